@@ -150,7 +150,7 @@ audit_mechanism <- function(method = "gram",
     T0 <- check_count(T0, 1)
   }
   structure(list(
-    method = check_choice(method, names(mechanisms())),
+    method = check_choice(method, names(mechanism_table$dp_synth)),
     calibration = check_choice(calibration, c("tight", "published")),
     target = if (!everyone) target, T0 = T0, protect = protect, treated = treated,
     epsilon = check_number(epsilon, 0, open = "min"),

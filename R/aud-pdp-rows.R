@@ -89,7 +89,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
         {.arg weights}."
     ), "argument")
   }
-  record <- mechanism("dp_glm", x$method)
+  record <- mechanism_table$dp_glm[[x$method]]
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration %in% names(record$broken)) {
     abort(c(
       "NAPP-ERM as printed has no finite privacy losses: for some rows they are infinite.",
@@ -226,7 +226,7 @@ posterior_law <- function(fit, rows) {
 #' @noRd
 posterior_losses <- function(fit, rows, leverage, error, delta) {
   epsilon <- fit$privacy$epsilon
-  adaptive <- mechanism("dp_lm", fit$method)$adaptive
+  adaptive <- mechanism_table$dp_lm[[fit$method]]$adaptive
   part <- if (adaptive) delta / 3 else delta
   whole <- if (adaptive) epsilon / 2 else epsilon
   one_way <- part / (1 + exp(whole / 2))

@@ -7,7 +7,7 @@
 #' @return A data frame: `person` (position in the account), `account`, losses. PRIVATE.
 #' @noRd
 pdp_everyone <- function(release, rows, delta) {
-  scale <- core_scale(release_scale(release))
+  scale <- release_scale(release)
   out <- Map(function(account, name) {
     own <- scale
     own[c("centre", "half")] <- lapply(scale[c("centre", "half")], `[`, account$order)

@@ -121,7 +121,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
     return(new_pdp(x, pdp_everyone(x, people, delta), delta, "person"))
   }
   donors <- pdp_donors(x, donors, target, T0, data, index)
-  loss <- mechanism("dp_synth", x$method)$loss(x, donors, delta)
+  loss <- mechanism_table$dp_synth[[x$method]]$loss(x, donors, delta)
   new_pdp(x, data.frame(donor = seq_len(x$panel$n), loss), delta)
 })
 

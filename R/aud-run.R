@@ -45,7 +45,7 @@ as_black_box <- function(mechanism, ...) {
     return(function(people) numbers_only(released_numbers(run_verb(mechanism, people))))
   }
   function(panel) {
-    mechanism("dp_synth", mechanism$method)$numbers(run_release(mechanism, panel)$statistics)
+    mechanism_table$dp_synth[[mechanism$method]]$numbers(run_release(mechanism, panel)$statistics)
   }
 }
 

@@ -20,7 +20,7 @@ object_again.dp_aggregate <- function(parts) {
   stopifnot(is.matrix(parts$release), nrow(parts$release) == length(parts$lower))
   facts <- aggregate_facts(
     as.integer(check_count(parts$n, 4)), parts$blocks, limits, check_choice(parts$method,
-      names(mechanisms("dp_aggregate"))), check_flag(parts$spread), budget
+      names(mechanism_table$dp_aggregate)), check_flag(parts$spread), budget
   )
   facts$correct <- check_flag(parts$correct)
   facts["person"] <- list(read_person(parts$person))

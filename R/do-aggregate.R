@@ -110,7 +110,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
                          method = "winsorised",
                          spread = method == "median", fallback = NULL, example = NULL,
                          correct = TRUE, ledger = NULL,
-                         control = dp_control(), person = NULL) paying_door("dp_aggregate", {
+                         control = dp_control(), person = NULL) door("dp_aggregate", pays = TRUE, {
   check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(lower) || missing(upper), "lower, upper", "public limits of the statistic")
@@ -122,13 +122,13 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   chosen <- !missing(method) || !missing(spread)
   # Quartiles over blocks are a question to the median.
   if (missing(method) && chosen) method <- "median"
-  method <- check_choice(method, names(mechanisms("dp_aggregate")))
-  spread <- check_flag(spread) && mechanism("dp_aggregate", method)$by_rank
+  method <- check_choice(method, names(mechanism_table$dp_aggregate))
+  record <- mechanism_table$dp_aggregate[[method]]
+  spread <- check_flag(spread) && record$by_rank
   correct <- check_flag(correct)
   budget <- checked_budget(epsilon, delta, ledger, control)
   limits <- aggregate_limits(lower, upper, fallback)
   if (!is.null(example)) limits$names <- check_example(statistic, example, limits)
-  record <- mechanism("dp_aggregate", method)
   refuse_source(data, record$needs, "{.fn dp_aggregate}")
   person <- check_person(person, record, method, data)
   data <- plain_rows(data)
@@ -214,7 +214,7 @@ aggregate_limits <- function(lower, upper, fallback) {
 #' @noRd
 aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
   if (n < 4L) abort("{.arg data} must have at least four rows.", "data")
-  record <- mechanism("dp_aggregate", method)
+  record <- mechanism_table$dp_aggregate[[method]]
   core <- list(
     blocks = 2, names = limits$names, epsilon = budget$epsilon, delta = budget$delta,
     mean = record$mean, located = record$located,
@@ -248,7 +248,7 @@ default_blocks <- function(core) {
   if (core$mean) {
     return(ceiling(50 * length(core$names) / core$epsilon))
   }
-  ceiling(10 / clearance(core, planned_draws(core)$exponent, 1))
+  ceiling(10 / clearance(core, planned(aggregate_plan_cpp(core), "this statistic")$exponent, 1))
 }
 
 #' Budget of an aggregate, and its noise in ranks
@@ -257,11 +257,11 @@ aggregate_plan <- function(facts, budget) {
   if (!budget$private) {
     return(list(cost = NULL, ranks = 0, identified = TRUE))
   }
-  plan <- planned_draws(facts$core)
+  plan <- planned(aggregate_plan_cpp(facts$core), "this statistic")
   spent <- if (plan$gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
   stopifnot(spent <= plan$total * (1 + 1e-9))
   plan$cost <- new_cost("gdp", budget$epsilon, mu = plan$total, pure = !plan$gaussian)
-  plan$ranks <- mechanism("dp_aggregate", facts$method)$ranks(plan)
+  plan$ranks <- mechanism_table$dp_aggregate[[facts$method]]$ranks(plan)
   # A median alone has no spread that would show how far it may be off.
   needed <- if (facts$core$located || facts$spread) 6 else 10
   plan$identified <- facts$core$mean ||
@@ -269,17 +269,9 @@ aggregate_plan <- function(facts, budget) {
   plan
 }
 
-planned_draws <- function(core) {
-  tryCatch(aggregate_plan_cpp(core), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small: the noise would not fit the exact sampler."
-    ), "argument")
-  })
-}
-
 aggregate_promise <- function(budget, plan, facts) {
   gaussian <- isTRUE(plan$gaussian)
-  theorem <- mechanism("dp_aggregate", facts$method)$theorem(gaussian)
+  theorem <- mechanism_table$dp_aggregate[[facts$method]]$theorem(gaussian)
   privacy_facts(budget,
     delta = if (gaussian) budget$delta else 0, neighbours = person_neighbours(facts$person),
     steps = plan$steps, theorem = paste(theorem, "(proofs/papers.md)")
@@ -336,7 +328,8 @@ new_aggregate <- function(released, facts, plan, promise) {
   if (plan$identified && out$plan$large && !is.null(errors$std.error)) {
     out[c("std.error", "privacy.se")] <- errors[c("std.error", "privacy.se")]
   } else if (promise$private && facts$core$mean) {
-    out$privacy.se <- width * mechanism("dp_aggregate", facts$method)$noise(plan) / facts$blocks
+    noise <- mechanism_table$dp_aggregate[[facts$method]]$noise(plan)
+    out$privacy.se <- width * noise / facts$blocks
   }
   structure(out, class = "dp_aggregate")
 }
@@ -374,7 +367,7 @@ at_fallback <- function(x) {
     return(character())
   }
   cell <- (x$plan$upper - x$plan$lower) / 2^18
-  located <- mechanism("dp_aggregate", x$method)$located
+  located <- mechanism_table$dp_aggregate[[x$method]]$located
   middle <- if (located) x$quantiles[, "median"] else x$estimate
   wide <- if (located) {
     x$quantiles[, "spread"]

@@ -50,6 +50,7 @@
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
 #'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, n. PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, whether the promise holds. PUBLIC.
+#'   * `steps`: one row per kind of noise step: law, sensitivity, scale, cost. PUBLIC.
 #'
 #'   It holds no row and no environment. See [dp_description-methods].
 #' @section Privacy:
@@ -78,13 +79,13 @@
 #' @export
 dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
                         quantiles = c(0.25, 0.5, 0.75), ledger = NULL, control = dp_control(),
-                        person = NULL) paying_door("dp_describe", {
+                        person = NULL) door("dp_describe", pays = TRUE, {
   check_given(missing(formula), "formula", "the variables to describe")
   check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(bounds), "bounds", "public limits of every variable")
   data <- source_of_tbl(data)
-  record <- mechanism("dp_describe", "table")
+  record <- mechanism_table$dp_describe$table
   person <- check_person(person, record, "table", data)
   columns <- describe_columns(formula, by, bounds)
   columns["person"] <- list(person)
@@ -159,12 +160,13 @@ describe_plan <- function(public) {
   plan <- planned(describe_plan_cpp(public$facts), "this description")
   stopifnot(plan$spent <= 1 + 1e-9)
   plan$cost <- new_cost("zcdp", public$epsilon, public$delta, plan$total, pure = !plan$gaussian)
+  plan$steps <- description_steps(plan, public$facts)
   plan
 }
 
 #' @noRd
 describe_promise <- function(public, plan) {
-  theorem <- mechanism("dp_describe", "table")$theorem
+  theorem <- mechanism_table$dp_describe$table$theorem
   c(privacy_facts(public,
     delta = if (plan$gaussian) public$delta else 0,
     rho = if (plan$gaussian) plan$total else NA_real_,
@@ -176,12 +178,13 @@ describe_promise <- function(public, plan) {
 new_description <- function(columns, public, made) {
   privacy <- made$promise
   privacy$neighbours <- person_neighbours(columns$person)
-  # The steps have one account, whose total is the promise.
+  # The steps follow from the plan.
   privacy["steps"] <- list(NULL)
-  plan <- made$plan[setdiff(names(made$plan), "cost")]
+  plan <- made$plan[setdiff(names(made$plan), c("cost", "steps"))]
   structure(list(
     release = made$drawn, columns = columns, facts = public$facts, plan = plan,
-    quantiles = public$facts$quantiles / 1000, nobs = public$n, privacy = privacy
+    quantiles = public$facts$quantiles / 1000, nobs = public$n, privacy = privacy,
+    steps = made$plan$steps
   ), class = "dp_description")
 }
 

@@ -1,29 +1,4 @@
-# From a panel or a release to a fit: code shared by all inputs of dp_synth(). Donors are read by
-# the release only, or by the classical estimators.
-
-#' From a checked panel to a fit
-#' @param request (`list`)\cr from [panel_request()].
-#' @noRd
-fit_panel <- function(panel, request) {
-  panel <- guard_panel(panel, request)
-  if (request$classical) {
-    check_can_grow(list(monitor = request$monitor, private = FALSE))
-    return(fit_raw_panel(panel, request))
-  }
-  release <- release_panel(panel, request, refuse = TRUE)
-  fit <- fit_released(release, panel)
-  warn_doubts(fit_doubts(fit))
-  fit
-}
-
-#' A classical estimator on a panel of one date or several. NOT PRIVATE.
-#' @noRd
-fit_raw_panel <- function(panel, request) {
-  size <- panel$size
-  panel$size <- NULL
-  one <- function(panel) fit_classical_panel(panel, request)
-  if (is.null(panel$adopted)) one(panel) else classical_cohorts(panel, size, one)
-}
+# From a release to the fit of its targets, of one date or of several. No donor is read here.
 
 #' The fit of a release's own targets
 #' @param panel (`dpsc_panel`)\cr with `size`; its donors are not read.

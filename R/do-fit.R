@@ -146,13 +146,13 @@
 #' summary(fit)
 #' @export
 dp_synth <- function(x, ...) {
-  paying_door("dp_synth", check_argument_names(...names(), "dp_synth"))
+  door("dp_synth", pays = TRUE, check_argument_names(...names(), "dp_synth"))
   UseMethod("dp_synth")
 }
 
 #' @rdname dp_synth
 #' @export
-dp_synth.default <- function(x, ...) paying_door("dp_synth", {
+dp_synth.default <- function(x, ...) door("dp_synth", pays = TRUE, {
   abort_unknown_input(x)
 })
 
@@ -163,7 +163,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
                              calibration = c("tight", "published"), estimator = "ridge",
                              size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
                              na = c("error", "interpolate"), roster = NULL, monitor = NULL,
-                             ...) paying_door("dp_synth", {
+                             ...) door("dp_synth", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
@@ -187,7 +187,11 @@ fit_formula <- function(formula, people, request) {
       formula_panel(one$formula, people, request, one$own)
     })
     check_can_grow(list(monitor = request$monitor, outcomes = length(several)))
-    fit <- fit_outcomes(panels, request)
+    fit <- if (request$private) {
+      fit_outcomes(panels, request)
+    } else {
+      new_outcomes(lapply(panels, fit_panel, request))
+    }
   }
   fit$formula <- shown_formula(formula)
   # By these names of columns, which are public, new periods are read. A table holds its own.
@@ -215,7 +219,7 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = "gram",
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                            protect = NULL, monitor = NULL, ...) paying_door("dp_synth", {
+                            protect = NULL, monitor = NULL, ...) door("dp_synth", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
@@ -233,6 +237,30 @@ dp_synth.dp_chunks <- dp_synth.matrix
 #' @rdname dp_synth_donors
 #' @export
 dp_synth.dp_source <- dp_synth.matrix
+
+#' From a checked panel to a fit
+#' @param request (`list`)\cr from [panel_request()].
+#' @noRd
+fit_panel <- function(panel, request) {
+  panel <- guard_panel(panel, request)
+  if (request$classical) {
+    check_can_grow(list(monitor = request$monitor, private = FALSE))
+    return(fit_raw_panel(panel, request))
+  }
+  release <- release_panel(panel, request, refuse = TRUE)
+  fit <- fit_released(release, panel)
+  warn_doubts(fit_doubts(fit))
+  fit
+}
+
+#' A classical estimator on a panel of one date or several. NOT PRIVATE.
+#' @noRd
+fit_raw_panel <- function(panel, request) {
+  size <- panel$size
+  panel$size <- NULL
+  one <- function(panel) fit_classical_panel(panel, request)
+  if (is.null(panel$adopted)) one(panel) else classical_cohorts(panel, size, one)
+}
 
 #' @rdname dp_synth_donors
 #' @export

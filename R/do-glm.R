@@ -154,13 +154,12 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    method = "objective", calibration = NULL, intervals = TRUE, penalty = NULL,
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
                    control = dp_control(), person = NULL, offset = NULL, weights = NULL,
-                   max_weight = NULL) paying_door("dp_glm", {
+                   max_weight = NULL) door("dp_glm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   if (!missing(data)) data <- source_of_tbl(data)
-  offset <- said_offset(offset)
-  check_every_bound(
-    formula_with(formula, offset), if (!missing(bounds)) bounds, if (!missing(data)) data
-  )
+  if (!is.null(offset)) offset <- said_offset(offset)
+  whole <- if (is.null(offset)) formula else formula_with(formula, offset)
+  check_every_bound(whole, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row per person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
   family <- check_family(family)
@@ -173,9 +172,9 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   budget <- checked_budget(epsilon, delta, ledger, control)
   choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   if (!is.null(choice$weights)) columns$weighted <- TRUE
-  record <- mechanism("dp_glm", check_choice(method, names(mechanisms("dp_glm"))))
-  columns$person <- check_person(person, record, method, data)
-  refuse_needed(data, record$needs, method, budget$private)
+  record <- mechanism_table$dp_glm[[check_choice(method, names(mechanism_table$dp_glm))]]
+  if (!is.null(person)) columns$person <- check_person(person, record, method, data)
+  if (!is.data.frame(data)) refuse_needed(data, record$needs, method, budget$private)
   source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
   public <- glm_public(budget, columns, source$n, asked, choice$max_weight)
@@ -202,7 +201,7 @@ glm_record <- function() {
         return(gather_rows(rows))
       }
       tryCatch(
-        mechanism("dp_glm", public$method)$run(plan, rows, public),
+        mechanism_table$dp_glm[[public$method]]$run(plan, rows, public),
         # An error would be a result of another kind: this result names its fault and stays charged.
         `dpsc::solver_failed` = function(e) list(failed = TRUE)
       )
@@ -213,7 +212,7 @@ glm_record <- function() {
 #' @noRd
 glm_public <- function(budget, columns, n, asked, max_weight = 1) {
   public <- lm_public(budget, columns, n, "const", max_weight)
-  methods <- mechanisms("dp_glm")
+  methods <- mechanism_table$dp_glm
   public$family <- asked$family
   public$method <- check_choice(asked$method, names(methods), arg = "method")
   public$person <- columns$person
@@ -266,27 +265,20 @@ check_glm_options <- function(asked, record, method) {
 #' Budget and steps of a model
 #' @noRd
 glm_plan <- function(public) {
-  tryCatch(
-    mechanism("dp_glm", public$method)$plan(public),
-    `dpsc::budget_too_small` = function(e) {
-      abort(c(
-        "{.arg epsilon} is too small for this model: noise of the size it needs cannot be drawn."
-      ), "argument")
-    }
-  )
+  planned(mechanism_table$dp_glm[[public$method]]$plan(public), "this model")
 }
 
 #' Refuse fits that a method's plan shows to be hopeless
 #' @noRd
 check_hopeful <- function(public, plan) {
-  refuse <- mechanism("dp_glm", public$method)$hopeless
+  refuse <- mechanism_table$dp_glm[[public$method]]$hopeless
   if (public$private && !is.null(refuse)) refuse(public, plan)
 }
 
 #' @noRd
 glm_promise <- function(public) {
   promise <- if (public$private) {
-    mechanism("dp_glm", public$method)$promise(public)
+    mechanism_table$dp_glm[[public$method]]$promise(public)
   } else {
     list(theorem = "", exact = TRUE)
   }
@@ -367,7 +359,7 @@ estimate_glm <- function(fit) {
   estimate <- if (isTRUE(fit$release$failed)) {
     list(coefficients = rep(NA_real_, size), identified = numeric(size))
   } else if (fit$privacy$private) {
-    mechanism("dp_glm", fit$method)$estimate(fit$release, fit$public)
+    mechanism_table$dp_glm[[fit$method]]$estimate(fit$release, fit$public)
   } else {
     c(fit$release[c("coefficients", "sampling")], list(
       privacy = 0 * fit$release$sampling, identified = rep(Inf, length(fit$release$coefficients))

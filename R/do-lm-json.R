@@ -60,7 +60,7 @@ is_old_plan <- function(steps, plan) {
 #' @export
 file_parts.dp_paper <- function(x) {
   columns <- x$columns
-  settings <- x$facts[mechanism("dp_lm", x$method)$options]
+  settings <- x$facts[mechanism_table$dp_lm[[x$method]]$options]
   list(
     formula = columns$text, bounds = lapply(columns$given, plain_bound), method = x$method,
     # Zero: none was given.
@@ -73,7 +73,7 @@ file_parts.dp_paper <- function(x) {
 #' @exportS3Method
 object_again.dp_paper <- function(parts) {
   privacy <- parts$privacy
-  drawing <- Filter(function(one) one$gives == "draw", mechanisms("dp_lm"))
+  drawing <- Filter(function(one) one$gives == "draw", mechanism_table$dp_lm)
   record <- drawing[[check_choice(parts$method, names(drawing))]]
   formula <- formula_of(parts$formula)
   columns <- lm_columns(formula, parts$bounds)

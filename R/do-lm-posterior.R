@@ -5,7 +5,7 @@
 #' @return A `dp_paper`.
 #' @noRd
 lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
-  record <- mechanism("dp_lm", method)
+  record <- mechanism_table$dp_lm[[method]]
   reason <- if (is.list(settings)) {
     unknown_settings(settings, record$options)
   } else {
@@ -33,7 +33,7 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
 
 #' @noRd
 new_paper <- function(columns, public, method, plan, promise, release) {
-  record <- mechanism("dp_lm", method)
+  record <- mechanism_table$dp_lm[[method]]
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = public$delta, rho = NA_real_,
     neighbours = person_neighbours(columns$person), steps = plan$steps, rng = public$rng,

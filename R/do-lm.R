@@ -138,13 +138,13 @@
 dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, weights = NULL,
                   max_weight = NULL, vcov = c("const", "HC"), ledger = NULL,
                   control = dp_control(), method = "moments",
-                  settings = list(), person = NULL) paying_door("dp_lm", {
+                  settings = list(), person = NULL) door("dp_lm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   if (!missing(data)) data <- source_of_tbl(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row per person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
-  record <- mechanism("dp_lm", check_choice(method, names(mechanisms("dp_lm"))))
+  record <- mechanism_table$dp_lm[[check_choice(method, names(mechanism_table$dp_lm))]]
   person <- check_person(person, record, method, data)
   # Rows of one person are alike: errors of single rows would be too wide.
   if (missing(vcov) && !is.null(person$column)) vcov <- "HC"
@@ -154,7 +154,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   budget <- checked_budget(epsilon, delta, ledger, control)
   choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   columns$weighted <- !is.null(choice$weights)
-  refuse_needed(data, record$needs, method, budget$private)
+  if (!is.data.frame(data)) refuse_needed(data, record$needs, method, budget$private)
   source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
   public <- lm_public(budget, columns, source$n, vcov, choice$max_weight)
@@ -173,7 +173,7 @@ lm_record <- function() {
   list(
     plan = function(request) lm_plan(request$public),
     refuse = function(request, plan) check_located(request$public, plan),
-    promise = function(request, plan) lm_promise(request$public, mechanism("dp_lm", "moments")),
+    promise = function(request, plan) lm_promise(request$public, mechanism_table$dp_lm$moments),
     label = function(request, plan) "linear regression",
     run = function(request, plan, rows) {
       public <- request$public
@@ -249,7 +249,7 @@ new_lm <- function(columns, public, plan, release) {
     rho = plan$rho %||% NA_real_, neighbours = person_neighbours(columns$person),
     steps = plan$steps,
     rng = public$rng, version = own_version()
-  ), lm_promise(public, mechanism("dp_lm", "moments")), assumed(public, public$assumes))
+  ), lm_promise(public, mechanism_table$dp_lm$moments), assumed(public, public$assumes))
   fit <- structure(list(
     coefficients = NULL, covariance = NULL, sigma = NULL, r.squared = NULL, identified = NULL,
     df.residual = NULL, kept = seq_along(columns$columns), text = columns$text,

@@ -70,7 +70,7 @@
 #' @name dp_outcomes
 NULL
 
-#' Fit several outcomes under one charge
+#' Fit several outcomes privately, under one charge
 #' @param panels (`list`)\cr by outcome, from [formula_panel()].
 #' @param request (`list`)\cr from [panel_request()].
 #' @return A `dp_outcomes`.
@@ -78,14 +78,9 @@ NULL
 fit_outcomes <- function(panels, request) {
   check_epsilon_given(is.null(request$epsilon))
   budget <- checked_budget(request$epsilon, request$delta, request$ledger, request$control)
-  method <- check_choice(request$method, names(mechanisms()), "method")
-  if (budget$private && (!gives_moments(method) || request$classical)) {
-    abort(c(
-      "Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}."
-    ), "argument")
-  }
-  if (!budget$private) {
-    return(new_outcomes(lapply(panels, fit_panel, request)))
+  method <- check_choice(request$method, names(mechanism_table$dp_synth), "method")
+  if (!gives_moments(method) || request$classical) {
+    abort("Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.", "argument")
   }
   ledger <- request$ledger
   # Each outcome is a request of its own, with its share of the budget, which nobody charges.

@@ -71,7 +71,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
 #' Covariance (scaled units) that stands out from the noise on the covariances of all candidates
 #' @noRd
 selection_hurdle <- function(method, facts, budget, radius) {
-  if (is.null(mechanism("dp_select", method)$pick)) {
+  if (is.null(mechanism_table$dp_select[[method]]$pick)) {
     # Noise of an entry off the diagonal: rows (x, y) are no longer than `radius` and 1.
     sd <- (radius^2 + 1) / sqrt(2 * budget$rho)
     return(sqrt(2 * log(facts$p)) * sd / facts$n)

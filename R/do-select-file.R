@@ -32,14 +32,14 @@ object_again.dp_selection <- function(parts) {
   budget <- stream_budget(
     privacy$epsilon, privacy$delta, NULL, dp_control(rng = privacy$rng)
   )
-  method <- check_choice(parts$method, names(mechanisms("dp_select")))
+  method <- check_choice(parts$method, names(mechanism_table$dp_select))
   shares <- selection_shares(method, facts, budget)
   out <- structure(c(list(
     method = method, facts = facts,
     columns = fitted_columns(columns, parts$release$location, method),
     abstained = parts$release$abstained,
     privacy = selection_privacy(budget, method, shares, facts$person),
-    rng = budget$rng
+    rng = budget$rng, steps = selection_steps(method, facts, budget, shares)
   ), parts$release[names(parts$release) != "abstained"]), class = "dp_selection")
   selection_again(out)
 }

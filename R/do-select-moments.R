@@ -9,7 +9,7 @@
 #' its limits; one that is not located is taken to be three deviations within its bounds.
 #' @noRd
 covariance_hurdle <- function(method, facts, constants) {
-  if (!mechanism("dp_select", method)$hurdle || is.infinite(constants$exponent)) {
+  if (!mechanism_table$dp_select[[method]]$hurdle || is.infinite(constants$exponent)) {
     return(NULL)
   }
   g <- 4 / constants$exponent / facts$n
@@ -84,6 +84,6 @@ add_fit <- function(selection, moments, rows, places) {
 #' Columns in the units of their moments, and hence of slopes
 #' @noRd
 fitted_columns <- function(columns, location, method) {
-  what <- if (is.null(mechanism("dp_select", method)$pick)) "moments" else "refit"
+  what <- if (is.null(mechanism_table$dp_select[[method]]$pick)) "moments" else "refit"
   located_columns(columns, location, what)
 }

@@ -70,8 +70,8 @@
 #'   latter. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
-#'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`. All of
-#'   it is
+#'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,
+#'   `$steps` (one row per kind of noise step). All of it is
 #'   RELEASED or PUBLIC; scores, counts, gaps and distances are not in it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #' `dpsc_error_budget`.
@@ -101,7 +101,7 @@ dp_select <- function(x, ...) {
 
 #' @rdname dp_select
 #' @export
-dp_select.default <- function(x, ...) paying_door("dp_select", {
+dp_select.default <- function(x, ...) door("dp_select", pays = TRUE, {
   abort(c(
     "The first argument must be a formula or a selection.", x = "It is {describe(x)}."
   ), "argument")
@@ -112,7 +112,7 @@ dp_select.default <- function(x, ...) paying_door("dp_select", {
 dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, method = NULL,
                               refit = TRUE, share = 0.8, radius = NULL, settings = list(),
                               ledger = NULL, control = dp_control(), person = NULL,
-                              ...) paying_door("dp_select", {
+                              ...) door("dp_select", pays = TRUE, {
   check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(size), "size", "how many variables to select at most")
@@ -121,10 +121,10 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   columns <- new_columns(x, bounds, "gaussian")
   several <- !is.null(said_person(person)$column)
   if (is.null(method) && several) method <- "votes"
-  needs <- if (is.null(method)) "rows" else mechanism("dp_select", check_choice(method,
-    names(mechanisms("dp_select"))))$needs
+  records <- mechanism_table$dp_select
+  needs <- if (is.null(method)) "rows" else records[[check_choice(method, names(records))]]$needs
   refuse_source(data, needs, "{.fn dp_select}")
-  person <- check_person(person, mechanism("dp_select", method %||% "votes"), method, data)
+  person <- check_person(person, records[[method %||% "votes"]], method, data)
   if (several) refit <- check_no_refit(refit, missing(refit))
   people <- selection_people(table_of_rows(columns, data, batch = FALSE), data, person)
   if (people$n < 2L) abort("There must be at least two rows.", "data")
@@ -158,10 +158,12 @@ selection_record <- function() {
       public <- request$public
       facts <- public$facts
       shares <- selection_shares(public$method, facts, public$budget)
-      selector <- mechanism("dp_select", public$method)
+      selector <- mechanism_table$dp_select[[public$method]]
       moments_of <- function(p) moments_plan(p, shares$fit_rho, public$budget)
       list(
-        cost = shares$cost, shares = shares, constants = c(
+        cost = shares$cost, shares = shares,
+        steps = selection_steps(public$method, facts, public$budget, shares),
+        constants = c(
           public$constants, selector$subsets(public$subsets, facts$n, shares)
         ),
         select = if (is.null(selector$pick)) moments_of(facts$p + facts$intercept),
@@ -235,8 +237,8 @@ choose_selection <- function(method, facts, budget) {
     located <- !is.null(selection_location("pursuit", facts, budget))
     return(if (located || facts$p > 20) "pursuit" else "votes")
   }
-  method <- check_choice(method, names(mechanisms("dp_select")))
-  mechanism("dp_select", method)$check(facts)
+  method <- check_choice(method, names(mechanism_table$dp_select))
+  mechanism_table$dp_select[[method]]$check(facts)
   method
 }
 
@@ -254,7 +256,7 @@ selection_constants <- function(settings, facts, method) {
       !all(is.finite(kappa) & (kappa > 0 | is.null(settings$kappa)))) {
     abort("{.arg kappa} must be two positive numbers.", "argument")
   }
-  selector <- mechanism("dp_select", method)
+  selector <- mechanism_table$dp_select[[method]]
   blocks <- selector$blocks(facts$n)
   constants <- list(
     size = facts$size, intercept = facts$intercept,
@@ -279,7 +281,7 @@ selection_shares <- function(method, facts, budget) {
   location <- selection_location(method, facts, budget)
   left <- budget
   if (!is.null(location)) left$rho <- budget$rho - location$rho
-  shares <- mechanism("dp_select", method)$shares(facts, left)
+  shares <- mechanism_table$dp_select[[method]]$shares(facts, left)
   if (!is.null(location)) shares$rho <- budget$rho
   c(shares, list(location = location))
 }
@@ -290,10 +292,10 @@ choice_budget <- function(method, shares, constants) {
   if (is.null(shares$select_rho)) {
     return(shares[c("exponent", "rho_step")])
   }
-  selector <- mechanism("dp_select", method)
+  selector <- mechanism_table$dp_select[[method]]
   # Steps that release sums next to the choices.
   sums <- selector$sums(constants)
-  for_sums <- if (sums) 0.15 else 0
+  for_sums <- if (sums) sums_share else 0
   list(
     exponent = sqrt(8 * (1 - for_sums) * shares$select_rho / selector$picks(constants)),
     rho_step = if (sums) for_sums * shares$select_rho / sums else 0
@@ -333,9 +335,10 @@ run_selection <- function(people, public, plan) {
   first <- if (facts$intercept) 1L else integer()
   result <- list(
     method = method, facts = facts, columns = columns, abstained = FALSE,
-    privacy = selection_privacy(budget, method, shares, facts$person), rng = budget$rng
+    privacy = selection_privacy(budget, method, shares, facts$person), rng = budget$rng,
+    steps = plan$steps
   )
-  selector <- mechanism("dp_select", method)
+  selector <- mechanism_table$dp_select[[method]]
   result$location <- find_location(table, columns, shares$location, budget$rng)
   result$columns <- fitted_columns(columns, result$location, method)
   doubts_of <- function(moments, ...) {
@@ -377,9 +380,35 @@ run_selection <- function(people, public, plan) {
 }
 
 selection_privacy <- function(budget, method, shares, person) {
-  record <- mechanism("dp_select", method)
+  record <- mechanism_table$dp_select[[method]]
   privacy_facts(budget,
     rho = shares$rho, neighbours = person_neighbours(person), theorem = record$theorem,
     exact = is.null(record$assumes), integers = TRUE, assumes = record$assumes
   )
 }
+
+#' The steps of a selection, `NULL` without privacy: location, choices or a test, moments
+#' @param shares (`list`)\cr from [selection_shares()].
+#' @return A data frame: `step`, `law`, `epsilon` or `rho`. PUBLIC.
+#' @noRd
+selection_steps <- function(method, facts, budget, shares) {
+  if (!budget$private) {
+    return(NULL)
+  }
+  sums <- mechanism_table$dp_select[[method]]$sums(facts)
+  choices <- shares$select_rho %||% 0
+  for_sums <- if (sums) sums_share * choices else 0
+  # Beside a test the moments have what it leaves of epsilon.
+  rest <- if (shares$epsilon > 0 && shares$fit_rho > 0) budget$epsilon - shares$epsilon else NA
+  steps <- data.frame(
+    step = c("medians and scales", "choices", "sums beside choices", "stability test", "moments"),
+    law = c("exponential", "exponential", "discrete_gaussian", "discrete_laplace",
+      "discrete_gaussian"),
+    epsilon = c(NA, NA, NA, shares$epsilon, rest),
+    rho = c(shares$location$rho %||% 0, choices - for_sums, for_sums, NA, shares$fit_rho)
+  )
+  steps[pmax(steps$epsilon, steps$rho, na.rm = TRUE) > 0, ]
+}
+
+# Of the choices' budget what the sums beside them have.
+sums_share <- 0.15

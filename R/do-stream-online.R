@@ -98,7 +98,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
                       family = c("gaussian", "binomial"), method = NULL, noise = NULL,
                       batch = FALSE, participation = c(times = 1, apart = 1), radius = NULL,
                       ball = NULL, psi = NULL, calibration = c("tight", "published"),
-                      ledger = NULL, control = dp_control()) paying_door("dp_online", {
+                      ledger = NULL, control = dp_control()) door("dp_online", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(horizon), "horizon", "the most steps the stream may take, or Inf")
   check_every_bound(formula, if (!missing(bounds)) bounds)
@@ -118,7 +118,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   learner <- learner_settings(columns, radius, ball, psi)
   plan_for <- planner_of(learner, noise, steps, participation, budget)
   if (!is.null(method)) {
-    method <- check_choice(method, names(mechanisms("dp_online")))
+    method <- check_choice(method, names(mechanism_table$dp_online))
     check_family_served(method, family)
   }
   calibration <- check_choice(calibration, c("tight", "published"))
@@ -139,7 +139,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
 
 #' @noRd
 check_family_served <- function(method, family) {
-  families <- mechanism("dp_online", method)$families
+  families <- mechanism_table$dp_online[[method]]$families
   if (!family %in% families) {
     abort(c(
       "{.code method = {.val {method}}} is for linear models.",
@@ -167,7 +167,7 @@ learner_settings <- function(columns, radius, ball, psi) {
 #' Found by simulation over public designs (bench/streams.R); neither depends on data.
 #' @noRd
 complete_learner <- function(learner, plan_for, horizon) {
-  record <- mechanism("dp_online", learner$method)
+  record <- mechanism_table$dp_online[[learner$method]]
   learner$damping <- record$damping
   learner$lambda <- record$penalty(learner, plan_for(learner$method), horizon)
   learner
@@ -177,7 +177,7 @@ complete_learner <- function(learner, plan_for, horizon) {
 #' @noRd
 planner_of <- function(learner, noise, horizon, participation, budget) {
   function(method) {
-    record <- mechanism("dp_online", method)
+    record <- mechanism_table$dp_online[[method]]
     plan_stream(noise, record$step, learner$columns + record$more, horizon, participation, budget)
   }
 }

@@ -9,14 +9,7 @@
 plan_cohorts <- function(public) {
   plan <- plan_gram(public)
   if (public$private) {
-    made <- tryCatch(
-      cohort_plan_cpp(gram_facts(public), public$dates),
-      `dpsc::budget_too_small` = function(e) {
-        abort(c(
-          "{.arg epsilon} is too small for so many adoption dates."
-        ), "argument")
-      }
-    )
+    made <- planned(cohort_plan_cpp(gram_facts(public), public$dates), "so many adoption dates")
     plan[c("steps", "calibrated")] <- made[c("steps", "calibrated")]
   }
   plan
@@ -32,7 +25,7 @@ run_cohorts <- function(plan, donors, public) {
   if (!public$private) {
     return(raw_cohorts(plan, donors, public))
   }
-  scale <- insert_scale(core_scale(public$bounds), NROW(public$covariates), public$T0)
+  scale <- insert_scale(public$bounds, NROW(public$covariates), public$T0)
   statistics <- cohort_release_cpp(
     donors, gram_facts(public), public$dates, scale, release_options(plan, public),
     public$control$rng

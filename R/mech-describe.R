@@ -14,3 +14,31 @@ describe_mechanism <- function() {
     }
   )
 }
+
+#' The steps of a description: choices together, and sums
+#' @param plan (`list`)\cr what the core planned; what the sums leave of it is the choices'.
+#' @return A data frame of `step`, `law`, `sensitivity`, `scale`, and `rho` or `epsilon`; `NULL`
+#'   without privacy. PUBLIC.
+#' @noRd
+description_steps <- function(plan, facts) {
+  if (is.null(plan$total)) {
+    return(NULL)
+  }
+  count <- c(length(facts$numbers), length(facts$factors), facts$groups > 1)
+  sums <- plan[c("moments", "table", "sizes")]
+  sensitivity <- vapply(sums, `[[`, 0, "sensitivity")
+  scale <- vapply(sums, `[[`, 0, "scale")
+  cost <- count * ifelse(count > 0, if (plan$gaussian) {
+    sensitivity^2 / (2 * scale)
+  } else {
+    sensitivity / scale
+  }, 0)
+  steps <- data.frame(
+    step = c("quantiles and radii", "moments", "counts of levels", "sizes of groups"),
+    law = c("exponential", rep(if (plan$gaussian) "discrete_gaussian" else "discrete_laplace", 3L)),
+    sensitivity = c(NA, sensitivity), scale = c(NA, scale),
+    cost = c(plan$spent * plan$total - sum(cost), cost)
+  )
+  names(steps)[[5L]] <- if (plan$gaussian) "rho" else "epsilon"
+  steps[c(count[[1L]], count) > 0, ]
+}

@@ -156,7 +156,7 @@ shift_of_round <- function(round) {
 round_noise <- function(round, release, n = release$panel$n) {
   empty <- matrix(0, 0L, nrow(round$loadings))
   grid <- row_integers_cpp(
-    empty, core_scale(rows_scale(release)), round$loadings, round$origin, round$radius,
+    empty, rows_scale(release), round$loadings, round$origin, round$radius,
     round$clipped
   )
   shrunk <- if (is.null(round$radii)) {

@@ -15,7 +15,8 @@ plan_gram <- function(public) {
   if (!public$private) {
     return(list(cost = NULL, steps = NULL, settings = settings, calibrated = FALSE))
   }
-  plan <- planned(gram_plan_cpp(gram_facts(public)), "this panel")
+  facts <- gram_facts(public)
+  plan <- planned(gram_plan_cpp(facts), "this panel")
   list(
     cost = new_cost("gdp", public$epsilon, mu = plan$total, pure = public$delta == 0),
     steps = plan$steps, calibrated = plan$calibrated, noise = plan$moment_noise,
@@ -71,7 +72,7 @@ gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, 
 #' @noRd
 run_gram <- function(plan, donors, public) {
   q <- NROW(public$covariates)
-  scale <- core_scale(public$bounds)
+  scale <- public$bounds
   if (q > 0L) scale <- insert_scale(scale, q, public$T0)
   if (!public$private) {
     # Facts known before the treatment.

@@ -34,11 +34,7 @@ check_monitor <- function(monitor) {
 #' @return As [plan_gram()], with `public`, the facts of the first release, and `id`.
 #' @noRd
 plan_growing <- function(public) {
-  each <- tryCatch(growing_plan_cpp(growing_facts(public)), `dpsc::budget_too_small` = function(e) {
-    abort(c(
-      "{.arg epsilon} is too small for so many periods: the noise would not fit the sampler."
-    ), "argument")
-  })
+  each <- planned(growing_plan_cpp(growing_facts(public)), "so many periods")
   first <- with_share(public, each$share)
   plan <- plan_gram(first)
   months <- each$steps[rep(1:2, public$monitor), ]
@@ -114,7 +110,7 @@ draw_period <- function(release, base, donors, scale) {
   q <- NROW(release$panel$covariates)
   growing_release_cpp(
     donors, facts_of_growing(release), base, release$statistics$monitor$periods,
-    insert_scale(core_scale(scale), q, release$panel$T0), release$privacy$rng
+    insert_scale(scale, q, release$panel$T0), release$privacy$rng
   )
 }
 

@@ -44,7 +44,7 @@ raw_calibration <- function(donors, public, statistics = raw_statistics(donors, 
 #' Mean and covariance of the rows as they are, single periods, scaled units. NOT PRIVATE.
 #' @noRd
 raw_statistics <- function(donors, public) {
-  raw_statistics_cpp(donors, public$n, public$T0, public$T1, core_scale(public$bounds))
+  raw_statistics_cpp(donors, public$n, public$T0, public$T1, public$bounds)
 }
 
 scaled_rows <- function(block, bounds) {

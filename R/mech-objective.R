@@ -39,7 +39,7 @@ plan_objective <- function(public) {
 #' @noRd
 run_objective <- function(plan, donors, public) {
   step <- plan$weights
-  weights_release_cpp(donors, core_scale(public$bounds), public$y, list(
+  weights_release_cpp(donors, public$bounds, public$y, list(
     solver = if (public$calibration == "published") "perturbed" else "bounded",
     penalty = step$mu, cap = step$cap, tolerance = step$tolerance,
     noise = step, cover = step$cover, post = plan$post, shuffled = isTRUE(public$shuffled)

@@ -52,7 +52,7 @@ weights_facts <- function(public) {
 #' @return A list: `weights` (n), `counterfactual` (T1, scaled units). RELEASED.
 #' @noRd
 run_output <- function(plan, donors, public) {
-  weights_release_cpp(donors, core_scale(public$bounds), public$y, list(
+  weights_release_cpp(donors, public$bounds, public$y, list(
     solver = "ridge", penalty = plan$weights$lambda, noise = plan$weights, post = plan$post,
     shuffled = isTRUE(public$shuffled)
   ), public$control$rng)

@@ -43,7 +43,7 @@ pdp_gram <- function(release, donors, delta) {
 #'   `absolute` (|w|_1). PRIVATE.
 #' @noRd
 gram_contributions <- function(round, donors, scale) {
-  own <- gram_contributions_cpp(donors, core_scale(scale), round)[c("squared", "absolute")]
+  own <- gram_contributions_cpp(donors, scale, round)[c("squared", "absolute")]
   if (is.null(round$radii)) {
     return(own)
   }

@@ -47,10 +47,6 @@ new_bounds <- function(bounds, periods) {
   ), class = "dpsc_bounds")
 }
 
-#' Bounds in the core's terms
-#' @noRd
-core_scale <- function(scale) unclass(scale)[c("centre", "unit", "half")]
-
 #' No bounds: the identity scale of a non-private fit
 #' @noRd
 no_bounds <- function(periods) {
@@ -64,12 +60,6 @@ no_bounds <- function(periods) {
 #' @noRd
 to_scale <- function(x, bounds, periods = seq_along(bounds$centre)) {
   (x - rep(bounds$centre[periods], each = nrow(x))) / bounds$unit
-}
-
-#' A target's outcomes before the treatment, scaled
-#' @noRd
-scaled_pre <- function(target, bounds) {
-  drop(to_scale(matrix(target, 1L), bounds, seq_along(target)))
 }
 
 #' Donors clipped to the bounds, in scaled units, without their names

@@ -2,14 +2,11 @@
 # columns with public limits. It is one more variable, between the regressors and the outcome, of
 # which no column of the model is made. Proof: inst/proofs/glm.md, section 8.
 
-#' The expression of columns in `offset`, or `NULL`
-#' @param offset (`NULL`, one-sided formula or string).
+#' The expression of columns in `offset`
+#' @param offset (one-sided formula or string).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 said_offset <- function(offset) {
-  if (is.null(offset)) {
-    return(NULL)
-  }
   name <- is.character(offset) && length(offset) == 1L && !is.na(offset) && nzchar(offset)
   if (name) {
     return(as.name(offset))
@@ -27,7 +24,7 @@ said_offset <- function(offset) {
 #' The formula of all that needs limits
 #' @noRd
 formula_with <- function(formula, offset) {
-  if (is.null(offset) || !inherits(formula, "formula") || length(formula) != 3L) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
     return(formula)
   }
   formula[[3L]] <- call("+", formula[[3L]], offset)

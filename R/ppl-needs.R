@@ -47,14 +47,11 @@ refuse_source <- function(x, needs, who, class = "argument") {
   abort(c(paste0(who, " needs ", needed, "."), x = given, i = mend), class)
 }
 
-#' Refuse a source for a method; without privacy there are no sums, but the rows
+#' Refuse a source for a method; without privacy there are no sums, but the rows. In memory all rows
+#' are there: nobody needs to ask.
 #' @param private (`flag`)\cr is epsilon finite?
 #' @noRd
 refuse_needed <- function(x, needs, method, private) {
-  # In memory all rows are there.
-  if (is.matrix(x) || is.data.frame(x)) {
-    return(invisible())
-  }
   refuse_source(x, needs, paste0("{.code method = \"", method, "\"}"))
   if (!private) refuse_source(x, "blocks", "{.code epsilon = Inf}")
 }

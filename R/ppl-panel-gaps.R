@@ -146,8 +146,9 @@ panel_of_roster.default <- function(formula, people, request) {
   target <- rows[treatment$units, , drop = FALSE]
   rownames(target) <- unit_labels(roster$unit[treatment$units])
   panel <- new_panel_design(
-    rows[-treatment$units, , drop = FALSE], target, roster$periods, treatment$T0, label,
-    index[[1L]], index[[2L]], layout = list(source = "formula", treated = NULL)
+    rows[-treatment$units, , drop = FALSE],
+    c(list(target = target, times = roster$periods), treatment),
+    list(source = "formula", treated = NULL), outcome = label, index = index
   )
   if (request$keep_names) panel$donor_names <- unit_labels(roster$unit[-treatment$units])
   if (length(people$covariates)) {
@@ -158,7 +159,6 @@ panel_of_roster.default <- function(formula, people, request) {
     )
     panel$covariates <- split_units(found, treatment$units)
   }
-  panel$adopted <- treatment$adopted
   panel
 }
 

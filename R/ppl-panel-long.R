@@ -65,15 +65,15 @@ panel_from_formula.default <- function(formula, people, request) {
   check_finite_target(target, times$values, label, quiet, ask)
   check_donors_finite(donors, label)
   panel <- new_panel_design(
-    donors, target, times$values, treatment$T0, label, index[[1L]], index[[2L]],
-    layout = list(source = "formula", treated = code_label(formula[[3L]], "treated"))
+    donors, c(list(target = target, times = times$values), treatment),
+    list(source = "formula", treated = code_label(formula[[3L]], "treated")),
+    outcome = label, index = index
   )
   if (keep_names) panel$donor_names <- unit_labels(units$values[-treatment$units])
   if (length(people$covariates)) {
     found <- covariates_of_units(people, units, times, treatment, request)
     panel$covariates <- split_units(found, treatment$units)
   }
-  panel$adopted <- treatment$adopted
   panel
 }
 

@@ -8,26 +8,30 @@
 #'
 #' @param donors (`matrix`, n x T, outcome units)\cr one row per donor. PRIVATE. Integer or double,
 #'   kept as it is: never copied.
-#' @param target (`matrix`, k x T, double, outcome units)\cr one row a treated unit, named by unit.
-#'   PUBLIC.
-#' @param times (`vector` of length T)\cr the periods in order: numeric, integer, Date, POSIXct or
-#'   character (a factor becomes its labels). PUBLIC.
-#' @param T0 (`integer`)\cr number of periods before the treatment. PUBLIC.
-#' @param outcome,unit,time (`string`)\cr the outcome as the user wrote it; the index columns.
-#'   PUBLIC.
+#' @param design (`list`, PUBLIC)\cr `target` (k x T matrix, double, outcome units; one row a
+#'   treated unit, named by unit), `times` (length T; the periods in order: numeric, integer, Date,
+#'   POSIXct or character, a factor's labels), `T0` (periods before the treatment), `adopted`
+#'   (periods before each unit's own adoption, if there are several dates).
+#' @param n (`count`)\cr donors. PUBLIC.
+#' @param outcome,index (`string`, `character(2)`)\cr the outcome as the user wrote it; the columns
+#'   of unit and time. PUBLIC.
 #' @param layout (`list`)\cr public facts on how the panel was given: `source` (`"formula"` or
 #'   `"matrix"`), `treated` (the indicator as the user wrote it, or `NULL`).
-#' @return A list of class `dpsc_panel` with the arguments as fields, `T1` (`integer`, number of
-#'   periods from the treatment on) and `n` (`integer`, number of donors). Who makes it may add
-#'   `donor_names` (`character(n)`), where the user declared them public; `covariates`; `adopted`;
-#'   `bounds`, of the outcome; `assumes`.
+#' @return A list of class `dpsc_panel` with these fields, `unit` and `time` for `index`, and `T1`
+#'   (`integer`, number of periods from the treatment on). Who makes it may add `donor_names`
+#'   (`character(n)`), where the user declared them public; `covariates`; `bounds`, of the outcome;
+#'   `assumes`.
 #' @noRd
-new_panel_design <- function(donors, target, times, T0, outcome, unit, time, layout) {
-  structure(list(
-    donors = donors, target = target, times = times, T0 = as.integer(T0),
-    T1 = ncol(target) - as.integer(T0), n = nrow(donors), outcome = outcome, unit = unit,
-    time = time, layout = layout
+new_panel_design <- function(donors, design, layout, n = nrow(donors), outcome = "outcome",
+                             index = c("unit", "time")) {
+  T0 <- as.integer(design$T0)
+  panel <- structure(list(
+    donors = donors, target = design$target, times = design$times, T0 = T0,
+    T1 = ncol(design$target) - T0, n = n, outcome = outcome, unit = index[[1L]],
+    time = index[[2L]], layout = layout
   ), class = "dpsc_panel")
+  panel$adopted <- design$adopted
+  panel
 }
 
 # Checks that every input shares -------------------------------------------------------------------
@@ -162,19 +166,7 @@ panel_from_donors.default <- function(donors, target, T0, times = NULL, hide = F
   check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.")
   design <- design_public(target, T0, times, ncol(donors), hide)
   check_donors_finite(donors, "donors")
-  new_donors_panel(donors, nrow(donors), design, "matrix")
-}
-
-#' @param design (`list`)\cr from [design_public()].
-#' @noRd
-new_donors_panel <- function(donors, n, design, source) {
-  panel <- new_panel_design(
-    donors, design$target, design$times, design$T0, "outcome", "unit", "time",
-    layout = list(source = source, treated = NULL)
-  )
-  panel$n <- n
-  panel$adopted <- design$adopted
-  panel
+  new_panel_design(donors, design, list(source = "matrix", treated = NULL))
 }
 
 #' The public part of a design given as matrices, checked
@@ -190,7 +182,7 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
   }
   adopted <- if (length(unique(T0)) > 1L) T0
   if (is.null(adopted)) check_split(T0[[1L]], n_times)
-  times <- check_times(times, n_times)
+  times <- if (is.null(times)) seq_len(n_times) else check_times(times, n_times)
   if (!is.null(adopted)) {
     labels <- if (hide) rep("a treated unit", nrow(target)) else rownames(target)
     check_adopted(adopted, labels, times)
@@ -266,12 +258,9 @@ check_split <- function(T0, n_times) {
 }
 
 #' Check the periods of a matrix
-#' @return Them, with nothing attached but a known class; 1 to T for `NULL`; a factor's labels.
+#' @return Them, with nothing attached but a known class; a factor's labels.
 #' @noRd
 check_times <- function(times, n_times) {
-  if (is.null(times)) {
-    return(seq_len(n_times))
-  }
   ok <- is.factor(times) || (is.null(dim(times)) && (is.character(times) || is_plain_number(times)))
   if (!ok || length(times) != n_times) {
     abort(c(

@@ -40,11 +40,12 @@ panel_of_roster.dp_source <- function(formula, people, request) {
   ), middle)
   check_filled(rows, columns$outcome)
   rownames(rows) <- unit_labels(roster$unit[treatment$units])
-  panel <- new_panel_design(
-    matrix(0, 0L, length(periods)), rows, periods, treatment$T0, columns$outcome,
-    table$index[[1L]], table$index[[2L]], layout = list(source = "formula", treated = NULL)
-  )
   donors <- roster$unit[-treatment$units]
+  panel <- new_panel_design(
+    NULL, c(list(target = rows, times = periods), treatment),
+    list(source = "formula", treated = NULL), whole_count(length(donors)), columns$outcome,
+    table$index
+  )
   design <- list(
     outcome = columns$outcome, periods = periods,
     roster = list(units = donors, T0 = treatment$T0, middle = middle)
@@ -58,8 +59,6 @@ panel_of_roster.dp_source <- function(formula, people, request) {
     list(parts = list(table), n = as.double(length(donors)), design = design),
     class = "dp_elsewhere"
   )
-  panel$n <- whole_count(length(donors))
-  panel$adopted <- treatment$adopted
   panel
 }
 

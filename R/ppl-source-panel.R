@@ -22,9 +22,8 @@ panel_from_formula.dp_source <- function(formula, people, request) {
   n <- sum(vapply(facts, `[[`, 0, "n"))
   design <- source_design(treated, times, n, columns, request)
   panel <- new_panel_design(
-    matrix(0, 0L, length(times$values)), design$target, times$values, design$T0,
-    columns$outcome, facts[[1L]]$unit, facts[[1L]]$time,
-    layout = list(source = "formula", treated = columns$treated)
+    NULL, design, list(source = "formula", treated = columns$treated), whole_count(n),
+    columns$outcome, unlist(facts[[1L]][c("unit", "time")])
   )
   own <- if (length(people$covariates)) {
     source_covariates(treated, times, design$T0, people, request)
@@ -37,8 +36,6 @@ panel_from_formula.dp_source <- function(formula, people, request) {
       periods = times$plain, units = design$units, covariates = own$design
     )
   ), class = "dp_elsewhere")
-  panel$n <- whole_count(n)
-  panel$adopted <- design$adopted
   panel
 }
 
@@ -74,7 +71,7 @@ panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide =
   elsewhere <- structure(
     list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
   )
-  panel <- new_donors_panel(elsewhere, whole_count(n), design, "chunks")
+  panel <- new_panel_design(elsewhere, design, by_blocks, whole_count(n))
   panel$assumes <- assumptions_of(donors)
   panel
 }
@@ -280,7 +277,8 @@ source_design <- function(treated, times, n, columns, request) {
   check_finite_target(target, times$values, columns$outcome, quiet, ask)
   warn_calendar_gap(times$values, times$name)
   list(
-    target = target, T0 = treatment$T0, adopted = treatment$adopted, units = if (!hide) named
+    target = target, times = times$values, T0 = treatment$T0, adopted = treatment$adopted,
+    units = if (!hide) named
   )
 }
 
@@ -313,5 +311,7 @@ panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide =
   check_donor_count(n, "Rows of the blocks are donors, columns are periods.")
   donors$sizes <- sizes
   donors$checksums <- checksums
-  new_donors_panel(donors, n, design, "chunks")
+  new_panel_design(donors, design, by_blocks, n)
 }
+
+by_blocks <- list(source = "chunks", treated = NULL)

@@ -66,10 +66,9 @@ proof_rows <- function(bounds) {
 #' features and of their products
 #' @noRd
 proof_questions <- function(bounds) {
-  scale <- core_scale(bounds)
   loadings <- cbind(c(1, 1, 1) / 3, c(0.7, -0.2, 1 / 7))
-  map <- row_map_cpp(scale, loadings, c(0.1, -1 / 30))
-  products <- product_map_cpp(scale, cbind(c(0.3, -1 / 3, 0.05), loadings), c(-0.2, 0.1, -1 / 30))
+  map <- row_map_cpp(bounds, loadings, c(0.1, -1 / 30))
+  products <- product_map_cpp(bounds, cbind(c(0.3, -1 / 3, 0.05), loadings), c(-0.2, 0.1, -1 / 30))
   squared <- (floor(2^24 * 2^(-12:2 / 2)))^2
   one <- 2^20
   radius <- floor(2^24 / 3)

@@ -6,7 +6,7 @@
 #' @return These, and `times`: which columns are periods.
 #' @noRd
 grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
-  scale <- insert_scale(core_scale(bounds), covariates, T0)
+  scale <- insert_scale(bounds, covariates, T0)
   columns <- length(scale$centre)
   map <- row_map_cpp(scale, diag(columns), numeric(columns))
   between <- if (covariates > 0L) T0 + seq_len(covariates)

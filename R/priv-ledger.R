@@ -199,23 +199,20 @@ gaussian_epsilon <- function(charges, delta) {
 #' `options(dpsc.require_ledger = TRUE)` or `DPSC_REQUIRE_LEDGER=1` none is an error.
 #' @noRd
 paying_ledger <- function(ledger, private) {
-  if (!is.null(ledger) || !private) return(ledger)
-  ledger <- getOption("dpsc.ledger")
+  if (!is.null(check_ledger(ledger)) || !private) return(ledger)
+  ledger <- check_ledger(getOption("dpsc.ledger"))
   path <- Sys.getenv("DPSC_LEDGER")
   if (is.null(ledger) && nzchar(path)) ledger <- dp_ledger(path = path)
-  if (is.null(ledger) && ledger_is_required()) {
+  required <- isTRUE(getOption("dpsc.require_ledger")) ||
+    tolower(Sys.getenv("DPSC_REQUIRE_LEDGER")) %in% c("1", "true", "yes")
+  if (is.null(ledger) && required) {
     abort(c(
       "Private calls need a ledger in this session.",
       x = "The option {.code dpsc.require_ledger}, or {.envvar DPSC_REQUIRE_LEDGER}, requires it.",
       i = "Give {.arg ledger}, or set {.code options(dpsc.ledger = dp_ledger(...))}."
     ), "budget")
   }
-  check_ledger(ledger)
-}
-
-ledger_is_required <- function() {
-  isTRUE(getOption("dpsc.require_ledger")) ||
-    tolower(Sys.getenv("DPSC_REQUIRE_LEDGER")) %in% c("1", "true", "yes")
+  ledger
 }
 
 #' Charge a ledger, or fail without a trace
@@ -224,21 +221,19 @@ ledger_is_required <- function() {
 #' @return `NULL`; of a ledger outside R where the charge stands, see [charge_outside()]. PUBLIC.
 #' @noRd
 spend <- function(ledger, cost, label, promise) {
-  if (is.null(ledger)) {
-    note_charge()
-    return(NULL)
-  }
-  check_live(ledger)
-  check_promise(promise)
   charge <- NULL
-  if (is_outside(ledger)) {
-    charge <- charge_outside(ledger, cost, label, function(history) {
-      charged_history(ledger, history, cost, label)
-    })
-  } else {
-    ledger$history <- charged_history(ledger, ledger_history(ledger), cost, label)
+  if (!is.null(ledger)) {
+    check_live(ledger)
+    check_promise(promise)
+    if (is_outside(ledger)) {
+      charge <- charge_outside(ledger, cost, label, function(history) {
+        charged_history(ledger, history, cost, label)
+      })
+    } else {
+      ledger$history <- charged_history(ledger, ledger_history(ledger), cost, label)
+    }
   }
-  note_charge()
+  charges$made <- charges$made + 1
   charge
 }
 

@@ -9,7 +9,7 @@
 #' @param release (`dp_release`)\cr parts of the right types and sizes.
 #' @noRd
 release_conflict <- function(release) {
-  method <- mechanism("dp_synth", release$method)
+  method <- mechanism_table$dp_synth[[release$method]]
   checks <- c(
     record_conflict, promise_conflict, if (release$privacy$private) c(step_conflict, method$cost),
     method$noise, growing_conflict
@@ -142,7 +142,7 @@ find_release_problem <- function(release) {
     any(bounds$lower >= bounds$upper)) {
     return("The bounds do not match the panel.")
   }
-  if (!is_string(release$method) || !release$method %in% names(mechanisms()) ||
+  if (!is_string(release$method) || !release$method %in% names(mechanism_table$dp_synth) ||
     !is_string(release$calibration) || !release$calibration %in% c("tight", "published")) {
     return("The method is unknown.")
   }
@@ -166,7 +166,7 @@ find_release_problem <- function(release) {
     return("Its assumptions are wrong.")
   }
   variant_problem(release) %||% growing_problem(release) %||%
-    mechanism("dp_synth", release$method)$problem(base_release(release)) %||%
+    mechanism_table$dp_synth[[release$method]]$problem(base_release(release)) %||%
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
 }
 

@@ -239,7 +239,7 @@ last_other_plan <- "0.2.0"
 planned_again <- function(release) {
   public <- public_again(release)
   plan <- release_mechanism(public)$plan(public)
-  settings <- mechanism("dp_synth", release$method)$settings(public, plan)
+  settings <- mechanism_table$dp_synth[[release$method]]$settings(public, plan)
   # Moments serve any penalty.
   if (gives_moments(release$method)) settings["lambda"] <- list(release$settings$lambda)
   promise <- guarantee(public, plan, release$privacy$assumes)
@@ -249,7 +249,9 @@ planned_again <- function(release) {
   ), promise)
   release$settings <- settings
   release$privacy[names(made)] <- made
-  release$asked["y"] <- list(scaled_pre(public$target, public$bounds))
+  release$asked["y"] <- list(to_scale(
+    rbind(public$target), public$bounds, seq_along(public$target)
+  )[1L, ])
   s <- release$statistics
   if (public$private && gives_moments(release$method)) {
     release$statistics[c("pre", "demean")] <- plan$features[c("pre", "demean")]

@@ -39,10 +39,10 @@ new_request <- function(record, public, people, ledger) {
 #'   the record's `run`. RELEASED.
 #' @noRd
 make_release <- function(request) {
-  first <- start_waiting()
-  on.exit(stop_waiting(first))
   record <- request$record
   private <- request$public$private
+  first <- start_waiting()
+  on.exit(stop_waiting(first))
   plan <- record$plan(request)
   if (!is.null(record$refuse)) record$refuse(request, plan)
   rows <- if (is.null(record$open)) request$people else record$open(request, plan)

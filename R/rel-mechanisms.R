@@ -19,30 +19,22 @@ make_mechanisms <- function() {
 # A constant: made once, after all files were read.
 delayedAssign("mechanism_table", make_mechanisms())
 
-#' The methods of a verb, by name
-#' @noRd
-mechanisms <- function(verb = "dp_synth") mechanism_table[[verb]]
-
-#' One method's record; `dp_release` has the records of `dp_synth`
-#' @noRd
-mechanism <- function(verb, method) mechanism_table[[verb]][[method]]
-
 #' Does a method release moments of the donors? Estimators on raw donors do not.
 #' @noRd
-gives_moments <- function(method) identical(mechanism("dp_synth", method)$gives, "moments")
+gives_moments <- function(method) identical(mechanism_table$dp_synth[[method]]$gives, "moments")
 
 #' Has a method another calibration than its default?
 #' @noRd
-has_calibrations <- function(method) length(mechanism("dp_synth", method)$calibrations) > 1L
+has_calibrations <- function(method) length(mechanism_table$dp_synth[[method]]$calibrations) > 1L
 
 #' Can a method do this? One of its variants, see [new_mechanism()]
 #' @noRd
 has_variant <- function(method, variant) {
-  !is.null(mechanism("dp_synth", method)$variants[[variant]])
+  !is.null(mechanism_table$dp_synth[[method]]$variants[[variant]])
 }
 
 methods_with <- function(variant) {
-  names(Filter(function(record) !is.null(record$variants[[variant]]), mechanisms()))
+  names(Filter(function(record) !is.null(record$variants[[variant]]), mechanism_table$dp_synth))
 }
 
 #' Refuse settings that a method does not know, which would change nothing
@@ -63,6 +55,15 @@ check_method_options <- function(method, options, control) {
     ), "argument")
   }
 }
+
+# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
+# release).
+raw_estimators <- c(
+  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm",
+  "elastic"
+)
+
+is_classical <- function(method) method %in% raw_estimators
 
 #' Check the estimator that a release is for
 #' @noRd
@@ -132,7 +133,7 @@ check_can_grow <- function(public, donors = NULL) {
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_growing_source <- function(method, donors) {
-  needs <- mechanism("dp_synth", method)$variants$growing$needs
+  needs <- mechanism_table$dp_synth[[method]]$variants$growing$needs
   if (!is.null(needs)) refuse_source(donors, needs, "A release that grows", "monitor")
 }
 
@@ -147,32 +148,4 @@ each_date_words <- function(public) {
     dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits),
     "} each cost no more."
   )
-}
-
-#' Promise of a release, its theorem, and whether it holds
-#' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
-#'   noise), and `assumes` (string) where it rests on something. PUBLIC.
-#' @noRd
-guarantee <- function(public, plan, assumes = NULL) {
-  if (!public$private) {
-    return(list(holds = FALSE, theorem = "", reason = unkept_reason(public), exact = TRUE))
-  }
-  mechanism <- mechanism("dp_synth", public$method)
-  theorem <- mechanism$theorem(public, plan$steps)
-  if (!is.null(public$treated)) {
-    theorem <- paste0(
-      sub(")$", "", theorem), "), for donors and treated each (adaptive parallel composition, ",
-      "proofs/treated.md)"
-    )
-  }
-  if (!is.null(public$monitor)) {
-    theorem <- sub("proofs/gram.md)", "proofs/gram.md, proofs/growing.md)", theorem, fixed = TRUE)
-  }
-  drawn <- list(private = TRUE, rng = public$control$rng)
-  reason <- if (public$calibration == "published") mechanism$published_fails
-  reason <- reason %||% unkept_reason(drawn)
-  c(list(
-    holds = !nzchar(reason), theorem = theorem, reason = reason,
-    exact = all(plan$steps$law %in% exact_laws)
-  ), assumed(drawn, assumes))
 }

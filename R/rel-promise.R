@@ -26,6 +26,34 @@ assumed <- function(drawn, assumes) {
   if (!is.null(assumes) && is_kept(drawn)) list(assumes = assumes)
 }
 
+#' Promise of a release, its theorem, and whether it holds
+#' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
+#'   noise), and `assumes` (string) where it rests on something. PUBLIC.
+#' @noRd
+guarantee <- function(public, plan, assumes = NULL) {
+  if (!public$private) {
+    return(list(holds = FALSE, theorem = "", reason = unkept_reason(public), exact = TRUE))
+  }
+  drawn <- list(private = TRUE, rng = public$control$rng)
+  mechanism <- mechanism_table$dp_synth[[public$method]]
+  reason <- if (public$calibration == "published") mechanism$published_fails
+  reason <- reason %||% unkept_reason(drawn)
+  theorem <- mechanism$theorem(public, plan$steps)
+  if (!is.null(public$treated)) {
+    theorem <- paste0(
+      sub(")$", "", theorem), "), for donors and treated each (adaptive parallel composition, ",
+      "proofs/treated.md)"
+    )
+  }
+  if (!is.null(public$monitor)) {
+    theorem <- sub("proofs/gram.md)", "proofs/gram.md, proofs/growing.md)", theorem, fixed = TRUE)
+  }
+  c(list(
+    holds = !nzchar(reason), theorem = theorem, reason = reason,
+    exact = all(plan$steps$law %in% exact_laws)
+  ), if (!is.null(assumes)) assumed(drawn, assumes))
+}
+
 #' Privacy record of a result: budget, promise, origin of the noise
 #' @param budget (`list`)\cr `private`, `epsilon`, `delta`, `rng`.
 #' @param ... further fields (`neighbours`, `theorem`, `steps`), and exceptions.

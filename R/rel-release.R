@@ -39,13 +39,13 @@
 #' dp_synth(release, target = panel$target)
 #' @export
 dp_release <- function(x, ...) {
-  paying_door("dp_release", check_argument_names(...names(), "dp_release"))
+  door("dp_release", pays = TRUE, check_argument_names(...names(), "dp_release"))
   UseMethod("dp_release")
 }
 
 #' @rdname dp_release
 #' @export
-dp_release.default <- function(x, ...) paying_door("dp_release", {
+dp_release.default <- function(x, ...) door("dp_release", pays = TRUE, {
   abort_unknown_input(x)
 })
 
@@ -56,7 +56,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
                                calibration = c("tight", "published"), ledger = NULL,
                                control = dp_control(), size = NULL, protect = NULL,
                                na = c("error", "interpolate"), roster = NULL,
-                               ...) paying_door("dp_release", {
+                               ...) door("dp_release", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
@@ -79,7 +79,7 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
                               method = "gram",
                               calibration = c("tight", "published"), ledger = NULL,
                               control = dp_control(), times = NULL, size = NULL,
-                              protect = NULL, ...) paying_door("dp_release", {
+                              protect = NULL, ...) door("dp_release", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
@@ -97,49 +97,6 @@ dp_release.dp_chunks <- dp_release.matrix
 #' @rdname dp_release
 #' @export
 dp_release.dp_source <- dp_release.matrix
-
-#' Request for a panel, before its people are read
-#'
-#' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
-#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
-#' @return A list: these; `private`; `guarding`, methods that can protect the treated, where that is
-#'   asked for; `classical`, is the estimator one on raw donors? Also rules for messages about the
-#'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
-#'   unit one person, judged by `size`?), `ask` (a function that asks who is protected, of the
-#'   number of treated units and whether their rows fail a check; may be `NULL`), `keep_names` (the
-#'   donors' names are public).
-#' @noRd
-panel_request <- function(..., control) {
-  check_control(control)
-  request <- list(..., control = control)
-  size <- request$size
-  single <- is.null(size) || !is.numeric(size) || !all(size > 1)
-  # An epsilon that is missing or wrong counts as finite: its own check comes later.
-  request$private <- !(is_number(request$epsilon) && request$epsilon == Inf)
-  request$classical <- is_classical(request$estimator)
-  request$hide <- request$private && identical(request$protect, "everyone")
-  if (request$hide) request$guarding <- methods_with("everyone")
-  request$quiet <- request$hide || (request$private && single)
-  request$keep_names <- request$control$donor_names || request$classical
-  # One treated unit of no `size` may be a person or a clinic: `protect` is required only if its
-  # rows have a fault, before any message about them.
-  request$ask <- function(k, failing = FALSE) {
-    check_protect(request, k, people = single && (failing || !is.null(size)))
-  }
-  request
-}
-
-#' The panel of donors by themselves, a matrix, chunks or a source, and of targets
-#' @param request (`list`)\cr from [panel_request()].
-#' @noRd
-donors_panel <- function(x, target, T0, times, request) {
-  # `protect` is required before any error about a target.
-  if (!missing(target)) check_protect(request, if (is.matrix(target)) nrow(target) else 1L)
-  panel <- panel_from_donors(x, target, T0, times, hide = request$quiet)
-  if (request$keep_names) panel$donor_names <- rownames(x)
-  panel$bounds <- request$bounds
-  panel
-}
 
 #' From a checked panel to a release of whom `protect` names
 #' @noRd
@@ -179,7 +136,10 @@ panel_record <- function(public) {
       if (request$public$refuse && hopeless) check_hopeless(request$public, plan)
     },
     open = function(request, plan) {
-      open_donors(request$people$donors, request$public, isTRUE(plan$calibrated))
+      donors <- request$people$donors
+      # In memory they are open.
+      if (is.matrix(donors)) return(donors)
+      open_donors(donors, request$public, isTRUE(plan$calibrated))
     },
     promise = function(request, plan) guarantee(request$public, plan),
     label = function(request, plan) {
@@ -261,7 +221,7 @@ check_covariate_method <- function(public) {
 #' people, or for announced periods
 #' @noRd
 release_mechanism <- function(public) {
-  record <- mechanism("dp_synth", public$method)
+  record <- mechanism_table$dp_synth[[public$method]]
   asked <- c(
     if (!is.null(public$treated)) "everyone", if (!is.null(public$dates)) "dates",
     if (!is.null(public$monitor)) "growing"
@@ -274,19 +234,20 @@ release_mechanism <- function(public) {
 #'   `y`.
 #' @noRd
 public_facts <- function(panel, request) {
-  table <- mechanisms()
+  table <- mechanism_table$dp_synth
   method <- check_choice(request$method, names(table), "method")
   check_draws_here()
   calibration <- check_choice(request$calibration, c("tight", "published"), "calibration")
   if (is.null(request$epsilon)) check_epsilon_given(TRUE)
-  control <- request$control
-  check_method_options(method, table[[method]]$options, control)
-  estimator <- check_estimator(request$estimator %||% "ridge", method)
   epsilon <- check_epsilon(request$epsilon)
   delta <- check_number(request$delta, 0, 1, open = "max", arg = "delta")
   private <- is.finite(epsilon)
-  refuse_needed(panel$donors, table[[method]]$needs, method, private)
-  ledger <- check_ledger(request$ledger)
+  control <- request$control
+  check_method_options(method, table[[method]]$options, control)
+  estimator <- check_estimator(request$estimator %||% "ridge", method)
+  if (!is.matrix(panel$donors)) {
+    refuse_needed(panel$donors, table[[method]]$needs, method, private)
+  }
   bounds <- panel$bounds
   periods <- panel$T0 + panel$T1
   if (private && is.null(bounds)) {
@@ -298,13 +259,13 @@ public_facts <- function(panel, request) {
       )
     ), "bounds")
   }
-  if (!private) check_nothing_to_charge(ledger)
+  if (!private) check_nothing_to_charge(check_ledger(request$ledger))
   size <- panel$size %||% rep(1, nrow(panel$target))
   pre_mean <- unname(mean_target(panel$target, size)[1L, seq_len(panel$T0)])
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)
   if (private && delta >= 1 / panel$n) warn_of_delta(delta, panel$n, "donor")
   target <- to_scale(panel$target, scale)
-  y <- scaled_pre(pre_mean, scale)
+  y <- to_scale(rbind(pre_mean), scale, seq_along(pre_mean))[1L, ]
   if (private) check_target_bounds(panel, target, scale, method, calibration)
   list(
     method = method, estimator = estimator, calibration = calibration, private = private,
@@ -380,7 +341,7 @@ new_release <- function(public, plan, statistics, panel) {
     if (!is.null(public$covariates)) list(covariates = public$covariates),
     if (!is.null(panel$gaps)) list(gaps = panel$gaps)),
     bounds = public$bounds[c("lower", "upper")],
-    settings = mechanism("dp_synth", public$method)$settings(public, plan),
+    settings = mechanism_table$dp_synth[[public$method]]$settings(public, plan),
     asked = asked_facts(public, plan),
     privacy = c(
       list(
@@ -424,7 +385,7 @@ neighbours_of <- function(treated, named = FALSE) {
 #' A method of sums lists no donors, so it keeps no names whatever was declared
 #' @noRd
 names_are_public <- function(public) {
-  listed <- mechanism("dp_synth", public$method)$needs == "rows"
+  listed <- mechanism_table$dp_synth[[public$method]]$needs == "rows"
   public$control$donor_names && (listed || !public$private)
 }
 

@@ -15,7 +15,7 @@ location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 #'   `NULL`: they would not be found, or the method needs none. PUBLIC.
 #' @noRd
 selection_location <- function(method, facts, budget) {
-  if (!mechanism("dp_select", method)$locates || is.null(facts$numbers)) {
+  if (!mechanism_table$dp_select[[method]]$locates || is.null(facts$numbers)) {
     return(NULL)
   }
   exponent <- min(sqrt(location_share * budget$rho / facts$numbers), 2 * location_enough / facts$n)

@@ -2,9 +2,9 @@
 
 #' Has a method of streams noise of its own, an iterate at a time?
 #' @noRd
-has_own_noise <- function(method) !is.null(mechanism("dp_online", method)$printed)
+has_own_noise <- function(method) !is.null(mechanism_table$dp_online[[method]]$printed)
 
-chapter_five <- function() Filter(has_own_noise, names(mechanisms("dp_online")))
+chapter_five <- function() Filter(has_own_noise, names(mechanism_table$dp_online))
 
 #' A stream of clean iterates with noise of their own
 #' @param request (`list`)\cr the user's request, checked; `psi` may be `NULL`.
@@ -12,7 +12,7 @@ chapter_five <- function() Filter(has_own_noise, names(mechanisms("dp_online")))
 open_iterates <- function(columns, learner, budget, request) {
   method <- request$method
   horizon <- request$horizon
-  most <- mechanism("dp_online", method)$most(learner$family)
+  most <- mechanism_table$dp_online[[method]]$most(learner$family)
   if (!is.finite(horizon) || horizon < 2 || horizon > most) {
     longest <- format(most, big.mark = ",", scientific = FALSE)
     abort("{.val {method}} needs a finite {.arg horizon}, from 2 to {longest}.", "argument")
@@ -20,7 +20,7 @@ open_iterates <- function(columns, learner, budget, request) {
   if (request$batch || request$participation[["times"]] > 1) {
     abort("{.val {method}} takes one row per step, and each person once.", "argument")
   }
-  chosen <- mechanism("dp_online", method)
+  chosen <- mechanism_table$dp_online[[method]]
   facts <- list(
     method = chosen$core, family = learner$family, published = request$calibration == "published",
     columns = learner$columns, horizon = as.double(horizon), radius = learner$radius,

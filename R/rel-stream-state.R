@@ -230,14 +230,14 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
 #' The core's name for a learner's method
 #' @noRd
 core_learner <- function(learner) {
-  learner$method <- mechanism("dp_online", learner$method)$core %||% learner$method
+  learner$method <- mechanism_table$dp_online[[learner$method]]$core %||% learner$method
   learner
 }
 
 #' Are moments of the rows what a stream holds?
 #' @noRd
 holds_moments <- function(stream) {
-  identical(mechanism("dp_online", stream$learner$method)$step, "gram")
+  identical(mechanism_table$dp_online[[stream$learner$method]]$step, "gram")
 }
 
 stream_table <- function(stream, newdata) {

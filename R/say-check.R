@@ -168,7 +168,9 @@ check_epsilon <- function(epsilon) {
 #' @noRd
 check_argument_names <- function(given, name) {
   given <- given[!is.na(given) & nzchar(given)]
-  known <- if (length(given)) known_arguments(name)
+  methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_source", ".dp_release"))
+  methods <- Filter(is.function, mget(methods, topenv(), ifnotfound = list(NULL)))
+  known <- setdiff(unlist(lapply(methods, function(method) names(formals(method)))), c("x", "..."))
   if (all(given %in% known) && !anyDuplicated(given)) {
     return(invisible(NULL))
   }
@@ -222,19 +224,6 @@ given_index <- function(index, code, class = "panel") {
     i = "For instance {.code index = c(\"{words[[1L]]}\", \"{words[[2L]]}\")}."
   ), class)
 }
-
-#' The arguments of a generic's methods, found once
-#' @noRd
-known_arguments <- function(name) {
-  if (is.null(argument_names[[name]])) {
-    methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_source", ".dp_release"))
-    methods <- Filter(function(method) exists(method, environment(known_arguments)), methods)
-    known <- unique(unlist(lapply(methods, function(method) names(formals(method)))))
-    argument_names[[name]] <- setdiff(known, c("x", "..."))
-  }
-  argument_names[[name]]
-}
-argument_names <- new.env(parent = emptyenv())
 
 #' Refuse arguments that no method knows
 #'
@@ -371,15 +360,10 @@ about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
 # The door of the package: every exported function's code runs behind one of these, which puts the
 # user's call on our conditions. Below it nobody knows the user's call.
 
-# How many charges were made in this session, whether or not a ledger took them.
+# How many charges were made in this session, whether or not a ledger took them: later failures
+# were not free.
 charges <- new.env(parent = emptyenv())
 charges$made <- 0
-
-#' Note that noise is paid for: later failures were not free
-#' @noRd
-note_charge <- function() {
-  charges$made <- charges$made + 1
-}
 
 #' Run an exported function's code
 #'
@@ -389,25 +373,20 @@ note_charge <- function() {
 #' @param code (`expression`)\cr evaluated where it was written, so that `missing()`, `substitute()`
 #'   and `return()` work as without a door.
 #' @param page (`string`)\cr the help page that has the arguments, where there is one.
+#' @param pays (`flag`)\cr may it charge? An error before the charge states that nothing was spent.
 #' @return The value of `code`.
 #' @noRd
-door <- function(verb, code, page = verb) {
+door <- function(verb, code, page = verb, pays = FALSE) {
+  before <- charges$made
   withCallingHandlers(code,
-    dpsc_error = function(e) stop(as_called(e, verb, page)),
+    dpsc_error = function(e) {
+      if (pays && charges$made == before) e <- as_unspent(e)
+      stop(as_called(e, verb, page))
+    },
     dpsc_warning = function(w) {
       warning(as_called(w, verb))
       tryInvokeRestart("muffleWarning")
     }
-  )
-}
-
-#' The same for a function that may charge: an error before the charge states that nothing was spent
-#' @noRd
-paying_door <- function(verb, code) {
-  before <- charges$made
-  withCallingHandlers(
-    door(verb, code),
-    dpsc_error = function(e) if (charges$made == before) stop(as_unspent(e))
   )
 }
 

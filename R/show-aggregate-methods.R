@@ -60,7 +60,7 @@ summary.dp_aggregate <- function(object, ...) new_summary(object, aggregate_line
 
 aggregate_lines <- function(x) {
   whole <- function(n) formatC(n, format = "d", big.mark = ",")
-  title <- mechanism("dp_aggregate", x$method)$title
+  title <- mechanism_table$dp_aggregate[[x$method]]$title
   c(
     paste0(if (!x$privacy$private) "Raw ", if (x$privacy$private) title else tolower(title),
       " of your statistic over ", whole(x$plan$blocks), " blocks of ",

@@ -66,7 +66,7 @@ glm_no_errors <- function(fit) {
       )
     ))
   }
-  if (!"intervals" %in% mechanism("dp_glm", fit$method)$options) {
+  if (!"intervals" %in% mechanism_table$dp_glm[[fit$method]]$options) {
     return(list(
       reason = "this method releases coefficients alone",
       advice = "{.code method = \"objective\"} with {.code intervals = TRUE} gives intervals."

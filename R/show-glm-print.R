@@ -42,7 +42,7 @@ glm_heading <- function(x) {
   c(
     paste(
       family_words(x), "of", format(x$nobs, big.mark = ","), "people",
-      if (x$privacy$private) paste("by", mechanism("dp_glm", x$method)$title)
+      if (x$privacy$private) paste("by", mechanism_table$dp_glm[[x$method]]$title)
     ),
     paste0("  ", x$text, offset_words(x), weight_words(x))
   )
@@ -78,7 +78,7 @@ glm_notes <- function(x) {
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },
-    if (x$privacy$private) trimws(mechanism("dp_glm", x$method)$weighs %||% character()),
+    if (x$privacy$private) trimws(mechanism_table$dp_glm[[x$method]]$weighs %||% character()),
     wide_glm(x), regression_doubts(x),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )
@@ -94,6 +94,6 @@ has_numbers <- function(columns) {
 #' Name of a fit: its method's word, or its family's
 #' @noRd
 family_words <- function(x) {
-  own <- mechanism("dp_glm", x$method)$words
+  own <- mechanism_table$dp_glm[[x$method]]$words
   if (x$family %in% names(own)) own[[x$family]] else glm_families()[[x$family]]$words
 }

@@ -35,7 +35,7 @@ glm_methods_words <- function(x) {
   how <- if (!privacy$private) {
     "by maximum likelihood without privacy"
   } else {
-    paste("by", mechanism("dp_glm", x$method)$title)
+    paste("by", mechanism_table$dp_glm[[x$method]]$title)
   }
   c(
     paste0(
@@ -45,7 +45,7 @@ glm_methods_words <- function(x) {
     if (privacy$private) {
       paste0(
         "Bounds of numbers and levels of factors were fixed beforehand. ",
-        mechanism("dp_glm", x$method)$weighs,
+        mechanism_table$dp_glm[[x$method]]$weighs,
         if (!is.null(x$covariance)) {
           paste(
             "Standard errors add those of sampling and of the privacy noise, whose law is known,",
@@ -67,7 +67,7 @@ glm_references <- function(x) {
     return(NULL)
   }
   c(
-    mechanism("dp_glm", x$method)$references,
+    mechanism_table$dp_glm[[x$method]]$references,
     published_works[["exact"]]
   )
 }

@@ -71,7 +71,7 @@ posterior_noise_words <- function(x) {
   if (!x$privacy$private) {
     return(NULL)
   }
-  adaptive <- mechanism("dp_lm", x$method)$adaptive
+  adaptive <- mechanism_table$dp_lm[[x$method]]$adaptive
   eigenvalue <- if (adaptive) x$plan$target else x$plan$ridge
   noise <- 1 / sqrt(x$plan$gamma * eigenvalue * length(x$coefficients))
   paste0(

@@ -174,7 +174,7 @@ growing_line <- function(release) {
 #' @noRd
 step_lines <- function(x) {
   if (is.null(x$privacy)) x <- x$release
-  steps <- x$privacy$steps
+  steps <- x$privacy$steps %||% x$steps
   # Steps of announced periods are alike.
   if (is_growing(x)) {
     count <- x$statistics$monitor$announced

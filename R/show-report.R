@@ -220,7 +220,7 @@ estimator_words <- function(release, estimator) {
   }
   private <- if (release$privacy$holds) "differentially private " else ""
   base <- if (estimator == "did") "difference-in-differences" else "ridge synthetic control"
-  record <- mechanism("dp_synth", release$method)
+  record <- mechanism_table$dp_synth[[release$method]]
   paste0("a ", private, base, if (!is.null(record)) paste0(" ", record$title))
 }
 
@@ -383,7 +383,7 @@ report_references <- function(release, estimator) {
   # The theorem names whose work it is.
   named <- c(zcdp = "Bun and Steinke", gdp = "Dong, Roth and Su", pure = "Dwork and Roth")
   of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
-  wanted <- if (release$method %in% names(mechanisms())) {
+  wanted <- if (release$method %in% names(mechanism_table$dp_synth)) {
     c(
       if (!gives_moments(release$method) || release$privacy$holds) "rcm", of_theorem,
       if (release$privacy$holds) "exact"

@@ -41,7 +41,7 @@ selection_estimates <- function(fit) {
 #' coverage.
 #' @noRd
 chosen_by_its_noise <- function(x) {
-  by_moments <- is.null(mechanism("dp_select", x$method)$pick)
+  by_moments <- is.null(mechanism_table$dp_select[[x$method]]$pick)
   x$privacy$private && by_moments && length(x$selected) < x$facts$p
 }
 

@@ -2,6 +2,7 @@
   announce_classes()
   # The table of methods is made here, once, and not inside somebody's call.
   force(mechanism_table)
+  force(default_control)
 }
 
 .onUnload <- function(libpath) {

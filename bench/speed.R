@@ -89,7 +89,7 @@ measure_single <- function() {
     epsilon = 1, delta = 1e-6, method = "gram", calibration = "tight", control = dp_control()
   ))
   facts <- dpsc:::gram_facts(public)
-  scale <- dpsc:::core_scale(public$bounds)
+  scale <- public$bounds
   options <- dpsc:::gram_options(TRUE, 100, public$bounds)
   y <- as.numeric(small$target)
   past <- as.data.frame(t(small$donors[, 1:45]))

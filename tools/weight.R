@@ -58,42 +58,69 @@ chain <- function(file, above = character()) {
 chains <- lapply(basename(r_files), chain)
 deepest <- chains[[which.max(lengths(chains))]]
 
-# What dp_synth() walks on a matrix, down to the first call that draws.
+# What a verb walks, down to the first call that draws.
 library(dpsc)
-walk <- local({
-  space <- asNamespace("dpsc")
-  walked <- character()
-  done <- FALSE
-  for (name in functions$name) {
-    suppressMessages(trace(name, bquote(.dpsc_step(.(name))), print = FALSE, where = space))
+space <- asNamespace("dpsc")
+walked <- character()
+drawn <- FALSE
+.dpsc_step <- function(name) if (!drawn) walked <<- c(walked, name)
+.dpsc_drawn <- function() drawn <<- TRUE
+for (name in functions$name) {
+  suppressMessages(trace(name, bquote(.dpsc_step(.(name))), print = FALSE, where = space))
+}
+for (name in c("gram_release_cpp", "glm_release_cpp")) {
+  suppressMessages(trace(name, quote(.dpsc_drawn()), print = FALSE, where = space))
+}
+walk <- function(what, code) {
+  walked <<- character()
+  drawn <<- FALSE
+  force(code)
+  stopifnot(drawn)
+  files <- home[walked]
+  data.frame(
+    measure = paste0(what, " to the first draw: ", c("functions", "files", "changes of file")),
+    value = c(
+      length(unique(walked)), length(unique(files)), sum(files[-1L] != utils::head(files, -1L))
+    )
+  )
+}
+set.seed(1)
+donors <- matrix(stats::runif(500 * 8, -1, 1), 500)
+people <- data.frame(y = stats::rbinom(500, 1, 0.5), x = stats::runif(500))
+walks <- rbind(
+  walk("dp_synth(matrix)", {
+    dp_synth(donors, target = donors[1L, ], T0 = 6, epsilon = 1, delta = 1e-6, bounds = c(-1, 1))
+  }),
+  walk("dp_glm()", {
+    dp_glm(y ~ x, people, "binomial", 1, 1e-6, bounds = list(x = c(0, 1), y = c(0, 1)))
+  }),
+  if (requireNamespace("RSQLite", quietly = TRUE)) {
+    con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+    long <- data.frame(
+      unit = rep(1:500, each = 8), time = rep(1:8, 500), y = as.vector(t(donors)),
+      on = as.integer(rep(1:500, each = 8) == 1 & rep(1:8, 500) > 6)
+    )
+    DBI::dbWriteTable(con, "panel", long)
+    walk("dp_table() to dp_synth()", {
+      dp_synth(y ~ on, dp_table(con, "panel", index = c("unit", "time")),
+        epsilon = 1, delta = 1e-6, bounds = c(-1, 1)
+      )
+    })
   }
-  assign(".dpsc_step", function(name) if (!done) walked <<- c(walked, name), globalenv())
-  suppressMessages(trace("gram_release_cpp", quote(.dpsc_drawn()), print = FALSE, where = space))
-  assign(".dpsc_drawn", function() done <<- TRUE, globalenv())
-  set.seed(1)
-  donors <- matrix(stats::runif(500 * 8, -1, 1), 500)
-  dp_synth(donors, target = donors[1L, ], T0 = 6, epsilon = 1, delta = 1e-6, bounds = c(-1, 1))
-  stopifnot(done)
-  walked
-})
-files_walked <- home[walk]
+)
 
 rows <- data.frame(
   measure = c("R files", "R lines", "R code lines", paste("lines of the largest R file,",
     names(which.max(lines_of(r_files)))), "core code lines", "glue code lines", "R functions",
     "arrows between R files", paste("files in the longest chain:",
       paste(deepest, collapse = " > ")),
-    "dp_synth(matrix) to the first draw: functions", "dp_synth(matrix) to the first draw: files",
-    "dp_synth(matrix) to the first draw: changes of file", "functions above 8 arguments",
-    "functions that call spend()"),
+    "functions above 8 arguments", "functions that call spend()"),
   value = c(length(r_files), sum(lines_of(r_files)), sum(code_of(r_files, "^#")),
     max(lines_of(r_files)), sum(code_of(core_files, "^(//|[*]|/[*])")),
     sum(code_of(glue_files, "^(//|[*]|/[*])")), nrow(functions), nrow(arrows), length(deepest),
-    length(unique(walk)), length(unique(files_walked)),
-    sum(files_walked[-1L] != files_walked[-length(files_walked)]),
     sum(functions$arguments > 8L), sum(vapply(functions$calls, function(x) "spend" %in% x, NA)))
 )
-all <- rbind(build, rows)
+all <- rbind(build, rows, walks)
 all$value <- signif(all$value, 5)
 utils::write.csv(all, file, row.names = FALSE)
 for (i in seq_len(nrow(all))) {

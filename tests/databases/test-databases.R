@@ -52,11 +52,11 @@ test_that("engines make the core's integers of any rows and any map", {
         in_sqlite(con, name = "odd", outcome = "y", compute = "database"),
         list(periods = seq_len(periods)), grid_of(map$bounds)
       )
-      given <- row_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+      given <- row_map_cpp(map$bounds, map$loadings, map$origin)
       d <- ncol(map$loadings)
       squared <- floor(2^25 * 2^(-30:2 / 3))^2
       for (radius in c(2^20, 2^24)) {
-        products <- if (d > 1L) product_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+        products <- if (d > 1L) product_map_cpp(map$bounds, map$loadings, map$origin)
         questions <- asked_of(given, products, radius, squared)
         for (question in questions) {
           expect_identical(ask_table(wide, question, FALSE), row_sums_cpp(rows, question),

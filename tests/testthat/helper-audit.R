@@ -263,8 +263,9 @@ functions_that_reach <- function(names, namespace) {
     methods <- names(mentioned)[startsWith(names(mentioned), paste0(name, "."))]
     mentioned[[name]] <- c(mentioned[[name]], methods)
   }
-  mentioned$mechanism <- c(mentioned$mechanism, "make_mechanisms")
-  mentioned$mechanisms <- c(mentioned$mechanisms, "make_mechanisms")
+  mentioned <- lapply(mentioned, function(words) {
+    c(words, if ("mechanism_table" %in% words) "make_mechanisms")
+  })
   reaching <- names
   repeat {
     hit <- vapply(mentioned, function(words) any(words %in% reaching), logical(1))

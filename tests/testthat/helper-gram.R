@@ -12,7 +12,7 @@ gram_facts_of <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6,
 gram_core <- function(donors, facts, bounds = c(-1, 1), outputs = NULL, doubled = FALSE) {
   bounds <- new_bounds(bounds, ncol(donors))
   gram_audit_cpp(
-    donors, facts, core_scale(bounds), gram_options(TRUE, nrow(donors), bounds), "R", outputs,
+    donors, facts, bounds, gram_options(TRUE, nrow(donors), bounds), "R", outputs,
     doubled
   )
 }

@@ -76,7 +76,7 @@ donors_of <- function(data) {
 random_questions <- function(bounds, periods, d, seed = 3) {
   withr::local_seed(seed)
   loadings <- matrix(stats::rnorm(periods * d), periods)
-  scale <- core_scale(new_bounds(bounds, periods))
+  scale <- new_bounds(bounds, periods)
   origin <- stats::rnorm(d, 0, 0.1)
   asked_of(row_map_cpp(scale, loadings, origin), product_map_cpp(scale, loadings, origin))
 }

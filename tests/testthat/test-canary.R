@@ -103,7 +103,7 @@ test_that("nothing that crosses from compiled code into R holds a donor or a sum
         targeted = TRUE, level = TRUE
       )
       audit <- withr::with_seed(17, gram_audit_cpp(
-        p$donors, public, core_scale(scale), gram_options(TRUE, 300, scale), "R", NULL, FALSE
+        p$donors, public, scale, gram_options(TRUE, 300, scale), "R", NULL, FALSE
       ))
       expect_equal(audit$statistics$mean, released[[1L]]$mean, tolerance = 1e-12)
       expect_length(audit$calls, if (delta > 0) 13L else 9L)

@@ -99,7 +99,7 @@ test_that("the draws that calibrate are placebo errors in each cohort's own orde
   facts <- c(gram_facts_of(T0 = 6, T1 = 5, n = n, epsilon = 3), group = FALSE, covariates = 2)
   options <- gram_options(TRUE, n, bounds)
   dates <- c(6L, 8L)
-  scale <- insert_scale(core_scale(bounds), 2, 6)
+  scale <- insert_scale(bounds, 2, 6)
   # Bounds that differ by column move with it.
   scale$centre <- scale$centre + seq(-0.1, 0.1, length.out = 13)
   scale$half <- seq(1, 0.8, length.out = 13)

@@ -133,7 +133,7 @@ test_that("the calibration draws equal placebo errors recomputed row by row", {
   options <- gram_options(TRUE, 250, bounds)
   dates <- c(6L, 8L)
   run <- withr::with_seed(4, cohort_audit_cpp(
-    panel$donors, facts, dates, core_scale(bounds), options, "R", NULL
+    panel$donors, facts, dates, bounds, options, "R", NULL
   ))
   calls <- run$calls
   s <- run$statistics
@@ -253,10 +253,10 @@ test_that("the shared regression error of the donors agrees with resampled donor
   }
   draws <- t(replicate(250, {
     sample <- rows[sample(3000, n), ]
-    estimate(raw_statistics_cpp(sample, n, 5L, 5L, core_scale(bounds)))
+    estimate(raw_statistics_cpp(sample, n, 5L, 5L, bounds))
   }))
   observed <- stats::cov(draws)
-  s <- raw_statistics_cpp(rows[1:3000, ], 3000, 5L, 5L, core_scale(bounds))
+  s <- raw_statistics_cpp(rows[1:3000, ], 3000, 5L, 5L, bounds)
   options <- gram_options(FALSE, n, bounds, penalty = 1e-3)
   said <- cohort_errors_cpp(s, list(options, options), dates, target, n)$regression
   # Between the cohorts' averages, and in the mean of both.

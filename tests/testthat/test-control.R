@@ -109,6 +109,6 @@ test_that("an unknown setting of a method is an error before any budget is spent
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   }
   # Every setting of dp_control() is known to some method, to all of them, or to raw estimators.
-  known <- unlist(lapply(mechanisms(), `[[`, "options"))
+  known <- unlist(lapply(mechanism_table$dp_synth, `[[`, "options"))
   expect_setequal(c(known, "rng", "donor_names", "settings"), names(formals(dp_control)))
 })

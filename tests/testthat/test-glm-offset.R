@@ -178,7 +178,7 @@ test_that("an impossible offset is refused before the charge", {
   refused("data", ~ log(years))
   data <- offset_people(3000, "binomial")
   bounds <- offset_bounds("binomial")
-  for (method in setdiff(names(mechanisms("dp_glm")), "objective")) {
+  for (method in setdiff(names(mechanism_table$dp_glm), "objective")) {
     refused("argument", ~ log(years), family = "binomial", bounds = bounds, data = data,
       method = method)
   }

@@ -214,7 +214,7 @@ test_that("weights that cannot be are refused before the charge", {
   refused(weights = 3, max_weight = 3)
   refused(weights = scale(w), max_weight = 3)
   refused(weights = w, max_weight = 3, penalty = list(ridge = 0.1))
-  for (method in setdiff(names(mechanisms("dp_glm")), "objective")) {
+  for (method in setdiff(names(mechanism_table$dp_glm), "objective")) {
     refused(weights = w, max_weight = 3, method = method)
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)

@@ -565,7 +565,7 @@ test_that("a plan predicts the ratio of standard errors", {
 })
 
 test_that("methods keep to the table's form", {
-  for (record in mechanisms("dp_glm")) {
+  for (record in mechanism_table$dp_glm) {
     expect_true(all(c("title", "families", "calibrations", "options", "promise", "plan", "run",
       "estimate") %in% names(record)))
     expect_true(all(record$families %in% names(glm_families())))

@@ -2,7 +2,7 @@
 # how the rounds share a budget. inst/proofs/gram.md says why each of these must hold.
 
 integers_of <- function(x, map, radius = 1, limit = 4096) {
-  row_integers_cpp(x, core_scale(map$bounds), map$loadings, map$origin, radius, limit)
+  row_integers_cpp(x, map$bounds, map$loadings, map$origin, radius, limit)
 }
 
 identity_map <- function(d) {
@@ -136,7 +136,7 @@ test_that("losses of the radii equal those computed from the rows, ties included
     radii <- sort(c(sample(norm, 3), stats::runif(3) * max(norm), 0)) * got$unit
     squared <- pmax(1, floor(radii / got$unit))^2
     bits <- sample(8:20, 1)
-    losses <- radius_losses_cpp(x, core_scale(map$bounds), map$loadings, map$origin, radii, bits)
+    losses <- radius_losses_cpp(x, map$bounds, map$loadings, map$origin, radii, bits)
     expect_identical(losses, naive_losses(got$features, squared, bits))
     expect_true(all(losses >= 0) && all(losses <= 2 * 30 * 2^bits))
   }
@@ -159,7 +159,7 @@ test_that("a replaced row moves the losses of the radii within 3 units, and reac
     radii <- sort(c(short * c(1, 1.5, 30), long * c(0.5, 1 - 1e-4, 1 + 1e-4, 2)))
     bits <- sample(8:20, 1)
     of <- function(x) {
-      radius_losses_cpp(x, core_scale(map$bounds), map$loadings, map$origin, radii, bits)
+      radius_losses_cpp(x, map$bounds, map$loadings, map$origin, radii, bits)
     }
     move <- of(x) - of(other)
     expect_lte(max(move) - min(move), 3 * 2^bits)
@@ -171,7 +171,7 @@ test_that("a replaced row moves the losses of the radii within 3 units, and reac
 test_that("rows at the origin have no influence on the radius", {
   map <- identity_map(3)
   of <- function(x) {
-    radius_losses_cpp(x, core_scale(map$bounds), map$loadings, map$origin, c(0.01, 0.1, 1), 20)
+    radius_losses_cpp(x, map$bounds, map$loadings, map$origin, c(0.01, 0.1, 1), 20)
   }
   rows <- matrix(0.2, 5, 3)
   expect_identical(of(rbind(rows, matrix(0, 40, 3))) - of(rows), rep(40 * 2^20, 3))

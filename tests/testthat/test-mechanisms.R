@@ -79,8 +79,8 @@ twin_calls <- function() {
 test_that("every record has the fields that its verb needs and no others", {
   for (verb in names(dpsc:::mechanism_table)) {
     # A first table is made in one way.
-    expect_gt(length(dpsc:::mechanisms(verb)), if (verb == "dp_describe") 0 else 2)
-    for (record in dpsc:::mechanisms(verb)) expect_true(record$needs %in% dpsc:::row_needs)
+    expect_gt(length(dpsc:::mechanism_table[[verb]]), if (verb == "dp_describe") 0 else 2)
+    for (record in dpsc:::mechanism_table[[verb]]) expect_true(record$needs %in% dpsc:::row_needs)
   }
   expect_error(dpsc:::new_mechanism("dp_lm", "a", "sums", gives = "draw"), "needed")
   expect_error(dpsc:::new_mechanism("dp_lm", "a", "gives", gives = "draw", theorem = ""), "needs")
@@ -199,8 +199,8 @@ test_that("a stream learns by a record that was added", {
 test_that("the table is made once", {
   expect_identical(typeof(dpsc:::mechanism_table), "list")
   expect_identical(
-    rlang::obj_address(dpsc:::mechanism("dp_glm", "kst")$plan),
-    rlang::obj_address(dpsc:::mechanism("dp_glm", "kst")$plan)
+    rlang::obj_address(dpsc:::mechanism_table$dp_glm$kst$plan),
+    rlang::obj_address(dpsc:::mechanism_table$dp_glm$kst$plan)
   )
 })
 
@@ -243,19 +243,19 @@ test_that("the table of ?dp_sources agrees with the records", {
     verb <- strsplit(row[[1]], ", ")[[1]][[1]]
     growing <- grepl("monitor", row[[2]])
     methods <- if (row[[2]] == "all") {
-      names(dpsc:::mechanisms(verb))
+      names(dpsc:::mechanism_table[[verb]])
     } else {
       strsplit(sub(" with monitor", "", row[[2]]), ", ")[[1]]
     }
     for (method in methods) {
-      record <- dpsc:::mechanism(verb, method)
+      record <- dpsc:::mechanism_table[[verb]][[method]]
       needs <- if (growing) record$variants$growing$needs else record$needs
       expect_identical(row[3:5] == "yes", unname(takes(needs)), label = paste(verb, method))
       listed <- c(listed, paste(verb, method))
     }
   }
   all <- unlist(lapply(names(dpsc:::mechanism_table), function(verb) {
-    paste(verb, names(dpsc:::mechanisms(verb)))
+    paste(verb, names(dpsc:::mechanism_table[[verb]]))
   }))
   expect_setequal(listed, all)
 })

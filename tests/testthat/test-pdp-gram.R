@@ -2,7 +2,7 @@
 
 # The integers that a round adds up, row by row.
 clipped_rows <- function(rows, round, bounds) {
-  row_integers_cpp(rows, core_scale(bounds), round$loadings, round$origin, round$radius,
+  row_integers_cpp(rows, bounds, round$loadings, round$origin, round$radius,
     round$clipped
   )$clipped
 }
@@ -108,7 +108,7 @@ test_that("releases by version 0.1.0 give losses, on the safe side", {
     for (round in release$statistics$rounds) {
       got <- gram_contributions(round, panel$donors, bounds)
       # What that version added up: rows at full length, rounded.
-      now <- row_integers_cpp(panel$donors, core_scale(bounds), round$loadings, round$origin,
+      now <- row_integers_cpp(panel$donors, bounds, round$loadings, round$origin,
         round$radius, round$clipped
       )
       z <- now$features

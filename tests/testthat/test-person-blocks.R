@@ -135,7 +135,7 @@ test_that("methods without a proof for people are refused before the charge; fil
     )
   }
   able <- c("votes", "blocks", "subsamples")
-  for (method in setdiff(names(mechanisms("dp_select")), able)) {
+  for (method in setdiff(names(mechanism_table$dp_select), able)) {
     expect_error(select(method = method), class = "dpsc_error_argument")
   }
   expect_error(select(refit = TRUE), "refit = FALSE", class = "dpsc_error_argument")

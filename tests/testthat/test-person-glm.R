@@ -130,7 +130,7 @@ test_that("methods and constraints without a proof for people are refused before
       epsilon = 1, bounds = person_bounds, person = ~id, ledger = ledger, ...
     )
   }
-  papers <- setdiff(names(mechanisms("dp_glm")), "objective")
+  papers <- setdiff(names(mechanism_table$dp_glm), "objective")
   for (method in papers) expect_error(fit(method = method), class = "dpsc_error_argument")
   expect_error(fit(constraints = list(simplex = TRUE)), class = "dpsc_error_argument")
   data <- dp_sources(list(data, data))

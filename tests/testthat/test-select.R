@@ -62,7 +62,7 @@ test_that("the odds of a pick move by the exponent on the worst neighbours and b
 })
 
 test_that("every method has its own record", {
-  expect_identical(names(dpsc:::mechanisms("dp_select")), selection_methods)
+  expect_identical(names(dpsc:::mechanism_table$dp_select), selection_methods)
 })
 
 test_that("shares of the budget add up to the whole", {

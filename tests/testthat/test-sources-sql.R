@@ -28,7 +28,7 @@ test_that("a double is written as whole numbers and powers of two, and is read b
 # All queries of a small release.
 all_queries <- function(dialect) {
   bounds <- new_bounds(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3)
-  scale <- core_scale(bounds)
+  scale <- bounds
   # Loadings that no library's generator changes.
   loadings <- cbind(c(1, 1, 1) / 4, c(1, -1, 0))
   questions <- asked_of(
@@ -194,9 +194,9 @@ test_that("SQLite makes the core's integers of any rows and any map", {
     con <- sqlite_of(long[sample.int(nrow(long)), ])
     table <- in_sqlite(con, outcome = "y", compute = "database")
     wide <- make_wide(table, list(periods = seq_len(periods)), grid_of(map$bounds))
-    given <- row_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+    given <- row_map_cpp(map$bounds, map$loadings, map$origin)
     # The grid of a block is what the core makes of the rows.
-    identity <- row_map_cpp(core_scale(map$bounds), diag(periods), numeric(periods))
+    identity <- row_map_cpp(map$bounds, diag(periods), numeric(periods))
     own <- row_sums_cpp(rows, list(
       kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
     ))
@@ -204,7 +204,7 @@ test_that("SQLite makes the core's integers of any rows and any map", {
     expect_identical(attr(block, "on_grid"), grid_of(map$bounds)$id)
     expect_error(row_sums_cpp(block, list(
       kind = "moments", radius = 1, limit = 4096, zoom = 1,
-      map = row_map_cpp(core_scale(new_bounds(c(-7, 7), periods)), diag(periods), numeric(periods))
+      map = row_map_cpp(new_bounds(c(-7, 7), periods), diag(periods), numeric(periods))
     )), "another grid")
     expect_identical(row_sums_cpp(block, list(
       kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
@@ -212,13 +212,13 @@ test_that("SQLite makes the core's integers of any rows and any map", {
     limit <- 2^sample(6:12, 1)
     d <- ncol(map$loadings)
     norms <- sqrt(rowSums(
-      row_integers_cpp(rows, core_scale(map$bounds), map$loadings, map$origin, 1, 64)$features^2
+      row_integers_cpp(rows, map$bounds, map$loadings, map$origin, 1, 64)$features^2
     ))
     radius <- max(1, floor(stats::median(norms)))
     inner <- stats::quantile(norms, c(0.1, 0.5, 0.8, 1), names = FALSE)
     squared <- unique(sort(c(1, floor(inner)^2)))
     squared <- squared[squared >= 1]
-    products <- if (d > 1L) product_map_cpp(core_scale(map$bounds), map$loadings, map$origin)
+    products <- if (d > 1L) product_map_cpp(map$bounds, map$loadings, map$origin)
     questions <- asked_of(given, products, radius, squared)
     questions[[2L]]$limit <- limit
     questions[[2L]]$zoom <- (limit - sqrt(d) / 2) * (1 - 2^-40) / radius

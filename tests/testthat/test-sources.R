@@ -297,6 +297,7 @@ test_that("one block is read once, several in every pass", {
 test_that("impossible sums of an engine are not used", {
   p <- long_panel(200, 4, 2)
   donors <- pmax(pmin(donors_of(p$data), 1), -1)
+  blocks <- dp_chunks(list(donors[1:80, ], donors[81:200, ]))
   question <- random_questions(c(-1, 1), 6L, 3L)
   honest <- lapply(question, function(q) row_sums_cpp(donors, q))
   asked <- function(change) {
@@ -307,7 +308,7 @@ test_that("impossible sums of an engine are not used", {
   fails <- function(change, class = NULL) {
     expect_error(
       with_internal("open_donors", function(donors, ...) asked(change), {
-        dp_release(donors, p$target, 4, epsilon = 5, bounds = c(-1, 1))
+        dp_release(blocks, p$target, 4, epsilon = 5, bounds = c(-1, 1))
       }),
       class = class
     )
@@ -326,7 +327,7 @@ test_that("impossible sums of an engine are not used", {
   fails(function(x) own(x, function(sum) sum * 1e9))
   fails(function(x) own(x, function(sum) sum[-1]))
   expect_s3_class(with_internal("open_donors", function(donors, ...) asked(identity), {
-    dp_release(donors, p$target, 4, epsilon = 5, bounds = c(-1, 1))
+    dp_release(blocks, p$target, 4, epsilon = 5, bounds = c(-1, 1))
   }), "dp_release")
 })
 

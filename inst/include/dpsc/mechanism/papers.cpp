@@ -76,36 +76,53 @@ step_record pure_record(const std::string& label, double sensitivity, double sca
           scale, epsilon,      std::numeric_limits<double>::quiet_NaN()};
 }
 
-step_record gaussian_record(const std::string& label, double sensitivity, double scale,
-                            double epsilon) {
-  step_record out = pure_record(label, sensitivity, scale, epsilon);
-  out.law = "gaussian";
+step_record vector_record(const std::string& label, double sensitivity,
+                          const perturbed_stage& noise, double epsilon) {
+  step_record out = pure_record(label, sensitivity, noise.scale, epsilon);
+  if (noise.law == vector_law::gaussian) out.law = "gaussian";
+  return out;
+}
+
+/// Noise on a minimiser of sensitivity 2 / ridge: its law and its scale times the ridge, the size
+/// of such a vector, and its Gaussian shift.
+struct output_constants {
+  vector_law law;
+  double unit, size, mu;
+};
+
+/// Both objectives are ridge-strongly convex and differ by one record's gradient on each side.
+inline output_constants gaussian_output(const paper_facts& f, double epsilon) {
+  const double mu = gdp_budget(epsilon, f.delta);
+  return {vector_law::gaussian, 2.0 / mu, std::sqrt(f.d), mu};
+}
+inline output_constants spherical_output(const paper_facts& f, double epsilon) {
+  return {vector_law::spherical, 2.0 / epsilon, std::sqrt(f.d * (f.d + 1.0)),
+          std::numeric_limits<double>::quiet_NaN()};
+}
+/// The kernel exp(-epsilon |N| / (2 GS)) of Thakurta (2013, section 3.2.2): twice the scale.
+inline output_constants printed_output(const paper_facts& f, double epsilon) {
+  output_constants out = spherical_output(f, epsilon);
+  out.unit *= 2.0;
   return out;
 }
 
 void plan_output(const paper_facts& f, double epsilon, paper_plan& plan) {
-  const bool gaussian = f.delta > 0.0;
-  // Both objectives are ridge-strongly convex and differ by one record's gradient on each side.
-  const double mu = gaussian ? gdp_budget(epsilon, f.delta) : 0.0;
-  // The kernel exp(-epsilon |N| / (2 GS)) of Thakurta (2013, section 3.2.2): twice the scale.
-  const double loose = f.calibration == paper_calibration::published ? 2.0 : 1.0;
-  const double unit = gaussian ? 2.0 / mu : loose * 2.0 / epsilon;
-  const double spread = unit * (gaussian ? std::sqrt(f.d) : std::sqrt(f.d * (f.d + 1.0)));
-  const double ridge = f.ridge > 0.0 ? f.ridge : output_ridge(f, spread);
+  const bool printed = f.calibration == paper_calibration::published;
+  const auto constants = f.delta > 0.0 ? gaussian_output
+                         : printed     ? printed_output
+                                       : spherical_output;
+  const output_constants c = constants(f, epsilon);
+  const double ridge = f.ridge > 0.0 ? f.ridge : output_ridge(f, c.unit * c.size);
   plan.stages.push_back({vector_law::none, 0.0, ridge, false});
-  plan.output = {gaussian ? vector_law::gaussian : vector_law::spherical, unit / ridge, 0.0, false};
-  const std::string label = "noise on the coefficients";
-  plan.records.push_back(gaussian ? gaussian_record(label, 2.0 / ridge, unit / ridge, epsilon)
-                                  : pure_record(label, 2.0 / ridge, unit / ridge, epsilon));
-  if (gaussian) plan.records.back().mu = mu;
+  plan.output = {c.law, c.unit / ridge, 0.0, false};
+  plan.records.push_back(
+      vector_record("noise on the coefficients", 2.0 / ridge, plan.output, epsilon));
+  plan.records.back().mu = c.mu;
 }
 
 void add_objective(const perturbed_stage& stage, double epsilon, paper_plan& plan) {
-  const std::string label = "linear term of the objective";
   plan.stages.push_back(stage);
-  plan.records.push_back(stage.law == vector_law::gaussian
-                             ? gaussian_record(label, 2.0, stage.scale, epsilon)
-                             : pure_record(label, 2.0, stage.scale, epsilon));
+  plan.records.push_back(vector_record("linear term of the objective", 2.0, stage, epsilon));
 }
 
 perturbed_stage joint_stage(double ridge, double epsilon, const glm_family& family) {
@@ -172,26 +189,35 @@ void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
   add_objective(stage, epsilon, plan);
 }
 
+/// How far two records' gradients are apart, the least ridge, and the Gaussian's factor.
+struct kst_constants {
+  double apart, ridge, factor;
+};
+
+inline kst_constants printed_kst(const paper_facts& f, double epsilon) {
+  return {2.0 * f.loss.unit(f.d), 2.0 * f.loss.steepest() / epsilon,
+          std::sqrt(8.0 * std::log(2.0 / f.delta) + 4.0 * epsilon)};
+}
+inline kst_constants tight_kst(const paper_facts& f, double epsilon) {
+  const double t = std::sqrt(-2.0 * std::log(f.delta));
+  return {f.loss.apart(f.d), f.loss.steepest() / std::expm1(epsilon / 2.0),
+          t + std::sqrt(t * t + epsilon)};
+}
+
 void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan) {
   const bool printed = f.calibration == paper_calibration::published;
-  const double steepest = f.loss.steepest();
-  const double apart = printed ? 2.0 * f.loss.unit(f.d) : f.loss.apart(f.d);
+  const kst_constants c = (printed ? printed_kst : tight_kst)(f, epsilon);
   perturbed_stage stage;
-  const double least = printed ? 2.0 * steepest / epsilon : steepest / std::expm1(epsilon / 2.0);
-  stage.ridge = std::max({f.ridge, least, ridge_floor(f)});
+  stage.ridge = std::max({f.ridge, c.ridge, ridge_floor(f)});
   if (f.delta > 0.0) {
     stage.law = vector_law::gaussian;
-    const double t = std::sqrt(-2.0 * std::log(f.delta));
-    stage.scale = apart *
-                  (printed ? std::sqrt(8.0 * std::log(2.0 / f.delta) + 4.0 * epsilon)
-                           : t + std::sqrt(t * t + epsilon)) /
-                  epsilon;
+    stage.scale = c.apart * c.factor / epsilon;
   } else {
     stage.law = vector_law::spherical;
-    stage.scale = 2.0 * apart / epsilon;
+    stage.scale = 2.0 * c.apart / epsilon;
   }
   add_objective(stage, epsilon, plan);
-  plan.records.back().sensitivity = apart;
+  plan.records.back().sensitivity = c.apart;
 }
 
 void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan) {
@@ -284,18 +310,23 @@ paper_plan plan_paper(const paper_facts& f) {
   const bool printed =
       f.method == paper_method::napp && f.calibration == paper_calibration::published;
   const double epsilon = printed ? f.epsilon : f.epsilon * (1.0 - accuracy_share);
-  if (f.method == paper_method::output)
-    plan_output(f, epsilon, plan);
-  else if (f.method == paper_method::objective)
-    plan_objective(f, epsilon, plan);
-  else if (f.method == paper_method::kst)
-    plan_kst(f, epsilon, plan);
-  else if (f.method == paper_method::cms)
-    plan_cms(f, epsilon, plan);
-  else if (printed)
-    plan_napp_printed(f, epsilon, plan);
-  else
-    plan_napp(f, epsilon, plan);
+  switch (f.method) {
+    case paper_method::output:
+      plan_output(f, epsilon, plan);
+      break;
+    case paper_method::objective:
+      plan_objective(f, epsilon, plan);
+      break;
+    case paper_method::kst:
+      plan_kst(f, epsilon, plan);
+      break;
+    case paper_method::cms:
+      plan_cms(f, epsilon, plan);
+      break;
+    case paper_method::napp:
+      (printed ? plan_napp_printed : plan_napp)(f, epsilon, plan);
+      break;
+  }
   for (const perturbed_stage& stage : plan.stages)
     plan.approximate = plan.approximate || stage.law == vector_law::gaussian;
   plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||

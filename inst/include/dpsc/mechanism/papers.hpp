@@ -125,8 +125,9 @@ double longest(const perturbed_stage& stage, const paper_facts& f);
 
 step_record pure_record(const std::string& label, double sensitivity, double scale, double epsilon);
 
-step_record gaussian_record(const std::string& label, double sensitivity, double scale,
-                            double epsilon);
+/// The record of one draw of a vector, by its law.
+step_record vector_record(const std::string& label, double sensitivity,
+                          const perturbed_stage& noise, double epsilon);
 
 void plan_output(const paper_facts& f, double epsilon, paper_plan& plan);
 

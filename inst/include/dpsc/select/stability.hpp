@@ -1,6 +1,7 @@
 // Supports of (Huberised) LASSO fits with a certified lower bound on how many people would have to
-// be replaced to change them (proofs/selection.md, Theorems 3 and 4). The certificates are computed
-// with slack for the solver's error, which sensitivity 1026 instead of 1024 pays for.
+// be replaced to change them (proofs/selection.md, Theorems 3 and 4). Conditions are the theorems';
+// what rounding can make of a sum over rows is one public slack, taken where the sum is read: by
+// error(), curvature() and sizes of columns. Sensitivity 1026 instead of 1024 pays for the grid.
 #pragma once
 
 #include <Eigen/Dense>
@@ -42,7 +43,10 @@ class sparse_fit {
   const Eigen::MatrixXd& x() const { return x_; }
   const Eigen::VectorXd& theta() const { return theta_; }
   const Eigen::VectorXd& residual() const { return residual_; }
-  double error() const { return error_; }  // largest violation of the optimality conditions
+  /// What rounding can make of a sum over the rows, with all to spare. PUBLIC.
+  double slack() const { return 1e-9 * static_cast<double>(x_.rows()); }
+  /// Largest violation of the optimality conditions.
+  double error() const { return error_ + slack(); }
   std::vector<Eigen::Index> support() const {
     std::vector<Eigen::Index> out;
     for (Eigen::Index j = 0; j < theta_.size(); ++j)
@@ -127,6 +131,12 @@ inline Eigen::MatrixXd restricted_gram(const Eigen::MatrixXd& x,
 inline double least(const Eigen::MatrixXd& m) {
   return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(m, Eigen::EigenvaluesOnly).eigenvalues()[0];
 }
+/// Least curvature of the rows whose residuals are within a limit.
+inline double curvature(const sparse_fit& fit, const std::vector<Eigen::Index>& support,
+                        double limit = std::numeric_limits<double>::infinity()) {
+  const Eigen::VectorXd* residual = std::isinf(limit) ? nullptr : &fit.residual();
+  return least(restricted_gram(fit.x(), support, residual, limit)) - fit.slack();
+}
 inline double most(const Eigen::MatrixXd& m) {
   const Eigen::VectorXd e =
       Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(m, Eigen::EigenvaluesOnly).eigenvalues();
@@ -164,10 +174,10 @@ struct lasso_reading {
     const auto s = static_cast<double>(f.size);
     const double a = 2.0 * std::pow(s, 1.5) / (psi * n), delta1 = 2.0 * s * s / psi + 4.0 * s;
     if (support.empty()) return (f.penalty - off) / delta1 - 1.0;
-    double least = (curvature - 2.0 * psi * n - 1e-9 * n) / s;
+    double least = (curvature - 2.0 * psi * n) / s;
     if (!(least > 0.0)) return 0.0;
     // The minimiser on the support is as near as this, and its gradients accordingly.
-    const double inexact = (fit.error() + 1e-9 * n) * std::sqrt(s) / curvature;
+    const double inexact = fit.error() * std::sqrt(s) / curvature;
     for (const Eigen::Index j : support) {
       const double size = std::fabs(fit.theta()[j]);
       least = std::min(least, (std::min(size, 1.0 - size) - inexact) / a - 1.0);
@@ -188,12 +198,10 @@ inline stable_support lasso_stability(const people& rows, const stability_facts&
   out.support = fit.support();
   if (!fit.converged() || static_cast<Eigen::Index>(out.support.size()) > f.size) return out;
   const Eigen::VectorXd scores = fit.scores();
-  double off = fit.error() + 1e-9 * n;
+  double off = fit.error();
   for (Eigen::Index j = 0; j < rows.p(); ++j)
-    if (fit.theta()[j] == 0.0) off = std::max(off, std::fabs(scores[j]) + fit.error() + 1e-9 * n);
-  double curvature = 0.0;
-  if (!out.support.empty())
-    curvature = detail::least(detail::restricted_gram(fit.x(), out.support, nullptr, 0.0));
+    if (fit.theta()[j] == 0.0) off = std::max(off, std::fabs(scores[j]) + fit.error());
+  const double curvature = out.support.empty() ? 0.0 : detail::curvature(fit, out.support);
   const detail::lasso_reading reading{fit, out.support, n, off, curvature};
   double distance = 0.0;
   for (const double psi : curvatures(f, n)) distance = std::max(distance, reading.distance(f, psi));
@@ -216,25 +224,26 @@ class huber_reading {
       else
         smallest_ = std::min(smallest_, std::fabs(fit.theta()[j]));
     }
-    if (!support_.empty()) whole_ = most(restricted_gram(fit.x(), support_, nullptr, 0.0));
+    column_ += fit.slack();
+    if (!support_.empty())
+      whole_ = most(restricted_gram(fit.x(), support_, nullptr, 0.0)) + fit.slack();
   }
 
   /// K(k) of Theorem 4, for some kappas if none are given.
   bool holds(double k, double psi) const {
-    const double slack = 1e-9 * n_, first = column_ + (k - 1.0), second = whole_ + (k - 1.0) * s_;
-    const double kappa1 = f_.kappa1 > 0.0 ? f_.kappa1 : first / n_ + 2e-9;
-    const double kappa2 = f_.kappa2 > 0.0 ? f_.kappa2 : second / n_ + 2e-9;
-    if (!(first <= kappa1 * n_ - slack)) return false;
+    const double first = column_ + (k - 1.0), second = whole_ + (k - 1.0) * s_;
+    const double kappa1 = f_.kappa1 > 0.0 ? f_.kappa1 : first / n_ + 1e-9;
+    const double kappa2 = f_.kappa2 > 0.0 ? f_.kappa2 : second / n_ + 1e-9;
+    if (!(first <= kappa1 * n_)) return false;
     const double a = 2.0 * f_.tau * std::sqrt(s_) / (psi * n_), slope = std::sqrt(kappa1 * kappa2);
     // The fit is within `inexact` of the minimiser (curvature at least psi n where K(1) holds).
-    const double inexact = (fit_.error() + slack) * std::sqrt(s_) / (psi * n_);
+    const double inexact = fit_.error() * std::sqrt(s_) / (psi * n_);
     const double gap = f_.penalty - off_ - fit_.error() - slope * n_ * inexact;
-    if (!(gap > k * (2.0 * f_.tau + slope * n_ * a) + slack)) return false;
+    if (!(gap > k * (2.0 * f_.tau + slope * n_ * a))) return false;
     if (support_.empty()) return true;
-    if (!(second <= kappa2 * n_ - slack) || !(smallest_ - inexact > k * a)) return false;
+    if (!(second <= kappa2 * n_) || !(smallest_ - inexact > k * a)) return false;
     const double limit = f_.tau - std::sqrt(s_) * (k * a + inexact);
-    return least(restricted_gram(fit_.x(), support_, &fit_.residual(), limit)) >
-           psi * n_ + (k - 1.0) * s_ + slack;
+    return curvature(fit_, support_, limit) > psi * n_ + (k - 1.0) * s_;
   }
 
   /// Largest k above `from` for which K(k) holds, `from` if it holds nowhere beyond.
