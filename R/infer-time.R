@@ -342,14 +342,3 @@ refit_error <- function(fit, i, prediction, privacy) {
   variance <- mean(own) * (1 / size + 1 / fit$release$panel$n) + mean(privacy)
   (spread$average %||% 1) * sqrt((spread$floor %||% 1) * max(0, variance))
 }
-
-#' Refuse functions that a fit of a protected group cannot serve
-#' @noRd
-check_not_protected <- function(fit, what) {
-  if (is_released_group(fit)) {
-    abort(c(
-      "{what} needs the treated unit's own data, and here the treated are protected.",
-      i = "Only their released path, which carries noise, is available."
-    ), "argument")
-  }
-}

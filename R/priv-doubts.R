@@ -271,7 +271,3 @@ fit_doubts <- function(fit) {
   target <- if (!is_released_group(fit)) fit$target[, seq_len(fit$release$panel$T0)]
   panel_doubts(fit$release, target)
 }
-
-#' Is the fit that of the group which its release protects? It may be of a public target, too.
-#' @noRd
-is_released_group <- function(fit) isTRUE(fit$protected)

@@ -56,15 +56,6 @@ check_method_options <- function(method, options, control) {
   }
 }
 
-# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
-# release).
-raw_estimators <- c(
-  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm",
-  "elastic"
-)
-
-is_classical <- function(method) method %in% raw_estimators
-
 #' Check the estimator that a release is for
 #' @noRd
 check_estimator <- function(estimator, method) {

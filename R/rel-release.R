@@ -98,6 +98,49 @@ dp_release.dp_chunks <- dp_release.matrix
 #' @export
 dp_release.dp_source <- dp_release.matrix
 
+#' Request for a panel, before its people are read
+#'
+#' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
+#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
+#' @return A list: these; `private`; `guarding`, methods that can protect the treated, where that is
+#'   asked for; `classical`, is the estimator one on raw donors? Also rules for messages about the
+#'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
+#'   unit one person, judged by `size`?), `ask` (a function that asks who is protected, of the
+#'   number of treated units and whether their rows fail a check; may be `NULL`), `keep_names` (the
+#'   donors' names are public).
+#' @noRd
+panel_request <- function(..., control) {
+  check_control(control)
+  request <- list(..., control = control)
+  size <- request$size
+  single <- is.null(size) || !is.numeric(size) || !all(size > 1)
+  # An epsilon that is missing or wrong counts as finite: its own check comes later.
+  request$private <- !(is_number(request$epsilon) && request$epsilon == Inf)
+  request$classical <- isTRUE(request$estimator %in% raw_estimators)
+  request$hide <- request$private && identical(request$protect, "everyone")
+  if (request$hide) request$guarding <- methods_with("everyone")
+  request$quiet <- request$hide || (request$private && single)
+  request$keep_names <- request$control$donor_names || request$classical
+  # One treated unit of no `size` may be a person or a clinic: `protect` is required only if its
+  # rows have a fault, before any message about them.
+  request$ask <- function(k, failing = FALSE) {
+    check_protect(request, k, people = single && (failing || !is.null(size)))
+  }
+  request
+}
+
+#' The panel of donors by themselves, a matrix, chunks or a source, and of targets
+#' @param request (`list`)\cr from [panel_request()].
+#' @noRd
+donors_panel <- function(x, target, T0, times, request) {
+  # `protect` is required before any error about a target.
+  if (!missing(target)) check_protect(request, if (is.matrix(target)) nrow(target) else 1L)
+  panel <- panel_from_donors(x, target, T0, times, hide = request$quiet)
+  if (request$keep_names) panel$donor_names <- rownames(x)
+  panel$bounds <- request$bounds
+  panel
+}
+
 #' From a checked panel to a release of whom `protect` names
 #' @noRd
 release_guarded <- function(panel, request) {

@@ -1,47 +1,13 @@
-# The request for a panel, and who is protected: the donors, or everyone in it.
+# Who is protected: the donors, or everyone in the panel.
 
-#' Request for a panel, before its people are read
-#'
-#' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
-#'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
-#' @return A list: these; `private`; `guarding`, methods that can protect the treated, where that is
-#'   asked for; `classical`, is the estimator one on raw donors? Also rules for messages about the
-#'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
-#'   unit one person, judged by `size`?), `ask` (a function that asks who is protected, of the
-#'   number of treated units and whether their rows fail a check; may be `NULL`), `keep_names` (the
-#'   donors' names are public).
-#' @noRd
-panel_request <- function(..., control) {
-  check_control(control)
-  request <- list(..., control = control)
-  size <- request$size
-  single <- is.null(size) || !is.numeric(size) || !all(size > 1)
-  # An epsilon that is missing or wrong counts as finite: its own check comes later.
-  request$private <- !(is_number(request$epsilon) && request$epsilon == Inf)
-  request$classical <- isTRUE(request$estimator %in% raw_estimators)
-  request$hide <- request$private && identical(request$protect, "everyone")
-  if (request$hide) request$guarding <- methods_with("everyone")
-  request$quiet <- request$hide || (request$private && single)
-  request$keep_names <- request$control$donor_names || request$classical
-  # One treated unit of no `size` may be a person or a clinic: `protect` is required only if its
-  # rows have a fault, before any message about them.
-  request$ask <- function(k, failing = FALSE) {
-    check_protect(request, k, people = single && (failing || !is.null(size)))
-  }
-  request
-}
+# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
+# release).
+raw_estimators <- c(
+  "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm",
+  "elastic"
+)
 
-#' The panel of donors by themselves, a matrix, chunks or a source, and of targets
-#' @param request (`list`)\cr from [panel_request()].
-#' @noRd
-donors_panel <- function(x, target, T0, times, request) {
-  # `protect` is required before any error about a target.
-  if (!missing(target)) check_protect(request, if (is.matrix(target)) nrow(target) else 1L)
-  panel <- panel_from_donors(x, target, T0, times, hide = request$quiet)
-  if (request$keep_names) panel$donor_names <- rownames(x)
-  panel$bounds <- request$bounds
-  panel
-}
+is_classical <- function(method) method %in% raw_estimators
 
 #' The request of a panel that is read again: who is protected was asked when it was released
 #' @param hide (`flag`)\cr are the treated protected?
@@ -126,4 +92,19 @@ guard_panel <- function(panel, request) {
   # Of several dates each person is of one.
   panel$size <- if (is.null(panel$adopted)) nrow(panel$treated) else rep(1, nrow(panel$treated))
   panel
+}
+
+#' Is the fit that of the group which its release protects? It may be of a public target, too.
+#' @noRd
+is_released_group <- function(fit) isTRUE(fit$protected)
+
+#' Refuse functions that a fit of a protected group cannot serve
+#' @noRd
+check_not_protected <- function(fit, what) {
+  if (is_released_group(fit)) {
+    abort(c(
+      "{what} needs the treated unit's own data, and here the treated are protected.",
+      i = "Only their released path, which carries noise, is available."
+    ), "argument")
+  }
 }
