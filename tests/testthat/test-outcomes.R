@@ -219,7 +219,7 @@ test_that("faults of outcomes are reported once and spend nothing", {
   }
   fails("dpsc_error_panel", "each once", cbind(y, y) ~ on)
   fails("dpsc_error_panel", "each once", cbind(y, y = log(z)) ~ on)
-  fails("dpsc_error_bounds", "nothing for `?z", bounds = p$both["y"])
+  fails("dpsc_error_bounds", "no limits for `?z", bounds = p$both["y"])
   fails("dpsc_error_bounds", "no single column", bounds = c(0, 100))
   fails("dpsc_error_bounds", "could be the column or the outcome", cbind(y = log(y), z) ~ on)
   fails("dpsc_error_bounds", NULL, bounds = c(p$both, list(w = c(0, 1))))
