@@ -42,8 +42,8 @@ default_grid <- function(chosen = setdiff(names(designs), "types")) {
   rbind(
     grid_rows(chosen, 300, 10, 3, "0.5 1 4 Inf", 24, 100),
     grid_rows(chosen, 1000, 10, 4, "0.5 1 4 Inf", 20, 100),
-    grid_rows(chosen, 1000, 5, 2, "1 Inf", 20, 50, repeats = 0),
-    grid_rows(chosen, 3000, 24, 3, "1 4 Inf", 20, 50),
+    grid_rows(chosen, 1000, 5, 2, "1 Inf", 20, 25, repeats = 0),
+    grid_rows(chosen, 3000, 24, 3, "1 4 Inf", 20, 25),
     grid_rows(chosen, 10000, 10, 3, "1 Inf", 20, 25, repeats = 0)
   )
 }
@@ -53,7 +53,7 @@ groups <- 200L
 
 special_grid <- function() {
   rbind(
-    grid_rows("types", c(300, 3000), 10, 3, "1 4 Inf", 20, 100),
+    grid_rows("types", c(300, 3000), 10, 3, "1 4 Inf", 20, 25),
     grid_rows(c("factor", "binary", "costs", "poisson"), 1000, 10, 4, "1 Inf", 20, 25,
       c("edge", "flat"), repeats = 0),
     grid_rows(c("factor", "binary", "costs", "rare"), 1000, 10, 4, "1 Inf", groups, 2,
@@ -65,32 +65,25 @@ special_grid <- function() {
 }
 
 # Groups and persons from the upper third, or upper two thirds, of the mean before the treatment,
-# and random ones beside them.
-selected_rows <- function(chosen, n, T0, upper) {
-  of_groups <- c(outer(upper, c(30, 200), paste0), "mean30", "mean200")
-  rbind(
-    grid_rows(chosen, n, T0, 4, "1 Inf", 20, 25, paste0(upper, 1), repeats = 0),
-    grid_rows(chosen, n, T0, 4, "1 Inf", groups, 1, of_groups, repeats = 0)
-  )
-}
-
+# and random ones beside them. Other designs and numbers of periods: bench/selected.R.
 selected_grid <- function() {
-  chosen <- c("ar1", "factor", "binary", "poisson", "costs", "season", "walk")
-  upper <- c("third", "twothirds")
+  chosen <- c("ar1", "binary", "poisson", "costs")
   rbind(
-    selected_rows(chosen, c(1500, 5000), 12, upper),
-    selected_rows(chosen, 1500, 6, upper),
-    selected_rows(chosen, 1500, 24, upper)
+    grid_rows(chosen, c(1500, 5000), 12, 4, "1 Inf", 20, 25, c("third1", "twothirds1"),
+      repeats = 0),
+    grid_rows(chosen, c(1500, 5000), 12, 4, "1 Inf", groups, 1, c("third30", "third200", "mean200"),
+      repeats = 0),
+    grid_rows(chosen, 1500, 6, 4, "1 Inf", groups, 1, "third200", repeats = 0)
   )
 }
 
 # `n`, `T0` and `T1` of real panels are their own.
 real_grid <- function() {
   rbind(
-    grid_rows("clinic", 0, 0, 0, "0.5 1 4 Inf", 20, 50),
+    grid_rows("clinic", 0, 0, 0, "0.5 1 4 Inf", 20, 25),
     grid_rows("clinic", 0, 0, 0, "1 Inf", groups, 2, "mean20", repeats = 0),
     grid_rows("clinic", 0, 0, 0, "1 4 Inf", groups, 2, "mean100"),
-    grid_rows(c("wages", "males"), 0, 0, 0, "0.5 1 4 Inf", 20, 50),
+    grid_rows(c("wages", "males"), 0, 0, 0, "0.5 1 4 Inf", 20, 25),
     grid_rows("firms", 0, 0, 0, "4 Inf", 30, 14),
     grid_rows("smoking", 0, 0, 0, "4 Inf", 60, 1, repeats = 0)
   )
