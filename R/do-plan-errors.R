@@ -3,10 +3,12 @@
 # Made-up panels of a plan; the first so many with intervals.
 plan_releases <- 96L
 plan_intervals <- 16L
-# More donors than these are simulated with this number and a larger budget.
+# More donors than these are made up by so many, and more budget. The mean of more people than these
+# is made up by so many: it errs by hardly more.
 plan_donors <- 1000
+most_in_group <- 2000
 
-#' A plan's functions for each method, one record per method: functions of n, epsilon and facts
+#' What a plan asks of a method, a record each: functions of n, epsilon and facts
 #'
 #' `errors`: see [plan_errors()]; `noise`: the deviation of that on one weight, or on one moment of
 #' the donors; `penalty` (of facts); `steps`: how often the interval is halved that holds the answer
@@ -15,11 +17,14 @@ plan_donors <- 1000
 plan_methods <- function() {
   list(
     gram = list(
-      errors = gram_errors,
-      noise = function(n, epsilon, facts) {
-        gram_plan_of(n, epsilon, facts)$moment_noise %||% NA_real_
+      errors = function(n, epsilon, facts) {
+        if (is_study(facts)) study_errors(n, epsilon, facts) else gram_errors(n, epsilon, facts)
       },
-      penalty = function(facts) NA_real_, steps = 7L, bar = TRUE
+      noise = function(n, epsilon, facts) {
+        plan_of <- if (is_study(facts)) study_plan else gram_plan_of
+        plan_of(n, epsilon, facts)$moment_noise %||% NA_real_
+      },
+      penalty = function(facts) NA_real_, steps = 4L, bar = TRUE
     ),
     output = vertical_plan(output_noise, function(n, epsilon, facts) {
       step_deviation(plan_output(plan_facts("output", n, epsilon, facts))$weights, n)
@@ -34,20 +39,19 @@ plan_methods <- function() {
 vertical_plan <- function(deviation, noise) {
   list(
     errors = function(n, epsilon, facts) vertical_errors(deviation, n, epsilon, facts),
-    noise = noise, penalty = function(facts) facts$T0, steps = 40L, bar = FALSE
+    noise = noise, penalty = function(facts) facts$T0, steps = 8L, bar = FALSE
   )
 }
 
 #' Errors of a method at n donors and epsilon
-#' @param facts (`list`)\cr `T0`, `T1`, `delta`, `people`, `size`.
-#' @return A list: `error` (of a period), `floor` (without privacy), `average`, `half_width`,
-#'   `given` (share of releases that give an interval).
+#' @param facts (`list`)\cr from [plan_facts_of()].
+#' @return A data frame, one row of all adoption dates together, then one of each if there are
+#'   several: `error` (of a period), `floor` (without privacy), `average`, `half_width` (of the
+#'   average's interval), `period_width`, `given` (share of releases that give an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
   plan_methods()[[method]]$errors(n, epsilon, facts)
 }
-
-plan_error <- function(method, n, epsilon, facts) plan_errors(method, n, epsilon, facts)$error
 
 #' Do not simulate the same question twice
 #' @noRd
@@ -68,7 +72,10 @@ gram_errors <- function(n, epsilon, facts) {
     plan <- gram_plan_of(n, epsilon, facts)
     if (is.null(plan)) {
       # Nothing but the bounds is known then.
-      list(error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_, given = 0)
+      data.frame(
+        error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_,
+        period_width = NA_real_, given = 0
+      )
     } else {
       simulated_errors(n, epsilon, facts, plan$calibrated)
     }
@@ -76,36 +83,45 @@ gram_errors <- function(n, epsilon, facts) {
 }
 
 simulated_errors <- function(n, epsilon, facts, calibrated) {
-  # Whole people; the rest of n is budget.
+  # Whole people; what is left of n is budget.
   people <- min(floor(n), plan_donors)
-  # Groups are expensive to simulate.
-  targets <- max(1L, min(10L, as.integer(2000 / facts$size)))
+  # Groups are dear to make up.
+  size <- min(facts$size, most_in_group)
+  targets <- max(1L, min(10L, as.integer(most_in_group / size)))
+  # A step of a search asks for less.
+  releases <- if (isTRUE(facts$studies < plan_studies)) plan_releases / 2 else plan_releases
   sim <- simulate_gram_cpp(
     facts$people, list(
       n = people, T0 = facts$T0, T1 = facts$T1, delta = facts$delta,
       epsilon = same_noise(epsilon, n / people, facts$delta), group = facts$size >= group_size
-    ), targets, facts$size, plan_releases, if (calibrated) plan_intervals else 0L, 1
+    ), targets, size, releases, if (calibrated) plan_intervals else 0L, 1
   )
-  # Releases are judged by their own target, the first. Control variate: the non-private error of
-  # the same target, whose mean is known from all targets.
+  # Releases are judged by their own target, the first. How lucky it was with its future, its error
+  # without privacy tells: a control variate, whose mean all targets give.
   own <- seq.int(1L, nrow(sim$error), by = targets)
   error <- function(of) {
     raw <- rowMeans(of(sim$raw)^2)
     floor <- mean(raw)
-    squared <- rowMeans(of(sim$error[own, , drop = FALSE])^2)
-    spread <- stats::var(raw[own])
-    slope <- if (spread > 0) stats::cov(squared, raw[own]) / spread else 0
-    released <- mean(squared) - min(max(slope, 0), 2) * (mean(raw[own]) - floor)
+    released <- controlled(rowMeans(of(sim$error[own, , drop = FALSE])^2), raw[own], floor)
     c(error = sqrt(max(released, floor / 2)), floor = sqrt(floor))
   }
   period <- error(identity)
   average <- error(function(x) matrix(rowMeans(x)))
-  widths <- if (calibrated) interval_widths(sim$intervals, n, epsilon)
-  list(
+  widths <- if (calibrated) interval_widths(sim$intervals, n, epsilon) else matrix(NA_real_, 2L, 1L)
+  data.frame(
     error = period[["error"]], floor = period[["floor"]], average = average[["error"]],
-    half_width = if (calibrated) plan_half_width(widths) else NA_real_,
-    given = if (calibrated) mean(!is.na(widths)) else 0
+    half_width = plan_half_width(widths[1L, ]), period_width = plan_half_width(widths[2L, ]),
+    given = mean(!is.na(widths[1L, ]))
   )
+}
+
+#' The mean of what a control variate of known mean goes with
+#' @param largest (`number`)\cr slope.
+#' @noRd
+controlled <- function(x, control, expected, largest = 2) {
+  spread <- stats::var(control)
+  slope <- if (isTRUE(spread > 0)) stats::cov(x, control) / spread else 0
+  mean(x) - min(max(slope, 0), largest) * (mean(control) - expected)
 }
 
 #' The epsilon at which fewer donors, by a factor, have the same noise on their mean
@@ -124,7 +140,8 @@ plan_half_width <- function(widths) {
   if (all(is.na(widths))) NA_real_ else stats::median(widths, na.rm = TRUE)
 }
 
-#' Half the widths of simulated 95 % intervals of the average effect; `NA`: none is given
+#' Half the widths of simulated 95 % intervals; `NA`: none is given
+#' @return A matrix: rows the average effect and one period's, a column a release.
 #' @noRd
 interval_widths <- function(intervals, n, epsilon) {
   vapply(intervals, function(e) {
@@ -139,12 +156,13 @@ interval_widths <- function(intervals, n, epsilon) {
     e$prediction <- own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
     spread <- interval_spread(release, e, "ridge")
     if (!is.null(spread$reason)) {
-      return(NA_real_)
+      return(c(NA_real_, NA_real_))
     }
+    variance <- e$prediction + e$privacy
+    error <- sqrt(spread$floor * c(mean(variance), stats::median(diag(variance))))
     # A counterfactual does not leave the bounds.
-    min(1, interval_quantile(0.95) * spread$average *
-      sqrt(spread$floor * mean(e$prediction + e$privacy)))
-  }, 0)
+    pmin(1, interval_quantile(0.95) * c(spread$average, spread$period) * error)
+  }, numeric(2L))
 }
 
 # Methods output and objective ---------------------------------------------------------------------
@@ -153,22 +171,23 @@ interval_widths <- function(intervals, n, epsilon) {
 vertical_errors <- function(deviation, n, epsilon, facts) {
   truth <- plan_scene(facts)
   noise <- deviation(n, epsilon, facts, truth)
-  list(
+  data.frame(
     error = sqrt(truth$floor^2 + noise[[1L]]^2), floor = truth$floor,
     # The noise of weights is that of a whole path; where nothing is known, take that of a period.
     average = sqrt(truth$average^2 + (if (is.na(noise[[2L]])) noise[[1L]] else noise[[2L]])^2),
-    half_width = NA_real_, given = 0
+    half_width = NA_real_, period_width = NA_real_, given = 0
   )
 }
 
-#' Properties of simulated people: errors without privacy, mean squares of outcomes after the
+#' What made-up people are like: errors without privacy, mean squares of outcomes after the
 #' treatment, and the size of a pre-period
 #' @noRd
 plan_scene <- function(facts) {
   remembered(list("scene", facts[c("T0", "T1", "people", "size")]), {
+    size <- min(facts$size, most_in_group)
     without <- simulate_gram_cpp(facts$people, list(
       n = 300, T0 = facts$T0, T1 = facts$T1, epsilon = 1, delta = 1e-6, group = FALSE
-    ), 10L, facts$size, 40L, 0L, 2)$raw
+    ), max(1L, min(10L, as.integer(most_in_group / size))), size, 40L, 0L, 2)$raw
     rows <- simulate_people_cpp(facts$people, 400L, facts$T0, facts$T1, 0L, 1L, 3)$donors
     pre <- seq_len(facts$T0)
     list(
@@ -239,63 +258,4 @@ interpolate <- function(table, at, design) {
     weight <- weight * hat[match(table[[name]], knots)]
   }
   exp(sum(weight * log(table$error)))
-}
-
-# Asked the other way round ------------------------------------------------------------------------
-
-#' The donors or the epsilon at which a method's error falls to the wanted one
-#' @return `c(n, epsilon)`, `NA` where no value up to 10^7 donors, or from 0.01 to 1000, does.
-#' @noRd
-solve_plan <- function(method, n, epsilon, error, facts) {
-  asks_n <- is.null(n)
-  at <- function(x) {
-    if (asks_n) plan_error(method, round(x), epsilon, facts) else plan_error(method, n, x, facts)
-  }
-  limits <- if (asks_n) c(10, 1e7) else c(0.01, 1000)
-  progress <- plan_progress(method)
-  on.exit(progress$close())
-  answer <- solve_decreasing(function(x) {
-    progress$step()
-    at(x)
-  }, error, limits, steps = plan_methods()[[method]]$steps)
-  if (asks_n) c(ceiling(answer), epsilon) else c(n, signif(answer, 3L))
-}
-
-#' Where a decreasing function falls to a value: halving on the log scale, then a straight line of
-#' logs. Simulated errors wobble by a few per cent, so more steps would buy nothing.
-#' @noRd
-solve_decreasing <- function(f, value, limits, steps) {
-  x <- log(limits)
-  y <- log(c(f(limits[[1L]]), f(limits[[2L]]))) - log(value)
-  if (y[[1L]] <= 0) {
-    return(limits[[1L]])
-  }
-  if (y[[2L]] > 0) {
-    return(NA_real_)
-  }
-  for (i in seq_len(steps)) {
-    middle <- mean(x)
-    found <- log(f(exp(middle))) - log(value)
-    at <- if (found > 0) 1L else 2L
-    x[[at]] <- middle
-    y[[at]] <- found
-  }
-  if (!is.finite(y[[1L]])) exp(x[[2L]]) else exp(x[[1L]] + diff(x) * y[[1L]] / (y[[1L]] - y[[2L]]))
-}
-
-#' A bar of cli for those who wait at a console, shown after two seconds
-#' @noRd
-plan_progress <- function(method, steps = 9L) {
-  if (!plan_methods()[[method]]$bar) {
-    return(list(step = function() NULL, close = function() NULL))
-  }
-  bar <- cli::cli_progress_bar("Simulating releases", total = steps, .auto_close = FALSE)
-  done <- 0L
-  list(
-    step = function() {
-      done <<- min(done + 1L, steps)
-      cli::cli_progress_update(set = done, id = bar)
-    },
-    close = function() cli::cli_progress_done(id = bar)
-  )
 }

@@ -2,34 +2,48 @@
 
 #' Plan a release before touching any data
 #'
-#' The expected error for a number of donors, of periods and a budget; whether there will be an
-#' interval, and its width; the number of donors, or the epsilon, needed for a given error. It sees
-#' no protected data: it simulates panels of people with the given spreads, and releases and
-#' estimates them as [dp_synth()] would, with the same code. Made-up people have their own fixed
-#' random numbers, so a plan answers the same question always alike and leaves R's generator as it
-#' is.
+#' What error to expect with so many donors, periods and so much budget; whether there will be an
+#' interval, and how wide; which effect will be found, and with what power; how many donors, how
+#' much budget or how large a group an error or a power needs. It sees no protected
+#' data: it makes up panels of people who differ as you say, and releases and estimates them as
+#' [dp_synth()] would, with the same code. Made-up people have their own fixed random numbers, so
+#' a plan answers the same question always alike and leaves R's generator as it is.
 #'
-#' Describe the people as well as you can:
+#' Say what you know about people, the more the better:
 #' * `pilot`, rows of other people, which must be PUBLIC: an old survey, another clinic's published
 #'   table, a synthetic panel. **Never the donors who shall be protected, nor a part of them**: a
-#'   plan reveals its input without noise.
-#' * `sd_between` and `sd_within`: the standard deviation of people's levels, and of a person's
-#'   deviations from the own level from period to period, apart from movements common to all. From
+#'   plan shows what it was computed from, without noise.
+#' * `sd_between` and `sd_within`: by how much people's levels differ, and by how much a person
+#'   strays from the own level from period to period, besides what all people do alike. From
 #'   experience, from the literature, or from another public source.
-#' * Neither: people like those of [sim_panel()], whose outcomes fill the bounds as with sensibly
-#'   chosen bounds. Real people rarely do, and fare better.
+#' * Neither: people like those of [sim_panel()], who fill the bounds as a sensible user would give
+#'   them. Real people rarely do, and fare better.
+#'
+#' With `protect = "everyone"`, several adoption dates or covariates whole studies are made up, and
+#' [dp_synth()]'s own functions release and fit them. Errors of a protected group grow with the
+#' effect on it: they are those under `effect`, or under none. Such plans take some seconds.
+#'
+#' Power is that of the two-sided 5 % test of the average effect: zero is outside the 95 % interval.
+#' Releases without an interval find nothing. `detectable` is the smallest effect that is found with
+#' this power. For a protected group it is the one that is found under the errors that go with it.
 #'
 #' Errors of methods `"output"` and `"objective"` come from the known variances of their noise and
 #' from a table of simulated ones (`data-raw/plan_table.R`), with the tight calibration. More than
-#' 1,000 donors are simulated with 1,000 and a larger budget that gives the same noise.
+#' 1,000 donors are made up by 1,000 (beside a protected group by 2,000) and by as much more budget
+#' as makes the noise the same, and protected groups of more than 100 become smaller with them.
+#' How far plans are right: `bench/results/plan.csv` and `plan-studies.csv` of the sources.
 #'
-#' @param n (`count` or `NULL`)\cr number of donors. `NULL`: how many are needed for `error`.
-#' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
-#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed for `error`.
+#' @param n (`count` or `NULL`)\cr number of donors. `NULL`: how many are needed for `error`, or for
+#'   `effect` with `power`.
+#' @param T0 (`count`, or several)\cr periods before the treatment; with several adoption dates one
+#'   number for each date, in any order. One release serves all dates, see [dp_cohorts].
+#' @param T1 (`count`)\cr periods from the treatment on; with several dates from the last one on.
+#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
-#' @param method (`character`)\cr methods to compare.
+#' @param method (`character`)\cr methods to compare; of `plot()`, those to draw. Several dates,
+#'   protected treated people and covariates are for `"gram"` only, the default then.
 #' @param error (`number` or `NULL`)\cr error of a period that is wanted, outcome units; then one of
-#'   `n` and `epsilon` is `NULL`.
+#'   `n`, `epsilon` and `size` is `NULL`.
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
 #' @param design (`string`)\cr people like which design of [sim_panel()], where neither spreads nor
 #'   a pilot are given.
@@ -41,33 +55,54 @@
 #'   they follow trends of their own steepness; with `sd_within` only.
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
-#' @param size (`count`)\cr number of people whose mean the target is.
-#' @param protect (`string`)\cr whom the release protects. For `"everyone"` there is no plan: the
-#'   error states whether a group of that `size` is large enough for the budget.
+#' @param size (`count`, or one for each date, or `NULL`)\cr number of people whose mean the target
+#'   is, or who are treated and protected. `NULL`: how many are needed (at each date).
+#' @param protect (`string`)\cr whom the release protects: the `"donors"`, or `"everyone"`, also the
+#'   treated people, of whom there must be enough.
+#' @param effect (`number` or `NULL`, outcome units)\cr an average effect that shall be found. With
+#'   `n`, `epsilon` and `size` the plan gives its power; with one of them `NULL` the value of that
+#'   one at which the effect is found with `power`.
+#' @param power (`number`, above 0.05 and below 1)\cr the power for `detectable`, and to be reached
+#'   where something is asked for.
+#' @param covariates (`count`, at most 50)\cr number of covariates that the fit shall use; a factor
+#'   counts as its levels less one. They are made up as spread over the whole of their bounds.
+#' @param explained (`number`, in \[0, 1))\cr the share of the variance of people's changes, from
+#'   before to after the first adoption, that the covariates explain: the R-squared of a regression
+#'   of that change on them in other people. What they explain of people's levels gains nothing: the
+#'   past holds it. 0: they only cost.
 #' @param x,object (`dp_plan`)\cr a plan.
-#' @param type (`string`)\cr of the plot: `"error"`, against donors and epsilon; or `"funnel"`: the
-#'   range within which 95 % of the effects of one period lie that are none, for the recommended
-#'   method, and how much of it more donors or more budget would take away.
+#' @param type (`string`)\cr of the plot: `"error"` of a period, against donors and epsilon, of the
+#'   recommended method and of those that err up to ten times as much; or `"funnel"`: the 95 %
+#'   interval of the average effect about zero, and the smallest effect that is found, for the
+#'   recommended method.
 #' @param ... unused.
-#' @return A list of class `dp_plan`: the arguments, `interval` (`calibrated`: will there be a 95 %
+#' @return A list of class `dp_plan`: the arguments; `interval` (`calibrated`: will there be a 95 %
 #'   interval; and the least `n`, at this epsilon, and the least `epsilon`, at this n, from which
-#'   there is one), and `table`, a data frame with one row a method, errors in outcome units:
-#'   * `method`, `n`, `epsilon`: `NA` for a method that cannot reach `error`.
+#'   there is one); with covariates `without`, the `error`, `average` and `half_width` of the same
+#'   people's study that does not use them; `facts`, what the errors depend on, scaled units; and
+#'   `table`, a data frame with one row a method, errors in outcome units. With several dates the
+#'   first row is of all of them together, the others are of each:
+#'   * `method`; `T0`, the date, `NA` of all dates; `size`, people; `n`, `epsilon`. What is asked for
+#'     is `NA` for a method that cannot reach the goal.
 #'   * `error`: root mean squared error of one period's counterfactual, against the outcome that the
-#'     target (the mean of `size` people) would have had. This is the distance of an estimated
-#'     effect from the true one.
+#'     target (the mean of `size` people) would have had. So much an estimated effect strays from
+#'     the true one. Of all dates: of the averages by time since the adoption.
 #'   * `privacy`: its part from noise; `floor`: the error without privacy.
 #'   * `average`: the error of the average effect over the T1 periods.
 #'   * `half_width`: of the 95 % interval of the average effect, the median to expect; `NA` where
-#'     there will be none. `given`: the share of releases that give an interval, as some find that
-#'     they cannot.
-#'   * `person`: as `error`, were the target one person.
+#'     there will be none; `period_width`: the same of one period. `given`: the share of releases
+#'     that give an interval, as some find that they cannot.
+#'   * `power`: of finding `effect`, `NA` where none is given; `detectable`: the smallest effect that
+#'     is found with the power asked for (`Inf`: none is). Both `NA` where there is no test.
+#'   * `person`: as `error`, were the target one person; `NA` where whole studies are made up.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, scaled units.
 #'   * `penalty`: `NA` where the fit chooses it from the release.
 #'   * `recommended`.
 #'
 #'   PUBLIC, if the pilot is.
-#' @section Errors: `dpsc_error_argument`.
+#' @section Errors: `dpsc_error_argument`: also for a group that is too small to be protected at this
+#'   budget (the message has the size and the budget that serve), for two goals at once, for none
+#'   where something is unknown. `dpsc_error_bounds`.
 #' @examples
 #' # Blood pressures: people's levels differ by 11 mmHg, months by 4.
 #' dp_plan(
@@ -80,148 +115,213 @@
 #'   n = 1000, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), pilot = pilot, size = 60,
 #'   method = "gram"
 #' )
+#' # How large must the group be for an effect of 2 mmHg to be found with a power of 80 %?
+#' dp_plan(
+#'   n = 1000, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11, sd_within = 4,
+#'   size = NULL, effect = 2, method = "gram"
+#' )
+#' \donttest{
+#' # Two waves of patients who are protected, too.
+#' dp_plan(
+#'   n = 3000, T0 = c(12, 15), T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11,
+#'   sd_within = 4, size = c(300, 200), protect = "everyone"
+#' )
+#' }
 #' @export
 dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
                     method = c("gram", "output", "objective"), error = NULL, bounds = c(-1, 1),
                     design = c("factor", "linear"), sd_between = NULL, sd_within = NULL,
-                    shared = 0.4, pilot = NULL, size = 1, protect = c("donors",
-                    "everyone")) door("dp_plan", {
+                    shared = 0.4, pilot = NULL, size = 1, protect = c("donors", "everyone"),
+                    effect = NULL, power = 0.8, covariates = 0,
+                    explained = 0) door("dp_plan", {
   check_given(missing(T0), "T0", "the number of periods before the treatment")
-  protect <- check_choice(protect, c("donors", "everyone"))
-  check_plan_dates(T0)
-  T0 <- check_count(T0, 2)
-  T1 <- check_count(T1, 1)
-  delta <- check_number(delta, 0, 1, open = "max")
-  size <- check_count(size, 1)
-  method <- vapply(method, check_choice, "", c("gram", "output", "objective"),
-    arg = "method", USE.NAMES = FALSE
-  )
   scale <- new_bounds(bounds, 1)
-  n <- if (!is.null(n)) check_count(n, 2)
-  epsilon <- if (!is.null(epsilon)) check_number(epsilon, 0, open = "min")
-  if (!is.null(epsilon)) epsilon <- check_number(epsilon, 1e-9, 1e9)
-  error <- if (!is.null(error)) check_number(error, 0, open = "min")
-  unknown <- is.null(n) + is.null(epsilon)
-  if (unknown != !is.null(error)) {
-    abort(c(
-      "Give {.arg n} and {.arg epsilon}, or {.arg error} and one of the two.",
-      i = "The plan computes the missing one."
-    ), "argument")
-  }
+  protect <- check_choice(protect, c("donors", "everyone"))
+  delta <- check_number(delta, 0, 1, open = "max")
+  question <- plan_question(n, epsilon, size, error, effect, power, scale)
+  groups <- plan_groups(T0, T1, size, protect)
+  known <- plan_covariates(covariates, explained)
   design <- check_choice(design, c("factor", "linear"))
   shared <- check_number(shared, 0, 1, open = "max")
   spreads <- list(between = sd_between, within = sd_within, shared = shared)
-  people <- plan_people(design, spreads, pilot, scale, T0 + T1)
-  facts <- list(T0 = T0, T1 = T1, delta = delta, people = people, size = size)
-  if (protect == "everyone") refuse_protected_plan(n, epsilon, facts)
-  table <- plan_table_rows(method, n, epsilon, error, facts, scale$unit)
+  people <- plan_people(design, spreads, pilot, scale, groups$T0 + groups$T1)
+  facts <- plan_facts_of(groups, delta, people, protect, known, question)
+  method <- plan_methods_asked(if (missing(method)) NULL else method, facts)
+  table <- plan_table_rows(method, question, facts, scale$unit)
   structure(c(
-    list(table = table, interval = plan_interval(table, facts)), facts, list(
-      n = n, epsilon = epsilon, error = error, bounds = bounds,
-      design = if (people$kind %in% c("factor", "linear")) people$kind
+    list(table = table, interval = plan_interval(table, facts)),
+    list(without = without_covariates(table, facts, scale$unit)), list(
+      T0 = study_dates(facts), T1 = T1, delta = delta, people = people, size = facts$size,
+      n = question$n, epsilon = question$epsilon, error = error, bounds = bounds,
+      design = if (people$kind %in% c("factor", "linear")) people$kind, protect = protect,
+      effect = effect, power = question$power, covariates = known$count,
+      explained = known$explained, facts = facts
     )
   ), class = "dp_plan")
 })
 
-#' A plan is for one date: the others cost nothing more
+#' The dates and groups of a plan, checked
+#' @return A list: `T0`, periods before the first adoption; `T1`, those from it on; `dates`, in their
+#'   order, or `NULL` where there is one; `size`, a number for each, or `NULL` where it is asked for.
 #' @noRd
-check_plan_dates <- function(T0) {
-  if (is.numeric(T0) && length(T0) > 1L) {
+plan_groups <- function(T0, T1, size, protect) {
+  T1 <- check_count(T1, 1)
+  fits <- is.numeric(T0) && length(T0) > 0L && all(is.finite(T0)) && all(T0 >= 2) &&
+    all(T0 == round(T0)) && !anyDuplicated(T0)
+  if (!fits) {
     abort(c(
-      "A plan is for one adoption date.",
-      i = paste(
-        "One release serves all dates. Plan for the first, {.code T0 = {min(T0)}}, with the",
-        "periods from it on as {.arg T1}, and for later ones with their own {.arg T0}."
-      )
+      "{.arg T0} must be a whole number from 2 on, or several of them, all different.",
+      x = "It is {describe(T0)}.",
+      i = "With several adoption dates: how many periods there are before each."
     ), "argument")
   }
+  size <- if (!is.null(size)) check_plan_size(size, length(T0), protect)
+  order <- order(T0)
+  list(
+    T0 = min(T0), T1 = max(T0) + T1 - min(T0), dates = if (length(T0) > 1L) T0[order],
+    size = size[order]
+  )
 }
 
-#' A protected group's own noise is not planned for; whether it is large enough is known
 #' @noRd
-refuse_protected_plan <- function(n, epsilon, facts) {
-  known <- !is.null(n) && !is.null(epsilon) && facts$size > 1
-  share <- 1 - control_share
-  plan <- if (known) gram_plan_of(n, share_of_epsilon(epsilon, facts$delta, share), facts)
-  serves <- if (!is.null(plan)) {
-    group <- treated_facts(
-      list(n = n, T0 = facts$T0, T1 = facts$T1, all_epsilon = epsilon, delta = facts$delta),
-      plan[c("pre", "demean")], facts$size
-    )
-    made <- tryCatch(treated_plan_cpp(group), `dpsc::budget_too_small` = function(e) NULL)
-    !is.null(made) && made$noise <= largest_group_noise
+check_plan_size <- function(size, dates, protect) {
+  size <- check_size(size, dates)
+  if (protect == "everyone" && any(size < 2)) {
+    abort(c(
+      "{.code protect = \"everyone\"} needs a group of treated people: give its {.arg size}.",
+      x = "{.arg size} is {describe(size)}.",
+      i = "Whatever protects one person tells nothing about that person."
+    ), "argument")
   }
-  abort(c(
-    "A plan is for a public target, {.code protect = \"donors\"}.",
-    x = "It does not include the noise on a protected group's own mean.",
-    i = if (!is.null(serves)) {
-      paste(
-        "A group of {count_words(facts$size)} people is",
-        if (serves) "large enough" else "too small", "to be protected at this budget."
-      )
-    },
-    i = paste(
-      "Plan for {.code protect = \"donors\"}. In simulations with 200 people or more protected,",
-      "the average erred up to 1.7 times as much where the effect was within 5 % of the bounds'",
-      "width, and 5 times as much where it was 25 % of it."
-    )
-  ), "argument")
+  size
 }
 
-plan_table_rows <- function(method, n, epsilon, error, facts, unit) {
+#' @return A list: `count` of covariates, the share `explained`.
+#' @noRd
+plan_covariates <- function(covariates, explained) {
+  count <- check_count(covariates, 0, 50)
+  explained <- check_number(explained, 0, 1, open = "max")
+  if (explained > 0 && count == 0) {
+    abort(c(
+      "{.arg explained} is what covariates explain, and {.arg covariates} is 0.",
+      i = "Give the number of covariates; a factor counts as its levels less one."
+    ), "argument")
+  }
+  list(count = count, explained = explained)
+}
+
+#' What a plan's errors depend on besides donors and budget, scaled units
+#' @return A list: `T0`, `T1`, `dates`, `size` (see [plan_groups()]), `delta`, `people`, `protect`,
+#'   `covariates` (count), `explained`, `effect` (of protected people, whose errors it moves; else
+#'   0), `studies` (how many are made up where whole ones are, see [is_study()]).
+#' @noRd
+plan_facts_of <- function(groups, delta, people, protect, known, question) {
+  effect <- if (protect == "everyone") question$effect %||% 0 else 0
+  c(groups[c("T0", "T1")], list(dates = groups$dates), list(
+    size = groups$size, delta = delta, people = people, protect = protect,
+    covariates = known$count, explained = known$explained, effect = effect, studies = plan_studies
+  ))
+}
+
+#' The methods to compare: those that can do what is asked
+#' @param method (`character` or `NULL`)\cr `NULL`: all that can.
+#' @noRd
+plan_methods_asked <- function(method, facts) {
+  all <- names(plan_methods())
+  if (is.null(method)) {
+    return(if (is_study(facts)) "gram" else all)
+  }
+  method <- vapply(method, check_choice, "", all, arg = "method", USE.NAMES = FALSE)
+  if (is_study(facts) && !identical(unique(method), "gram")) {
+    abort(c(
+      paste(
+        "Protected treated people, several adoption dates and covariates need",
+        "{.code method = \"gram\"}."
+      ),
+      x = "{.arg method} is {.val {method}}."
+    ), "argument")
+  }
+  unique(method)
+}
+
+plan_table_rows <- function(method, question, facts, unit) {
   rows <- lapply(method, function(method) {
-    at <- if (is.null(error)) {
-      c(n, epsilon)
-    } else {
-      solve_plan(method, n, epsilon, error / unit, facts)
-    }
-    plan_row(method, at[[1L]], at[[2L]], facts, unit)
+    at <- solve_question(method, question, facts)
+    plan_rows(method, at, question, facts, unit)
   })
   table <- do.call(rbind, rows)
-  table$recommended <- recommend(table, is.null(n), is.null(epsilon))
+  table$recommended <- recommend(table, question$unknown)
   table
 }
 
-recommend <- function(table, asks_n, asks_epsilon) {
-  score <- if (asks_n) table$n else if (asks_epsilon) table$epsilon else table$error
-  !is.na(score) & score == suppressWarnings(min(score, na.rm = TRUE))
+#' The methods whose answer is best, on all of their rows
+#' @noRd
+recommend <- function(table, unknown) {
+  first <- table[!duplicated(table$method), ]
+  score <- first[[unknown %||% "error"]]
+  best <- first$method[!is.na(score) & score == suppressWarnings(min(score, na.rm = TRUE))]
+  table$method %in% best
 }
 
-plan_row <- function(method, n, epsilon, facts, unit) {
-  of <- plan_methods()[[method]]
-  known <- !is.na(n) && !is.na(epsilon)
-  at <- if (known) {
-    plan_errors(method, n, epsilon, facts)
-  } else {
-    # The error that remains at any n and epsilon.
-    list(
-      error = NA_real_, floor = plan_scene(facts)$floor, average = NA_real_, half_width = NA_real_,
-      given = NA_real_
-    )
-  }
-  person <- if (known && facts$size > 1) {
-    plan_errors(method, n, epsilon, utils::modifyList(facts, list(size = 1)))$error
-  } else {
-    at$error
-  }
-  floor <- min(at$floor, at$error, na.rm = TRUE)
+#' What a method has at its point: one row, or all dates together and then each
+#' @param at (`list`)\cr `n`, `epsilon`, `size`; one may be `NA`, where nothing reaches the goal.
+#' @noRd
+plan_rows <- function(method, at, question, facts, unit) {
+  known <- !anyNA(unlist(at))
+  facts$size <- rep_len(at$size, length(study_dates(facts)))
+  rows <- if (known) plan_errors(method, at$n, at$epsilon, facts) else unknown_errors(facts)
+  found <- plan_power(rows, method, at, question, facts)
+  floor <- pmin(rows$floor, rows$error, na.rm = TRUE)
+  dates <- study_dates(facts)
+  together <- length(dates) > 1L
   data.frame(
-    method = method, n = n, epsilon = epsilon, error = at$error * unit,
-    privacy = sqrt(at$error^2 - floor^2) * unit, floor = floor * unit, average = at$average * unit,
-    half_width = at$half_width * unit, given = at$given, person = person * unit,
-    noise = if (known) of$noise(n, epsilon, facts) else NA_real_, penalty = of$penalty(facts)
+    method = method, T0 = c(if (together) NA, dates),
+    size = c(if (together) sum(facts$size), facts$size), n = at$n, epsilon = at$epsilon,
+    error = rows$error * unit, privacy = sqrt(rows$error^2 - floor^2) * unit, floor = floor * unit,
+    average = rows$average * unit, half_width = rows$half_width * unit,
+    period_width = rows$period_width * unit, given = rows$given, power = found$power,
+    detectable = found$detectable * unit,
+    person = plan_person(method, at, rows, facts, known) * unit,
+    noise = if (known) plan_methods()[[method]]$noise(at$n, at$epsilon, facts) else NA_real_,
+    penalty = plan_methods()[[method]]$penalty(facts)
   )
+}
+
+#' What stays where no n and no epsilon reach the goal: the error without privacy
+#' @noRd
+unknown_errors <- function(facts) {
+  rows <- length(facts$size) + (length(facts$size) > 1L)
+  plain <- !is_study(facts) && !anyNA(facts$size)
+  data.frame(
+    error = rep(NA_real_, rows), floor = if (plain) plan_scene(facts)$floor else NA_real_,
+    average = NA_real_, half_width = NA_real_, period_width = NA_real_, given = NA_real_
+  )
+}
+
+#' The error of a period, were the target one person; `NA` where it is not simulated
+#' @noRd
+plan_person <- function(method, at, rows, facts, known) {
+  if (is_study(facts) || !known) {
+    return(NA_real_)
+  }
+  if (facts$size == 1) {
+    return(rows$error)
+  }
+  plan_errors(method, at$n, at$epsilon, utils::modifyList(facts, list(size = 1)))$error
 }
 
 #' Will method gram give an interval, and if not: what would?
 #' @return A list: `calibrated` (flag or `NA`), `n`, `epsilon` (`NA` where nothing would).
 #' @noRd
 plan_interval <- function(table, facts) {
-  row <- table[table$method == "gram", ]
-  if (!nrow(row) || is.na(row$n) || is.na(row$epsilon)) {
+  rows <- table[table$method == "gram", ]
+  row <- rows[1L, ]
+  if (is.na(row$method) || is.na(row$n) || is.na(row$epsilon) || is.na(row$size)) {
     return(list(calibrated = NA, n = NA_real_, epsilon = NA_real_))
   }
-  works <- function(n, epsilon) isTRUE(gram_plan_of(n, epsilon, facts)$calibrated)
+  facts$size <- rows$size[!is.na(rows$T0)]
+  plan_of <- if (is_study(facts)) study_plan else gram_plan_of
+  works <- function(n, epsilon) isTRUE(plan_of(n, epsilon, facts)$calibrated)
   list(
     calibrated = works(row$n, row$epsilon),
     n = ceiling(first_that(function(x) works(ceiling(x), row$epsilon), 2, 1e9)),
@@ -229,117 +329,15 @@ plan_interval <- function(table, facts) {
   )
 }
 
-# Words --------------------------------------------------------------------------------------------
-
-#' @rdname dp_plan
-#' @export
-print.dp_plan <- function(x, ...) {
-  known <- c(
-    if (!is.null(x$n)) count_of(x$n, "donor"), paste0(x$T0, " + ", x$T1, " periods"),
-    if (!is.null(x$epsilon)) paste("epsilon =", format(x$epsilon)),
-    paste("delta =", format(x$delta)),
-    if (!is.null(x$error)) paste("error wanted:", format(x$error))
-  )
-  cat("Plan (no data were looked at", if (x$people$kind == "pilot") " but the pilot", "): ",
-    paste(known, collapse = ", "), "\n",
-    sep = ""
-  )
-  cat(paste0("  ", strwrap(plan_assumption(x), 95), "\n"), sep = "")
-  cat("  ", plan_target_words(x), "\n\n", sep = "")
-  print(plan_shown(x), row.names = FALSE, right = FALSE)
-  unreachable <- any(!x$table$recommended & is.na(x$table$error))
-  cat("\n  * recommended", if (unreachable) {
-    "; -: cannot reach that error with 10 million donors or epsilon = 1000"
-  }, "\n", sep = "")
-  for (line in plan_advice(x)) cat(paste0("  ", strwrap(line, 95), "\n"), sep = "")
-  invisible(x)
-}
-
-#' A plan's assumptions about people
+#' What the same people's study comes to where their covariates are not asked for
+#' @return A list, outcome units, or `NULL` without covariates.
 #' @noRd
-plan_assumption <- function(x) {
-  people <- x$people
-  range <- paste0("bounds ", format(x$bounds[[1L]]), " to ", format(x$bounds[[2L]]))
-  switch(people$kind,
-    pilot = paste0(
-      "Assumed: donors and target are like the ", nrow(people$rows), " people of the pilot; ",
-      range, "."
-    ),
-    spreads = paste0(
-      "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
-      "person varies around the own level by ", format(people$within), ", ",
-      round(100 * people$shared), " % of its variance in patterns that other people have as well; ",
-      range, "."
-    ),
-    paste0(
-      "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
-      ". They fill the bounds more than most real people do: give sd_between and sd_within, or a ",
-      "public pilot."
-    )
-  )
-}
-
-plan_target_words <- function(x) {
-  target <- if (x$size > 1) paste("the mean of", x$size, "people") else "one person"
-  paste0("Errors (root mean square) of the effect on ", target, ", in outcome units")
-}
-
-plan_shown <- function(x) {
-  table <- x$table
-  shown <- data.frame(
-    method = paste0(table$method, ifelse(table$recommended, " *", "")),
-    donors = formatC(table$n, format = "d", big.mark = ","), epsilon = format_value(table$epsilon),
-    `error, one period` = format_value(table$error), `of which noise` = format_value(table$privacy),
-    `error without privacy` = format_value(table$floor), average = format_value(table$average),
-    check.names = FALSE
-  )
-  if (x$size > 1) shown$`one person` <- format_value(table$person)
-  unknown <- is.na(table$error)
-  errors <- c("error, one period", "of which noise", "average", if (x$size > 1) "one person")
-  shown[unknown, errors] <- "-"
-  shown$donors[is.na(table$n)] <- "-"
-  shown$epsilon[is.na(table$epsilon)] <- "-"
-  shown
-}
-
-#' Availability and width of an interval, with advice
-#' @noRd
-plan_advice <- function(x) {
-  row <- x$table[x$table$method == "gram", ]
-  if (!nrow(row) || is.na(x$interval$calibrated)) {
-    return(character())
+without_covariates <- function(table, facts, unit) {
+  if (facts$covariates == 0 || anyNA(table[1L, c("n", "epsilon", "size")])) {
+    return(NULL)
   }
-  half <- diff(x$bounds) / 2
-  if (!x$interval$calibrated) {
-    instead <- c(
-      if (!is.na(x$interval$n)) paste(count_of(x$interval$n, "donor"), "at this epsilon"),
-      if (!is.na(x$interval$epsilon)) paste("epsilon =", format(x$interval$epsilon), "here")
-    )
-    return(paste0(
-      "No 95 % interval: ", count_of(row$n, "donor"), " at epsilon = ", format(row$epsilon),
-      " are too few to calibrate prediction errors. An interval needs ",
-      paste(instead, collapse = ", or "), "."
-    ))
-  }
-  if (is.na(row$half_width)) {
-    return("There will be no 95 % interval for a mean of so many people.")
-  }
-  c(
-    paste0(
-      "95 % interval of the average effect: about +- ", format_value(row$half_width),
-      ". An effect smaller than that would mostly be missed."
-    ),
-    if (row$given < 0.95) {
-      paste0(
-        "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: the ",
-        "donors' own errors are too small relative to their noise for so many people."
-      )
-    },
-    if (row$half_width > 0.5 * half) {
-      paste0(
-        "That is the size of the bounds: the release would hardly add to them. Take ",
-        "more donors, more budget, or narrower bounds that are still certain."
-      )
-    }
-  )
+  facts$size <- table$size[!is.na(table$T0)]
+  facts$known <- FALSE
+  row <- plan_errors("gram", table$n[[1L]], table$epsilon[[1L]], facts)[1L, ]
+  as.list(row[c("error", "average", "half_width")] * unit)
 }

@@ -123,3 +123,20 @@ print.sim_panel <- function(x, ...) {
   )
   invisible(x)
 }
+
+#' Evaluate with R's generator at a seed, and put its state back
+#' @noRd
+with_generator <- function(seed, code) {
+  if (is.null(seed)) {
+    return(code)
+  }
+  scope <- globalenv()
+  old <- get0(".Random.seed", scope, inherits = FALSE)
+  on.exit(if (is.null(old)) {
+    rm(".Random.seed", envir = scope)
+  } else {
+    assign(".Random.seed", old, scope)
+  })
+  set.seed(seed)
+  code
+}

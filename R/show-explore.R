@@ -2,14 +2,18 @@
 
 #' Explore a design before any data are touched
 #'
-#' A small app (package shiny): choose the numbers of donors and periods, the budget and the spread
-#' of people, and see a simulated panel, its private fit, the expected interval, the split of the
-#' budget, and an attacker's possible gain. **It takes no data**: everything is simulated, so
-#' nothing in it costs anybody's privacy.
+#' A small app (package shiny): choose how many donors, treated people and periods, who is protected,
+#' when people enrol, the budget and how much people differ. It shows a simulated study, its private
+#' fit, the plan ([dp_plan()]: errors, interval, power), where the budget goes, and what an attacker
+#' could learn. **It takes no data**: everything is simulated, so nothing in it costs anybody's
+#' privacy.
+#'
+#' The plan's numbers are those of [dp_plan()], which computes them, with the call that the page
+#' shows. Where the treated are protected, or enrol at several dates, it takes some seconds.
 #'
 #' @param outcome (`string`)\cr name of the outcome, for the labels.
 #' @param bounds (`numeric(2)`)\cr public limits of the outcome to start with.
-#' @return A shiny app object, which runs when it is printed.
+#' @return A shiny app object, which runs when it is printed. PUBLIC.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' if (interactive()) {
@@ -32,6 +36,9 @@ dp_explore <- function(outcome = "outcome", bounds = c(0, 100)) door("dp_explore
 # Choices on a scale where every step doubles or so.
 explore_epsilon <- c(0.1, 0.25, 0.5, 1, 2, 4, 8)
 explore_delta <- c(`1e-9` = 1e-9, `1e-6` = 1e-6, `1e-5` = 1e-5, `0 (pure)` = 0)
+explore_size <- c(1, 20, 50, 100, 200, 300, 500, 1000)
+explore_power <- c(0.5, 0.8, 0.9, 0.95)
+explore_protect <- c(`the donors` = "donors", `the donors and the treated` = "everyone")
 explore_donors <- c(50, 100, 200, 300, 500, 1000, 2000, 3000, 5000)
 
 explore_page <- function(outcome, bounds) {
@@ -45,8 +52,12 @@ explore_page <- function(outcome, bounds) {
     shiny::sidebarLayout(
       shiny::sidebarPanel(
         choices("n", "Donors (people)", explore_donors, 1000),
-        shiny::sliderInput("T0", "Periods before the treatment", 4, 60, 18, step = 1),
-        shiny::sliderInput("T1", "Periods from the treatment on", 1, 24, 6, step = 1),
+        choices("size", "Treated people (at each date)", explore_size, 100),
+        choices("protect", "Protected", explore_protect, "donors"),
+        shiny::sliderInput("T0", "Periods before the (first) treatment", 4, 60, 18, step = 1),
+        shiny::sliderInput("T1", "Periods from the (last) treatment on", 1, 24, 6, step = 1),
+        choices("dates", "Dates of enrolment", 1:4, 1),
+        shiny::sliderInput("gap", "Periods from one date to the next", 1, 12, 2, step = 1),
         choices("epsilon", "Epsilon", explore_epsilon, 1),
         choices("delta", "Delta", explore_delta, 1e-6),
         shiny::sliderInput("spread", "Spread of people (standard deviation, % of the bounds)",
@@ -55,6 +66,7 @@ explore_page <- function(outcome, bounds) {
         shiny::numericInput("lower", paste("Lowest possible", outcome), bounds[[1L]]),
         shiny::numericInput("upper", paste("Highest possible", outcome), bounds[[2L]]),
         shiny::numericInput("effect", "True effect", signif(-unit / 15, 1)),
+        choices("power", "Power wanted", explore_power, 0.8),
         shiny::actionButton("again", "Draw again")
       ),
       shiny::mainPanel(
@@ -65,8 +77,9 @@ explore_page <- function(outcome, bounds) {
         shiny::p(shiny::textOutput("attacker")),
         shiny::h3("Split of the budget"),
         shiny::tableOutput("budget"),
-        shiny::h3("Expected error before any data (dp_plan)"),
+        shiny::h3("Expected errors and power, before any data (dp_plan)"),
         shiny::tableOutput("plan"),
+        shiny::p(shiny::textOutput("advice")),
         shiny::h3("In code"),
         shiny::verbatimTextOutput("code")
       )
@@ -80,116 +93,155 @@ explore_server <- function(outcome) {
       input$again
       explore_design(shiny::reactiveValuesToList(input), outcome)
     })
-    fit <- shiny::reactive(explore_fit(design()))
-    output$picture <- shiny::renderPlot(autoplot.dp_synth(fit()), res = 96)
+    fit <- shiny::reactive(said_in_app(explore_fit(design())))
+    plan <- shiny::reactive(said_in_app(explore_plan(design())))
+    output$picture <- shiny::renderPlot(ggplot2::autoplot(fit()), res = 96)
     output$found <- shiny::renderText(explore_finding(fit(), design()))
     output$attacker <- shiny::renderText(guarantee_words(fit()$release))
     output$budget <- shiny::renderTable(explore_budget(fit()$release), digits = 4)
-    output$plan <- shiny::renderTable(explore_plan(design()), digits = 3)
+    output$plan <- shiny::renderTable(plan_shown(plan()))
+    output$advice <- shiny::renderText(paste(plan_advice(plan()), collapse = " "))
     output$code <- shiny::renderText(explore_code(design()))
   }
 }
 
 # The app's computations: plain functions of a design -------------------------------------------
 
-#' A design from the app's inputs; inputs not yet valid give a message
-#' @return A list: `n`, `T0`, `T1`, `epsilon`, `delta`, `spread` (share of the bounds), `bounds`,
-#'   `effect` (outcome units), `outcome`.
+#' What cannot be released or planned, such as a group that is too small, is said in its place
+#' @noRd
+said_in_app <- function(code) {
+  tryCatch(code, dpsc_error = function(e) {
+    shiny::validate(cli::ansi_strip(conditionMessage(e)))
+  })
+}
+
+#' A design from the app's inputs; what is being typed and is not yet valid falls to a message
+#' @return A list: `n`, `size`, `T0` (one number a date), `T1` (from the last one on), `epsilon`,
+#'   `delta`, `spread` (share of the bounds), `bounds`, `effect` (outcome units), `power`,
+#'   `protect`, `outcome`.
 #' @noRd
 explore_design <- function(input, outcome) {
-  numbers <- lapply(
-    input[c("n", "T0", "T1", "epsilon", "delta", "spread", "lower", "upper", "effect")], as.numeric
-  )
+  numbers <- lapply(input[c(
+    "n", "size", "T0", "T1", "dates", "gap", "epsilon", "delta", "spread", "lower", "upper",
+    "effect", "power"
+  )], as.numeric)
   shiny::validate(
     shiny::need(all(vapply(numbers, is_number, NA)), "Fill in all numbers."),
     shiny::need(
       isTRUE(numbers$upper > numbers$lower), "The highest outcome must be above the lowest."
+    ),
+    shiny::need(
+      isTRUE(abs(numbers$effect) < numbers$upper - numbers$lower),
+      "The effect must be smaller than the range of the outcome."
     )
   )
   c(
-    numbers[c("n", "T0", "T1", "epsilon", "delta", "effect")],
-    list(spread = numbers$spread / 100, bounds = c(numbers$lower, numbers$upper), outcome = outcome)
+    numbers[c("n", "size", "T1", "epsilon", "delta", "effect", "power")], list(
+      T0 = numbers$T0 + numbers$gap * (seq_len(numbers$dates) - 1), protect = input$protect,
+      spread = numbers$spread / 100, bounds = c(numbers$lower, numbers$upper), outcome = outcome
+    )
   )
 }
 
 #' A simulated panel with the design's spread of people, in outcome units
 #'
 #' `sim_panel()` lives on -1 to 1, where the bounds' width is 2.
+#' @return A list: `donors`, and `treated`, a row a person with the effect in it, date by date.
 #' @noRd
 explore_panel <- function(design) {
   half <- diff(design$bounds) / 2
-  panel <- sim_panel(design$n, design$T0, design$T1,
-    effect = design$effect / half, unit_sd = 2 * design$spread, loading_sd = 0.75 * design$spread,
+  adopted <- rep(design$T0, each = design$size)
+  rows <- sim_panel(design$n + length(adopted), min(design$T0),
+    max(design$T0) - min(design$T0) + design$T1,
+    unit_sd = 2 * design$spread, loading_sd = 0.75 * design$spread,
     time_sd = 0.5 * design$spread, noise_sd = 0.5 * design$spread
+  )$donors
+  rows <- mean(design$bounds) + half * rows
+  donors <- seq_len(design$n)
+  after <- outer(adopted, seq_len(ncol(rows)), `<`)
+  list(
+    donors = rows[donors, , drop = FALSE],
+    treated = rows[-donors, , drop = FALSE] + design$effect * after
   )
-  to_units <- function(x) mean(design$bounds) + half * x
-  list(donors = to_units(panel$donors), target = to_units(panel$target))
 }
 
 explore_fit <- function(design) {
   panel <- explore_panel(design)
-  target <- matrix(panel$target, 1L, dimnames = list("simulated unit", NULL))
+  everyone <- design$protect == "everyone"
+  date <- rep(seq_along(design$T0), each = design$size)
+  target <- if (everyone) panel$treated else cohort_means(panel$treated, date)
+  if (!everyone) rownames(target) <- paste("simulated group", seq_along(design$T0))
+  several <- length(design$T0) > 1L
   fit <- suppressWarnings(dp_synth(panel$donors,
-    target = target, T0 = design$T0, epsilon = design$epsilon, delta = design$delta,
-    bounds = design$bounds
+    target = target, T0 = if (several && everyone) design$T0[date] else design$T0,
+    epsilon = design$epsilon, delta = design$delta, bounds = design$bounds,
+    size = if (!everyone) design$size, protect = design$protect
   ))
-  fit$release$panel$outcome <- design$outcome
-  fit
+  named <- function(fit) {
+    fit$release$panel$outcome <- design$outcome
+    fit
+  }
+  if (several) fit$cohorts <- lapply(fit$cohorts, named)
+  named(fit)
 }
 
 explore_finding <- function(fit, design) {
-  row <- tidy.dp_synth(fit, conf.int = TRUE)[1L, ]
-  half <- (row$conf.high - row$conf.low) / 2
+  row <- generics::tidy(fit, conf.int = TRUE)[1L, ]
   found <- paste0(
     "The true average effect is ", format_value(design$effect), ". The private estimate is ",
     format_value(row$estimate)
   )
-  if (is.na(half)) {
+  if (is.na(row$conf.low)) {
     return(paste0(
       found, ", without an interval: there are too few donors, or the budget is too small."
     ))
   }
   paste0(
     found, ", with the 95 % interval ", format_value(row$conf.low), " to ",
-    format_value(row$conf.high), ". ",
-    if (abs(design$effect) > half) {
-      "An effect of this size exceeds the interval's half-width: it would usually be detected."
-    } else {
-      paste0(
-        "An effect smaller than about ", format_value(half), " would usually be missed: take more ",
-        "donors, more budget or more periods."
-      )
-    }
+    format_value(row$conf.high), ", which ",
+    if (row$conf.low > 0 || row$conf.high < 0) "excludes" else "includes", " no effect."
   )
 }
 
-#' Where the budget goes, step by step, in a user's words
+#' Where the budget goes, step by step, in a user's words; of each account, where there are several
 #' @noRd
 explore_budget <- function(release) {
   steps <- release$privacy$steps
   zcdp <- !anyNA(steps$rho)
   cost <- if (zcdp) steps$rho else steps$epsilon
-  data.frame(
+  account <- steps$account %||% rep("donors", nrow(steps))
+  out <- data.frame(
     step = steps$step, noise = gsub("_", " ", steps$law), cost = cost,
-    share = paste(round(100 * cost / sum(cost)), "%"), check.names = FALSE
+    share = paste(round(100 * cost / stats::ave(cost, account, FUN = sum)), "%"),
+    check.names = FALSE
   )
+  if (length(unique(account)) > 1L) cbind(people = account, out) else out
 }
 
-explore_plan <- function(design) {
-  # Spreads of explore_panel()'s people.
+#' The plan of a design, and of [explore_panel()]'s people
+#' @noRd
+explore_plan <- function(design) eval(explore_question(design))
+
+explore_question <- function(design) {
   unit <- diff(design$bounds)
-  plan <- dp_plan(
+  asked <- list(
     n = design$n, T0 = design$T0, T1 = design$T1, epsilon = design$epsilon, delta = design$delta,
-    bounds = design$bounds, method = if (design$delta > 0) c("gram", "output") else "gram",
-    sd_between = design$spread * unit, sd_within = 0.7 * design$spread * unit, shared = 0.87
+    method = "gram", bounds = design$bounds, sd_between = design$spread * unit,
+    sd_within = 0.7 * design$spread * unit, shared = 0.87, size = design$size,
+    protect = design$protect, power = design$power
   )
-  plan$table[c("method", "error", "privacy", "floor", "average", "half_width")]
+  # There is no power against no effect.
+  if (design$effect != 0) asked$effect <- design$effect
+  as.call(c(quote(dp_plan), asked))
 }
 
 explore_code <- function(design) {
+  plan <- paste(deparse(explore_question(design), width.cutoff = 90L), collapse = "\n")
   paste0(
-    "dp_synth(", design$outcome, " ~ treated, data = panel, index = c(\"person\", \"month\"),\n",
-    "  epsilon = ", format(design$epsilon), ", delta = ", format(design$delta), ", bounds = c(",
-    paste(format(design$bounds, trim = TRUE), collapse = ", "), "))"
+    plan, "\n\ndp_synth(", design$outcome, " ~ treated, data = panel,",
+    " index = c(\"person\", \"month\"),\n  epsilon = ", format(design$epsilon), ", delta = ",
+    format(design$delta), ", bounds = c(",
+    paste(format(design$bounds, trim = TRUE), collapse = ", "), "), protect = \"",
+    design$protect, "\")"
   )
 }

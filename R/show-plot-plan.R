@@ -2,59 +2,116 @@
 
 #' @rdname dp_plan
 #' @export
-plot.dp_plan <- function(x, type = c("error", "funnel"), ...) door("plot", {
-  show_picture(autoplot.dp_plan(x, type = type, ...))
+plot.dp_plan <- function(x, type = c("error", "funnel"), method = NULL, ...) door("plot", {
+  show_picture(autoplot.dp_plan(x, type = type, method = method, ...))
 })
 
 #' @rdname dp_plan
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_plan <- function(object, type = c("error", "funnel"), ...) door("plot", {
+autoplot.dp_plan <- function(object, type = c("error", "funnel"), method = NULL,
+                             ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a plan.")
   type <- check_choice(type, c("error", "funnel"))
-  switch(type, error = plot_plan_error(object), funnel = plot_plan_funnel(object))
+  method <- if (!is.null(method)) {
+    vapply(method, check_choice, "", unique(object$table$method), arg = "method", USE.NAMES = FALSE)
+  }
+  switch(type,
+    error = plot_plan_error(object, method %||% methods_within_reach(object)),
+    funnel = plot_plan_funnel(object, method[1L] %||% plan_centre(object)$method)
+  )
 })
+
+# A method that errs so many times as much as the best is out of reach.
+most_error_drawn <- 10
+
+#' The recommended methods of a plan, and those that err within ten times as much
+#' @noRd
+methods_within_reach <- function(plan) {
+  first <- plan$table[!duplicated(plan$table$method), ]
+  reach <- first$error <= most_error_drawn * suppressWarnings(min(first$error, na.rm = TRUE))
+  seen <- first$method[first$recommended | (reach & !is.na(reach))]
+  if (length(seen)) seen else first$method[[1L]]
+}
 
 #' Errors of methods along donors and along epsilon, through the plan's own point
 #'
-#' Simulated errors are computed at a few points and at the plan's own, joined by straight lines on
-#' the log scale.
-#' @return A data frame: `method`, `panel` (factor), `against`, `error`, `floor` (outcome units).
+#' Simulated errors are those of a few points and of the plan's own, joined by straight lines of
+#' their logs.
+#' @return A data frame: `method`, `panel` (factor), `against`, `error`, `floor`, `half_width`,
+#'   `detectable` (outcome units; `NA` where there is none).
 #' @noRd
 plan_sweep <- function(plan, methods) {
-  unit <- new_bounds(plan$bounds, 1)$unit
-  facts <- plan[c("T0", "T1", "delta", "people", "size")]
   centre <- plan_centre(plan)
   labels <- c(
     paste("donors, at epsilon =", format(centre$epsilon)),
     paste("epsilon, with", count_of(centre$n, "donor"))
   )
-  sweep_of <- function(method, along, centre, label, errors) {
-    with_centre <- function(x) sort(c(x[abs(log(x / centre)) > 1e-6], centre))
-    knots <- if (method == "gram") along[seq.int(1L, length(along), by = 5L)] else along
-    knots <- with_centre(knots)
-    found <- lapply(knots, errors, method = method)
-    against <- with_centre(along)
-    line <- function(part) {
-      value <- vapply(found, `[[`, 0, part)
-      exp(stats::approx(log(knots), log(value), log(against))$y) * unit
-    }
-    error <- line("error")
-    data.frame(
-      method = method, panel = factor(label, levels = labels), against = against,
-      error = error, floor = pmin(line("floor"), error)
-    )
+  facts <- centre_facts(plan, centre)
+  drawn <- function(method, of) {
+    knots <- plan_knots(facts, centre[[of]], if (of == "n") c(1, 5) else c(-1, 2), method)
+    panel <- factor(labels[[1L + (of == "epsilon")]], levels = labels)
+    line <- sweep_line(method, of, knots, centre, facts, plan)
+    data.frame(method = method, panel = panel, line)
   }
   do.call(rbind, lapply(methods, function(method) {
-    rbind(
-      sweep_of(method, 10^seq(1, 5, by = 0.1), centre$n, labels[[1L]], function(n, method) {
-        plan_errors(method, round(n), centre$epsilon, facts)
-      }),
-      sweep_of(method, 10^seq(-1, 2, by = 0.1), centre$epsilon, labels[[2L]], function(e, method) {
-        plan_errors(method, centre$n, e, facts)
-      })
-    )
+    rbind(drawn(method, "n"), drawn(method, "epsilon"))
   }))
+}
+
+#' Where errors are simulated, and where lines go
+#' @param decades (`integer(2)`)\cr of the axis.
+#' @noRd
+plan_knots <- function(facts, centre, decades, method) {
+  all <- 10^seq(decades[[1L]], decades[[2L]], by = 0.1)
+  every <- if (method == "gram") 5L else 1L
+  if (is_study(facts)) {
+    # Studies take their time: a decade to each side.
+    all <- centre * 10^seq(-1, 1, by = 0.1)
+  }
+  through <- function(x) sort(c(x[abs(log(x / centre)) > 1e-6], centre))
+  list(at = through(all[seq.int(1L, length(all), by = every)]), line = through(all))
+}
+
+#' Errors at the knots, and between them straight lines of their logs
+#' @param of (`string`)\cr `"n"` or `"epsilon"`.
+#' @noRd
+sweep_line <- function(method, of, knots, centre, facts, plan) {
+  found <- lapply(knots$at, function(x) {
+    at <- centre[c("n", "epsilon")]
+    at[[of]] <- if (of == "n") round(x) else x
+    # What is drawn at the plan's own point is what the plan says.
+    if (x != centre[[of]]) facts$studies <- plan_searched
+    row <- tryCatch(plan_errors(method, at$n, at$epsilon, facts)[1L, ],
+      dpsc_error_argument = function(e) NULL
+    )
+    if (is.null(row)) rep(NA_real_, 4L) else {
+      c(unlist(row[c("error", "floor", "half_width")]), least_effect(row, plan$power))
+    }
+  })
+  unit <- new_bounds(plan$bounds, 1)$unit
+  part <- function(i) {
+    value <- log(vapply(found, `[[`, 0, i))
+    known <- is.finite(value)
+    if (sum(known) < 2L) return(rep(NA_real_, length(knots$line)))
+    exp(stats::approx(log(knots$at[known]), value[known], log(knots$line))$y) * unit
+  }
+  error <- part(1L)
+  floor <- if (is_study(facts)) NA_real_ else pmin(part(2L), error)
+  data.frame(
+    against = knots$line, error = error, floor = floor, half_width = part(3L),
+    detectable = part(4L)
+  )
+}
+
+#' What errors depend on at a plan's own point: of protected people, with the effect that is looked
+#' for
+#' @noRd
+centre_facts <- function(plan, centre) {
+  facts <- plan$facts
+  rows <- plan$table[plan$table$method == centre$method & !is.na(plan$table$T0), ]
+  facts$size <- ifelse(is.na(rows$size), plan_starts$size, rows$size)
+  facts
 }
 
 #' The point of a plan that both panels go through
@@ -89,10 +146,11 @@ plan_panels <- function() {
   )
 }
 
-plot_plan_error <- function(plan) {
-  data <- plan_sweep(plan, plan$table$method)
+plot_plan_error <- function(plan, methods) {
+  data <- plan_sweep(plan, methods)
+  data <- data[!is.na(data$error), ]
   range <- 2 * new_bounds(plan$bounds, 1)$unit
-  seen <- methods_seen(data, range)
+  legend <- if (length(methods) > 1L) beside_legend() else "none"
   colours <- c(gram = "#0072B2", output = "#D55E00", objective = "#009E73")
   ggplot2::ggplot(data, ggplot2::aes(
     .data$against, .data$error,
@@ -100,72 +158,92 @@ plot_plan_error <- function(plan) {
   )) +
     ggplot2::geom_hline(yintercept = range, colour = guide_colour, linewidth = 0.3) +
     ggplot2::geom_line(linewidth = 0.7) +
+    (if (!is_study(plan$facts)) {
+      ggplot2::geom_line(ggplot2::aes(y = .data$floor), linewidth = 0.3, show.legend = FALSE)
+    }) +
     ggplot2::scale_y_log10(labels = plain_labels) +
     # Lines leave the figure where they are worse than knowing the bounds alone.
-    ggplot2::coord_cartesian(ylim = c(min(data$error), max(2 * range, 2 * min(data$error)))) +
+    ggplot2::coord_cartesian(ylim = error_limits(data, range)) +
     ggplot2::scale_colour_manual(NULL,
-      values = colours, breaks = seen, guide = beside_legend()
+      values = colours, breaks = methods, guide = legend
     ) +
     ggplot2::scale_linetype_manual(NULL,
-      values = c(gram = 1, output = 2, objective = 4), breaks = seen, guide = beside_legend()
+      values = c(gram = 1, output = 2, objective = 4), breaks = methods,
+      guide = legend
     ) +
     ggplot2::labs(
       x = NULL, y = "error of one period's effect", title = "Expected errors",
-      subtitle = plan_error_words(data, seen)
+      subtitle = plan_error_words(plan, methods)
     ) +
     plan_panels()
 }
 
-#' Methods that are better than the bounds alone somewhere; all, where none is
+#' From the least error, or that without privacy, to the largest, but not beyond twice the bounds
 #' @noRd
-methods_seen <- function(data, range) {
-  best <- tapply(data$error, data$method, min)
-  seen <- names(best)[best <= range]
-  if (length(seen)) intersect(unique(data$method), seen) else unique(data$method)
+error_limits <- function(data, range) {
+  low <- min(data$error, if (!all(is.na(data$floor))) data$floor, na.rm = TRUE)
+  c(low, min(max(data$error, 1.2 * low), max(2 * range, 2 * low)))
 }
 
-#' Subtitle of a plan's errors
+#' What stands under the title of a plan's errors
 #' @noRd
-plan_error_words <- function(data, seen) {
-  left <- setdiff(unique(data$method), seen)
+plan_error_words <- function(plan, methods) {
+  left <- setdiff(unique(plan$table$method), methods)
   paste0(
-    "Root mean squared; grey line: the width of the bounds",
+    if (length(methods) == 1L) paste0("Method \"", methods, "\", root mean squared"),
+    if (length(methods) > 1L) "Root mean squared",
+    if (!is_study(plan$facts)) "; thin: without privacy", "; grey: the width of the bounds",
     if (length(left)) {
-      paste0(". Not shown, worse than the bounds everywhere: ", paste(left, collapse = ", "))
+      paste0(
+        ". Not shown, ", if (length(left) > 1L) "err" else "errs", " more than ",
+        most_error_drawn, " times as much: ", paste(left, collapse = ", ")
+      )
     }
   )
 }
 
-plot_plan_funnel <- function(plan) {
+#' The interval about no effect, and the least effect that is found, against donors and epsilon
+#' @noRd
+plot_plan_funnel <- function(plan, method) {
   centre <- plan_centre(plan)
-  data <- plan_sweep(plan, centre$method)
-  width <- interval_quantile(0.95)
-  range <- 2 * new_bounds(plan$bounds, 1)$unit
+  data <- plan_sweep(plan, method)
+  data <- data[!is.na(data$half_width), ]
+  if (!nrow(data)) {
+    abort(c(
+      "There is no interval to draw: method {.val {method}} gives none here.",
+      i = "{.code print()} of the plan says what would give one."
+    ), "argument")
+  }
   here <- data.frame(panel = levels(data$panel), at = c(centre$n, centre$epsilon))
   here$panel <- factor(here$panel, levels = levels(data$panel))
-  # Wider than the bounds is as good as nothing: cut there.
-  data$all <- pmin(width * data$error, range)
-  data$least <- pmin(width * data$floor, range)
+  found <- paste("detected with power", percent_shown(plan$power))
   ggplot2::ggplot(data, ggplot2::aes(.data$against)) +
     error_layers(data.frame(
-      target = data$panel, panel = data$panel, at = data$against, low = -data$all, high = data$all
-    ), "band", c(all = "95 % of one period's effects that are none")) +
-    ggplot2::geom_ribbon(
-      ggplot2::aes(ymin = -.data$least, ymax = .data$least, linetype = "without privacy"),
-      fill = NA, colour = band_colour, linewidth = 0.5
-    ) +
+      target = data$panel, panel = data$panel, at = data$against, low = -data$half_width,
+      high = data$half_width
+    ), "band", c(all = "95 % interval of the average effect, were there none")) +
+    ggplot2::geom_line(ggplot2::aes(y = .data$detectable, linetype = found), colour = band_colour) +
+    ggplot2::geom_line(ggplot2::aes(y = -.data$detectable, linetype = found), colour = band_colour) +
     zero_line() +
     ggplot2::geom_vline(
       ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = guide_colour
     ) +
-    ggplot2::scale_linetype_manual(NULL, values = 2) +
+    (if (!is.null(plan$effect)) {
+      ggplot2::geom_hline(
+        ggplot2::aes(yintercept = plan$effect, linetype = "the effect looked for"), data.frame(1)
+      )
+    }) +
+    ggplot2::scale_linetype_manual(NULL, values = funnel_lines(found)) +
     ggplot2::labs(
-      x = NULL, y = "effect that looks like none",
-      title = "Gain from more donors or a larger budget",
+      x = NULL, y = "average effect", title = "What more donors or more budget would buy",
       subtitle = paste0(
-        "Method \"", centre$method, "\"; dotted: this plan. An effect inside the band cannot be ",
-        "told from none"
+        "Method \"", method, "\"; dotted: this plan. An effect inside the band is not told from ",
+        "none; no band: no interval"
       )
     ) +
     plan_panels()
+}
+
+funnel_lines <- function(found) {
+  stats::setNames(c(2, 4), c(found, "the effect looked for"))
 }

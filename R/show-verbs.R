@@ -177,23 +177,6 @@ covariance_root <- function(covariance) {
   spectrum$vectors %*% diag(sqrt(pmax(spectrum$values, 0)), nrow(covariance))
 }
 
-#' Evaluate with R's generator at a seed, and put its state back
-#' @noRd
-with_generator <- function(seed, code) {
-  if (is.null(seed)) {
-    return(code)
-  }
-  scope <- globalenv()
-  old <- get0(".Random.seed", scope, inherits = FALSE)
-  on.exit(if (is.null(old)) {
-    rm(".Random.seed", envir = scope)
-  } else {
-    assign(".Random.seed", old, scope)
-  })
-  set.seed(seed)
-  code
-}
-
 #' @rdname coef.dp_synth
 #' @export
 as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,

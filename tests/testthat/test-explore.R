@@ -2,8 +2,8 @@
 
 a_design <- function(...) {
   utils::modifyList(list(
-    n = 400, T0 = 10, T1 = 3, epsilon = 2, delta = 1e-6, effect = -8, spread = 0.1,
-    bounds = c(80, 200), outcome = "pressure"
+    n = 400, size = 30, T0 = 10, T1 = 3, epsilon = 2, delta = 1e-6, effect = -8, spread = 0.1,
+    bounds = c(80, 200), power = 0.8, protect = "donors", outcome = "pressure"
   ), list(...))
 }
 
@@ -11,6 +11,7 @@ test_that("simulated people have the spread of the design, within the bounds", {
   withr::local_seed(3)
   panel <- explore_panel(a_design(n = 4000, spread = 0.05))
   expect_equal(dim(panel$donors), c(4000, 13))
+  expect_equal(dim(panel$treated), c(30, 13))
   expect_true(all(panel$donors >= 80 & panel$donors <= 200))
   # Personal levels, 5 % of 120, and three factors with loadings of .75 times .05 on half of 120,
   # whose means over ten periods are smaller: between the first and both in full.
@@ -19,7 +20,12 @@ test_that("simulated people have the spread of the design, within the bounds", {
   expect_lt(spread, sqrt(6^2 + 3 * (0.75 * 0.05 * 60)^2))
   withr::local_seed(3)
   none <- explore_panel(a_design(n = 4000, spread = 0.05, effect = 0))
-  expect_equal(panel$target - none$target, rep(c(0, -8), c(10, 3)))
+  expect_equal(colMeans(panel$treated - none$treated), rep(c(0, -8), c(10, 3)))
+  withr::local_seed(3)
+  waves <- explore_panel(a_design(T0 = c(8, 10), size = 2))
+  withr::local_seed(3)
+  none <- explore_panel(a_design(T0 = c(8, 10), size = 2, effect = 0))
+  expect_equal(rowSums(waves$treated - none$treated), -8 * c(5, 5, 3, 3))
 })
 
 test_that("the app shows the numbers of the fit", {
@@ -36,14 +42,38 @@ test_that("the app shows the numbers of the fit", {
   # Laplace scales are rounded up to whole numbers: a hair is left.
   expect_lte(sum(pure$cost), 2)
   expect_gt(sum(pure$cost), 2 * (1 - 1e-6))
-  plan <- dp_plan(
-    n = 400, T0 = 10, T1 = 3, epsilon = 2, bounds = c(80, 200), sd_between = 12, sd_within = 8.4,
-    shared = 0.87
-  )
-  expect_equal(explore_plan(design)$error[[1L]], plan$table$error[[1L]])
   expect_match(explore_code(design), "epsilon = 2, delta = 1e-06, bounds = c(80, 200)",
     fixed = TRUE
   )
+})
+
+test_that("waves of protected people are released, and each account has the whole budget", {
+  fit <- explore_fit(a_design(n = 800, T0 = c(8, 10), size = 100, protect = "everyone"))
+  expect_s3_class(fit, "dp_cohorts")
+  expect_true(fit$protected)
+  expect_match(explore_finding(fit, a_design()), "true average effect is -8")
+  budget <- explore_budget(fit$release)
+  expect_setequal(budget$people, c("donors", "cohort 1", "cohort 2"))
+  share <- tapply(as.numeric(sub(" %", "", budget$share)), budget$people, sum)
+  expect_lt(max(abs(share - 100)), 3)
+})
+
+test_that("the app's numbers are those of dp_plan(), which its code asks", {
+  ask <- function(...) {
+    dp_plan(
+      n = 400, T1 = 3, epsilon = 2, bounds = c(80, 200), sd_between = 12, sd_within = 8.4,
+      shared = 0.87, method = "gram", ...
+    )
+  }
+  expect_identical(explore_plan(a_design()), ask(T0 = 10, size = 30, effect = -8))
+  expect_identical(explore_plan(a_design(effect = 0))$table, ask(T0 = 10, size = 30)$table)
+  waves <- a_design(T0 = c(8, 10), size = 150, protect = "everyone", power = 0.9)
+  expect_identical(
+    explore_plan(waves),
+    ask(T0 = c(8, 10), size = 150, protect = "everyone", effect = -8, power = 0.9)
+  )
+  shown <- strsplit(explore_code(waves), "\n\n", fixed = TRUE)[[1L]][[1L]]
+  expect_identical(eval(parse(text = shown)), explore_plan(waves))
 })
 
 test_that("the server answers, and waits for numbers that are being typed", {
@@ -51,16 +81,28 @@ test_that("the server answers, and waits for numbers that are being typed", {
   skip_if_not_installed("ggplot2")
   shiny::testServer(explore_server("pressure"), {
     session$setInputs(
-      n = "400", T0 = 10, T1 = 3, epsilon = "1", delta = "1e-06", spread = 10, lower = 80,
-      upper = 200, effect = -8, again = 0
+      n = "400", size = "30", T0 = 10, T1 = 3, dates = "1", gap = 2, epsilon = "1",
+      delta = "1e-06", spread = 10, lower = 80, upper = 200, effect = -8, power = "0.8",
+      protect = "donors", again = 0
     )
     expect_match(output$found, "The true average effect is -8")
     expect_match(output$attacker, "at most 73.1 %", fixed = TRUE)
+    expect_match(output$plan, "power")
+    row <- explore_plan(a_design(epsilon = 1))$table
+    expect_match(output$plan, format_value(row$average), fixed = TRUE)
+    expect_match(output$advice, format_value(row$half_width), fixed = TRUE)
+    expect_match(output$advice, format_value(row$detectable), fixed = TRUE)
     first <- output$found
     session$setInputs(again = 1)
     expect_false(identical(output$found, first))
     session$setInputs(epsilon = "0.1")
     expect_match(output$attacker, "at most 52.5 %", fixed = TRUE)
+    # Thirty people cannot be protected so well: that is said in the place of numbers.
+    session$setInputs(protect = "everyone")
+    expect_error(output$advice, "30 treated people is too small")
+    expect_error(output$found, "30 treated people is too small")
+    session$setInputs(protect = "donors", effect = 500)
+    expect_error(output$found, "must be smaller than the range")
     session$setInputs(upper = 10)
     expect_error(output$found, "must be above the lowest")
     session$setInputs(upper = NA)
@@ -134,8 +176,14 @@ test_that("in a browser, changing epsilon changes the page", {
   expect_true(wait_for(page, "document.querySelector('#picture img') !== null"))
   expect_match(text("attacker"), "at most 73.1 %", fixed = TRUE)
   expect_match(text("budget"), "rho|cost")
+  expect_true(says("advice", "interval of the average effect"))
   page$Runtime$evaluate("Shiny.setInputValue('epsilon', '4')")
   expect_true(says("attacker", "98.2 %"))
+  # Groups of people who are protected, too, at two dates: the plan's table has a row each.
+  page$Runtime$evaluate("Shiny.setInputValue('dates', '2')")
+  expect_true(says("plan", "after 20"))
+  page$Runtime$evaluate("Shiny.setInputValue('protect', 'everyone')")
+  expect_true(says("code", "everyone"))
   expect_match(text("code"), "epsilon = 4", fixed = TRUE)
   picture <- Sys.getenv("DPSC_SCREENSHOT")
   if (nzchar(picture)) page$screenshot(picture, show = FALSE)

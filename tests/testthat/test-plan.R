@@ -254,10 +254,12 @@ test_that("bad questions are refused", {
   }
 })
 
-test_that("a plan can be drawn", {
+test_that("a plan can be drawn: the recommended method and those within reach, or those named", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
-  picture <- ggplot2::autoplot(plan)
+  expect_identical(methods_within_reach(plan), "gram")
+  expect_identical(unique(ggplot2::autoplot(plan)$data$method), "gram")
+  picture <- ggplot2::autoplot(plan, method = plan$table$method)
   # What is drawn at the plan's own n and epsilon is what its table says, in both panels.
   lines <- picture$data
   at <- lines$method == "gram" & (abs(lines$against - 1000) < 1e-6 | abs(lines$against - 1) < 1e-9)
@@ -266,4 +268,29 @@ test_that("a plan can be drawn", {
   drawn <- ggplot2::ggplot_build(picture)$data[[2L]]
   expect_identical(nrow(unique(drawn[c("PANEL", "group")])), 6L)
   expect_equal(sort(drawn$y), sort(log10(lines$error)))
+  expect_error(ggplot2::autoplot(plan, method = "ols"), class = "dpsc_error_argument")
+  # A method that errs a little more is within reach.
+  plan$table$error[[2L]] <- 5 * plan$table$error[[1L]]
+  expect_identical(methods_within_reach(plan), c("gram", "output"))
+  plan$table$recommended <- FALSE
+  plan$table$error <- NA
+  expect_identical(methods_within_reach(plan), "gram")
+})
+
+test_that("a plan for everyone can be drawn, as far as groups can be protected", {
+  skip_if_not_installed("ggplot2")
+  plan <- dp_plan(
+    n = 400, T0 = 6, T1 = 2, epsilon = 2, size = 150, protect = "everyone", effect = 0.2
+  )
+  lines <- plan_sweep(plan, "gram")
+  at <- abs(lines$against - 400) < 1e-6 | abs(lines$against - 2) < 1e-9
+  expect_equal(lines$error[at], rep(plan$table$error, 2))
+  expect_equal(lines$half_width[at], rep(plan$table$half_width, 2))
+  # At a tenth of the budget the group is refused.
+  expect_true(anyNA(lines$error))
+  expect_no_error(ggplot2::ggplot_build(ggplot2::autoplot(plan)))
+  funnel <- ggplot2::ggplot_build(ggplot2::autoplot(plan, "funnel"))
+  expect_true(any(vapply(funnel$data, function(x) {
+    all(!is.null(x$yintercept)) && 0.2 %in% x$yintercept
+  }, NA)))
 })

@@ -234,12 +234,11 @@ test_that("effects in per cent have limits, or a sentence with the reason for no
 test_that("lines of a plan end at twice the width of the bounds; omitted methods are listed", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = c("gram", "output"))
-  picture <- ggplot2::autoplot(plan)
+  picture <- ggplot2::autoplot(plan, method = c("gram", "output"))
   expect_equal(picture$coordinates$limits$y[[2L]], 4)
-  data <- data.frame(method = rep(c("gram", "output"), each = 2), error = c(0.1, 5, 3, 9))
-  expect_identical(methods_seen(data, 2), "gram")
-  expect_identical(methods_seen(data, 0.01), c("gram", "output"))
-  expect_match(plan_error_words(data, "gram"), "worse than the bounds everywhere: output")
+  expect_lt(ggplot2::autoplot(plan)$coordinates$limits$y[[2L]], 4)
+  expect_match(ggplot2::autoplot(plan)$labels$subtitle, "errs more than 10 times as much: output")
+  expect_no_match(picture$labels$subtitle, "Not shown")
 })
 
 test_that("classical plots are marked NOT PRIVATE", {
@@ -275,21 +274,25 @@ test_that("the plot of a swamped fit carries a warning", {
   expect_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
 })
 
-test_that("the funnel is the plan's interval, and narrows with donors and budget", {
+test_that("the funnel is the average's interval and the least effect found, and narrows", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, bounds = c(80, 200), method = "gram")
   built <- drawn(ggplot2::autoplot(plan, type = "funnel"))
   for (panel in 1:2) {
-    band <- built$data[[1L]][built$data[[1L]]$PANEL == panel, ]
-    core <- built$data[[2L]][built$data[[2L]]$PANEL == panel, ]
+    of <- function(layer) built$data[[layer]][built$data[[layer]]$PANEL == panel, ]
+    band <- of(1L)
+    found <- of(2L)
     at <- which.min(abs(band$x - log10(c(1000, 1)[[panel]])))
-    expect_equal(band$ymax[[at]], qnorm(0.975) * plan$table$error)
-    expect_equal(core$ymax[[at]], qnorm(0.975) * plan$table$floor)
+    expect_equal(band$ymax[[at]], plan$table$half_width)
+    expect_equal(found$y[[at]], plan$table$detectable)
     expect_equal(band$ymin, -band$ymax)
-    expect_true(all(core$ymax <= band$ymax))
+    expect_equal(of(3L)$y, -found$y)
+    expect_true(all(found$y >= band$ymax))
     expect_lt(band$ymax[[nrow(band)]], band$ymax[[1L]])
   }
   expect_error(plot(plan, type = "tunnel"), class = "dpsc_error_argument")
+  few <- dp_plan(n = 20, T0 = 10, T1 = 3, epsilon = 0.2, method = "output")
+  expect_error(plot(few, type = "funnel"), "no interval", class = "dpsc_error_argument")
 })
 
 test_that("plots match their snapshots", {

@@ -1,0 +1,216 @@
+# A plan in words.
+
+#' @rdname dp_plan
+#' @export
+print.dp_plan <- function(x, ...) {
+  cat("Plan (no data were looked at", if (x$people$kind == "pilot") " but the pilot", "): ",
+    paste(plan_known(x), collapse = ", "), "\n",
+    sep = ""
+  )
+  lines <- c(plan_assumption(x), plan_covariate_words(x), plan_target_words(x))
+  for (line in lines) cat(paste0("  ", strwrap(line, 95), "\n"), sep = "")
+  cat("\n")
+  print(plan_shown(x), row.names = FALSE, right = FALSE)
+  cat(plan_legend(x), sep = "")
+  for (line in plan_advice(x)) cat(paste0("  ", strwrap(line, 95), "\n"), sep = "")
+  invisible(x)
+}
+
+#' What a plan was asked
+#' @noRd
+plan_known <- function(x) {
+  several <- length(x$T0) > 1L
+  c(
+    if (!is.null(x$n)) count_of(x$n, "donor"),
+    if (!several) paste0(x$T0, " + ", x$T1, " periods"),
+    if (several) {
+      paste0(max(x$T0) + x$T1, " periods, adoptions after ", and_words(format(x$T0, trim = TRUE)))
+    },
+    if (!is.null(x$epsilon)) paste("epsilon =", format(x$epsilon)),
+    paste("delta =", format(x$delta)),
+    if (!is.null(x$error)) paste("error wanted:", format(x$error)),
+    if (!is.null(x$effect) && is_open(x)) {
+      paste0(
+        "effect of ", format(x$effect), " to be detected with power ", percent_shown(x$power)
+      )
+    }
+  )
+}
+
+#' Was something left to the plan?
+#' @noRd
+is_open <- function(x) is.null(x$n) || is.null(x$epsilon) || is.null(x$size)
+
+and_words <- function(words) {
+  if (length(words) < 2L) words else paste(
+    paste(words[-length(words)], collapse = ", "), "and", words[[length(words)]]
+  )
+}
+
+#' What a plan takes people to be like
+#' @noRd
+plan_assumption <- function(x) {
+  people <- x$people
+  range <- paste0("bounds ", format(x$bounds[[1L]]), " to ", format(x$bounds[[2L]]))
+  switch(people$kind,
+    pilot = paste0(
+      "Assumed: donors and target are like the ", nrow(people$rows), " people of the pilot; ",
+      range, "."
+    ),
+    spreads = paste0(
+      "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
+      "person strays from the own level by ", format(people$within), ", ",
+      round(100 * people$shared), " % of its variance in patterns that other people have as well; ",
+      range, "."
+    ),
+    paste0(
+      "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
+      ". They fill the bounds more than most real people do: give sd_between and sd_within, or a ",
+      "public pilot."
+    )
+  )
+}
+
+#' @noRd
+plan_covariate_words <- function(x) {
+  if (x$covariates > 0) {
+    paste0(
+      count_of(x$covariates, "covariate"), ", which explain", if (x$covariates == 1) "s", " ",
+      round(100 * x$explained), " % of the variance of people's changes."
+    )
+  }
+}
+
+plan_target_words <- function(x) {
+  size <- x$table$size[!is.na(x$table$T0) & x$table$method == x$table$method[[1L]]]
+  several <- length(size) > 1L
+  who <- if (anyNA(size)) {
+    "the mean of a group"
+  } else if (several) {
+    "the means of the groups"
+  } else if (size > 1) {
+    paste("the mean of", count_words(size), "people")
+  } else {
+    "one person"
+  }
+  paste0(
+    "Errors (root mean square) of the effect on ", who,
+    if (x$protect == "everyone") ", who are protected, too", ", in outcome units",
+    if (several) "; a period of all: by time since the adoption"
+  )
+}
+
+plan_shown <- function(x) {
+  table <- x$table
+  several <- length(x$T0) > 1L
+  number <- function(values) ifelse(is.na(values), "-", format_value(values))
+  count <- function(values) {
+    ifelse(is.na(values), "-", formatC(values, format = "d", big.mark = ","))
+  }
+  columns <- list(
+    adoption = if (several) ifelse(is.na(table$T0), "all", paste("after", table$T0)),
+    method = if (!several) paste0(table$method, ifelse(table$recommended, " *", "")),
+    donors = if (!several || is.null(x$n)) count(table$n),
+    epsilon = if (!several || is.null(x$epsilon)) number(table$epsilon),
+    people = if (several || is.null(x$size)) count(table$size),
+    `one period` = number(table$error),
+    `of it noise` = if (!several) number(table$privacy),
+    `without privacy` = number(table$floor), average = number(table$average),
+    `95 %` = if (several) width_shown(table$half_width),
+    power = if (!is.null(x$effect)) percent_shown(table$power),
+    `one person` = if (!all(is.na(table$person) | table$size == 1)) number(table$person)
+  )
+  data.frame(Filter(Negate(is.null), columns), check.names = FALSE)
+}
+
+width_shown <- function(width) ifelse(is.na(width), "-", paste0("+- ", format_value(width)))
+
+percent_shown <- function(share) ifelse(is.na(share), "-", paste0(round(100 * share), " %"))
+
+#' What signs in the table mean
+#' @noRd
+plan_legend <- function(x) {
+  legend <- c(
+    if (length(x$T0) == 1L && any(x$table$recommended)) "* recommended",
+    if (is_open(x) && any(is.na(x$table$error))) {
+      "-: cannot reach that with 10 million donors, epsilon = 1000 or a group of 10,000"
+    },
+    if (!is.null(x$effect)) {
+      paste0(
+        "power: of the two-sided 5 % test of the average effect, were it ", format(x$effect)
+      )
+    }
+  )
+  if (length(legend)) paste0("\n", paste0("  ", legend, collapse = "\n"), "\n")
+}
+
+#' Whether an interval can be had, how wide it will be, and what to make of it
+#' @noRd
+plan_advice <- function(x) {
+  row <- x$table[x$table$method == "gram", ][1L, ]
+  if (is.na(row$method) || is.na(x$interval$calibrated)) {
+    return(character())
+  }
+  if (!x$interval$calibrated) {
+    return(uncalibrated_words(x, row))
+  }
+  if (is.na(row$half_width)) {
+    return("There will be no 95 % interval for a mean of so many people.")
+  }
+  c(
+    paste0(
+      "95 % interval of the average effect: about +- ", format_value(row$half_width), ". ",
+      detectable_words(x, row)
+    ),
+    if (row$given < 0.95) given_words(x, row),
+    if (row$half_width > diff(x$bounds) / 4) {
+      paste0(
+        "That is of the size of the bounds: the release would hardly say more than they do. Take ",
+        "more donors, more budget, or narrower bounds that are still sure."
+      )
+    },
+    covariates_worth(x)
+  )
+}
+
+uncalibrated_words <- function(x, row) {
+  instead <- c(
+    if (!is.na(x$interval$n)) paste(count_of(x$interval$n, "donor"), "at this epsilon"),
+    if (!is.na(x$interval$epsilon)) paste("epsilon =", format(x$interval$epsilon), "here")
+  )
+  paste0(
+    "No 95 % interval: ", count_of(row$n, "donor"), " at epsilon = ", format(row$epsilon),
+    " are too few to tell how far estimates stray. It takes ",
+    paste(instead, collapse = ", or "), "."
+  )
+}
+
+detectable_words <- function(x, row) {
+  if (is.na(row$detectable) || !is.finite(row$detectable)) {
+    return(paste0("No effect is detected with power ", percent_shown(x$power), "."))
+  }
+  paste0(
+    "An effect of ", format_value(row$detectable), " is detected with power ",
+    percent_shown(x$power), " (two-sided 5 % test), a smaller one more rarely."
+  )
+}
+
+given_words <- function(x, row) {
+  share <- paste0("In about ", round(100 * (1 - row$given)), " % of releases there is none: ")
+  paste0(share, if (x$protect == "everyone") {
+    "the treated are found too far from the donors to be told, or the donors' own errors too small."
+  } else {
+    "the donors' own errors are too small against the noise on them to speak of so many people."
+  })
+}
+
+#' What the same people's study would come to without asking for their covariates
+#' @noRd
+covariates_worth <- function(x) {
+  if (!is.null(x$without)) {
+    paste0(
+      "Without the covariates the average would err by ", format_value(x$without$average),
+      ", with an interval of about +- ", format_value(x$without$half_width), "."
+    )
+  }
+}
