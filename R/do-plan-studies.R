@@ -1,9 +1,7 @@
 # Whole studies of made-up people: released and fitted by dp_synth()'s own functions, for what the
 # core's simulation does not know: protected groups, several adoption dates, covariates.
 
-# Studies of a plan, and of a step of a search; the first so many have intervals.
-plan_studies <- 40L
-plan_searched <- 12L
+# So many of a plan's studies, the first ones, have intervals.
 study_intervals <- 12L
 # Where several protected groups make each study dear.
 few_studies <- c(24L, 8L)

@@ -226,8 +226,8 @@ explore_question <- function(design) {
   unit <- diff(design$bounds)
   asked <- list(
     n = design$n, T0 = design$T0, T1 = design$T1, epsilon = design$epsilon, delta = design$delta,
-    method = "gram", bounds = design$bounds, sd_between = design$spread * unit,
-    sd_within = 0.7 * design$spread * unit, shared = 0.87, size = design$size,
+    method = "gram", bounds = design$bounds, sd_between = signif(design$spread * unit, 6),
+    sd_within = signif(0.7 * design$spread * unit, 6), shared = 0.87, size = design$size,
     protect = design$protect, power = design$power
   )
   # There is no power against no effect.

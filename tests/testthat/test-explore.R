@@ -81,14 +81,14 @@ test_that("the server answers, and waits for numbers that are being typed", {
   skip_if_not_installed("ggplot2")
   shiny::testServer(explore_server("pressure"), {
     session$setInputs(
-      n = "400", size = "30", T0 = 10, T1 = 3, dates = "1", gap = 2, epsilon = "1",
+      n = "500", size = "30", T0 = 10, T1 = 3, dates = "1", gap = 2, epsilon = "1",
       delta = "1e-06", spread = 10, lower = 80, upper = 200, effect = -8, power = "0.8",
       protect = "donors", again = 0
     )
     expect_match(output$found, "The true average effect is -8")
     expect_match(output$attacker, "at most 73.1 %", fixed = TRUE)
     expect_match(output$plan, "power")
-    row <- explore_plan(a_design(epsilon = 1))$table
+    row <- explore_plan(a_design(n = 500, epsilon = 1))$table
     expect_match(output$plan, format_value(row$average), fixed = TRUE)
     expect_match(output$advice, format_value(row$half_width), fixed = TRUE)
     expect_match(output$advice, format_value(row$detectable), fixed = TRUE)

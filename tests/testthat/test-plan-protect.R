@@ -96,7 +96,7 @@ test_that("several dates have a row each and one of all, in whatever order they 
 test_that("the plan agrees with what happens: several dates", {
   withr::local_seed(4)
   adopted <- rep(c(6, 9), c(60, 40))
-  runs <- vapply(1:40, function(r) {
+  runs <- vapply(1:80, function(r) {
     rows <- sim_panel(500, 6, 5)$donors
     fit <- dp_synth(rows[1:400, ],
       target = rowsum(rows[401:500, ], adopted) / c(60, 40), T0 = c(6, 9), size = c(60, 40),
@@ -106,7 +106,9 @@ test_that("the plan agrees with what happens: several dates", {
     c(table$estimate^2, qnorm(0.975) * table$std.error[[1L]])
   }, numeric(4L))
   plan <- dp_plan(n = 400, T0 = c(6, 9), T1 = 2, epsilon = 2, size = c(60, 40))$table
-  for (i in 1:3) expect_lt(abs(log(plan$average[[i]] / sqrt(mean(runs[i, ])))), log(1.45))
+  # 40 planned studies know a root mean square to about 12 %; the two dates share no treated people.
+  expect_lt(abs(log(plan$average[[1L]] / sqrt(mean(runs[1L, ])))), log(1.4))
+  expect_lt(abs(log(sqrt(mean(plan$average[-1L]^2) / mean(runs[2:3, ])))), log(1.4))
   width <- stats::median(runs[4L, ], na.rm = TRUE)
   expect_lt(abs(log(plan$half_width[[1L]] / width)), log(1.4))
 })
@@ -174,7 +176,7 @@ test_that("a plan gives the power of an effect and the effect of a power", {
   expect_equal(ask(effect = -found)$table$power, 0.8, tolerance = 1e-4)
   expect_equal(ask(effect = found, power = 0.5)$table$power, 0.8, tolerance = 1e-4)
   expect_lt(ask(power = 0.5)$table$detectable, found)
-  expect_output(print(plan), "is detected with power 80 %")
+  expect_output(print(plan), "is detected with\\s+power 80 %")
   expect_output(print(ask(effect = found)), "test of the average effect, were it")
   # Methods that give no interval have no test.
   other <- dp_plan(n = 1000, T0 = 8, T1 = 3, epsilon = 2, size = 40, effect = found)$table
