@@ -2,8 +2,8 @@
 
 #' The question of a plan, checked
 #' @param scale (`dpsc_bounds`)\cr of one period.
-#' @return A list: `n`, `epsilon`, `size` (`NULL`: unknown), `unknown` (`string` or `NULL`), `error`,
-#'   `effect` (scaled units or `NULL`), `power`.
+#' @return A list: `n`, `epsilon`, `size` (`NULL`: unknown), `unknown` (`string` or `NULL`),
+#'   `error`, `effect` (scaled units or `NULL`), `power`.
 #' @noRd
 plan_question <- function(n, epsilon, size, error, effect, power, scale) {
   n <- if (!is.null(n)) check_count(n, 2)

@@ -77,8 +77,8 @@ study_sizes <- function(n, epsilon, facts) {
 
 #' One study: errors of its effects by a release, and by the same estimator without privacy
 #' @param intervals (`flag`)\cr shall intervals be computed, which takes time?
-#' @return A list: `error`, `raw`, from [study_measures()]; `luck`, from [study_luck()]; `width`, a matrix with columns `average`
-#'   and `period`, or `NULL`.
+#' @return A list: `error`, `raw`, from [study_measures()]; `luck`, from [study_luck()];
+#'   `width`, a matrix with columns `average` and `period`, or `NULL`.
 #' @noRd
 one_study <- function(made, seed, intervals) {
   people <- study_people(made, seed)
@@ -237,7 +237,7 @@ study_widths <- function(fit, made) {
   do.call(rbind, out)
 }
 
-# From studies to what to expect --------------------------------------------------------------------
+# From studies to what to expect -------------------------------------------------------------------
 
 #' How far chance alone took treated people's changes from the donors', squared, over what is
 #' expected: a control variate, whose mean is one

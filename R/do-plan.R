@@ -82,8 +82,8 @@
 #'   people's study that does not use them; `facts`, what the errors depend on, scaled units; and
 #'   `table`, a data frame with one row a method, errors in outcome units. With several dates the
 #'   first row is of all of them together, the others are of each:
-#'   * `method`; `T0`, the date, `NA` of all dates; `size`, people; `n`, `epsilon`. What is asked for
-#'     is `NA` for a method that cannot reach the goal.
+#'   * `method`; `T0`, the date, `NA` of all dates; `size`, people; `n`, `epsilon`. What is asked
+#'     for is `NA` for a method that cannot reach the goal.
 #'   * `error`: root mean squared error of one period's counterfactual, against the outcome that the
 #'     target (the mean of `size` people) would have had. So much an estimated effect strays from
 #'     the true one. Of all dates: of the averages by time since the adoption.
@@ -92,16 +92,17 @@
 #'   * `half_width`: of the 95 % interval of the average effect, the median to expect; `NA` where
 #'     there will be none; `period_width`: the same of one period. `given`: the share of releases
 #'     that give an interval, as some find that they cannot.
-#'   * `power`: of finding `effect`, `NA` where none is given; `detectable`: the smallest effect that
-#'     is found with the power asked for (`Inf`: none is). Both `NA` where there is no test.
+#'   * `power`: of finding `effect`, `NA` where none is given; `detectable`: the smallest effect
+#'     that is found with the power asked for (`Inf`: none is). Both `NA` where there is no test.
 #'   * `person`: as `error`, were the target one person; `NA` where whole studies are made up.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, scaled units.
 #'   * `penalty`: `NA` where the fit chooses it from the release.
 #'   * `recommended`.
 #'
 #'   PUBLIC, if the pilot is.
-#' @section Errors: `dpsc_error_argument`: also for a group that is too small to be protected at this
-#'   budget (the message has the size and the budget that serve), for two goals at once, for none
+#' @section Errors: `dpsc_error_argument`: also for a group that is too small to be protected at
+#'   this budget (the message has the size and the budget that serve), for two goals at once, for
+#'   none
 #'   where something is unknown. `dpsc_error_bounds`.
 #' @examples
 #' # Blood pressures: people's levels differ by 11 mmHg, months by 4.
@@ -161,8 +162,9 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
 })
 
 #' The dates and groups of a plan, checked
-#' @return A list: `T0`, periods before the first adoption; `T1`, those from it on; `dates`, in their
-#'   order, or `NULL` where there is one; `size`, a number for each, or `NULL` where it is asked for.
+#' @return A list: `T0`, periods before the first adoption; `T1`, those from it on; `dates`, in
+#'   their order, or `NULL` where there is one; `size`, a number for each, or `NULL` where it is
+#'   asked for.
 #' @noRd
 plan_groups <- function(T0, T1, size, protect) {
   T1 <- check_count(T1, 1)

@@ -2,8 +2,9 @@
 
 #' Explore a design before any data are touched
 #'
-#' A small app (package shiny): choose how many donors, treated people and periods, who is protected,
-#' when people enrol, the budget and how much people differ. It shows a simulated study, its private
+#' A small app (package shiny): choose the numbers of donors, treated people and periods, those
+#' protected, dates of enrolment, the budget and the spread of people. It shows a simulated study,
+#' its private
 #' fit, the plan ([dp_plan()]: errors, interval, power), where the budget goes, and what an attacker
 #' could learn. **It takes no data**: everything is simulated, so nothing in it costs anybody's
 #' privacy.

@@ -223,7 +223,9 @@ plot_plan_funnel <- function(plan, method) {
       high = data$half_width
     ), "band", c(all = "95 % interval of the average effect, were there none")) +
     ggplot2::geom_line(ggplot2::aes(y = .data$detectable, linetype = found), colour = band_colour) +
-    ggplot2::geom_line(ggplot2::aes(y = -.data$detectable, linetype = found), colour = band_colour) +
+    ggplot2::geom_line(
+      ggplot2::aes(y = -.data$detectable, linetype = found), colour = band_colour
+    ) +
     zero_line() +
     ggplot2::geom_vline(
       ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = guide_colour

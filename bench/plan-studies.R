@@ -5,7 +5,7 @@
 # A cell is a law of people. 300 of them are the public pilot, from which the plan gets its spreads
 # (and by how much covariates explain changes) or whose rows it gets; from others donors and treated
 # people are drawn again and again, released and fitted. Columns:
-#   n, size, effect      donors, treated people by date, and the effect on them (half-widths of bounds)
+#   n, size, effect      donors, treated people by date, the effect on them (half-widths of bounds)
 #   observed, average    root mean square of one period's error and of the average effect's, over
 #                        `releases`; of all dates together (a period: by time since the adoption)
 #   width, given, power  median half-width of the average's 95 % interval, share of releases that
@@ -169,7 +169,8 @@ judge <- function(i, releases) {
   rms <- function(x) sqrt(mean(x^2))
   found <- c(
     error = rms(of("period")), average = rms(of("average")),
-    width = stats::median(of("width"), na.rm = TRUE), dates = rms(unlist(lapply(runs, `[[`, "dates")))
+    width = stats::median(of("width"), na.rm = TRUE),
+    dates = rms(unlist(lapply(runs, `[[`, "dates")))
   )
   set.seed(99 + i)
   public <- draw(cell, 300L)
