@@ -47,7 +47,7 @@ and_words <- function(words) {
   )
 }
 
-#' What a plan takes people to be like
+#' A plan's assumptions about people
 #' @noRd
 plan_assumption <- function(x) {
   people <- x$people
@@ -59,7 +59,7 @@ plan_assumption <- function(x) {
     ),
     spreads = paste0(
       "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
-      "person strays from the own level by ", format(people$within), ", ",
+      "person varies around the own level by ", format(people$within), ", ",
       round(100 * people$shared), " % of its variance in patterns that other people have as well; ",
       range, "."
     ),
@@ -113,9 +113,9 @@ plan_shown <- function(x) {
     donors = if (!several || is.null(x$n)) count(table$n),
     epsilon = if (!several || is.null(x$epsilon)) number(table$epsilon),
     people = if (several || is.null(x$size)) count(table$size),
-    `one period` = number(table$error),
-    `of it noise` = if (!several) number(table$privacy),
-    `without privacy` = number(table$floor), average = number(table$average),
+    `error, one period` = number(table$error),
+    `of which noise` = if (!several) number(table$privacy),
+    `error without privacy` = number(table$floor), average = number(table$average),
     `95 %` = if (several) width_shown(table$half_width),
     power = if (!is.null(x$effect)) percent_shown(table$power),
     `one person` = if (!all(is.na(table$person) | table$size == 1)) number(table$person)
@@ -144,7 +144,7 @@ plan_legend <- function(x) {
   if (length(legend)) paste0("\n", paste0("  ", legend, collapse = "\n"), "\n")
 }
 
-#' Whether an interval can be had, how wide it will be, and what to make of it
+#' Availability and width of an interval, with advice
 #' @noRd
 plan_advice <- function(x) {
   row <- x$table[x$table$method == "gram", ][1L, ]
@@ -165,8 +165,8 @@ plan_advice <- function(x) {
     if (row$given < 0.95) given_words(x, row),
     if (row$half_width > diff(x$bounds) / 4) {
       paste0(
-        "That is of the size of the bounds: the release would hardly say more than they do. Take ",
-        "more donors, more budget, or narrower bounds that are still sure."
+        "That is the size of the bounds: the release would hardly add to them. Take ",
+        "more donors, more budget, or narrower bounds that are still certain."
       )
     },
     covariates_worth(x)
@@ -180,7 +180,7 @@ uncalibrated_words <- function(x, row) {
   )
   paste0(
     "No 95 % interval: ", count_of(row$n, "donor"), " at epsilon = ", format(row$epsilon),
-    " are too few to tell how far estimates stray. It takes ",
+    " are too few to calibrate prediction errors. An interval needs ",
     paste(instead, collapse = ", or "), "."
   )
 }
@@ -196,11 +196,11 @@ detectable_words <- function(x, row) {
 }
 
 given_words <- function(x, row) {
-  share <- paste0("In about ", round(100 * (1 - row$given)), " % of releases there is none: ")
+  share <- paste0("In about ", round(100 * (1 - row$given)), " % of releases there is no interval: ")
   paste0(share, if (x$protect == "everyone") {
     "the treated are found too far from the donors to be told, or the donors' own errors too small."
   } else {
-    "the donors' own errors are too small against the noise on them to speak of so many people."
+    "the donors' own errors are too small relative to their noise for so many people."
   })
 }
 
