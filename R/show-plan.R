@@ -196,7 +196,9 @@ detectable_words <- function(x, row) {
 }
 
 given_words <- function(x, row) {
-  share <- paste0("In about ", round(100 * (1 - row$given)), " % of releases there is no interval: ")
+  share <- paste0(
+    "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: "
+  )
   paste0(share, if (x$protect == "everyone") {
     "the treated are found too far from the donors to be told, or the donors' own errors too small."
   } else {
