@@ -461,12 +461,24 @@ treated_plan_cpp <- function(facts) {
     .Call(`_dpsc_treated_plan_cpp`, facts)
 }
 
-treated_release_cpp <- function(rows, facts, statistics, scale, rng) {
-    .Call(`_dpsc_treated_release_cpp`, rows, facts, statistics, scale, rng)
+treated_release_cpp <- function(rows, facts, statistics, look, scale, rng) {
+    .Call(`_dpsc_treated_release_cpp`, rows, facts, statistics, look, scale, rng)
+}
+
+treated_frame_cpp <- function(statistics) {
+    .Call(`_dpsc_treated_frame_cpp`, statistics)
+}
+
+treated_look_cpp <- function(donors, facts, frame, scale, rng) {
+    .Call(`_dpsc_treated_look_cpp`, donors, facts, frame, scale, rng)
 }
 
 treated_control_cpp <- function(donors, facts, treated, scale, rng) {
     .Call(`_dpsc_treated_control_cpp`, donors, facts, treated, scale, rng)
+}
+
+limited_translation_cpp <- function(effects, covariance) {
+    .Call(`_dpsc_limited_translation_cpp`, effects, covariance)
 }
 
 plan_output_cpp <- function(facts) {

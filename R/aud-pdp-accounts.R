@@ -15,8 +15,9 @@ account_rounds <- function(release) {
   control <- Map(function(group, order) {
     loadings <- group$loadings
     loadings[order, ] <- group$loadings
+    last <- group$rounds[[length(group$rounds)]]
     c(group$control[c("clipped", "constant", "noise")], list(
-      loadings = loadings, origin = group$rounds[[1L]]$origin, radius = group$rounds[[2L]]$radius
+      loadings = loadings, origin = group$rounds[[1L]]$origin, radius = last$radius
     ))
   }, groups, orders)
   treated <- Map(function(group, order) {

@@ -27,7 +27,8 @@ released_path <- function(release) {
 #' both by finite differences of one deviation.
 #' @param estimate (`function`)\cr the estimate of method gram.
 #' @param scale (`dpsc_bounds`)\cr of the release.
-#' @return The value of `fit_targets()`.
+#' @return The value of `fit_targets()`, and `translation` (T1, outcome units): what is added to the
+#'   released effects of single periods where they are shown (inst/proofs/treated.md, section 5).
 #' @noRd
 fit_treated <- function(release, estimator, estimate, scale) {
   m <- release$panel$treated
@@ -60,12 +61,14 @@ fit_treated <- function(release, estimator, estimate, scale) {
     level_variance(release)
   spread <- fit$spread
   if (is.null(spread$reason)) spread$reason <- clipped_reason(release)
+  variance <- list(
+    prediction = (fit$prediction + group_excess(release) / m + cut_doubt(release)) * scale$unit^2,
+    privacy = (fit$privacy + tcrossprod(moved)) * scale$unit^2
+  )
   list(
     target = shown(paths[1L, ]), size = m, counterfactual = shown(fits[[1L]]$path),
-    variance = list(list(
-      prediction = (fit$prediction + group_excess(release) / m + cut_doubt(release)) * scale$unit^2,
-      privacy = (fit$privacy + tcrossprod(moved)) * scale$unit^2
-    )),
+    variance = list(variance),
+    translation = limited_translation_cpp(effect(1L) * scale$unit, Reduce(`+`, variance)),
     spread = list(spread), penalty = fits[[1L]]$penalty,
     base_error = sqrt(pmax(diag(base), 0)) * scale$unit
   )
@@ -97,12 +100,17 @@ cut_doubt <- function(release) {
   residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
   # From features to outcomes, scaled units.
   unit <- abs(mean(utils::tail(x$moves, release$panel$T1)[, residual])) / x$mean_sd
-  (0.8 * sum(from_centre(x)[residual]) * unit)^2
+  # Versions up to 0.2.0 did not know what their cut keeps of a shift.
+  share <- if (is.null(x$kept)) 0.8 else 0.3
+  (share * sum(from_centre(x)[residual]) * unit)^2
 }
 
-#' The group's mean less where the last round was centred
+#' The group's mean less where the last round was centred, in what the cut keeps of it
 #' @noRd
-from_centre <- function(x) x$mean - (x$rounds[[2L]]$origin - x$rounds[[1L]]$origin)
+from_centre <- function(x) {
+  last <- x$rounds[[length(x$rounds)]]
+  last$mean %||% (x$mean - (last$origin - x$rounds[[1L]]$origin))
+}
 
 #' Note if the rows were cut so short that the group's mean is unknown, or `NULL`
 #'
@@ -112,7 +120,8 @@ from_centre <- function(x) x$mean - (x$rounds[[2L]]$origin - x$rounds[[1L]]$orig
 clipped_reason <- function(release) {
   x <- release$statistics$treated
   residual <- utils::tail(from_centre(x), release$panel$T1)
-  if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * x$rounds[[2L]]$radius) {
+  last <- x$rounds[[length(x$rounds)]]
+  if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * last$radius) {
     "the treated are further from the donors than the radius found under the noise"
   }
 }

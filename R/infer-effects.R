@@ -149,14 +149,20 @@ interval_width <- function(table, level, simultaneous = FALSE) {
 #' Limits stay within the range that the bounds allow: a counterfactual lies within them. Where a
 #' release holds no moments of the donors the limits cover the privacy noise alone.
 #' @param simultaneous (`flag`)\cr over all periods of a target together.
+#' @param centred (`flag`)\cr are a protected group's periods shown where limited translation has
+#'   them? Widths, statistics and p-values are those of the released ones.
 #' @return The columns of [effect_table()] and `statistic`, `p.value`, `conf.low`, `conf.high`.
 #' @noRd
-effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overall") {
+effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overall",
+                          centred = TRUE) {
   fit <- fit_view(fit, type)
   table <- effect_table(fit)
   table$statistic <- table$estimate / table$std.error
   table$p.value <- normal_p(table$statistic)
   if (noise_only(fit)) table$std.error <- table$band.error <- table$privacy.se
+  if (centred && !is.null(fit$translation)) {
+    table$estimate <- table$estimate + c(0, fit$translation)
+  }
   width <- interval_width(table, level, simultaneous)
   table$conf.low <- table$estimate - width
   table$conf.high <- table$estimate + width

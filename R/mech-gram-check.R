@@ -33,9 +33,25 @@ donor_steps <- function(release) {
   if (is.null(steps$account)) {
     return(steps)
   }
-  # Without the last ones, which come after the treated.
-  last <- nrow(steps) - length(release$panel$treated)
-  steps[steps$account == "donors" & seq_len(nrow(steps)) <= last, ]
+  # Without those that come before and after the treated, for them.
+  steps[steps$account == "donors" & !seq_len(nrow(steps)) %in% unlist(group_looks(release)), ]
+}
+
+#' Where in the steps the donors are asked for a protected group
+#' @return A list: `look`, a matrix of two rows, and `control`; a column or an entry a group.
+#' @noRd
+group_looks <- function(release) {
+  steps <- release$privacy$steps
+  groups <- length(release$panel$treated)
+  # Versions up to 0.2.0 had no look before the treated.
+  before <- which(steps$account != "donors")[1L] - 1L
+  asked <- !is.null(protected_groups(release)[[1L]]$x$look)
+  list(
+    look = matrix(before - 2L * groups + seq_len(2L * groups), 2L)[, asked & seq_len(groups) > 0L,
+      drop = FALSE
+    ],
+    control = nrow(steps) - groups + seq_len(groups)
+  )
 }
 
 #' Is the noise of protected groups that of their accounts' steps?
@@ -53,9 +69,11 @@ treated_conflict <- function(release) {
   if (!identical(accounts, c("donors", names))) {
     return("The treated group's steps do not match its release.")
   }
+  looks <- group_looks(release)
   for (g in seq_along(groups)) {
-    control <- steps[nrow(steps) - length(groups) + g, ]
-    problem <- group_conflict(groups[[g]], steps[steps$account == names[[g]], ], control)
+    control <- steps[looks$control[[g]], ]
+    problem <- group_conflict(groups[[g]], steps[steps$account == names[[g]], ], control) %||%
+      if (ncol(looks$look)) look_conflict(groups[[g]], steps[looks$look[, g], ])
     if (!is.null(problem)) {
       return(problem)
     }
@@ -70,26 +88,45 @@ group_conflict <- function(group, steps, control) {
   x <- group$x
   release <- group$release
   moments <- steps[steps$law != "exponential", ]
-  if (nrow(steps) != 4L || nrow(moments) != 2L || control$account != "donors" ||
+  count <- length(x$rounds)
+  if (nrow(steps) != 2L * count || nrow(moments) != count || control$account != "donors" ||
         control$law == "exponential") {
     return("The treated group's steps do not match its release.")
   }
   rounds <- lapply(x$rounds, function(round) c(list(loadings = x$loadings), round))
-  last <- rounds[[2L]]
+  last <- rounds[[count]]
   donors <- c(x$control, last[c("loadings", "origin", "radius")])
-  made <- mapply(round_of_step, list(x$rounds[[1L]], last, donors), list(
-    moments[1L, ], moments[2L, ], control
-  ))
+  asked <- c(split(moments, seq_len(count)), list(control))
+  made <- mapply(round_of_step, c(x$rounds, list(donors)), asked)
   # The donors are cut about their own centre.
   donors$origin <- x$rounds[[1L]]$origin
   own <- vapply(rounds, function(round) round_noise(round, release, group$m)$mean, 0)
   # Releases of versions that took the last round's mean alone have no such field.
-  first <- x$of_first %||% 0
-  pooled <- sqrt(sum(c(first, 1 - first)^2 * own^2))
+  weights <- x$weights %||% c(x$of_first %||% 0, 1 - (x$of_first %||% 0))
+  kept <- vapply(x$rounds, function(round) round$kept %||% 1, 0)
+  pooled <- sqrt(sum((weights * own / kept)^2))
+  said <- vapply(x$rounds, function(round) round$mean_sd %||% NA_real_, 0)
   if (!all(made) || !about_equal(x$mean_sd, pooled) ||
+        (!anyNA(said) && !all(mapply(about_equal, said, own))) ||
         !about_equal(x$control$mean_sd, round_noise(donors, release)$mean)) {
     "The noise of the treated group's statistics does not match the noise steps."
   }
+}
+
+#' Is the noise on what cuts keep of donors that of its step?
+#' @param steps (`data.frame`)\cr a choice, and the noise.
+#' @noRd
+look_conflict <- function(group, steps) {
+  look <- group$x$look
+  points <- length(look$kept)
+  gaussian <- steps$law[[2L]] == "discrete_gaussian"
+  one <- steps$sensitivity[[2L]] / if (gaussian) sqrt(points) else points
+  sd <- steps$scale[[2L]] * if (gaussian) 1 else sqrt(2)
+  said <- all(steps$account == "donors") && steps$law[[1L]] == "exponential" &&
+    steps$law[[2L]] %in% c("discrete_gaussian", "discrete_laplace") &&
+    about_equal(look$kept_sd, sd / (one * group$release$panel$n)) &&
+    about_equal(group$x$kept, group$x$rounds[[length(group$x$rounds)]]$kept)
+  if (!said) "The look at the donors before the treated does not match its steps."
 }
 
 #' Is the correction for the target that of the last two steps?

@@ -49,12 +49,33 @@ group_fits <- function(x, m, release) {
     is_array_of(x$moves, c(periods, d + release$panel$T1)) &&
     is_vector_of(x$path, periods) && is_vector_of(x$lean, periods) &&
     is_number(x$second) && is.finite(x$second) && is_amount(x$mean_sd) &&
-    (is.null(x$of_first) || (is_number(x$of_first) && x$of_first >= 0 && x$of_first < 1)) &&
-    is_amount(x$second_sd) && is_amount(x$own_variance) && length(x$rounds) == 2L &&
+    is_amount(x$second_sd) && is_amount(x$own_variance) && rounds_weigh(x) &&
     is_vector_of(x$control$mean, d) &&
     all(vapply(x$control[c("mean_sd", "clipped", "constant", "noise")], is_amount, NA)) &&
     all(vapply(x$rounds, function(round) {
       is.list(round) && length(round$origin) == d &&
         all(vapply(round[c("radius", "exponent", "clipped", "constant", "noise")], is_amount, NA))
+    }, NA))
+}
+
+#' Do the weights of a group's rounds fit them, and what its cuts keep of a shift?
+#'
+#' Versions up to 0.2.0 had two rounds, and did not ask what a cut keeps.
+#' @noRd
+rounds_weigh <- function(x) {
+  size <- length(x$rounds)
+  share <- function(x) is_number(x) && is.finite(x) && x > 0 && x <= 1
+  if (is.null(x$weights)) {
+    first <- x$of_first
+    return(size == 2L && is.null(x$look) &&
+      (is.null(first) || (is_number(first) && first >= 0 && first < 1)))
+  }
+  is_vector_of(x$weights, size) && all(x$weights >= 0) && about_equal(sum(x$weights), 1) &&
+    size >= 2L && is.list(x$look) && is_amount(x$look$radius) && is_amount(x$look$base) &&
+    is_amount(x$look$kept_sd) && is.numeric(x$look$kept) &&
+    all(vapply(x$look$kept, share, NA)) && share(x$kept) &&
+    all(vapply(x$rounds, function(round) {
+      is.list(round) && share(round$kept) && is_amount(round$mean_sd) &&
+        is_vector_of(round$mean, length(x$mean))
     }, NA))
 }

@@ -5,7 +5,7 @@
 #' Budget and steps of a release for everyone with several dates
 #'
 #' Donors and cohorts are disjoint, so each has an account, and the whole budget. The donors are
-#' asked once more for each cohort.
+#' asked for each cohort, before and after it.
 #' @inheritParams plan_everyone
 #' @param public (`list`)\cr with `dates` and, by date, the number of `treated` people.
 #' @return As [plan_everyone()], with `groups`, the core's facts of each cohort.
@@ -27,8 +27,11 @@ plan_everyone_cohorts <- function(public, plan_first) {
   of_cohorts <- Map(function(plan, g) {
     cbind(plan$steps, account = cohort_account(g))
   }, plans, seq_along(plans))
-  control <- lapply(plans, function(plan) cbind(plan$control, account = "donors"))
-  steps <- do.call(rbind, c(list(cbind(donors$steps, account = "donors")), of_cohorts, control))
+  of_donors <- function(part) lapply(plans, function(plan) cbind(plan[[part]], account = "donors"))
+  steps <- do.call(rbind, c(
+    list(cbind(donors$steps, account = "donors")), of_donors("look"), of_cohorts,
+    of_donors("control")
+  ))
   donors$cost <- whole_cost(public)
   donors$steps <- steps
   donors$groups <- groups
@@ -54,19 +57,27 @@ run_everyone_cohorts <- function(plan, rows, public, run_first) {
   })
   rng <- public$control$rng
   second <- statistics$cohorts$intervals$second %||% numeric(length(orders))
-  groups <- lapply(seq_along(orders), function(g) {
-    T0 <- public$dates[[g]]
-    own <- scale
-    own[c("centre", "half")] <- lapply(scale[c("centre", "half")], `[`, orders[[g]])
-    given <- c(cohort_view_cpp(statistics, T0), second = max(second[[g]], 0))
-    people <- rows$treated[public$adopted == T0, orders[[g]], drop = FALSE]
-    treated_release_cpp(people, plan$groups[[g]], given, own, rng)
+  given <- lapply(seq_along(orders), function(g) {
+    c(cohort_view_cpp(statistics, public$dates[[g]]), second = max(second[[g]], 0))
   })
   # The donors' columns keep the release's order.
+  asked <- function(g, x) {
+    x$loadings[orders[[g]], ] <- x$loadings
+    x
+  }
+  looks <- lapply(seq_along(orders), function(g) {
+    frame <- asked(g, treated_frame_cpp(given[[g]]))
+    treated_look_cpp(rows$donors, plan$groups[[g]], frame, scale, rng)
+  })
+  groups <- lapply(seq_along(orders), function(g) {
+    own <- scale
+    own[c("centre", "half")] <- lapply(scale[c("centre", "half")], `[`, orders[[g]])
+    people <- rows$treated[public$adopted == public$dates[[g]], orders[[g]], drop = FALSE]
+    treated_release_cpp(people, plan$groups[[g]], given[[g]], looks[[g]], own, rng)
+  })
+  groups <- Map(function(group, look) c(group, list(look = look)), groups, looks)
   controls <- lapply(seq_along(groups), function(g) {
-    asked <- groups[[g]]
-    asked$loadings[orders[[g]], ] <- groups[[g]]$loadings
-    treated_control_cpp(rows$donors, plan$groups[[g]], asked, scale, rng)
+    treated_control_cpp(rows$donors, plan$groups[[g]], asked(g, groups[[g]]), scale, rng)
   })
   last <- public$T0 + public$T1 - public$dates
   statistics$cohorts$treated <- Map(less_control, groups, controls, last)

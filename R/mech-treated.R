@@ -18,8 +18,8 @@ plan_everyone <- function(public, plan_first) {
   treated <- plan_group(group)
   donors$cost <- whole_cost(public)
   donors$steps <- rbind(
-    cbind(donors$steps, account = "donors"), cbind(treated$steps, account = "treated"),
-    cbind(treated$control, account = "donors")
+    cbind(donors$steps, account = "donors"), cbind(treated$look, account = "donors"),
+    cbind(treated$steps, account = "treated"), cbind(treated$control, account = "donors")
   )
   donors$group <- group
   donors$public <- public
@@ -45,7 +45,8 @@ plan_group <- function(group) {
   plan
 }
 
-# Of the donors' budget for the last look at them (inst/include/dpsc/release/treated_release.hpp).
+# Of the donors' budget for the looks at them before and after the treated
+# (inst/include/dpsc/release/treated_release.hpp).
 control_share <- 0.07
 
 #' Public facts with a share of the budget: of the squared shift, or of epsilon
@@ -79,7 +80,7 @@ whole_cost <- function(public) {
 
 # Deviation of the noise on a group's mean over the length at which its people are cut, beyond which
 # an effect that is too large for that length would not be noticed (bench/protect.R).
-largest_group_noise <- 0.3
+largest_group_noise <- 0.23
 
 #' Refuse a group that is too small for its budget: its size and the budget are public
 #' @noRd
@@ -116,13 +117,14 @@ check_group_noise <- function(noise, group) {
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param run_first (`function`)\cr of method gram.
 #' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features, their noisy
-#'   `mean`, its noise's deviation `mean_sd` and the weight that the first round has in it
-#'   (`of_first`), the `path` (T, scaled units) that they amount to,
+#'   `mean`, its noise's deviation `mean_sd` and the `weights` that the rounds have in it, the
+#'   `path` (T, scaled units) that they amount to,
 #'   with a `lean` one whose past is not cut to what stands out, and how it `moves`
 #'   (T x (d + T1)) with noise of one deviation; the noisy variance (`second`,
-#'   `second_sd`) of a person's average residual, and the donors' (`own_variance`); `rounds`;
-#'   `control`, the donors' own mean of the features.
-#'   RELEASED.
+#'   `second_sd`) of a person's average residual, and the donors' (`own_variance`); `rounds`, each
+#'   with its `mean`, and what its cut has `kept` of a shift;
+#'   `look`, the donors' radius and what cuts keep of a shift; `control`, the donors' own mean of
+#'   the features. RELEASED.
 #' @noRd
 run_everyone <- function(plan, rows, public, run_first) {
   statistics <- run_first(plan, rows$donors, plan$public)
@@ -136,7 +138,9 @@ run_everyone <- function(plan, rows, public, run_first) {
   scale <- unclass(public$bounds)[c("centre", "unit", "half")]
   scale <- insert_scale(scale, NROW(public$covariates), public$T0)
   rng <- public$control$rng
-  treated <- treated_release_cpp(rows$treated, plan$group, given, scale, rng)
+  look <- treated_look_cpp(rows$donors, plan$group, treated_frame_cpp(given), scale, rng)
+  treated <- treated_release_cpp(rows$treated, plan$group, given, look, scale, rng)
+  treated$look <- look
   control <- treated_control_cpp(rows$donors, plan$group, treated, scale, rng)
   statistics$treated <- less_control(treated, control, public$T1)
   statistics
@@ -147,7 +151,8 @@ run_everyone <- function(plan, rows, public, run_first) {
 #' @noRd
 less_control <- function(treated, control, T1) {
   residual <- seq.int(to = length(treated$mean), length.out = T1)
-  back <- treated$moves[, residual, drop = FALSE] / treated$mean_sd
+  # In units of what the cut keeps of a shift.
+  back <- treated$moves[, residual, drop = FALSE] / (treated$mean_sd * treated$kept)
   for (path in c("path", "lean")) {
     treated[[path]] <- treated[[path]] - drop(back %*% control$mean[residual])
   }

@@ -119,7 +119,7 @@ cohort_pieces <- function(fit, level) {
       high = unknown, p = unknown
     ))
   }
-  table <- effect_limits(fit, level)
+  table <- effect_limits(fit, level, centred = FALSE)
   allowed <- if (fit$release$privacy$private) {
     allowed_effects(fit)
   } else {

@@ -24,6 +24,9 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
     path = data$.fitted, effect = data$.resid, percent = percent_of(data$.observed, data$.fitted),
     cumulative = cumulative_effect(data)
   )
+  if (type == "effect" && !is.null(fit$translation)) {
+    data$estimate[data$treated] <- data$estimate[data$treated] + fit$translation
+  }
   for (name in names(limits)) {
     # Limits of the effect so far; a counterfactual is the observed less an effect, and more of it
     # is less effect.
@@ -76,10 +79,12 @@ share_limits <- function(low, high, base, width) {
 #' Limits of the effects by target and period, `low` and `high`, and limits from the noise alone
 #' @noRd
 series_limits <- function(fit, type, level, simultaneous) {
-  table <- effect_limits(fit, level, simultaneous)
+  # Sums and paths are those that were released.
+  table <- effect_limits(fit, level, simultaneous, centred = type == "effect")
   rows <- table$term != "average"
   if (type == "cumulative") {
-    return(cumulative_limits(fit, effect_limits(fit, level), level, simultaneous))
+    single <- effect_limits(fit, level, centred = FALSE)
+    return(cumulative_limits(fit, single, level, simultaneous))
   }
   statements <- if (simultaneous) fit$release$panel$T1 else 1
   noise <- interval_quantile(level, statements) * table$privacy.se

@@ -67,8 +67,16 @@ rows_of_effects <- function(table) {
 
 coef_effects <- function(object, type = NULL, ...) {
   check_no_dots(...)
-  table <- rows_of_effects(effects_table(object, type = type))
+  table <- rows_of_effects(effects_table(as_released(object), type = type))
   stats::setNames(table$estimate, table$label)
+}
+
+#' A fit, or one of each outcome, whose periods are those that were released
+#' @noRd
+as_released <- function(object) {
+  object["translation"] <- NULL
+  if (inherits(object, "dp_outcomes")) object$outcomes <- lapply(object$outcomes, as_released)
+  object
 }
 
 confint_effects <- function(object, parm, level, simultaneous, type = NULL, ...) {

@@ -13,7 +13,11 @@
 #'   from it on, or both.
 #' @param ... unused.
 #' @return
-#' * `effects()`: k x T1 matrix, observed minus counterfactual, outcome units.
+#' * `effects()`: k x T1 matrix, observed minus counterfactual, outcome units. Of a group with
+#'   `protect = "everyone"` these are the released ones, as in `coef()`. `tidy()`, `confint()`,
+#'   `summary()` and effect plots show its periods, from four on, by limited translation (Efron and
+#'   Morris, 1972): drawn to what they share, by half of a period's own deviation at most, at the
+#'   widths of the released ones and with their p-values. The average is the released one.
 #' * `confint()`: matrix with one row for the average effect and one for each period (for several
 #'   targets, named `target: period`). It adds the prediction error of a unit drawn like the donors
 #'   and the privacy noise; for methods `"output"` and `"objective"`, which release no moments,

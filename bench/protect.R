@@ -3,27 +3,44 @@
 # DPSC_BENCH_REPLICATIONS scales the draws (default 1). Writes bench/results/protect.csv: root mean
 # squared errors in units of half the bounds' width, coverage of nominal 95 % where there is an
 # interval, the share of draws that have one, the median length of the interval over the 95 %
-# quantile of its error, both sides. `document` is the error of the design's prototype.
+# quantile of its error, both sides. `document` is the error of the design's prototype. Of single
+# periods: `month_public` and `month`, errors as above; `month_oracle`, what a public target's error
+# and the noise of an oracle come to that knows everybody's residuals about the donors' prediction,
+# and with them the group's mean and the best radius, and spends the whole budget on one mean in one
+# ball; `month_ratio` is `month` over `month_oracle`, `month_coverage` that of 95 % by period.
 suppressPackageStartupMessages(library(dpsc))
 simulate_factor <- dpsc:::simulate_factor
 times <- as.numeric(Sys.getenv("DPSC_BENCH_REPLICATIONS", "1"))
 only <- as.numeric(strsplit(Sys.getenv("DPSC_BENCH_DONORS", "1000,3000,10000"), ",")[[1L]])
 T0 <- 18L
-T1 <- 6L
+# Of the rows about single periods.
+T1_months <- 8L
 
 designs <- list(
-  factor = list(bounds = c(-1, 1), draw = function(people) {
+  factor = list(bounds = c(-1, 1), draw = function(people, T1) {
     simulate_factor(people, T0 + T1, 3, 0.8, 0.075, 0.2, 0.05, 0.05)$outcome
   }),
+  # Levels, a season that people follow more or less, and autoregressive noise.
+  season = list(bounds = c(0, 200), draw = function(people, T1) {
+    periods <- T0 + T1
+    noise <- matrix(stats::rnorm(people * periods, 0, 10), people)
+    for (t in seq_len(periods)[-1L]) noise[, t] <- 0.6 * noise[, t - 1L] + 0.8 * noise[, t]
+    season <- outer(stats::rnorm(people, 1, 0.5), 8 * sin(2 * pi * seq_len(periods) / 12))
+    pmin(pmax(100 + stats::rnorm(people, 0, 15) + season + noise, 0), 200)
+  }),
+  counts = list(bounds = c(0, 20), draw = function(people, T1) {
+    rate <- exp(stats::rnorm(people, 0.8, 0.5))
+    pmin(matrix(stats::rpois(people * (T0 + T1), rate), people) + 0, 20)
+  }),
   # Most cost nothing in most months; those who do, log-normal sums.
-  costs = list(bounds = c(0, 5000), draw = function(people) {
+  costs = list(bounds = c(0, 5000), draw = function(people, T1) {
     user <- stats::rbinom(people, 1, 0.4)
     level <- stats::rnorm(people, 5, 0.8)
     months <- matrix(stats::rbinom(people * (T0 + T1), 1, 0.5), people) * user
     noise <- matrix(stats::rnorm(people * (T0 + T1), 0, 0.6), people)
     pmin(months * exp(level + noise), 5000)
   }),
-  binary = list(bounds = c(0, 1), draw = function(people) {
+  binary = list(bounds = c(0, 1), draw = function(people, T1) {
     rate <- stats::plogis(stats::rnorm(people, -1, 1.2))
     matrix(stats::rbinom(people * (T0 + T1), 1, rate), people) * 1
   })
@@ -33,11 +50,29 @@ document <- data.frame(
   error = c(.069, .033, .042, .061, .030, .029, .052, .017, .015)
 )
 
-one <- function(design, n, m, effect, far, epsilon, seed) {
+# What the noise of an oracle adds to the variance of a period's effect, outcome units.
+oracle_variance <- function(release, group, mu) {
+  x <- release$statistics$treated
+  T1 <- release$panel$T1
+  own <- seq.int(to = length(x$mean), length.out = T1)
+  back <- utils::tail(x$moves, T1)[, own] / x$mean_sd
+  scale <- unclass(dpsc:::release_scale(release))[c("centre", "unit")]
+  residual <- tcrossprod(((group - scale$centre[1L]) / scale$unit) %*% x$loadings[, own], back)
+  residual <- sweep(residual, 2L, colMeans(residual))
+  norm <- sqrt(rowSums(residual^2))
+  # What the mean of clipped rows shows of a shift, on average over its directions.
+  kept <- function(R) mean(ifelse(norm <= R, 1, R / norm * (1 - 1 / T1)))
+  noise <- vapply(sqrt(mean(norm^2)) * 2^seq(-4, 3, 0.1), function(R) {
+    2 * R / (nrow(group) * mu * kept(R))
+  }, 0)
+  (min(noise) * scale$unit)^2
+}
+
+one <- function(design, n, m, effect, far, epsilon, T1, seed) {
   set.seed(seed)
   d <- designs[[design]]
   # One draw: another would have other common shocks.
-  people <- d$draw(n + m * (1 + far))
+  people <- d$draw(n + m * (1 + far), T1)
   half <- diff(d$bounds) / 2
   post <- T0 + seq_len(T1)
   donors <- people[seq_len(n), ]
@@ -48,9 +83,11 @@ one <- function(design, n, m, effect, far, epsilon, seed) {
     more <- people[n + seq_len(2 * m), ]
     group <- more[order(-rowMeans(more[, seq_len(T0)]))[seq_len(m)], ]
   }
-  before <- mean(group[, post])
+  before <- colMeans(group[, post])
+  untreated <- group
   group[, post] <- pmin(pmax(group[, post] + effect * half, d$bounds[1L]), d$bounds[2L])
-  truth <- mean(group[, post]) - before
+  months <- colMeans(group[, post]) - before
+  truth <- mean(months)
   control <- dp_control(rng = "R")
   run <- function(target, ...) {
     suppressWarnings(dp_synth(donors,
@@ -63,27 +100,40 @@ one <- function(design, n, m, effect, far, epsilon, seed) {
   )
   table <- tidy(fits$everyone, conf.int = TRUE)
   errors <- vapply(fits, function(fit) mean(effects(fit)) - truth, 0) / half
+  month_error <- function(fit) sqrt(mean((effects(fit) - months)^2)) / half
+  oracle <- oracle_variance(
+    fits$everyone$release, untreated, dpsc:::gdp_budget_cpp(epsilon, 1e-6)
+  )
+  month <- table[-1L, ]
   c(errors,
     covers = table$conf.low[[1L]] <= truth && truth <= table$conf.high[[1L]],
-    length = (table$conf.high[[1L]] - table$conf.low[[1L]]) / half
+    length = (table$conf.high[[1L]] - table$conf.low[[1L]]) / half,
+    month_public = month_error(fits$public), month = month_error(fits$everyone),
+    month_noise = sqrt(oracle) / half,
+    month_covers = mean(month$conf.low <= months & months <= month$conf.high)
   )
 }
 
-cell <- function(design, n, m, effect = 0, far = FALSE, epsilon = 1, draws = 40) {
+cell <- function(design, n, m, effect = 0, far = FALSE, epsilon = 1, draws = 40,
+                 T1 = 6L) {
   draws <- ceiling(draws * times)
   out <- t(vapply(seq_len(draws), function(seed) {
-    one(design, n, m, effect, far, epsilon, seed)
-  }, numeric(5L)))
+    one(design, n, m, effect, far, epsilon, T1, seed)
+  }, numeric(9L)))
   rmse <- function(name) sqrt(mean(out[, name]^2))
   has <- !is.na(out[, "covers"])
   row <- data.frame(
-    design, n, m, epsilon, effect, far, draws,
+    design, n, m, T1, epsilon, effect, far, draws,
     public = rmse("public"), free = rmse("free"), everyone = rmse("everyone"),
     ratio = rmse("everyone") / rmse("public"), coverage = mean(out[has, "covers"]),
     with_interval = mean(has),
     width = stats::median(out[has, "length"]) /
       (2 * stats::quantile(abs(out[, "everyone"]), 0.95)),
-    document = if (design == "factor" && effect == 0 && !far && epsilon == 1) {
+    month_public = rmse("month_public"), month = rmse("month"),
+    month_oracle = sqrt(rmse("month_public")^2 + rmse("month_noise")^2),
+    month_ratio = rmse("month") / sqrt(rmse("month_public")^2 + rmse("month_noise")^2),
+    month_coverage = mean(out[has, "month_covers"]),
+    document = if (design == "factor" && effect == 0 && !far && epsilon == 1 && T1 == 6L) {
       document$error[match(paste(n, m), paste(document$n, document$m))]
     } else {
       NA_real_
@@ -109,6 +159,9 @@ if (3000 %in% only) {
     cell("costs", 3000, 200), cell("costs", 3000, 1000), cell("costs", 3000, 200, far = TRUE),
     cell("binary", 3000, 60), cell("binary", 3000, 200), cell("binary", 3000, 1000)
   ))
+  for (design in c("factor", "season", "counts", "costs")) {
+    rows <- c(rows, list(cell(design, 3000, 100, T1 = T1_months)))
+  }
 }
 path <- Sys.getenv("DPSC_BENCH_OUT", "bench/results/protect.csv")
 utils::write.csv(do.call(rbind, rows), path, row.names = FALSE)

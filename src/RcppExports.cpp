@@ -1405,16 +1405,41 @@ BEGIN_RCPP
 END_RCPP
 }
 // treated_release_cpp
-Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics, const Rcpp::List& scale, SEXP rng);
-RcppExport SEXP _dpsc_treated_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP statisticsSEXP, SEXP scaleSEXP, SEXP rngSEXP) {
+Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics, const Rcpp::List& look, const Rcpp::List& scale, SEXP rng);
+RcppExport SEXP _dpsc_treated_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP statisticsSEXP, SEXP lookSEXP, SEXP scaleSEXP, SEXP rngSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type look(lookSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
-    rcpp_result_gen = Rcpp::wrap(treated_release_cpp(rows, facts, statistics, scale, rng));
+    rcpp_result_gen = Rcpp::wrap(treated_release_cpp(rows, facts, statistics, look, scale, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// treated_frame_cpp
+Rcpp::List treated_frame_cpp(const Rcpp::List& statistics);
+RcppExport SEXP _dpsc_treated_frame_cpp(SEXP statisticsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type statistics(statisticsSEXP);
+    rcpp_result_gen = Rcpp::wrap(treated_frame_cpp(statistics));
+    return rcpp_result_gen;
+END_RCPP
+}
+// treated_look_cpp
+Rcpp::List treated_look_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& frame, const Rcpp::List& scale, SEXP rng);
+RcppExport SEXP _dpsc_treated_look_cpp(SEXP donorsSEXP, SEXP factsSEXP, SEXP frameSEXP, SEXP scaleSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type frame(frameSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(treated_look_cpp(donors, facts, frame, scale, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1429,6 +1454,17 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(treated_control_cpp(donors, facts, treated, scale, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// limited_translation_cpp
+Eigen::VectorXd limited_translation_cpp(const Eigen::VectorXd& effects, const Eigen::MatrixXd& covariance);
+RcppExport SEXP _dpsc_limited_translation_cpp(SEXP effectsSEXP, SEXP covarianceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type effects(effectsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type covariance(covarianceSEXP);
+    rcpp_result_gen = Rcpp::wrap(limited_translation_cpp(effects, covariance));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1643,8 +1679,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_stream_peek_cpp", (DL_FUNC) &_dpsc_stream_peek_cpp, 1},
     {"_dpsc_stream_load_cpp", (DL_FUNC) &_dpsc_stream_load_cpp, 3},
     {"_dpsc_treated_plan_cpp", (DL_FUNC) &_dpsc_treated_plan_cpp, 1},
-    {"_dpsc_treated_release_cpp", (DL_FUNC) &_dpsc_treated_release_cpp, 5},
+    {"_dpsc_treated_release_cpp", (DL_FUNC) &_dpsc_treated_release_cpp, 6},
+    {"_dpsc_treated_frame_cpp", (DL_FUNC) &_dpsc_treated_frame_cpp, 1},
+    {"_dpsc_treated_look_cpp", (DL_FUNC) &_dpsc_treated_look_cpp, 5},
     {"_dpsc_treated_control_cpp", (DL_FUNC) &_dpsc_treated_control_cpp, 5},
+    {"_dpsc_limited_translation_cpp", (DL_FUNC) &_dpsc_limited_translation_cpp, 2},
     {"_dpsc_plan_output_cpp", (DL_FUNC) &_dpsc_plan_output_cpp, 1},
     {"_dpsc_plan_objective_cpp", (DL_FUNC) &_dpsc_plan_objective_cpp, 1},
     {"_dpsc_plan_algorithm3_cpp", (DL_FUNC) &_dpsc_plan_algorithm3_cpp, 2},

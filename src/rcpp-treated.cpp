@@ -1,6 +1,7 @@
 // A protected treated group for R. Sums over people stay in C++ until noise was added to them.
 #include <RcppEigen.h>
 
+#include <dpsc/estimate/limited_translation.hpp>
 #include <dpsc/release/treated_release.hpp>
 
 #include "r_gram.h"
@@ -27,13 +28,28 @@ dpsc::treated_facts as_treated_facts(const Rcpp::List& x) {
 }
 
 dpsc::treated_release release(const dpsc::row_source& source, const Rcpp::List& facts,
-                              const Rcpp::List& statistics, const Rcpp::List& scale,
-                              dpsc::noise& draws) {
+                              const Rcpp::List& statistics, const Rcpp::List& look,
+                              const Rcpp::List& scale, dpsc::noise& draws) {
   const dpsc::treated_facts group = as_treated_facts(facts);
   const dpsc::row_scale bounds = as_scale(scale);
+  dpsc::donor_look donors;
+  donors.radius = Rcpp::as<double>(look["radius"]);
+  donors.base = Rcpp::as<double>(look["base"]);
+  donors.kept = Rcpp::as<Eigen::VectorXd>(look["kept"]);
   return dpsc::run_treated(dpsc::plan_treated(group), group, as_statistics(statistics),
-                           Rcpp::as<double>(statistics["second"]), bounds, source, draws,
+                           Rcpp::as<double>(statistics["second"]), donors, bounds, source, draws,
                            interrupter());
+}
+
+Rcpp::List look(const dpsc::row_source& donors, const Rcpp::List& facts, const Rcpp::List& frame,
+                const Rcpp::List& scale, dpsc::noise& draws) {
+  const dpsc::treated_facts group = as_treated_facts(facts);
+  const dpsc::row_scale bounds = as_scale(scale);
+  const dpsc::donor_look x = dpsc::run_look(
+      dpsc::plan_treated(group), group, Rcpp::as<Eigen::MatrixXd>(frame["loadings"]),
+      Rcpp::as<Eigen::VectorXd>(frame["origin"]), bounds, donors, draws, interrupter());
+  return Rcpp::List::create(_["radius"] = x.radius, _["base"] = x.base,
+                            _["kept"] = Rcpp::wrap(x.kept), _["kept_sd"] = x.kept_sd);
 }
 
 Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
@@ -49,9 +65,9 @@ Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
   };
   const dpsc::row_scale bounds = as_scale(scale);
   const dpsc::moments_step step = dpsc::plan_treated(group).control;
-  const dpsc::noisy_moments x =
-      dpsc::run_control(step, group.n, Rcpp::as<Eigen::MatrixXd>(treated["loadings"]), round(0),
-                        round(1), bounds, donors, draws, interrupter());
+  const dpsc::noisy_moments x = dpsc::run_control(
+      step, group.n, Rcpp::as<Eigen::MatrixXd>(treated["loadings"]), round(0),
+      round(static_cast<int>(rounds.size()) - 1), bounds, donors, draws, interrupter());
   return Rcpp::List::create(_["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd,
                             _["clipped"] = step.limit, _["constant"] = step.constant,
                             _["noise"] = step.noise);
@@ -60,15 +76,16 @@ Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
 Rcpp::List from_treated(const dpsc::treated_release& x) {
   Rcpp::List rounds;
   for (const dpsc::treated_round& round : x.rounds)
-    rounds.push_back(Rcpp::List::create(_["origin"] = Rcpp::wrap(round.origin),
-                                        _["radius"] = round.radius, _["exponent"] = round.exponent,
-                                        _["clipped"] = round.clipped,
-                                        _["constant"] = round.constant, _["noise"] = round.noise));
+    rounds.push_back(Rcpp::List::create(
+        _["origin"] = Rcpp::wrap(round.origin), _["radius"] = round.radius,
+        _["exponent"] = round.exponent, _["clipped"] = round.clipped,
+        _["constant"] = round.constant, _["noise"] = round.noise,
+        _["mean"] = Rcpp::wrap(round.mean), _["mean_sd"] = round.mean_sd, _["kept"] = round.kept));
   return Rcpp::List::create(
       _["loadings"] = x.loadings, _["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd,
-      _["of_first"] = x.of_first, _["path"] = Rcpp::wrap(x.path), _["lean"] = Rcpp::wrap(x.lean),
-      _["moves"] = x.moves, _["second"] = x.second, _["second_sd"] = x.second_sd,
-      _["own_variance"] = x.own_variance, _["rounds"] = rounds);
+      _["weights"] = Rcpp::wrap(x.weights), _["kept"] = x.kept, _["path"] = Rcpp::wrap(x.path),
+      _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves, _["second"] = x.second,
+      _["second_sd"] = x.second_sd, _["own_variance"] = x.own_variance, _["rounds"] = rounds);
 }
 
 }  // namespace
@@ -78,19 +95,35 @@ Rcpp::List from_treated(const dpsc::treated_release& x) {
 Rcpp::List treated_plan_cpp(const Rcpp::List& facts) {
   const dpsc::treated_facts group = as_treated_facts(facts);
   const dpsc::treated_plan plan = dpsc::plan_treated(group);
-  return Rcpp::List::create(_["steps"] = as_steps(plan.records), _["total"] = plan.total,
-                            _["control"] = as_steps({plan.control.record}),
-                            _["share"] = dpsc::treated_constants::control,
-                            _["noise"] = plan.noise(group.m));
+  return Rcpp::List::create(
+      _["steps"] = as_steps(plan.records), _["total"] = plan.total,
+      _["look"] = as_steps(plan.look.records), _["control"] = as_steps({plan.control.record}),
+      _["share"] = dpsc::treated_constants::control, _["noise"] = plan.noise(group.m));
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::List& statistics,
-                               const Rcpp::List& scale, SEXP rng) {
+                               const Rcpp::List& look, const Rcpp::List& scale, SEXP rng) {
   const auto source = as_source(rows);
   return with_noise(rng, [&](dpsc::noise& draws) {
-    return from_treated(release(*source, facts, statistics, scale, draws));
+    return from_treated(release(*source, facts, statistics, look, scale, draws));
   });
+}
+
+// In which coordinates a protected group is released: a function of the donors' release.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List treated_frame_cpp(const Rcpp::List& statistics) {
+  const dpsc::treated_frame x(as_statistics(statistics), Rcpp::as<double>(statistics["second"]));
+  return Rcpp::List::create(_["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin));
+}
+
+// How long the donors' own residuals are, and what a cut keeps of a shift.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List treated_look_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& frame,
+                            const Rcpp::List& scale, SEXP rng) {
+  const auto source = as_source(donors);
+  return with_noise(rng,
+                    [&](dpsc::noise& draws) { return look(*source, facts, frame, scale, draws); });
 }
 
 // What the donors' own features come to under the same cut.
@@ -100,4 +133,12 @@ Rcpp::List treated_control_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp:
   const auto source = as_source(donors);
   return with_noise(
       rng, [&](dpsc::noise& draws) { return control(*source, facts, treated, scale, draws); });
+}
+
+// What is added to a protected group's released effects: no more than half a deviation, and on
+// average nothing.
+// [[Rcpp::export(rng = false)]]
+Eigen::VectorXd limited_translation_cpp(const Eigen::VectorXd& effects,
+                                        const Eigen::MatrixXd& covariance) {
+  return dpsc::limited_translation(effects, covariance);
 }

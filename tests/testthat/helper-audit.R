@@ -133,7 +133,8 @@ replay_faulty <- function(mechanism, pair, ..., n_runs = 3, record = identity) {
 # A copy of the namespace whose glue draws by the recorder's noise, whatever generator is named.
 hooked_namespace <- function(recorder, changes = list()) {
   drawing <- c(
-    "gram_release_cpp", "cohort_release_cpp", "treated_release_cpp", "treated_control_cpp",
+    "gram_release_cpp", "cohort_release_cpp", "treated_look_cpp", "treated_release_cpp",
+    "treated_control_cpp",
     "weights_release_cpp", "growing_release_cpp", "lm_release_cpp", "glm_release_cpp",
     "paper_release_cpp", "aggregate_order_cpp", "aggregate_release_cpp"
   )

@@ -38,12 +38,15 @@ protected_secrets <- function(p) {
   sort(unique(unname(c(of(p$donors), of(p$group)))))
 }
 
-# What stands for the two glue calls on protected people: the same with their noise written down.
+# What stands for the three glue calls for protected people: the same with their noise written down.
 # `facts` tampers with the group's public facts, for planted faults.
 protected_hooks <- function(recorder, facts = identity) {
   list(
-    treated_release_cpp = function(rows, group, statistics, scale, rng) {
-      treated_release_cpp(rows, facts(group), statistics, scale, recorder$noise)
+    treated_look_cpp = function(donors, group, frame, scale, rng) {
+      treated_look_cpp(donors, facts(group), frame, scale, recorder$noise)
+    },
+    treated_release_cpp = function(rows, group, statistics, look, scale, rng) {
+      treated_release_cpp(rows, facts(group), statistics, look, scale, recorder$noise)
     },
     treated_control_cpp = function(donors, group, treated, scale, rng) {
       treated_control_cpp(donors, facts(group), treated, scale, recorder$noise)

@@ -8,6 +8,7 @@ public <- c(
   "deleted_count_ends_cpp", "exponential_exponent_cpp", "exponential_step_mu_cpp",
   "fit_moments_cpp", "gaussian_mu_cpp", "gaussian_step_mu_cpp",
   "gdp_budget_cpp", "gdp_compose_cpp", "gdp_epsilon_cpp", "gram_estimate_cpp", "gram_plan_cpp",
+  "limited_translation_cpp",
   "iterates_open_cpp", "iterates_plan_cpp", "laplace_gram_sensitivity_cpp", "log_cdp_delta_cpp",
   "log_gaussian_delta_cpp", "select_cells_cpp", "select_moments_cpp", "simulate_gram_cpp",
   "simulate_people_cpp", "state_id_cpp", "stream_here_cpp", "stream_moments_cpp",
@@ -16,7 +17,8 @@ public <- c(
   "noise_replay_cpp", "people_map_cpp", "product_map_cpp", "row_map_cpp", "lm_anderson_cpp",
   "lm_discrepancy_cpp", "lm_moments_cpp", "penalised_path_cpp", "predict_columns_cpp",
   "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp", "growing_estimate_cpp", "growing_plan_cpp",
-  "spherical_log_moment_cpp", "treated_plan_cpp", "aggregate_order_cpp", "aggregate_plan_cpp",
+  "spherical_log_moment_cpp", "treated_frame_cpp", "treated_plan_cpp",
+  "aggregate_order_cpp", "aggregate_plan_cpp",
   "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp", "curvature_bound_cpp",
   "describe_numbers_cpp", "describe_plan_cpp",
   "nearest_within_cpp", "plan_algorithm3_cpp", "plan_objective_cpp", "plan_output_cpp",
@@ -31,7 +33,7 @@ released <- c(
   "growing_release_cpp",
   "lm_release_cpp", "select_locate_cpp", "select_pick_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
-  "treated_control_cpp", "treated_release_cpp", "weights_release_cpp"
+  "treated_control_cpp", "treated_look_cpp", "treated_release_cpp", "weights_release_cpp"
 )
 
 # People go in, and one answer without noise comes back that is never shown: is the table finite,

@@ -7,14 +7,63 @@
 
 namespace dpsc {
 
-double treated_plan::cut(double m) const {
+namespace treated_detail {
+
+/// Deviation of the noise on a mean of rows over the length at which they are cut.
+double mean_noise(const moments_step& step, double rows) {
+  return step.sigma / std::sqrt(2.0) / (step.constant * rows * step.limit);
+}
+
+}  // namespace treated_detail
+
+double treated_plan::cut(const treated_facts& facts) const {
   using namespace treated_constants;
-  return std::min(cut_most, std::max(cut_least, treated_constants::cut / std::sqrt(noise(m))));
+  const double all = std::hypot(noise(facts.m), treated_detail::mean_noise(control, facts.n));
+  return std::min(cut_most, std::max(cut_least, treated_constants::cut / std::sqrt(all)));
 }
 
 double treated_plan::noise(double m) const {
-  return moments2.sigma / std::sqrt(2.0) / (moments2.constant * m * moments2.limit);
+  double precision = 0.0;
+  for (const moments_step& step : moments) {
+    precision += std::pow(treated_detail::mean_noise(step, m), -2.0);
+  }
+  return 1.0 / std::sqrt(precision);
 }
+
+namespace treated_detail {
+
+look_plan plan_look(const total_budget& budget, double n, double share) {
+  using namespace treated_constants;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  look_plan out;
+  const double radius =
+      budget.share_of_exponent(donor_votes / n, look_least * share, look_most * share);
+  out.radius = budget.exponent(radius);
+  out.records.push_back(budget.choice_record("radius of the donors' residuals", out.radius));
+  const double points = kept_points;
+  for (out.bits = 20; out.bits >= 8; --out.bits) {
+    const bool gaussian = budget.gaussian();
+    const double one = std::ldexp(1.0, out.bits);
+    const double sensitivity = (gaussian ? std::sqrt(points) : points) * one * (1.0 + 1e-12);
+    if (gaussian) {
+      out.noise = gaussian_vector_variance(sensitivity, budget.mu(look_kept * share));
+      out.sigma = std::sqrt(out.noise);
+    } else {
+      out.kind = law::discrete_laplace;
+      out.noise = std::ceil(sensitivity / budget.epsilon(look_kept * share) * (1.0 + gdp_margin));
+      out.sigma = std::sqrt(2.0) * out.noise;
+    }
+    if (!(out.sigma <= largest_sigma)) continue;
+    out.records.push_back({"what a cut keeps of donors", law_name(out.kind), sensitivity,
+                           gaussian ? out.sigma : out.noise,
+                           gaussian ? none : sensitivity / out.noise,
+                           gaussian ? gaussian_vector_mu(sensitivity, out.noise) : none});
+    return out;
+  }
+  throw budget_too_small();
+}
+
+}  // namespace treated_detail
 
 treated_plan plan_treated(const treated_facts& facts) {
   using namespace treated_constants;
@@ -22,23 +71,39 @@ treated_plan plan_treated(const treated_facts& facts) {
   if (!(budget.total() > 0.0)) throw budget_too_small();
   treated_plan out;
   out.total = budget.total();
-  const double radius = budget.share_of_exponent(15.0 / facts.m, 0.01, 0.12);
-  const double moments = 1.0 - 2.0 * radius;
-  out.radius1 = out.radius2 = budget.exponent(radius);
-  // As long a constant as the rows: then the mean costs what it costs alone, and the second moments
-  // come free.
-  out.moments1 = plan_moments("mean and moments of the treated", facts.m, facts.dimension(), 1.0,
-                              budget, moments * treated_constants::moments1);
-  out.moments2 =
-      plan_moments("mean and moments of the treated, centred", facts.m, facts.dimension(), 1.0,
-                   budget, moments * treated_constants::moments2);
-  out.control =
-      plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(), 1.0,
-                   budget, std::isnan(facts.control) ? treated_constants::control : facts.control);
-  out.records = {budget.choice_record("radius of the treated", out.radius1), out.moments1.record,
-                 budget.choice_record("radius of the treated, centred", out.radius2),
-                 out.moments2.record};
+  const double radius = budget.share_of_exponent(votes / facts.m, votes_least, votes_most);
+  out.radius = budget.exponent(radius);
+  const char* names[] = {"", ", centred", ", centred again"};
+  for (int j = 0; j < rounds; ++j) {
+    const std::string which = std::string("of the treated") + names[j];
+    // As long a constant as the rows: then the mean costs what it costs alone, and the second
+    // moments come free.
+    out.moments.push_back(plan_moments("mean and moments " + which, facts.m, facts.dimension(), 1.0,
+                                       budget,
+                                       (1.0 - rounds * radius) * treated_constants::moments[j]));
+    out.records.push_back(budget.choice_record("radius " + which, out.radius));
+    out.records.push_back(out.moments.back().record);
+  }
+  const double share = std::isnan(facts.control) ? treated_constants::control : facts.control;
+  out.look = treated_detail::plan_look(budget, facts.n, share);
+  const double spent =
+      budget.share_of_exponent(donor_votes / facts.n, look_least * share, look_most * share) +
+      look_kept * share;
+  out.control = plan_moments("mean of the donors, cut as the treated", facts.n, facts.dimension(),
+                             1.0, budget, share - spent);
   return out;
+}
+
+double donor_look::kept_of(double length) const {
+  const double at = std::log2(length / base);
+  const auto known = [&](Eigen::Index k) { return k < kept.size() ? kept[k] : 1.0; };
+  const double place = at - std::log2(treated_constants::kept_at[0]);
+  // A cut that is shorter still keeps in proportion.
+  if (place <= 0.0) return std::max(treated_constants::kept_floor, kept[0] * std::exp2(place));
+  if (place >= static_cast<double>(kept.size())) return 1.0;
+  const auto k = static_cast<Eigen::Index>(place);
+  const double part = place - static_cast<double>(k);
+  return (1.0 - part) * known(k) + part * known(k + 1);
 }
 
 treated_frame::treated_frame(const gram_statistics& s, double second) {
@@ -63,10 +128,17 @@ treated_frame::treated_frame(const gram_statistics& s, double second) {
   const double periods = static_cast<double>(T1);
   const Eigen::MatrixXd mean = Eigen::MatrixXd::Constant(T1, T1, 1.0 / periods);
   const Eigen::MatrixXd same = Eigen::MatrixXd::Identity(T1, T1);
-  const Eigen::MatrixXd forward = shape * same + (1.0 - shape) * mean;
-  const Eigen::MatrixXd backward = (same - mean) / shape + mean;
   // What the donors' own placebo errors add to the moments, if they were released.
   own_variance = std::max({left.mean(), second, 1e-8});
+  // The noise that all periods have together is least if a direction counts by the root of people's
+  // deviation in it.
+  const double along = periods * own_variance;
+  const double across =
+      T1 > 1 ? std::max((left.trace() - periods * left.mean()) / (periods - 1.0), 1e-8) : along;
+  const double shape =
+      std::min(shape_most, std::max(shape_least, shape_lean * std::pow(along / across, 0.25)));
+  const Eigen::MatrixXd forward = shape * same + (1.0 - shape) * mean;
+  const Eigen::MatrixXd backward = (same - mean) / shape + mean;
   const double length = (forward * left * forward).trace() + periods * (own_variance - left.mean());
   const double by_residual = std::sqrt(residual / std::max(length, 1e-8));
   const double by_past = std::sqrt(past / static_cast<double>(pre));
@@ -128,13 +200,13 @@ std::vector<std::int64_t> rows_beyond::losses(double allowed) const {
 }
 
 double choose_treated_radius(const row_source& source, const grid_map& rows, double m,
-                             double middle, double above, double exponent, const std::string& label,
+                             const radius_search& search, double exponent, const std::string& label,
                              noise& draws, const ticker& tick) {
   // Up to where nobody's features reach.
   std::vector<double> radii, prior, squared;
-  for (int k = -3; k <= 40; ++k) {
-    radii.push_back(middle * std::pow(2.0, k / 2.0));
-    prior.push_back(k < 0 ? treated_constants::below * k : -above * k);
+  for (int k = search.lowest; k <= 80; ++k) {
+    radii.push_back(search.radius(k));
+    prior.push_back(search.prior(k));
     if (radii.back() > rows.reach && k >= 3) break;
   }
   for (double r : radii) squared.push_back(std::pow(radius_steps(r, rows), 2.0));
@@ -146,6 +218,25 @@ double choose_treated_radius(const row_source& source, const grid_map& rows, dou
   choice.shift = choice_shift;
   choice.offsets = prior_offsets(prior, choice_shift);
   return radii[draws.choose(label, choice)];
+}
+
+kept_shares::kept_shares(std::vector<double> squared_radii, Eigen::Index T1, int bits)
+    : squared_(std::move(squared_radii)),
+      T1_(T1),
+      one_(std::ldexp(1.0, bits)),
+      sums_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(squared_.size()))) {}
+
+void kept_shares::add(const Eigen::MatrixXd& z) {
+  const Eigen::ArrayXd norms = squared_row_norms(z), own = squared_row_norms(z.rightCols(T1_));
+  for (std::size_t k = 0; k < squared_.size(); ++k)
+    for (Eigen::Index i = 0; i < norms.size(); ++i) {
+      double share = 1.0;
+      if (norms[i] > squared_[k])
+        share = std::sqrt(squared_[k] / norms[i]) *
+                (1.0 - own[i] / (static_cast<double>(T1_) * norms[i]));
+      // Whatever the rounding, a row adds a whole number between 0 and one.
+      sums_[static_cast<Eigen::Index>(k)] += std::floor(one_ * std::min(1.0, std::max(0.0, share)));
+    }
 }
 
 Eigen::VectorXd shrunk(const Eigen::VectorXd& x, double sd) {
@@ -161,86 +252,130 @@ Eigen::VectorXd significant(const Eigen::VectorXd& x, double sd) {
                                            : Eigen::VectorXd(Eigen::VectorXd::Zero(x.size()));
 }
 
-Eigen::VectorXd centre_of(const treated_frame& frame, const noisy_moments& first) {
-  const Eigen::Index p = frame.pre, l = frame.level, T1 = frame.T1;
-  const double sd = first.mean_sd;
-  Eigen::VectorXd out = first.mean;
-  out.head(p) = significant(first.mean.head(p), sd);
-  const Eigen::VectorXd residual = first.mean.tail(T1);
-  const double root = std::sqrt(static_cast<double>(T1));
-  const Eigen::VectorXd along = shrunk(Eigen::VectorXd::Constant(1, residual.mean() * root), sd);
-  Eigen::VectorXd rest = residual.array() - residual.mean();
-  rest = T1 > 1 ? shrunk(rest, sd * std::sqrt(1.0 - 1.0 / static_cast<double>(T1)))
-                : Eigen::VectorXd(Eigen::VectorXd::Zero(1));
-  out.tail(T1) = rest.array() + along[0] / root;
-  if (l == 1) out[p] = first.mean[p];
-  return out;
+next_centre::next_centre(const treated_frame& frame, const Eigen::VectorXd& mean, double sd)
+    : centre(Eigen::VectorXd::Zero(mean.size())) {
+  const Eigen::Index p = frame.pre, T1 = frame.T1;
+  const auto kept = [&](const Eigen::VectorXd& part, double noise, double directions) {
+    const Eigen::VectorXd out = significant(part, noise);
+    if ((out.array() != 0.0).any()) noisy += directions;
+    return out;
+  };
+  centre.head(p) = kept(mean.head(p), sd, static_cast<double>(p));
+  if (frame.level == 1) centre.segment(p, 1) = kept(mean.segment(p, 1), sd, 1.0);
+  const double periods = static_cast<double>(T1), root = std::sqrt(periods);
+  const double average = mean.tail(T1).mean();
+  centre.tail(T1).setConstant(kept(Eigen::VectorXd::Constant(1, average * root), sd, 1.0)[0] /
+                              root);
+  if (T1 == 1) return;
+  const Eigen::VectorXd rest = mean.tail(T1).array() - average;
+  centre.tail(T1) += kept(rest, sd * std::sqrt(1.0 - 1.0 / periods), periods - 1.0);
 }
 
-bool at_the_edge(const treated_frame& frame, const noisy_moments& first, double radius) {
+bool at_the_edge(const treated_frame& frame, const treated_round& round) {
   const Eigen::Index T1 = frame.T1;
-  const double along = std::fabs(first.mean.tail(T1).mean()) * std::sqrt(static_cast<double>(T1));
-  return along > treated_constants::edge * radius;
+  const double along = std::fabs(round.mean.tail(T1).mean()) * std::sqrt(static_cast<double>(T1));
+  return along >
+         treated_constants::edge * round.radius + treated_constants::edge_noise * round.mean_sd;
 }
 
-pooled_mean::pooled_mean(const treated_frame& frame, const noisy_moments& one,
-                         const Eigen::VectorXd& last, double last_sd) {
-  const double noise = static_cast<double>(frame.T1) * last_sd * last_sd;
-  const double far = std::max(0.0, last.tail(frame.T1).squaredNorm() - noise);
-  const double doubt = treated_constants::first_doubt * treated_constants::first_doubt * far;
-  const double variance = one.mean_sd * one.mean_sd;
-  first = last_sd * last_sd / (last_sd * last_sd + variance + doubt);
-  mean = first * one.mean + (1.0 - first) * last;
-  sd = std::sqrt(first * first * variance + (1.0 - first) * (1.0 - first) * last_sd * last_sd);
+pooled_mean::pooled_mean(const treated_frame& frame, const std::vector<treated_round>& rounds) {
+  using namespace treated_constants;
+  const Eigen::VectorXd start = rounds.front().origin;
+  const auto found = [&](const treated_round& round) {
+    return Eigen::VectorXd(round.origin - start + round.mean / round.kept);
+  };
+  const treated_round& last = rounds.back();
+  const double noise = static_cast<double>(frame.T1) * std::pow(last.mean_sd / last.kept, 2.0);
+  const auto size = static_cast<Eigen::Index>(rounds.size());
+  Eigen::VectorXd variance(size);
+  weights.resize(size);
+  for (Eigen::Index j = 0; j < size; ++j) {
+    const treated_round& round = rounds[static_cast<std::size_t>(j)];
+    const Eigen::VectorXd missed = found(last) - (round.origin - start);
+    const double far = std::max(0.0, missed.tail(frame.T1).squaredNorm() - noise);
+    const double outside = std::max(0.0, std::sqrt(far) - round.radius);
+    variance[j] = std::pow(round.mean_sd / round.kept, 2.0);
+    weights[j] = 1.0 / (variance[j] + doubt * doubt * far + outside * outside);
+  }
+  weights /= weights.sum();
+  mean = Eigen::VectorXd::Zero(start.size());
+  for (Eigen::Index j = 0; j < size; ++j)
+    mean += weights[j] * found(rounds[static_cast<std::size_t>(j)]);
+  sd = std::sqrt(weights.cwiseAbs2().dot(variance));
 }
 
 }  // namespace treated_detail
 
+donor_look run_look(const treated_plan& plan, const treated_facts& facts,
+                    const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin,
+                    const row_scale& scale, const row_source& donors, noise& draws,
+                    const ticker& tick) {
+  using namespace treated_constants;
+  const grid_map rows = map_on_grid(scale, loadings, origin);
+  const treated_detail::radius_search search{look_radius, look_step,  look_lowest,
+                                             -look_price, look_price, look_price};
+  donor_look out;
+  out.radius = treated_detail::choose_treated_radius(
+      donors, rows, facts.n, search, plan.look.radius, plan.look.records[0].label, draws, tick);
+  out.base = plan.cut(facts) * out.radius;
+  std::vector<double> squared;
+  for (double at : kept_at) squared.push_back(std::pow(radius_steps(at * out.base, rows), 2.0));
+  treated_detail::kept_shares sums(squared, facts.T1, plan.look.bits);
+  add_features(donors, rows.map, sums, tick);
+  const Eigen::VectorXd noisy =
+      draws.add(plan.look.records[1].label, plan.look.kind, sums.sums(),
+                Eigen::VectorXd::Constant(sums.sums().size(), plan.look.noise));
+  const double all = std::ldexp(facts.n, plan.look.bits);
+  // More is kept by a longer cut, and never all of it by none.
+  out.kept = noisy / all;
+  double most = kept_floor;
+  for (Eigen::Index k = 0; k < out.kept.size(); ++k)
+    most = out.kept[k] = std::min(1.0, std::max(most, out.kept[k]));
+  out.kept_sd = plan.look.sigma / all;
+  return out;
+}
+
 treated_release run_treated(const treated_plan& plan, const treated_facts& facts,
-                            const gram_statistics& s, double second, const row_scale& scale,
-                            const row_source& source, noise& draws, const ticker& tick) {
+                            const gram_statistics& s, double second, const donor_look& look,
+                            const row_scale& scale, const row_source& source, noise& draws,
+                            const ticker& tick) {
   using namespace treated_detail;
+  using namespace treated_constants;
   const treated_frame frame(s, second);
   if (frame.loadings.cols() != facts.dimension())
     throw std::invalid_argument("the donors' release does not fit the treated group's plan");
-  const auto round = [](const Eigen::VectorXd& origin, double radius, double exponent,
-                        const moments_step& step) {
-    return treated_round{origin, radius, exponent, step.limit, step.constant, step.noise};
-  };
   treated_release out;
   out.loadings = frame.loadings;
-  grid_map rows = map_on_grid(scale, frame.loadings, frame.origin);
-  const double radius1 =
-      plan.cut(facts.m) * choose_treated_radius(source, rows, facts.m, treated_constants::radius,
-                                                treated_constants::above, plan.radius1,
-                                                plan.records[0].label, draws, tick);
-  const noisy_moments first =
-      release_moments(source, rows, facts.m, radius1, plan.moments1, draws, tick);
-  out.rounds.push_back(round(frame.origin, radius1, plan.radius1, plan.moments1));
-
-  Eigen::VectorXd centre = centre_of(frame, first);
-  const double length = centre.norm();
-  if (length > rows.reach) centre *= rows.reach / length;
-  // The centre misses the group's by the first round's noise, where that was not shrunk away.
-  const double missed = centre.norm() > 0.0 ? first.mean_sd : 0.0;
-  const double middle =
-      treated_constants::radius *
-      std::sqrt(1.0 + 2.0 * missed * missed * static_cast<double>((centre.array() != 0.0).count()));
-  const Eigen::VectorXd origin = frame.origin + centre;
-  rows = map_on_grid(scale, frame.loadings, origin);
-  const double above = at_the_edge(frame, first, radius1) ? treated_constants::above
-                                                          : treated_constants::above_found;
-  const double radius =
-      plan.cut(facts.m) * choose_treated_radius(source, rows, facts.m, middle, above, plan.radius2,
-                                                plan.records[2].label, draws, tick);
-  const noisy_moments last =
-      release_moments(source, rows, facts.m, radius, plan.moments2, draws, tick);
-  out.rounds.push_back(round(origin, radius, plan.radius2, plan.moments2));
-
-  const pooled_mean both(frame, first, centre + last.mean, last.mean_sd);
-  out.mean = both.mean;
-  out.mean_sd = both.sd;
-  out.of_first = both.first;
+  Eigen::VectorXd centre = Eigen::VectorXd::Zero(frame.origin.size());
+  double middle = look.radius;
+  double first = above_first, next = above;
+  noisy_moments last;
+  for (std::size_t j = 0; j < plan.moments.size(); ++j) {
+    const moments_step& step = plan.moments[j];
+    const Eigen::VectorXd origin = frame.origin + centre;
+    const grid_map rows = map_on_grid(scale, frame.loadings, origin);
+    const radius_search search{middle, 0.5, -3, below, first, next};
+    const double radius =
+        plan.cut(facts) * choose_treated_radius(source, rows, facts.m, search, plan.radius,
+                                                plan.records[2 * j].label, draws, tick);
+    last = release_moments(source, rows, facts.m, radius, step, draws, tick);
+    out.rounds.push_back({origin, radius, plan.radius, step.limit, step.constant, step.noise,
+                          last.mean, last.mean_sd, look.kept_of(radius)});
+    const pooled_mean all(frame, out.rounds);
+    out.mean = all.mean;
+    out.mean_sd = all.sd;
+    out.weights = all.weights;
+    // The next round. People are as long about a centre that misses the group's by its noise.
+    const next_centre found(frame, all.mean, all.sd);
+    centre = found.centre;
+    const double length = centre.norm();
+    if (length > rows.reach) centre *= rows.reach / length;
+    middle = std::sqrt(look.radius * look.radius + found.noisy * all.sd * all.sd);
+    const bool far = at_the_edge(frame, out.rounds.back());
+    first = far ? above_far : above_first;
+    next = far ? above_far : above_found;
+  }
+  out.kept = out.rounds.back().kept;
   Eigen::VectorXd shown = out.mean, likely = out.mean;
   shown.head(frame.pre) = significant(out.mean.head(frame.pre), out.mean_sd);
   likely.head(frame.pre) = shrunk(out.mean.head(frame.pre), out.mean_sd);

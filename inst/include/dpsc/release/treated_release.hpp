@@ -36,43 +36,74 @@ struct treated_facts {
 
 /// Found by simulation (bench/protect.R); none depends on data.
 namespace treated_constants {
-// Shares of the moments' two rounds.
-constexpr double moments1 = 0.45, moments2 = 0.55;
+// Shares of the moments' rounds.
+constexpr double moments[] = {0.3, 0.3, 0.4};
+constexpr int rounds = 3;
 // Shares of a person's expected squared length: residuals, past, level.
-constexpr double residual = 0.86, past = 0.10, level = 0.04;
-// Deviations of a period's residual from their average count so much.
-constexpr double shape = 0.4;
+constexpr double residual = 0.95, past = 0.036, level = 0.014;
+// Deviations of a period's residual from their average count so much of what would be best for
+// single periods, within limits: the average is asked for most.
+constexpr double shape_lean = 0.6, shape_least = 0.4, shape_most = 2.0;
 // People's levels are taken to spread so much, scaled units.
 constexpr double level_spread = 0.3;
-// The likeliest radius in units of the expected length, what half an octave below and above it
-// costs, and the share of people that may lie beyond it. About a centre that was found people are
-// no longer than expected, unless it was found near the edge of what the first round could see.
-constexpr double radius = 1.4, below = 1.2, above = 0.9, above_found = 2.0, edge = 0.5;
+// The share of people that may lie beyond a radius.
 constexpr double beyond = 0.12;
-// Rows are cut at so much of the radius over the root of the noise that it makes, within limits:
-// where many people share it, noise is cheaper than what the cut takes off skewed rows.
-constexpr double cut = 0.17, cut_least = 0.7, cut_most = 4.0;
-// Of the donors' budget, for the mean of their own residuals, cut as those of the treated are.
-constexpr double control = 0.07;
+// The radius of the donors' residuals: where it is looked for, in units of the expected length and
+// in steps of an eighth of an octave, and what a step costs.
+constexpr double look_radius = 1.4, look_step = 0.125, look_price = 0.75;
+constexpr int look_lowest = -16;
+// Prices of a treated radius, by half octaves from the donors' one: of each below; of the first
+// above and of each further one. Most groups spread as donors do about their centre: one that was
+// seen to be far from it is another matter.
+constexpr double below = 1.2, above_first = 2.8, above = 0.8, above_found = 1.0, above_far = 0.8;
+// An average residual is far from a centre if it is this share of the radius and so many deviations
+// of its noise.
+constexpr double edge = 0.25, edge_noise = 1.5;
+// Votes of a group that a choice is worth, at the share that it takes, within limits.
+constexpr double votes = 7.0, votes_least = 0.004, votes_most = 0.09, donor_votes = 40.0;
+// Rows are cut at so much of the radius over the root of the noise that it makes, on the group's
+// mean and the donors', within limits: where many share it, noise is cheaper than what the cut
+// takes off skewed rows.
+constexpr double cut = 0.146, cut_least = 0.6, cut_most = 4.0;
+// Of the donors' budget, for the radius of their own residuals, for what a cut keeps of a shift,
+// and for the mean of their residuals, cut as those of the treated are. Parts of that share.
+constexpr double control = 0.07, look_least = 0.01, look_most = 0.1, look_kept = 0.15;
+// What a cut keeps is known at these multiples of the usual length; at twice the last one it is 1.
+constexpr double kept_at[] = {0.5, 1.0, 2.0};
+constexpr int kept_points = 3;
+constexpr double kept_floor = 0.1;
 // A past is taken to differ from the donors' if it stands out of its noise by so many deviations.
 constexpr double stands_out = 2.0;
-// The first round's mean is taken to be biased by so much of the distance at which it found the
-// group's residuals.
-constexpr double first_doubt = 0.4;
+// A round's mean is taken to be biased by so much of the distance at which it found the residuals,
+// and by all of it beyond its radius.
+constexpr double doubt = 0.15;
 }  // namespace treated_constants
+
+/// The donors' look at how long and how wide their own residuals are, before anything is drawn.
+/// PUBLIC.
+struct look_plan {
+  double radius = 0.0;  // exponent
+  law kind = law::discrete_gaussian;
+  int bits = 0;        // a row keeps at most 2^bits
+  double noise = 0.0;  // variance, or Laplace scale
+  double sigma = 0.0;  // deviation
+  std::vector<step_record> records;
+};
 
 /// Fixed before anything is drawn. PUBLIC.
 struct treated_plan {
-  double radius1 = 0.0, radius2 = 0.0;  // exponents
-  moments_step moments1, moments2;
+  double radius = 0.0;  // exponent of each round's
+  std::vector<moments_step> moments;
+  look_plan look;        // of the donors
   moments_step control;  // of the donors
   double total = 0.0;    // mu, or epsilon
   std::vector<step_record> records;
 
   /// Where rows are cut, in units of the radius that holds them.
-  double cut(double m) const;
+  double cut(const treated_facts& facts) const;
 
-  /// Deviation of the noise on the group's mean, in units of the length at which rows are cut.
+  /// Deviation of the noise on the group's mean by all rounds, in units of the length at which rows
+  /// are cut.
   double noise(double m) const;
 };
 
@@ -93,19 +124,35 @@ struct treated_frame {
   treated_frame(const gram_statistics& s, double second);
 };
 
+/// What the donors' residuals are like: the radius that holds nearly all, and the share of a shift
+/// that rows which are cut there, and at other multiples of it, still show. RELEASED.
+struct donor_look {
+  double radius = 0.0;
+  Eigen::VectorXd kept;  // at treated_constants::kept_at times base
+  double kept_sd = 0.0;  // of its noise
+  double base = 0.0;
+
+  /// By interpolation, for a cut at another length.
+  double kept_of(double length) const;
+};
+
 /// One round as it was made. RELEASED or PUBLIC.
 struct treated_round {
   Eigen::VectorXd origin;
   double radius, exponent, clipped, constant, noise;
+  Eigen::VectorXd mean;  // of clipped rows about the origin
+  double mean_sd = 0.0;
+  double kept = 1.0;  // of a shift
 };
 
 /// What is released of a treated group. RELEASED.
 struct treated_release {
   Eigen::MatrixXd loadings;
-  Eigen::VectorXd mean;    // of v, about the donors
-  double mean_sd = 0.0;    // of its noise, each coordinate
-  double of_first = 0.0;   // weight of the first round in that mean; the last has the rest
-  Eigen::VectorXd path;    // T, scaled units; a past that does not stand out is the donors'
+  Eigen::VectorXd mean;     // of v, about the donors
+  double mean_sd = 0.0;     // of its noise, each coordinate
+  Eigen::VectorXd weights;  // of the rounds in that mean
+  double kept = 1.0;        // of a shift by the last round
+  Eigen::VectorXd path;     // T, scaled units; a past that does not stand out is the donors'
   Eigen::VectorXd lean;    // T, the same with the past that is likeliest: its errors are the path's
   Eigen::MatrixXd moves;   // T x d: what noise of one deviation in each coordinate does to it
   double second = 0.0;     // of one person's average residual about the group's
@@ -131,11 +178,39 @@ class rows_beyond {
   std::vector<std::int64_t> first_;
 };
 
-/// A radius that holds nearly all rows, likeliest at `middle`; `above`: what half an octave more
-/// costs.
+/// Radii middle 2^(k step), k from `lowest`, and their public log-priors: `below` times k for k <
+/// 0, 0 at the middle, - first - (k - 1) next above.
+struct radius_search {
+  double middle, step;
+  int lowest;
+  double below, first, next;
+
+  double radius(int k) const { return middle * std::pow(2.0, k * step); }
+  double prior(int k) const { return k < 0 ? below * k : k == 0 ? 0.0 : -(first + (k - 1) * next); }
+};
+
+/// A radius that holds nearly all rows, or as much of that as its price allows.
 double choose_treated_radius(const row_source& source, const grid_map& rows, double m,
-                             double middle, double above, double exponent, const std::string& label,
+                             const radius_search& search, double exponent, const std::string& label,
                              noise& draws, const ticker& tick);
+
+/// How much of a shift of the last T1 features, on average over its directions, rows that are cut
+/// at some radii still show: all, inside; R / |z| of what is across z, outside. Whole numbers from
+/// 0 to 2^bits a row and radius.
+class kept_shares {
+ public:
+  kept_shares(std::vector<double> squared_radii, Eigen::Index T1, int bits);
+
+  void add(const Eigen::MatrixXd& z);
+
+  const Eigen::VectorXd& sums() const { return sums_; }
+
+ private:
+  std::vector<double> squared_;
+  Eigen::Index T1_;
+  double one_;
+  Eigen::VectorXd sums_;
+};
 
 /// Positive-part shrinkage (James and Stein, 1961) of a noisy vector towards zero.
 Eigen::VectorXd shrunk(const Eigen::VectorXd& x, double sd);
@@ -143,28 +218,40 @@ Eigen::VectorXd shrunk(const Eigen::VectorXd& x, double sd);
 /// The same, but zero unless it stands out of its noise.
 Eigen::VectorXd significant(const Eigen::VectorXd& x, double sd);
 
-/// Where the second round is centred: what of the first one stands out of its noise. The average
-/// residual, their deviations, the past and the level each by themselves.
-Eigen::VectorXd centre_of(const treated_frame& frame, const noisy_moments& first);
+/// Where the next round is centred: what of a mean stands out of its noise. The average residual,
+/// their deviations, the past and the level each by themselves; `noisy` are the directions that do.
+struct next_centre {
+  Eigen::VectorXd centre;
+  double noisy = 0.0;
 
-/// Did the first round find the group near the edge of what its radius let it see?
-bool at_the_edge(const treated_frame& frame, const noisy_moments& first, double radius);
+  next_centre(const treated_frame& frame, const Eigen::VectorXd& mean, double sd);
+};
 
-/// The last round's mean, and the first one's as far as its cut, about the donors, may be trusted.
+/// Did a round find the group near the edge of what its radius let it see?
+bool at_the_edge(const treated_frame& frame, const treated_round& round);
+
+/// The rounds' means, each as far as its cut, about where it was centred, may be trusted.
 struct pooled_mean {
   Eigen::VectorXd mean;
-  double sd = 0.0;     // of the noise, each coordinate
-  double first = 0.0;  // weight of the first round
+  double sd = 0.0;  // of the noise, each coordinate
+  Eigen::VectorXd weights;
 
-  pooled_mean(const treated_frame& frame, const noisy_moments& one, const Eigen::VectorXd& last,
-              double last_sd);
+  pooled_mean(const treated_frame& frame, const std::vector<treated_round>& rounds);
 };
 
 }  // namespace treated_detail
 
+/// How long donors' residuals are, and what a cut keeps of a shift: loadings and origin are those
+/// of the frame. Donors only. RELEASED.
+donor_look run_look(const treated_plan& plan, const treated_facts& facts,
+                    const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin,
+                    const row_scale& scale, const row_source& donors, noise& draws,
+                    const ticker& tick);
+
 treated_release run_treated(const treated_plan& plan, const treated_facts& facts,
-                            const gram_statistics& s, double second, const row_scale& scale,
-                            const row_source& source, noise& draws, const ticker& tick);
+                            const gram_statistics& s, double second, const donor_look& look,
+                            const row_scale& scale, const row_source& source, noise& draws,
+                            const ticker& tick);
 
 /// The donors' own mean of the same features, cut at the same length about their own centre: what
 /// the cut takes off skewed residuals, and what the first release's noise left in them. RELEASED.
