@@ -39,8 +39,8 @@ glm_methods_words <- function(x) {
   }
   c(
     paste0(
-      "The model ", x$text, offset_words(x), weight_words(x), " was fitted to ", format(x$nobs, big.mark = ","),
-      " people, a ", what, ", ", how, ", with the R package dpsc."
+      "The model ", x$text, offset_words(x), weight_words(x), " was fitted to ",
+      format(x$nobs, big.mark = ","), " people, a ", what, ", ", how, ", with the R package dpsc."
     ),
     if (privacy$private) {
       paste0(
