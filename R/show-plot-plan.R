@@ -85,9 +85,10 @@ sweep_line <- function(method, of, knots, centre, facts, plan) {
     row <- tryCatch(plan_errors(method, at$n, at$epsilon, facts)[1L, ],
       dpsc_error_argument = function(e) NULL
     )
-    if (is.null(row)) rep(NA_real_, 4L) else {
-      c(unlist(row[c("error", "floor", "half_width")]), least_effect(row, plan$power))
+    if (is.null(row)) {
+      return(rep(NA_real_, 4L))
     }
+    c(unlist(row[c("error", "floor", "half_width")]), least_effect(row, plan$power))
   })
   unit <- new_bounds(plan$bounds, 1)$unit
   part <- function(i) {
