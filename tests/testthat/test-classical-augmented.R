@@ -84,7 +84,7 @@ test_that("estimator augmented refuses panels that it cannot fit", {
   expect_error(run(2), "three periods", class = "dpsc_error_argument")
   expect_error(run(9, rank = 1), "rank", class = "dpsc_error_argument")
   alike <- matrix(1, 4, 6)
-  expect_error(fit_classical(alike, rep(2, 6), 4, "augmented"), "alike",
+  expect_error(fit_classical(alike, rep(2, 6), 4, "augmented"), "identical",
     class = "dpsc_error_argument"
   )
 })

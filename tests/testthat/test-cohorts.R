@@ -238,7 +238,9 @@ test_that("a release for several dates is written, read, and used for one or mor
   # Later dates have an estimate; what was not calibrated has no interval, and says so.
   other <- dp_synth(release, target = panel$target[1, ], T0 = 9)
   expect_s3_class(other, "dp_synth")
-  expect_output(print(other), "no interval: the release calibrated none for this adoption date")
+  expect_output(
+    print(other), "no interval: the release calibrated no interval for this adoption date"
+  )
   first <- dp_synth(release, target = panel$target[1, ])
   expect_identical(first$release$panel$T0, 8L)
   expect_false(anyNA(tidy(first)$std.error))
@@ -252,7 +254,7 @@ test_that("a release for several dates is written, read, and used for one or mor
   both <- dp_synth(one, target = panel$target, T0 = c(8, 10))
   expect_false(anyNA(tidy(both$cohorts[["9"]])$std.error))
   expect_true(all(is.na(tidy(both, "overall")$std.error)))
-  expect_output(print(both), "no interval of 11: the release calibrated none")
+  expect_output(print(both), "no interval of 11: the release calibrated no interval")
 })
 
 test_that("forecasts before the adoption are one-date fits with fewer periods", {

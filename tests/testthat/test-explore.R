@@ -55,7 +55,8 @@ test_that("waves of protected people are released, and each account has the whol
   budget <- explore_budget(fit$release)
   expect_setequal(budget$people, c("donors", "cohort 1", "cohort 2"))
   share <- tapply(as.numeric(sub(" %", "", budget$share)), budget$people, sum)
-  expect_lt(max(abs(share - 100)), 3)
+  # Each share is rounded.
+  expect_lte(max(abs(share - 100)), 0.5 * max(table(budget$people)))
 })
 
 test_that("the app's numbers are those of dp_plan(), which its code asks", {

@@ -198,7 +198,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
       expect_identical(nrow(as.data.frame(ledger)), 0L)
       # What it says would do is not refused; nor is what limits tell.
       said <- gsub("\n", " ", conditionMessage(error))
-      least <- as.numeric(sub(".*is ([0-9]+) rows.*", "\\1", said))
+      least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", said))
       expect_lt(least, 400)
       run(glm_people(least, family), 1)
       expect_identical(nrow(as.data.frame(ledger)), 1L)

@@ -318,7 +318,7 @@ test_that("counts of rows and of residuals far off are near the truth", {
   expect_equal(facts$used, 16000, tolerance = 0.03)
   # A normal has .3 % beyond three deviations.
   expect_lt(facts$far, 0.015)
-  expect_output(print(summary(fit)), "beyond three deviations: 0")
+  expect_output(print(summary(fit)), "beyond three standard deviations: 0")
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), "robust regression")
   few <- seeded_lm(y ~ a, lm_people(450), epsilon = 1, bounds = lm_bounds())
   expect_true(is.na(glance(few)$used))

@@ -92,7 +92,8 @@ test_that("fits that the plan shows to be useless are refused before the charge"
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   }
   # What it says would do, does.
-  least <- as.numeric(sub(".*is ([0-9]+) rows.*", "\\1", gsub("\n", " ", conditionMessage(error))))
+  words <- gsub("\n", " ", conditionMessage(error))
+  least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", words))
   expect_true(lm_plan_cpp(c(lm_facts_of(n = least), scores = FALSE))$located)
   expect_false(lm_plan_cpp(c(lm_facts_of(n = 0.95 * least), scores = FALSE))$located)
 })

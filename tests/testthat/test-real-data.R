@@ -25,7 +25,7 @@ test_that("Proposition 99 at epsilon = 1 reports honestly what 38 donors support
       expect_identical(colnames(effects(fit)), as.character(1989:2000))
       expect_true(all(is.finite(effects(fit))))
       text <- paste(printed(fit), collapse = "\n")
-      expect_match(text, "cigsale: 38 donors, 19 periods before the treatment, 12 from it on")
+      expect_match(text, "cigsale: 38 donors, 19 periods before and 12 from the treatment on")
       nominal <- method == "objective" && calibration == "published"
       expect_match(text, if (nominal) "NOT PRIVATE: the nominal" else "  private: epsilon = 1, ")
       if (method != "gram") {

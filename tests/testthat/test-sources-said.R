@@ -111,7 +111,7 @@ test_that("semicolons and other columns are named by file and place, never by a 
   expect_match(text, "write.csv")
   expect_match(said(a.csv = good, b.csv = c("id\tweek\ty", "smith\t1\t2")), "b.csv' has tabs")
   text <- said(a.csv = good, b.csv = c("id,y,when", "smith,2,1"))
-  expect_match(text, "b.csv' has not the columns")
+  expect_match(text, "b.csv' does not have the columns")
   expect_match(text, "It has no `week`", fixed = TRUE)
   # A file without a header begins with somebody.
   for (text in list(
@@ -122,7 +122,7 @@ test_that("semicolons and other columns are named by file and place, never by a 
     expect_no_match(text, "smith|jones|kelly")
   }
   text <- said(a.csv = c("id,week,y,income", "a,1,2,3"), b.csv = c("id,week,y,wage", "b,1,2,3"))
-  expect_match(text, "Not in it, of the first file's columns: number 4")
+  expect_match(text, "Of the first file's columns it lacks number 4")
   expect_no_match(text, "income|wage")
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
