@@ -1,4 +1,4 @@
-// Glue of method gram and what follows it, compiled as one: Rcpp's headers are dear.
+// Glue of method gram and its estimates, compiled as one: Rcpp's headers are expensive.
 #include "rcpp-cohorts.cpp"
 #include "rcpp-columns.cpp"
 #include "rcpp-growing.cpp"

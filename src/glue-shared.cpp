@@ -1,4 +1,4 @@
-// Glue of what all methods share, of weights and of estimators without privacy, as one.
+// Glue shared by all methods, of weights and of estimators without privacy, as one.
 #include "rcpp-accountant.cpp"
 #include "rcpp-aggregate.cpp"
 #include "rcpp-classical-models.cpp"

@@ -10,7 +10,7 @@ inline dpsc::runtime r_host() {
   return dpsc::runtime([] { Rcpp::checkUserInterrupt(); });
 }
 
-/// The same for what counts its work by a function.
+/// The same for code that counts its work by a function.
 inline std::function<void(double)> interrupter() {
   return [host = r_host()](double work) mutable { host.tick(work); };
 }

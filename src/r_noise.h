@@ -13,9 +13,8 @@
 
 #include "r_engine.h"
 
-/// Noise that R hands in. What it has drawn in several runs is one record; a replay gives it again,
-/// from its start, and makes a record of what it was asked for. PRIVATE until it is closed: then
-/// nothing is left of it.
+/// Noise that R hands in. Its draws in several runs form one record; a replay returns them from the
+/// start and records the requests. PRIVATE until it is closed: then nothing is left of it.
 class handed_noise {
  public:
   explicit handed_noise(SEXP rng) : rng_(rng) {}

@@ -1,4 +1,4 @@
-// The steps of a release as R shows them: one row a step.
+// The steps of a release as R shows them: one row per step.
 #pragma once
 
 #include <RcppEigen.h>

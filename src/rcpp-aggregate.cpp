@@ -25,7 +25,7 @@ dpsc::aggregate_facts as_aggregate_facts(const Rcpp::List& x) {
 
 }  // namespace
 
-// What an aggregate will spend, and on what; sees no block.
+// Budget and steps of an aggregate; sees no block.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts) {
   const dpsc::aggregate_plan plan = dpsc::plan_aggregate(as_aggregate_facts(facts));
@@ -47,7 +47,7 @@ Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng) {
   });
 }
 
-// Answers of blocks in [0, 1]: what comes back has its noise.
+// Answers of blocks in [0, 1]: the returned values have noise.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows,
                                       const Rcpp::List& facts, SEXP rng) {

@@ -42,7 +42,7 @@ Rcpp::List elastic_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
                             Named("kkt") = fit.kkt);
 }
 
-// `balanced` is n x m: what is balanced, outcomes before treatment first.
+// `balanced` is n x m: the balanced variables, outcomes before treatment first.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List augmented_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& balanced,
                              const Eigen::Map<Eigen::VectorXd>& target, double lambda) {
@@ -61,8 +61,8 @@ Rcpp::List augmented_path_cpp(const Eigen::Map<Eigen::MatrixXd>& balanced,
   return Rcpp::List::create(Named("lambda") = path.lambda, Named("error") = path.error);
 }
 
-// What is taken out of outcomes before "sdid" is fitted. Covariates: `varying` is (n + 1) x T p,
-// `units` (n + 1) x q, the target's row last.
+// The covariates' part of outcomes, removed before "sdid" is fitted. Covariates: `varying` is (n +
+// 1) x T p, `units` (n + 1) x q, the target's row last.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List covariates_out_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
                               const Eigen::Map<Eigen::VectorXd>& target, int T0,
@@ -73,7 +73,8 @@ Rcpp::List covariates_out_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
                             Named("path") = out.path);
 }
 
-// The first covariate of the donors that effects and earlier ones tell, from 1; else 0.
+// The first covariate of the donors that is collinear with effects and earlier ones, from 1; else
+// 0.
 // [[Rcpp::export(rng = false)]]
 int covariates_redundant_cpp(const Eigen::Map<Eigen::MatrixXd>& varying,
                              const Eigen::Map<Eigen::MatrixXd>& units, int periods) {

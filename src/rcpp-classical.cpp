@@ -1,4 +1,5 @@
-// Glue for the estimators on raw data. Donors are n x T, one row a donor; indices are R's, from 1.
+// Glue for the estimators on raw data. Donors are n x T, one row per donor; indices are R's, from
+// 1.
 #include <RcppEigen.h>
 
 #include <dpsc/solver/nested_v.hpp>

@@ -33,7 +33,7 @@ Rcpp::List release(SEXP donors, const Rcpp::List& facts, const std::vector<int>&
 
 }  // namespace
 
-// What a release for several adoption dates will spend and on what; sees no donors.
+// Budget and steps of a release for several adoption dates; sees no donors.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cohort_plan_cpp(const Rcpp::List& facts, const std::vector<int>& dates) {
   const dpsc::cohorts_plan plan = dpsc::plan_cohorts(as_facts(facts), {dates.begin(), dates.end()});

@@ -75,7 +75,7 @@ dpsc::described as_described(const Rcpp::List& x, const dpsc::describe_facts& fa
 
 }  // namespace
 
-// What a description will spend, and on what; sees no rows.
+// Budget and steps of a description; sees no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List describe_plan_cpp(const Rcpp::List& facts) {
   const dpsc::describe_plan plan = dpsc::plan_describe(as_describe_facts(facts));

@@ -157,7 +157,7 @@ class known_term : public dpsc::noise {
 
 }  // namespace
 
-// What a model will spend and on what; sees no rows.
+// Budget and steps of a model; sees no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::glm_facts known = as_facts(facts);

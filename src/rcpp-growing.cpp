@@ -54,7 +54,7 @@ Rcpp::List release(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base,
 
 }  // namespace
 
-// What each announced period will spend, and on what; sees no people.
+// Budget and steps of each announced period; sees no people.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List growing_plan_cpp(const Rcpp::List& facts) {
   const dpsc::period_plan plan = dpsc::plan_growing(as_growing_facts(facts));
@@ -70,7 +70,7 @@ Rcpp::List growing_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp:
       rng, [&](dpsc::noise& draws) { return release(donors, facts, base, periods, scale, draws); });
 }
 
-// The new periods' counterfactuals and what all periods' errors come to, scaled units. `privacy`:
+// The new periods' counterfactuals and all periods' errors, scaled units. `privacy`:
 // covariance of the noise's errors in the base's periods.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& periods,
@@ -81,7 +81,7 @@ Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& period
                             _["model"] = e.model());
 }
 
-// What the next period asks of people: loadings and origin of a row's numbers, and the aim.
+// The next period's question about people: loadings and origin of a row's numbers, and the aim.
 Rcpp::List growing_frame_cpp(const Rcpp::List& base, const Rcpp::List& periods) {
   const dpsc::period_frame x = dpsc::grow(as_base(base), as_periods(periods)).frame();
   return Rcpp::List::create(_["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin),

@@ -125,7 +125,7 @@ dpsc::lm_release as_release(const Rcpp::List& x, const dpsc::lm_design& design) 
   return out;
 }
 
-/// What every reading of a release needs.
+/// Input of every reading of a release.
 struct reading {
   dpsc::lm_design design;
   dpsc::lm_release release;
@@ -175,7 +175,7 @@ std::vector<int> as_kept(const Rcpp::IntegerVector& kept, Eigen::Index p) {
 
 }  // namespace
 
-// What a regression will spend and on what; sees no rows.
+// Budget and steps of a regression; sees no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::lm_facts known = as_facts(facts);
@@ -248,7 +248,7 @@ Eigen::MatrixXd penalised_path_cpp(const Eigen::MatrixXd& covariance, const Eige
   return dpsc::penalised_path(covariance, cross, alpha, penalties);
 }
 
-// How far a release is from what its plan and its own noisy moments imply.
+// Distance of a release from the consequences of its plan and its own noisy moments.
 // [[Rcpp::export(rng = false)]]
 double lm_discrepancy_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
   const dpsc::lm_facts known = as_facts(facts);

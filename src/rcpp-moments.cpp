@@ -34,7 +34,7 @@ dpsc::gram_release release(const Rcpp::List& facts, const Rcpp::List& scale,
 
 }  // namespace
 
-// What a release will spend and on what; sees no donors.
+// Budget and steps of a release; sees no donors.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List gram_plan_cpp(const Rcpp::List& facts) {
   const dpsc::panel_facts panel = as_facts(facts);
@@ -66,8 +66,8 @@ Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp:
   return from_statistics(dpsc::raw_statistics(*source, as_scale(scale), n, T0, T1, interrupter()));
 }
 
-// Counterfactuals of targets (rows, scaled units) from a release's statistics; `own` says which of
-// them had a round of its own.
+// Counterfactuals of targets (rows, scaled units) from a release's statistics; `own` marks those
+// with a round of their own.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options,
                              const Eigen::MatrixXd& targets, const Eigen::VectorXd& size,
@@ -98,7 +98,7 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
   return out;
 }
 
-// What a round's map makes of rows, for the losses of single people (curator only) and for tests:
+// Rows under a round's map, for the losses of single people (curator only) and for tests:
 // squared norms and sums of absolute values of the clipped integer rows. PRIVATE.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List gram_contributions_cpp(SEXP donors, const Rcpp::List& scale, const Rcpp::List& round) {

@@ -74,7 +74,7 @@ Eigen::VectorXd gamma_norm_noise_cpp(int dimension, double scale, SEXP rng) {
 }
 const probe gamma_norm_noise_probe("gamma_norm_noise", gamma_norm_noise_cpp);
 
-// Noise to hand in: it draws by `rng` and writes down what it was asked for.
+// Noise to hand in: it draws by `rng` and records the requests.
 // [[Rcpp::export(rng = false)]]
 SEXP noise_recorder_cpp(SEXP rng) { return Rcpp::XPtr<handed_noise>(new handed_noise(rng)); }
 
@@ -83,7 +83,7 @@ bool noise_open_cpp(SEXP noise) {
   return TYPEOF(noise) == EXTPTRSXP && R_ExternalPtrAddr(noise) && !handed(noise).closed();
 }
 
-// Forgets what was recorded; from here on the noise is of no use.
+// Forgets the record; from here on the noise is of no use.
 // [[Rcpp::export(rng = false)]]
 void noise_close_cpp(SEXP noise) { handed(noise).close(); }
 
@@ -100,7 +100,7 @@ void noise_replay_cpp(SEXP noise, const Rcpp::List& outputs, const Rcpp::List& p
   handed(noise).replay(std::move(known), std::move(positions));
 }
 
-// What handed noise was asked for since it was made, or since its replay began: with sums without
+// Requests to handed noise since it was made, or since its replay began: with sums without
 // noise. For audits, on made-up people only. PRIVATE.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List noise_calls_cpp(SEXP noise) {

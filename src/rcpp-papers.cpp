@@ -112,7 +112,7 @@ Rcpp::List stages_of(const dpsc::paper_plan& plan) {
 
 }  // namespace
 
-// What one of the papers' regressions will spend and on what; sees no rows.
+// Budget and steps of one of the papers' regressions; sees no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List paper_plan_cpp(const Rcpp::List& facts) {
   const known_paper known = as_paper(facts);

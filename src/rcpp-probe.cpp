@@ -1,9 +1,9 @@
-// The one door to what only tests call.
+// The one door to functions that only tests call.
 #include <Rcpp.h>
 
 #include "r_probe.h"
 
-// What the probe of that name says of these arguments. Without a name: their names.
+// The value of the probe of that name for these arguments. Without a name: their names.
 // [[Rcpp::export(rng = false)]]
 SEXP probe_cpp(const std::string& name, const Rcpp::List& arguments) {
   if (name.empty()) {

@@ -9,7 +9,7 @@
 
 using Rcpp::_;
 
-// The row map of public bounds, loadings and origin: what a question to an engine is made of.
+// The row map of public bounds, loadings and origin: the content of a question to an engine.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
                        const Eigen::VectorXd& origin) {

@@ -1,5 +1,5 @@
 // Streams: from R's lists and tables to the core and back. The state lives behind an external
-// pointer; what R sees of it are released values.
+// pointer; R sees only released values.
 #include <RcppEigen.h>
 
 #include <csignal>
@@ -262,7 +262,7 @@ Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& t
                             Rcpp::Named("scores") = scores);
 }
 
-// What has left the stream so far: all of it RELEASED or PUBLIC.
+// Output of the stream so far: all of it RELEASED or PUBLIC.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_released_cpp(SEXP pointer) {
   const live_stream& stream = alive(pointer);
@@ -303,7 +303,7 @@ Rcpp::List stream_moments_cpp(SEXP pointer) {
 
 // Writes the state. A private one is moved: afterwards it is in the file and nowhere else. A public
 // one (trees only) stays: before anything is written, every open node of the live state gets fresh
-// noise, so that nothing released later can be told from what the file shows by subtraction.
+// noise, so that subtracting the file's content from later releases reveals nothing.
 // `crash_at` kills the process after a step of the write; tests only.
 // [[Rcpp::export(rng = false)]]
 void stream_save_cpp(SEXP pointer, const std::string& path, const Rcpp::RawVector& id,
@@ -334,7 +334,7 @@ void stream_save_cpp(SEXP pointer, const std::string& path, const Rcpp::RawVecto
   if (!is_public) stream.core.reset();
 }
 
-// What a checkpoint says of itself, without its state.
+// A checkpoint's own facts, without its state.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_peek_cpp(const std::string& path) {
   const dpsc::checkpoint_file file = dpsc::parse_checkpoint(dpsc::read_whole(path));
@@ -379,7 +379,7 @@ struct recorder final : dpsc::exposure_observer {
   }
 };
 
-// Gives out what another stream released, and keeps how far this one's value was from it.
+// Outputs another stream's released value, and keeps this one's distance from it.
 struct replayer final : dpsc::exposure_observer {
   const std::vector<std::int64_t>* recorded = nullptr;
   const std::vector<std::int64_t>* scale = nullptr;
@@ -403,8 +403,8 @@ struct replayer final : dpsc::exposure_observer {
 
 }  // namespace
 
-// Records a stream and replays its neighbour with the same noise and the same releases: what is
-// left is the shift of every released integer. `rng` must be a tape or it is not the same noise.
+// Records a stream and replays its neighbour with the same noise and the same releases: the result
+// is the shift of every released integer. `rng` must be a tape or it is not the same noise.
 Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
                              const Eigen::Map<Eigen::MatrixXd>& table,
                              const Eigen::Map<Eigen::MatrixXd>& other, SEXP rng) {

@@ -60,7 +60,7 @@ Rcpp::List run(SEXP donors, const Rcpp::List& scale, const Eigen::VectorXd& y,
                             _["counterfactual"] = Rcpp::wrap(out.counterfactual));
 }
 
-/// Of R's public facts; what the user left open is NULL there.
+/// From R's public facts; arguments that the user left open are NULL there.
 dpsc::weights_facts as_weights_facts(const Rcpp::List& x) {
   const auto asked = [&](const char* name) {
     return x.containsElementNamed(name) && !Rf_isNull(x[name]) ? Rcpp::as<double>(x[name])
@@ -82,7 +82,7 @@ dpsc::weights_facts as_weights_facts(const Rcpp::List& x) {
   return out;
 }
 
-/// A step for R's records; what its law does not have is left out.
+/// A step for R's records; fields that its law lacks are left out.
 Rcpp::List as_r(const dpsc::noise_step& step) {
   Rcpp::List out = Rcpp::List::create(_["law"] = dpsc::law_name(step.kind),
                                       _["sensitivity"] = step.sensitivity, _["scale"] = step.scale);
@@ -113,7 +113,7 @@ Rcpp::List as_r(const dpsc::objective_plan& plan) {
 
 }  // namespace
 
-// What each step of output perturbation costs. PUBLIC.
+// Cost of each step of output perturbation. PUBLIC.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List plan_output_cpp(const Rcpp::List& facts) {
   const dpsc::output_plan plan = dpsc::plan_output(as_weights_facts(facts));
@@ -122,7 +122,7 @@ Rcpp::List plan_output_cpp(const Rcpp::List& facts) {
                             _["weights"] = as_r(plan.weights), _["post"] = as_r(plan.post));
 }
 
-// What each step of objective perturbation costs. PUBLIC.
+// Cost of each step of objective perturbation. PUBLIC.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List plan_objective_cpp(const Rcpp::List& facts) {
   const dpsc::objective_plan plan = dpsc::plan_objective(as_weights_facts(facts));

@@ -1,4 +1,4 @@
-// What a long loop needs from its host: a place to be interrupted.
+// A long loop's hook into its host: a place to be interrupted.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class runtime {
   }
 
  private:
-  // A few hundredths of a second: far below what a user notices, far above the cost of a call.
+  // A few hundredths of a second: too short for a user to notice, far above the cost of a call.
   static constexpr double operations_between_calls = 3e7;
 
   std::function<void()> handler_;

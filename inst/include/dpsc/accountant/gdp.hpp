@@ -1,7 +1,7 @@
 // Gaussian differential privacy (Dong, Roth and Su, 2022) of every step the package takes: shifts
-// mu of exponential draws and of discrete Gaussian noise, their sum of squares, and what a total
-// is worth in epsilon and delta. Proofs: inst/proofs/accounting.md. Everything errs on the private
-// side.
+// mu of exponential draws and of discrete Gaussian noise, their sum of squares, and the conversion
+// of a total to epsilon and delta. Proofs: inst/proofs/accounting.md. Everything errs on the
+// private side.
 #pragma once
 
 #include <cmath>
@@ -48,7 +48,7 @@ double gdp_compose(Iterator first, Iterator last) {
 constexpr double discrete_variance = 16.0;
 
 /// Variance V of integer noise on an integer vector of L2 sensitivity `sensitivity`, so that the
-/// step is mu-GDP: sensitivity^2 / (V - 16) <= mu^2. Not bounded: the caller refuses what its
+/// step is mu-GDP: sensitivity^2 / (V - 16) <= mu^2. Not bounded: the caller refuses noise that its
 /// sampler cannot draw.
 double gaussian_vector_variance(double sensitivity, double mu);
 
@@ -56,7 +56,7 @@ double gaussian_vector_variance(double sensitivity, double mu);
 /// its diagonal, V / 2 off it, so that the step is mu-GDP: 2 bound^2 / (V - 32) <= mu^2.
 double gaussian_step_variance(double bound, double mu);
 
-/// What the two functions above come to: mu of a given variance, rounded up.
+/// Result of the two functions above: mu of a given variance, rounded up.
 double gaussian_vector_mu(double sensitivity, double variance);
 
 double gaussian_step_mu(double bound, double variance);

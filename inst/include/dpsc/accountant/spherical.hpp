@@ -48,7 +48,7 @@ class spherical_loss {
   double log_k_ = 0.0, log_k_next_ = 0.0, log_constant_ = 0.0;
 };
 
-/// What a loss function's slopes can do, for the bound below.
+/// Range of a loss function's slopes, for the bound below.
 enum class slope_kind {
   pairs,     // [-y, M - y], y in [0, M]: logistic, counts. Unit of length M R, c = k0 R^2 / Lambda
   symmetric  // [-tau, tau] for every y: log-cosh. Unit of length tau R, c = 2 R^2 / Lambda

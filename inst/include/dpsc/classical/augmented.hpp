@@ -1,5 +1,5 @@
 // Ridge augmented synthetic control (Ben-Michael, Feller and Rothstein, 2021): simplex weights,
-// then the step along a ridge regression that removes what imbalance they leave,
+// then the step along a ridge regression that removes the remaining imbalance,
 //
 //   w = w_simplex + Xc (Xc'Xc + lambda I)^-1 (y - X'w_simplex),   Xc: donors less their mean.
 //
@@ -25,7 +25,7 @@ class ridge_step {
   /// @param gram Xc'Xc, m x m.
   explicit ridge_step(const Eigen::MatrixXd& gram) : parts_(gram) {}
 
-  /// @param imbalance what the weights leave, m.
+  /// @param imbalance the imbalance left by the weights, m.
   /// @return the coefficients c of the step: the weights move by Xc c.
   Eigen::VectorXd coefficients(const Eigen::VectorXd& imbalance, double lambda) const;
 
@@ -33,8 +33,8 @@ class ridge_step {
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts_;
 };
 
-/// @param donors n x m: what is balanced (outcomes before treatment, and covariates on their
-/// scale).
+/// @param donors n x m: the balanced variables (outcomes before treatment, and covariates on their
+///   scale).
 augmented_fit fit_augmented(const simplex_ls::matrix_ref& donors,
                             const simplex_ls::vector_ref& target, double lambda, runtime host = {});
 

@@ -10,7 +10,7 @@
 //
 // Given beta and values z for the missing cells the minimum over a, b, L has a
 // closed form: demean both ways (across units: residuals on the basis), shrink the singular values
-// by theta. What is left is a smooth convex function,
+// by theta. The remaining problem is a smooth convex function,
 //
 //   f(z, beta) = sum_k h(d_k),  h(d) = d^2 / 2 up to theta, theta d - theta^2 / 2 beyond,
 //
@@ -53,7 +53,7 @@ class matrix_completion {
 
   runtime host;
 
-  /// @param outcomes N x T; what stands in missing cells is not read.
+  /// @param outcomes N x T; missing cells are not read.
   /// @param missing positions of missing cells, column by column.
   matrix_completion(const matrix_ref& outcomes, std::vector<Eigen::Index> missing);
 

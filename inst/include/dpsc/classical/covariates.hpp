@@ -2,9 +2,10 @@
 //
 //   Y_it = unit_i + time_t + x_it' beta + z_i' b_t + ...
 //
-// x changes over time and has one coefficient each. z is a unit's own in all periods: only how its
-// coefficient changes from period to period is told from the effect of the unit. What effects and z
-// leave of a panel is a product, of deviations over time and of residuals across units on (1, z).
+// x changes over time and has one coefficient each. z is a unit's own in all periods: only changes
+// of its coefficient from period to period are identified beside the unit's effect. The residual of
+// a panel from effects and z is a product of deviations over time and of residuals across units on
+// (1, z).
 #pragma once
 
 #include <Eigen/QR>
@@ -18,7 +19,8 @@ namespace dpsc {
 /// The cells of a panel, column by column.
 Eigen::VectorXd cells_of(const Eigen::MatrixXd& values);
 
-/// Columns less their means over rows, each brought to length 1; what is only rounding is 0.
+/// Columns less their means over rows, each scaled to length 1; columns of rounding errors become
+/// 0.
 struct unit_columns {
   Eigen::MatrixXd columns;
   Eigen::RowVectorXd scale;  ///< what they were multiplied by
@@ -41,14 +43,14 @@ struct panel_covariates {
   Eigen::MatrixXd explained(const Eigen::VectorXd& slopes, Eigen::Index T) const;
 };
 
-/// Covariates of units in the directions in which donors differ: what only the last row has is left
-/// out, since donors do not tell what it does.
+/// Covariates of units in the directions in which donors differ: directions of the last row alone
+/// are left out, since donors do not identify their effect.
 Eigen::MatrixXd told_by_donors(const Eigen::MatrixXd& units);
 
 /// Least squares of panels on effects of units and periods and on z by period.
 class effects_projection {
  public:
-  /// @param units N x q, in any units: what other columns tell already counts for nothing.
+  /// @param units N x q, in any units: parts explained by other columns count for nothing.
   /// @param last the weight of the last row; the others have 1.
   explicit effects_projection(const Eigen::MatrixXd& units, double last = 1.0);
 
@@ -57,7 +59,7 @@ class effects_projection {
 
   Eigen::MatrixXd residual(Eigen::MatrixXd values) const;
 
-  /// Puts into cells of the last row what effects say there, fitted to all other cells.
+  /// Fills cells of the last row with the effects' prediction, fitted to all other cells.
   /// @param periods where: not all.
   void fill(Eigen::MatrixXd& values, const std::vector<Eigen::Index>& periods) const;
 
@@ -73,19 +75,20 @@ class effects_projection {
   Eigen::MatrixXd basis_;
 };
 
-/// Weights of donors, sum 1, that say what a regression on (1, z) predicts for the target.
+/// Weights of donors, sum 1, that reproduce the prediction of a regression on (1, z) for the
+/// target.
 Eigen::VectorXd regression_weights(const Eigen::MatrixXd& units, const Eigen::RowVectorXd& target);
 
 /// Least squares on a few columns; of minimum norm, on columns of length 1, where they repeat.
 Eigen::VectorXd few_slopes(Eigen::MatrixXd columns, const Eigen::VectorXd& goal);
 
-/// What effects leave of each x, a column each: of N T cells, those of `periods` in the last row 0.
-/// A covariate of which nothing but rounding is left is 0.
+/// Residuals of each x from effects, one column each: of N T cells, those of `periods` in the last
+/// row 0. A covariate of which nothing but rounding is left is 0.
 Eigen::MatrixXd varying_residuals(const effects_projection& effects, const panel_covariates& given,
                                   Eigen::Index T, const std::vector<Eigen::Index>& periods);
 
-/// The first covariate, of z and then of x, that effects and those before it tell already, from 1;
-/// 0 if there is none.
+/// The first covariate, of z and then of x, that is collinear with effects and earlier ones, from
+/// 1; 0 if there is none.
 Eigen::Index first_redundant(const panel_covariates& given, Eigen::Index T);
 
 struct covariate_adjustment {

@@ -13,7 +13,7 @@ struct elastic_fit {
   double kkt = 0.0;  ///< largest violation of the optimality conditions
 };
 
-/// Coordinate by coordinate. @param donors n x T0, one row a donor.
+/// Coordinate by coordinate. @param donors n x T0, one row per donor.
 elastic_fit fit_elastic(const simplex_ls::matrix_ref& donors, const simplex_ls::vector_ref& target,
                         double lambda, double alpha, runtime host = {});
 

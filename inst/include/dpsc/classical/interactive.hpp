@@ -4,7 +4,7 @@
 //
 // then the target as in factor.hpp, on its outcome less x'beta. For given slopes the factors are
 // singular vectors. The slopes move by regressing the residual on covariates with both factors and
-// loadings projected out, which is a Gauss-Newton step on what is left of the problem; where that
+// loadings projected out, which is a Gauss-Newton step on the remaining problem; where that
 // does not descend, with the factors alone projected out, which always does.
 #pragma once
 
@@ -51,7 +51,7 @@ class interactive_effects {
 
   Eigen::MatrixXd less(const Eigen::VectorXd& beta) const;
 
-  // What `rank` factors leave, and the factors.
+  // Residuals from `rank` factors, and the factors.
   struct state {
     leading_parts parts;
     Eigen::MatrixXd left;
@@ -59,7 +59,7 @@ class interactive_effects {
 
   state at(const Eigen::VectorXd& beta, Eigen::Index rank);
 
-  // Slopes of what is left on the covariates less the factors, and less the loadings if `both`.
+  // Slopes of the residuals on the covariates less the factors, and less the loadings if `both`.
   Eigen::VectorXd step(const state& now, bool both) const;
 
   interactive_fit slopes(Eigen::Index rank, const interactive_settings& settings = {});

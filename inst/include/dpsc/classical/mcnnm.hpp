@@ -4,9 +4,9 @@
 // with H the smoother of rows (effects of periods and shrinkage), f_t = const + H_00 f_t +
 // sum_i H_0i Y_it.
 //
-// Covariates x with one coefficient each are fitted beside, without a penalty, less what effects
-// say of them: f is then the outcome less x'beta. A unit's own z has coefficients by period, which
-// are effects without a penalty, too (Athey et al., 2021, section 8.1).
+// Covariates x with one coefficient each are fitted beside, without a penalty, less their
+// prediction by effects: f is then the outcome less x'beta. A unit's own z has coefficients by
+// period, which are effects without a penalty, too (Athey et al., 2021, section 8.1).
 #pragma once
 
 #include <dpsc/classical/completion.hpp>
@@ -35,7 +35,7 @@ class target_completion {
 
   matrix_completion& problem() { return *problem_; }
 
-  /// Slopes on the covariates; 0 for those that others tell.
+  /// Slopes on the covariates; 0 for those collinear with others.
   Eigen::VectorXd slopes(const completion_fit& fit) const;
 
   /// The target's path.

@@ -1,4 +1,4 @@
-// What clipping leaves of residuals, by the normal law. Notes: inst/proofs/regression.md,
+// Moments of clipped residuals, by the normal law. Notes: inst/proofs/regression.md,
 // section 6.
 #pragma once
 
@@ -16,7 +16,7 @@ double clipped_second(double tau);
 /// Variance of a normal whose clipped second moment is `second`.
 double unclipped_variance(double second, double clip);
 
-/// What a clip leaves of the slope of the mean of a residual: the share within it.
+/// Slope of the mean of a clipped residual: the share within the clip.
 double clip_slope(const lm_round& round);
 
 /// How much larger the variance of slopes is where residuals are clipped, of normal ones.

@@ -1,5 +1,5 @@
-// Several adoption dates from one release: what a cohort that adopts later makes of it, and what
-// the errors of two cohorts have in common. Post-processing: nothing here sees people.
+// Several adoption dates from one release: estimates for a cohort that adopts later, and the shared
+// part of two cohorts' errors. Post-processing: nothing here sees people.
 #pragma once
 
 #include <Eigen/Core>
@@ -20,11 +20,11 @@ std::vector<Eigen::Index> cohort_order(Eigen::Index before, Eigen::Index q, Eige
 
 /// The release as a cohort sees it that adopts after T0 periods: single periods between the first
 /// adoption and its own are past to it, and levels are means over all T0. A linear map of features,
-/// so the whitened ones stay what they are.
+/// so the whitened ones do not change.
 gram_statistics cohort_view(const gram_statistics& s, Eigen::Index T0);
 
 /// Covariances between the errors of several cohorts' counterfactuals, cohort by cohort and period
-/// by period, scaled units: what the noise makes, and what the donors' own regression does.
+/// by period, scaled units: the parts from the noise and from the donors' own regression.
 struct shared_errors {
   Eigen::MatrixXd privacy, regression;
 };

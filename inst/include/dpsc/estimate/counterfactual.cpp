@@ -84,13 +84,13 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
     out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
     out.penalty += share * fit.penalty;
   }
-  // How far penalties that the evidence cannot tell apart disagree: no noise of a release.
+  // Disagreement between penalties that the evidence does not separate: not noise of a release.
   out.disagreement = Eigen::MatrixXd::Zero(T1, T1);
   for (Eigen::Index k = 0; k < posts.cols(); ++k) {
     const Eigen::VectorXd apart = posts.col(k) - fitted.tail(T1);
     out.disagreement += weights[k] * apart * apart.transpose();
   }
-  // What the level's return may differ from its prior by, as far as the moments did not decide.
+  // Possible difference of the level's return from its prior, where the moments did not decide.
   out.disagreement.array() += square(constants_.level.doubt) * doubt;
   if (options_.is_private)
     out.disagreement.diagonal().array() += far_doubt * std::max(0.0, far - far_target) *
@@ -110,7 +110,7 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
   double noise = constants_.mean_noise;
   out.released = gram_inflation * out.privacy;
   if (correction) {
-    // Weighed by what each is worth. What the correction leaves is of second order. Where
+    // Weighted by their precisions. The error after the correction is of second order. Where
     // features are many for the noise its estimate runs away: three times what there was before,
     // at most.
     const double periods = static_cast<double>(T1);

@@ -30,11 +30,11 @@ struct estimator_options {
   bool errors = true;    // false: paths alone, for simulations; covariances are zero
 };
 
-/// Of one target: path and covariances, scaled units. `prediction` is what a unit drawn like the
-/// donors strays from its own prediction, `regression` the error of the donors' own regression,
-/// `privacy` that of the noise before the path is shrunk: what the noise does, and what shrinkage
-/// hides of it. `released` is what is left of it over releases, `hidden` what shrinkage takes off:
-/// it comes back as an error of the estimate.
+/// Of one target: path and covariances, scaled units. `prediction` is the prediction error of a
+/// unit drawn like the donors, `regression` the error of the donors' own regression, `privacy` the
+/// error from the noise before the path is shrunk, including the part hidden by shrinkage.
+/// `released` is the remaining variation over releases, `hidden` the part removed by shrinkage,
+/// which returns as an error of the estimate.
 struct target_estimate {
   Eigen::VectorXd path;          // T, level included
   Eigen::MatrixXd prediction;    // T1 x T1, of one person
@@ -47,7 +47,7 @@ struct target_estimate {
   double variation = 0.0;        // of the pre-period about its own level, over the donors'
 };
 
-/// What errors of the release do to one target's counterfactual, to first order: noise N of the
+/// Effect of the release's errors on one target's counterfactual, to first order: noise N of the
 /// whitened moments moves period t by <N, form_t>, noise e of their mean by e'g_t. Two targets of
 /// one release share N, e and the donors' own regression.
 struct linear_error {
@@ -64,7 +64,7 @@ struct target_direction {
   double residual = 0.0;   // variance of what is left, over the periods
 };
 
-/// What a round for the target found, outcome units. RELEASED.
+/// Result of a round for the target, outcome units. RELEASED.
 struct target_correction {
   Eigen::VectorXd mean;  // T1
   double sd = 0.0;
@@ -79,20 +79,20 @@ struct mean_regression {
   Eigen::MatrixXd solve;   // p x p
 };
 
-/// What first order leaves out of the variance over releases: frames of earlier rounds, weights of
+/// Higher-order part of the variance over releases: frames of earlier rounds, weights of
 /// the penalties (measured: bench/battery.R).
 constexpr double gram_inflation = 1.2;
 
-/// A target so many times as far from the donors as they are on average is far: what the release
-/// says of people there rests on few of them. From there on a share of one person's variance for
-/// each such distance is in doubt (measured: bench/minority.R).
+/// A target so many times as far from the donors as they are on average is far: estimates for
+/// people there rest on few donors. From there on a share of one person's variance for each such
+/// distance is in doubt (measured: bench/minority.R).
 constexpr double far_target = 3.0, far_doubt = 0.15;
 
 class counterfactual_estimator {
  public:
   counterfactual_estimator(const gram_statistics& s, const estimator_options& options);
 
-  /// The prediction of a target in its own terms: what a round of its own looks for.
+  /// The prediction of a target in its own terms: the aim of its own round.
   target_direction direction(const Eigen::VectorXd& pre) const;
 
   /// `correction`: of a round for this very target.
@@ -110,7 +110,7 @@ class counterfactual_estimator {
 
   const moments_model& model() const { return model_; }
 
-  /// What the prediction of a donor's own row takes.
+  /// Input of the prediction of a donor's own row.
   const prediction_constants& constants() const { return constants_; }
 
  private:
@@ -127,8 +127,8 @@ class counterfactual_estimator {
   // Nothing that lies within [-half, half] deviates more (Popoviciu, 1935).
   void cap(Eigen::MatrixXd& covariance) const;
 
-  // Variance of what a correction along h leaves: the noise of the slopes times that of the
-  // covariance, and times what the penalty took away.
+  // Variance after a correction along h: the noise of the slopes times that of the
+  // covariance, and times the part removed by the penalty.
   Eigen::MatrixXd second_order(const prediction_fit& fit, const Eigen::VectorXd& h) const;
 
   void add_fit(double penalty, double log_prior, const Eigen::MatrixXd& solve, double log_det,

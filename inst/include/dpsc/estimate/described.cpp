@@ -20,7 +20,7 @@ inline double side_of(double own, double other) {
   return far > 0.0 ? describe_constants::window * far : std::numeric_limits<double>::infinity();
 }
 
-/// A cumulative curve through what was released: values at increasing shares.
+/// A cumulative curve through the released values: values at increasing shares.
 struct curve {
   std::vector<double> share, value;
 
@@ -106,7 +106,7 @@ inline double noise_reach(const describe_plan& plan, const describe_level& level
   return plan.gaussian ? level.reach : -std::log(level.alpha) / std::sqrt(2.0);
 }
 
-/// Limits of what errs by sampling and by noise, within `least` and `most`.
+/// Limits of an estimate with sampling error and noise, within `least` and `most`.
 inline described_row limited(const describe_plan& plan, const describe_level& level,
                              double estimate, double sampling, double privacy, double least,
                              double most, double down = 0.0, double up = 0.0) {
@@ -177,7 +177,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const double variance = z2 - z * z;
   const double mean_error = std::hypot(z_error, z * count_error) / m;
   const double square_error = std::hypot(power_error, z2 * count_error) / m;
-  // What noise may have taken off the variance counts as sampling error, too.
+  // The part of the variance that noise may have removed counts as sampling error as well.
   const double deviation = std::sqrt(std::max(variance, square_error));
   // People beyond the window moved a mean by about as much again as they are far. Where they are
   // hardly fewer than beyond the radius, the window was missed, and they may be anywhere.
@@ -221,7 +221,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
     const double slope = (places.at(q + one) - places.at(q - one)) / (2.0 * one);
     double down = std::max(0.0, own - places.at(q - far));
     double up = std::max(0.0, places.at(q + far) - own);
-    // Where the curve bends it is steeper on one side than its pieces say; most so past a flat one.
+    // Where the curve bends it is steeper on one side than its pieces; most so past a flat one.
     const double steep = places.flat_beside(q) ? 10.0 : 3.0;
     const double narrow = std::min(down, up), wide = std::max(down, up);
     down = std::max(down, std::min(wide, steep * narrow));
@@ -255,7 +255,7 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
     const double privacy = by_difference(plan, counts.size(), !(n > 0.0))
                                ? 0.5 * noise * std::hypot(1.0, 2.0 * p - 1.0)
                                : noise * std::sqrt(1.0 - 2.0 * p + levels * p * p);
-    // A rare level's own share says too little of its error: as Agresti and Coull.
+    // A rare level's own share underestimates its error: as Agresti and Coull.
     const double fair = (p * m + 2.0) / (m + 4.0);
     const double sampling = std::sqrt(fair * (1.0 - fair) / m);
     out.row(k) = describe_detail::limited(plan, level, p, sampling, privacy, 0.0, 1.0);

@@ -26,7 +26,7 @@ struct described {
   Eigen::VectorXd table, sizes;
 };
 
-/// The window of a group, from what was drawn before: post-processing.
+/// The window of a group, from earlier draws: post-processing.
 describe_window window_of(const describe_facts& facts, const describe_plan& plan,
                           const described_number& found, std::size_t number);
 

@@ -1,5 +1,5 @@
-// Normal numbers that are always the same: what noise or shortening does to a function that is not
-// linear, by post-processing alone.
+// Normal numbers that are always the same: the effect of noise or shortening on a nonlinear
+// function, by post-processing alone.
 #pragma once
 
 #include <Eigen/Cholesky>

@@ -42,7 +42,7 @@ struct surrogate {
   Eigen::MatrixXd score;        // covariance of the score, a row
 };
 
-/// What a standard normal exceeds with this chance, at most one half.
+/// Quantile that a standard normal exceeds with this probability, at most one half.
 double upper_normal(double chance) {
   double low = 0.0, high = 40.0;
   for (int i = 0; i < 60; ++i) {
@@ -106,7 +106,7 @@ Eigen::MatrixXd symmetric_root(const Eigen::MatrixXd& x, double power) {
   return spectrum.eigenvectors() * values.asDiagonal() * spectrum.eigenvectors().transpose();
 }
 
-/// What turns an information matrix H into the covariance of the score, H^1/2 times it times H^1/2.
+/// Turns an information matrix H into the covariance of the score, H^1/2 times it times H^1/2.
 /// Where no group is rare one ratio serves all directions.
 Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate& model) {
   const Eigen::Index d = f.theta.size();
@@ -168,14 +168,14 @@ void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, const Eige
   const double dim = static_cast<double>(d);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
   // A penalty that was asked for bends the objective as rows do, without a score: errors are about
-  // what the population's own penalised fit would be.
+  // the population's own penalised fit.
   const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
   const Eigen::MatrixXd A = ldlt(whole + f.ridge * I).solve(I);
   const Eigen::MatrixXd G = undo_shrinkage(whole, A, f.ridge), undo = G * A;
   const Eigen::MatrixXd left = I - undo * whole;
   const double middle = whole.trace() / dim;
-  // What the ridge still hides: as if theta were as long, in the information's metric, as it seems,
-  // and all of it along the direction one looks at.
+  // Bias that the ridge may still hide: as if theta were as long, in the information's metric, as
+  // it seems, and all of it along the direction one looks at.
   const double size = std::max(1.0, f.theta.dot(whole * f.theta) / middle);
   const Eigen::MatrixXd hidden = size * middle * ldlt(whole).solve(I);
   out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +
@@ -195,7 +195,7 @@ glm_covariance glm_errors(const glm_facts_released& f) {
   Eigen::MatrixXd score = score_shape(f, model);
   const bool released = f.information.size() > 0;
   if (f.family.kind == glm_kind::gaussian) {
-    // (slope / tau)^2 = 1 - curvature: the mean curvature tells the score's variance.
+    // (slope / tau)^2 = 1 - curvature: the mean curvature determines the score's variance.
     const double whole = f.n * model.weighted.trace();
     const double share = released ? f.information.trace() / whole : 0.5;
     const double k = std::min(0.99, std::max(0.05, share));

@@ -8,7 +8,7 @@
 
 namespace dpsc {
 
-/// What released moments say of columns with two values, in standardised units. RELEASED.
+/// Released moments of columns with two values, in standardised units. RELEASED.
 struct rare_columns {
   Eigen::VectorXd centre;
   Eigen::MatrixXd back;  // from whitened coordinates to columns
@@ -17,7 +17,7 @@ struct rare_columns {
   bool any() const { return share.size() > 0 && share.maxCoeff() > 0.0; }
 };
 
-/// What errors are made of, in whitened coordinates. RELEASED.
+/// Components of errors, in whitened coordinates. RELEASED.
 struct glm_facts_released {
   glm_family family;
   double n = 0.0, ridge = 0.0, kappa = 0.0;
@@ -45,7 +45,7 @@ struct glm_covariance {
 /// has, one in two hundred passes.
 constexpr double information_doubt = 2.5;
 
-/// What first-order privacy variances leave out (measured: bench/glm.R).
+/// Higher-order part of privacy variances (measured: bench/glm.R).
 constexpr double glm_inflation = 1.2;
 
 constexpr int information_redraws = 40;

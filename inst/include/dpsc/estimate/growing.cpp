@@ -21,7 +21,7 @@ growing_estimate::growing_estimate(const growing_base& base)
   ways_ = fit.basis * directions;
   ways_at_ = -(directions.transpose() * mean);
   reach_ = directions.transpose() * fit.u;
-  // What shortening took off the moments makes directions too long.
+  // Directions are too long by the part of the moments that shortening removed.
   spread_ = 1.0;
   if (base.radius > 0.0) {
     const Eigen::VectorXd kept = eigh(s.covariance).eigenvalues().cwiseMax(0.0);
@@ -109,7 +109,7 @@ void growing_estimate::add(const period_release& month) {
   stays_.push_back(1.0 - gain);
   left_.push_back((1.0 - gain) * (left_.empty() ? 1.0 : left_.back()));
   target_error_.push_back(target_walk_.error);
-  // What shortening keeps is known to a part only, which the draw of the radius moves.
+  // The part kept by shortening is known in part only, which the draw of the radius moves.
   extra_.push_back(square(kept_error * (1.0 - kept.aim) * gain * moved));
 
   // One person's residual about the group's own: its variance, and that with the earlier ones.

@@ -1,6 +1,6 @@
-// A counterfactual that grows: what periods released one by one after a gram release say of the
-// target that they were made for. Post-processing: nothing here sees people.
-// Formulas: inst/proofs/growing.md, section 4.
+// A counterfactual that grows: estimates for its target from periods released one by one after a
+// gram release. Post-processing: nothing here sees people. Formulas: inst/proofs/growing.md,
+// section 4.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -18,26 +18,27 @@
 
 namespace dpsc {
 
-/// Taken for granted where data do not say: all are relative, and public.
+/// Assumed where data do not decide: all are relative, and public.
 namespace growing_constants {
-// Variance of a period's change of the slopes, over that of what they explain.
+// Variance of a period's change of the slopes, relative to the variance that they explain.
 constexpr double drift = 0.1;
 constexpr double drift_count = 2.0;  // how many periods' evidence that is worth
 // Directions that explain less than this part of the first's variance are left alone.
 constexpr double least_direction = 0.02;
 // Deviations of a person's variance: at first, and of its change a period.
 constexpr double variance_first = 0.3, variance_step = 0.1;
-// The same of the correlation between periods, and what it is with one period before.
+// The same of the correlation between periods, and its value with one earlier period.
 constexpr double correlation_first = 0.25, correlation_step = 0.04, correlation_usual = 0.5;
 // Deviation of the directions' spread before it was measured, and its limits.
 constexpr double spread_first = 0.2, spread_least = 0.2, spread_most = 8.0;
 // At most so much of a difference across the aim is followed: directions' spreads differ.
 constexpr double most_across = 0.8;
-// Deviation of what shortening keeps, over what it takes: the radius is drawn, the law not known.
+// Standard deviation of the part kept by shortening, relative to the part removed: the radius is
+// drawn, the law not known.
 constexpr double kept_error = 0.33;
 }  // namespace growing_constants
 
-/// What was released before the first new period. RELEASED or PUBLIC.
+/// Released values before the first new period. RELEASED or PUBLIC.
 struct growing_base {
   gram_statistics statistics;
   estimator_options options;
@@ -51,7 +52,7 @@ class growing_estimate {
  public:
   explicit growing_estimate(const growing_base& base);
 
-  /// What is asked of people in the next period.
+  /// The sums over people in the next period.
   period_frame frame() const;
 
   /// One period more.
@@ -65,7 +66,7 @@ class growing_estimate {
   /// How one person strays from its prediction, all periods: without the lift.
   Eigen::MatrixXd own() const { return own_ / base_.lift; }
 
-  /// What is left, in each new period, of the error that the base's slopes make.
+  /// Share of the error from the base's slopes that remains in each new period.
   Eigen::VectorXd left() const { return Eigen::Map<const Eigen::VectorXd>(left_.data(), months()); }
 
   /// Covariance of the noise's errors in all periods after the treatment; `base` is that of the
@@ -80,7 +81,7 @@ class growing_estimate {
   struct walk {
     double error = 0.0, prior = 0.0, evidence = 0.0, count = 0.0;
 
-    /// `change`: squared difference to what was expected. Returns the gain.
+    /// `change`: squared difference to the expected value. Returns the gain.
     double follow(double change, double noise);
   };
 
@@ -93,17 +94,18 @@ class growing_estimate {
   Eigen::VectorXd aim() const;
 
   /// Features to directions of variance one, p x k: first the donors' weights in the target's
-  /// counterfactual, 1 + q'(features - mean), then what else donors differ in most.
+  /// counterfactual, 1 + q'(features - mean), then the other directions in which donors differ
+  /// most.
   Eigen::MatrixXd choose_directions(const mean_regression& fit) const;
 
   void prepare_errors(const mean_regression& fit, const Eigen::MatrixXd& directions,
                       const Eigen::VectorXd& slope);
 
-  /// Weights that the noise turned away and a mean beside the donors' own miss a part of what
-  /// slopes have changed since the base.
+  /// Weights that the noise turned away and a mean beside the donors' own miss a part of the change
+  /// of slopes since the base.
   double missed(std::size_t t, std::size_t u) const;
 
-  /// The residuals' variance now, over what it was taken for.
+  /// The residuals' variance now, relative to the assumed one.
   double find_variance(const period_law& law, const period_release& month) const;
 
   /// The likeness's variance, learnt from all periods.

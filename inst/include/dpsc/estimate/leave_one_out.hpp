@@ -35,8 +35,8 @@ struct deleted_errors {
   Eigen::VectorXd leverage;  ///< h_i, below 1
 };
 
-/// What donors say of the target's outcomes, one row a donor: an outcome is accepted against donor
-/// i when its distance to the prediction lies in [low_i, high_i], which holds 0.
+/// Acceptance of the target's outcomes by donors, one row per donor: an outcome is accepted against
+/// donor i when its distance to the prediction lies in [low_i, high_i], which holds 0.
 struct deleted_limits {
   Eigen::MatrixXd low, high;  ///< donors x (1 + T1)
   Eigen::VectorXd band;       ///< largest period in units of `spread`, either sign

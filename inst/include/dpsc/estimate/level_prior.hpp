@@ -1,11 +1,12 @@
 // A row's own level beside features that are relative to it: by how much people whose level is far
-// from the others' come back, as the released variances say. Post-processing.
+// from the others' come back, judged by the released variances. Post-processing.
 //
-// A level is what lasts (variance a) and the mean of what passes (variance v over the pre-period).
-// With c the covariance of the latter and of its mean over the post-period, the expected change of
-// a person whose level is Delta above the others' is -(v - c) / (a + v) Delta. a + v is the
-// released variance of levels; v - c follows from the law of what passes, an autoregression, which
-// all released moments about a row's own level share: they do not see what lasts.
+// A level is a lasting part (variance a) plus the mean of a passing part (variance v over the
+// pre-period). With c the covariance of the latter and of its mean over the post-period, the
+// expected change of a person whose level is Delta above the others' is -(v - c) / (a + v) Delta. a
+// + v is the released variance of levels; v - c follows from the law of the passing part, an
+// autoregression, which all released moments about a row's own level share: they do not depend on
+// the lasting part.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,7 +22,7 @@ namespace dpsc {
 /// Is the first feature a row's own level, beside others that are relative to it?
 bool has_level_feature(const gram_statistics& s);
 
-/// RELEASED; feature units, where nothing else is said.
+/// RELEASED; feature units, unless stated otherwise.
 struct level_prior {
   double change = 0.0;  // of the mean change after the treatment, by the level; -1 to 0 in outcomes
   double doubt = 0.0;   // its deviation

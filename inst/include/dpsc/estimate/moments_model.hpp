@@ -1,4 +1,4 @@
-// What released mean and second moments say about people, before any target is looked at.
+// Model of people from the released mean and second moments, before any target.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,7 +11,7 @@
 namespace dpsc {
 
 /// Mean and whitened covariance of people's features, scaled units, with the noise's deviations.
-/// The first `pre` features are of the pre-period, the others one a period. RELEASED.
+/// The first `pre` features are of the pre-period, the others one per period. RELEASED.
 struct gram_statistics {
   Eigen::MatrixXd loadings;     // T x d: features of a scaled row
   Eigen::Index pre = 0;         // p
@@ -24,7 +24,7 @@ struct gram_statistics {
   double mean_sd = 0.0;         // of the noise, whitened units
   double moment_sd = 0.0;       // on the diagonal; entries off it have half the variance
 
-  /// What is known of a row before the treatment: periods and covariates.
+  /// Known part of a row before the treatment: periods and covariates.
   Eigen::Index T0() const { return loadings.rows() - T1(); }
   Eigen::Index periods_before() const { return T0() - covariates; }
   Eigen::Index T1() const { return mean.size() - pre; }

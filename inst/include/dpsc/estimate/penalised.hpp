@@ -10,7 +10,7 @@
 
 namespace dpsc {
 
-/// Moments of raw columns and response, and what noise does to the cross moments. RELEASED.
+/// Moments of raw columns and response, and the noise of the cross moments. RELEASED.
 struct column_moments {
   Eigen::VectorXd mean;        // p
   Eigen::MatrixXd covariance;  // positive definite

@@ -1,4 +1,4 @@
-// What shortening takes off a period's sums, for normal people: a simulation with fixed numbers.
+// Loss of a period's sums from shortening, for normal people: a simulation with fixed numbers.
 // Public; formulas: inst/proofs/growing.md, section 4.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace dpsc {
 
-/// What is left of the moments of normal rows that were shortened to a radius, given the spectrum
-/// that is left: a factor of one at most.
+/// Moments of normal rows shortened to a radius, relative to unshortened ones, given the remaining
+/// spectrum: a factor of one at most.
 double moments_kept(const Eigen::VectorXd& spectrum, double radius);
 
 /// A period of made-up normal people. Half of them mirror the others.

@@ -107,7 +107,7 @@ void shrink_covariance(const lm_pool& pool, const Eigen::MatrixXd& C, lm_solutio
   out.values = (middle + keep * (raw.array() - middle)).max(floor);
   out.directions = spectrum.eigenvectors();
   out.covariance = out.directions * out.values.asDiagonal() * out.directions.transpose();
-  // Below half the noise's edge first order says nothing, whatever it is iterated to.
+  // Below half the noise's edge first order is useless, however often it is iterated.
   out.resolved = raw / std::max(floor, 1e-300);
 }
 
@@ -169,11 +169,11 @@ lm_solution solve_pool(const lm_pool& pool) {
   variance = pooled_cross(pool, out.theta).variance;
   out.residual = residual_variance(pool, out.covariance, out.theta);
 
-  // Noise of the covariance multiplies what each round left of the slope, and its own error.
+  // Noise of the covariance multiplies the remaining slope of each round, and its own error.
   const Eigen::ArrayXd left =
       (out.directions.transpose() * (out.theta - pool.slope.back())).array().square();
   const Eigen::ArrayXd l = out.values.array(), bias = (l - raw.array()).square();
-  // Little is further away than all of the response's variance. What the noise hides may be.
+  // Little is further away than all of the response's variance. The hidden part may be nonzero.
   const Eigen::ArrayXd most = out.response / l;
   Eigen::ArrayXd pv = Eigen::ArrayXd::Zero(pool.p());
   for (int step = 0; step < 6; ++step) {

@@ -22,7 +22,7 @@ namespace dpsc {
 /// Share of a residual's shift that clipping may hide, against its length.
 constexpr double clipping_doubt = 0.05;
 
-/// What first-order privacy variances leave out (measured: bench/lm.R).
+/// Higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
 
 /// All rounds in the frame of the last one. RELEASED.
@@ -41,14 +41,14 @@ struct lm_pool {
   double sd = 0.0;                            // of its noise, off the diagonal
   std::vector<Eigen::VectorXd> slope, cross;  // of each round, last frame
   std::vector<double> cross_variance;
-  // What a round's covariance differs by from the pooled one, as far as noise does not explain it:
-  // rounds of other radii weigh rows otherwise. And the variance of its noise.
+  // Difference between a round's covariance and the pooled one, as far as noise does not explain
+  // it: rounds of other radii weigh rows otherwise. And the variance of its noise.
   std::vector<Eigen::MatrixXd> own;
   std::vector<double> own_variance;
   std::vector<double> kept_slope;  // what a round's clip leaves of cross moments
 
  private:
-  /// A round's own weight is noisy, and would multiply what it says of the others' slope.
+  /// A round's own weight is noisy, and would multiply its estimate of the others' slope.
   void share_weight();
 };
 

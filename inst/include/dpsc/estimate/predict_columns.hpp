@@ -1,5 +1,6 @@
 // Some columns of a person's row predicted from others, by ridge regression on released moments at
-// one penalty: what a counterfactual averages over, and what inference over time refits.
+// one penalty: a counterfactual averages over such predictions, and inference over time refits
+// them.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -22,7 +23,7 @@ struct column_prediction {
   Eigen::MatrixXd slopes;  // p x T1
 };
 
-/// @param shape p x p: what the penalty multiplies.
+/// @param shape p x p: the matrix that the penalty multiplies.
 column_prediction predict_columns(const moments_model& model, double penalty,
                                   const Eigen::MatrixXd& shape);
 

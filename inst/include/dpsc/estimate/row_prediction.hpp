@@ -23,7 +23,8 @@ struct prediction_fit {
   Eigen::MatrixXd prediction;      // T1 x T1
   Eigen::MatrixXd whitened_solve;  // whitened x p
   // By form (0 the average, then the periods), of features: noise of the moments moves form j by
-  // g2_j |h|^2 + (g_j'h)^2 with h = whitened_solve u, less the same within what shrinkage takes.
+  // g2_j |h|^2 + (g_j'h)^2 with h = whitened_solve u, less the same within the part removed by
+  // shrinkage.
   Eigen::MatrixXd along;          // T1 + 2 (T1 + 1) x p: the path, then g_j'h, then what is lost
   Eigen::MatrixXd length, lost;   // p x p: |h|^2, and of what is lost
   Eigen::VectorXd g2, lost2;      // by form
@@ -59,8 +60,8 @@ struct prediction_constants {
   /// The same of u'solve u, by fit.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& squares, Eigen::Index features) const;
 
-  /// Where noise is all there is, a path stays at the row's level, or comes back from there as the
-  /// released variances say; about `row_features::level`.
+  /// Where noise is all there is, a path stays at the row's level, or comes back from there by the
+  /// released variances; about `row_features::level`.
   double flat_of(const row_features& own) const;
 
   /// Shrunk; never beyond the bounds.
@@ -110,9 +111,9 @@ class row_predictor {
   side_by_side weights_;             // by fit
 };
 
-/// Degrees of freedom of the evidence. Released moments say too little of a minority's directions:
-/// radii shorten its rows, and noise hides the rest. A normal law would take a target from there
-/// for impossible, and the largest penalty for the likeliest.
+/// Degrees of freedom of the evidence. Released moments describe a minority's directions too
+/// weakly: radii shorten its rows, and noise hides the rest. A normal law would take a target from
+/// there for impossible, and the largest penalty for the likeliest.
 constexpr double evidence_freedom = 4.0;
 
 /// Penalties that are less likely together with all others move nothing that doubles show.

@@ -58,7 +58,7 @@ void apply_scores(const lm_pool& pool, const lm_units& units, const lm_scores& s
   back.row(0).head(p) = -mean.transpose() * back.bottomLeftCorner(p, p);
   back(0, p) = units.y_scale;
   const Eigen::MatrixXd half = back * bread;
-  // What the clip leaves of a residual's slope, and the columns' degrees of freedom.
+  // Slope of a clipped residual, and the columns' degrees of freedom.
   const double left = clip_slope(pool.last());
   const double df = std::max(1.0, out.rows - static_cast<double>(p) - 1.0);
   const double factor = out.rows / df / (left * left * n * weight * weight);

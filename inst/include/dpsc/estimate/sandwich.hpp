@@ -13,8 +13,8 @@
 
 namespace dpsc {
 
-/// Second moments of scores, shrunk towards what one variance would give, by as much as their noise
-/// explains of the difference; in units of the latter's root.
+/// Second moments of scores, shrunk towards their value under one variance, by as much as their
+/// noise explains of the difference; in units of the latter's root.
 struct shrunk_meat {
   Eigen::MatrixXd value;
   double kept;  // 1: as released, 0: one variance

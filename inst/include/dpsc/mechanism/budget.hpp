@@ -1,4 +1,4 @@
-// What a release may spend, in the one currency of its steps, and what each step costs.
+// Budget of a release, in the one currency of its steps, and the cost of each step.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct budget_too_small : std::domain_error {
   budget_too_small();
 };
 
-/// A step as it is told in a release. PUBLIC.
+/// A step as recorded in a release. PUBLIC.
 struct step_record {
   std::string label;
   std::string law;
@@ -36,7 +36,7 @@ class total_budget {
   bool gaussian() const { return gaussian_; }
   /// mu, or epsilon.
   double total() const { return total_; }
-  /// Of the conversion through zCDP: what public rules are written in.
+  /// For the conversion through zCDP, the currency of public rules.
   double rho() const { return rho_; }
 
   /// mu of a step that holds a share of the budget (gaussian only).

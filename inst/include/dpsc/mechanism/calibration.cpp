@@ -175,7 +175,7 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
 
   if (plan.group) return out;
 
-  // Errors in units of what the interval would say of each row, at a factor of one.
+  // Errors in units of the interval of each row, at a factor of one.
   Eigen::MatrixXd ratio(m, T1 + 1);
   Eigen::VectorXd largest(m);
   for (Eigen::Index i = 0; i < m; ++i) {

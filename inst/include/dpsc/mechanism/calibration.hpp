@@ -1,5 +1,5 @@
-// What the donors' own placebo errors say about an interval, privately: their second moment, and by
-// how much the errors' tails exceed what the model says. Proofs: inst/proofs/gram.md, section 4.
+// Calibration of intervals by the donors' own placebo errors, privately: their second moment, and
+// the excess of their tails over the model's. Proofs: inst/proofs/gram.md, section 4.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,8 +13,8 @@
 
 namespace dpsc {
 
-/// Placebo errors of people: column 0 the average, then the periods; what the model says of their
-/// variances; and each row's own scale. PRIVATE.
+/// Placebo errors of people: column 0 the average, then the periods; the model's variances of them;
+/// and each row's own scale. PRIVATE.
 struct placebo_errors {
   Eigen::MatrixXd error;     // m x (T1 + 1)
   Eigen::MatrixXd variance;  // m x (T1 + 1)
@@ -47,7 +47,7 @@ struct calibration {
   double tail = 0.05;
   bool group = false;  // no tail factors
 
-  /// What an interval takes the errors' mean square to be at least: noise must not hide it.
+  /// Lower limit of the errors' mean square in an interval: noise must not hide it.
   double floor() const { return std::max(second, 0.5 * second_sd); }
 };
 
@@ -57,7 +57,7 @@ inline double row_scale_factor(double variation) { return std::sqrt((4.0 + varia
 /// Two-sided normal quantile that leaves `tail` outside m statements together (Sidak, 1967).
 double two_sided_quantile(double tail, double statements = 1.0);
 
-/// What half an octave more of the clip must be worth, in log-odds: for a person, and for the mean
+/// Required gain from half an octave more of the clip, in log-odds: for a person, and for the mean
 /// of many, whose interval is as long as the noise that a longer clip brings.
 constexpr double clip_price = 0.7, group_clip_price = 1.2;
 
@@ -77,7 +77,7 @@ struct calibration_shares {
 /// small, as few as do, since their rows travel from where they are.
 constexpr double calibration_rows = 10000.0, most_calibration_rows = 100000.0;
 
-/// Their least shares, of those of fewer donors: there the shares' floors say nothing any more.
+/// Their least shares, of those of fewer donors: there the shares' floors have no effect.
 constexpr double least_share_of_many = 0.1;
 
 /// How many of n rows calibrate. PUBLIC.

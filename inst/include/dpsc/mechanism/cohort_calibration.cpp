@@ -42,7 +42,7 @@ cohort_calibration release_cohort_calibration(const std::vector<placebo_errors>&
   out.tail = plan.tail;
   out.group = plan.group;
 
-  // A person's largest error of an average: one value a row.
+  // A person's largest error of an average: one value per row.
   Eigen::VectorXd widest = cohorts.front().error.col(0).cwiseAbs();
   for (const placebo_errors& cohort : cohorts)
     for (Eigen::Index i = 0; i < m; ++i)
@@ -71,7 +71,7 @@ cohort_calibration release_cohort_calibration(const std::vector<placebo_errors>&
   out.second_sd = plan.second_sigma * grid;
   if (plan.group) return out;
 
-  // Errors in units of what the interval would say of each row, at a factor of one.
+  // Errors in units of the interval of each row, at a factor of one.
   Eigen::Index cells = 0;
   for (const placebo_errors& cohort : cohorts) cells += cohort.error.cols() - 1;
   Eigen::MatrixXd average(m, G), period(m, cells), largest(m, G);

@@ -24,13 +24,13 @@ struct cohort_calibration {
   double floor(Eigen::Index cohort) const { return std::max(second[cohort], 0.5 * second_sd); }
 };
 
-/// The plan for one date, its second moment taken once a cohort at the same cost: one person adds
+/// The plan for one date, its second moment taken once per cohort at the same cost: one person adds
 /// to every one of them.
 calibration_plan calibrate_cohorts(calibration_plan plan, double cohorts);
 
 namespace calibration_detail {
 
-/// The larger of two, or what is not a number.
+/// The larger of two, or NaN.
 inline double larger(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 
 }  // namespace calibration_detail

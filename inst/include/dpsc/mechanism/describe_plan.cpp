@@ -23,7 +23,7 @@ double rank_exponent(const describe_plan& plan, double share, double a, int part
 
 namespace describe_detail {
 
-/// Law and grid of sums that a replaced row moves by `reach` times what stands for 1.
+/// Law and grid of sums that a replaced row moves by `reach` times the integer for 1.
 inline describe_sums plan_sums(const describe_plan& plan, double share, double reach, double small,
                                double rounded) {
   const double spent = share * plan.total;
@@ -59,7 +59,7 @@ inline describe_sums plan_powers(const describe_plan& plan, double share, bool s
   return out;
 }
 
-/// Of a number's share what quantiles have: more where people are few, since a draw far off is
+/// The quantiles' part of a number's share: more where people are few, since a draw far off is
 /// the worst of errors; less where they are many.
 inline double share_of_places(const describe_facts& facts, const describe_plan& plan, double left) {
   using namespace describe_constants;

@@ -1,4 +1,4 @@
-// What a description of people's columns spends, and on what: a table of counts, quantiles and
+// Budget and steps of a description of people's columns: a table of counts, quantiles and
 // moments by group. Proof: inst/proofs/describe.md.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace dpsc {
 
-/// What is known before any row is read. PUBLIC. Columns of the rows: numbers, then one a level of
-/// every factor, then one a group.
+/// Facts known before any row is read. PUBLIC. Columns of the rows: numbers, then one per level of
+/// every factor, then one per group.
 struct describe_facts {
   double n = 0.0, epsilon = 0.0, delta = 0.0;
   std::vector<std::string> numbers, factors;
@@ -79,7 +79,7 @@ inline bool by_difference(const describe_plan& plan, std::int64_t entries, bool 
   return !plan.gaussian && entries == 2 && !several;
 }
 
-/// What one rank may cost where a draw has `share` of the total and aims at the fraction `a`.
+/// Cost of one rank for a draw with `share` of the total, aimed at the fraction `a`.
 double rank_exponent(const describe_plan& plan, double share, double a, int parts);
 
 describe_plan plan_describe(const describe_facts& facts);

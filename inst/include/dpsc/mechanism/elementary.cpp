@@ -16,7 +16,7 @@ double proven_exp(double x) {
   // x = k log 2 + r, |r| <= .35; the first part of log 2 has 32 bits, so that k times it is exact.
   const double k = std::nearbyint(x * 0x1.71547652b82fep+0);
   const double r = (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
-  // Taylor, to the 13th power: what is left out is below 2^-57.
+  // Taylor, to the 13th power: the remainder is below 2^-57.
   static constexpr double inverse_factorials[] = {1.0,
                                                   1.0 / 2,
                                                   1.0 / 6,

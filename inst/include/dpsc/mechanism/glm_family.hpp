@@ -1,5 +1,5 @@
 // Loss functions of private generalised linear models. Every one has slopes within a public range
-// and a curvature that dies where the slope reaches its ends: that is what makes the determinant of
+// and a curvature that dies where the slope reaches its ends: this makes the determinant of
 // objective perturbation free. Proof: inst/proofs/glm.md, section 1.
 #pragma once
 
@@ -135,7 +135,7 @@ struct glm_family {
     }
   }
 
-  /// Upper bound of curvature times |t|: what rounding of t does to a slope, relative to u. Of
+  /// Upper bound of curvature times |t|: the effect of rounding t on a slope, relative to u. Of
   /// counts twice that: the middle of their range is rounded, too.
   double rounding_reach(double largest) const {
     switch (kind) {

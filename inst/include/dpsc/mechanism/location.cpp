@@ -137,7 +137,8 @@ std::size_t choose_cell(const people_sums& found, std::size_t v, int bits, doubl
   private_choice choice;
   choice.losses =
       median_losses(counts, static_cast<std::int64_t>(found.rows - found.there) << bits);
-  // Whole people again: what moves by two at most moves by two at most when its parts are dropped.
+  // Whole people again: numbers that move by at most two still do so when their fractions are
+  // dropped.
   for (std::int64_t& loss : choice.losses) loss >>= bits;
   const std::size_t last = choice.losses.size() - 1;
   for (std::size_t k = 0; k < last; ++k)

@@ -41,7 +41,7 @@ constexpr int location_shift = 20;
 /// Where n exponent / 2 is smaller, the median's cell is not found.
 constexpr double least_location = 9.7;
 
-/// What n exponent / 2 is aimed at.
+/// Target value of n exponent / 2.
 constexpr double wanted_location = 12.0;
 
 /// Exponent of a location draw: its log-ratios have a range of twice that.

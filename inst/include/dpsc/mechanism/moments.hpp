@@ -26,12 +26,12 @@ constexpr double exact_integers = 9007199254740992.0;  // 2^53
 
 // A radius ----------------------------------------------------------------------------------------
 
-/// What a row outside costs, against the energy of a row on the radius: at least, and at most.
+/// Cost of a row outside, relative to the energy of a row on the radius: at least, and at most.
 constexpr int radius_price = 1, most_radius_price = 30;
 
 /// A public rule. Rows that share one value, such as nothing at all, have one distance from any
 /// centre, and at a low price a radius there wins over all others as soon as six in ten are such:
-/// what the others do would not be seen. A budget that tells it well pays for more.
+/// the others would be ignored. A larger budget supports a higher price.
 constexpr double radius_signal = 60.0;
 
 int radius_price_of(double n, double exponent);
@@ -47,7 +47,7 @@ std::vector<double> radius_grid(double low, double high);
 /// In grid steps of the features: whole numbers, one at least.
 double radius_steps(double radius, const grid_map& rows);
 
-/// The draw of a radius by what rows keep: losses move within a range of price + 2.
+/// The draw of a radius by the part that rows keep: losses move within a range of price + 2.
 std::size_t choose_energy(const radius_energy& energy, int bits, double exponent,
                           const std::string& label, noise& draws);
 

@@ -22,19 +22,19 @@ namespace period_constants {
 constexpr Eigen::Index directions = 4;
 // A person's vector: the residual times one and each direction, and three second moments.
 constexpr Eigen::Index parts = directions + 4;
-// What counts for less than the sum that the target needs: other sums, and second moments.
+// Quantities less important than the sum that the target needs: other sums, and second moments.
 constexpr double other = 0.25, second = 0.25;
 // Likeness, and residuals within second moments, are cut at so many deviations.
 constexpr double cut = 3.0;
-// The likeliest radius, what half an octave below and above it costs, and the share of people that
+// The likeliest radius, the cost of half an octave below and above it, and the share of people that
 // may lie beyond it.
 constexpr double radius = 2.0, below = 1.2, above = 0.9, beyond = 0.1;
 // Vectors are shortened at so much of the radius over the root of the noise that it makes, within
-// limits: where many people share it, noise is cheaper than what shortening takes off.
+// limits: where many people share it, noise costs less than shortening.
 constexpr double stretch = 0.05, stretch_least = 0.5, stretch_most = 3.0;
 }  // namespace period_constants
 
-/// What one announced period may spend, and on what: the same for all of them. PUBLIC.
+/// Budget and steps of one announced period: the same for all of them. PUBLIC.
 struct period_plan {
   double n = 0.0;
   double exponent = 0.0;  // of the choice of a radius
@@ -57,8 +57,8 @@ struct period_plan {
 period_plan plan_period(const total_budget& budget, double share, double n);
 
 /// From a scaled row to numbers that are affine in it: the residual of the period, the average
-/// residual so far, and the directions; all in units of their own spread. A function of what was
-/// released before, and public. RELEASED.
+/// residual so far, and the directions; all in units of their own spread. A function of earlier
+/// released values, and public. RELEASED.
 struct period_frame {
   Eigen::MatrixXd loadings;  // T x (2 + k)
   Eigen::VectorXd origin;    // 2 + k
@@ -67,7 +67,7 @@ struct period_frame {
   Eigen::Index directions() const { return aim.size() - 1; }
 };
 
-/// What one period released: means of people's vectors, in the frame's units. RELEASED.
+/// Released values of one period: means of people's vectors, in the frame's units. RELEASED.
 struct period_release {
   Eigen::VectorXd means;  // of shortened vectors: 1 + k, zeros, three second moments
   double radius = 0.0;

@@ -331,7 +331,7 @@ paper_plan plan_paper(const paper_facts& f) {
     plan.approximate = plan.approximate || stage.law == vector_law::gaussian;
   plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||
                      (f.method == paper_method::objective && uses_delta(f));
-  // The gradient at the solver's point: 1e3 times and more what rounding makes of it.
+  // The gradient at the solver's point: at least 1e3 times its rounding error.
   plan.tolerance = (f.n + 1.0) * f.loss.rough(f.d) * (f.loss.squared() ? f.loss.loose(f.n) : 1e-10);
   for (const perturbed_stage& stage : plan.stages) plan.tolerance += 0x1.0p-40 * longest(stage, f);
   if (!printed) {

@@ -30,7 +30,7 @@ double even_loss(double x, double c);
 double joint_shift(double epsilon, double c, bool replace = true,
                    slope_kind kind = slope_kind::pairs);
 
-/// What is summed over records, |x| <= 1, outcomes in [-1, 1] before `outcome()`. PUBLIC.
+/// The summand of a record, |x| <= 1, outcomes in [-1, 1] before `outcome()`. PUBLIC.
 struct paper_loss {
   glm_family family;
   double box = 0.0;  // above 0: half the squared residual, coefficients of (1, z) within it
@@ -42,7 +42,7 @@ struct paper_loss {
   /// Longest difference of two records' gradients at one place (papers.md, Theorem 6).
   double apart(double d) const { return squared() ? 2.0 + d * box : 2.0 * family.unit(); }
   double steepest() const { return squared() ? 1.0 : family.steepest(); }
-  /// What rounding makes of a record's slope, in units of its own.
+  /// Rounding error of a record's slope, in its own units.
   double rough(double d) const {
     if (squared()) return unit(d);
     return family.kind == glm_kind::binomial ? 1.0 : std::max(1.0, family.rounding_reach(1.0));
@@ -77,7 +77,7 @@ struct paper_plan {
   std::vector<step_record> records;
   std::vector<perturbed_stage> stages;
   perturbed_stage output;  // noise on the minimiser (law, scale)
-  // Noise that covers what the solver may be off by.
+  // Noise that covers the solver's error.
   double tolerance = 0.0, cover = 0.0;
   bool holds = true;
   bool approximate = false;  // whether delta is used
@@ -117,7 +117,7 @@ inline double usual_curvature(const paper_facts& f) { return 0.19 * f.n / (3.0 *
 /// 2 sqrt d: `spread` / ridge is the noise's size.
 double output_ridge(const paper_facts& f, double spread);
 
-/// As printed constants have it, but for what no arithmetic serves.
+/// As in the printed constants, except where arithmetic fails.
 double ridge_floor(const paper_facts& f);
 
 /// Length that a linear term exceeds with a chance below exp(-60) delta.
@@ -146,9 +146,9 @@ perturbed_stage joint_stage(double ridge, double epsilon, double delta, int d);
 
 void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan);
 
-/// Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (2011): what the ridge costs is taken off
-/// epsilon; the ridge is raised if nothing is left. As printed the curvatures of the record that
-/// leaves and of the one that comes count both; one of them is enough.
+/// Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (2011): the cost of the ridge is subtracted
+/// from epsilon; the ridge is raised if nothing is left. As printed the curvatures of the record
+/// that leaves and of the one that comes count both; one of them is enough.
 void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// Algorithm 3.1 of Thakurta (2013), Kifer, Smith and Thakurta (2012), for a replaced row; tight:

@@ -1,5 +1,5 @@
-// Several rows of one person: each step takes the mean of what the rows would give, made whole once
-// a person so that every step costs what one row a person costs. Proof: inst/proofs/person.md.
+// Several rows of one person: each step takes the mean of the rows' contributions, rounded once per
+// person so that every step costs as much as with one row per person. Proof: inst/proofs/person.md.
 #pragma once
 
 #include <Eigen/Core>
@@ -58,17 +58,17 @@ void count_people(const people_block& block, std::vector<std::int64_t>& counts,
     counts[k] += static_cast<std::int64_t>(found[static_cast<Eigen::Index>(k)]);
 }
 
-/// How many rows of each row's person are there: what a weight is divided by.
+/// Number of rows of each row's person: the divisor of weights.
 Eigen::VectorXd rows_there(const people_block& block);
 
 /// Adds the mean of u u' over each person's rows that are there. A mean that is not whole is
-/// rounded, and made smaller before by what rounding may add to a distance.
+/// rounded, and shrunk before by the possible effect of rounding on a distance.
 class mean_outer {
  public:
   /// `bound`: |u|^2 at most, d entries.
   mean_outer(double bound, Eigen::Index d);
 
-  /// What is left of a mean that is rounded.
+  /// Factor of a mean before it is rounded.
   static double keep(double bound, Eigen::Index d);
 
   /// Rows that are not there are zero in u.

@@ -95,8 +95,8 @@ double adaops_gamma(double target, double n, const one_way& way);
 
 }  // namespace posterior_detail
 
-/// Target of AdaOPS by a public rule, as ops_ridge() has it. The ridge is what the target needs
-/// beyond the eigenvalue, and what is `lost` of that to its noise.
+/// Target of AdaOPS by a public rule, as ops_ridge() has it. The ridge is the target less the
+/// eigenvalue, plus the part `lost` to its noise.
 double adaops_target(double n, double d, double least, double lost,
                      const posterior_detail::one_way& way);
 

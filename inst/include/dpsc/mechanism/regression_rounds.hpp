@@ -21,7 +21,7 @@ namespace dpsc {
 void plan_outer(lm_round_plan& out, const std::string& label, double n, Eigen::Index p,
                 double weight, const total_budget& budget, double share);
 
-/// What a round released, in its own frame: per unit of weight. RELEASED.
+/// Released values of a round, in its own frame: per unit of weight. RELEASED.
 struct lm_round {
   lm_frame frame;
   double radius = 0.0, clip = 0.0;
@@ -57,7 +57,7 @@ void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_round_pl
 /// A limit in whole steps of the features, one at least.
 double limit_steps(double limit, double unit);
 
-/// `radius` and `clip` are public, or from what was released before; so is `far`, from where on
+/// `radius` and `clip` are public, or from earlier released values; so is `far`, from where on
 /// residuals are counted (0: they are not).
 lm_round release_round(const row_source& source, const lm_design& design,
                        const lm_location& location, const lm_frame& frame,

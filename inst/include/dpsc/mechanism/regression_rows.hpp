@@ -1,5 +1,5 @@
 // Integer rows of a private regression in a frame: whitened regressors w, the residual r of the
-// last fit, clipped to (s w, clip(s r), s), s = min(1, R/|w|); and what a round asks of them.
+// last fit, clipped to (s w, clip(s r), s), s = min(1, R/|w|); and a round's questions about them.
 // Proofs: inst/proofs/regression.md, sections 3 and 4.
 #pragma once
 
@@ -170,9 +170,9 @@ class asked_outer {
   mean_outer mean_;
 };
 
-/// What a round keeps of its one pass where rows are in memory: features of all rows, half as large
-/// as the rows; their squared lengths and residuals for both choices. Memory is used again by the
-/// next. PRIVATE.
+/// Values kept from a round's one pass where rows are in memory: features of all rows, half as
+/// large as the rows; their squared lengths and residuals for both choices. Memory is used again by
+/// the next. PRIVATE.
 struct lm_kept {
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::ArrayXd> there;
@@ -181,7 +181,7 @@ struct lm_kept {
   double rows = 0.0, far = 0.0;  // rows that count, residuals far off
 };
 
-/// Answers the questions of a round: from what one pass keeps, or by a pass or a query each.
+/// Answers the questions of a round: from the values of one pass, or by a pass or a query each.
 class lm_round_rows {
  public:
   lm_round_rows(const row_source& source, const people_question& question, double n, lm_kept& kept,

@@ -80,7 +80,7 @@ const Eigen::MatrixXd& lm_score_rows::rows(const Eigen::MatrixXd& u) {
 
 const Eigen::MatrixXd& lm_score_rows::people(const Eigen::MatrixXd& u, const people_block& block) {
   each_.resize(u.rows(), p_ + 1);
-  // Products are whole: a row that a person has several times gives what it gives once.
+  // Products are whole: identical rows of a person give the contribution of one.
   for (Eigen::Index j = 0; j <= p_; ++j)
     each_.col(j).array() = u.col(j < p_ ? j : p_ + 1).array() * u.col(p_).array();
   g_.setZero(static_cast<Eigen::Index>(block.people.size()), p_ + 1);

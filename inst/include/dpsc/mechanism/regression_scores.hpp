@@ -1,5 +1,5 @@
-// What a regression may be asked besides its rounds: how many rows count and how many residuals are
-// clipped, and the second moments of the scores, for standard errors that do not assume one
+// Further questions of a regression besides its rounds: how many rows count and how many residuals
+// are clipped, and the second moments of the scores, for standard errors that do not assume one
 // variance. Proofs: inst/proofs/regression.md, section 4.
 #pragma once
 
@@ -66,7 +66,7 @@ class lm_score_rows {
 
   const Eigen::MatrixXd& rows(const Eigen::MatrixXd& u);
 
-  /// A row a person: the mean of the scores of the rows that are there, rounded once.
+  /// One row per person: the mean of the scores of the rows that count, rounded once.
   const Eigen::MatrixXd& people(const Eigen::MatrixXd& u, const people_block& block);
 
   /// Of the product of an entry of u and the residual's.

@@ -1,4 +1,4 @@
-// A round for one public target: the mean over people of (1 + h'w) r, one number a period, which
+// A round for one public target: the mean over people of (1 + h'w) r, one number per period, which
 // corrects the target's prediction to first order. Proof: inst/proofs/gram.md, section 5.
 #pragma once
 

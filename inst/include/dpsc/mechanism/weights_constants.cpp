@@ -24,7 +24,7 @@ constexpr double cover_share = 1e-3;
 
 inline double cover_epsilon(double epsilon) { return std::min(cover_share * epsilon, 1.0); }
 
-/// `rounding` (grid units): what rounding to the grid adds to the sensitivity.
+/// `rounding` (grid units): contribution of rounding to the sensitivity.
 inline noise_step gaussian_step(double sensitivity, double mu, double rounding = 0.0) {
   noise_step out;
   out.kind = law::discrete_gaussian;
@@ -73,7 +73,7 @@ inline double best_share(const weights_facts& f, double weights, double post, do
   return least_between(error, 0.01, 0.99, 1e-4);
 }
 
-/// What the repaired step 1 goes by before its curvature is chosen.
+/// Constants of the repaired step 1 before its curvature is chosen.
 struct bounded_facts {
   double epsilon = 0.0, delta = 0.0, sensitivity = 0.0, curvature = 0.0;
 };
@@ -81,7 +81,7 @@ struct bounded_facts {
 inline bounded_facts bounded(const weights_facts& f, double epsilon, double cover) {
   const Eigen::VectorXd half = pre_half(f);
   const double cap = objective_cap(f);
-  // Covering noise multiplies the delta of what it covers by exp(cover / 2).
+  // Covering noise multiplies the delta of the covered step by exp(cover / 2).
   return {epsilon, f.delta / 2.0 * std::exp(-cover / 2.0),
           gradient_sensitivity(f.n, cap, f.y, half),
           curvature_bound(f.n, f.T0, f.n * cap <= 1.0 ? faces::box : faces::l1,
@@ -108,11 +108,11 @@ struct curvature_choice {
   double mu = 0.0, error = 0.0, spread = 0.0;  // spread: squared norm of the weights' noise
 };
 
-/// Expected squared error of a prediction at curvature mu, by public stand-ins for what is private:
-/// outcomes uniform within the bounds (mean square m), donors with a common trend, whose curvature
-/// is 2 n T0 m. Noise in the weights, n sd^2 / mu^2, cannot leave C, whose squared radius is at
-/// most the cap. The prediction keeps the share 2 n T0 m / (2 n T0 m + mu) of its signal, times the
-/// share that noise leaves before it fills C.
+/// Expected squared error of a prediction at curvature mu, by public substitutes for private
+/// values: outcomes uniform within the bounds (mean square m), donors with a common trend, whose
+/// curvature is 2 n T0 m. Noise in the weights, n sd^2 / mu^2, cannot leave C, whose squared radius
+/// is at most the cap. The prediction keeps the share 2 n T0 m / (2 n T0 m + mu) of its signal,
+/// times the share that noise leaves before it fills C.
 inline curvature_choice judge_curvature(const weights_facts& f, const bounded_facts& b, double m,
                                         double mu) {
   const double epsilon0 = b.epsilon - std::log1p(b.curvature / mu);

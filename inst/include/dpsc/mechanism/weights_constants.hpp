@@ -12,7 +12,7 @@ namespace dpsc {
 
 constexpr double not_asked = std::numeric_limits<double>::quiet_NaN();
 
-/// What a plan goes by. All PUBLIC.
+/// Facts behind a plan. All PUBLIC.
 struct weights_facts {
   bool published = false;  // constants of the paper
   double n = 0.0, T0 = 0.0, T1 = 0.0;
@@ -25,7 +25,7 @@ struct weights_facts {
   double curvature = not_asked;  // of the published objective
 };
 
-/// One step of noise. What a law does not have is NaN.
+/// One step of noise. Fields that a law lacks are NaN.
 struct noise_step {
   law kind = law::gamma_norm;
   double sensitivity = 0.0;
@@ -36,12 +36,12 @@ struct noise_step {
   double variance = not_asked;  // grid units
   double grid = not_asked;      // the grid is 2^-grid
 
-  /// Variance of one coordinate of what this noise is added to.
+  /// Variance of one coordinate of the vector that this noise is added to.
   double coordinate_variance(double dimension) const;
 };
 
 struct output_plan {
-  // No: rounding could tell donors apart. Then, and without privacy, no step is filled.
+  // No: rounding could reveal donors. Then, and without privacy, no step is filled.
   bool solvable = true;
   double sensitivity = 0.0;  // of exact ridge weights; that of the step has their rounding in it
   double share = 0.0;

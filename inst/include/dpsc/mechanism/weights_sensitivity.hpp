@@ -44,7 +44,7 @@ double gradient_sensitivity(double n, double cap, const Eigen::VectorXd& y,
 /// is at most n T0; a Cholesky solve is backward stable (Higham, 2002, Theorem 10.4).
 double ridge_backward_error(double n, double T0, double lambda);
 
-/// Above it rounding could tell donors apart. Below, a Cholesky factorisation cannot fail, whatever
+/// Above it rounding could reveal donors. Below, a Cholesky factorisation cannot fail, whatever
 /// the rows (ibid., Theorem 10.7), and rounding adds about a tenth to the sensitivity at most.
 constexpr double most_backward_error = 0.05;
 

@@ -26,7 +26,7 @@ struct whitening_plan : lm_round_plan {
 /// Candidates from high down to low by 2^-octaves, increasing.
 std::vector<double> limit_grid(double low, double high, double octaves);
 
-/// What a round released, in its own frame. RELEASED.
+/// Released values of a round, in its own frame. RELEASED.
 struct whitening_round {
   double radius = 0.0, weight = 0.0;
   Eigen::VectorXd mean;

@@ -1,6 +1,6 @@
-// Floating-point noise for the mechanisms of Rho, Cummings and Misra (2023). Rounding of doubles
-// is visible to a determined attacker (Mironov, 2012): callers round the result to a public grid
-// and say so; the default method uses noise/discrete.hpp only.
+// Floating-point noise for the mechanisms of Rho, Cummings and Misra (2023). Rounding of doubles is
+// visible to a determined attacker (Mironov, 2012): callers round the result to a public grid and
+// document it; the default method uses noise/discrete.hpp only.
 #pragma once
 
 #include <Eigen/Core>

@@ -22,7 +22,7 @@ namespace dpsc {
 
 /// Laws of noise. `whole_gaussian` is the discrete Gaussian by its standard deviation, a whole
 /// number, in place of its variance, `spherical` the gamma norm by exact samplers; `printed_norm` a
-/// mistake of a paper, for what is NOT PRIVATE.
+/// mistake of a paper, for mechanisms that are NOT PRIVATE.
 enum class law {
   discrete_gaussian,
   discrete_laplace,
@@ -90,11 +90,11 @@ class noise {
                                    double scale) = 0;
 
   /// The minimiser of an objective plus a random linear term. Given the answer the term is known:
-  /// it is what the noise protects.
+  /// the noise protects it.
   virtual Eigen::VectorXd perturb(const std::string& label, law kind, double scale,
                                   const perturbed_objective& objective) = 0;
 
-  /// A point from a normal law. Given it, the standard normal numbers are what the noise protects.
+  /// A point from a normal law. Given it, the noise protects the standard normal numbers.
   virtual Eigen::VectorXd draw(const std::string& label, const normal_law& from) = 0;
 
   /// m of n positions in a random order. They see no data; no output shows them. PRIVATE.
@@ -109,7 +109,7 @@ class noise {
                                const Eigen::VectorXd& scale) = 0;
 };
 
-/// An engine of such bits, for what wants an engine.
+/// An engine of such bits, for callers that need an engine.
 class sorting_engine {
  public:
   explicit sorting_engine(noise& draws) : draws_(draws) {}
@@ -206,7 +206,7 @@ class recorded_noise : public noise {
 
   std::uint64_t sorting_bits() override;
 
-  /// In the place of what is exact stands what is noisy: the noise is the same in a replay.
+  /// Exact values are replaced by noisy ones: the noise is the same in a replay.
   Eigen::VectorXd show(const std::string& label, law kind, const Eigen::VectorXd& noisy,
                        const Eigen::VectorXd& scale) override;
 

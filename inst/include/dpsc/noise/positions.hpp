@@ -31,7 +31,7 @@ std::vector<Eigen::Index> random_positions(Eigen::Index n, Eigen::Index m, Engin
     out.assign(order.end() - m, order.end());
     return out;
   }
-  // The same of few: only what was moved is kept.
+  // The same of few: only moved entries are kept.
   std::unordered_map<Eigen::Index, Eigen::Index> moved;
   const auto at = [&](Eigen::Index k) {
     const auto found = moved.find(k);

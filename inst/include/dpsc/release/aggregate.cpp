@@ -131,7 +131,7 @@ std::vector<std::int64_t> cell_counts(const Eigen::Ref<const Eigen::VectorXd>& a
   std::vector<std::int64_t> counts(static_cast<std::size_t>(cells), 0);
   for (Eigen::Index i = 0; i < answers.size(); ++i) {
     const double answer = answers[i];
-    // What is not a number was given its public value before; none may get past here.
+    // NaN was replaced by its public value before; none may get past here.
     const double at = answer > 0.0 ? std::min(std::floor(answer * cells), cells - 1.0) : 0.0;
     ++counts[static_cast<std::size_t>(at)];
   }

@@ -15,7 +15,7 @@
 
 namespace dpsc {
 
-/// What is known before any block is looked at. PUBLIC.
+/// Facts known before any block is read. PUBLIC.
 struct aggregate_facts {
   std::int64_t blocks = 0;
   std::vector<std::string> names;  // one a statistic

@@ -7,7 +7,7 @@ namespace dpsc {
 
 namespace describe_detail {
 
-/// A row's cells by what they stand for. A value that is no number is missing; only numbers are
+/// A row's cells by their meaning. A value that is no number is missing; only numbers are
 /// moved into their bounds.
 class row_columns {
  public:

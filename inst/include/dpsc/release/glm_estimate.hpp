@@ -33,14 +33,14 @@ struct glm_release {
   double scores_sd = 0.0;
 };
 
-/// The linear map from theta to the formula's coefficients, and what is added to them.
+/// The linear map from theta to the formula's coefficients, and the constants added to them.
 struct glm_units {
   Eigen::MatrixXd map;  // d x d
   Eigen::VectorXd shift;
 };
 
-/// What an offset is counted from, and the unit of linear predictors: its half-width in it, the
-/// largest it can be. PUBLIC, or a function of what was released.
+/// Origin of an offset, and the unit of linear predictors: its half-width in it, the
+/// largest it can be. PUBLIC, or a function of released values.
 struct offset_units {
   double centre, median, half, largest;
 };
@@ -100,8 +100,7 @@ inline slope_penalty penalty_of(const glm_wishes& wishes, double n, const Eigen:
 }
 
 /// Limits `A slopes <= b` in theta, and a ridge. Springs a thousand times as stiff as rows can be:
-/// what they give way is within a thousandth of what was asked, and is taken back after the
-/// release.
+/// they yield by at most a thousandth of the limit, which is undone after the release.
 inline linear_springs springs_of(const glm_wishes& wishes, const glm_family& family, double n,
                                  const glm_units& units, const slope_units& slopes,
                                  const Eigen::VectorXd& sd) {
@@ -179,7 +178,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
   glm_estimate out;
   out.blur = release.out_sd * release.out_sd * units.map * units.map.transpose();
   if (facts.wishes.linear()) {
-    // What springs gave way is taken back by whoever knows the limits.
+    // The yield of springs is undone by callers who know the limits.
     out.coefficients = units.shift + units.map * release.theta;
   } else if (facts.wishes.any && !facts.wishes.smooth()) {
     Eigen::VectorXd theta = release.theta;

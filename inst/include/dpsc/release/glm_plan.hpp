@@ -1,4 +1,4 @@
-// What a private generalised linear model asks for and will spend: public facts, shares of the
+// Request and budget of a private generalised linear model: public facts, shares of the
 // budget, steps. Sees no rows. Proofs: inst/proofs/glm.md.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace dpsc {
 
-/// What slopes are asked to be. PUBLIC. Weights are a person's: sums over n rows are n times them.
+/// Constraints on slopes. PUBLIC. Weights are a person's: sums over n rows are n times them.
 struct glm_wishes {
   double lasso = 0.0, ridge = 0.0, group = 0.0;
   std::vector<std::vector<int>> groups;
@@ -51,7 +51,7 @@ struct glm_facts {
   bool scores() const { return design.weighted && intervals; }
 };
 
-/// Shares of the budget of every step but the objective, which takes what is left: one table, fixed
+/// Shares of the budget of every step but the objective, which takes the rest: one table, fixed
 /// before the first draw.
 struct glm_shares {
   double location = 0.0, radii = 0.0, moments = 0.0, cap = 0.0, accuracy = 0.0, information = 0.0,
@@ -110,8 +110,8 @@ constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;
 constexpr double identified = 2.0, identified_rough = 12.0;  // curvature over ridge
 constexpr double cap = 0.02, accuracy = 0.001, information = 0.1, scores = 0.05;
 constexpr double ridge_share = 0.5;  // c over epsilon
-// What rows of the longest limit may cost those of the least one: their ridge, a row, and the doubt
-// about their information. Measured: bench/glm-dummies.R.
+// Possible cost of rows of the longest limit for rows of the least one: their ridge, a row, and the
+// doubt about their information. Measured: bench/glm-dummies.R.
 constexpr double ridge_longest = 0.08, doubt_longest = 0.19;
 constexpr double cap_margin = 1.5, cap_quantile = 0.02;
 }  // namespace glm_constants
@@ -122,7 +122,7 @@ namespace glm_plan_detail {
 inline double choice_rho(double exponent) { return exponent * exponent / 8.0; }
 
 /// Deviation of the noise of a covariance of p regressors of variance one, from one round with all
-/// of the share: what whitening can be trusted to, from public facts alone.
+/// of the share: accuracy of whitening, from public facts alone.
 inline double whitening_noise(const total_budget& budget, double share, double n, Eigen::Index p) {
   const double mu = budget.mu(share * (1.0 - glm_constants::radii_part));
   return 1.5 * std::sqrt(2.0) * static_cast<double>(p) / (mu * n);
@@ -179,7 +179,7 @@ inline void add_location(const glm_facts& facts, const total_budget& budget, glm
   out.shares.location = std::min(location_most, std::max(location, enough));
   out.location = plan_location(budget, out.shares.location / draws, facts.n, names);
   out.location.scale_price = scale_price;
-  // Coarse cells lose what is far narrower than its bounds: moments alone do better then.
+  // Coarse cells miss variables far narrower than their bounds: moments alone do better then.
   if (gaussian && out.location.cell_bits < fine_location) out.location = location_plan{};
   if (!out.location.made) out.shares.location = 0.0;
   out.records = out.location.records;
@@ -251,7 +251,7 @@ inline void add_after(const glm_facts& facts, const total_budget& budget, glm_pl
   out.records.push_back(out.scores.record[0]);
 }
 
-/// The linear term: what the other steps leave of the budget.
+/// The linear term: it takes the rest of the budget.
 inline step_record price_objective(const glm_facts& facts, const total_budget& budget,
                                    glm_plan& out) {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -309,15 +309,15 @@ inline glm_plan plan_glm(const glm_facts& facts) {
   const auto before = static_cast<std::ptrdiff_t>(out.records.size());
   add_after(facts, budget, out);
   out.shares.check();
-  // Paid for last, drawn before what looks at its result.
+  // Paid for last, drawn before the steps that use its result.
   const step_record objective = price_objective(facts, budget, out);
   out.records.insert(out.records.begin() + before, objective);
   out.longest = longest_limit(facts, facts.n, out);
   return out;
 }
 
-/// Curvature over ridge from which a coefficient is said to be identified: more where whitening is
-/// rough, since what other columns hide spills over then. Measured: bench/glm.R.
+/// Curvature over ridge from which a coefficient counts as identified: more where whitening is
+/// rough, since effects of other columns spill over then. Measured: bench/glm.R.
 inline double identified_from(const glm_facts& facts, double n) {
   const total_budget budget(facts.epsilon, facts.delta);
   if (!budget.gaussian()) return glm_constants::identified;

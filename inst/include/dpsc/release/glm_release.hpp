@@ -107,7 +107,7 @@ inline accuracy_step plan_accuracy(const glm_family& family, double ridge, doubl
   const double rounding = gradient_rounding(family, ridge, f, d);
   const double error =
       kappa * std::sqrt(dim + 1.0) / (f.n * f.limit * f.limit * family.steepest() + ridge);
-  // A hundredth of what the estimate is off at least; more where rounding asks for it.
+  // A hundredth of the estimate's smallest error; more where rounding needs it.
   const double sd = std::max(0.01 * error, 40.0 * rounding / ridge / mu);
   out.tolerance = sd * mu / 4.0 * ridge / 2.0;  // at least 5 times the rounding
   out.grid =
@@ -189,7 +189,7 @@ inline void release_scores(const glm_rows& rows, const glm_family& family,
   out.scores_sd = step.sigma / (zoom * zoom);
 }
 
-/// What is minimised, by the solver that its limits and penalties ask for.
+/// The minimisation, by the solver for its limits and penalties.
 class released_objective : public perturbed_objective {
  public:
   using solver = std::function<Eigen::VectorXd(const glm_problem&)>;
@@ -292,7 +292,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
     rounding.units = 8.0 * slopes.to.norm() * slopes.back.norm();
   }
   const accuracy_step accuracy = plan_accuracy(family, out.ridge, out.kappa, rounding, plan, d);
-  // What is left of the tolerance covers the rounding of the gradient.
+  // The rest of the tolerance covers the rounding of the gradient.
   const double tolerance = 0.75 * accuracy.tolerance;
   const auto certified = [&](const glm_problem& problem) {
     if (springs.any()) return minimise_sprung(problem, springs, start, tolerance, tick);

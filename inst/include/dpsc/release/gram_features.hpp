@@ -53,8 +53,8 @@ constexpr double shorten_least = 0.5, shorten_signal = 500.0, shorten_most = 0.8
 // A radius is not made shorter where the target is far from the donors: `far_target`, or the mean
 // of many people so many times their mean distance.
 constexpr double far_group = 0.5;
-// Radii of the target's own round, in units of the residuals' size in its direction. What earlier
-// rounds cut off a few people is far from it.
+// Radii of the target's own round, in units of the residuals' size in its direction. Values clipped
+// in earlier rounds are far from it.
 constexpr double target_low = 0.7, target_high = 64.0;
 }  // namespace gram_constants
 

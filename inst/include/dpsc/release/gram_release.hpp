@@ -1,6 +1,6 @@
 // Method "gram" from facts to release: two joint releases of mean and second moments of people's
 // features, or three (each in coordinates and about a centre that the last one found), then the
-// placebo errors that calibrate intervals, then what the fit leaves in the target's direction.
+// placebo errors that calibrate intervals, then the fit's residuals in the target's direction.
 #pragma once
 
 #include <Eigen/Core>
@@ -37,8 +37,8 @@ struct gram_plan {
   std::vector<step_record> records;
 };
 
-/// n sqrt(rho): how much the moments can tell. With Laplace noise on about T1 + 4 features, the rho
-/// of Gaussian noise of the same size.
+/// n sqrt(rho): the information in the moments. With Laplace noise on about T1 + 4 features, the
+/// rho of Gaussian noise of the same size.
 double gram_signal(const panel_facts& facts, const total_budget& budget);
 
 /// Rounds of more budget can do with longer radii, whose bias is less.
@@ -46,7 +46,7 @@ double shortening_of(double signal);
 
 gram_plan plan_gram(const panel_facts& facts);
 
-/// What one round was made with: what a person's own loss depends on. RELEASED or PUBLIC.
+/// Settings of one round, on which a person's own loss depends. RELEASED or PUBLIC.
 struct gram_round {
   Eigen::MatrixXd loadings;
   Eigen::VectorXd origin;
@@ -73,11 +73,11 @@ struct whitening {
 };
 
 /// Is the public target far from the donors as released? Then those like it are few, and rows must
-/// not be shortened: what the others need least is what explains the target. RELEASED.
+/// not be shortened: the directions that others need least explain the target. RELEASED.
 bool is_far(const gram_statistics& s, const gram_features& f, const whitening& frame, bool group);
 
 /// Which m of n rows calibrate: a uniform random set that no name and no order of rows decides.
-/// Drawn once a release; every source is given the same. PRIVATE.
+/// Drawn once per release; every source is given the same. PRIVATE.
 row_positions calibrating_rows(noise& draws, double n, double m);
 
 /// Placebo errors of some rows by the estimator itself, in the order of the pass. PRIVATE.
@@ -86,7 +86,7 @@ placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
                             Eigen::Index T1, const row_positions& which, double rows,
                             const ticker& tick);
 
-/// What the fit leaves of people's post-period in the direction of the target, outcome units.
+/// Residuals of people's post-period in the direction of the target, outcome units.
 targeted_sum correct_target(const targeted_plan& plan, const gram_statistics& s,
                             const counterfactual_estimator& estimator, const panel_facts& facts,
                             const row_scale& scale, const row_source& source, noise& draws,

@@ -31,7 +31,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   out.signal = n * std::sqrt(lm_rho(budget, p, rounds_small));
   out.resolved = out.signal >= lm_constants::resolved * std::pow(d, 1.5);
   lm_shares& shares = out.shares;
-  // What is asked besides is taken out first.
+  // Further questions are answered first.
   out.counts = plan_counts(n, budget, lm_constants::counts);
   if (out.counts.made) shares.counts = lm_constants::counts;
   if (facts.scores) {

@@ -72,7 +72,7 @@ double lm_rho(const total_budget& budget, Eigen::Index p, int rounds);
 
 lm_plan plan_lm(const lm_facts& facts);
 
-/// Public constants of the first round, and what rounds after it make of released moments.
+/// Public constants of the first round, and of later rounds, from released moments.
 struct lm_limits {
   double radius, clip, far;
 };
@@ -106,7 +106,7 @@ double radius_of(const lm_plan& plan, const lm_design& design, const lm_location
 /// Clips over the residual's deviation: the fewer, the more noise a row of that radius asks for.
 double reach_of(const lm_plan& plan, double radius);
 
-/// The clip is some deviations of what the fit leaves. Post-processing.
+/// The clip is in standard deviations of the residuals. Post-processing.
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
                       const lm_round& last, const lm_solution& solution);
 
@@ -122,19 +122,19 @@ struct lm_release {
 lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& source,
                   noise& draws, const ticker& tick);
 
-/// How far a release is from what its plan and its own noisy moments imply: frames, grids,
-/// deviations of the noise. Near 0, unless a part was changed or damaged.
+/// Distance of a release from the consequences of its plan and its own noisy moments: frames,
+/// grids, deviations of the noise. Near 0, unless a part was changed or damaged.
 double release_discrepancy(const lm_plan& plan, const lm_facts& facts, const lm_release& release);
 
 /// Rows that sampling errors reckon with. Case weights hide in a release's weight how many rows
-/// there are: then the noisy count says, or, cautiously, the weight.
+/// there are: then the noisy count decides, or, cautiously, the weight.
 double sampling_rows(const lm_pool& pool, const std::optional<lm_counts>& counts, bool weighted,
                      double n);
 
 // Units -------------------------------------------------------------------------------------------
 
 /// Every product of standardised variables, multiplied out in the formula's columns. Needs all
-/// columns of lower order: `closed` says whether they are there.
+/// columns of lower order: `closed` is true if they are present.
 lm_units multiply_out(const lm_design& design, const lm_location& location, bool& closed);
 
 }  // namespace dpsc

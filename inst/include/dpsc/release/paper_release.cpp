@@ -104,7 +104,7 @@ law law_of(vector_law which) {
   return which == vector_law::gaussian ? law::gaussian : law::gamma_norm;
 }
 
-/// What is printed minimises another objective in each iteration: no density is known.
+/// The printed algorithm minimises another objective in each iteration: no density is known.
 class printed_objective : public perturbed_objective {
  public:
   printed_objective(const paper_plan& plan, const public_rows& rows) : plan_(plan), rows_(rows) {}
@@ -136,7 +136,7 @@ Eigen::VectorXd perturbed(const std::string& label, const perturbed_stage& stage
 Eigen::VectorXd covered(const paper_plan& plan, const Eigen::VectorXd& theta, noise& draws) {
   const Eigen::VectorXd out =
       draws.add_real("accuracy of the solver", law::gamma_norm, theta, plan.cover);
-  // Low bits tell of floating-point noise: a public grid hides them.
+  // Low bits reveal floating-point noise: a public grid hides them.
   const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(plan.cover))) - 6);
   return (out / grid).array().round().matrix() * grid;
 }

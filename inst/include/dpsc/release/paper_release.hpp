@@ -56,7 +56,7 @@ class box_objective : public perturbed_objective {
 
   Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override;
 
-  /// Inside the box; at its walls no noise is determined, and an audit is told so.
+  /// Inside the box; at its walls no noise is determined, and an audit is informed.
   Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override;
 
   double log_curvature(const Eigen::VectorXd&) const override;

@@ -1,4 +1,4 @@
-// Releases of made-up panels, over and over: what errors a plan may expect. No data of people are
+// Repeated releases of simulated panels: the errors that a plan may expect. No data of people are
 // involved, and nothing here may be used for noise that protects anybody.
 #pragma once
 
@@ -45,7 +45,7 @@ class simulation_engine {
 class people_law {
  public:
   virtual ~people_law() = default;
-  /// What all people of one panel share.
+  /// The part shared by all people of one panel.
   virtual void renew(simulation_engine& engine) = 0;
   /// One more row. Targets and donors are alike, but never the same person.
   virtual void person(bool target, simulation_engine& engine, Eigen::VectorXd& row) = 0;
@@ -112,7 +112,7 @@ simulated_panel draw_panel(people_law& law, Eigen::Index n, Eigen::Index T, Eige
 /// Ridge of the raw rows at the penalty with the least generalised cross-validation.
 deleted_ridge best_ridge(const donor_moments& moments, Eigen::Index T0);
 
-/// What one release of a made-up panel comes to. The release is made for the first target.
+/// Results of one release of a simulated panel. The release is made for the first target.
 struct simulated_release {
   Eigen::MatrixXd error;  // k x T1: of the released counterfactuals
   Eigen::MatrixXd raw;    // the same without privacy

@@ -15,12 +15,12 @@
 
 namespace dpsc {
 
-/// A cell of a line; what is in quotes is never taken for missing.
+/// A cell of a line; text in quotes is never missing.
 struct csv_cell {
   std::string text;
   bool quoted = false;
 
-  /// Nothing, or NA, as programs write what is missing.
+  /// Nothing, or NA, as programs write missing values.
   bool missing() const { return !quoted && (text.empty() || text == "NA"); }
 };
 
@@ -30,7 +30,7 @@ bool csv_cells(const char* line, std::size_t size, std::vector<csv_cell>& cells)
 
 /// Calls `row(cells)` for every line of `data`, with a null pointer for a malformed one.
 /// @param columns how many cells a line must have.
-/// @param last is there nothing after `data`? Then what follows the last line feed is a line, too.
+/// @param last is there nothing after `data`? Then text after the last line feed is a line as well.
 /// @return how much of `data` was read: whole lines.
 template <typename Row>
 std::size_t csv_lines(const char* data, std::size_t size, std::size_t columns, bool last, Row row) {

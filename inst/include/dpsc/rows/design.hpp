@@ -29,7 +29,7 @@ struct lm_column {
   bool is_variable() const { return variables.size() == 1 && powers[0] == 1; }
 };
 
-/// What regressors are made of; the response is the last variable. PUBLIC.
+/// Variables of the regressors; the response is the last one. PUBLIC.
 struct lm_design {
   std::vector<lm_variable> variables;
   std::vector<lm_column> columns;
@@ -92,7 +92,7 @@ class lm_reader {
   std::vector<Eigen::Index> people_;
 };
 
-/// Rows of the person whose rows begin at `first`: the last column says who.
+/// Rows of the person whose rows begin at `first`: the last column has the person.
 Eigen::Index rows_of_person(const table_view& table, Eigen::Index first);
 
 /// Columns of the model on the grid: integers of at most 2^row_bits, with gain and offset to

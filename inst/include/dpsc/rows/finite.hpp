@@ -2,7 +2,8 @@
 // every entry finite, and are these the entries that were read before?
 //
 // Both look at the bits of a number and never branch on them. A sum would be as fast, but finite
-// terms can overflow it, and a second look at such tables would tell them from others by the clock.
+// terms can overflow it, and a second pass over such tables would distinguish them from others by
+// time.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Rows of a generalised linear model in released coordinates: xi = (1, w), a weight that bounds
-// what one row can do, and the outcome. Proof: inst/proofs/glm.md, section 1.
+// Rows of a generalised linear model in released coordinates: xi = (1, w), a weight that bounds the
+// effect of one row, and the outcome. Proof: inst/proofs/glm.md, section 1.
 #pragma once
 
 #include <Eigen/Core>

@@ -16,7 +16,7 @@ namespace dpsc {
 double score_zoom(Eigen::Index p, double score_limit, double limit, double constant,
                   double residual_limit);
 
-/// What is asked. PUBLIC or RELEASED. Limits are whole numbers.
+/// The questions. PUBLIC or RELEASED. Limits are whole numbers.
 struct people_question {
   enum class kind {
     medians,    // people in cells of equal width, a column a located variable
@@ -38,7 +38,7 @@ struct people_question {
   double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K of a round
   double score_limit = 0.0;
 
-  /// Grid steps of clipped rows, of clipped residuals and of scores per step of what they are of.
+  /// Grid steps of clipped rows, of clipped residuals and of scores per step of the original.
   double zoom() const { return clipped_moments::zoom(design->p(), radius, limit); }
   double residual_zoom() const { return residual_limit / clip; }
   double score_zoom() const;
@@ -58,7 +58,7 @@ struct people_sums {
 
   explicit people_sums(const people_question& question);
 
-  /// What a pass would have added, summed elsewhere: refused where no rows can have such sums.
+  /// The sums of a pass, computed elsewhere: refused where no rows can have such sums.
   void add(const people_question& question, const Eigen::MatrixXd& own, double own_rows,
            double own_there);
 };

@@ -15,7 +15,7 @@ namespace dpsc {
 /// As many blocks as there is room for are kept, from the first on. PRIVATE.
 class remembered_source : public row_source {
  public:
-  /// A third of what 10^6 people of 50 periods take.
+  /// A third of the memory for 10^6 people of 50 periods.
   static constexpr double most_bytes = 0x1.0p27;
 
   /// `tick` is told how much work was done, as by add_features(). `most`: bytes kept.

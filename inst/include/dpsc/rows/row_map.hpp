@@ -63,7 +63,7 @@ struct row_scale {
   Eigen::VectorXd half;    // T, in units: at most 1
 };
 
-/// A row map onto the grid, and what its integers mean.
+/// A row map onto the grid, and the meaning of its integers.
 struct grid_map {
   row_map map;
   double unit;   // one step of a feature, scaled units

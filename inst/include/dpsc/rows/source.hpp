@@ -124,7 +124,7 @@ class block_reader {
   Eigen::MatrixXd scaled_, features_;
 };
 
-/// What of a row is summed: its features, or products of them.
+/// The summand of a row: its features, or products of them.
 inline const row_map& features_of(const row_map& map) { return map; }
 inline const row_map& features_of(const product_map& map) { return map.features; }
 inline const Eigen::MatrixXd& summed_of(const row_map&, const Eigen::MatrixXd& z) { return z; }

@@ -30,14 +30,14 @@ class radius_energy {
 
   void add(const Eigen::MatrixXd& z);
 
-  /// What `add()` would have done, summed elsewhere: for each radius what rows within it kept and
-  /// how many lie beyond it.
+  /// The sums of `add()`, computed elsewhere: for each radius the part that rows within it kept and
+  /// the number beyond it.
   void add_sums(const std::vector<double>& kept, const std::vector<double>& beyond, double rows);
 
   const std::vector<double>& squared_radii() const { return squared_radii_; }
   /// One over the squared radii, in the energy's steps.
   const std::vector<double>& inverse() const { return inverse_; }
-  /// The energy of a row on the radius, and what a row outside costs in units of it.
+  /// The energy of a row on the radius, and the cost of a row outside in units of it.
   double one() const { return one_; }
   int price() const { return price_; }
 
@@ -45,7 +45,7 @@ class radius_energy {
   const std::vector<double>& kept() const { return kept_; }
   std::vector<double> beyond() const;
 
-  /// Losses of the choice: what all rows could add at most, less what they do. Whole, never
+  /// Losses of the choice: the largest possible sum over rows, less the actual one. Whole, never
   /// negative.
   std::vector<std::int64_t> losses() const;
 
@@ -73,7 +73,7 @@ class clipped_sums {
 
   void add(const Eigen::MatrixXd& z) { sum_ += clip(z).colwise().sum().transpose(); }
 
-  /// What `add()` would have done, summed elsewhere over so many rows.
+  /// The sums of `add()`, computed elsewhere over so many rows.
   void add_sums(const Eigen::VectorXd& sum, double rows);
 
   double zoom() const { return zoom_; }
@@ -94,7 +94,7 @@ class clipped_moments : public clipped_sums {
 
   void add(const Eigen::MatrixXd& z);
 
-  /// What `add()` would have done, summed elsewhere over so many rows.
+  /// The sums of `add()`, computed elsewhere over so many rows.
   void add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram, double rows);
 
   Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }

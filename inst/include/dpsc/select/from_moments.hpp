@@ -11,7 +11,7 @@
 
 namespace dpsc {
 
-/// Orthogonal matching pursuit on moments: the variable that explains most of what is left, after
+/// Orthogonal matching pursuit on moments: the variable that explains most of the residual, after
 /// the `forced` first ones. For released moments: post-processing.
 inline std::vector<Eigen::Index> omp(const Eigen::MatrixXd& gram, const Eigen::VectorXd& cross,
                                      Eigen::Index size, Eigen::Index forced, double ridge) {

@@ -163,7 +163,7 @@ inline std::vector<double> curvatures(const stability_facts& f, double n) {
 
 namespace stability_detail {
 
-/// What the LASSO's certificate asks of one fit. PRIVATE.
+/// Conditions of the LASSO's certificate on one fit. PRIVATE.
 struct lasso_reading {
   const sparse_fit& fit;
   std::vector<Eigen::Index> support;
@@ -211,7 +211,7 @@ inline stable_support lasso_stability(const people& rows, const stability_facts&
 
 namespace stability_detail {
 
-/// What the k-step certificate asks of one fit. PRIVATE.
+/// Conditions of the k-step certificate on one fit. PRIVATE.
 class huber_reading {
  public:
   huber_reading(const sparse_fit& fit, const stability_facts& f, double n)

@@ -66,9 +66,9 @@ class capped_l1_qp {
   /// ||v - p|| <= 4 r, and the certificate is at most 4 r L / mu.
   double iteration_bound(double goal) const;
 
-  /// What rounding may add to a certificate. The residual d/t - Hd is made of Hv, Hp and g: each
-  /// has error below (n + T0 + 8) u ||X||_F^2, resp. u times the numbers; the sum that fixes theta
-  /// has n terms.
+  /// Possible effect of rounding on a certificate. The residual d/t - Hd is made of Hv, Hp and g:
+  /// each has error below (n + T0 + 8) u ||X||_F^2, resp. u times the numbers; the sum that fixes
+  /// theta has n terms.
   double rounding() const;
 
  private:

@@ -17,7 +17,7 @@
 namespace dpsc {
 
 /// r(theta) = sum_k stiff_k / 2 reach_k^2, reach_k = row_k'theta - limit_k, of rows of one side
-/// only where it is positive. PUBLIC, or a function of what was released.
+/// only where it is positive. PUBLIC, or a function of released values.
 struct linear_springs {
   Eigen::MatrixXd rows;  // one a spring; a column a coordinate of theta
   Eigen::VectorXd limit, stiff;
@@ -40,7 +40,7 @@ struct linear_springs {
     return 0.5 * (stiff.array() * reach(theta).array().square()).sum();
   }
 
-  /// Adds the gradient, and what bends there.
+  /// Adds the gradient and the curvature.
   void add(const Eigen::VectorXd& theta, Eigen::VectorXd& gradient,
            Eigen::MatrixXd* hessian = nullptr) const {
     const Eigen::VectorXd out = reach(theta);
@@ -207,7 +207,7 @@ inline certified_minimiser minimise_sprung(const glm_problem& problem,
       const Eigen::VectorXd there =
           size == 1.0 ? next : Eigen::VectorXd(theta + size * (next - theta));
       const double now = value(there);
-      // Near the minimum rounding hides what is left to gain.
+      // Near the minimum rounding hides the remaining gain.
       if (near || now <= here + 1e-13 * std::fabs(here)) {
         theta = there;
         here = std::min(here, now);

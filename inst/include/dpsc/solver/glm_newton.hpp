@@ -31,7 +31,7 @@ class compensated_sum {
     sum_ = t;
   }
   double value() const { return sum_ + rest_; }
-  /// What value() rounds off.
+  /// Rounding error of value().
   double left() const {
     const double v = value();
     return std::fabs(sum_) >= std::fabs(rest_) ? (sum_ - v) + rest_ : (rest_ - v) + sum_;

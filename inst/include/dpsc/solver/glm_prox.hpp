@@ -17,8 +17,7 @@
 
 namespace dpsc {
 
-/// A convex function of standardised slopes z, and a box. PUBLIC, or a function of what was
-/// released.
+/// A convex function of standardised slopes z, and a box. PUBLIC, or a function of released values.
 struct slope_penalty {
   Eigen::VectorXd lasso, ridge, lower, upper;  // one a slope
   std::vector<std::vector<int>> groups;        // of slopes; disjoint, and without lasso or box
@@ -112,7 +111,7 @@ class penalised_quadratic {
     return at_;
   }
 
-  /// What the model promises to gain from `from`.
+  /// Predicted gain of the model from `from`.
   double gain() const {
     const Eigen::Index p = at_.size() - 1;
     const Eigen::VectorXd step = at_ - from_;
@@ -299,7 +298,7 @@ inline certified_minimiser minimise_penalised(const glm_problem& problem,
     const auto on_way = [&](double size) {
       return size == 1.0 ? next : Eigen::VectorXd(u + size * (next - u));
     };
-    // Near the minimum rounding hides what is left to gain: the certificate still sees it.
+    // Near the minimum rounding hides the remaining gain: the certificate still detects it.
     const double rounding = 1e-13 * std::fabs(here);
     const auto gains = [&](double size, double now) {
       if (now <= here - 0.1 * size * promised + rounding) return true;

@@ -33,7 +33,7 @@ simplex_batch leave_out_paths(simplex_ls& solver, const simplex_ls::matrix_ref& 
                               const simplex_options& options,
                               const std::vector<Eigen::Index>& dropped);
 
-/// Residuals of many target paths (one a row), each fitted on all of its periods.
+/// Residuals of many target paths (one per row), each fitted on all of its periods.
 simplex_batch refit_residuals(simplex_ls& solver, const simplex_ls::matrix_ref& donors,
                               const simplex_ls::matrix_ref& targets,
                               const simplex_options& options);

@@ -17,7 +17,7 @@
 
 namespace dpsc {
 
-/// What is minimised besides the squared distance.
+/// Terms of the objective besides the squared distance.
 struct simplex_options {
   bool demean = false;  ///< allow an intercept: donors and target around their own means
   double lambda = 0.0;  ///< c_j = lambda * ||x_j - y||^2 (Abadie and L'Hour)
@@ -46,7 +46,7 @@ class simplex_ls {
 
   runtime host;  ///< where long solves, and loops of many, can be interrupted
 
-  /// Weights of donors (n x m, one row a donor) for a target (m).
+  /// Weights of donors (n x m, one row per donor) for a target (m).
   /// @param skip a donor that may not be used, or -1.
   /// @param warm start from the donors that carried weight in the previous solution.
   const simplex_solution& solve(const matrix_ref& donors, const vector_ref& target,
@@ -76,7 +76,7 @@ class simplex_ls {
 
   bool is_active(Index j) const;
 
-  // One Newton step on the support, which removes what rounding left. False if it is of no use.
+  // One Newton step on the support, which removes rounding errors. False if it is of no use.
   bool polish();
 
   // Gives donor j weight. False if it lost it again at once, which only rounding can cause.

@@ -1,6 +1,6 @@
 // Prefix sums of a stream by a Toeplitz factor that a few buffers hold: C x by geometric recursions
-// in fixed point, all integers, so that the released u = C x + noise is exact. What rounding adds
-// to the shift of one entry is bounded and charged (proofs/streams.md).
+// in fixed point, all integers, so that the released u = C x + noise is exact. The effect of
+// rounding on the shift of one entry is bounded and charged (proofs/streams.md).
 #pragma once
 
 #include <Eigen/Core>

@@ -17,7 +17,7 @@
 
 namespace dpsc {
 
-/// What is public about a stream before it starts. A person has at most `times` entries, at least
+/// Public facts about a stream before it starts. A person has at most `times` entries, at least
 /// `apart` steps from each other.
 struct stream_facts {
   std::string noise;      // "toeplitz", "tree" or "blt"

@@ -1,4 +1,4 @@
-// What prefix sums of a stream by a factor C of the matrix A of ones have in common: u = C x +
+// Prefix sums of a stream by a factor C of the matrix A of ones: u = C x +
 // noise is released, A C^{-1} u estimates the sums.
 #pragma once
 
@@ -36,7 +36,7 @@ class factored_sums {
     u_.resize(static_cast<std::size_t>(d_));
     noise.draw(u_.data(), engine);
   }
-  /// What was released in this step, in units of x.
+  /// Released values of this step, in units of x.
   Eigen::VectorXd released() const {
     Eigen::VectorXd w(d_);
     for (Eigen::Index i = 0; i < d_; ++i)

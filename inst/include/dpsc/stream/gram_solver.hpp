@@ -74,7 +74,7 @@ inline gram_solution solve_moments(const Eigen::MatrixXd& all, double sd, double
   out.vectors = eigen.eigenvectors();
   out.theta = out.vectors * solve(more);
   out.values = values + ridge + more;
-  // The noise of a slope's own moments is part of what its cross moment shows.
+  // The noise of a slope's own moments is part of its cross moment.
   const double noise = sd * sd / 2.0 * (1.0 + out.theta.squaredNorm());
   out.share = noise > 0.0 ? trusted_share(values, h, noise) : 1.0;
   return out;

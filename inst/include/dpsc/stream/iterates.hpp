@@ -17,7 +17,7 @@
 
 namespace dpsc {
 
-/// What is public. Losses are l(x'theta, y) + (psi/2)|theta|^2 with |x| <= radius, slopes clipped
+/// Public facts. Losses are l(x'theta, y) + (psi/2)|theta|^2 with |x| <= radius, slopes clipped
 /// so that gradients of l are at most `clip` long; theta lies in a ball.
 struct iterate_facts {
   std::string method;  // "pocp", "pigd", "pgiga", "poffl"
@@ -56,7 +56,7 @@ class perturbed_iterates {
     return eta;
   }
 
-  /// How far replacing one earlier loss moves what is released after step t.
+  /// Effect of replacing one earlier loss on the release after step t.
   double sensitivity(std::int64_t t) const {
     const auto time = static_cast<double>(t);
     const auto horizon = static_cast<double>(f_.horizon);

@@ -1,6 +1,6 @@
 // Learning from a stream under differential privacy. Rows enter as whole numbers, running sums
-// leave with noise, and coefficients are functions of what left: every method here is one adaptive
-// release of running sums (proofs/streams.md, Theorem 2) and post-processing.
+// leave with noise, and coefficients are functions of the released sums: every method here is one
+// adaptive release of running sums (proofs/streams.md, Theorem 2) and post-processing.
 #pragma once
 
 #include <Eigen/Dense>
@@ -15,7 +15,7 @@
 
 namespace dpsc {
 
-/// What is public about a learner. |x| <= radius, |y| <= 1, |gradient| <= clip, |theta| <= ball.
+/// Public facts about a learner. |x| <= radius, |y| <= 1, |gradient| <= clip, |theta| <= ball.
 struct learner_facts {
   std::string method;  // "gram", "ftal", "ftrl", or "sum", "count": no learner at all
   std::string family;  // "gaussian" or "binomial"
@@ -89,7 +89,7 @@ class learner {
     return out / static_cast<double>(plan_.unit);
   }
 
-  /// Covariance of the estimate from privacy noise, given what was released.
+  /// Covariance of the estimate from privacy noise, given the released values.
   Eigen::MatrixXd noise_covariance() const {
     if (facts_.method == "gram" && privacy_.size() > 0) return privacy_;
     const Eigen::Index d = facts_.columns;
@@ -265,8 +265,8 @@ class learner {
       return;
     }
     sums_.estimate(estimate_);
-    // Until gradients at zero stand out from their noise zero predicts best, and what it would
-    // have moved by is not carried along.
+    // Until gradients at zero stand out from their noise zero predicts best, and its skipped moves
+    // are not carried along.
     if (share_ == 0.0 && !stands_out(estimate_, sums_.sd(0))) return;
     share_ = 1.0;
     const double below = std::max(curvature(), 1e-300);

@@ -12,7 +12,7 @@
 
 namespace dpsc {
 
-/// What an audit sees of a stream: every integer that leaves it. In production there is none.
+/// An audit's view of a stream: every integer that leaves it. In production there is none.
 struct exposure_observer {
   virtual ~exposure_observer() = default;
   virtual void seen(std::int64_t* value, Eigen::Index d) = 0;
@@ -65,7 +65,7 @@ class coordinate_noise {
   std::vector<std::int64_t> scale_;
 };
 
-/// Shows what leaves a stream through the noise that an audit hands in.
+/// Shows the outputs of a stream to an audit, through the audit's noise.
 class handed_exposures : public exposure_observer {
  public:
   handed_exposures(noise& draws, const coordinate_noise& law)
