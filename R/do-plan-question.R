@@ -118,7 +118,7 @@ plan_power <- function(rows, method, at, question, facts) {
 }
 
 #' The smallest effect that is found, where the errors of protected people grow with it
-#' @return One number a row of [plan_errors()], scaled units.
+#' @return One number per row of [plan_errors()], in scaled units.
 #' @noRd
 detectable_among_protected <- function(method, at, question, facts) {
   facts$studies <- plan_searched

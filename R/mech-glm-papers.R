@@ -106,9 +106,9 @@ posterior_refusal <- function(method) {
       return(paste0("For linear regression it is dp_lm(method = \"", method, "\")."))
     }
     paste(
-      "This posterior has no exact sampler: a Markov chain stops at a distance from it that nobody",
-      "can bound, and that distance is a part of delta. Exact draws would also lose to objective",
-      "perturbation."
+      "This posterior has no exact sampler. A Markov chain stops at an unknown distance from the",
+      "posterior, which would be a part of delta. Even exact draws would be less accurate than",
+      "objective perturbation."
     )
   }
   record

@@ -343,7 +343,7 @@ source_words <- function(x) {
   c(
     paste0("Donors in ", where, " (", x$dialect$name, "): ", how),
     if (!x$dialect$tested) "SQL for this engine is UNTESTED.",
-    if (isTRUE(x$query)) "A query: the guarantee starts from its result, whose rows are counted."
+    if (isTRUE(x$query)) "A query: the guarantee covers its result, whose number of rows is public."
   )
 }
 

@@ -291,7 +291,7 @@ fetch_rows <- function(wide, query, rows, charged) {
 
 # Sums made there ---------------------------------------------------------------------------------
 
-#' A wide table whose engine makes the sums
+#' A wide table whose engine computes the sums
 #' @noRd
 asked_table <- function(wide) {
   structure(list(

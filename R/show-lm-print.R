@@ -13,7 +13,11 @@ summary.dp_lm <- function(object, ...) door("summary", {
     heading = lm_heading(object), coefficients = summary_matrix(generics::tidy(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
     df.residual = object$df.residual, notes = lm_notes(object),
-    robust_by = if (is_by_person(object$privacy)) "clustered by person" else "heteroskedasticity-robust",
+    robust_by = if (is_by_person(object$privacy)) {
+      "clustered by person"
+    } else {
+      "heteroskedasticity-robust"
+    },
     nobs = object$nobs, far = far_words(object), private = object$privacy$private,
     privacy = privacy_summary(object)
   ), class = "summary.dp_lm")

@@ -290,7 +290,7 @@ interval_words <- function(release, parts) {
     # For a group's mean single tails do not matter, and none are released.
     calibrated_by <- if (any(grepl("tail", steps))) "the spread and the tails" else "the spread"
     return(paste(
-      "Standard errors add the error of prediction and the known law of the privacy noise, and are",
+      "Standard errors combine the prediction error and the privacy noise's known law, and are",
       "calibrated by", calibrated_by, "of the donors' own placebo errors, released under",
       "the same budget."
     ))

@@ -73,8 +73,9 @@ inline double drawn_place(const std::vector<std::int64_t>& cells, int thousandth
   return static_cast<double>(draws.choose(label, choice)) / static_cast<double>(cells.size() - 1);
 }
 
-/// How far from the median the `beyond` farthest people of a side are: candidates fall from its
-/// bound by roots of two. A replaced row moves the number beyond each by one at most.
+/// The distance from the median beyond which the `beyond` farthest people on one side lie.
+/// Candidates decrease from the bound by factors of sqrt(2). Replacing one row changes the number
+/// of people beyond a candidate by at most one.
 inline double drawn_radius(const std::vector<std::int64_t>& fine, double from, bool above,
                            const describe_plan& plan, const std::string& label, noise& draws) {
   const double one = static_cast<double>(fine.size() - 1);
