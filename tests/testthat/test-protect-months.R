@@ -1,6 +1,7 @@
 # Single periods of a protected group: the look at the donors, the rounds, limited translation.
 
 test_that("what a cut keeps of a shift moves by one row's share at most, and is its derivative", {
+  # Plants faults 77.
   # Lemma 7: the sums by the core against a plain computation, and neighbours against the claim.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   recorder <- new_recorder()
@@ -14,8 +15,10 @@ test_that("what a cut keeps of a shift moves by one row's share at most, and is 
   calls_of <- function(other) {
     withr::with_seed(4, record_and_replay(list(recorder = recorder, run = run), p, other))
   }
+  # A donor like all, and in the other panel one who is as far from them as bounds allow.
+  p$donors[1, ] <- colMeans(p$donors)
   other <- p
-  other$donors[1, ] <- rep_len(c(1, -1), 7)
+  other$donors[1, ] <- rep(c(1, -1), c(5, 2))
   calls <- calls_of(other)
   release <- attr(calls, "result")
   step <- which(release$privacy$steps$step == "what a cut keeps of donors")
@@ -25,6 +28,11 @@ test_that("what a cut keeps of a shift moves by one row's share at most, and is 
   expect_true(any(moved > 0))
   expect_lte(max(moved), one)
   expect_equal(log2(one), round(log2(one)), tolerance = 1e-9)
+  # The three shares move together by nearly the claim: noise for one of them is noticed.
+  expect_lte(sqrt(sum(moved^2)), release$privacy$steps$sensitivity[[step]])
+  expect_gt(sqrt(sum(moved^2)), 0.95 * release$privacy$steps$sensitivity[[step]])
+  planted <- release$privacy$steps$sensitivity[[step]] / sqrt(3)
+  expect_gt(sqrt(sum(moved^2)), planted)
 
   x <- release$statistics$treated
   z <- sweep(p$donors %*% x$loadings, 2L, x$rounds[[1L]]$origin)
