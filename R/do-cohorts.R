@@ -192,29 +192,3 @@ new_cohorts <- function(release, fits, adopted, size, estimator, errors = NULL, 
 #' People in each cohort
 #' @noRd
 cohort_sizes <- function(fits) vapply(fits, function(fit) sum(fit$size), 0)
-
-#' Check the dates that a release shall serve
-#' @param T0 (`numeric`)\cr one number, or one for each target.
-#' @return Whole numbers, one for each target.
-#' @section Errors: `dpsc_error_argument`, `dpsc_error_panel`.
-#' @noRd
-check_release_dates <- function(T0, release, k) {
-  first <- release$panel$T0
-  last <- first + release$panel$T1 - 1
-  if (!gives_moments(release$method) && !all(T0 == first)) {
-    abort(c(
-      "A release by method {.val {release$method}} serves its own adoption date only.",
-      i = "A release by {.val gram} serves later dates, too."
-    ), "argument")
-  }
-  if (length(T0) == 1L) T0 <- rep(T0, k)
-  T0 <- check_each_split(T0, k, last + 1)
-  if (any(T0 < first)) {
-    abort(c(
-      "{.arg T0} must not be before the first adoption that the release was made for.",
-      x = "It is {min(T0)} for some target; the release was made for {first}.",
-      i = "The periods before {first} are held as features, not one by one."
-    ), "argument")
-  }
-  T0
-}

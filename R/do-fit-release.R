@@ -1,5 +1,5 @@
-# Targets fitted to a release: checks of the request, and the fit itself. All of it is
-# post-processing.
+# From a release to the fit of its targets, of one date or of several: checks of the request, and the
+# fit itself. All of it is post-processing: no donor is read here.
 
 #' Check the covariates of targets that a release is asked about
 #' @return A matrix, k x q, or `NULL`.
@@ -17,6 +17,32 @@ check_target_covariates <- function(release, covariates, k) {
     ), "covariate")
   }
   matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))
+}
+
+#' Check the dates that a release shall serve
+#' @param T0 (`numeric`)\cr one number, or one for each target.
+#' @return Whole numbers, one for each target.
+#' @section Errors: `dpsc_error_argument`, `dpsc_error_panel`.
+#' @noRd
+check_release_dates <- function(T0, release, k) {
+  first <- release$panel$T0
+  last <- first + release$panel$T1 - 1
+  if (!gives_moments(release$method) && !all(T0 == first)) {
+    abort(c(
+      "A release by method {.val {release$method}} serves its own adoption date only.",
+      i = "A release by {.val gram} serves later dates, too."
+    ), "argument")
+  }
+  if (length(T0) == 1L) T0 <- rep(T0, k)
+  T0 <- check_each_split(T0, k, last + 1)
+  if (any(T0 < first)) {
+    abort(c(
+      "{.arg T0} must not be before the first adoption that the release was made for.",
+      x = "It is {min(T0)} for some target; the release was made for {first}.",
+      i = "The periods before {first} are held as features, not one by one."
+    ), "argument")
+  }
+  T0
 }
 
 #' A release whose fits use another penalty: free for method "gram", fixed for the others
@@ -41,6 +67,68 @@ with_penalty <- function(release, lambda) {
     if (!is.null(lambda)) check_number(lambda, 0, open = "min")
   )
   release
+}
+
+#' The fit of a release's own targets
+#' @param panel (`dpsc_panel`)\cr with `size`; its donors are not read.
+#' @noRd
+fit_released <- function(release, panel) {
+  estimator <- release$asked$estimator
+  public <- is.null(panel$treated)
+  target <- if (public) panel$target
+  covariates <- if (public) panel$covariates$target
+  if (!is.null(panel$adopted)) {
+    return(fit_cohorts(release, target, panel$adopted, estimator, panel$size, covariates))
+  }
+  fit_release(release, target, estimator, panel$size, covariates)
+}
+
+#' Fit several cohorts to a release
+#' @param release (`dp_release`)\cr by method gram.
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected people
+#'   that the release holds.
+#' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
+#' @param size (`numeric(k)`)\cr people in each unit.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets.
+#' @return A `dp_cohorts`.
+#' @noRd
+fit_cohorts <- function(release, target, adopted, estimator, size, covariates = NULL) {
+  dates <- sort(unique(adopted))
+  pooled <- pooled_seconds(release)
+  fits <- lapply(dates, function(T0) {
+    at <- adopted == T0
+    fit_release(
+      cohort_view(release, T0, pooled), if (!is.null(target)) target[at, , drop = FALSE],
+      estimator, size[at],
+      covariates = if (!is.null(covariates)) covariates[at, , drop = FALSE]
+    )
+  })
+  penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
+  errors <- shared_errors(release, dates, lapply(fits, cohort_path), penalty, estimator)
+  if (is.null(target)) {
+    # How many adopted when is public; in the order of names it is not.
+    order <- order(adopted, size)
+    out <- new_cohorts(release, fits, adopted[order], size[order], estimator, errors)
+    out$protected <- TRUE
+    return(out)
+  }
+  paths <- do.call(rbind, lapply(fits, `[[`, "target"))
+  means <- do.call(rbind, lapply(fits, `[[`, "covariates"))
+  new_cohorts(
+    release, fits, adopted, size, estimator, errors,
+    forecasts = held_out_residuals(release, dates, paths, cohort_sizes(fits), estimator, means)
+  )
+}
+
+#' The fit of the protected people that a release holds
+#' @noRd
+fit_protected <- function(release, estimator) {
+  dates <- release$statistics$cohorts$T0
+  if (is.null(dates)) {
+    return(fit_release(release, NULL, estimator, NULL))
+  }
+  people <- release$panel$treated
+  fit_cohorts(release, NULL, rep(dates, people), estimator, rep(1, sum(people)))
 }
 
 #' Fit targets to a release

@@ -276,7 +276,7 @@ dp_synth.dp_release <- function(x, target, estimator = "ridge", size = NULL,
   check_given(missing(target), "target", "the treated unit's outcome, one value per period")
   periods <- x$panel$T0 + x$panel$T1
   target <- check_target(target, periods)
-  check_finite_target(target, x$panel$times, "target")
+  if (!all_finite_cpp(target)) abort_target_gaps(target, x$panel$times, "target")
   size <- check_size(size, nrow(target))
   covariates <- check_target_covariates(x, covariates, nrow(target))
   estimator <- check_estimator(estimator, x$method)

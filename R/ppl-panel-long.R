@@ -62,7 +62,7 @@ panel_from_formula.default <- function(formula, people, request) {
   warn_calendar_gap(times$values, times$name)
 
   label <- code_label(formula[[2L]], "outcome")
-  check_finite_target(target, times$values, label, quiet, ask)
+  if (!all_finite_cpp(target)) abort_target_gaps(target, times$values, label, quiet, ask)
   check_donors_finite(donors, label)
   panel <- new_panel_design(
     donors, c(list(target = target, times = times$values), treatment),

@@ -73,16 +73,12 @@ check_donors_finite <- function(donors, label) {
   }
 }
 
-#' Check that the target's values are finite; name unit and period where they may be named
+#' Values of the target are not finite: name unit and period where they may be named
 #' @inheritParams check_donors_finite
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
 #' @noRd
-check_finite_target <- function(target, times, label, hide = FALSE,
-                                ask = function() NULL) {
-  if (all_finite_cpp(target)) {
-    return(invisible())
-  }
+abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function() NULL) {
   ask()
   if (hide) {
     abort(c(
@@ -187,7 +183,7 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
     labels <- if (hide) rep("a treated unit", nrow(target)) else rownames(target)
     check_adopted(adopted, labels, times)
   }
-  check_finite_target(target, times, "target", hide)
+  if (!all_finite_cpp(target)) abort_target_gaps(target, times, "target", hide)
   list(target = target, T0 = min(T0), times = times, adopted = adopted)
 }
 

@@ -274,7 +274,9 @@ source_design <- function(treated, times, n, columns, request) {
   target[cells] <- y
   target <- matrix(target, length(units$values), length(times$values))
   rownames(target) <- unit_labels(if (hide) units$values else named)
-  check_finite_target(target, times$values, columns$outcome, quiet, ask)
+  if (!all_finite_cpp(target)) {
+    abort_target_gaps(target, times$values, columns$outcome, quiet, ask)
+  }
   warn_calendar_gap(times$values, times$name)
   list(
     target = target, times = times$values, T0 = treatment$T0, adopted = treatment$adopted,

@@ -304,7 +304,7 @@ public_facts <- function(panel, request) {
   }
   if (!private) check_nothing_to_charge(check_ledger(request$ledger))
   size <- panel$size %||% rep(1, nrow(panel$target))
-  pre_mean <- unname(mean_target(panel$target, size)[1L, seq_len(panel$T0)])
+  pre_mean <- unname(colSums(panel$target * (size / sum(size))))[seq_len(panel$T0)]
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)
   if (private && delta >= 1 / panel$n) warn_of_delta(delta, panel$n, "donor")
   target <- to_scale(panel$target, scale)
