@@ -1,5 +1,5 @@
-# From a release to the fit of its targets, of one date or of several: checks of the request, and the
-# fit itself. All of it is post-processing: no donor is read here.
+# From a release to the fit of its targets, of one date or of several: checks of the request, and
+# the fit itself. All of it is post-processing: no donor is read here.
 
 #' Check the covariates of targets that a release is asked about
 #' @return A matrix, k x q, or `NULL`.

@@ -302,7 +302,7 @@ expected_error <- function(squared, raw, luck, less) {
   c(error = sqrt(real), floor = sqrt(less * floor), shrunk = sqrt(real / made))
 }
 
-# The methods that a plan compares ------------------------------------------------------------------
+# The methods that a plan compares ----------------------------------------------------------------
 
 #' What a plan asks of a method, a record each: functions of n, epsilon and facts
 #'
