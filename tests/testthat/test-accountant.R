@@ -46,7 +46,7 @@ test_that("the log of the normal distribution function agrees with R's everywher
   expect_equal(vapply(x, log_normal_cdf_cpp, 0), pnorm(x, log.p = TRUE), tolerance = 1e-13)
 })
 
-test_that("zCDP converts as in the literature", {
+test_that("the conversion from zCDP to (epsilon, delta) agrees with the literature", {
   expect_equal(cdp_delta(0.025, 1), 1.3361319064032225e-6, tolerance = 1e-12)
   expect_equal(cdp_delta(0.05, 0.25), 0.081772753103695521, tolerance = 1e-12)
   pins <- rbind(
@@ -78,7 +78,7 @@ test_that("zCDP edge cases follow the usual conventions", {
   }
 })
 
-test_that("the optimal order beats the textbook bound and no order beats it", {
+test_that("the optimal order improves on the textbook bound, and no other order is better", {
   rho <- 0.1
   delta <- 1e-6
   epsilon <- cdp_epsilon(rho, delta)

@@ -20,7 +20,7 @@ test_that("every advisory has a record and an entry in NEWS", {
   }
 })
 
-test_that("no release of 0.2.0 reads as if its guarantee held, and print and report give why", {
+test_that("prints and reports of 0.2.0's releases show no guarantee, and give the reason", {
   pins <- utils::read.csv(test_path("fixtures", "0.2.0", "pins.csv"))
   promised <- pins$file[pins$number == "holds" & pins$value == 1]
   expect_gt(length(promised), 50L)
@@ -42,7 +42,7 @@ test_that("no release of 0.2.0 reads as if its guarantee held, and print and rep
   }
 })
 
-test_that("a fault that a file shows is found, and other faults are left open", {
+test_that("a known fault is detected if the file shows it; other faults are listed as possible", {
   # Rows had names: the outcome of a formula does.
   for (file in c("output-long.json", "objective-long.json")) {
     x <- of_020(file)

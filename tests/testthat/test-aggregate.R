@@ -5,7 +5,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("losses of a quantile move within a range of 200, exhaustively, and 100 either way", {
+test_that("losses of a quantile change within a range of 200, and by 100 in either direction", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -36,7 +36,7 @@ test_that("losses of a quantile move within a range of 200, exhaustively, and 10
   expect_identical(quantile_losses_cpp(c(1, 2, 1), 50), c(100, 0, 100))
 })
 
-test_that("the plan charges every draw for its whole range", {
+test_that("the plan charges every draw for the full range of its losses", {
   for (delta in c(0, 1e-6)) {
     for (names in list("a", letters[1:20])) {
       facts <- list(blocks = 100, names = names, epsilon = 1, delta = delta, mean = FALSE,
@@ -95,7 +95,7 @@ test_that("the noise of a mean equals the planned noise", {
   }
 })
 
-test_that("one person moves one answer, whatever the statistic draws, prints, sets or knows", {
+test_that("one person changes one answer, whatever the statistic draws, prints, sets or stores", {
   n <- 60
   people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
   other <- people
@@ -137,7 +137,7 @@ test_that("one person moves one answer, whatever the statistic draws, prints, se
   expect_gt(length(unique(a[, 1])), 10)
 })
 
-test_that("a block gives the public fallback if the statistic fails, a clipped answer otherwise", {
+test_that("a block returns the public fallback if the statistic fails, else a clipped answer", {
   facts <- list(n = 6, blocks = 6, lower = 0, upper = 10, fallback = 2)
   answer <- function(f) block_answers(1:6, f, facts, 1:6, 1:18)[, 1] * 10
   expect_equal(answer(function(x) stop("value ", x)), rep(2, 6))
@@ -148,7 +148,7 @@ test_that("a block gives the public fallback if the statistic fails, a clipped a
   expect_equal(answer(function(x) NaN), rep(2, 6))
 })
 
-test_that("an aggregate estimates the statistic and its error", {
+test_that("an aggregate estimates the statistic and its standard error", {
   withr::local_seed(4)
   people <- stats::rlnorm(10000)
   truth <- stats::quantile(people, 0.75, names = FALSE)
@@ -182,7 +182,7 @@ test_that("an aggregate estimates the statistic and its error", {
   expect_error(tidy(mean_fit, conf.int = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("the object holds no rows and no statistic, and a ledger is charged first", {
+test_that("the object holds no rows and no statistic, and the ledger is charged first", {
   ledger <- dp_ledger(epsilon = 1)
   people <- data.frame(x = stats::runif(100), y = 1234.5)
   fit <- dp_aggregate(people, function(rows) mean(rows$x), lower = 0, upper = 1, epsilon = 0.4,
@@ -240,7 +240,7 @@ test_that("every bad input gives one classed error", {
 })
 
 # One person's large number makes a column one of 64-bit integers: it must be no error.
-test_that("64-bit integers, whose bits are numbers near zero, become the numbers that they are", {
+test_that("64-bit integers are read as their values, not as the doubles with the same bits", {
   skip_if_not_installed("bit64")
   long <- bit64::as.integer64(c("3", "9007199254740992", "-5", NA))
   rows <- data.frame(x = 1:4, y = 1)
@@ -249,7 +249,7 @@ test_that("64-bit integers, whose bits are numbers near zero, become the numbers
   expect_identical(plain_rows(long), c(3, 2^53, -5, NA))
 })
 
-test_that("messages and errors of a statistic stay unheard and cannot end the call", {
+test_that("messages and errors of a statistic are suppressed and cannot end the call", {
   people <- seq(0.5, 100, length.out = 200)
   secret <- "of person 99"
   loud <- list(
@@ -292,7 +292,7 @@ test_that("messages and errors of a statistic stay unheard and cannot end the ca
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("by default the quantiles are clear of the noise, and intervals have their coverage", {
+test_that("by default the noise is small beside the quantiles, and intervals have their coverage", {
   withr::local_seed(6)
   # Blocks of 30 people at least: 96 / epsilon blocks, and so many people.
   people <- stats::rexp(8000, 0.1)
@@ -341,7 +341,7 @@ test_that("blocks of fewer than 30 people give no interval, and the print has th
   expect_false(is.na(tidy(go(epsilon = 8))$std.error))
 })
 
-test_that("three adaptive steps of a located mean: each moves by no more than its sensitivity", {
+test_that("a located mean's three adaptive steps change by no more than their sensitivities", {
   withr::local_seed(8)
   facts <- list(blocks = 30, names = "a", epsilon = 1, delta = 0, mean = FALSE, located = TRUE,
     percents = 50L)
@@ -406,7 +406,7 @@ test_that("halves of a block remove the bias of small samples", {
   )
 })
 
-test_that("a statistic that always fails is noticed, and names come from the example", {
+test_that("a statistic that always fails is noticed, and the result takes the example's names", {
   expect_warning(
     lost <- seeded_aggregate(data.frame(x = 1:12000), function(rows) stop("no"), lower = 0,
       upper = 1, epsilon = 1, blocks = 300),

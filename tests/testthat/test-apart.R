@@ -34,7 +34,7 @@ oracle_apart <- function(s, y, size, n) {
   sum(rest * solve(V[-1L, -1L] - tcrossprod(slope) * V[1L, 1L], rest)) / length(rest)
 }
 
-test_that("the distance given the level equals a direct computation", {
+test_that("the distance, given the level, equals a direct computation", {
   s <- apart_statistics()
   y <- c(0.3, 0.1, -0.2, 0.25, 0, 0.1)
   for (size in c(1, 40)) {
@@ -46,7 +46,7 @@ test_that("the distance given the level equals a direct computation", {
   expect_gt(apart_of(s, y, 40, n = 1e9), 1.01 * apart_of(s, y, 40, n = 500))
 })
 
-test_that("the distance is one for a random group and does not depend on the level", {
+test_that("the expected distance of a random group is one and does not depend on the level", {
   withr::local_seed(2)
   s <- apart_statistics(1e-10, 1e-9)
   s$restore <- diag(ncol(s$loadings))
@@ -70,7 +70,7 @@ test_that("without noise, or without a level among the features, there is no dis
   expect_identical(apart_of(s, c(0.3, 0, 0, 0.1, 0, 0)), 0)
 })
 
-test_that("a group's variance grows with the distance, less so if donors' errors contradict it", {
+test_that("a group's variance grows with its distance, less if donors' errors contradict this", {
   e <- list(prediction = diag(2), size = 50, apart = 1)
   intervals <- list(second = 0.4, second_sd = 0.1)
   expect_equal(group_variance(intervals, e), diag(2))

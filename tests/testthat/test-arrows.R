@@ -28,7 +28,7 @@ core_headers <- function() {
   folder
 }
 
-test_that("the readers of arrows find all calls and includes", {
+test_that("the parsers of calls and includes find every one", {
   folder <- withr::local_tempdir()
   writeLines(c(
     "helper <- function(x) x", "table <- list(a = helper)", "b_of <- function(y) c_of(y)"
@@ -57,7 +57,7 @@ test_that("the readers of arrows find all calls and includes", {
     c("low/a.hpp high/b.hpp", "low/a.hpp c.hpp", "low/a.hpp low/d.hpp"))
 })
 
-test_that("includes of the core only go down, in no circle, to headers that exist, and not to R", {
+test_that("the core's includes point down only, form no cycle, exist, and are free of R", {
   folder <- core_headers()
   arrows <- header_includes(folder)
   expect_gt(nrow(arrows), 40)
@@ -74,7 +74,7 @@ test_that("includes of the core only go down, in no circle, to headers that exis
   expect_identical(of_r, character())
 })
 
-test_that("bodies of the core are compiled once: each in one unit, none in a header's place", {
+test_that("every .cpp file of the core is compiled once, in one unit, and never as a header", {
   folder <- core_headers()
   bodies <- list.files(folder, "[.]cpp$", recursive = TRUE)
   expect_gt(length(bodies), 60)
@@ -90,7 +90,7 @@ test_that("bodies of the core are compiled once: each in one unit, none in a hea
   expect_identical(sort(lines), sort(sprintf("#include <dpsc/%s>", bodies)))
 })
 
-test_that("calls between files of R/ only go down, in no circle, and every file has its floor", {
+test_that("calls between files of R/ point down only and form no cycle; every file has its floor", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")
@@ -115,7 +115,7 @@ test_that("every function of R/ is defined once", {
   expect_identical(made[duplicated(made)], character())
 })
 
-test_that("every helper of the tests is defined once", {
+test_that("every test helper is defined once", {
   helpers <- list.files(test_path(), "^helper.*[.]R$", full.names = TRUE)
   made <- unlist(lapply(helpers, function(file) {
     code <- as.list(parse(file, keep.source = FALSE))

@@ -8,7 +8,7 @@ assumption_rows <- function(n = 3000) {
 }
 unit_limits <- list(y = c(0, 1), x = c(0, 1))
 
-test_that("a fit to a query states the start of its guarantee, a fit to a named table does not", {
+test_that("only a fit to a query states that its guarantee covers the query's result", {
   skip_if_not_installed("RSQLite")
   rows <- assumption_rows()
   con <- sqlite_of(rows, "people")
@@ -38,7 +38,7 @@ test_that("a fit to a query states the start of its guarantee, a fit to a named 
   expect_identical(read_release(path), fit$release)
 })
 
-test_that("fits of several sources and unions of groups state that nobody is in two, unchecked", {
+test_that("fits to several sources or groups state an unchecked assumption: nobody is in two", {
   rows <- assumption_rows()
   halves <- dp_sources(list(rows[1:1500, ], rows[1501:3000, ]))
   fit <- dp_lm(y ~ x, halves, 1, bounds = unit_limits)
@@ -78,7 +78,7 @@ test_that("results that rest on a solver do not claim to be exact", {
   expect_match(said_in(online), "asserted")
 })
 
-test_that("a leftover attribute of a block changes nothing", {
+test_that("leftover attributes of a block change nothing", {
   p <- toy_panel(400, 5, 2)
   fit_of <- function(donors) {
     withr::local_seed(3)
@@ -101,7 +101,7 @@ test_that("a leftover attribute of a block changes nothing", {
   }
 })
 
-test_that("a data frame with a column that is too short is refused, unspent", {
+test_that("a data frame with a column that is too short is refused and spends nothing", {
   damaged <- function(data, column, to) {
     whole <- attributes(data)
     data <- unclass(data)

@@ -1,6 +1,6 @@
 # The quick version of the audits; tools/audit.R runs them longer, and more of them.
 
-test_that("the bound from counts is Clopper and Pearson's", {
+test_that("the confidence bound from counts is Clopper and Pearson's", {
   expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
   expect_equal(epsilon_from_counts(0, 0, 50, 0, 0.95), -Inf)
   expect_lt(epsilon_from_counts(50, 50, 50, 0, 0.95), 0)
@@ -19,7 +19,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
   )
 }
 
-test_that("none of our noise calls moves by more than its declared sensitivity", {
+test_that("no argument of a noise call changes by more than its declared sensitivity", {
   # How near a call comes to what it declares follows from the radii that were drawn.
   withr::local_seed(14)
   worst <- list()
@@ -38,7 +38,7 @@ test_that("none of our noise calls moves by more than its declared sensitivity",
   expect_gt(min(unlist(worst)), 0.99)
 })
 
-test_that("joint moments move by at most their declared sensitivity, in integers, and attain it", {
+test_that("joint moments in integers change by at most their declared sensitivity and attain it", {
   # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
   withr::local_seed(1)
   seen <- c(frobenius = 0, l1 = 0)
@@ -89,7 +89,7 @@ choice_law <- function(losses, units, log_prior, shift) {
   mass / sum(mass)
 }
 
-test_that("counts beyond thresholds move log-ratios by at most the exponent", {
+test_that("counts beyond thresholds change log ratios by at most the exponent", {
   withr::local_seed(2)
   hinge <- function(outside, allowed) pmax(0, outside - allowed)
   largest <- 0
@@ -117,7 +117,7 @@ test_that("counts beyond thresholds move log-ratios by at most the exponent", {
   expect_identical(largest, 1)
 })
 
-test_that("the core's five calibration draws move by at most their sensitivity, and attain it", {
+test_that("the core's five calibration draws change by at most their sensitivity and attain it", {
   withr::local_seed(13)
   facts <- gram_facts_of(T0 = 4, T1 = 3, n = 120, epsilon = 4)
   donors <- matrix(stats::runif(840, -0.1, 0.1), 120)
@@ -142,7 +142,7 @@ test_that("the core's five calibration draws move by at most their sensitivity, 
   expect_gt(max(worst[5:9]), 0.999)
 })
 
-test_that("the integer sampler has the law of the choice, far candidates included", {
+test_that("the integer sampler has the distribution of the choice, also for remote candidates", {
   withr::local_seed(14)
   cases <- list(
     list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),
@@ -171,7 +171,7 @@ test_that("the integer sampler has the law of the choice, far candidates include
   expect_error(private_choice_cpp(c(-1, 1), 1, c(0, 0), 20, "R"), "negative")
 })
 
-test_that("number, law and size of the noise calls do not depend on the donors", {
+test_that("number, distribution and scale of the noise calls do not depend on the donors", {
   # The replay checks it for neighbours; here two panels that have nothing in common.
   for (delta in c(0, 1e-6)) {
     for (release in releases(delta)) {
@@ -232,7 +232,7 @@ test_that("the exact loss of gram and output stays within the claim, on adversar
   expect_gt(max(largest), 0.9)
 })
 
-test_that("exact losses average as they must: E exp(-loss) = 1", {
+test_that("exact losses satisfy E exp(-loss) = 1", {
   withr::local_seed(4)
   pair <- audit_pairs(6, 6, 4)$jump
   for (name in c("gram", "output")) {
@@ -380,7 +380,7 @@ test_that("more draws than the recorded noise are refused, and so is a wrong rec
   )
 })
 
-test_that("bad arguments are refused", {
+test_that("invalid arguments are refused", {
   x <- matrix(0, 2, 2)
   expect_error(dp_audit(1, x, x, 1), class = "dpsc_error_argument")
   expect_error(dp_audit(sum, x, x), class = "dpsc_error_argument")

@@ -83,7 +83,7 @@ patients <- function() {
   unname(wide_panel(data, "patient", "month", "pressure"))
 }
 
-test_that("one event in four months is no proof: 0/1 data with 17 % events", {
+test_that("one event in four months is not significant: 0/1 data with 17 % events", {
   withr::local_seed(5)
   n <- 2000
   B <- matrix(rbinom(n * 14, 1, plogis(rnorm(n, -2, 1.2))), n)
@@ -106,7 +106,7 @@ test_that("intervals cover 0/1 data", {
   ), width = 1.5)
 })
 
-test_that("intervals cover costs that most people never have, users and all", {
+test_that("intervals cover zero-inflated costs, for users alone and for everybody", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
   expect_honest(judge_often(5, draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
@@ -127,7 +127,7 @@ test_that("intervals cover answers of 1 to 5 with flat people, 300 donors", {
   ), width = 1.8)
 })
 
-test_that("smooth panels do not get wider intervals in return", {
+test_that("intervals of smooth panels are not wider for it", {
   # Panels of some seeds need 1.45 times, with this version and with 0.2.0; most 1.1 to 1.3.
   withr::local_seed(3)
   draw <- function() {
@@ -158,7 +158,7 @@ test_that("the mean of 100 people with rare events has an interval that covers, 
   expect_honest(run, refused = 0.5)
 })
 
-test_that("a change common to everybody is no effect where events are rare", {
+test_that("a change common to all units is not taken for an effect where events are rare", {
   # Three people in four never have one: a release drawn to them would not see the others' change.
   rows <- function(n, T0 = 10L) {
     rate <- stats::plogis(-4.3 + 0.9 * stats::rnorm(n))
@@ -236,7 +236,7 @@ expect_honest_privacy <- function(runs) {
   testthat::expect_lte(max(rise - 3 * error - 0.05 * se[1L, -ncol(se)]), 0)
 }
 
-test_that("clinic_panel: the privacy SE is the sd over releases, more budget no wider interval", {
+test_that("clinic_panel: the privacy SE is the SD over releases; budget never widens intervals", {
   programme <- clinic_panel$pressure[clinic_panel$patient == "programme"]
   withr::local_seed(88)
   expect_honest_privacy(over_releases(
@@ -257,14 +257,14 @@ wages_panel <- function() {
   )
 }
 
-test_that("plm::Wages: the privacy SE is the sd over releases, more budget no wider interval", {
+test_that("plm::Wages: the privacy SE is the SD over releases; budget never widens intervals", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)
   expect_honest_privacy(over_releases(panel$men, panel$women, 5, c(4, 9), 67, c(1, 4, 16), 30))
 })
 
-test_that("a group that is no random sample of the donors keeps its level", {
+test_that("a group that is not a random sample of the donors keeps its own level", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(90)

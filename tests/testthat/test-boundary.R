@@ -109,7 +109,7 @@ test_that("every compiled function is declared once", {
   expect_setequal(declared, compiled_exports())
 })
 
-test_that("every probe is declared once and called by tests only", {
+test_that("every probe is declared once and called from tests only", {
   declared <- c(public_probes, unprotected_probes)
   expect_identical(declared[duplicated(declared)], character())
   expect_setequal(declared, probe(""))
@@ -130,7 +130,7 @@ test_that("functions that receive rows of people are not declared public", {
   expect_identical(intersect(given, public), "fit_moments_cpp")
 })
 
-test_that("functions that return sums without noise are called from their declared callers alone", {
+test_that("functions that return sums without noise are called by their declared callers only", {
   for (name in names(unprotected)) {
     expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
   }

@@ -10,7 +10,7 @@ cost_people <- function(n = 3000) {
   data
 }
 
-test_that("an unnamed pair for an expression stops every verb, with both spellings in full", {
+test_that("unnamed bounds for an expression stop every verb; the error prints both spellings", {
   data <- cost_people()
   ledger <- dp_ledger(1, 1e-6)
   formula <- log(cost) ~ age
@@ -127,7 +127,7 @@ test_that("new periods are clipped like the first ones", {
   expect_identical(update(fit, p)$release$panel$T1, 3L)
 })
 
-test_that("levels that a column's class cannot have are refused; flags and 0/1 are one", {
+test_that("levels that a column's class cannot have are refused; logicals and 0/1 are the same", {
   data <- cost_people()
   ledger <- dp_ledger(9, 1e-6)
   bounds <- list(cost = c(1, 5000), ill = c("no", "yes"), flag = c("no", "yes"))
@@ -153,7 +153,7 @@ test_that("levels that a column's class cannot have are refused; flags and 0/1 a
   expect_false(any(is_number_text(c("01", "a", "", NA))))
 })
 
-test_that("bars between terms, and a treatment from a covariate, are refused before the charge", {
+test_that("misplaced bars, and a treatment computed from a covariate, are refused uncharged", {
   data <- cost_people()
   bounds <- list(cost = c(1, 5000), age = c(18, 99), ill = c(0, 1), flag = c(FALSE, TRUE))
   ledger <- dp_ledger(1, 1e-6)

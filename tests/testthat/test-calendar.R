@@ -14,7 +14,7 @@ fit_calendar <- function(times, ...) {
   dp_synth(y ~ tr, calendar_panel(times), c("id", "when"), epsilon = Inf, ...)
 }
 
-test_that("a year missing for everybody gives a warning with its name and changes no result", {
+test_that("a year missing for everybody causes a warning that names it and changes no result", {
   expect_warning(fit <- fit_calendar(c(1990:1993, 1995, 1996)), "Between 1993 and 1995",
     class = "dpsc_warning_calendar"
   )
@@ -25,7 +25,7 @@ test_that("a year missing for everybody gives a warning with its name and change
   )
 })
 
-test_that("gaps are found in every notation of a calendar", {
+test_that("missing periods are found in every notation of dates", {
   gap <- function(times) calendar_gaps(times)
   months <- seq(as.Date("2019-10-01"), by = "month", length.out = 8)
   ends <- as.Date(c("2019-11-30", "2019-12-31", "2020-01-31", "2020-02-29", "2020-04-30"))

@@ -65,7 +65,7 @@ for (interface in c("formula", "matrix")) {
     chosen <- if ((interface == "formula") == (how == "do.call")) methods else methods[1L]
     for (method in chosen) {
       label <- paste(c(interface, how, method), collapse = " ")
-      test_that(paste("no donor is in any object:", label), {
+      test_that(paste("no object holds a donor:", label), {
         p <- canary_panel()
         fit <- seeded_fit(p, interface, how, method = method[[1L]], calibration = method[[2L]])
         expect_clean(objects_of(fit), p, label)
@@ -137,7 +137,7 @@ test_that("weights without noise do not cross into R", {
   }
 })
 
-test_that("no donor is in a plot, its data or its environments", {
+test_that("no plot, plotted data or environment holds a donor", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()
   for (method in list(c("gram", "do.call", "formula"), c("output", "direct", "matrix"))) {
@@ -150,7 +150,7 @@ test_that("no donor is in a plot, its data or its environments", {
   expect_clean(list(plot = do.call(plot, list(fit, type = "gap"))), p, "plot()")
 })
 
-test_that("no donor is in a fit by chunks, of several targets, or under a small epsilon", {
+test_that("no fit holds a donor, be it by chunks, of several targets or with a small epsilon", {
   p <- canary_panel()
   expect_clean(objects_of(seeded_fit(p, "chunks", "do.call")), p, "chunks")
   expect_clean(objects_of(seeded_fit(p, "chunks", "direct", delta = 0)), p, "chunks, pure")
@@ -162,7 +162,7 @@ test_that("no donor is in a fit by chunks, of several targets, or under a small 
   }
 })
 
-test_that("no donor is in a release with the noise of the operating system", {
+test_that("no release with the operating system's noise holds a donor", {
   p <- canary_panel()
   for (method in c("gram", "output", "objective")) {
     fit <- canary_fit(p, "formula", "do.call", epsilon = 1, bounds = p$bounds, method = method)
@@ -171,7 +171,7 @@ test_that("no donor is in a release with the noise of the operating system", {
   }
 })
 
-test_that("no donor is in a file or in what is read from it", {
+test_that("no file, and no release read from one, holds a donor", {
   skip_if_not_installed("jsonlite")
   p <- canary_panel()
   for (method in methods) {
@@ -186,7 +186,7 @@ test_that("no donor is in a file or in what is read from it", {
   }
 })
 
-test_that("no donor is in a ledger", {
+test_that("no ledger holds a donor", {
   p <- canary_panel()
   ledger <- dp_ledger(10, 1e-6)
   for (method in c("gram", "output")) {
@@ -203,7 +203,7 @@ test_that("no donor is in a ledger", {
   ), p, "ledger")
 })
 
-test_that("attributes of public arguments bring no donor along", {
+test_that("attributes of public arguments carry no donor into a result", {
   p <- canary_panel()
   hang <- function(x) structure(x, secret = p$donors, names = rownames(p$donors)[seq_along(x)])
   target <- structure(p$target, secret = p$donors)
@@ -344,7 +344,7 @@ test_that("errors from chunks hold no donor, also when the reader fails with dat
   }
 })
 
-test_that("whole numbers of donors are in no object", {
+test_that("no object holds the integers computed from donors", {
   withr::local_seed(5)
   donors <- matrix(sample.int(2e9, 40 * 8), 40)
   integers_anywhere <- function(bytes) {

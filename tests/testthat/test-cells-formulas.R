@@ -21,7 +21,7 @@ value <- function(code, data) {
   value_by_row(code, columns_of_code(code, data))
 }
 
-test_that("formulas of a row give what R gives", {
+test_that("formulas evaluated row by row give R's results", {
   data <- rows_of_all()
   table <- alist(
     log(x), sqrt(x), I(x^2), x > 3, x <= k, k == 3, k != 3, x + k * 2, -x, round(x, 1), x %% 2,
@@ -49,7 +49,7 @@ test_that("formulas of a row give what R gives", {
   }
 })
 
-test_that("text and factors have no order, and constants in quotes are compared alone", {
+test_that("text and factors are not ordered; only equality with a quoted constant is allowed", {
   data <- rows_of_all()
   for (code in alist(g < "b", o > "a", f >= "b", code < "05", x + "1", log("2"), pmax(g, "b"),
                      as.Date(g), g %in% f, k %in% c(x, 1), c(x, 1), as.POSIXct(g) > 1)) {
@@ -58,7 +58,7 @@ test_that("text and factors have no order, and constants in quotes are compared 
 })
 
 # One person's cell, which makes another column of everybody's: what was told by it.
-test_that("one person's cell changes no other person's value", {
+test_that("one person's cell does not change another person's value", {
   data <- rows_of_all()
   check <- function(code, a, b) {
     # As `evaluate_rowwise()` and `subset` take it.

@@ -1,7 +1,7 @@
 # A cell becomes a number or a level by `bounds` alone: one hostile cell moves its own row, makes no
 # error and loses no row, wherever rows are.
 
-test_that("text becomes a number by one rule", {
+test_that("one rule converts text to numbers", {
   expect_identical(
     is.na(text_numbers(hostile_numbers$text)), is.na(hostile_numbers$number)
   )
@@ -15,7 +15,7 @@ test_that("text becomes a number by one rule", {
   expect_identical(text_numbers(paste0(strrep("1", 1e6), "x")), NA_real_)
 })
 
-test_that("cells of every class become plain numbers without a method of their class", {
+test_that("cells of every class become plain numbers without calling a method of the class", {
   calls <- 0
   for (generic in c("as.vector", "as.double", "as.character", "is.na", "length", "[")) {
     registerS3method(generic, "greedy_cells", function(x, ...) {
@@ -55,7 +55,7 @@ looking_methods <- function(class) {
   }
 }
 
-test_that("units, periods, treatment and covariates are read without methods of their class", {
+test_that("units, periods, treatment and covariates are read without methods of their classes", {
   looking_methods("looking_cells")
   p <- long_panel(12, 4, 2)
   data <- transform(p$data, x = stats::dnorm(seq_along(y)))
@@ -113,7 +113,7 @@ test_that("a cell matches a level by its text or by its number", {
 })
 
 # The same cell in a data frame, whose column becomes one of text, and in blocks.
-test_that("a hostile cell of a data frame or of a block moves its own row", {
+test_that("a malformed cell of a data frame or a block changes its own row only", {
   n <- 20
   data <- hostile_rows(n)
   good <- chosen_rows(hostile_columns(), data, list(), TRUE)
@@ -146,7 +146,7 @@ test_that("a hostile cell of a data frame or of a block moves its own row", {
 })
 
 # The first, the 7th, and on both sides of the rows that some readers look at for types.
-test_that("a cell beyond the first 50,000 moves its own row, in data frames, blocks and SQLite", {
+test_that("a cell beyond the first 50,000 changes its own row only: data frames, blocks, SQLite", {
   n <- 50003L
   data <- hostile_rows(n)
   at <- c(1L, 7L, 49999L, 50001L)
@@ -210,7 +210,7 @@ write_lines <- function(lines, ...) {
 
 plain_lines <- function(data) paste(data$y, data$x, paste0("\"", data$g, "\""), sep = ",")
 
-test_that("a hostile line of a CSV file is one row", {
+test_that("a malformed line of a CSV file is one row", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(12)
   for (at in c(1L, 7L, 12L)) {
@@ -230,7 +230,7 @@ test_that("a hostile line of a CSV file is one row", {
   }
 })
 
-test_that("a hostile cell of a CSV file moves its own row", {
+test_that("a malformed cell of a CSV file changes its own row only", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(12)
   quoted <- function(x) paste0("\"", gsub("\"", "\"\"", x, useBytes = TRUE), "\"")
@@ -272,7 +272,7 @@ test_that("lines of a CSV file beyond the first 50,000 are read by the same rule
   expect_identical(rows_of_source(source), rows_of_frame(expected))
 })
 
-test_that("one line of a CSV panel moves its own person, and periods are numbers as before", {
+test_that("one line of a CSV panel changes its own person only, and periods remain numbers", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   folder <- withr::local_tempdir()
@@ -293,7 +293,7 @@ test_that("one line of a CSV panel moves its own person, and periods are numbers
 
 # Databases ---------------------------------------------------------------------------------------
 
-test_that("a hostile cell of SQLite moves its own row, streamed or summed", {
+test_that("a malformed cell in SQLite changes its own row only, streamed or summed", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(40)
   con <- sqlite_of(data, "people")

@@ -24,7 +24,7 @@ dummies_fit <- function(panel, with_units, weight = 1) {
   list(slopes = slopes, said = said)
 }
 
-test_that("sdid partials covariates out like lm() and is sdid of the residuals", {
+test_that("sdid partials covariates out as lm() does and equals sdid of the residuals", {
   for (weight in c(1, 3)) {
     for (with_units in c(FALSE, TRUE)) {
       panel <- regressor_panel(seed = 2 + with_units)
@@ -116,7 +116,7 @@ test_that("estimator factor finds the slopes and factors of alternating least sq
   expect_equal(unname(none$slopes), unname(stats::coef(two_way)[2:3]), tolerance = 1e-9)
 })
 
-test_that("with covariates the number of factors is chosen again by leaving out one period", {
+test_that("with covariates the number of factors is again chosen by leaving out one period", {
   panel <- regressor_panel(n = 20)
   fit <- fit_classical(panel$donors, panel$target, 9, "factor", list(covariates = panel$covariates))
   for (r in 1:3) {
@@ -180,7 +180,7 @@ test_that("mcnnm with covariates agrees with alternating soft-impute", {
   }
 })
 
-test_that("wide and tall panels with covariates satisfy the conditions of the minimum", {
+test_that("wide and tall panels with covariates satisfy the minimum's optimality conditions", {
   for (shape in list(c(5, 18), c(30, 6))) {
     panel <- regressor_panel(shape[[1]], shape[[2]] - 2, 2, seed = 5)
     given <- list(covariates = panel$covariates, predictors = panel$predictors, lambda = 0.03)
@@ -226,7 +226,7 @@ test_that("the penalty of mcnnm is chosen with the covariates", {
   }
 })
 
-test_that("a covariate that explains a shift removes it; one of slope zero changes nothing", {
+test_that("a covariate that explains a shift removes it; one with slope zero changes nothing", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
   # All of the target's change after the treatment is that of a covariate.
   shift <- panel$all * 0
@@ -292,7 +292,7 @@ test_that("slopes and path of a panel without noise are recovered", {
   expect_equal(fit$counterfactual, unname(flat[15, ]), tolerance = 1e-7)
 })
 
-test_that("the simplex family balances covariates as columns on the outcomes' deviation", {
+test_that("the simplex family balances covariates scaled by the outcomes' standard deviation", {
   panel <- regressor_panel(seed = 11)
   z <- withr::with_seed(3, cbind(panel$z, share = runif(13)))
   given <- list(donors = z[-13, ], target = z[13, ])

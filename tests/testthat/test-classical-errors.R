@@ -1,6 +1,6 @@
 # Standard errors from placebos.
 
-test_that("placebo errors are the spread of the donors' own effects", {
+test_that("placebo errors are the standard deviations of the donors' own effects", {
   panel <- model_panel(n = 10)
   for (estimator in c("simplex", "sdid", "factor")) {
     settings <- if (estimator == "factor") list(rank = 1) else list()
@@ -33,7 +33,7 @@ test_that("placebo errors are the spread of the donors' own effects", {
   expect_error(confint(fit), "placebo_errors", class = "dpsc_error_argument")
 })
 
-test_that("placebos for several treated units are groups of as many donors", {
+test_that("placebos for several treated units are groups of equally many donors", {
   panel <- model_panel(n = 12)
   fit <- dp_synth(panel$donors[-(1:2), ],
     target = rbind(panel$donors[1:2, ], panel$target), T0 = 9, epsilon = Inf, estimator = "sdid"

@@ -92,7 +92,7 @@ test_that("predictors serve the augmented estimator, placebos and the balance ta
   expect_null(summary(plain)$balance)
 })
 
-test_that("Proposition 99 with Abadie, Diamond and Hainmueller's predictors is one formula", {
+test_that("one formula fits Proposition 99 with Abadie, Diamond and Hainmueller's predictors", {
   panel <- california()
   data <- panel$data
   data$treated <- as.integer(data$state == "California" & data$year >= 1989)
@@ -110,7 +110,7 @@ test_that("Proposition 99 with Abadie, Diamond and Hainmueller's predictors is o
   expect_lte(sum((fit$target - fit$counterfactual)[1:19]^2) / 19, 3.076664 * 1.01)
 })
 
-test_that("predictors that cannot be computed are refused with their name", {
+test_that("predictors that cannot be computed are refused by name", {
   data <- withr::with_seed(1, predictor_panel())$data
   bad <- function(formula, message, estimator = "predictors", ...) {
     expect_error(fit_predictors_of(formula, data, estimator, ...), message,

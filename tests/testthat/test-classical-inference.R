@@ -37,7 +37,7 @@ test_that("placebos and leave-one-out of every estimator equal fits by hand", {
   }
 })
 
-test_that("ranks count ties against the target and squaring changes ratios only", {
+test_that("ranks count ties against the target, and squaring changes the ratios only", {
   fit <- small_fit()
   plain <- placebo_space(fit)
   squared <- placebo_space(fit, squared = TRUE)
@@ -114,7 +114,7 @@ test_that("a refusal recommends only functions that work for this fit", {
   expect_snapshot(error = TRUE, conformal(fits$compressed))
 })
 
-test_that("bad settings are refused with their name", {
+test_that("invalid settings are refused by name", {
   x <- toy_panel()
   run <- function(...) fit_classical(x$donors, x$target, x$T0, ...)
   expect_error(run("lasso"), class = "dpsc_error_argument")
@@ -160,7 +160,7 @@ test_that("conformal p-values equal a permutation test written out", {
   expect_equal(slow(nulls, 1:14), engine(nulls, 1:14), tolerance = 1e-8)
 })
 
-test_that("iid permutations use R's generator, are never 0, and converge to all subsets", {
+test_that("p-values of iid permutations use R's generator, are never 0, and converge", {
   engine <- function(effects, periods) matrix(c(0.1, -0.2, 0.3, 0, 5, -6), 1)
   withr::local_seed(7)
   test <- conformal_p(engine, 4, 2, "iid", n_perm = 1999)
@@ -207,7 +207,7 @@ test_that("intervals invert the test", {
   }
 })
 
-test_that("printed, tidied and plotted forms are labelled", {
+test_that("the print, the tidy table and the plot are labelled", {
   fit <- small_fit()
   space <- placebo_space(fit)
   loo <- leave_one_out(fit)
@@ -268,7 +268,7 @@ test_that("conformal intervals exist where the level allows them, and the print 
   expect_match(ggplot2::autoplot(named)$labels$subtitle, "NOT PRIVATE")
 })
 
-test_that("a classical print gives the fit's quality, its main donors and the next steps", {
+test_that("the print of a classical fit gives its quality, its main donors and the next steps", {
   fit <- simplex_panel_fit()
   text <- paste(capture.output(print(fit)), collapse = "\n")
   rmspe <- sqrt(mean((fit$target - fit$counterfactual)[1:12]^2))

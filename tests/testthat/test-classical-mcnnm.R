@@ -33,7 +33,7 @@ test_that("mcnnm agrees with soft-impute", {
   }
 })
 
-test_that("mcnnm satisfies the conditions of its minimum, recomputed in R", {
+test_that("mcnnm satisfies its optimality conditions, recomputed in R", {
   panel <- model_panel(n = 15, T0 = 12, T1 = 5, seed = 4)
   lambda <- 0.06
   fit <- fit_classical(panel$donors, panel$target, 12, "mcnnm", list(lambda = lambda))
@@ -70,7 +70,7 @@ test_that("wide, tall and square matrices, and shifted data, have the same minim
   }
 })
 
-test_that("a large penalty leaves difference-in-differences", {
+test_that("a large penalty gives difference-in-differences", {
   panel <- small_completion(5)
   fit <- fit_classical(panel$donors, panel$target, 5, "mcnnm", list(lambda = 100))
   did <- fit_classical(panel$donors, panel$target, 5, "did")

@@ -1,7 +1,7 @@
 # Covariates of the estimators on raw data through the formula, with gaps, several dates, several
 # outcomes, and their inference. The panels are those of test-classical-covariates.R.
 
-test_that("regressors are columns as given, or one value per unit", {
+test_that("regressors vary by period, or have one value per unit", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$kind <- c("b", "a", "c")[match(data$unit, rownames(panel$all)) %% 3 + 1]
@@ -62,7 +62,7 @@ test_that("one value per unit has a slope in every period", {
   }
 })
 
-test_that("placebos, errors, dates and conformal tests refit with covariates", {
+test_that("placebos, standard errors, placebo dates and conformal tests refit with covariates", {
   panel <- regressor_panel(seed = 6)
   data <- regressor_data(panel)
   given <- list(covariates = panel$covariates, predictors = panel$predictors)
@@ -261,7 +261,7 @@ test_that("covariates work with several dates, gaps and several outcomes", {
   }
 })
 
-test_that("unusable covariates are refused with their name", {
+test_that("unusable covariates are refused by name", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$season <- data$time^2
@@ -312,7 +312,7 @@ test_that("unusable covariates are refused with their name", {
   )
 })
 
-test_that("a level of a single donor does not stop fits that leave this donor out", {
+test_that("a factor level of one donor only does not stop fits that leave this donor out", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$coast <- ifelse(data$unit == "c", "yes", "no")

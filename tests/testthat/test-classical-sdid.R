@@ -1,6 +1,6 @@
 # Synthetic difference-in-differences, and the ridge of the simplex solver that it needs.
 
-test_that("the solver with a ridge agrees with projected gradients and its own conditions", {
+test_that("the solver with a ridge agrees with projected gradients and satisfies its conditions", {
   withr::local_seed(1)
   for (i in 1:12) {
     n <- sample(2:9, 1)
@@ -27,7 +27,7 @@ test_that("the solver with a ridge agrees with projected gradients and its own c
   }
 })
 
-test_that("with a strong ridge every donor has weight, even more donors than periods", {
+test_that("with a strong ridge all donors have weight, even with more donors than periods", {
   withr::local_seed(2)
   x <- matrix(rnorm(60 * 5), 60)
   y <- rnorm(5)
@@ -37,7 +37,7 @@ test_that("with a strong ridge every donor has weight, even more donors than per
   expect_lt(fit$kkt, 1e-9)
 })
 
-test_that("sdid gives the effect of its definition", {
+test_that("sdid equals its definition computed directly", {
   panel <- model_panel()
   fit <- fit_classical(panel$donors, panel$target, 9, "sdid")
   expect_equal(fit$settings$zeta, 4^0.25 * sd(apply(panel$donors[, 1:9], 1, diff)))
@@ -53,7 +53,7 @@ test_that("sdid gives the effect of its definition", {
   expect_equal(effect_on(panel, even), effect_on(panel, did), tolerance = 1e-6)
 })
 
-test_that("sdid agrees with published estimates, and with the authors' package if that converged", {
+test_that("sdid agrees with published estimates and, where it converges, the authors' package", {
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "sdid")
   # -15.6 (Arkhangelsky et al., 2021, table 1); synthdid 0.0.9 stops at -15.60383 and, with more

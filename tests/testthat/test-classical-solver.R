@@ -81,7 +81,7 @@ test_that("the certificate equals its recomputation in R", {
   expect_lt(abs(fit$kkt - violation), 1e-11)
 })
 
-test_that("degenerate problems have one answer and report the number of others", {
+test_that("degenerate problems get one answer and the number of other solutions", {
   # Two equal donors: the first one takes the weight.
   x <- rbind(c(1, 0), c(0, 1), c(1, 0))
   fit <- solve_simplex(x, c(1, -1))
@@ -111,7 +111,7 @@ test_that("degenerate problems have one answer and report the number of others",
   expect_identical(solve_simplex(matrix(2, 1, 3), c(1, 2, 3))$weights, 1)
 })
 
-test_that("units, a common shift and the order of donors do not matter", {
+test_that("units of measurement, a common shift and the order of donors do not matter", {
   withr::local_seed(5)
   x <- matrix(rnorm(12 * 15), 12)
   y <- rnorm(15) / 3
@@ -143,7 +143,7 @@ test_that("input that is not finite gives an error, never weights", {
   expect_error(simplex_leave_out_cpp(x, c(1, 2), 2L, FALSE, 0, 4L), class = "std::out_of_range")
 })
 
-test_that("loops in C++ equal single fits", {
+test_that("loops in C++ give the same results as single fits", {
   withr::local_seed(6)
   x <- matrix(rnorm(9 * 14), 9)
   y <- rnorm(14) / 3

@@ -61,7 +61,7 @@ for (place in c("california", "basque")) {
     }
   })
 
-  test_that(paste("placebos, leave-one-out and conformal meet their references:", place), {
+  test_that(paste("placebos, leave-one-out and conformal tests meet their references:", place), {
     panel <- panel_of()
     ref <- shared_json("sc_reference_values.json")[[place]]$simplex
     fit <- classical_fit(panel$donors, panel$target, panel$T0, panel$times)
@@ -89,7 +89,7 @@ for (place in c("california", "basque")) {
 
 rev_rows <- function(x) x[rev(seq_len(nrow(x))), ]
 
-test_that("weights from predictors and given importances equal their reference values", {
+test_that("weights from predictors with given importance equal their reference values", {
   ref <- shared_json("sc_fixedV_reference.json")
   panel <- california()
   settings <- list(predictors = california_predictors(panel), v = rep(1, 7))
@@ -116,7 +116,7 @@ test_that("weights from predictors and given importances equal their reference v
   expect_equal(fit$loss, 0.0088646, tolerance = 1e-4)
 })
 
-test_that("the search for importances reaches the best known loss", {
+test_that("the search for predictor weights reaches the best known loss", {
   panel <- california()
   settings <- list(predictors = california_predictors(panel))
   fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
@@ -154,7 +154,7 @@ test_that("placebos and leave-one-out work with predictors", {
   expect_s3_class(error, "dpsc_error_argument")
 })
 
-test_that("elastic-net weights satisfy their conditions, include the ridge's, and have zeros", {
+test_that("elastic-net weights satisfy their conditions, include ridge weights, and have zeros", {
   withr::local_seed(6)
   donors <- matrix(stats::rnorm(30 * 12), 30, dimnames = list(paste0("d", 1:30), NULL))
   target <- 0.7 * donors[1, ] + 0.3 * donors[2, ] + stats::rnorm(12, sd = 0.1)
@@ -197,7 +197,7 @@ test_that("elastic-net weights satisfy their conditions, include the ridge's, an
   }
 })
 
-test_that("dp_synth() takes elastic-net weights without privacy only, and without predictors", {
+test_that("dp_synth() allows elastic-net weights only without privacy and without predictors", {
   withr::local_seed(7)
   donors <- matrix(stats::rnorm(12 * 20), 12, dimnames = list(paste0("d", 1:12), NULL))
   target <- colMeans(donors[1:3, ]) + c(rep(0, 15), rep(2, 5))

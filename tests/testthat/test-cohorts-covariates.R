@@ -1,6 +1,6 @@
 # Several adoption dates and covariates together, `y ~ treated | x1 + x2`.
 
-test_that("a later cohort's view has its own past, then the covariates, then its future", {
+test_that("a later cohort's features are its own past, then the covariates, then its future", {
   withr::local_seed(8)
   rows <- matrix(stats::runif(80 * 14, -1, 1), 80)
   facts <- gram_facts_of(T0 = 6, T1 = 6, n = 80, features = 3, y = (1:6) / 6)
@@ -91,7 +91,7 @@ test_that("a large budget gives the fit without noise, and covariates reduce its
   expect_false(anyNA(with$std.error))
 })
 
-test_that("the draws that calibrate are placebo errors in each cohort's own order", {
+test_that("the calibration draws are placebo errors in each cohort's own order", {
   withr::local_seed(9)
   n <- 250
   rows <- matrix(stats::runif(n * 13, -0.9, 0.9), n)
@@ -121,7 +121,7 @@ test_that("the draws that calibrate are placebo errors in each cohort's own orde
   expect_equal(run$calls[[6]]$value, mine, tolerance = 1e-6)
 })
 
-test_that("no neighbour's covariates move a step by more than its charged sensitivity", {
+test_that("covariates of a neighbour change no step by more than its charged sensitivity", {
   # Plants faults 15.
   p <- staggered_covariates(n = 300, dates = c(5, 7))
   donor <- p$data$unit == "u0001"
@@ -181,7 +181,7 @@ test_that("a release of several dates with covariates reads back and holds no pe
   )
 })
 
-test_that("a roster may hold several dates, and gaps are filled from the unit's own values", {
+test_that("a roster may have several dates, and gaps are filled from the unit's own values", {
   p <- staggered_covariates(n = 200, dates = rep(c(5, 7), each = 2))
   roster <- dp_roster(p$units, c(rep(NA, p$n), p$dates + 1), 1:9)
   full <- withr::with_seed(1, staggered_fit(p, epsilon = 4, control = dp_control(rng = "R")))

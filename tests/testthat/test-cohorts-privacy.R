@@ -47,7 +47,7 @@ cohort_pairs <- function(n) {
   )
 }
 
-test_that("no neighbour moves a step by more than its charged sensitivity", {
+test_that("no neighbouring panel changes a step by more than its charged sensitivity", {
   withr::local_seed(13)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1, steps = 9), list(n = 900, delta = 1e-6, size = 30,
@@ -64,7 +64,7 @@ test_that("no neighbour moves a step by more than its charged sensitivity", {
   }
 })
 
-test_that("replays notice people who count twice, and a second moment charged for one cohort", {
+test_that("replays detect people counted twice, and a second moment charged for one cohort only", {
   # Plants faults 13, 14.
   withr::local_seed(14)
   mechanism <- cohort_mechanism_of(300, epsilon = 2)
@@ -374,7 +374,7 @@ test_that("no row and no sum of rows crosses from compiled code", {
   }
 })
 
-test_that("losses of single people are those of the two rounds plus the charged calibration", {
+test_that("single people's losses are the two rounds' losses plus the charged calibration", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

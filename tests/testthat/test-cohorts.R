@@ -13,7 +13,7 @@ no_noise_statistics <- function(rows, T0, p = 3) {
   )
 }
 
-test_that("a later cohort's view holds the moments of features about its own level", {
+test_that("a later cohort gets the moments of features centred at its own level", {
   rows <- cohort_panel(80, 6, 6)$donors
   s <- no_noise_statistics(rows, 6)
   expect_true(s$demean)
@@ -104,7 +104,7 @@ test_that("difference-in-differences without noise equals its closed form", {
   }
 })
 
-test_that("without noise signs and sizes agree with Callaway-Sant'Anna and imputation", {
+test_that("without noise, signs and sizes agree with Callaway-Sant'Anna and imputation", {
   for (data in list(stagg_like(), castle_like())) {
     fits <- lapply(c("ridge", "did"), function(estimator) {
       dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf, estimator = estimator)
@@ -140,7 +140,7 @@ test_that("a cohort with one period before its adoption must be left out", {
   expect_true(all(coef(fit, "cohort") < 0))
 })
 
-test_that("every error is a single classed error and spends nothing", {
+test_that("every bad input gives one classed error and spends nothing", {
   data <- stagg_like()
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   fit <- function(data, ...) {
@@ -368,7 +368,7 @@ test_that("dates and strings may be periods", {
   expect_identical(tidy(fit, "group_time")$period[1:2], c("i", "j"))
 })
 
-test_that("an update is free and reproduces the fit", {
+test_that("an update costs nothing and reproduces the fit", {
   panel <- cohort_panel(400, k = 4)
   fit <- cohort_fit_of(panel, c(10, 8, 10, 8), size = c(1, 3, 2, 4))
   same <- update(fit)

@@ -94,7 +94,7 @@ test_that("bounds that a column's class cannot have are refused before the charg
   }
 })
 
-test_that("numbers 0 and 1, flags, their text and its factor are one column under flags", {
+test_that("0 and 1, logicals, and their text or factor are the same column under logical levels", {
   value <- function(verb, v) {
     out <- withr::with_seed(3, suppressWarnings(verbs[[verb]](v, c(FALSE, TRUE), NULL)))
     unname(coef(out))

@@ -18,7 +18,7 @@ product_bounds <- list(
 
 products <- y ~ a * b + g * h + g:a + I(b^2)
 
-test_that("without privacy a stream and a selection agree with lm(), product by product", {
+test_that("without privacy, products in a stream and a selection agree with lm()", {
   rows <- product_rows()
   raw <- stats::coef(stats::lm(products, rows))
   stream <- dp_online(products, Inf, 1e-6, 3000, product_bounds, method = "gram")
@@ -35,7 +35,7 @@ test_that("without privacy a stream and a selection agree with lm(), product by 
   )
 })
 
-test_that("every verb has the same products under the same names", {
+test_that("every verb forms the same products under the same names", {
   rows <- product_rows()
   named <- function(fit) sort(names(coef(fit)))
   raw <- sort(names(stats::coef(stats::lm(products, rows))))
@@ -61,7 +61,7 @@ test_that("products use clipped values, and their bounds follow from the parts' 
   expect_identical(table[1, ], table[2, ])
 })
 
-test_that("with noise products are selected, written, read and paid for once", {
+test_that("with noise, products are selected, written, read and charged once", {
   rows <- product_rows()
   ledger <- dp_ledger(50, 1e-2)
   fit <- suppressWarnings(dp_select(products, rows, 20, 1e-6, 3, product_bounds, ledger = ledger))

@@ -243,7 +243,7 @@ test_that("errors after the charge do not claim that nothing was spent", {
   }
 })
 
-test_that("below the exported functions nothing looks up the user's call", {
+test_that("only the exported functions look up the user's call", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   # Audits replay calls, and their tables have a column of that name.

@@ -1,6 +1,6 @@
 # Addresses come from inst/contact.dcf alone; while it is empty no text shows one.
 
-test_that("no text shows an address while the owner has entered none", {
+test_that("no text shows a contact address until the owner has entered one", {
   file <- system.file("contact.dcf", package = "dpsc")
   expect_true(nzchar(file))
   entered <- trimws(sub("^Security:", "", readLines(file)))
@@ -14,7 +14,7 @@ test_that("no text shows an address while the owner has entered none", {
   }
 })
 
-test_that("files and tests that the reviewer's page names exist", {
+test_that("files and tests named on the reviewer's page exist", {
   home <- test_path("..", "..")
   skip_if(!dir.exists(file.path(home, "inst", "proofs")), "not in the sources")
   page <- readLines(system.file("review", "README.md", package = "dpsc"))

@@ -1,6 +1,6 @@
 # The settings of a fit.
 
-test_that("defaults are private and leave the rest to public rules", {
+test_that("defaults are private, and public rules set the rest", {
   control <- dp_control()
   expect_s3_class(control, "dp_control")
   expect_identical(control$rng, "secure")
@@ -11,7 +11,7 @@ test_that("defaults are private and leave the rest to public rules", {
   expect_true(all(lengths(unclass(control)[others]) == 0L))
 })
 
-test_that("settings are kept as numbers", {
+test_that("settings are stored as numbers", {
   control <- dp_control(rng = "R", lambda = 3L, split = 0.5, cap = 0.1, curvature = 2)
   expect_identical(control$lambda, 3)
   expect_identical(unclass(control)[c("split", "cap", "curvature")],
@@ -19,7 +19,7 @@ test_that("settings are kept as numbers", {
   )
 })
 
-test_that("bad settings are refused", {
+test_that("invalid settings are refused", {
   refused <- function(...) expect_error(dp_control(...), class = "dpsc_error_argument")
   for (bad in list(0, -1, NA, Inf, "1", c(1, 2), TRUE)) {
     refused(lambda = bad)
@@ -43,7 +43,7 @@ test_that("print() shows every setting", {
   expect_match(text, "2.5", all = FALSE, fixed = TRUE)
 })
 
-test_that("without intervals the calibration's part of the budget goes to the moments", {
+test_that("without intervals, the moments get the calibration's share of the budget", {
   panel <- sim_panel(n = 800, T0 = 8, T1 = 2)
   fit <- function(intervals, size = 1) {
     dp_synth(panel$donors,
@@ -78,7 +78,7 @@ test_that("a fit without intervals states that none were requested", {
   )
 })
 
-test_that("a release for more people than its donors can calibrate is not called unasked", {
+test_that("missing intervals of a group too large to calibrate are not called unrequested", {
   panel <- sim_panel(n = 300, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), size = 50

@@ -28,7 +28,7 @@ covariate_fit <- function(p, formula = y ~ on | x1 + g, data = p$data, ..., epsi
   )
 }
 
-test_that("without privacy the fit is ridge on past and covariates", {
+test_that("without privacy the fit is a ridge regression on past and covariates", {
   p <- covariate_panel()
   fit <- covariate_fit(p, control = dp_control(lambda = 3))
   pre <- seq_len(p$T0)
@@ -53,7 +53,7 @@ test_that("without privacy the fit is ridge on past and covariates", {
   expect_equal(update(fit)$counterfactual, fit$counterfactual)
 })
 
-test_that("with a large budget the private fit approaches the fit with covariates", {
+test_that("with a large budget the private fit approaches the non-private fit with covariates", {
   p <- covariate_panel(n = 3000)
   withr::local_seed(3)
   truth <- mean(effects(covariate_fit(p)))
@@ -66,7 +66,7 @@ test_that("with a large budget the private fit approaches the fit with covariate
   expect_gt(abs(without - truth), abs(with - truth))
 })
 
-test_that("covariates lower the errors of targets that they explain", {
+test_that("covariates reduce the errors for targets that they explain", {
   errors <- function(formula, bounds) {
     vapply(1:12, function(seed) {
       p <- covariate_panel(n = 1500, seed = seed)
@@ -142,7 +142,7 @@ test_that("a person's covariates depend on that person's rows alone, in any orde
   expect_identical(dim(values(other)), dim(found))
 })
 
-test_that("faults of covariates are reported once and spend nothing", {
+test_that("invalid covariates give one error and spend nothing", {
   p <- covariate_panel(n = 30)
   ledger <- dp_ledger(1, 1e-6)
   fails <- function(class, text, ...) {

@@ -27,7 +27,7 @@ replayed <- function(verb, here, there) {
   dp_audit(audit_mechanism(verb), here, there, n_runs = 1, mode = "replay")
 }
 
-test_that("with a large budget the numbers equal those of the data, in every group", {
+test_that("with a large budget the released statistics equal the data's, in every group", {
   data <- describe_people()
   # Of heavier tails a few people are cut at any budget.
   data$cost <- withr::with_seed(2, stats::rgamma(nrow(data), 2, scale = 500))
@@ -72,7 +72,7 @@ test_that("confidence limits have their coverage", {
   expect_gte(min(rowMeans(inside)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
 })
 
-test_that("losses of quantiles move as in the proof", {
+test_that("the losses of quantiles change as in the proof", {
   losses <- place_losses_cpp
   withr::local_seed(5)
   for (run in 1:200) {
@@ -88,7 +88,7 @@ test_that("losses of quantiles move as in the proof", {
   }
 })
 
-test_that("no two rows are farther apart than the sensitivity of the sums", {
+test_that("replacing a row changes the sums by at most their sensitivity", {
   z <- seq(-1, 1, by = 0.02)
   pairs <- expand.grid(a = z, b = z, oa = 0:1, ob = 0:1)
   parts <- function(k) {
@@ -136,7 +136,7 @@ test_that("no neighbour costs more than the promised budget", {
   }
 })
 
-test_that("a wrongly stated budget is noticed", {
+test_that("an understated budget is noticed", {
   base <- describe_people(400)
   there <- base
   there[1, ] <- list(120, 1e5, "m", "old")
@@ -149,7 +149,7 @@ test_that("a wrongly stated budget is noticed", {
   expect_true(audit$violated)
 })
 
-test_that("a description is charged once; bad input is classed and spends nothing", {
+test_that("a description is charged once; bad input gives classed errors and spends nothing", {
   data <- describe_people(500)
   ledger <- dp_ledger(epsilon = 2, delta = 1e-5)
   refused <- function(code, class) expect_error(code, class = paste0("dpsc_error_", class))
@@ -186,7 +186,7 @@ test_that("chunks and files give the results of rows in memory, bit for bit", {
   expect_match(conditionMessage(refusal), "rows")
 })
 
-test_that("no value of a person is in the object, its print, its file or its conditions", {
+test_that("the object, its print, its file and its conditions hold no person's value", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(8)
   data <- data.frame(x = stats::runif(300, 100, 900), g = rep(canary_mark, 300))
@@ -206,7 +206,7 @@ test_that("no value of a person is in the object, its print, its file or its con
   expect_no_canary(lapply(said, conditionMessage), secrets, "conditions")
 })
 
-test_that("quantiles of declared whole numbers are whole", {
+test_that("quantiles of variables declared as whole numbers are whole", {
   data <- describe_people(2000)
   found <- described(data, formula = ~age, bounds = list(age = c(0L, 120L)))
   quantiles <- tidy(found)[4:6, ]
@@ -214,7 +214,7 @@ test_that("quantiles of declared whole numbers are whole", {
   expect_identical(quantiles$conf.high, round(quantiles$conf.high))
 })
 
-test_that("a standard deviation drowned in noise is marked, with its limits", {
+test_that("a standard deviation dominated by noise is marked, as are its confidence limits", {
   data <- describe_people(500)
   found <- described(data)
   table <- dpsc:::description_table(found, 0.95)

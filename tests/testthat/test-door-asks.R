@@ -6,7 +6,7 @@ people <- data.frame(
   y = c(1, 2, 3), x = 1:3, sex = c("f", "m", "f"), ill = c(TRUE, FALSE, TRUE), code = c(1, 2, 1)
 )
 
-test_that("all missing bounds are asked for at once, by class, with a line to paste", {
+test_that("one error requests all missing bounds, by class, with a line to paste", {
   wanted <- paste0(
     "bounds = list(y = c(lower, upper), x = c(lower, upper), sex = c(\"...\", \"...\"), ",
     "ill = c(FALSE, TRUE), code = c(\"...\", \"...\"))"
@@ -37,7 +37,7 @@ test_that("all missing bounds are asked for at once, by class, with a line to pa
   }
 })
 
-test_that("limits named by an expression's text count, and an unfilled line is refused", {
+test_that("bounds named by an expression's text are used, and an unfilled line is refused", {
   said <- asked(dp_lm(log(y) ~ x + exp(code), people, epsilon = 1, bounds = list(
     `log(y)` = c(0, 9), x = c(0, 9)
   )))
@@ -55,13 +55,13 @@ test_that("limits named by an expression's text count, and an unfilled line is r
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("the line shows pairs that were given, and no longer values, which may be rows", {
+test_that("the line repeats given pairs but not longer values, which may be rows of people", {
   said <- asked(dp_lm(y ~ x + sex, people, epsilon = 1, bounds = list(y = c(0, 9), x = 71:75)))
   expect_match(said, "Add to `bounds`: `sex = c(\"...\", \"...\")`", fixed = TRUE)
   expect_no_match(said, "7[1-5]")
 })
 
-test_that("a panel's outcome and covariates are asked for together", {
+test_that("one error requests bounds of a panel's outcome and covariates", {
   panel <- transform(clinic_panel, sex = "f", age = 40)
   run <- function(f, ...) asked(dp_synth(f, panel, c("patient", "month"), epsilon = 1, ...))
   wanted <- "list(pressure = c(lower, upper), age = c(lower, upper), sex = c(\"...\", \"...\"))"

@@ -32,7 +32,7 @@ test_that("an epsilon that is tiny or huge is refused before the charge, whateve
   }
 })
 
-test_that("within the range of epsilon a call is charged if and only if it releases", {
+test_that("for epsilon within its range, a call is charged if and only if it releases", {
   for (n in c(2, 40)) {
     p <- toy_panel(n, 5, 2)
     for (method in every_method) {
@@ -53,7 +53,7 @@ test_that("within the range of epsilon a call is charged if and only if it relea
   }
 })
 
-test_that("bounds that miss the target are refused before the charge", {
+test_that("bounds that exclude the target are refused before the charge", {
   for (fun in list(dp_release, dp_synth)) {
     error <- expect_refused("dpsc_error_bounds", "miss the target",
       log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
@@ -100,7 +100,7 @@ test_that("bounds that miss the target are refused before the charge", {
   expect_s3_class(dp_release(p$donors, two, 5, Inf, bounds = c(-1, 1)), "dp_release")
 })
 
-test_that("settings that were edited are checked again", {
+test_that("edited settings are checked again", {
   p <- toy_panel(20, 5, 2)
   edited <- function(field, value) {
     control <- dp_control()
@@ -138,7 +138,7 @@ test_that("settings that were edited are checked again", {
   )
 })
 
-test_that("two numbers as index and fewer donors than periods: an error before the charge", {
+test_that("a numeric index with fewer donors than periods is an error before the charge", {
   # Six people, forty periods, the last person treated: valid either way round.
   withr::local_seed(3)
   data <- expand.grid(id = 1:41, t = 1:7)
@@ -165,7 +165,7 @@ test_that("two numbers as index and fewer donors than periods: an error before t
   expect_no_warning(right(few, epsilon = Inf))
 })
 
-test_that("arguments given twice or cut short are refused before R puts the data into its error", {
+test_that("repeated or abbreviated arguments are refused before R puts the data into its error", {
   p <- canary_panel()
   long <- list(y ~ on, p$data, c("unit", "time"), epsilon = 1, bounds = p$bounds)
   wide <- list(p$donors, target = p$target, T0 = 6, epsilon = 1, bounds = p$bounds)
@@ -187,7 +187,7 @@ test_that("arguments given twice or cut short are refused before R puts the data
   }
 })
 
-test_that("a note marks an epsilon that protects little", {
+test_that("a note points out an epsilon that protects little", {
   expect_null(weak_budget(10))
   expect_null(weak_budget(Inf))
   expect_match(weak_budget(10.5), "exp(10.5)", fixed = TRUE)
@@ -195,7 +195,7 @@ test_that("a note marks an epsilon that protects little", {
 })
 
 # What an error says about donors' rows is the kind of problem, whoever has it, and how often.
-test_that("errors about donors' rows do not depend on donor, period or their number", {
+test_that("errors about donors' rows do not depend on the donor, the period or their number", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
   cells <- list(list(1, 1), list(3, 2), list(8, 6), list(1:4, 3), list(2, 1:5))
@@ -257,7 +257,7 @@ test_that("errors about donors' rows do not depend on donor, period or their num
   expect_length(unique(said), 1L)
 })
 
-test_that("who is protected is asked before treated rows are judged, and no person is named", {
+test_that("the error requests `protect` before it judges treated rows, and names no person", {
   p <- toy_panel(5, 4, 2, k = 1)
   own <- p$data$unit == "target01" & p$data$time == 2003
   if (!any(own)) own <- p$data$unit == p$data$unit[p$data$treated == 1][1] & p$data$time == 2003
@@ -287,7 +287,7 @@ test_that("who is protected is asked before treated rows are judged, and no pers
   )
 })
 
-test_that("who is protected is asked before the order of index is doubted", {
+test_that("the error requests `protect` before it questions the order of index", {
   p <- toy_panel(5, 4, 2, k = 1)
   data <- transform(p$data, person = as.integer(factor(unit)), day = as.Date("2020-01-01") + time)
   data$name <- sprintf("p%d", data$person)
@@ -339,7 +339,7 @@ test_that("no error reveals when a protected person's treatment began or stopped
   expect_no_match(run(on, protect = "everyone"), "[0-9]")
 })
 
-test_that("a group's own rows are public: errors name it", {
+test_that("a group's own rows are public, so errors name the group", {
   p <- toy_panel(5, 4, 2, k = 2)
   own <- p$data$unit == "target02" & p$data$time == 2003
   refused <- function(data, regexp) {
@@ -357,7 +357,7 @@ test_that("a group's own rows are public: errors name it", {
   expect_no_match(conditionMessage(error), "1999")
 })
 
-test_that("a repeated cross-section is called by its name", {
+test_that("the error about a repeated cross-section names it as such", {
   withr::local_seed(4)
   data <- data.frame(person = 1:60, year = rep(2001:2006, each = 10), y = stats::runif(60))
   data$treated <- as.numeric(data$person %% 10 == 0 & data$year > 2004)
@@ -369,7 +369,7 @@ test_that("a repeated cross-section is called by its name", {
   }
 })
 
-test_that("the error of an unknown argument names the page of the verb", {
+test_that("the error for an unknown argument names the verb's help page", {
   p <- toy_panel(20, 5, 2)
   expect_error(dp_synth(p$donors, target = p$target, T0 = 5, epsilom = 1),
     "`?dp_synth` lists the arguments", fixed = TRUE, class = "dpsc_error_argument")

@@ -19,7 +19,7 @@ seeded <- function(code, seed = 4) {
   eval.parent(substitute(code))
 }
 
-test_that("wrong units and misspelt levels are noticed after the release, by every regression", {
+test_that("every regression notices wrong units and misspelt levels after the release", {
   data <- people_of()
   control <- dp_control(rng = "R")
   doubtful <- list(
@@ -50,7 +50,7 @@ test_that("wrong units and misspelt levels are noticed after the release, by eve
   expect_match(paste(format(report(fit)), collapse = " "), "units of\\s+the\\s+data")
 })
 
-test_that("a stream says at its end that levels were misspelt", {
+test_that("a finished stream reports that levels were misspelt", {
   data <- people_of()
   run <- function(b) {
     stream <- dp_online(log(wage) ~ age + sex, 4, horizon = 20000, bounds = b,
@@ -68,7 +68,7 @@ test_that("a stream says at its end that levels were misspelt", {
   expect_output(print(stream), "half of the rows")
 })
 
-test_that("a protected group's precise zero from bounds in other units is doubted", {
+test_that("a protected group's implausibly precise zero, from bounds in other units, is noted", {
   withr::local_seed(1)
   u <- stats::rnorm(3300)
   Y <- 120 + 15 * u + 5 * outer(u, cos(1:10)) + stats::rnorm(33000, 0, 5)
@@ -82,7 +82,7 @@ test_that("a protected group's precise zero from bounds in other units is doubte
   expect_output(print(fit), "are bounds in|bounds in the units")
 })
 
-test_that("slopes that the bounds make impossible identify nothing", {
+test_that("slopes that are impossible within the bounds are marked as not identified", {
   fit <- seeded(dp_lm(log(wage) ~ age + sex + ill, people_of(),
     epsilon = 1, bounds = wage_bounds(), control = dp_control(rng = "R")
   ))
@@ -102,7 +102,7 @@ test_that("slopes that the bounds make impossible identify nothing", {
   expect_false(any(impossible_slopes(wild)))
 })
 
-test_that("bounds with honest masses of values are told apart from wrong bounds", {
+test_that("bounds at which many true values lie are not taken for wrong bounds", {
   expect_true(is_natural_end(0, 5000, -1))
   expect_true(is_natural_end(0, 1, 1))
   expect_true(is_natural_end(1, 2, -1))
@@ -115,7 +115,7 @@ test_that("bounds with honest masses of values are told apart from wrong bounds"
   }
 })
 
-test_that("fields that an earlier version lacks do not stop a print", {
+test_that("a release of an earlier version, with fewer fields, still prints", {
   skip_if_not_installed("jsonlite")
   old <- function(file) test_path("fixtures", "0.2.0", file)
   # No rounds: nothing to doubt.

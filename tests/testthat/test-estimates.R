@@ -66,7 +66,7 @@ test_that("coef, vcov, confint, tidy and nobs agree for every class, or give a r
   }
 })
 
-test_that("each verb is one function for all classes", {
+test_that("each method is one function for all classes", {
   classes <- c("dp_regression", "dp_selection", "dp_aggregate", "dp_stream")
   for (verb in c("coef", "vcov", "confint", "tidy", "glance", "nobs")) {
     one <- get(paste0(verb, "_estimates"))

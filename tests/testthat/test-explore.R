@@ -28,7 +28,7 @@ test_that("simulated people have the spread of the design, within the bounds", {
   expect_equal(rowSums(waves$treated - none$treated), -8 * c(5, 5, 3, 3))
 })
 
-test_that("the app shows the numbers of the fit", {
+test_that("the app shows the fit's numbers", {
   design <- a_design()
   fit <- explore_fit(design)
   expect_true(fit$release$privacy$holds)
@@ -47,7 +47,7 @@ test_that("the app shows the numbers of the fit", {
   )
 })
 
-test_that("waves of protected people are released, and each account has the whole budget", {
+test_that("waves of protected people are released, and each account gets the whole budget", {
   fit <- explore_fit(a_design(n = 800, T0 = c(8, 10), size = 100, protect = "everyone"))
   expect_s3_class(fit, "dp_cohorts")
   expect_true(fit$protected)
@@ -59,7 +59,7 @@ test_that("waves of protected people are released, and each account has the whol
   expect_lte(max(abs(share - 100)), 0.5 * max(table(budget$people)))
 })
 
-test_that("the app's numbers are those of dp_plan(), which its code asks", {
+test_that("the app's numbers equal the results of dp_plan(), which the displayed code calls", {
   ask <- function(...) {
     dp_plan(
       n = 400, T1 = 3, epsilon = 2, bounds = c(80, 200), sd_between = 12, sd_within = 8.4,
@@ -77,7 +77,7 @@ test_that("the app's numbers are those of dp_plan(), which its code asks", {
   expect_identical(eval(parse(text = shown)), explore_plan(waves))
 })
 
-test_that("the server answers, and waits for numbers that are being typed", {
+test_that("the server responds, and waits until a number has been typed", {
   skip_if_not_installed("shiny")
   skip_if_not_installed("ggplot2")
   shiny::testServer(explore_server("pressure"), {
@@ -111,7 +111,7 @@ test_that("the server answers, and waits for numbers that are being typed", {
   })
 })
 
-test_that("the app takes no data", {
+test_that("the app accepts no data", {
   expect_named(formals(dp_explore), c("outcome", "bounds"))
   skip_if_not_installed("shiny")
   skip_if_not_installed("ggplot2")

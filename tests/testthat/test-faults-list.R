@@ -15,7 +15,7 @@ planted_in <- function(file) {
   do.call(rbind, rows)
 }
 
-test_that("every fault of the list is planted by the test it names, and the reverse", {
+test_that("the list of planted faults and the tests that plant them match", {
   files <- list.files(test_path(), "^test-.*[.]R$")
   planted <- do.call(rbind, lapply(files, planted_in))
   planted <- planted[order(planted$id), ]

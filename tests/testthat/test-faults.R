@@ -133,7 +133,7 @@ test_that("a reader of chunks that fails midway leaves the charge and no release
   expect_identical(charges(ledger), 1L)
 })
 
-test_that("without randomness from the operating system nothing is released", {
+test_that("without the operating system's randomness nothing is released", {
   # Plants faults 57.
   skip_if_not(Sys.info()[["sysname"]] == "Linux", "getrandom is replaced on Linux")
   skip_if(!nzchar(Sys.which("cc")), "no C compiler")
@@ -167,7 +167,7 @@ test_that("without randomness from the operating system nothing is released", {
   expect_match(said, "released: FALSE charges: 1", all = FALSE)
 })
 
-test_that("a failed write of a release leaves the old file", {
+test_that("a failed write of a release keeps the old file", {
   # Plants faults 58.
   skip_if_not_installed("jsonlite")
   skip_on_os("windows")

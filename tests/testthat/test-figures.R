@@ -7,7 +7,7 @@ drawn <- function(plot) {
   ggplot2::ggplot_build(plot)
 }
 
-test_that("the band of the noise never leaves the interval", {
+test_that("the noise band always lies within the interval", {
   withr::local_seed(1)
   donors <- matrix(as.double(stats::runif(400 * 10) < 0.4), 400)
   target <- c(0, 1, 0, 0, 1, 0, 1, 0, 1, 0)
@@ -42,7 +42,7 @@ test_that("plots of placebos and fits without a donor have the outcome's name", 
   expect_identical(ggplot2::autoplot(without)$labels$y, "cigsale")
 })
 
-test_that("the path of a stream ends at coef(), in the units of the variables", {
+test_that("a stream's path ends at coef(), in the variables' units", {
   withr::local_seed(4)
   stream <- dp_online(y ~ x1 + x2,
     epsilon = 5, delta = 1e-6, horizon = 400,
@@ -62,7 +62,7 @@ test_that("the path of a stream ends at coef(), in the units of the variables", 
   expect_length(unique(drawn(picture)$layout$layout$PANEL), 3L)
 })
 
-test_that("an unidentified coefficient does not compress the axis of the others", {
+test_that("an unidentified coefficient does not compress the other coefficients' axis", {
   table <- data.frame(
     term = c("x", "z", "lost"), estimate = c(0.5, -0.2, 3), low = c(0.4, -0.3, -32),
     high = c(0.6, -0.1, 38), noise = 0.05, identified = c(TRUE, TRUE, FALSE)
@@ -91,7 +91,7 @@ test_that("an unidentified coefficient does not compress the axis of the others"
   expect_silent(drawn(draw_coefficients(none, "t", "s")))
 })
 
-test_that("plots of regressions show the limits of confint(), with the noise part dark", {
+test_that("plots of regressions show the limits of confint(), with the noise's part dark", {
   lm_fit <- seeded_lm(y ~ a + g + b, lm_people(6000), epsilon = 3, bounds = lm_bounds())
   glm_fit <- seeded_glm(y ~ a + g + b, glm_people(20000), epsilon = 3, bounds = glm_bounds())
   for (fit in list(lm_fit, glm_fit)) {
@@ -114,7 +114,7 @@ test_that("plots of regressions show the limits of confint(), with the noise par
   expect_match(ggplot2::autoplot(open)$labels$subtitle, "NOT PRIVATE")
 })
 
-test_that("paths, selections, aggregates and plans are drawn", {
+test_that("paths, selections, aggregates and plans have plots", {
   withr::local_pdf(NULL)
   people <- lm_people(6000)
   path <- lm_path(seeded_lm(y ~ a + g + b + s, people, epsilon = 3, bounds = lm_bounds()))
@@ -159,7 +159,7 @@ test_that("paths, selections, aggregates and plans are drawn", {
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })
 
-test_that("a protected group's path is labelled released, within bounds, without a past fit", {
+test_that("a protected group's path is labelled as released, within bounds, with no pre-fit", {
   withr::local_seed(3)
   donors <- matrix(stats::runif(2000 * 12), 2000)
   treated <- matrix(stats::runif(200 * 12, 0.9, 1), 200)
@@ -186,7 +186,7 @@ test_that("a protected group's path is labelled released, within bounds, without
   expect_error(plot(fit$release), "target", class = "dpsc_error_argument")
 })
 
-test_that("figures have a white page and a name for the axis and the dotted line", {
+test_that("figures have a white background, and names for the axis and the dotted line", {
   fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
     bounds = c(0, 1), control = dp_control(rng = "R")
   )
@@ -197,7 +197,7 @@ test_that("figures have a white page and a name for the axis and the dotted line
   expect_null(ggplot2::autoplot(fit, type = "cumulative")$labels$caption)
 })
 
-test_that("in all figures intervals are pale and their noise part dark, in one colour", {
+test_that("in all figures intervals are pale and the noise's part is dark, in one colour", {
   data <- data.frame(
     target = "a", at = 1:3, low = -2:0, high = 2:4, noise_low = c(-1, 0, NA),
     noise_high = c(1, 2, NA)
@@ -223,7 +223,7 @@ test_that("in all figures intervals are pale and their noise part dark, in one c
   )
 })
 
-test_that("paths of several outcomes of protected people are cut at their own bounds", {
+test_that("paths of protected people's several outcomes are cut at each outcome's own bounds", {
   withr::local_seed(4)
   long <- data.frame(
     id = sprintf("p%04d", rep(1:1300, 10)), time = rep(1:10, each = 1300),
@@ -252,7 +252,7 @@ test_that("paths of several outcomes of protected people are cut at their own bo
   }
 })
 
-test_that("text of figures breaks into lines that the page holds, and is smaller on a narrow one", {
+test_that("text in figures breaks into lines that fit, and is smaller on a narrow page", {
   skip_if_not_installed("grid")
   fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
     bounds = c(0, 1), control = dp_control(rng = "R")
@@ -289,14 +289,14 @@ test_that("text of figures breaks into lines that the page holds, and is smaller
   expect_null(break_lines(NULL, 11, 100))
 })
 
-test_that("the line of the treatment has the class of the axis", {
+test_that("the line that marks the treatment has the class of the axis", {
   dates <- as.Date("2020-01-01") + c(0, 10, 30)
   expect_identical(between_periods(dates, 1:2), as.Date("2020-01-01") + c(5, 20))
   expect_identical(between_periods(factor(c("a", "b")), 1L), 1.5)
   expect_identical(between_periods(c(2001, 2002), 1L), 2001.5)
 })
 
-test_that("names of variables may be replaced by names for readers", {
+test_that("readable names may replace the names of variables", {
   fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
     bounds = c(0, 1), control = dp_control(rng = "R")
   )
@@ -314,7 +314,7 @@ test_that("names of variables may be replaced by names for readers", {
   }
 })
 
-test_that("axes have as many labels as the page has room for, and none outside the data", {
+test_that("axes have as many labels as fit on the page, and none outside the data", {
   months <- seq(as.Date("2023-01-01"), by = "month", length.out = 24)
   labels <- function(width, times = months, panels = 1) {
     withr::local_pdf(NULL, width = width, height = 4)
@@ -348,7 +348,7 @@ test_that("axes have as many labels as the page has room for, and none outside t
   expect_true(all(powers(c(2, 7)) >= log10(2)) && length(powers(c(2, 7))) > 1L)
 })
 
-test_that("names above panels are whole in two lines, or cut with dots", {
+test_that("names above panels fill up to two lines, and longer ones are cut with dots", {
   withr::local_pdf(NULL, width = 3.3, height = 2.6)
   name <- "Clinic of a rather long name in a street"
   expect_identical(strip_text("short", 3), "short")
@@ -358,7 +358,7 @@ test_that("names above panels are whole in two lines, or cut with dots", {
   expect_true(all(nchar(lines) <= label_room(2)))
 })
 
-test_that("the band of a protected group lies about what was released with noise", {
+test_that("a protected group's band lies around the released path", {
   data <- data.frame(
     target = factor("a"), period = 1:3, .observed = c(0.4, 0.9, 0.2), .fitted = c(0.5, 0.5, 0.6),
     .lower = 0, .upper = 1, treated = c(FALSE, TRUE, TRUE), low = c(NA, 0.3, 0.3),
@@ -380,7 +380,7 @@ test_that("the band of a protected group lies about what was released with noise
   expect_match(labels, "range of the privacy noise alone")
 })
 
-test_that("names for readers serve placebos, descriptions, aggregates, paths and streams", {
+test_that("readable names work in placebos, descriptions, aggregates, paths and streams", {
   withr::local_seed(6)
   panel <- sim_panel(12, 8, 3)
   fit <- dp_synth(panel$donors,

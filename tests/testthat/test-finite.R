@@ -20,7 +20,7 @@ test_that("finiteness agrees with is.finite(), for doubles and integers", {
   expect_error(all_finite_cpp(TRUE), "numeric")
 })
 
-test_that("the check of finiteness takes equally long for any values", {
+test_that("the check for finite values takes equally long for any values", {
   skip_unless_audit()
   n <- 4e6
   tables <- list(
@@ -36,7 +36,7 @@ test_that("the check of finiteness takes equally long for any values", {
   expect_lt(max(best) / min(best), 2)
 })
 
-test_that("a checksum distinguishes rows by value and place only", {
+test_that("a checksum depends on the rows' values and places only", {
   withr::local_seed(2)
   x <- matrix(round(rnorm(60), 2), 12)
   sum_of <- function(x) checksum_cpp(x)

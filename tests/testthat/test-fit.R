@@ -23,7 +23,7 @@ ridge_by_hand <- function(donors, y, T0, lambda, intercept = TRUE) {
   list(vertical = drop(mean + crossprod(x, w)), horizontal = drop(mean + crossprod(b, u)))
 }
 
-test_that("epsilon = Inf by gram is the ridge synthetic control of the raw donors", {
+test_that("gram with epsilon = Inf is the ridge synthetic control of the raw donors", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   withr::local_seed(1)
   for (lambda in c(0.01, 1, 50)) {
@@ -53,7 +53,7 @@ test_that("epsilon = Inf by gram is the ridge synthetic control of the raw donor
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
 })
 
-test_that("epsilon = Inf with more periods than donors is the same ridge", {
+test_that("gram with epsilon = Inf and more periods than donors is the same ridge", {
   p <- toy_panel(n = 6, T0 = 20, T1 = 2)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
@@ -78,7 +78,7 @@ test_that("chunks and several targets give the same non-private fit", {
   expect_identical(sized$size, 4)
 })
 
-test_that("epsilon = Inf by output and published objective is the ridge without intercept", {
+test_that("output and published objective with epsilon = Inf are the ridge without intercept", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   for (lambda in list(NULL, 0.5, 40)) {
     penalty <- if (is.null(lambda)) 8 else lambda
@@ -117,7 +117,7 @@ test_that("tight objective perturbation minimises the ridge objective over its b
   expect_equal(unname(predict(fit)[1, ]), drop(f %*% p$donors[, 9:11]))
 })
 
-test_that("estimator did at epsilon = Inf is difference-in-differences", {
+test_that("estimator did with epsilon = Inf is difference-in-differences", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3, k = 2)
   fit <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf, estimator = "did")
   mean <- colMeans(p$donors)
@@ -158,7 +158,7 @@ test_that("a known effect is recovered on a large panel", {
   }
 })
 
-test_that("outcomes and bounds in other units give the same effects in those units", {
+test_that("outcomes and bounds in other units give the same effects in the new units", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   grid <- function(x) round(x * 2^10) / 2^10
   donors <- grid(p$donors)
@@ -185,7 +185,7 @@ test_that("outcomes and bounds in other units give the same effects in those uni
   }
 })
 
-test_that("verbs of a fit by gram have their shapes, names and types", {
+test_that("methods for a gram fit return values of the documented shape, name and type", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
   days <- as.Date("2024-01-01") + 7 * 0:7
   fit <- fit_panel_of(p, times = days, epsilon = 4, protect = "donors")
@@ -258,7 +258,7 @@ test_that("verbs of a fit by gram have their shapes, names and types", {
   expect_error(weights(fit), class = "dpsc_error_argument")
 })
 
-test_that("without a calibration there is an estimate and a reason, but no interval", {
+test_that("without a calibration there is an estimate but no interval, with the reason", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   fit <- fit_panel_of(p)
   expect_true(all(is.finite(effects(fit))))
@@ -286,7 +286,7 @@ test_that("without a calibration there is an estimate and a reason, but no inter
   expect_match(printed(update(fit, lambda = 7)), "another penalty", all = FALSE)
 })
 
-test_that("update() keeps the people of a group, and their number", {
+test_that("update() keeps a group's people, and their number", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
   fit <- fit_panel_of(p, epsilon = 4, size = c(30, 10), protect = "donors")
   expect_identical(update(fit), fit)
@@ -297,7 +297,7 @@ test_that("update() keeps the people of a group, and their number", {
   expect_identical(update(fit, target = p$target[1, ])$size, 1)
 })
 
-test_that("a release by output or objective is for the mean of the people in a group", {
+test_that("a release by output or objective for a group is for its people's mean", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
   for (method in c("output", "objective")) {
     ledger <- dp_ledger(2, 1e-5)
@@ -310,7 +310,7 @@ test_that("a release by output or objective is for the mean of the people in a g
   }
 })
 
-test_that("verbs of the vertical methods state their missing results", {
+test_that("fits by output and objective state which results they do not have", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   for (method in c("output", "objective")) {
     fit <- fit_panel_of(p, method = method)
@@ -331,7 +331,7 @@ test_that("verbs of the vertical methods state their missing results", {
   }
 })
 
-test_that("verbs check their arguments", {
+test_that("methods check their arguments", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   fit <- fit_panel_of(p)
   expect_identical(rownames(confint(fit, c("8", "average"))), c("8", "average"))
@@ -419,7 +419,7 @@ test_that("a plot works for every method, one post-period, and without noise", {
   expect_invisible(plot(fit))
 })
 
-test_that("print() and summary() keep their structure", {
+test_that("print() and summary() match their snapshots", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
   # The numbers, and the lines on swamped data that depend on them, are random.
   shape <- function(x) {

@@ -29,7 +29,7 @@ gap_fit <- function(p, data = p$data, epsilon = 4, ..., fun = dp_synth) {
   )
 }
 
-test_that("gaps of rows are filled by the documented rule", {
+test_that("gaps are filled by the documented rule", {
   filled <- function(row, T0 = 4) interpolate_rows(matrix(row, 1), T0, rep(50, length(row)))[1, ]
   expect_equal(filled(c(NA, 2, NA, NA, 8, NA)), c(2, 2, 4, 6, 8, 8))
   expect_equal(filled(c(1, NA, NA, NA, NA, NA)), rep(1, 6))
@@ -52,13 +52,13 @@ test_that("gaps of rows are filled by the documented rule", {
   expect_true(all(is.finite(huge)))
 })
 
-test_that("without gaps the panel equals that of complete data, whatever the order of rows", {
+test_that("without gaps the panel equals the complete data's panel, whatever the order of rows", {
   p <- gap_panel(m = 2)
   expect_equal(gap_rows(p), p$y, ignore_attr = TRUE)
   expect_identical(gap_rows(p, p$data[sample(nrow(p$data)), ]), gap_rows(p))
 })
 
-test_that("gaps change the row of their own person and nothing else", {
+test_that("gaps change only their own person's row", {
   p <- gap_panel(n = 40, m = 30)
   whole <- gap_rows(p)
   of <- function(unit) p$data$unit == unit
@@ -97,7 +97,7 @@ test_that("gaps change the row of their own person and nothing else", {
   expect_identical(dim(gap_rows(p, none)), dim(whole))
 })
 
-test_that("covariates of people with gaps are their own, or the middle of the bounds", {
+test_that("people with gaps keep their own covariates, or get the middle of the bounds", {
   p <- gap_panel(n = 40)
   p$data$age <- 30
   p$data$sex <- "m"
@@ -117,7 +117,7 @@ test_that("covariates of people with gaps are their own, or the middle of the bo
   expect_equal(found[1:3, ], cbind(c(40, 30, 30), c(0, 1, 1)))
 })
 
-test_that("missing declarations are requested, and nothing is spent", {
+test_that("an error requests missing declarations, and nothing is spent", {
   p <- gap_panel()
   ledger <- dp_ledger(1, 1e-6)
   fails <- function(..., class = "dpsc_error_roster") {
@@ -149,7 +149,7 @@ test_that("missing declarations are requested, and nothing is spent", {
   expect_output(print(p$roster), "60 donors, 1 treated, 7 periods")
 })
 
-test_that("a fit with gaps holds no name and works with dates and factors", {
+test_that("a fit with gaps holds no unit's name and works with dates and factors", {
   p <- gap_panel(n = 400)
   p$data$time <- as.Date("2024-01-01") + 30 * (p$data$time - 2001)
   days <- as.Date("2024-01-01") + 30 * (0:6)

@@ -11,7 +11,7 @@ gaussian_curve <- function(mu, epsilon) {
   stats::pnorm(mu / 2 - epsilon / mu) - exp(epsilon) * stats::pnorm(-mu / 2 - epsilon / mu)
 }
 
-test_that("the shift of an exponential draw is 2 probit(logistic(x / 2)), rounded up", {
+test_that("an exponential draw's Gaussian shift is 2 probit(logistic(x / 2)), rounded up", {
   x <- c(1e-8, 1e-3, 0.1, 1, 1.999, 2, 2.001, 5, 30, 800, 2000)
   mu <- vapply(x, exponential_step_mu_cpp, 0)
   exact <- -2 * stats::qnorm(stats::plogis(-x / 2, log.p = TRUE), log.p = TRUE)
@@ -25,7 +25,7 @@ test_that("the shift of an exponential draw is 2 probit(logistic(x / 2)), rounde
   expect_true(all(again <= mu) && all(again >= mu * (1 - 1e-11)))
 })
 
-test_that("every choice of bounded range lies below its Gaussian, and one of them touches it", {
+test_that("every choice of bounded range lies below its Gaussian, and one attains it", {
   set.seed(1)
   epsilon <- seq(-6, 6, by = 0.1)
   worst <- -Inf
@@ -54,7 +54,7 @@ test_that("every choice of bounded range lies below its Gaussian, and one of the
   }
 })
 
-test_that("the exponential mechanism on counts is such a choice", {
+test_that("the exponential mechanism on counts is a choice of bounded range", {
   set.seed(2)
   epsilon <- seq(-3, 3, by = 0.1)
   for (i in seq_len(200)) {
@@ -70,7 +70,7 @@ test_that("the exponential mechanism on counts is such a choice", {
   }
 })
 
-test_that("a discrete Gaussian is a rounded continuous one, as in the lemma", {
+test_that("a discrete Gaussian is a rounded continuous Gaussian, as in the lemma", {
   # Small t2, where the lemma's error exp(-2 pi^2 t2) can be seen.
   for (t2 in c(0.3, 0.6, 1)) {
     s2 <- 3
@@ -105,7 +105,7 @@ test_that("discrete Gaussians lie below the curve of their mu, at every whole sh
   expect_identical(gaussian_step_variance_cpp(4, 1), 66)
 })
 
-test_that("variances give the requested mu, in whole numbers", {
+test_that("the integer variances give the requested mu", {
   set.seed(3)
   for (i in seq_len(200)) {
     R <- 2^sample(6:12, 1)
@@ -174,7 +174,7 @@ test_that("a total in mu converts back to its epsilon", {
   expect_equal(gdp_compose_cpp(c(3e200, 4e200)), 5e200)
 })
 
-test_that("GDP leaves 5 to 7 % less noise than zCDP for the shares of method gram", {
+test_that("GDP needs 5 to 7 % less noise than zCDP at method gram's shares", {
   shares <- c(radius1 = 0.015, moments1 = 0.25, radius2 = 0.015, moments2 = 0.72)
   # Same shares, everything scaled at once: values of an independent computation.
   pins <- c("0.5" = 1.0677, "1" = 1.0634, "2" = 1.0587, "4" = 1.0533, "8" = 1.0468)

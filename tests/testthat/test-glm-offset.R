@@ -52,7 +52,7 @@ test_that("without privacy the fit is glm()'s with its offset", {
   }
 })
 
-test_that("a private fit with an offset is close to glm()'s", {
+test_that("a private fit with an offset is close to that by glm()", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- offset_people(20000, family)
     known <- stats::glm(y ~ a + b, family, data, offset = log(years))
@@ -104,7 +104,7 @@ test_that("the minimiser solves the objective with offsets, whatever their limit
   }
 })
 
-test_that("neighbours whose offsets are at opposite limits lose no more than is claimed", {
+test_that("the loss between neighbours with offsets at opposite limits is within the claim", {
   withr::local_seed(4)
   b <- noise_nodes(2L, radii = 60L)
   bounds <- list(y = c(0, 1), a = c(-1, 1), o = c(-30, 30))
@@ -139,7 +139,7 @@ test_that("neighbours whose offsets are at opposite limits lose no more than is 
   expect_gt(worst(release$ridge / 30), claim)
 })
 
-test_that("cells of an offset are clipped, or make their row missing, as all cells", {
+test_that("an offset's cells are clipped or make their row missing, like other cells", {
   data <- offset_people(3000)
   rows <- function(years) {
     data$years[1:40] <- years
@@ -220,7 +220,7 @@ test_that("prints, reports, files and other verbs include the offset", {
   expect_true("median of offset log(years)" %in% fit$privacy$steps$step)
 })
 
-test_that("losses of single people count their offsets", {
+test_that("single people's losses take their offsets into account", {
   data <- offset_people(800)
   fit <- offset_glm(data, epsilon = 1)
   loss <- pdp(fit, data)$donors

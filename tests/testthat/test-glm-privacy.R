@@ -61,7 +61,7 @@ test_that("moments of spherical Laplace noise have their closed form", {
   expect_gte(spherical_delta_cpp(1, 1.2, 4L), 0.00491162282)
 })
 
-test_that("calibrations agree with an independent computation, on the safe side", {
+test_that("calibrations agree with an independent computation and err on the safe side", {
   # e of the second review's accurate quadrature; the two-signed form is 1.2e-4 smaller at most.
   wanted <- rbind(
     c(0.5, 0.38637, 0.41530, 0.60145), c(1, 0.76433, 0.81149, 1.16608),
@@ -129,7 +129,7 @@ test_that("Lemmas 1 and 2 hold at all tried points, and planted faults are found
   expect_gt(max(replicate(8000, random_lemma(0.7072, k0 = 3))), 0.01)
 })
 
-test_that("losses have the curvature of the proof", {
+test_that("the losses' curvature is as in the proof", {
   t <- c(seq(-30, 30, 0.01), -700, 700)
   for (family in c("binomial", "poisson", "gaussian")) {
     for (span in if (family == "binomial") 1 else c(2, 3.7, 150)) {
@@ -155,7 +155,7 @@ test_that("losses have the curvature of the proof", {
   }
 })
 
-test_that("exact densities in one and two dimensions keep to the Renyi bound", {
+test_that("exact densities in one and two dimensions satisfy the Renyi bound", {
   withr::local_seed(4)
   tightest <- 0
   for (d in 1:2) {
@@ -183,7 +183,7 @@ test_that("exact densities in one and two dimensions keep to the Renyi bound", {
   expect_gt(tightest, 0.1)
 })
 
-test_that("without delta log-ratios keep to epsilon, reach it, and less ridge is found", {
+test_that("with delta = 0 log ratios attain epsilon and do not exceed it; less ridge is detected", {
   # Plants faults 43.
   withr::local_seed(5)
   largest <- faulty <- 0
@@ -207,7 +207,7 @@ test_that("without delta log-ratios keep to epsilon, reach it, and less ridge is
   expect_gt(faulty, 1.01)
 })
 
-test_that("linear limits in the mechanism cost nothing: exact densities on faces and on springs", {
+test_that("linear limits in the mechanism cost nothing: exact densities, faces and stiff springs", {
   # Plants faults 44.
   withr::local_seed(5)
   largest <- sprung <- faulty <- moved <- 0
@@ -283,7 +283,7 @@ test_that("the solution under linear limits satisfies the normal-cone condition"
   expect_lt(abs(gradient[[1L]]), 0.3)
 })
 
-test_that("the worst pair in one dimension reaches the promise, and half the ridge breaks it", {
+test_that("the worst pair in one dimension attains epsilon, and half the ridge exceeds it", {
   # Plants faults 45.
   claim <- exact_claim(1, 0, 1L, "binomial", 1)
   worst <- function(ridge) max(exact_worst(claim$loss, ridge, claim$kappa))
@@ -292,7 +292,7 @@ test_that("the worst pair in one dimension reaches the promise, and half the rid
   expect_gt(worst(claim$ridge / 2), 1.04)
 })
 
-test_that("a radius drawn with the wrong shape is found", {
+test_that("a radius drawn with the wrong shape parameter is detected", {
   claim <- exact_claim(1, 1e-2, 2L, "binomial", 1)
   delta <- function(shape) mean(pmax(0, -expm1(1 - exact_opposite(claim, shape))))
   expect_lt(delta(2), 1e-2)
@@ -303,7 +303,7 @@ test_that("a radius drawn with the wrong shape is found", {
   expect_lt(stats::ks.test(norms, "pgamma", shape = 1, scale = 2)$p.value, 1e-6)
 })
 
-test_that("rows keep to their limits, whatever they hold", {
+test_that("rows stay within their limits, whatever their values", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   data <- glm_people(1000)
@@ -366,7 +366,7 @@ test_that("every step but the minimiser costs no more than declared on neighbour
   expect_gt(max(unlist(reached[grep("^median", names(reached))])), 0.4)
 })
 
-test_that("the minimiser is within the declared distance of the exact one", {
+test_that("the minimiser is within the declared distance of the exact minimiser", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     for (epsilon in c(0.3, 3)) {
@@ -466,7 +466,7 @@ test_that("the whole budget is spent, and no more", {
   }
 })
 
-test_that("noise requests do not depend on people, missing rows included", {
+test_that("noise requests do not depend on people, even those with missing rows", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(300, family)
     gone <- data
@@ -476,7 +476,7 @@ test_that("noise requests do not depend on people, missing rows included", {
   }
 })
 
-test_that("the order of rows does not matter but for rounding below the grid", {
+test_that("the order of rows matters only for rounding below the grid", {
   data <- glm_people(3000)
   facts <- glm_facts_of(n = 3000)
   first <- glm_audit_cpp(glm_table_of(data), facts, c(1, 2, 3), "R", NULL)
@@ -489,7 +489,7 @@ test_that("the order of rows does not matter but for rounding below the grid", {
   expect_lte(max(abs(values(first)[[at]] - values(second)[[at]])), 1)
 })
 
-test_that("no object holds a person's value, or a sum without noise", {
+test_that("no object holds a person's value or a sum without noise", {
   data <- glm_people(300)
   formula <- y ~ a + b
   fit <- suppressWarnings(seeded_glm(formula, data, epsilon = 1, bounds = glm_bounds()))

@@ -8,7 +8,7 @@ rare_people <- function(n, share) {
 
 rare_bounds <- list(y = c(0, 1), t = c(FALSE, TRUE), a = c(-9, 9))
 
-test_that("a rare dummy's slope is nearly as good as glm()'s, and so are its errors", {
+test_that("a rare dummy's slope and standard error are nearly as good as by glm()", {
   runs <- if (is_audit()) 60 else 20
   found <- vapply(seq_len(runs), function(seed) {
     data <- withr::with_seed(seed, rare_people(20000, 0.03))
@@ -28,7 +28,7 @@ test_that("a rare dummy's slope is nearly as good as glm()'s, and so are its err
   expect_identical(mean(found["known", ]), 1)
 })
 
-test_that("rows are shrunk by the released share, and no row exceeds the limit", {
+test_that("rows are shrunk by the released factor, and no row exceeds the limit", {
   data <- withr::with_seed(2, rare_people(20000, 0.03))
   facts <- function(n, intervals = TRUE) {
     columns <- lm_columns(y ~ t + a, rare_bounds, glm_families()$binomial$outcome)
@@ -55,7 +55,7 @@ test_that("rows are shrunk by the released share, and no row exceeds the limit",
   expect_lte(release$limit, longest[[3L]])
 })
 
-test_that("a plan gives the cost of a share", {
+test_that("a plan gives the cost of a share of the budget", {
   plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
     dp_plan_glm(n = 20000, p = 2, numbers = 1, share = share)$longer
   }, 0)

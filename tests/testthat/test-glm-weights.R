@@ -40,7 +40,7 @@ test_that("without privacy the fit is glm()'s with its weights, and errors are a
   }
 })
 
-test_that("weights that are all the largest give the fit without weights, but for its errors", {
+test_that("if all weights are the largest, the fit equals the unweighted fit except its errors", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     data$w <- 5
@@ -55,7 +55,7 @@ test_that("weights that are all the largest give the fit without weights, but fo
   }
 })
 
-test_that("a private weighted fit is close to glm()'s and far from the one without weights", {
+test_that("a private weighted fit is close to glm() with weights and far from the unweighted fit", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- weighted_people(40000, family)
     # Where weights are large, outcomes are others.
@@ -77,7 +77,7 @@ test_that("a private weighted fit is close to glm()'s and far from the one witho
   }
 })
 
-test_that("errors of sampling are those of the weighted estimator", {
+test_that("sampling errors are the weighted estimator's", {
   data <- weighted_people(60000)
   ratio <- function(...) {
     fit <- seeded_glm(y ~ a + b + g, data,
@@ -144,7 +144,7 @@ worst_weighted <- function(ridge, scale = 1) {
   c(found = worst, claim = glm_plan_cpp(facts)$objective.epsilon)
 }
 
-test_that("neighbours whose weights are at opposite ends lose no more than is claimed", {
+test_that("the loss between neighbours with weights at opposite limits is within the claim", {
   # Plants faults 76.
   found <- worst_weighted(1)
   expect_lte(found[["found"]], found[["claim"]] * (1 + 1e-6))
@@ -154,7 +154,7 @@ test_that("neighbours whose weights are at opposite ends lose no more than is cl
   expect_gt(found[["found"]], found[["claim"]])
 })
 
-test_that("every step but the minimiser costs no more than declared, whatever weights do", {
+test_that("every step but the minimiser costs no more than declared, whatever the weights", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -183,7 +183,7 @@ test_that("every step but the minimiser costs no more than declared, whatever we
   expect_gt(max(unlist(reached[grep("^moments", names(reached))])), 0.5)
 })
 
-test_that("a weight beyond the largest, none, and one that is missing count as they should", {
+test_that("weights that are too large, zero or missing are treated as documented", {
   data <- weighted_people(3000)
   released <- function(w, ...) {
     data$w[1:40] <- w
@@ -197,7 +197,7 @@ test_that("a weight beyond the largest, none, and one that is missing count as t
   expect_identical(released(0), released(1, subset = keep))
 })
 
-test_that("weights that cannot be are refused before the charge", {
+test_that("invalid weights are refused before the charge", {
   data <- weighted_people(3000)
   ledger <- dp_ledger(4, 1e-6)
   refused <- function(..., class = "argument") {
@@ -239,7 +239,7 @@ test_that("rows in chunks, in a database and by person have the same weights", {
   expect_identical(fit(dp_table(con, "people"))$release, here$release)
 })
 
-test_that("with several rows a person errors are clustered where there are weights", {
+test_that("with weights and several rows per person, errors are clustered by person", {
   withr::local_seed(12)
   data <- weighted_people(20000)
   data$w <- 3
@@ -259,7 +259,7 @@ test_that("with several rows a person errors are clustered where there are weigh
   expect_no_match(paste(utils::capture.output(print(apart)), collapse = " "), "copies")
 })
 
-test_that("prints, reports, files and other verbs know of the weights", {
+test_that("prints, reports, files and other methods include the weights", {
   data <- weighted_people(20000)
   fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = weighted_bounds(), weights = w)
   expect_output(print(fit), "y ~ a + b, weights up to 3", fixed = TRUE)

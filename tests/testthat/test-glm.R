@@ -39,7 +39,7 @@ test_that("with a large budget a fit is close to glm(), for every family and kin
   expect_lt(abs(coef(fit)[["b"]] + 0.7), 0.1)
 })
 
-test_that("logicals, levels and numbers are the same outcome", {
+test_that("logicals, factor levels and 0/1 are the same outcome", {
   data <- glm_people(2000)
   data$l <- data$y == 1
   data$f <- ifelse(data$l, "yes", "no")
@@ -209,7 +209,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
   )
 })
 
-test_that("verbs read the release", {
+test_that("methods use the release alone", {
   data <- glm_people(5000)
   fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   table <- tidy(fit, conf.int = TRUE)
@@ -244,7 +244,7 @@ test_that("verbs read the release", {
   expect_s3_class(ggplot2::autoplot(fit), "ggplot")
 })
 
-test_that("penalties and limits have their minimiser, with exact zeros", {
+test_that("the minimiser with penalties and limits is found, with exact zeros", {
   data <- glm_people(4000)
   data$z1 <- stats::rnorm(4000)
   data$z2 <- data$a + stats::rnorm(4000)
@@ -289,7 +289,7 @@ test_that("penalties and limits have their minimiser, with exact zeros", {
   expect_identical(read_release(path), limited)
 })
 
-test_that("linear constraints are kept to the last digit, by the nearest point, at no cost", {
+test_that("the nearest point satisfies linear constraints to the last digit, at no cost", {
   withr::local_seed(1)
   # Against all sets of rows that may bind.
   for (i in 1:150) {
@@ -356,7 +356,7 @@ test_that("linear constraints are kept to the last digit, by the nearest point, 
   expect_identical(coef(read_release(path)), coef(less))
 })
 
-test_that("linear constraints in the mechanism have exact faces, and are those of limits there", {
+test_that("linear constraints in the mechanism have exact faces and equal the limits there", {
   data <- glm_people(3000)
   data$z1 <- withr::with_seed(4, stats::rnorm(3000))
   bounds <- c(glm_bounds(), list(z1 = c(-5, 5)))
@@ -399,7 +399,7 @@ test_that("linear constraints in the mechanism have exact faces, and are those o
   expect_identical(coef(read_release(path)), coef(simplex))
 })
 
-test_that("minimisers at contested limits are found whatever the data", {
+test_that("minimisers near several limits are found whatever the data", {
   withr::local_seed(6)
   for (i in 1:24) {
     n <- sample(c(40, 300), 1L)
@@ -420,7 +420,7 @@ test_that("minimisers at contested limits are found whatever the data", {
   }
 })
 
-test_that("a ridge alone has errors, about the population's own ridge fit", {
+test_that("a ridge fit has standard errors, around the population's ridge fit", {
   data <- glm_people(20000)
   fits <- function(...) seeded_glm(y ~ a + b, data, epsilon = 4, bounds = glm_bounds(), ...)
   plain <- fits()
@@ -459,7 +459,7 @@ test_that("very rare levels are not identified and have wide errors", {
   expect_true(all(off[3, ] == 1))
 })
 
-test_that("a large epsilon is served, by every method", {
+test_that("every method serves a large epsilon", {
   data <- glm_people(500)
   for (method in c("objective", "kst", "cms", "napp", "output", "objective-public")) {
     for (delta in c(0, 1e-6)) {
@@ -480,7 +480,7 @@ test_that("a large epsilon is served, by every method", {
   }
 })
 
-test_that("a method that needs no delta promises none", {
+test_that("a method that needs no delta promises delta = 0", {
   data <- glm_people(500)
   fit <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), method = "cms")
   expect_identical(fit$privacy$delta, 0)
@@ -500,7 +500,7 @@ test_that("a method that needs no delta promises none", {
   expect_error(update(bare, . ~ 1), "another budget", class = "dpsc_error_argument")
 })
 
-test_that("a failure to find the minimiser is a charged result, not an error", {
+test_that("a minimiser that is not found is a charged result, not an error", {
   data <- glm_people(500)
   ledger <- dp_ledger(4, 1e-5)
   fit <- with_internal("glm_release_cpp", function(...) {
@@ -531,7 +531,7 @@ test_that("whitening follows from n, p and epsilon alone", {
   expect_false(any(grepl("moments|radius|median", steps)))
 })
 
-test_that("columns of few values get a suitable scale", {
+test_that("columns with few distinct values get a suitable scale", {
   withr::local_seed(4)
   n <- 2000
   # Just above half of the people share the highest class: most scales hold the same people.
@@ -564,7 +564,7 @@ test_that("a plan predicts the ratio of standard errors", {
   expect_error(dp_plan_glm(n = 100, p = 2, delta = 0), class = "dpsc_error_argument")
 })
 
-test_that("methods keep to the table's form", {
+test_that("mechanisms have the form of the table's records", {
   for (record in mechanism_table$dp_glm) {
     expect_true(all(c("title", "families", "calibrations", "options", "promise", "plan", "run",
       "estimate") %in% names(record)))
@@ -573,7 +573,7 @@ test_that("methods keep to the table's form", {
   }
 })
 
-test_that("accuracy and coverage agree with the bench, on a small scale", {
+test_that("accuracy and coverage agree with the benchmark, on a small scale", {
   withr::local_seed(12)
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3
@@ -590,7 +590,7 @@ test_that("accuracy and coverage agree with the bench, on a small scale", {
   expect_gte(sum(runs[3:4, ]), 43)
 })
 
-test_that("a fit is read back unchanged, and careless edits are found", {
+test_that("a fit is read back unchanged, and edits are detected", {
   skip_if_not_installed("jsonlite")
   data <- glm_people(2000)
   path <- withr::local_tempfile(fileext = ".json")
@@ -652,7 +652,7 @@ test_that("the minimiser is found for uninformative people and far too wide boun
   }
 })
 
-test_that("penalised minimisers of few people and large budgets are found, soon", {
+test_that("penalised minimisers for few people and large budgets are found quickly", {
   penalties <- list(
     list(lasso = 0.05), list(lasso = 0.5), list(group = 0.05), list(ridge = 0.1),
     list(lasso = 0.01, ridge = 0.01)
@@ -671,7 +671,7 @@ test_that("penalised minimisers of few people and large budgets are found, soon"
   }
 })
 
-test_that("an epsilon that protects nobody is served at once", {
+test_that("with an epsilon that protects nobody, dp_glm() returns a finite fit quickly", {
   rows <- data.frame(y = rep(0:1, 100), x = seq_len(200))
   bounds <- list(y = c(0, 1), x = c(0, 200))
   for (epsilon in c(1e7, 1e9)) {

@@ -23,7 +23,7 @@ naive_clipped <- function(z, radius, limit) {
   round(z * (zoom * ifelse(norms <= radius, 1, radius / norms)))
 }
 
-test_that("features are the documented integers, and their squared norms below 2^53", {
+test_that("features are the documented integers, with squared norms below 2^53", {
   withr::local_seed(1)
   largest <- 0
   for (i in 1:300) {
@@ -58,7 +58,7 @@ test_that("a row's integers do not depend on other rows, on blocks or on the typ
   expect_identical(integers_of(counts, bounds), integers_of(counts + 0, bounds))
 })
 
-test_that("a map that could leave the exact integers is refused", {
+test_that("a row map that could exceed the exact integers is refused", {
   map <- identity_map(3)
   refused <- function(..., radius = 1, limit = 64) {
     expect_error(integers_of(matrix(0, 1, 3), utils::modifyList(map, list(...)), radius, limit))
@@ -75,7 +75,7 @@ test_that("a map that could leave the exact integers is refused", {
   refused(bounds = list(centre = numeric(3), unit = 1, half = c(1, 1, 2^40)))
 })
 
-test_that("clipped rows are the documented integers, within the limit whatever the row", {
+test_that("clipped rows are the documented integers, within the limit for any row", {
   withr::local_seed(2)
   within <- function(got, limit) {
     w <- got$clipped
@@ -126,7 +126,7 @@ naive_losses <- function(z, squared, bits) {
   each
 }
 
-test_that("losses of the radii equal those computed from the rows, ties included", {
+test_that("losses of the radii equal a direct computation from the rows, ties included", {
   withr::local_seed(3)
   for (i in 1:100) {
     map <- random_map()
@@ -142,7 +142,7 @@ test_that("losses of the radii equal those computed from the rows, ties included
   }
 })
 
-test_that("a replaced row moves the losses of the radii within 3 units, and reaches them", {
+test_that("a replaced row changes the losses of the radii within 3 units, and attains them", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {
@@ -231,7 +231,7 @@ test_that("steps add up to the budget and never exceed it", {
   expect_gt(calibrated, 30)
 })
 
-test_that("noise follows the steps: whole numbers, V on the diagonal and V / 2 off it", {
+test_that("noise follows the steps: integers, variance V on the diagonal and V / 2 off it", {
   withr::local_seed(6)
   for (delta in c(0, 1e-6)) {
     for (n in c(30, 400)) {
@@ -273,7 +273,7 @@ test_that("noise follows the steps: whole numbers, V on the diagonal and V / 2 o
   }
 })
 
-test_that("an epsilon that is too small is refused before the charge, with no noise drawn", {
+test_that("too small an epsilon is refused before the charge, with no noise drawn", {
   panel <- toy_panel(n = 30, T0 = 5, T1 = 2)
   ledger <- dp_ledger(1, 1e-6)
   withr::local_seed(6)
@@ -320,7 +320,7 @@ test_that("everything after a draw is planned from outputs, not from donors", {
   }
 })
 
-test_that("a replay that asks for other noise stops", {
+test_that("a replay that requests other noise stops", {
   withr::local_seed(8)
   facts <- gram_facts_of(n = 20)
   donors <- matrix(stats::runif(160, -1, 1), 20)
@@ -331,7 +331,7 @@ test_that("a replay that asks for other noise stops", {
   }
 })
 
-test_that("whitening and its way back cancel, and the centre is within the first radius", {
+test_that("whitening and its inverse cancel, and the centre is within the first radius", {
   withr::local_seed(9)
   for (i in 1:20) {
     n <- sample(c(10, 300), 1)
@@ -376,7 +376,7 @@ test_that("without noise the release equals the moments of the clipped rows", {
   expect_lt(step, 0.01)
 })
 
-test_that("noise has the declared size in the statistics", {
+test_that("noise in the statistics has the declared variance", {
   withr::local_seed(11)
   donors <- matrix(0.1, 5, 8)
   for (delta in c(0, 1e-6)) {
@@ -397,7 +397,7 @@ test_that("noise has the declared size in the statistics", {
   }
 })
 
-test_that("features: one, all but one, every period; the level and the target come first", {
+test_that("features: one, all but one, or every period; the level and the target come first", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   of <- function(features, ...) gram_plan_cpp(gram_facts_of(y = y, features = features, ...))
   for (p in c(1, 3, 5)) {
@@ -484,7 +484,7 @@ test_that("sums stay below 2^53 for any number of donors", {
   expect_identical(limits(2^29), c(2048, 2048))
 })
 
-test_that("targets far outside the bounds at times and huge budgets do no harm", {
+test_that("huge budgets and targets far outside the bounds in some periods do no harm", {
   panel <- toy_panel(n = 30, T0 = 5, T1 = 2)
   for (far in c(2, 1e3, 9e5)) {
     for (epsilon in c(1, 1e6, 1e9)) {
@@ -512,7 +512,7 @@ test_that("a radius has at least one grid step", {
   }
 })
 
-test_that("bounds that doubles cannot scale are refused, whole numbers are not", {
+test_that("bounds that doubles cannot scale are refused; whole numbers are accepted", {
   expect_error(new_bounds(c(-1, 1) * 1e-302, 3), class = "dpsc_error_bounds")
   whole <- matrix(c(2000000000L, 2100000000L), 3, 2, byrow = TRUE)
   expect_no_warning(scale <- new_bounds(whole, 3))

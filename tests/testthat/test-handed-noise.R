@@ -100,7 +100,7 @@ test_that("every draw of every verb uses the audit's noise", {
   }
 })
 
-test_that("refits, streams and noisy iterates are audited with their verbs", {
+test_that("refits, streams and noisy iterates are audited through their verbs", {
   bounds <- handed_bounds
   verbs <- list(
     refit = function(people, control) {
@@ -205,7 +205,7 @@ test_that("faults in a verb are found", {
   expect_match(audit$note, "sequence of noise calls")
 })
 
-test_that("an audit's noise works for that audit only, and its fit is not private", {
+test_that("an audit's noise works in that audit only, and its fit is marked as not private", {
   people <- people_of()
   regression <- drawing_fits()$lm
   kept <- NULL

@@ -2,7 +2,7 @@
 # for one person, who also gets another name and moves in the order of names: nothing that is
 # computed before noise may move by more than one row's worth.
 
-test_that("with 10,001 donors no name decides who calibrates, wherever the rows are", {
+test_that("among 10,001 donors names do not determine the calibration donors, for any source", {
   p <- named_people(10001)
   last <- renamed(p, 1, "z", far_row(p))
   sources <- list(
@@ -23,7 +23,7 @@ test_that("with 10,001 donors no name decides who calibrates, wherever the rows 
   expect_identical(max(moves(p, renamed(p, 10001, "a"), from_matrix)), 0)
 })
 
-test_that("several sources and workers receive one list of places", {
+test_that("several sources and workers receive one list of random places", {
   skip_if_not_installed("RSQLite")
   p <- named_people(10001)
   # In one's own place: the first of the first half.
@@ -43,7 +43,7 @@ test_that("several sources and workers receive one list of places", {
   }
 })
 
-test_that("places are drawn from bits alone, and are in no object and no statement", {
+test_that("places depend on random bits only, and are in no object and no SQL statement", {
   p <- named_people(10001)
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder)
@@ -73,7 +73,7 @@ test_that("places are drawn from bits alone, and are in no object and no stateme
   expect_false(any(grepl("_at", DBI::dbListTables(con))))
 })
 
-test_that("with few donors a name alone changes nothing: verbs, methods and sources", {
+test_that("with few donors names change nothing: verbs, methods and sources", {
   p <- named_people(60)
   names <- list(first = "a", last = "z", middle = "p000030x")
   seeded_fit <- function(p, run) {
@@ -120,7 +120,7 @@ test_that("with few donors a name alone changes nothing: verbs, methods and sour
   expect_error(seeded_fit(twice, from_data_frame), class = "dpsc_error_panel")
 })
 
-test_that("no order of protected treated people is in a fit of several cohorts", {
+test_that("a fit of several cohorts does not reveal the order of protected treated people", {
   p <- named_people(200)
   adopted <- ifelse(seq_len(200) <= 100, NA, 3 + seq_len(200) %% 2)
   fit <- function(p) {
@@ -159,7 +159,7 @@ test_that("rows of regressions, selections and aggregates may come in any order"
   expect_equal(answers(data[order, ], at), answers(data, drawn$order), tolerance = 1e-12)
 })
 
-test_that("no name decides the places of weights", {
+test_that("names do not determine the places of weights", {
   p <- named_people(60)
   for (method in c("output", "objective")) {
     for (delta in c(0, 1e-6)) {
@@ -189,7 +189,7 @@ test_that("no name decides the places of weights", {
   }
 })
 
-test_that("declared names keep their places, and the release says so", {
+test_that("declared names keep their places, and the release records this", {
   p <- named_people(30)
   with_names <- dp_control(rng = "R", donor_names = TRUE)
   fit_of <- function(x, control, ...) {
@@ -224,7 +224,7 @@ test_that("declared names keep their places, and the release says so", {
   expect_null(gram$panel$donor_names)
 })
 
-test_that("no name decides an error about the order of index", {
+test_that("the error about the order of index does not depend on names", {
   numbers <- as_long(named_people(60))
   who <- function(data, unit) data$unit == unit
   numbers$unit <- match(numbers$unit, c(sprintf("p%06d", 1:60), "treated"))

@@ -9,7 +9,7 @@ full_fit <- function(epsilon = 4, n = 1000, T0 = 12, T1 = 2, effect = 0, seed = 
   )
 }
 
-test_that("without noise, conformal residuals are those of the ridge refitted on all periods", {
+test_that("without noise, conformal residuals are the ridge's residuals, refitted on all periods", {
   withr::local_seed(1)
   panel <- sim_panel(60, 8, 2)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf)
@@ -23,7 +23,7 @@ test_that("without noise, conformal residuals are those of the ridge refitted on
   expect_equal(residual, u - drop(gram %*% solve(gram + penalty * diag(10), u)), tolerance = 1e-8)
 })
 
-test_that("conformal p-values are never 0 and have their size; intervals invert the test", {
+test_that("conformal p-values are never 0 and keep their level; intervals invert the test", {
   p <- vapply(1:60, function(seed) {
     conformal(full_fit(n = 300, seed = seed), intervals = FALSE)$test$p.value
   }, 0)
@@ -77,7 +77,7 @@ test_that("without noise, a placebo date is the ridge with fewer pre-periods", {
   expect_identical(result$date, 7L)
 })
 
-test_that("placebo dates of private fits rarely reject, and cost nothing", {
+test_that("tests at placebo dates of private fits rarely reject, and cost nothing", {
   rejected <- vapply(1:40, function(seed) {
     placebo_time(full_fit(n = 500, seed = seed), 9)$p.value < 0.05
   }, NA)
@@ -91,7 +91,7 @@ test_that("placebo dates of private fits rarely reject, and cost nothing", {
   expect_output(print(placebo_time(fit)), "Placebo dates")
 })
 
-test_that("the penalty path averages to the fit and its weights add up", {
+test_that("the penalty path's weighted average is the fit, and its weights add up to one", {
   fit <- full_fit(features = NULL)
   path <- penalty_path(fit)
   # The round of the target's own corrects the fit and not the path.
@@ -116,7 +116,7 @@ test_that("the penalty path averages to the fit and its weights add up", {
   expect_output(print(path), "Penalty path")
 })
 
-test_that("plots of pretended dates show the refitted paths of the table", {
+test_that("plots of placebo dates show the refitted paths of the table", {
   skip_if_not_installed("ggplot2")
   dates <- placebo_time(full_fit())
   paths <- attr(dates, "paths")
@@ -138,7 +138,7 @@ test_that("plots of pretended dates show the refitted paths of the table", {
   expect_error(plot(dates, type = "paths"), class = "dpsc_error_argument")
 })
 
-test_that("the plots draw results", {
+test_that("the plots show the results", {
   skip_if_not_installed("ggplot2")
   fit <- full_fit()
   drawn <- function(result, layer) {
@@ -160,7 +160,7 @@ test_that("the plots draw results", {
   )
 })
 
-test_that("a release takes another penalty at no cost, and a fixed one has no path", {
+test_that("another penalty costs nothing, and a fixed penalty has no path", {
   fit <- full_fit(epsilon = 1e5, n = 400, features = NULL)
   panel <- withr::with_seed(1, sim_panel(400, 12, 2))
   fixed <- dp_synth(fit$release, fit$target, lambda = 12)

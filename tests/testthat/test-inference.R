@@ -76,7 +76,7 @@ test_that("the estimate in C++ equals the average over penalties of the estimate
   expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
 })
 
-test_that("intervals and tests follow from the covariances and factors, written out", {
+test_that("intervals and tests equal a direct computation from the covariances and factors", {
   fit <- inference_fit(T1 = 3, k = 2, noise_sd = 0.25)
   expect_identical(dim(fit$target), c(1L, 11L))
   intervals <- fit$release$statistics$intervals
@@ -115,7 +115,7 @@ test_that("intervals and tests follow from the covariances and factors, written 
   expect_identical(test$periods, 3L)
 })
 
-test_that("tails and variance of a mean shrink with the number of people", {
+test_that("a mean's tails and variance shrink with the number of people", {
   withr::local_seed(21)
   panel <- sim_panel(800, 8, 2, noise_sd = 0.25)
   release <- dp_release(panel$donors,
@@ -138,7 +138,7 @@ test_that("tails and variance of a mean shrink with the number of people", {
   expect_true(all(own >= least))
 })
 
-test_that("simultaneous intervals cover correlated normal errors together", {
+test_that("simultaneous intervals cover correlated normal errors jointly", {
   withr::local_seed(23)
   root <- chol(0.6 + diag(0.4, 5))
   z <- matrix(rnorm(5 * 4000), 4000) %*% root
@@ -146,7 +146,7 @@ test_that("simultaneous intervals cover correlated normal errors together", {
   expect_gt(covered, 0.95 - 4.8 * sqrt(0.05 * 0.95 / 4000))
 })
 
-test_that("a capped covariance stays one and has no deviation above the bounds", {
+test_that("a capped covariance remains a covariance, with no standard deviation above the bounds", {
   withr::local_seed(24)
   s <- inference_fit(T1 = 4)$release$statistics
   d <- length(s$mean)
@@ -167,7 +167,7 @@ test_that("a capped covariance stays one and has no deviation above the bounds",
   expect_gt(capped, 10)
 })
 
-test_that("a group has no interval if the release reflects identical donors only", {
+test_that("a group has no interval if all donors of the release are identical", {
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
   expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are alike")

@@ -34,7 +34,7 @@ random_rows <- function(n, periods, seed = 1) {
   })
 }
 
-test_that("leave-one-out errors equal n refits at the same penalty", {
+test_that("leave-one-out errors equal the errors of n refits at the same penalty", {
   for (size in list(c(30, 8, 3), c(12, 15, 2), c(90, 20, 4))) {
     n <- size[[1L]]
     T0 <- size[[2L]]
@@ -53,7 +53,7 @@ test_that("leave-one-out errors equal n refits at the same penalty", {
   }
 })
 
-test_that("the accepted effects equal those of the conformal test with refits", {
+test_that("the accepted effects equal the effects that the conformal test with refits accepts", {
   T0 <- 6L
   n <- 25L
   rows <- random_rows(n, 9L)
@@ -122,7 +122,7 @@ test_that("too few donors give no interval and the correct reason", {
   expect_match(raw_intervals(raw_release(random_rows(40L, 8L), 5L), y, level = 0.99), "99 donors")
 })
 
-test_that("rows that tie are not lost to rounding", {
+test_that("tied rows are not lost to rounding", {
   # Most people never have an event: a target without one is like them, at every level.
   rows <- withr::with_seed(6, matrix(stats::rbinom(60L * 9L, 1, 0.03), 60L)) + 0
   rows <- rows[order(rowSums(rows)), ]
@@ -134,7 +134,7 @@ test_that("rows that tie are not lost to rounding", {
   expect_true(all(table$conf.low <= 0 & 0 <= table$conf.high))
 })
 
-test_that("donors alike before the treatment have intervals too", {
+test_that("donors that are identical before the treatment have intervals too", {
   rows <- cbind(matrix(0.5, 30L, 5L), random_rows(30L, 2L))
   release <- raw_release(rows, 5L)
   table <- raw_intervals(release, c(rep(0.5, 5L), 0, 0))
@@ -145,7 +145,7 @@ test_that("donors alike before the treatment have intervals too", {
   expect_match(raw_intervals(raw_release(constant, 5L), rep(0.25, 7L), size = 5), "variance")
 })
 
-test_that("many donors are kept as counts that give the same intervals, from chunks too", {
+test_that("many donors are stored as counts that give the same intervals, also from chunks", {
   rows <- random_rows(leave_one_out_rows + 500L, 9L)
   y <- random_rows(1L, 9L, seed = 8)[1L, ]
   release <- raw_release(rows, 6L)
@@ -184,7 +184,7 @@ test_that("many donors are kept as counts that give the same intervals, from chu
   expect_equal(raw_release(few, 6L, blocks = chunks), raw_release(few, 6L))
 })
 
-test_that("a group's mean has the error of a mean", {
+test_that("a group's mean has the standard error of a mean", {
   withr::local_seed(9)
   rows <- random_rows(400L, 9L)
   release <- raw_release(rows, 6L)
@@ -228,7 +228,7 @@ test_that("intervals cover new people of zero-inflated data", {
   expect_gte(mean(covered, na.rm = TRUE), 0.91)
 })
 
-test_that("intervals cover the states of Proposition 99 at the promised rate", {
+test_that("intervals for the states of Proposition 99 have their coverage", {
   data <- utils::read.csv(shared_data("smoking.csv"))
   panel <- wide_panel(data, "state", "year", "cigsale")
   panel <- panel[rownames(panel) != "California", ] / 100

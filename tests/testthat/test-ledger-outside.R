@@ -24,7 +24,7 @@ charged <- function(ledger, mu = 0.05) {
   spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = mu), "test", list(holds = TRUE))
 }
 
-test_that("every handle sees a charge in the file", {
+test_that("every handle to the file sees a charge", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file, study = "stroke", data = "registry 2026")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
@@ -73,7 +73,7 @@ test_that("a ledger in a table of a connection pays, and a transaction of the us
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("an edit, a deleted row and another order are found, and stop payment", {
+test_that("an edit, a deleted row and a changed order are detected and stop payment", {
   tampered <- list(
     edit = "UPDATE dpsc_ledger SET mu = '0x1p-30' WHERE number = 2",
     label = "UPDATE dpsc_ledger SET study = 'other' WHERE number = 1",
@@ -97,7 +97,7 @@ test_that("an edit, a deleted row and another order are found, and stop payment"
   }
 })
 
-test_that("rows cut off and older copies are found by receipts, or the print states the gap", {
+test_that("receipts reveal truncated files and older copies, or the print states the gap", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   charged(ledger)
@@ -115,7 +115,7 @@ test_that("rows cut off and older copies are found by receipts, or the print sta
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
-test_that("a machine may require a ledger and name a default", {
+test_that("a machine's settings may require a ledger and name a default", {
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
@@ -133,14 +133,14 @@ test_that("a machine may require a ledger and name a default", {
   expect_s3_class(free, "dp_lm")
 })
 
-test_that("a failed draw leaves its charge, and what fails before leaves none", {
+test_that("a failed draw keeps its charge, and earlier failures are not charged", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   expect_error(paid(ledger, epsilon = 0.001), class = "dpsc_error")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("processes that race for the last charge never overspend", {
+test_that("processes that compete for the last charge never overspend", {
   skip_on_os("windows")
   rounds <- if (is_audit()) 200 else 4
   workers <- if (is_audit()) 8 else 4
@@ -158,7 +158,7 @@ test_that("processes that race for the last charge never overspend", {
   }
 })
 
-test_that("a killed process leaves a readable ledger and no release without a charge", {
+test_that("a killed process leaves a readable ledger and no uncharged release", {
   skip_on_os("windows")
   kills <- if (is_audit()) 200 else 3
   for (round in seq_len(kills)) {
@@ -275,7 +275,7 @@ test_that("a file whose charge or id was edited is noticed", {
   edited(release$privacy$charge$hash, strrep("0", 64L))
 })
 
-test_that("a growing release is paid from a ledger outside R, which keeps what was drawn", {
+test_that("a growing release is paid from a ledger outside R, which records the draws", {
   p <- monitor_panel(n = 300)
   file <- ledger_file()
   ledger <- dp_ledger(4, 1e-6, path = file)
@@ -326,7 +326,7 @@ test_that("a growing release is paid from a ledger outside R, which keeps what w
   expect_error(next_period(fit, p, ledger = other), "changed", class = "dpsc_error_budget")
 })
 
-test_that("of several processes that ask for a period, one gets it", {
+test_that("if several processes request a period, only one gets it", {
   skip_on_os("windows")
   p <- monitor_panel(n = 300)
   file <- ledger_file()

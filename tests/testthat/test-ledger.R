@@ -37,7 +37,7 @@ test_that("Gaussian shifts add up as squares and are converted once", {
   expect_lt(gdp_epsilon_cpp(2 * mu, 1e-6), 0.95 * cdp_epsilon(4 * mu^2 / 2, 1e-6))
 })
 
-test_that("charges in zCDP, as older versions made them, add up as zCDP", {
+test_that("charges in zCDP by older versions add up as zCDP", {
   ledger <- dp_ledger(3, 1e-6)
   rho <- cdp_rho(1, 1e-6)
   for (k in 1:3) {
@@ -69,7 +69,7 @@ test_that("the limit of a ledger follows from the arithmetic", {
   expect_identical(nrow(as.data.frame(short)), 1L)
 })
 
-test_that("all parts of a split total are accepted and no more", {
+test_that("the shares of a split total are accepted, and nothing beyond", {
   for (parts in c(1, 3, 10)) {
     ledger <- dp_ledger(1, 0)
     for (i in seq_len(parts)) charge(ledger, 1 / parts, delta = 0)
@@ -88,7 +88,7 @@ test_that("all parts of a split total are accepted and no more", {
   }
 })
 
-test_that("charges before the first Gaussian one add up, the others are one shift", {
+test_that("charges before the first Gaussian charge add up; the others form one shift", {
   mu <- gdp_budget_cpp(1, 1e-6)
   ledger <- dp_ledger(5, 1e-6)
   charge(ledger, 0.5, 0, "output")
@@ -145,7 +145,7 @@ adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   stats::approx(loss, value, 0)$y
 }
 
-test_that("an analyst who chooses the kind of charge by earlier results gains nothing", {
+test_that("choosing the kind of charge by earlier results gains an analyst nothing", {
   for (case in list(c(1, 1e-6), c(4, 1e-6), c(1, 1e-2))) {
     epsilon <- case[[1L]]
     delta <- case[[2L]]
@@ -177,7 +177,7 @@ test_that("a ledger without failure probability takes pure releases only", {
   expect_error(charge(ledger, 1e-2, 0), class = "dpsc_error_budget")
 })
 
-test_that("a delta that a ledger does not hold is refused", {
+test_that("a delta larger than the ledger's is refused", {
   ledger <- dp_ledger(2, 1e-6)
   expect_error(charge(ledger, 1, 2e-6, "objective"), class = "dpsc_error_budget")
   charge(ledger, 1, 1e-6, "objective")
@@ -199,7 +199,7 @@ test_that("a refused charge leaves no trace, and its error gives the budget left
   expect_s3_class(charge(ledger, left * 0.99, method = "output"), "dp_release")
 })
 
-test_that("copies share one balance, also inside functions", {
+test_that("copies share one balance, inside functions too", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- ledger
   (function(l) charge(l, 0.9))(copy)
@@ -237,7 +237,7 @@ test_that("a ledger survives saveRDS() and readRDS(), and a copy does not pay", 
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("only one of a ledger and those that took it over can pay", {
+test_that("only the last of the ledgers that took one another over can pay", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- unserialize(serialize(ledger, NULL))
   pay_gdp(ledger, 0.9)
@@ -293,7 +293,7 @@ test_that("as.data.frame() and print() show the history", {
   expect_match(text, "3. release by method \"output\": mu = 0.1241", fixed = TRUE, all = FALSE)
 })
 
-test_that("bad totals are refused", {
+test_that("invalid totals are refused", {
   for (bad in list(0, -1, NA, Inf, "1", c(1, 2), NULL)) {
     expect_error(dp_ledger(bad), class = "dpsc_error_argument")
   }
@@ -322,7 +322,7 @@ test_that("a ledger of another session cannot pay until it is taken over", {
   expect_error(dp_ledger(resume = list()), class = "dpsc_error_argument")
 })
 
-test_that("an older copy includes the charges of its original's successor", {
+test_that("an older copy takes over the charges of its original's successor", {
   ledger <- dp_ledger(1, 1e-6)
   older <- serialize(ledger, NULL)
   pay_gdp(ledger, 0.9)

@@ -27,7 +27,7 @@ returned <- function(a, s, phi, T0, T1) {
   (v - passing) / (a + v)
 }
 
-test_that("the level is the first of the features, in the place of a wave", {
+test_that("the level is the first of the features and replaces a cosine", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   facts <- gram_facts_of(y = y, features = 4)
   alone <- gram_plan_cpp(facts)
@@ -42,7 +42,7 @@ test_that("the level is the first of the features, in the place of a wave", {
   expect_identical(rich$pre, 6L)
 })
 
-test_that("the return to the mean follows the closed form, less the part hidden by noise", {
+test_that("the regression to the mean follows the closed form, less the part hidden by noise", {
   for (phi in c(0, 0.6, 0.9)) {
     s <- level_statistics(phi = phi, moment_sd = 1e-9)
     expect_equal(oracle_return(s), returned(1, 1, phi, 6, 3), tolerance = 1e-4)
@@ -56,7 +56,7 @@ test_that("the return to the mean follows the closed form, less the part hidden 
   }
 })
 
-test_that("the estimate is the ridge regression about the return to the mean", {
+test_that("the estimate is the ridge regression around the regression to the mean", {
   s <- level_statistics(moment_sd = 4e-4, mean_sd = 1e-9)
   y <- 0.2 + c(0.05, -0.03, 0.02, 0, 0.01, -0.05)
   own <- gram_estimate_cpp(s, level_options(s), t(c(y, numeric(3))), 1)[[1L]]
@@ -107,7 +107,7 @@ level_cell <- function(chosen, releases = 25, n = 1500, size = 100, T0 = 6, T1 =
   )
 }
 
-test_that("intervals of groups chosen for their level cover, those of random groups stay", {
+test_that("intervals of groups chosen for their level cover; random groups keep theirs", {
   skip_on_cran()
   chosen <- level_cell(TRUE)
   # Levels carried on: a bias of -2.5, more than three standard errors.

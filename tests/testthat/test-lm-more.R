@@ -8,7 +8,7 @@ heteroskedastic <- function(n, seed = 8) {
 }
 wide <- function(names, half = 20) stats::setNames(rep(list(c(-half, half)), length(names)), names)
 
-test_that("sandwich errors equal White's without privacy and are close to them with it", {
+test_that("sandwich errors equal White's without privacy, and are close to them with privacy", {
   data <- heteroskedastic(20000)
   ols <- stats::lm(y ~ a + b, data)
   x <- stats::model.matrix(ols)
@@ -27,7 +27,7 @@ test_that("sandwich errors equal White's without privacy and are close to them w
   expect_output(print(part), "assume one variance")
 })
 
-test_that("data that a regression cannot read are refused before the charge", {
+test_that("unreadable data are refused before the charge", {
   data <- heteroskedastic(300)
   data$day <- as.Date("2024-01-01") + 1:300
   ledger <- dp_ledger(1, 1e-6)
@@ -52,7 +52,7 @@ test_that("64-bit integers are read as their values", {
   expect_identical(fit(long, subset = b > 0), fit(data, subset = b > 0))
 })
 
-test_that("sandwich errors are paid for", {
+test_that("sandwich errors are charged", {
   data <- heteroskedastic(3000)
   bounds <- wide(names(data))
   for (delta in c(1e-6, 0)) {
@@ -67,7 +67,7 @@ test_that("sandwich errors are paid for", {
   }
 })
 
-test_that("scores stay within their limit, at the worst rows", {
+test_that("scores of the worst rows stay within their limit", {
   withr::local_seed(4)
   facts <- c(lm_facts_of(y ~ a + b + g, n = 2000), list(scores = TRUE))
   p <- length(facts$design$columns)
@@ -122,7 +122,7 @@ test_that("neighbours cost no more than declared, counts and scores included", {
   expect_gt(reached[["scores"]], 0.5)
 })
 
-test_that("weights are those of lm(), and private ones come near", {
+test_that("weights equal the weights of lm() without privacy and are close with privacy", {
   data <- lm_people(20000)
   withr::local_seed(2)
   data$weight <- sample(c(0, 0.5, 1, 2, 5), 20000, TRUE)
@@ -157,7 +157,7 @@ test_that("weights are those of lm(), and private ones come near", {
   ), class = "dpsc_error_argument")
 })
 
-test_that("weighted rows stay in their boxes", {
+test_that("weighted rows stay within their box", {
   data <- lm_people(500)
   columns <- lm_columns(y ~ a + b, lm_bounds())
   columns$weighted <- TRUE
@@ -208,7 +208,7 @@ test_that("chunks of rows give the same release, bit for bit", {
   )
 })
 
-test_that("paths of penalties come from the release alone", {
+test_that("penalty paths are computed from the release alone", {
   withr::local_seed(11)
   n <- 30000
   data <- as.data.frame(matrix(stats::rnorm(n * 6), n))
@@ -239,7 +239,7 @@ test_that("paths of penalties come from the release alone", {
   expect_error(lm_path(fit, penalties = -1), class = "dpsc_error_argument")
 })
 
-test_that("a regression survives JSON, and damage is noticed", {
+test_that("a regression is read back from JSON unchanged, and damage is noticed", {
   skip_if_not_installed("jsonlite")
   data <- lm_people(3000)
   data$code <- rep(c(1, 2, 5), 1000)
@@ -296,7 +296,7 @@ test_that("a regression survives JSON, and damage is noticed", {
   expect_identical(read_release(path), raw)
 })
 
-test_that("a release whose noisy moments were changed disagrees with its later frames", {
+test_that("edited noisy moments of a release disagree with its later frames", {
   facts <- lm_facts_of(n = 3000)
   release <- lm_audit_cpp(lm_rows(lm_people(3000)), facts, "R", NULL)$release
   expect_lt(lm_discrepancy_cpp(release, facts), 1e-12)
@@ -310,7 +310,7 @@ test_that("a release whose noisy moments were changed disagrees with its later f
   }
 })
 
-test_that("counts of rows and of residuals far off are near the truth", {
+test_that("the counts of rows and of outlying residuals are close to the truth", {
   data <- lm_people(20000)
   data$a[1:4000] <- NA
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
@@ -324,7 +324,7 @@ test_that("counts of rows and of residuals far off are near the truth", {
   expect_true(is.na(glance(few)$used))
 })
 
-test_that("limits that need no curvature cover where the budget does not resolve the slopes", {
+test_that("confidence limits that need no curvature cover where slopes are not resolved", {
   withr::local_seed(12)
   inside <- bounded <- 0
   for (k in 1:30) {
@@ -359,7 +359,7 @@ test_that("limits that need no curvature cover where the budget does not resolve
   }
 })
 
-test_that("with gross outliers print and report call the slopes robust ones", {
+test_that("with gross outliers print and report call the slopes robust slopes", {
   data <- lm_people(20000)
   data$y[1:1000] <- 25
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())

@@ -1,6 +1,6 @@
 # Why a private regression is private: proofs/regression.md, attacked.
 
-test_that("losses of a median move within a range of two, exhaustively", {
+test_that("the losses of a median change within a range of two: all small data sets", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -29,7 +29,7 @@ test_that("losses of a median move within a range of two, exhaustively", {
   expect_equal(farthest, 2)
 })
 
-test_that("a location draw is charged for the whole range", {
+test_that("a location draw is charged for the full range", {
   for (delta in c(0, 1e-6)) {
     facts <- lm_facts_of(n = 1e5, delta = delta)
     plan <- lm_plan_cpp(facts)
@@ -46,7 +46,7 @@ test_that("a location draw is charged for the whole range", {
   }
 })
 
-test_that("integer rows stay in their boxes, and outer products within sqrt(2) B", {
+test_that("integer rows stay within their box, and outer products within sqrt(2) B", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   worst <- 0
@@ -107,7 +107,7 @@ replayed_cost <- function(data, other, formula, epsilon, delta, bounds = lm_boun
   stats::setNames(observed / declared, steps$law)
 }
 
-test_that("neighbours never cost more than declared, and the declared is reached", {
+test_that("the loss between neighbours attains the declared cost and never exceeds it", {
   withr::local_seed(9)
   data <- lm_people(400)
   extremes <- list(
@@ -136,7 +136,7 @@ test_that("neighbours never cost more than declared, and the declared is reached
   expect_gt(reached[["discrete_laplace"]], 0.5)
 })
 
-test_that("radii and clips ask for nothing, and a rare level's people cost no more", {
+test_that("radii and clips take no step, and people with a rare level cost no more", {
   withr::local_seed(10)
   bounds <- c(lm_bounds(), list(z = c(0, 1)))
   formula <- y ~ a + g * s + z
@@ -158,7 +158,7 @@ test_that("radii and clips ask for nothing, and a rare level's people cost no mo
   }
 })
 
-test_that("people who count twice are noticed", {
+test_that("an audit detects people who are counted twice", {
   withr::local_seed(9)
   one <- two <- lm_people(400)
   one[1:2, c("a", "b", "y")] <- list(20, 5, 30)
@@ -183,7 +183,7 @@ test_that("shares and steps add up to the budget, whatever the setting", {
   }
 })
 
-test_that("noise requests do not depend on people, missing rows included", {
+test_that("noise requests do not depend on people, even those with missing rows", {
   data <- lm_people(300)
   gone <- data
   gone$y[] <- NA
@@ -198,7 +198,7 @@ test_that("noise requests do not depend on people, missing rows included", {
   expect_true(all(unlist(lapply(moments, `[[`, "value")) == 0))
 })
 
-test_that("a missing row changes nothing else", {
+test_that("a missing row does not change other rows", {
   data <- lm_people(300)
   facts <- lm_facts_of(n = 300)
   first <- lm_audit_cpp(lm_rows(data), facts, "R", NULL)
@@ -233,7 +233,7 @@ test_that("the order of rows does not matter", {
   expect_identical(first, second)
 })
 
-test_that("no object holds a person's value, or a sum without noise", {
+test_that("no object holds a person's value or a sum without noise", {
   data <- lm_people(600)
   bounds <- lm_bounds()
   formula <- y ~ a + b

@@ -75,7 +75,7 @@ test_that("intervals have their coverage", {
   expect_gte(mean(covered), 0.88)
 })
 
-test_that("a fit without resolved moments states this and has wide intervals", {
+test_that("a fit whose moments are not resolved prints this and has wide intervals", {
   data <- lm_people(800)
   fit <- seeded_lm(y ~ (a + b + g + s)^2, data, epsilon = 1, bounds = lm_bounds())
   expect_false(fit$plan$resolved)
@@ -98,7 +98,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
   expect_false(lm_plan_cpp(c(lm_facts_of(n = 0.95 * least), scores = FALSE))$located)
 })
 
-test_that("bad input is one classed error, and spends nothing", {
+test_that("bad input gives one classed error and spends nothing", {
   data <- lm_people(3000)
   ledger <- dp_ledger(1, 1e-6)
   bounds <- lm_bounds()
@@ -178,7 +178,7 @@ test_that("rows missing or outside the subset have weight zero, and n is unchang
   expect_equal(coef(subset_fit), coef(kept), tolerance = 0.05)
 })
 
-test_that("submodels are free and agree with lm()'s", {
+test_that("submodels cost nothing and agree with lm()", {
   data <- lm_people(20000)
   fit <- seeded_lm(y ~ a + b + g + s, data, epsilon = 50, bounds = lm_bounds())
   small <- update(fit, . ~ . - s - g)
@@ -197,7 +197,7 @@ test_that("submodels are free and agree with lm()'s", {
   expect_error(anova(fit, fit), class = "dpsc_error_argument")
 })
 
-test_that("a fit has no values of people", {
+test_that("a fit holds no values of people", {
   fit <- seeded_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_error(residuals(fit), class = "dpsc_error_argument")
   expect_error(fitted(fit), class = "dpsc_error_argument")
@@ -209,7 +209,7 @@ test_that("a fit has no values of people", {
   expect_output(print(summary(secure)), "private: epsilon = .*neighbours replace one person's row")
 })
 
-test_that("pure privacy works as well", {
+test_that("pure epsilon-privacy works as well", {
   data <- lm_people(20000)
   fit <- seeded_lm(y ~ a + b, data, epsilon = 4, delta = 0, bounds = lm_bounds())
   limits <- confint(fit)
@@ -269,7 +269,7 @@ test_that("a rare level does not make the rounds diverge", {
   expect_identical(number[["identified"]], 1)
 })
 
-test_that("a slope that no outcome within its bounds can have is not identified", {
+test_that("a slope that is impossible within the outcome's bounds is marked as not identified", {
   data <- lm_people(3000)
   fit <- seeded_lm(y ~ a + s, data, epsilon = 2, bounds = lm_bounds())
   expect_identical(unname(beyond_bounds(fit, c(1e6, 59))), c(FALSE, FALSE))

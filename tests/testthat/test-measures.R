@@ -8,7 +8,7 @@ measured_panel <- function(effect = -10, n = 3000, m = 400, seed = 5) {
   )
 }
 
-test_that("limits of a share are those of an effect over a base that may be off", {
+test_that("limits of a percentage take the uncertain base into account", {
   off <- seq(-1, 1, length.out = 41)
   for (limits in list(c(-8, -2), c(-3, 4), c(1, 9))) {
     got <- share_limits(limits[1], limits[2], 20, 5)
@@ -18,7 +18,7 @@ test_that("limits of a share are those of an effect over a base that may be off"
   expect_identical(unlist(share_limits(-1, 1, 4, 5)), c(NA_real_, NA_real_))
 })
 
-test_that("limits in per cent of a protected group include the noise of its level", {
+test_that("limits in per cent of a protected group include its level's noise", {
   p <- measured_panel()
   post <- 7:9
   p$group[, post] <- p$group[, post] + p$effect
@@ -47,7 +47,7 @@ test_that("limits in per cent of a protected group include the noise of its leve
   expect_gte(mean(covers, na.rm = TRUE), 0.93)
 })
 
-test_that("several dates have effects in per cent and sums, public and protected", {
+test_that("fits with several dates have effects in per cent and sums, public or protected", {
   p <- measured_panel()
   adopted <- rep(c(5, 6), each = 200)
   on <- outer(adopted, 1:9, `<`)

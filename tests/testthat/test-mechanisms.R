@@ -113,7 +113,7 @@ test_that("a record added to the table, and nothing else, is a method of its ver
   }
 })
 
-test_that("a release by the twin promises the twin's theorem", {
+test_that("a release by the copied record states the copy's theorem", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   with_twin("dp_synth", "output", theorem = function(...) "of a toy", {
     fit <- dp_release(p$donors, p$target, p$T0, 5, bounds = c(-1, 1), method = "toy",
@@ -123,7 +123,7 @@ test_that("a release by the twin promises the twin's theorem", {
   })
 })
 
-test_that("audits run a record that was added, and catch one that is wrong", {
+test_that("audits run an added record and detect a wrong one", {
   p <- toy_panel(n = 8, T0 = 4, T1 = 2)
   other <- p$donors
   other[1, ] <- -other[1, ]
@@ -179,7 +179,7 @@ test_that("a record refuses by its plan and by its needs before any budget is sp
   })
 })
 
-test_that("a stream learns by a record that was added", {
+test_that("a stream learns by an added record", {
   rows <- twin_rows()[1:50, ]
   learn <- function(method) {
     set.seed(3)
@@ -196,7 +196,7 @@ test_that("a stream learns by a record that was added", {
   }
 })
 
-test_that("the table is made once", {
+test_that("the table of mechanisms is built once", {
   expect_identical(typeof(dpsc:::mechanism_table), "list")
   expect_identical(
     rlang::obj_address(dpsc:::mechanism_table$dp_glm$kst$plan),
@@ -221,7 +221,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("a method's needs decide its sources, and several sources give the least", {
+test_that("a method's needs determine its sources; several sources offer what all of them offer", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))
@@ -260,7 +260,7 @@ test_that("the table of ?dp_sources agrees with the records", {
   expect_setequal(listed, all)
 })
 
-test_that("each verb refuses by that one text, and spends nothing", {
+test_that("every verb refuses with the same text and spends nothing", {
   rows <- twin_rows()[1:60, ]
   chunks <- dp_chunks(list(rows[1:30, ], rows[31:60, ]))
   there <- given_sources()$sums

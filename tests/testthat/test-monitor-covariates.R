@@ -32,7 +32,7 @@ covariates_start <- function(p, formula = y ~ on | x1 + g, data = until(p, p$T0 
   )
 }
 
-test_that("a fit with covariates grows, is written, read, and grows on", {
+test_that("a fit with covariates grows, is written, read, and grows further", {
   withr::local_seed(41)
   p <- growing_covariates()
   start <- covariates_start(p)
@@ -116,7 +116,7 @@ test_that("the frame includes covariates, which predict new periods", {
   expect_lt(abs(sum(frame$loadings[, 1] * row) - frame$origin[1]), 1e-8)
 })
 
-test_that("covariates lower the errors of new periods, also where their slopes move", {
+test_that("covariates reduce the errors of new periods, also if their slopes change", {
   errors <- function(formula, names, slope) {
     vapply(1:8, function(seed) {
       p <- growing_covariates(n = 1500, seed = seed, slope = slope)
@@ -134,7 +134,7 @@ test_that("covariates lower the errors of new periods, also where their slopes m
   }
 })
 
-test_that("other covariates than the fit's are refused, and nothing is drawn", {
+test_that("covariates other than the fit's are refused, and nothing is drawn", {
   withr::local_seed(45)
   p <- growing_covariates(n = 200)
   start <- covariates_start(p)
@@ -164,7 +164,7 @@ test_that("other covariates than the fit's are refused, and nothing is drawn", {
   expect_identical(monitor_left(fit), 0L)
 })
 
-test_that("no person's past, new periods or covariates move a draw by more than charged", {
+test_that("no person's past, new periods or covariates change a draw by more than charged", {
   # Plants faults 17.
   withr::local_seed(46)
   n <- 300
@@ -231,7 +231,7 @@ test_that("a grown fit holds no person's covariates", {
   expect_no_canary(list(fit, tidy(fit), utils::capture.output(print(fit))), secrets, "fit")
 })
 
-test_that("covariates, gaps and a table go together as the data frame has them", {
+test_that("covariates and gaps in a table give the result of the data frame", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 3)
   data <- with_covariates_in(p$data)

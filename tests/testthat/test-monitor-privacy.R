@@ -1,6 +1,6 @@
 # Releases that grow: what one person moves over all looks, and what errors are said to be.
 
-test_that("no person moves a step of any draw by more than charged", {
+test_that("no person changes a step of any draw by more than charged", {
   withr::local_seed(23)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1), list(n = 900, delta = 1e-6, size = 30),
@@ -20,7 +20,7 @@ test_that("no person moves a step of any draw by more than charged", {
   }
 })
 
-test_that("a period that spends the budget of all is found", {
+test_that("a period that spends the budget of all periods is detected", {
   # Plants faults 16.
   withr::local_seed(24)
   mechanism <- monitor_mechanism(300, epsilon = 4)
@@ -44,7 +44,7 @@ monitor_noise <- function(mechanism, panels, ...) {
   vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 
-test_that("each draw has its own noise of the charged law, and reuse is found", {
+test_that("each draw has its own noise with the charged distribution, and reuse is detected", {
   withr::local_seed(25)
   mechanism <- monitor_mechanism(300, epsilon = 4)
   panels <- monitor_pairs(300)$turn[[1]]
@@ -90,7 +90,7 @@ test_that("steps and shares follow the proof", {
   )
 })
 
-test_that("the frame is the residual, the average so far and directions of spread one", {
+test_that("the frame has the residual, the average so far, and directions of unit variance", {
   withr::local_seed(27)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   fit <- next_period(start_monitor(p, epsilon = 50), p, by = 2)
@@ -132,7 +132,7 @@ test_that("with next to no noise a new period is found, also after a common shoc
   expect_lt(sqrt(mean(error^2)), 0.05)
 })
 
-test_that("the noise's errors have the covariance that is stated", {
+test_that("the errors due to noise have the stated covariance", {
   withr::local_seed(29)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   one <- function(i) {

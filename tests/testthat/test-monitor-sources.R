@@ -74,7 +74,7 @@ test_that("a fit grows from a table, from shards and files as from the data fram
   )
 })
 
-test_that("sources of donors alone grow with a target", {
+test_that("sources that hold donors only grow with a target", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   donors <- donors_of(p$data)
@@ -101,7 +101,7 @@ test_that("sources of donors alone grow with a target", {
   expect_identical(nameless(grow(fit, mixed(8), target = p$target[1:8])), nameless(whole))
 })
 
-test_that("a table with gaps grows by its roster as the data frame does", {
+test_that("a table with gaps and a roster grows as the data frame does", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   treated <- treated_of(p$data)
@@ -119,7 +119,7 @@ test_that("a table with gaps grows by its roster as the data frame does", {
   expect_identical(nameless(fits[[2]]), nameless(fits[[1]]))
 })
 
-test_that("sources of sums cannot grow: refused before any budget is spent", {
+test_that("sources that return sums cannot grow and are refused before any budget is spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(120)
   con <- sqlite_of(p$data)
@@ -248,7 +248,7 @@ placed_in <- function(con, name) {
   }
 }
 
-test_that("no person moves a draw from a table by more than charged; one in two places does", {
+test_that("no person changes a draw from a table by more than charged, unless listed twice", {
   # Plants faults 18.
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")

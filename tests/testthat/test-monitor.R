@@ -29,7 +29,7 @@ test_that("a fit grows by the announced periods, and earlier results are unchang
   expect_true(14 %in% unlist(lapply(drawn$data, `[[`, "x")))
 })
 
-test_that("prints give the periods left and the limits of a copy", {
+test_that("prints give the number of remaining periods and the limits of a copy", {
   withr::local_seed(2)
   p <- monitor_panel()
   fit <- next_period(start_monitor(p, monitor = 3, rng = "secure"), p)
@@ -45,7 +45,7 @@ test_that("prints give the periods left and the limits of a copy", {
   expect_match(format(ledger), "and 3 periods to come", all = FALSE)
 })
 
-test_that("long data grow by formula and index, groups by their mean", {
+test_that("fits to long data grow by formula and index, and groups by their mean", {
   withr::local_seed(3)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target, p$target + 0.02)
@@ -74,7 +74,7 @@ test_that("long data grow by formula and index, groups by their mean", {
   expect_identical(filled$release$panel$T1, 3L)
 })
 
-test_that("the fit knows the public names of its columns", {
+test_that("the fit holds the public names of its columns", {
   withr::local_seed(4)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target)
@@ -103,7 +103,7 @@ test_that("the fit knows the public names of its columns", {
   expect_error(update(fit, long), "index", class = "dpsc_error_argument")
 })
 
-test_that("chunks grow to the same release as their matrix", {
+test_that("a release from chunks grows to the release from the matrix", {
   p <- monitor_panel(n = 300)
   chunks <- function(upto) {
     dp_chunks(list(p$donors[1:100, seq_len(upto)], p$donors[101:300, seq_len(upto)]))
@@ -120,7 +120,7 @@ test_that("chunks grow to the same release as their matrix", {
   expect_equal(other$counterfactual, fit$counterfactual)
 })
 
-test_that("calls that cannot grow are refused before anything is spent", {
+test_that("settings that cannot grow are refused before anything is spent", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   refused <- function(...) {
@@ -152,7 +152,7 @@ test_that("calls that cannot grow are refused before anything is spent", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("of several dates each is monitored by itself, as the error says, from one ledger", {
+test_that("dates are monitored one by one from one ledger, as the error for several advises", {
   p <- monitor_panel(n = 300)
   for (delta in c(1e-6, 0)) {
     error <- expect_error(
@@ -176,7 +176,7 @@ test_that("of several dates each is monitored by itself, as the error says, from
   }
 })
 
-test_that("data that do not follow the fit's periods are refused without loss", {
+test_that("data that do not continue the fit's periods are refused at no cost", {
   withr::local_seed(6)
   p <- monitor_panel(n = 300)
   fit <- next_period(start_monitor(p, monitor = 3), p)
@@ -222,7 +222,7 @@ test_that("data that do not follow the fit's periods are refused without loss", 
   expect_error(pdp(fit, p$donors[, 1:12], p$target[1:12], 10), class = "dpsc_error")
 })
 
-test_that("dates and months are followed as the calendar has them", {
+test_that("new dates and months follow the calendar", {
   months <- function(...) as.Date(c(...))
   none <- NA_integer_
   expect_identical(skipped_period(months("2020-01-01", "2020-02-01", "2020-03-01"), 2), none)
@@ -232,7 +232,7 @@ test_that("dates and months are followed as the calendar has them", {
   expect_identical(skipped_period(letters[1:4], 2), none)
 })
 
-test_that("a period is drawn once, whichever copy asks", {
+test_that("a period is drawn once, whichever copy requests it", {
   withr::local_seed(7)
   p <- monitor_panel(n = 300)
   start <- start_monitor(p, monitor = 2)
@@ -247,7 +247,7 @@ test_that("a period is drawn once, whichever copy asks", {
   expect_error(next_period(other, p), class = "dpsc_error_monitor")
 })
 
-test_that("the ledger is charged once, and remembers draws", {
+test_that("the ledger is charged once and records draws", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   start <- start_monitor(p, monitor = 3, rng = "secure", ledger = ledger)

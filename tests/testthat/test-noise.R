@@ -37,7 +37,7 @@ test_that("large discrete Gaussian noise passes a Kolmogorov-Smirnov test", {
   }
 })
 
-test_that("discrete Laplace noise has its law, on small and large scales", {
+test_that("discrete Laplace noise has its distribution, at small and large scales", {
   withr::local_seed(3)
   x <- discrete_laplace_cpp(rep(1, draws), "R")
   support <- -12:12
@@ -51,7 +51,7 @@ test_that("discrete Laplace noise has its law, on small and large scales", {
   expect_not_rejected(suppressWarnings(ks.test(abs(x) / scale, "pexp")$p.value))
 })
 
-test_that("gamma-norm noise has norm Gamma(d, scale) and a uniform direction", {
+test_that("gamma-norm noise has a Gamma(d, scale) norm and a uniform direction", {
   withr::local_seed(4)
   x <- replicate(2e4, gamma_norm_noise_cpp(10, 0.5, "R"))
   norms <- sqrt(colSums(x^2))
@@ -69,13 +69,13 @@ test_that("gamma-norm noise in one dimension is Laplace", {
   expect_not_rejected(ks.test(x, laplace)$p.value)
 })
 
-test_that("Gaussian noise takes a standard deviation, not a variance", {
+test_that("Gaussian noise is given by its standard deviation, not its variance", {
   withr::local_seed(6)
   x <- gaussian_noise_cpp(5e4, 3, "R")
   expect_not_rejected(ks.test(x, "pnorm", sd = 3)$p.value)
 })
 
-test_that("operating-system noise has the same law and leaves R's generator alone", {
+test_that("the operating system's noise has the same distribution and does not use R's generator", {
   set.seed(8)
   before <- .Random.seed
   x <- discrete_gaussian_cpp(rep(2^20, 2e4), "secure")

@@ -80,7 +80,7 @@ test_that("the solver agrees with an enumeration of all faces", {
   }
 })
 
-test_that("the certificate is a bound, at loose and at tight tolerance", {
+test_that("the certificate is a bound, at loose and tight tolerances", {
   withr::local_seed(3)
   for (mu in c(1e-3, 0.1, 10, 1e4, 1e8)) {
     n <- 150
@@ -286,7 +286,7 @@ test_that("published: the same exact loss exceeds epsilon in most draws", {
   expect_gt(max(loss), 3 * step$epsilon)
 })
 
-test_that("the Gaussian scale is the exact one of its bound, below the document's", {
+test_that("the Gaussian scale is exact for its bound, and below the published scale", {
   for (epsilon0 in c(0.01, 0.5, 3, 20)) {
     for (delta in c(1e-3, 1e-6, 1e-10)) {
       scale <- gaussian_objective_scale(1, epsilon0, delta)
@@ -374,7 +374,7 @@ test_that("a private run draws the same amount of noise whatever the donors are"
   expect_equal(position(matrix(-1:1 + 0, 6, 6)), position(matrix(1, 6, 6)))
 })
 
-test_that("the released weights are the minimiser up to the declared accuracy and its noise", {
+test_that("the released weights equal the minimiser up to the declared accuracy and the noise", {
   public <- public_example(30, 5, 2, epsilon = 20, delta = 0)
   plan <- plan_objective(public)
   withr::local_seed(7)
@@ -398,7 +398,7 @@ test_that("the released weights are the minimiser up to the declared accuracy an
   expect_lt(plan$weights$tolerance, 1e-7)
 })
 
-test_that("the curvature is the best one of a slow search by its public formula", {
+test_that("the curvature equals the best value of a slow search by its public formula", {
   for (case in list(list(30, 5, 1, 0), list(1000, 12, 4, 1e-6))) {
     n <- case[[1L]]
     T0 <- case[[2L]]

@@ -25,7 +25,7 @@ rows_read <- function(con, subset = NULL) {
   gather_rows(rows)
 }
 
-test_that("a cell of another type moves its own row of a block and no other", {
+test_that("a cell of another type changes its own row of a block only", {
   skip_if_not_installed("RSQLite")
   for (cell in c("1e300", "7", "x'41'", "NULL", "'zqx'", "9223372036854775807")) {
     for (declared in c("", "INTEGER", "NUMERIC", "TEXT", "BLOB")) {
@@ -92,7 +92,7 @@ loose_treated <- function(change, gaps) {
   list(rows = rows, said = lapply(said, conditionMessage))
 }
 
-test_that("a protected treated person's cell moves only that person's row, without a message", {
+test_that("a protected treated person's cell changes that person's row only, without a message", {
   skip_if_not_installed("RSQLite")
   set <- function(who, column, cell) {
     sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)
@@ -126,7 +126,7 @@ odd_strings <- function() {
   list(bytes, broken, "\xff")
 }
 
-test_that("a string that no encoding reads is a missing one, not an error", {
+test_that("a string that is invalid in every encoding is missing, not an error", {
   withr::local_seed(2)
   people <- data.frame(
     y = stats::runif(400), g = sample(c("a", "b"), 400, TRUE), h = sample(c("1", "2"), 400, TRUE)
@@ -159,7 +159,7 @@ test_that("a string that no encoding reads is a missing one, not an error", {
   }
 })
 
-test_that("an entirely missing batch stops for its type, not for its values", {
+test_that("an entirely missing batch is refused for its type, not for its values", {
   online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
   levels <- list(y = c(0, 1), g = c("a", "b"))
   range <- list(y = c(0, 1), g = c(0, 1))
@@ -183,7 +183,7 @@ test_that("an entirely missing batch stops for its type, not for its values", {
   expect_false(stops(levels, rep("a", 3L)))
 })
 
-test_that("an answer whose class fails on some people is the fallback", {
+test_that("an answer whose class causes an error for some people becomes the fallback", {
   assign("as.double.dpsc_odd", function(x, ...) stop("SENTINEL"), globalenv())
   withr::defer(rm("as.double.dpsc_odd", envir = globalenv()))
   statistic <- function(x) if (any(x > 0.9)) structure(1, class = "dpsc_odd") else mean(x)

@@ -32,7 +32,7 @@ other_fits <- local({
   }
 })
 
-test_that("car::Anova() without privacy equals that of lm() and glm(), types II and III", {
+test_that("car::Anova() without privacy gives the table of lm() and glm(), types II and III", {
   skip_if_not_installed("car")
   f <- other_fits()
   for (type in c("II", "III")) {
@@ -196,7 +196,7 @@ test_that("marginaleffects predicts, compares and tests at public rows", {
   )
 })
 
-test_that("values of people are refused with a reason by every regression", {
+test_that("every regression refuses values of people with the reason", {
   f <- other_fits()
   verbs <- list(
     residuals = stats::residuals, fitted = stats::fitted, AIC = stats::AIC, BIC = stats::BIC,
@@ -213,7 +213,7 @@ test_that("values of people are refused with a reason by every regression", {
   }
 })
 
-test_that("terms and model matrices of public rows are those of lm()", {
+test_that("terms and model matrices of public rows equal the objects of lm()", {
   f <- other_fits()
   expect_identical(attr(terms(f$private), "term.labels"), attr(terms(f$lm), "term.labels"))
   ours <- stats::model.matrix(f$raw, f$d[1:20, ])
@@ -262,7 +262,7 @@ test_that("tidy() and coef() of every class refuse unknown arguments; tables may
   expect_identical(utils::tail(tidy(sums)$rows, 1L), 700)
 })
 
-test_that("planners start with formula and bounds", {
+test_that("planners take formula and bounds first", {
   first <- function(plan) utils::head(names(formals(plan)), 2L)
   for (plan in list(dp_plan_lm, dp_plan_glm, dp_plan_select, dp_plan_online)) {
     expect_identical(first(plan), c("formula", "bounds"))
@@ -277,7 +277,7 @@ test_that("planners start with formula and bounds", {
   expect_error(dp_plan_glm(n = 5000), "`formula` is required", class = "dpsc_error_argument")
 })
 
-test_that("tables of effects have readable terms and rounded facts", {
+test_that("tables of effects have readable terms and rounded statistics", {
   p <- staggered_covariates(n = 600)
   size <- rep(30, 4)
   cohorts <- suppressWarnings(

@@ -38,7 +38,7 @@ test_that("each outcome's release equals one made with its share of the budget, 
   }
 })
 
-test_that("all outcomes together cost the requested budget once, in every account", {
+test_that("all outcomes together cost the requested budget once, for donors and treated people", {
   p <- two_outcomes(n = 500, dates = rep(5, 200))
   p$data$w <- 10 - p$data$z
   three <- c(p$both, list(w = c(0, 10)))
@@ -95,7 +95,7 @@ moved_share <- function(p, neighbour, epsilon, changes = list()) {
   sum(cost^2) / gdp_budget_cpp(epsilon, 1e-6)^2
 }
 
-test_that("a person's whole row moves all steps together by no more than the budget", {
+test_that("a person's whole row changes all steps together by no more than the budget", {
   p <- two_outcomes(n = 60, dates = 5)
   others <- p$data$unit != "u0061"
   p$data$y[others] <- 50
@@ -117,7 +117,7 @@ test_that("a person's whole row moves all steps together by no more than the bud
   expect_gt(honest, 0.5)
 })
 
-test_that("without privacy outcomes are fitted by themselves, by any estimator", {
+test_that("without privacy each outcome is fitted separately, by any estimator", {
   p <- two_outcomes(n = 40, dates = c(5, 5))
   for (estimator in c("ridge", "did", "simplex", "sdid")) {
     fit <- outcome_fit(p, epsilon = Inf, estimator = estimator, bounds = NULL)
@@ -127,7 +127,7 @@ test_that("without privacy outcomes are fitted by themselves, by any estimator",
   }
 })
 
-test_that("percent and cumulative effects, limits and the other verbs are those of each outcome", {
+test_that("percentages, sums, limits and other methods give each outcome's own results", {
   p <- two_outcomes(n = 600)
   fit <- outcome_fit(p)
   expect_s3_class(fit, "dp_outcomes")
@@ -169,7 +169,7 @@ test_that("percent and cumulative effects, limits and the other verbs are those 
   expect_match(text$result, "(4, 1e-06)", fixed = TRUE, all = TRUE)
 })
 
-test_that("several dates, covariates, gaps and rows elsewhere work for several outcomes", {
+test_that("several dates, covariates, gaps and tables work with several outcomes", {
   p <- two_outcomes(n = 500, dates = rep(c(5, 7), each = 20))
   fit <- outcome_fit(p)
   table <- tidy(fit, type = "cohort", conf.int = TRUE)
@@ -211,7 +211,7 @@ test_that("a fit of several outcomes, and compiled code, return no person's valu
   expect_false(holds_text(fit, "u0001"))
 })
 
-test_that("faults of outcomes are reported once and spend nothing", {
+test_that("invalid outcomes give one error and spend nothing", {
   p <- two_outcomes(n = 60, dates = c(5, 5))
   ledger <- dp_ledger(4, 1e-6)
   fails <- function(class, text, ...) {

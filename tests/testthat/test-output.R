@@ -32,7 +32,7 @@ smallest_lambda <- function(n, T0) {
   2 * n * T0 / (0.1 / (2 * (n + 4 * T0^2 + 2) * .Machine$double.eps / 2) - 1)
 }
 
-test_that("a penalty too small for doubles is refused before the charge, whatever the donors", {
+test_that("a penalty too small for doubles is refused before the charge, for any donors", {
   n <- 60
   y <- c(0.5, -0.5)
   flat <- matrix(0.3, n, 4)
@@ -69,7 +69,7 @@ test_that("a penalty too small for doubles is refused before the charge, whateve
   }
 })
 
-test_that("at the smallest penalty that is accepted the factorisation succeeds on every panel", {
+test_that("at the smallest accepted penalty the factorisation succeeds for every panel", {
   withr::local_seed(1)
   for (size in list(c(1000, 2), c(1000, 6), c(20000, 2), c(200, 20))) {
     n <- size[[1L]]
@@ -133,7 +133,7 @@ test_that("computed weights of neighbours differ by no more than planned", {
 
 vertical_methods <- list(c("output", "tight"), c("output", "published"), c("objective", "tight"))
 
-test_that("an epsilon beyond the doubles is refused before the charge", {
+test_that("an epsilon outside the range of doubles is refused before the charge", {
   ledger <- dp_ledger(1e200, 1e-3)
   donors <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(5e-324, 1e-250, 1e-101, 1e101, 1e300, .Machine$double.xmax)) {
@@ -152,7 +152,7 @@ test_that("an epsilon beyond the doubles is refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("within the doubles, every epsilon gives a finite release or a classed error", {
+test_that("every epsilon within the range of doubles gives a finite release or a classed error", {
   p <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(1e-100, 1e-30, 1e-8, 1e-3, 1e3, 1e9, 1e30, 1e100)) {
     for (delta in c(0, 1e-300, 1e-6)) {
@@ -176,7 +176,7 @@ test_that("within the doubles, every epsilon gives a finite release or a classed
   }
 })
 
-test_that("with delta > 0 both steps share one Gaussian shift, and a pair reaches it", {
+test_that("with delta > 0 both steps share one Gaussian shift, and some pair attains it", {
   for (epsilon in c(0.5, 1, 4)) {
     T0 <- 4
     T1 <- 3
@@ -218,7 +218,7 @@ test_that("steps record mu for Gaussian noise only", {
   expect_identical(is.na(steps(method = "objective")$mu), c(TRUE, TRUE, FALSE))
 })
 
-test_that("the share of the weights is the best of a slow search", {
+test_that("the weights' share of the budget is the best of a slow search", {
   for (delta in c(0, 1e-6)) {
     for (size in list(c(30, 5, 2), c(1000, 12, 4))) {
       n <- size[[1L]]

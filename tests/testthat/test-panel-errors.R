@@ -194,7 +194,7 @@ run_bad_input <- function(cases) {
   }, "")
 }
 
-test_that("every bad input has its message", {
+test_that("every bad input has its own message", {
   p <- toy_panel(k = 2)
   expect_snapshot(writeLines(run_bad_input(bad_long_data(p))))
   expect_snapshot(writeLines(run_bad_input(bad_matrices(p))))
@@ -220,7 +220,7 @@ test_that("no condition holds a donor's name or value", {
   }
 })
 
-test_that("a condition shows the verb, and no other call", {
+test_that("a condition shows the verb's call only", {
   p <- toy_panel()
   caller <- function(x, data) dp_synth(x, data, "unit", epsilon = 1, bounds = c(-1, 1))
   error <- tryCatch(do.call(caller, list(y ~ treated, p$data)), error = identity)

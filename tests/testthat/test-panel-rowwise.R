@@ -26,7 +26,7 @@ mixing <- alist(
   stats::lag(y)
 )
 
-test_that("an outcome that may mix rows is refused under a finite epsilon, before the charge", {
+test_that("with a finite epsilon an outcome that may mix rows is refused before the charge", {
   p <- toy_panel()
   data <- rich_data(p)
   for (code in c(mixing, call("{", quote(y)))) {
@@ -52,7 +52,7 @@ test_that("an outcome that may mix rows is refused under a finite epsilon, befor
   )
 })
 
-test_that("arithmetic and functions that go row by row give what R gives", {
+test_that("arithmetic and row-wise functions give R's results", {
   p <- toy_panel()
   data <- rich_data(p)
   row_by_row <- alist(
@@ -74,7 +74,7 @@ test_that("arithmetic and functions that go row by row give what R gives", {
   }
 })
 
-test_that("one donor's change moves that donor's row and no other", {
+test_that("a change to one donor changes that donor's row only", {
   p <- toy_panel()
   data <- rich_data(p)
   mine <- data$unit == p$units[[2L]]
@@ -121,7 +121,7 @@ test_that("a flag that base R takes from the first row must be one value", {
 })
 
 # Every allowed function, by itself: with rows shuffled the result is shuffled.
-test_that("each allowed function commutes with the order of rows", {
+test_that("each allowed function commutes with permutations of the rows", {
   withr::local_seed(6)
   n <- 50
   one <- c(-2.7, 0.3, runif(n - 5), 1, 0, 7)
@@ -165,7 +165,7 @@ test_that("a user's function with the name of an allowed one is not used", {
   )
 })
 
-test_that("variables: columns, and single numbers of the formula's environment", {
+test_that("variables are columns, or single numbers in the formula's environment", {
   p <- toy_panel()
   limit <- 0.25
   yes <- TRUE
@@ -193,7 +193,7 @@ test_that("variables: columns, and single numbers of the formula's environment",
   expect_error(from(winsorise(y) ~ treated, p$data), "unknown function", class = "dpsc_error_panel")
 })
 
-test_that("columns whose class has arithmetic of its own are refused inside code", {
+test_that("columns of classes with their own arithmetic are refused in expressions", {
   p <- toy_panel()
   registerS3method("Ops", "greedy", function(e1, e2) max(unclass(e1)), baseenv())
   data <- p$data
@@ -230,7 +230,7 @@ test_that("the indicator, which is public, is not computed from the outcome", {
   expect_identical(from(formula, p$data)$donors, p$donors)
 })
 
-test_that("numbers with more than two digits do not get into labels", {
+test_that("labels have no numbers of more than two digits", {
   p <- toy_panel()
   label <- function(formula) from(formula, p$data)$outcome
   value <- p$data$y[[1L]]

@@ -80,7 +80,7 @@ test_that("units may be numbers, dates and strings of any locale", {
   expect_identical(rownames(read_panel(y ~ treated, data, index)$target), "2020-01-07")
 })
 
-test_that("tibbles and data.tables work and are left as they are", {
+test_that("tibbles and data.tables work and are not changed", {
   p <- toy_panel(k = 2)
   skip_if_not_installed("tibble")
   expect_toy_panel(tibble::as_tibble(p$data), p)
@@ -120,7 +120,7 @@ test_that("the indicator may be integer, logical, a factor or an expression", {
   expect_toy_panel(p$data, p, y ~ (treated == 1))
 })
 
-test_that("a factor indicator without the level that is on treats nobody", {
+test_that("a factor indicator without the treated level treats nobody", {
   p <- toy_panel()
   data <- p$data
   data$treated <- factor(rep(0, nrow(data)))
@@ -144,7 +144,7 @@ test_that("log(y) is the log", {
 })
 
 # Those of a private fit: test-panel-rowwise.R.
-test_that("variables and functions of the formula's environment are found, and shadowed by data", {
+test_that("variables of the formula's environment are found, and columns of the data shadow them", {
   p <- toy_panel()
   make_formula <- function(shift, y) {
     double <- function(x) 2 * x
@@ -201,7 +201,7 @@ test_that("integer outcomes work", {
   expect_identical(panel$target, matrix(as.double(1:6), 1, dimnames = list("target", NULL)))
 })
 
-test_that("huge values are values: bounds clip them", {
+test_that("huge values are accepted, and the bounds clip them", {
   p <- toy_panel()
   p$donors[] <- .Machine$double.xmax
   expect_identical(panel_from_donors(p$donors, p$target, 4)$donors, p$donors)
@@ -227,7 +227,7 @@ test_that("a matrix of donors is not copied", {
   expect_identical(panel$donors, donors)
 })
 
-test_that("the labels of targets in a matrix are its row names, if all are there", {
+test_that("a target matrix's row names are its labels, if every row has one", {
   p <- toy_panel(k = 2)
   labels <- function(names) {
     rownames(p$target) <- names

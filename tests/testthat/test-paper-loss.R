@@ -40,7 +40,7 @@ worst_pair_loss <- function(ridge, scale) {
   max(vapply(predictors, loss, 0, c(1e6, 0)), vapply(predictors, loss, 0, c(-1e6, 0)))
 }
 
-test_that("objective perturbation: the worst pair costs just below the claim", {
+test_that("objective perturbation: the worst pair's loss is just below the claim", {
   # Plants faults 72.
   # "kst" and "cms" add the most of slope and of curvature, which no record has at one place.
   reached <- list(
@@ -63,7 +63,7 @@ test_that("objective perturbation: the worst pair costs just below the claim", {
   }
 })
 
-test_that("with delta: exact deltas at the claimed epsilon, and of half the noise", {
+test_that("with delta > 0: exact deltas at the claimed epsilon; half the noise is detected", {
   # Plants faults 73.
   for (epsilon in c(0.4, 1, 3)) {
     for (delta in c(1e-2, 1e-6)) {
@@ -89,7 +89,7 @@ test_that("with delta: exact deltas at the claimed epsilon, and of half the nois
   expect_gt(spherical_delta(2 / plan$scale[[1L]], 1), 0.95e-2)
 })
 
-test_that("KST with delta: half of epsilon outside an event of the proof's probability", {
+test_that("KST with delta > 0: at most epsilon / 2 outside an event of the proof's probability", {
   # Plants faults 74.
   # Gradients that follow the noise: 2 long, along its part in the plane of the two records.
   cost <- function(radius, sd) (sum((c(radius, 0) + c(2, 0))^2) - radius^2) / (2 * sd^2)

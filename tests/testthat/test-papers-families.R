@@ -47,7 +47,7 @@ napp_facts <- function(family, span, epsilon, ...) {
   core_facts("napp", epsilon = epsilon, family = family, span = span, ...)
 }
 
-test_that("slope and curvature of log-cosh at one place: the closed form is the maximum", {
+test_that("slope and curvature of log-cosh at one point: the closed form is the maximum", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       h <- seq(0, 1, length.out = 20001)
@@ -56,7 +56,7 @@ test_that("slope and curvature of log-cosh at one place: the closed form is the 
   }
 })
 
-test_that("NAPP's stages hold at every place of one dimension; a third of the noise does not", {
+test_that("NAPP's stages hold everywhere in one dimension; a third of the noise fails", {
   for (epsilon in c(0.4, 1, 3)) {
     for (case in list(
       list("poisson", 6, capped(6)), list("poisson", 2, capped(2)),
@@ -72,7 +72,7 @@ test_that("NAPP's stages hold at every place of one dimension; a third of the no
   }
 })
 
-test_that("steps add up, and a unit of slope is a unit of noise", {
+test_that("steps add up, and noise is proportional to the slope", {
   for (epsilon in c(0.3, 1, 5)) {
     for (delta in c(0, 1e-6)) {
       count <- paper_plan_cpp(napp_facts("poisson", 8, epsilon, delta = delta))
@@ -85,7 +85,7 @@ test_that("steps add up, and a unit of slope is a unit of noise", {
   }
 })
 
-test_that("the box's minimiser is that of another solver, and keeps its tolerance", {
+test_that("the minimiser in a box equals another solver's, within its tolerance", {
   withr::local_seed(1)
   for (k in 1:40) {
     p <- sample.int(8, 1)
@@ -106,7 +106,7 @@ test_that("the box's minimiser is that of another solver, and keeps its toleranc
   }
 })
 
-test_that("Algorithm 4.1 has its printed constants, in units of rows of length one", {
+test_that("Algorithm 4.1 has its published constants for rows of length one", {
   # Printed: variance p^3 (32 log(2 / delta) + 16 epsilon) / epsilon^2 for outcomes in [-p, p] and
   # one row more; p rows' length and theirs in ours, replaced rows twice that, outcomes in [-1, 1].
   e <- 0.999
@@ -120,7 +120,7 @@ test_that("Algorithm 4.1 has its printed constants, in units of rows of length o
   expect_lt(tight$scale, plan$scale)
 })
 
-test_that("two records' gradients on a box are no further apart than its constant", {
+test_that("two records' gradients on a box differ by at most the constant", {
   withr::local_seed(2)
   d <- 2 # of the design: an intercept and one regressor
   plan <- paper_plan_cpp(core_facts("kst", epsilon = 1, family = "gaussian", box = 3))
@@ -140,7 +140,7 @@ test_that("two records' gradients on a box are no further apart than its constan
   expect_gt(max(apart), 0.85 * bound)
 })
 
-test_that("on a box the pure law holds in the inside and at the walls; a third of it does not", {
+test_that("on a box the pure noise suffices inside and at the faces; a third of it does not", {
   # One dimension: the minimiser is (v - b) / H, cut at the walls; b is Laplace. Rows in [-1, 1].
   # At a wall lies the chance of all b beyond it.
   worst <- function(plan, limit, scale = plan$scale) {

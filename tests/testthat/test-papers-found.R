@@ -21,7 +21,7 @@ test_that("every name of the papers finds its page", {
   expect_identical(names$name[!found], character())
 })
 
-test_that("a name of no paper finds nothing", {
+test_that("a name that is in no paper finds nothing", {
   library <- installed_help()
   expect_length(pages_of("Kolmogorov-Arnold", library), 0)
 })

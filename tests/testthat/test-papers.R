@@ -21,7 +21,7 @@ test_that("losses of a posterior draw are exact", {
   )
 })
 
-test_that("losses have the law of two integrated normal densities", {
+test_that("losses have the distribution given by two integrated normal densities", {
   for (case in list(c(2, 0.7, 1.3), c(0.3, 4, -0.6), c(40, 0.5, 0.2))) {
     h <- case[[1L]]
     gamma <- case[[2L]]
@@ -47,7 +47,7 @@ test_that("losses have the law of two integrated normal densities", {
   }
 })
 
-test_that("the bound behind the noise covers the losses at all tried points", {
+test_that("the noise's bound covers the losses at all tried points", {
   withr::local_seed(1)
   for (i in 1:400) {
     leverage <- exp(stats::runif(1, -9, 2))
@@ -67,7 +67,7 @@ test_that("the bound behind the noise covers the losses at all tried points", {
   expect_lt(printed(0.01, 100, 0.5, 1e-6), posterior_loss_cpp(0.01, 100, 0.5, 1e-6, TRUE) - 0.2)
 })
 
-test_that("posterior plans keep every person within each way's half", {
+test_that("posterior plans keep every person's loss within half the budget in each direction", {
   for (epsilon in c(0.5, 1, 4)) {
     n <- 5000
     facts <- core_facts("adaops", epsilon = epsilon, delta = 1e-6, n = n)
@@ -91,7 +91,7 @@ test_that("posterior plans keep every person within each way's half", {
   }
 })
 
-test_that("a posterior draw has the posterior's law", {
+test_that("a posterior draw has the posterior distribution", {
   data <- paper_people(60)
   facts <- core_facts("ops", epsilon = 3, delta = 1e-5, n = 60, ridge = 20)
   facts$design <- lm_design(lm_columns(y ~ a, paper_bounds()))
@@ -108,7 +108,7 @@ test_that("a posterior draw has the posterior's law", {
   expect_equal(stats::cov(draws), solve(H) / plan$gamma, tolerance = 0.1)
 })
 
-test_that("slope and curvature at one place: the closed form is the maximum", {
+test_that("slope and curvature at one point: the closed form is the maximum", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       p <- seq(0, 1, length.out = 20001)
@@ -123,7 +123,7 @@ test_that("slope and curvature at one place: the closed form is the maximum", {
   expect_identical(joint_shift_cpp(0.1, 1e6, TRUE), 0)
 })
 
-test_that("published constants are the papers'", {
+test_that("published constants equal the papers'", {
   # Rows of length 1, replaced: twice the add-or-remove shift. Less a thousandth for the solver.
   e <- 0.999
   plan <- paper_plan_cpp(core_facts("kst", "published", delta = 1e-6))
@@ -150,7 +150,7 @@ test_that("published constants are the papers'", {
   expect_equal(paper_plan_cpp(core_facts("output", ridge = 5))$output, 2 / (5 * e))
 })
 
-test_that("steps add up to the promise", {
+test_that("the steps' costs add up to the promised budget", {
   for (method in c("output", "objective", "kst", "cms", "napp")) {
     for (epsilon in c(0.3, 1, 5)) {
       steps <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 3))$steps
@@ -159,7 +159,7 @@ test_that("steps add up to the promise", {
   }
 })
 
-test_that("pure calibrations hold at every place of one dimension; half a ridge does not", {
+test_that("pure calibrations hold everywhere in one dimension; half the ridge fails", {
   # Plants faults 50.
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("objective", "kst", "cms", "napp")) {
@@ -182,7 +182,7 @@ test_that("pure calibrations hold at every place of one dimension; half a ridge 
   }
 })
 
-test_that("a replaced row costs all of a pure calibration, in two dimensions", {
+test_that("a replaced row attains a pure calibration's epsilon in two dimensions", {
   for (epsilon in c(0.4, 1, 3)) {
     plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
     theta <- c(0, -40)
@@ -202,7 +202,7 @@ test_that("a replaced row costs all of a pure calibration, in two dimensions", {
   }
 })
 
-test_that("a minimiser moves by 2 / ridge at most, and nearly as much", {
+test_that("a minimiser changes by at most 2 / ridge, and nearly attains this", {
   worst <- 0
   for (ridge in c(0.1, 3)) {
     for (t in c(0.2, 0.35, 0.6)) {
@@ -217,7 +217,7 @@ test_that("a minimiser moves by 2 / ridge at most, and nearly as much", {
   expect_gt(worst, 0.8)
 })
 
-test_that("noise at the worst pair is within 2 % of its claim, and half of it is noticed", {
+test_that("the worst pair's loss is within 2 % of the claim, and half the noise is detected", {
   # Plants faults 68, 69.
   # Loss of noise whose density falls with its length, at rows that move what it covers most.
   expect_claimed <- function(shift, scale, claim) {
@@ -244,7 +244,7 @@ test_that("noise at the worst pair is within 2 % of its claim, and half of it is
   }
 })
 
-test_that("audits pass valid claims and catch known faults", {
+test_that("audits pass valid claims and detect known faults", {
   # Plants faults 51.
   withr::local_seed(8)
   for (row in paper_audits(1200)) {
@@ -252,7 +252,7 @@ test_that("audits pass valid claims and catch known faults", {
   }
 })
 
-test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass where there was none", {
+test_that("NAPP-ERM as published: its changing penalty puts mass where a neighbour has none", {
   # Plants faults 52.
   # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has
   # x = 0, or one person has (1, 1).
@@ -289,7 +289,7 @@ test_that("NAPP-ERM as printed: a moving penalty with fixed noise puts mass wher
   expect_gt(inside(cbind(1, 1)), 0.06)
 })
 
-test_that("NAPP-ERM as printed: truncated noise, selection without noise, retrieval of nothing", {
+test_that("NAPP-ERM as published: truncated noise, selection without noise, no retrieval", {
   # VS+, one regressor, lasso of half the rows: k rows (1, 1) give zero surely, one more does not.
   s <- 2
   vs <- function(k, penalty, b) {
@@ -324,7 +324,7 @@ test_that("NAPP-ERM as printed: truncated noise, selection without noise, retrie
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
-test_that("dp_glm() and dp_lm() run the papers' methods with their verbs", {
+test_that("dp_glm() and dp_lm() run the papers' methods, and their results have methods", {
   data <- paper_people(600)
   fit <- function(method, ..., delta = 1e-6) {
     withr::local_seed(2)
@@ -376,7 +376,7 @@ test_that("dp_glm() and dp_lm() run the papers' methods with their verbs", {
   expect_false(raw$privacy$holds)
 })
 
-test_that("AdaOPS by its public rule does not lose to zero, however many regressors", {
+test_that("AdaOPS by its public rule is no worse than zero, for any number of regressors", {
   withr::local_seed(12)
   p <- 12
   data <- as.data.frame(matrix(stats::runif(5000 * p, -1, 1), 5000))
@@ -391,7 +391,7 @@ test_that("AdaOPS by its public rule does not lose to zero, however many regress
   expect_output(print(fits[[1L]]), "Noise of the draw")
 })
 
-test_that("a ledger is charged before, invalid guarantees cost nothing; errors are classed", {
+test_that("a ledger is charged first, invalid guarantees cost nothing, and errors are classed", {
   data <- paper_people(200)
   ledger <- dp_ledger(epsilon = 3, delta = 1e-5)
   go <- function(..., family = "binomial", formula = z ~ a) {
@@ -432,7 +432,7 @@ test_that("a ledger is charged before, invalid guarantees cost nothing; errors a
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("no row and no sum of rows crosses from compiled code, or is in an object", {
+test_that("no row and no sum of rows leaves compiled code or is in an object", {
   data <- paper_people(200)
   columns <- list(
     lm_columns(z ~ a + g, paper_bounds(), binary_outcome),

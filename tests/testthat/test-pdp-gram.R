@@ -13,7 +13,7 @@ gram_shift <- function(a, b, constant) {
   sqrt(sum((a$gram - b$gram)^2) + 2 * constant^2 * sum((a$sum - b$sum)^2))
 }
 
-test_that("contributions are those of the integer rows", {
+test_that("contributions are computed from the integer rows", {
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
   bounds <- new_bounds(c(-1, 1), 8)
   release <- release_of(panel, "gram", epsilon = 3)
@@ -50,7 +50,7 @@ test_that("contributions are those of the integer rows", {
   }
 })
 
-test_that("the largest shift of a replacement in a ball is the closed form", {
+test_that("the largest shift by a replacement in a ball equals the closed form", {
   withr::local_seed(2)
   for (case in 1:40) {
     d <- sample(2:4, 1)
@@ -75,7 +75,7 @@ test_that("the largest shift of a replacement in a ball is the closed form", {
   }
 })
 
-test_that("steps that do not release moments count at their charge", {
+test_that("steps that release no moments are counted at their charge", {
   panel <- toy_panel(n = 400, T0 = 6, T1 = 2)
   for (delta in c(0, 1e-6)) {
     release <- release_of(panel, "gram", epsilon = 2, delta = delta)
@@ -95,7 +95,7 @@ test_that("steps that do not release moments count at their charge", {
   }
 })
 
-test_that("releases by version 0.1.0 give losses, on the safe side", {
+test_that("releases by version 0.1.0 give losses that err on the safe side", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(31)
   panel <- sim_panel(n = 60, T0 = 6, T1 = 2)
@@ -124,7 +124,7 @@ test_that("releases by version 0.1.0 give losses, on the safe side", {
   }
 })
 
-test_that("losses by gram stay below the release's epsilon, chunks or not", {
+test_that("losses by gram stay below the release's epsilon, with and without chunks", {
   panel <- toy_panel(n = 80, T0 = 6, T1 = 2)
   panel$donors[7, ] <- c(100, -100, 100, -100, 100, -100, 100, 100)
   for (delta in c(1e-6, 0)) {
@@ -148,7 +148,7 @@ test_that("losses by gram stay below the release's epsilon, chunks or not", {
   }
 })
 
-test_that("a gram release keeps the facts behind losses, also as JSON", {
+test_that("a gram release keeps the facts that losses need, in JSON too", {
   skip_if_not_installed("jsonlite")
   panel <- toy_panel(n = 30, T0 = 6, T1 = 2)
   release <- release_of(panel, "gram")

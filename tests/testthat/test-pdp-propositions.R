@@ -17,7 +17,7 @@ brute_delta <- function(epsilon, leverage, gamma, error) {
   max(over(p, q), over(q, p))
 }
 
-test_that("a person outside the data has the loss that they would have inside", {
+test_that("a person outside the data has the loss of a member with the same row", {
   data <- paper_people(400)
   for (i in c(3, 77, 400)) {
     missing <- data
@@ -39,7 +39,7 @@ test_that("a person outside the data has the loss that they would have inside", 
   }
 })
 
-test_that("losses of those who might join, by integration of both laws", {
+test_that("losses of people who might join agree with integration of both densities", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   others <- data.frame(a = c(-1, 0, 1), g = c("u", "v", "u"), y = c(3, 0, -3))
@@ -60,7 +60,7 @@ test_that("losses of those who might join, by integration of both laws", {
   }
 })
 
-test_that("losses of two releases add up, and cover the pair of them by integration", {
+test_that("losses of two releases add up and bound the pair's loss by integration", {
   data <- paper_people(400)
   one <- pdp(posterior_fit(data), data)
   two <- pdp_compose(one, one)
@@ -80,7 +80,7 @@ test_that("losses of two releases add up, and cover the pair of them by integrat
   expect_gt(both, 0)
 })
 
-test_that("pdp_compose() and newdata refuse unusable input", {
+test_that("pdp_compose() and `newdata` refuse unusable input", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   loss <- pdp(fit, data)

@@ -19,7 +19,7 @@ without <- function(rows, i) {
   rows
 }
 
-test_that("a posterior draw: one factorisation gives the refits without each person", {
+test_that("a posterior draw: one factorisation gives all refits without one person", {
   data <- paper_people(400)
   for (method in c("ops", "adaops")) {
     withr::local_seed(2)
@@ -57,7 +57,7 @@ test_that("a posterior draw: one factorisation gives the refits without each per
   }
 })
 
-test_that("a linear term: the realised loss is the ratio of densities, and bounds bound it", {
+test_that("a linear term: the realised loss is the log ratio of densities, within the bounds", {
   data <- paper_people(120)
   for (case in list(
     list("objective-public", 0), list("objective-public", 1e-6), list("cms", 0), list("kst", 1e-6),
@@ -99,7 +99,7 @@ test_that("a linear term: the realised loss is the ratio of densities, and bound
   }
 })
 
-test_that("output perturbation: moves are bounded by refits, and nearly tight", {
+test_that("output perturbation: refits stay within the bounds, which are nearly tight", {
   data <- paper_people(60)
   for (delta in c(0, 1e-6)) {
     fit <- pdp_fit("output", delta, settings = list(ridge = 2), n = 60)
@@ -118,7 +118,7 @@ test_that("output perturbation: moves are bounded by refits, and nearly tight", 
   }
 })
 
-test_that("rounds of dp_lm(): a person's shift equals that of recomputed sums", {
+test_that("rounds of dp_lm(): a person's shift equals the shift of recomputed sums", {
   data <- paper_people(400)
   for (delta in c(1e-6, 0)) {
     withr::local_seed(1)
@@ -159,7 +159,7 @@ test_that("rounds of dp_lm(): a person's shift equals that of recomputed sums", 
   }
 })
 
-test_that("dp_glm() as it comes: realised loss by densities and refits, bounds below the promise", {
+test_that("dp_glm() by default: realised losses agree with densities; bounds are below epsilon", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(800, family)
     for (delta in c(1e-6, 0)) {
@@ -213,7 +213,7 @@ test_that("dp_glm() as it comes: realised loss by densities and refits, bounds b
   expect_error(pdp(limited, glm_people(800)), class = "dpsc_error_argument")
 })
 
-test_that("bounds of single people hold for exact densities, in every family", {
+test_that("bounds for single people hold for exact densities in every family", {
   # One dimension: a row at its limit among saturated rows, taken out; whatever bends is at hand.
   withr::local_seed(8)
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -253,7 +253,7 @@ test_that("bounds of single people hold for exact densities, in every family", {
   }
 })
 
-test_that("words, moments and errors", {
+test_that("prints, moments and errors of rows' losses", {
   data <- paper_people(200)
   fit <- pdp_fit("cms", 0, n = 200)
   loss <- pdp(fit, data)

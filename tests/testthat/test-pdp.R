@@ -2,7 +2,7 @@
 
 # gaussian shifts ----
 
-test_that("epsilon of a Gaussian shift inverts its trade-off", {
+test_that("the epsilon of a Gaussian shift inverts its trade-off function", {
   anchors <- data.frame(
     mu = c(1, 0.1, 0.5), delta = c(1e-6, 1e-5, 1e-3),
     epsilon = c(4.8865541175, 0.3406693647, 1.3522762448)
@@ -32,7 +32,7 @@ test_that("epsilon of a Gaussian shift inverts its trade-off", {
 
 # ridge weights ----
 
-test_that("shifts of ridge weights are those of document 07", {
+test_that("shifts of ridge weights equal the values in document 07", {
   x <- outer(1:3, 1:4, function(i, t) sin(i * t))
   y <- cos(1:4) / 2
   shifts <- ridge_shifts(x, y, lambda = 1, reach = 4, cap = 0.483792297597)
@@ -56,7 +56,7 @@ test_that("shifts of ridge weights are those of document 07", {
   expect_equal(distance(ridge(x, y, 1), replaced), 0.12264297133, tolerance = 1e-10)
 })
 
-test_that("removal is that of a refit without the donor, for any shape and penalty", {
+test_that("removal equals a refit without the donor, for any shape and penalty", {
   for (case in 1:12) {
     withr::local_seed(case)
     n <- sample(2:12, 1)
@@ -74,7 +74,7 @@ test_that("removal is that of a refit without the donor, for any shape and penal
   }
 })
 
-test_that("no replacement row beats the certified bound", {
+test_that("no replacement row exceeds the certified bound", {
   for (case in 1:6) {
     withr::local_seed(case)
     n <- sample(1:5, 1) + 1
@@ -98,7 +98,7 @@ test_that("no replacement row beats the certified bound", {
 
 # output ----
 
-test_that("losses by output perturbation are those of the noise that was added", {
+test_that("losses by output perturbation belong to the noise that was added", {
   panel <- toy_panel(n = 8, T0 = 5, T1 = 2)
   lambda <- 3
   x <- panel$donors[, 1:5]
@@ -154,7 +154,7 @@ reached_gradient <- function(p, i) {
   }, 0))
 }
 
-test_that("gradient and determinant terms bound those of any point of the feasible set", {
+test_that("gradient and determinant terms are bounds for any point of the feasible set", {
   for (case in 1:6) {
     withr::local_seed(case)
     n <- sample(3:8, 1)
@@ -198,7 +198,7 @@ test_that("gradient and determinant terms bound those of any point of the feasib
   }
 })
 
-test_that("the Rayleigh law's epsilon is the one of its definition", {
+test_that("the epsilon of the Rayleigh distribution equals its definition", {
   for (q in c(0.01, 0.3, 1.5)) {
     for (delta in c(1e-8, 1e-3, 0.2)) {
       epsilon <- rayleigh_epsilon(q, delta)
@@ -211,7 +211,7 @@ test_that("the Rayleigh law's epsilon is the one of its definition", {
   }
 })
 
-test_that("removal under the published objective is the divergence of the two laws of weights", {
+test_that("removal under the published objective is the divergence between two laws of weights", {
   withr::local_seed(4)
   for (T0 in 2:4) {
     n <- 5
@@ -264,7 +264,7 @@ test_that("losses by objective perturbation stay below the valid bound", {
 
 # the object ----
 
-test_that("losses are marked as for the curator only", {
+test_that("losses are marked as for the data curator only", {
   panel <- toy_panel(n = 20)
   loss <- pdp(release_of(panel, "output"), panel$donors)
   expect_output(print(loss), "CURATOR ONLY - data-dependent, not covered by the guarantee")
@@ -309,7 +309,7 @@ test_that("formula, fit and matrix give the same losses", {
   expect_true(all(larger$donors$removal <= by_matrix$donors$removal))
 })
 
-test_that("bad input has its own error", {
+test_that("each bad input has its own error", {
   panel <- toy_panel(n = 10)
   release <- release_of(panel, "output")
   argument <- function(code) expect_error(code, class = "dpsc_error_argument")
@@ -332,7 +332,7 @@ test_that("bad input has its own error", {
   argument(summary(pdp(release, panel$donors), probs = 2))
 })
 
-test_that("the plot draws losses by position on the curve, no more", {
+test_that("the plot shows losses by rank, and nothing else", {
   skip_if_not_installed("ggplot2")
   panel <- toy_panel(n = 20)
   for (method in c("output", "gram", "objective")) {

@@ -46,7 +46,7 @@ test_that("all rows of a person are in one block, and in one half", {
   expect_identical(as.vector(table(people)), c(40L, 20L))
 })
 
-test_that("one row per person gives the call without people, bit for bit", {
+test_that("one row per person gives the release without `person`, bit for bit", {
   data <- block_people(most = 1)
   for (method in c("mean", "median", "winsorised")) {
     expect_identical(
@@ -67,7 +67,7 @@ test_that("one row per person gives the call without people, bit for bit", {
   expect_identical(votes(again), votes(several))
 })
 
-test_that("any rows of one person move only one answer", {
+test_that("any rows of one person change one answer only", {
   withr::local_seed(12)
   others <- block_people(300, most = 3)
   others$id <- others$id + 10
@@ -111,7 +111,7 @@ test_that("any rows of one person move only one answer", {
   }
 })
 
-test_that("rows that many blocks share are noticed", {
+test_that("an audit detects rows that several blocks share", {
   withr::local_seed(12)
   others <- block_people(300, most = 3)
   many <- others[rep(1, 60), ]
@@ -126,7 +126,7 @@ test_that("rows that many blocks share are noticed", {
   expect_true(audit$violated)
 })
 
-test_that("methods without a proof for people are refused before the charge; files keep person", {
+test_that("methods without a proof for people are refused uncharged; files keep `person`", {
   ledger <- dp_ledger(epsilon = 50, delta = 1e-5)
   data <- block_people(200)
   select <- function(...) {

@@ -40,7 +40,7 @@ cut_up <- function(data, blocks = 4) {
   unname(split(data, rep_len(seq_len(blocks), nrow(data))))
 }
 
-test_that("chunks that share people give the release of the data frame, bit for bit", {
+test_that("chunks with common people give the data frame's release, bit for bit", {
   people <- scattered_people()
   blocks <- cut_up(people)
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
@@ -55,7 +55,7 @@ test_that("chunks that share people give the release of the data frame, bit for 
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
 })
 
-test_that("more blocks of people than one are the same release", {
+test_that("several blocks of people give the same release", {
   columns <- lm_columns(wage ~ age + region, scattered_bounds)
   columns$person <- list(declared = FALSE, column = "id")
   chunks <- dp_chunks(cut_up(scattered_people()))
@@ -70,7 +70,7 @@ test_that("more blocks of people than one are the same release", {
   expect_identical(release(several), release(whole))
 })
 
-test_that("tables whose rows are read here give the release of the data frame, bit for bit", {
+test_that("tables whose rows are read in R give the data frame's release, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- scattered_people()
   con <- sqlite_of(people, "people")
@@ -92,7 +92,7 @@ test_that("tables whose rows are read here give the release of the data frame, b
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a database's sums by person equal those of the data frame, bit for bit", {
+test_that("sums by person in a database equal the data frame's sums, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- scattered_people()
   people$weight <- rep_len(c(1, 0.5, 2, 0), nrow(people))
@@ -115,7 +115,7 @@ test_that("a database's sums by person equal those of the data frame, bit for bi
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("an engine that miscounts a person's rows is refused before the charge", {
+test_that("an engine that miscounts people's rows is refused before the charge", {
   made <- proof_people(TRUE)
   core <- core_people(made)
   twice <- made
@@ -127,7 +127,7 @@ test_that("an engine that miscounts a person's rows is refused before the charge
   expect_identical(core_people(again), core)
 })
 
-test_that("files give the release of the data frame, bit for bit", {
+test_that("files give the data frame's release, bit for bit", {
   skip_if_not_installed("duckdb")
   people <- scattered_people()
   people <- people[!is.na(people$id), ]

@@ -16,7 +16,7 @@ person_lm <- function(data, ..., formula = y ~ a + b + g, epsilon = 2) {
   seeded_lm(formula, data, epsilon = epsilon, bounds = lm_bounds(), ...)
 }
 
-test_that("one row per person in any order gives the fit without people, bit for bit", {
+test_that("one row per person in any order gives the fit without `person`, bit for bit", {
   data <- lm_people(1500)
   data$id <- withr::with_seed(2, sample(1e6, 1500))
   data$a[3] <- NA
@@ -38,7 +38,7 @@ test_that("one row per person in any order gives the fit without people, bit for
   expect_identical(by_person$release, plain$release)
 })
 
-test_that("rows that are all given k times change nothing, also where people differ", {
+test_that("repeating every row k times changes nothing, also for unequal numbers of rows", {
   data <- person_people()
   for (vcov in c("const", "HC")) {
     once <- person_lm(data, person = ~id, vcov = vcov)
@@ -54,7 +54,7 @@ test_that("rows that are all given k times change nothing, also where people dif
   expect_match(once$privacy$neighbours, "all rows of one person")
 })
 
-test_that("identifiers of any plain class name the same people", {
+test_that("identifiers of any plain class identify the same people", {
   data <- person_people(400)
   of <- function(id) {
     data$id <- id
@@ -86,7 +86,7 @@ hostile_person <- function(rows) {
   data.frame(a = values[1, ], b = values[2, ], y = values[3, ], id = 1)
 }
 
-test_that("several rows of a person cost no step more than one row", {
+test_that("in no step do several rows of a person cost more than one row", {
   withr::local_seed(12)
   others <- lm_people(300)[c("a", "b", "y")]
   others$id <- 1 + rep(1:150, 2)
@@ -115,7 +115,7 @@ test_that("several rows of a person cost no step more than one row", {
   expect_gt(reached, 0.9)
 })
 
-test_that("sums over a person's rows in the place of means are noticed", {
+test_that("an audit detects sums over a person's rows in the place of means", {
   withr::local_seed(13)
   others <- lm_people(300)[c("a", "b", "y")]
   verb <- audit_mechanism(function(people, control) {
@@ -127,7 +127,7 @@ test_that("sums over a person's rows in the place of means are noticed", {
   expect_true(audit$violated)
 })
 
-test_that("means of hostile integer rows stay within sqrt(2) B", {
+test_that("means of the worst integer rows stay within sqrt(2) B", {
   # The rule of mean_outer, searched: rows as long as they may be, of which few differ.
   withr::local_seed(14)
   worst <- 0
@@ -156,7 +156,7 @@ test_that("means of hostile integer rows stay within sqrt(2) B", {
   expect_gt(worst, 0.9)
 })
 
-test_that("without privacy people have weight one, and errors are clustered", {
+test_that("without privacy each person has weight one, and errors are clustered", {
   data <- person_people(300)
   data$y[7] <- NA
   fit <- suppressWarnings(
@@ -176,7 +176,7 @@ test_that("without privacy people have weight one, and errors are clustered", {
   )
 })
 
-test_that("unsupported calls are refused before the charge, whoever has several rows", {
+test_that("unsupported calls are refused before the charge, for any rows", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- person_people(200)
   single <- data[!duplicated(data$id), ]
@@ -203,7 +203,7 @@ test_that("unsupported calls are refused before the charge, whoever has several 
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a fit states the declared people, and its file keeps them", {
+test_that("a fit states that people were declared, and its file keeps this", {
   data <- person_people(300)
   fit <- person_lm(data, person = ~id)
   file <- withr::local_tempfile(fileext = ".json")

@@ -58,7 +58,7 @@ test_that("a plan returns the number of people and the epsilon needed", {
   expect_identical(levels$columns, 2L)
 })
 
-test_that("hurdles fall with people and budget, and selections find variables beyond them", {
+test_that("detection limits fall with people and budget; selections find variables beyond them", {
   bounds <- plan_bounds(40, 1)
   plan <- function(n, epsilon) {
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)
@@ -101,7 +101,7 @@ test_that("hurdles fall with people and budget, and selections find variables be
   expect_lt(at, 0.85)
 })
 
-test_that("a stream's plan gives the step from which it is useful", {
+test_that("a stream's plan gives the first useful step", {
   bounds <- plan_bounds(5, 1)
   plan <- function(horizon, epsilon) dp_plan_online(y ~ ., bounds, horizon, epsilon)
   expect_lt(plan(1e5, 1)$regret, plan(1e4, 1)$regret)
@@ -110,7 +110,7 @@ test_that("a stream's plan gives the step from which it is useful", {
   expect_identical(plan(1e4, 1)$method, stream$learner$method)
 })
 
-test_that("bad questions are classed errors", {
+test_that("invalid questions give classed errors", {
   bounds <- plan_bounds(2)
   fails <- function(...) expect_error(dp_plan_lm(...), class = "dpsc_error_argument")
   fails(y ~ ., bounds)

@@ -4,7 +4,7 @@ everyone_plan <- function(..., n = 600, size = 200, protect = "everyone") {
   dp_plan(n = n, T0 = 8, T1 = 3, epsilon = 2, size = size, protect = protect, ...)
 }
 
-test_that("a plan for everyone has one row, in the units of the bounds, alike each time", {
+test_that("a plan for everyone has one row, in the bounds' units, and is reproducible", {
   withr::local_seed(7)
   before <- .Random.seed
   plan <- everyone_plan()
@@ -26,7 +26,7 @@ test_that("a plan for everyone has one row, in the units of the bounds, alike ea
   expect_output(print(plan), "who are protected, too")
 })
 
-test_that("the plan and the release agree on the group size needed", {
+test_that("plan and release agree on the group size needed", {
   for (m in c(5, 15, 40, 200)) {
     p <- protected_panel_of(n = 600, m = m, T0 = 8)
     ledger <- dp_ledger(2, 1e-6)
@@ -46,7 +46,7 @@ test_that("the plan and the release agree on the group size needed", {
   }
 })
 
-test_that("the plan agrees with what happens: a protected group, with an effect on it", {
+test_that("the plan agrees with simulated releases: a protected group with an effect", {
   # 40 runs know a root mean square to about 12 %; the full comparison is bench/plan-studies.R.
   withr::local_seed(3)
   effect <- 0.05
@@ -69,7 +69,7 @@ test_that("the plan agrees with what happens: a protected group, with an effect 
   expect_lt(abs(log(plan$half_width / stats::median(runs[3L, ], na.rm = TRUE))), log(1.4))
 })
 
-test_that("studies of one public target are what the core's simulation says", {
+test_that("studies of one public target agree with the core's simulation", {
   facts <- dp_plan(n = 500, T0 = 8, T1 = 3, epsilon = 2, size = 30, method = "gram")$facts
   core <- gram_errors(500, 2, facts)
   study <- study_errors(500, 2, facts)
@@ -78,7 +78,7 @@ test_that("studies of one public target are what the core's simulation says", {
   }
 })
 
-test_that("several dates have a row each and one of all, in whatever order they are given", {
+test_that("several dates have one row each and one for all, in any order of the dates", {
   dates <- function(T0, size, ...) {
     dp_plan(n = 400, T0 = T0, T1 = 2, epsilon = 2, size = size, ...)
   }
@@ -93,7 +93,7 @@ test_that("several dates have a row each and one of all, in whatever order they 
   expect_output(print(plan), "after 6 ")
 })
 
-test_that("the plan agrees with what happens: several dates", {
+test_that("the plan agrees with simulated releases: several dates", {
   withr::local_seed(4)
   adopted <- rep(c(6, 9), c(60, 40))
   runs <- vapply(1:80, function(r) {
@@ -123,7 +123,7 @@ test_that("waves of protected people are planned together", {
   )
 })
 
-test_that("covariates that explain changes gain, those that do not only cost", {
+test_that("covariates that explain changes reduce the error; other covariates increase it", {
   plan <- function(...) {
     dp_plan(n = 2000, T0 = 8, T1 = 3, epsilon = 4, size = 30, sd_between = 0.2, sd_within = 0.1,
       ...)
@@ -146,7 +146,7 @@ test_that("covariates that explain changes gain, those that do not only cost", {
   expect_identical(moved[, 1:8], rows[, 1:8])
 })
 
-test_that("power is that of the test by the plan's error and interval", {
+test_that("power belongs to the test with the plan's error and interval", {
   row <- data.frame(average = 0.5, half_width = 1, given = 1)
   expect_equal(power_of(row, 1), pnorm(0) + pnorm(-4))
   expect_identical(power_of(row, -1), power_of(row, 1))
@@ -164,7 +164,7 @@ test_that("power is that of the test by the plan's error and interval", {
   expect_identical(least_effect(data.frame(average = 1, half_width = 0, given = 1), 0.8), 0)
 })
 
-test_that("a plan gives the power of an effect and the effect of a power", {
+test_that("a plan gives the power for an effect and the effect for a power", {
   ask <- function(...) {
     dp_plan(n = 1000, T0 = 8, T1 = 3, epsilon = 2, size = 40, method = "gram", ...)
   }
@@ -183,7 +183,7 @@ test_that("a plan gives the power of an effect and the effect of a power", {
   expect_identical(is.na(other$power), c(FALSE, TRUE, TRUE))
 })
 
-test_that("donors, budget and size are found for an effect and a power", {
+test_that("a plan finds the donors, budget or size for an effect and a power", {
   ask <- function(n = 1000, epsilon = 2, size = 40, effect = 0.04, ...) {
     dp_plan(n = n, T0 = 8, T1 = 3, epsilon = epsilon, size = size, effect = effect, ...)
   }
@@ -205,7 +205,7 @@ test_that("donors, budget and size are found for an effect and a power", {
   expect_equal(error$table$error, 0.03, tolerance = 0.15)
 })
 
-test_that("a search begins in the middle and ends at the limits", {
+test_that("a search starts in the middle and ends at the limits", {
   asked <- numeric()
   f <- function(x) {
     asked <<- c(asked, x)
@@ -222,7 +222,7 @@ test_that("a search begins in the middle and ends at the limits", {
   expect_identical(corrected(function(x) 1 / x, 1 / 50, NA_real_, c(1, 1000)), NA_real_)
 })
 
-test_that("wrong questions get errors of their class", {
+test_that("invalid questions give errors of the documented class", {
   ask <- function(..., T0 = 8, T1 = 3) dp_plan(T0 = T0, T1 = T1, ...)
   refused <- function(text, ...) expect_error(ask(...), text, class = "dpsc_error_argument")
   refused("different", n = 100, epsilon = 1, T0 = c(8, 8))

@@ -4,7 +4,7 @@ a_plan <- function(..., method = "gram") {
   dp_plan(T0 = 10, T1 = 3, ..., method = method)
 }
 
-test_that("a plan has one row per method, in the units of the bounds", {
+test_that("a plan has one row per method, in the bounds' units", {
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_s3_class(plan, "dp_plan")
   expect_identical(plan$table$method, c("gram", "output", "objective"))
@@ -19,7 +19,7 @@ test_that("a plan has one row per method, in the units of the bounds", {
   expect_gt(plan$table$half_width[[1L]], 1.5 * plan$table$average[[1L]])
 })
 
-test_that("a plan leaves R's generator alone and answers alike", {
+test_that("a plan does not touch R's generator and is reproducible", {
   withr::local_seed(7)
   before <- .Random.seed
   first <- a_plan(n = 100, epsilon = 2)
@@ -28,7 +28,7 @@ test_that("a plan leaves R's generator alone and answers alike", {
   expect_identical(a_plan(n = 100, epsilon = 2), first)
 })
 
-test_that("errors fall with donors for gram and rise for output; all fall with epsilon", {
+test_that("with more donors errors fall for gram and rise for output; all fall with epsilon", {
   error <- function(method, n, epsilon, size = 1) {
     a_plan(n = n, epsilon = epsilon, method = method, size = size)$table$error
   }
@@ -114,7 +114,7 @@ test_that("the plan agrees with releases: clinic_panel, a patient and a group", 
   }
 })
 
-test_that("more donors than are simulated have the noise of a proportionally larger budget", {
+test_that("for more donors than are simulated the noise has a proportionally larger budget", {
   facts <- list(T0 = 10, T1 = 3, delta = 1e-6, size = 1)
   for (delta in c(1e-6, 0)) {
     facts$delta <- delta
@@ -127,7 +127,7 @@ test_that("more donors than are simulated have the noise of a proportionally lar
   expect_identical(same_noise(1, 1, 1e-6), 1)
 })
 
-test_that("simulated people have the requested spreads", {
+test_that("simulated people have the requested standard deviations", {
   people <- spread_people(
     list(between = 5, within = 3, shared = 0.5), new_bounds(c(0, 100), 1), 40
   )
@@ -153,7 +153,7 @@ test_that("simulated people have the requested spreads", {
   expect_equal(sqrt(mean(apply(rows, 1L, var))), 0.8, tolerance = 0.1)
 })
 
-test_that("sim_panel()'s people are simulated alike in R and in the core", {
+test_that("R and the core simulate sim_panel()'s people alike", {
   withr::local_seed(3)
   for (design in c("factor", "linear")) {
     core <- simulate_people_cpp(design_people(design), 4000L, 9L, 3L, 0L, 1L, 5)$donors
@@ -177,7 +177,7 @@ test_that("a pilot's targets are never among its donors", {
   expect_lt(sd(group[, 1]), 2 * sd(rows[, 1]) / 5)
 })
 
-test_that("a group's error is smaller, and the plan has one person's as well", {
+test_that("a group's error is smaller, and the plan includes one person's error", {
   person <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1)
   group <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1, size = 100)
   expect_lt(group$table$error, 0.5 * person$table$error)
@@ -186,7 +186,7 @@ test_that("a group's error is smaller, and the plan has one person's as well", {
   expect_output(print(group), "mean of 100 people")
 })
 
-test_that("a plan states that there is no interval and the budget for one", {
+test_that("a plan without an interval states this and the budget needed for one", {
   few <- a_plan(n = 40, epsilon = 1)
   expect_false(few$interval$calibrated)
   expect_identical(few$table$half_width, NA_real_)
@@ -202,7 +202,7 @@ test_that("a plan states that there is no interval and the budget for one", {
   expect_false(is.null(release$statistics$intervals))
 })
 
-test_that("calls are refused only where donors are uninformative", {
+test_that("calls are refused only if the donors are uninformative", {
   public <- function(n, epsilon, private = TRUE) {
     list(
       method = "gram", private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,
@@ -232,7 +232,7 @@ test_that("calls are refused only where donors are uninformative", {
   expect_lt(left(300, 1), 0.3)
 })
 
-test_that("bad questions are refused", {
+test_that("invalid questions are refused", {
   pilot <- matrix(0, 30, 12)
   for (bad in list(
     list(T0 = 10), list(T0 = 10, n = 100), list(T0 = 10, n = 100, epsilon = 1, error = 1),
@@ -254,7 +254,7 @@ test_that("bad questions are refused", {
   }
 })
 
-test_that("a plan can be drawn: the recommended method and those within reach, or those named", {
+test_that("plots of plans show the recommended and similar methods, or the named ones", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_identical(methods_within_reach(plan), "gram")
@@ -277,7 +277,7 @@ test_that("a plan can be drawn: the recommended method and those within reach, o
   expect_identical(methods_within_reach(plan), "gram")
 })
 
-test_that("a plan for everyone can be drawn, as far as groups can be protected", {
+test_that("plots of plans for everyone cover the group sizes that can be protected", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(
     n = 400, T0 = 6, T1 = 2, epsilon = 2, size = 150, protect = "everyone", effect = 0.2

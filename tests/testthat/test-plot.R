@@ -51,7 +51,7 @@ drawn <- function(picture, layer = NULL) {
 
 texts <- function(picture) gsub("\n", " ", paste(unlist(picture$labels), collapse = " "))
 
-test_that("every type draws the numbers of as.data.frame()", {
+test_that("every type of plot shows the numbers of as.data.frame()", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit()
   for (type in c("effect", "cumulative", "percent")) {
@@ -70,7 +70,7 @@ test_that("every type draws the numbers of as.data.frame()", {
   )
 })
 
-test_that("the legend gives the level, the band's meaning and the noise part", {
+test_that("the legend gives the level, the band's meaning and the noise's part", {
   skip_if_not_installed("ggplot2")
   labels <- function(...) {
     ggplot2::autoplot(fixed_fit(), ...)$scales$get_scales("fill")$labels
@@ -80,7 +80,7 @@ test_that("the legend gives the level, the band's meaning and the noise part", {
   expect_match(wide[[1L]], "80 % interval, all periods together")
 })
 
-test_that("unknown arguments and targets are refused by plot() too", {
+test_that("plot() also refuses unknown arguments and targets", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 2)
   expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
@@ -92,7 +92,7 @@ test_that("unknown arguments and targets are refused by plot() too", {
   expect_error(plot(fit, type = "weights"), "never drawn", class = "dpsc_error_argument")
 })
 
-test_that("several treated units are one group; named units are drawn in the given order", {
+test_that("several treated units form one group; named units are drawn in the given order", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 12)
   picture <- ggplot2::autoplot(fit)
@@ -104,7 +104,7 @@ test_that("several treated units are one group; named units are drawn in the giv
   expect_identical(short_name(strrep("ab", 30), 10L), "abababa...")
 })
 
-test_that("one period from the treatment on has a bar of the interval's length", {
+test_that("a single post-treatment period has a bar of the interval's length", {
   skip_if_not_installed("ggplot2")
   for (times in list(1:9, as.Date("2020-01-01") + 7 * 1:9, letters[1:9])) {
     fit <- fixed_fit(T1 = 1, times = times)
@@ -116,7 +116,7 @@ test_that("one period from the treatment on has a bar of the interval's length",
   }
 })
 
-test_that("no plot of a fit without noise or errors warns", {
+test_that("plots of fits without noise or errors give no warning", {
   skip_if_not_installed("ggplot2")
   raw <- fixed_fit(private = FALSE)
   for (fit in list(raw, fixed_classical(), fixed_fit(k = 2))) {
@@ -133,7 +133,7 @@ test_that("no plot of a fit without noise or errors warns", {
   }
 })
 
-test_that("axes of months, quarters and long names can be read", {
+test_that("axes with months, quarters and long names are readable", {
   months <- structure(2020 + 0:8 / 12, class = "yearmon")
   expect_identical(plot_periods(months), seq(as.Date("2020-01-01"), by = "month", length.out = 9))
   quarters <- structure(2020 + 0:3 / 4, class = "yearqtr")
@@ -176,7 +176,7 @@ test_that("balance compares the target with the synthetic control and with the d
   )
 })
 
-test_that("the balance of several targets is that of each", {
+test_that("the balance of several targets equals each target's own balance", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 3)
   picture <- ggplot2::autoplot(fit, type = "balance", targets = c(3, 1))
@@ -188,7 +188,7 @@ test_that("the balance of several targets is that of each", {
   )
 })
 
-test_that("placebos that fit badly are not drawn, and the figure gives their number", {
+test_that("badly fitting placebos are not drawn, and the figure gives their number", {
   skip_if_not_installed("ggplot2")
   space <- placebo_space(fixed_classical())
   shown <- function(...) nlevels(ggplot2::autoplot(space, ...)$data$unit)
@@ -211,7 +211,7 @@ test_that("placebos that fit badly are not drawn, and the figure gives their num
   expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
 })
 
-test_that("effects in per cent have limits, or a sentence with the reason for none", {
+test_that("effects in per cent have limits, or a sentence gives the reason for none", {
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()
@@ -231,7 +231,7 @@ test_that("effects in per cent have limits, or a sentence with the reason for no
   expect_match(caption(classical), "No limits: a classical fit")
 })
 
-test_that("lines of a plan end at twice the width of the bounds; omitted methods are listed", {
+test_that("a plan's lines end at twice the bounds' width; omitted methods are listed", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = c("gram", "output"))
   picture <- ggplot2::autoplot(plan, method = c("gram", "output"))
@@ -258,7 +258,7 @@ test_that("classical plots are marked NOT PRIVATE", {
   }
 })
 
-test_that("conformal intervals that the level does not allow are not drawn", {
+test_that("conformal intervals that the level does not permit are not drawn", {
   skip_if_not_installed("ggplot2")
   expect_error(
     ggplot2::autoplot(conformal(fixed_classical(), level = 0.99)), "highest level possible",
@@ -266,7 +266,7 @@ test_that("conformal intervals that the level does not allow are not drawn", {
   )
 })
 
-test_that("the plot of a swamped fit carries a warning", {
+test_that("the plot of a fit dominated by noise has a warning", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit()
   expect_no_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
@@ -274,7 +274,7 @@ test_that("the plot of a swamped fit carries a warning", {
   expect_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
 })
 
-test_that("the funnel is the average's interval and the least effect found, and narrows", {
+test_that("the funnel shows the average's interval and the detectable effect, and narrows", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, bounds = c(80, 200), method = "gram")
   built <- drawn(ggplot2::autoplot(plan, type = "funnel"))

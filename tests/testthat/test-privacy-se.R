@@ -19,7 +19,7 @@ finished <- function(path, noise, half, level) {
   pmin(pmax(path * signal / (signal + noise) + level, -half), half)
 }
 
-test_that("without shrinkage and cuts the privacy SE is of first order, plus a fifth", {
+test_that("without shrinkage and clipping the privacy SE is the first-order one plus a fifth", {
   fit <- gram_core(donors_of(4000), gram_facts_of(8, 2, 4000, 4, y = sin(1:8) / 3))
   statistics <- fit$statistics
   # Hardly any noise on the mean: then no path is shrunk.
@@ -30,7 +30,7 @@ test_that("without shrinkage and cuts the privacy SE is of first order, plus a f
   }
 })
 
-test_that("effects of shrinkage and bounds agree with brute force under normal noise", {
+test_that("effects of shrinkage and bounds agree with simulation under normal noise", {
   fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
   s <- fit$statistics
   set.seed(1)
@@ -56,7 +56,7 @@ test_that("effects of shrinkage and bounds agree with brute force under normal n
   expect_gt(seen, 3)
 })
 
-test_that("the noise hidden by shrinkage equals the gap to the noise's covariance", {
+test_that("the noise hidden by shrinkage is the difference from the noise's covariance", {
   fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
   set.seed(2)
   targets <- matrix(stats::runif(6 * 10, -0.5, 0.5), 6)
@@ -70,7 +70,7 @@ test_that("the noise hidden by shrinkage equals the gap to the noise's covarianc
   expect_gt(largest, 0)
 })
 
-test_that("parts of a fit's variance still make up the whole", {
+test_that("the parts of a fit's variance add up to the whole", {
   set.seed(3)
   donors <- donors_of(500)
   # Flat people: much is shrunk.
@@ -103,7 +103,7 @@ test_that("the privacy SE equals the standard deviation over releases, for two t
   }
 })
 
-test_that("a mass of identical people does not attract the radius", {
+test_that("many identical people do not attract the radius", {
   set.seed(8)
   # One in five has events at all.
   rate <- ifelse(stats::runif(20000) < 0.2, 0.15, 0)

@@ -58,7 +58,7 @@ test_that("no step on a cohort or on the donors sees another cohort's rows", {
   expect_setequal(release$privacy$steps$account[moved], "cohort 1")
 })
 
-test_that("an audit finds no more than the budget for anyone, and planted faults", {
+test_that("an audit finds no loss above the budget for anyone, and detects planted faults", {
   # Plants faults 21, 22.
   p <- protected_cohorts_of(n = 150, m = 60)
   extreme <- rep_len(c(1, -1), 9)
@@ -161,7 +161,7 @@ test_that("a fit of several dates, its file, prints and plots hold no treated pe
   expect_no_canary(results, secrets, "crossings")
 })
 
-test_that("protected cohorts work with covariates, chunks, gaps, tables and did", {
+test_that("protected cohorts work with covariates, chunks, gaps, tables and estimator did", {
   p <- staggered_covariates(n = 500, dates = rep(c(5, 7), each = 100))
   run <- function(...) {
     withr::local_seed(2)
@@ -195,7 +195,7 @@ test_that("protected cohorts work with covariates, chunks, gaps, tables and did"
   expect_true(all(vapply(two$outcomes, function(fit) isTRUE(fit$protected), NA)))
 })
 
-test_that("with a large budget the effects are those of the fit without privacy", {
+test_that("with a large budget the effects equal the fit's without privacy", {
   p <- protected_cohorts_of(n = 3000, m = 300, effect = 0.2)
   raw <- dp_synth(p$donors, target = p$group, T0 = p$T0, epsilon = Inf)
   fit <- withr::with_seed(1, protected_fit(p, epsilon = 100))

@@ -1,6 +1,6 @@
 # Single periods of a protected group: the look at the donors, the rounds, limited translation.
 
-test_that("what a cut keeps of a shift moves by one row's share at most, and is its derivative", {
+test_that("the share of a shift that clipping keeps changes by at most one row's share", {
   # Plants faults 77.
   # Lemma 7: the sums by the core against a plain computation, and neighbours against the claim.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
@@ -53,7 +53,7 @@ test_that("what a cut keeps of a shift moves by one row's share at most, and is 
   expect_equal(mean(shown), kept(R), tolerance = 1e-3)
 })
 
-test_that("single periods of a smooth panel come within four times a public target's error", {
+test_that("errors of single periods of a smooth panel are within four times a public target's", {
   # 7.1 times in 0.2.0; an oracle with everybody's residuals comes to 2.7 (bench/protect.R).
   errors <- vapply(1:10, function(seed) {
     withr::local_seed(seed)
@@ -74,7 +74,7 @@ test_that("single periods of a smooth panel come within four times a public targ
   expect_lt(means[[2L]] / means[[1L]], 4)
 })
 
-test_that("limited translation moves no period by more than half a deviation, nor the average", {
+test_that("limited translation changes no period by over half an SD, and not the average", {
   withr::local_seed(1)
   for (periods in c(4, 5, 6, 8, 24)) {
     root <- matrix(stats::rnorm(periods^2), periods)
@@ -123,7 +123,7 @@ test_that("bands of raw width about translated periods cover a constant, a ramp 
   }
 })
 
-test_that("tables show translated periods at raw widths; tests use what was released", {
+test_that("tables show translated periods at raw widths; tests use the released values", {
   p <- protected_panel_of(T1 = 8)
   fit <- withr::with_seed(1, protected_fit(p))
   table <- tidy(fit, conf.int = TRUE)

@@ -27,7 +27,7 @@ test_that("several treated units require `protect`, and the error spends nothing
   expect_output(print(chosen), "protects the donors; the treated units' data are public")
 })
 
-test_that("no message on one treated person's data comes before `protect` is given", {
+test_that("without `protect` no message depends on a treated person's data", {
   p <- long_panel(60, 4, 2)
   own <- p$data$unit == treated_of(p$data)
   data <- transform(p$data, g = ifelse(own & week == min(week), "b", "a"))
@@ -73,7 +73,7 @@ test_that("unprotectable groups are refused before any budget is spent", {
   expect_s3_class(run(target = many), "dp_synth")
 })
 
-test_that("no message about a treated person's rows reveals whose they are", {
+test_that("no message about treated people's rows reveals whose they are", {
   p <- protected_panel_of(n = 60, m = 30)
   data <- long_people(p)
   secret <- unique(data$unit[data$on == 1])
@@ -205,7 +205,7 @@ test_that("functions of the treated unit's own data are refused", {
   expect_equal(tidy(moved, conf.int = TRUE), tidy(fit, conf.int = TRUE))
 })
 
-test_that("a share has limits where its released base is clear of its own noise, only there", {
+test_that("a percentage has limits if and only if its released base is clear of the noise", {
   near <- protected_panel_of()
   # People whose level is far from nought beside people near it.
   far <- near
@@ -224,7 +224,7 @@ test_that("a share has limits where its released base is clear of its own noise,
   expect_setequal(clear, c(TRUE, FALSE))
 })
 
-test_that("an audit finds no more than the budget for a donor or a treated person", {
+test_that("an audit finds no loss above the budget for a donor or a treated person", {
   # Plants faults 19.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   extreme <- rep_len(c(1, -1), 7)
@@ -259,7 +259,7 @@ test_that("a charge for the donors alone does not pay for a release for everyone
   expect_match(release_problem(release), "noise step|cost|type")
 })
 
-test_that("delta = 0 works and composes by epsilons", {
+test_that("delta = 0 works, and the epsilons add up", {
   p <- protected_panel_of(n = 300, m = 200, T0 = 5, T1 = 1)
   fit <- protected_fit(p, epsilon = 8, delta = 0)
   steps <- fit$release$privacy$steps
@@ -281,7 +281,7 @@ test_that("a known effect is estimated, more closely with more budget", {
   expect_lt(sqrt(mean(fine^2)), sqrt(mean(rough^2)))
 })
 
-test_that("losses of the radius move within a range of one", {
+test_that("the losses of the radius change within a range of one", {
   # Lemma 6, by brute force over small tables of integers.
   withr::local_seed(1)
   radii <- sort(sample(1:40, 5))

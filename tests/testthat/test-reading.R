@@ -63,7 +63,7 @@ test_that("covariances and limits of streams, selections and aggregates agree wi
   expect_error(confint(bare), class = "dpsc_error_argument")
 })
 
-test_that("limits of sums to date belong to the last kept step", {
+test_that("confidence limits of running sums belong to the last kept step", {
   withr::local_seed(2)
   sums <- dp_stream_count(epsilon = 2, delta = 1e-6, horizon = 400, categories = c("a", "b"),
     control = dp_control(rng = "R")
@@ -81,7 +81,7 @@ test_that("limits of sums to date belong to the last kept step", {
   expect_equal(table$privacy.se, last$privacy.se, tolerance = 1e-10)
 })
 
-test_that("fits have sizes, formulas and summaries", {
+test_that("fits have nobs(), formula() and summary()", {
   stream <- small_stream()
   expect_identical(nobs(stream), 600)
   expect_equal(nobs(small_selection()), 3000)
@@ -186,7 +186,7 @@ test_that("a private regression is reported, with its guarantee or without", {
   expect_error(report(real, placebo = 1), class = "dpsc_error_argument")
 })
 
-test_that("losses of donors are available from a fit of several dates and as a table", {
+test_that("donors' losses are available for a fit with several dates and as a table", {
   panel <- sim_panel(n = 60, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
@@ -197,7 +197,7 @@ test_that("losses of donors are available from a fit of several dates and as a t
   expect_identical(tidy(loss), as.data.frame(loss))
 })
 
-test_that("missing arguments are requested by name", {
+test_that("an error requests missing arguments by name", {
   bounds <- list(y = c(0, 1), x = c(0, 1))
   asked <- list(
     mechanism = quote(dp_audit()), data = quote(dp_audit(function(x) x)),

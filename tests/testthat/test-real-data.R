@@ -15,7 +15,7 @@ smoking_fit <- function(data, ..., epsilon = 1, rng = "secure") {
 
 printed <- function(x) utils::capture.output(print(x))
 
-test_that("Proposition 99 at epsilon = 1 reports honestly what 38 donors support", {
+test_that("Proposition 99 at epsilon = 1 reports no more than 38 donors support", {
   data <- proposition_99()
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {
@@ -107,7 +107,7 @@ test_that("a subgroup's mean log wage is predicted from the other workers", {
   }
 })
 
-test_that("wages as long data print as a private fit of the log wage", {
+test_that("the print for wages in long form shows a private fit of the log wage", {
   data <- wages_data()
   data$id <- rep(seq_len(595), each = 7)
   data$year <- rep(1976:1982, 595)

@@ -39,7 +39,7 @@ for_every_kind <- function(run, kinds = every_kind) {
   }
 }
 
-test_that("honest releases of every kind are read", {
+test_that("unedited releases of every kind are read", {
   for (kind in every_kind) {
     for (epsilon in c(1e-2, 1, 50)) {
       for (rng in c("secure", "R")) {
@@ -51,7 +51,7 @@ test_that("honest releases of every kind are read", {
   }
 })
 
-test_that("a seeded release with `holds` flipped is caught", {
+test_that("a seeded release with `holds` flipped is detected", {
   # Plants faults 61.
   for_every_kind(function(caught) {
     caught(rng = "R", change = function(release) {
@@ -75,14 +75,14 @@ test_that("a failing promise cannot be edited to hold", {
   expect_caught("gram", epsilon = Inf, change = edit("privacy", "holds", TRUE), regexp = "promise")
 })
 
-test_that("the words of the promise are the package's own", {
+test_that("the promise has the package's own words", {
   release <- doctored(change = edit("privacy", "theorem", "perfect secrecy (Shannon, 1949)"))
   expect_match(release$privacy$theorem, "proofs/gram.md")
   release <- doctored("objective", "published", change = edit("privacy", "reason", ""))
   expect_match(release$privacy$reason, "unbounded")
 })
 
-test_that("a budget smaller than the spent one is caught, whatever else is edited", {
+test_that("a budget smaller than the spent budget is detected, whatever else is edited", {
   # Plants faults 63.
   for_every_kind(function(caught) {
     caught(change = edit("privacy", "epsilon", 0.5), regexp = "cost")
@@ -114,7 +114,7 @@ test_that("a budget smaller than the spent one is caught, whatever else is edite
   }, composed)
 })
 
-test_that("steps of another law, without noise or without a cost are caught", {
+test_that("steps with another noise distribution, no noise or no cost are detected", {
   # Plants faults 64.
   step <- function(column, value) {
     function(release) {
@@ -158,7 +158,7 @@ test_that("the estimator's noise equals the noise of the steps", {
   expect_caught("output", epsilon = Inf, change = edit("settings", "post_variance", 1))
 })
 
-test_that("private fields in a release without privacy are caught, and the reverse", {
+test_that("private fields in a release without privacy are detected, and the reverse", {
   expect_caught(epsilon = Inf, change = edit("privacy", "rho", 0.02), regexp = "budget")
   expect_caught(epsilon = Inf, change = edit("privacy", "delta", 1e-6), regexp = "budget")
   private <- doctored("output")
@@ -174,7 +174,7 @@ test_that("private fields in a release without privacy are caught, and the rever
   expect_caught(change = edit("privacy", "neighbours", "replace one value"))
 })
 
-test_that("noise of a gram release that disagrees with its rounds or steps is caught", {
+test_that("a gram release whose noise disagrees with its rounds or steps is detected", {
   # Plants faults 66.
   calibrated <- function(change, delta, regexp = NULL) {
     p <- toy_panel(400, 5, 2)
@@ -267,7 +267,7 @@ test_that("noise of a gram release that disagrees with its rounds or steps is ca
   }, 1e-6, "cost")
 })
 
-test_that("raw statistics under a private record are caught, and the reverse", {
+test_that("raw statistics in a release marked private are detected, and the reverse", {
   # Plants faults 67.
   raw <- doctored(epsilon = Inf)
   expect_caught(change = function(release) {

@@ -66,7 +66,7 @@ test_that("every verb's release is read as it was written", {
   expect_error(write_release(old, path), "0.2.0", class = "dpsc_error_release")
 })
 
-test_that("a change of any field is refused by its name", {
+test_that("a changed field is refused by name", {
   for (name in setdiff(names(objects), "hc")) {
     found <- leaf_results(objects[[name]], anew = FALSE)
     expect_identical(found$leaf[!grepl("^refused", found$result)], character(), label = name)
@@ -85,7 +85,7 @@ free_fields <- paste0("^(", paste(c(
   "fallback", "spread", "correct"
 ), collapse = "|"), ")\\b")
 
-test_that("budget, steps, noise and promise cannot be changed with marks made anew", {
+test_that("budget, steps, noise and promise cannot be changed, even with recomputed checksums", {
   for (name in c("output", "objective", "lm", "glm", "adaops", "pursuit", "winsorised", "mean")) {
     found <- leaf_results(objects[[name]], anew = TRUE)
     public <- !grepl("^(statistics|release)\\b", found$leaf)

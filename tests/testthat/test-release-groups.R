@@ -11,7 +11,7 @@ group_releases <- function(panel, cuts, epsilon = 1, features = 4) {
 }
 union_of <- function(parts) do.call(combine_releases, unname(parts))
 
-test_that("moments of a union equal those of all donors", {
+test_that("the moments of a union equal the moments of all its donors", {
   withr::local_seed(2)
   panel <- sim_panel(n = 3000, T0 = 10, T1 = 3)
   panel$donors[1:1000, ] <- pmin(panel$donors[1:1000, ] + 0.3, 1)
@@ -26,7 +26,7 @@ test_that("moments of a union equal those of all donors", {
   expect_identical(union$groups, c(1000, 800, 1200))
 })
 
-test_that("a union's noise equals that of its moments, up to a single variance", {
+test_that("a union's noise equals its moments' noise, up to one common variance", {
   withr::local_seed(3)
   panel <- sim_panel(n = 2000, T0 = 8, T1 = 2)
   made <- replicate(40, {
@@ -62,7 +62,7 @@ test_that("a union is nearly as good as one release of all donors, and its inter
   expect_gte(mean(results[2, ]), 0.85)
 })
 
-test_that("nobody loses more than in the own group's release", {
+test_that("nobody's loss exceeds the loss in the own group's release", {
   withr::local_seed(5)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)
@@ -108,7 +108,7 @@ test_that("releases that do not match are refused", {
   fails("release", raw[[1L]], raw[[2L]])
 })
 
-test_that("covariates must agree, and releases of several dates or of everyone are refused", {
+test_that("covariates must agree, and releases for several dates or everyone are refused", {
   p <- staggered_covariates(n = 300, dates = 5)
   make <- function(formula = y ~ on | x1 + g, bounds = p$bounds) {
     staggered_fit(p, formula,

@@ -43,7 +43,7 @@ read_or_refuse <- function(text, path) {
   )
 }
 
-test_that("a release that is read is identical, for all methods and budgets", {
+test_that("a release that is read back is identical, for all methods and budgets", {
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {
       for (delta in c(0, 1e-6, 1e-300)) {
@@ -123,7 +123,7 @@ test_that("releases by version 0.1.0 are read, printed and fitted, without an in
   }
 })
 
-test_that("donors' names that were declared public are read back, odd ones too", {
+test_that("donors' names that were declared public are read back, unusual ones too", {
   p <- toy_panel(4, 5, 2)
   rownames(p$donors) <- c("\u00e9\u4e16 \"x\"", "a\\b\n\t", "NA", "</script>")
   release <- dp_release(p$donors,
@@ -180,7 +180,7 @@ test_that("a release that is not private is refused unless allowed", {
   expect_output(print(read_release(path)), "NOT PRIVATE")
 })
 
-test_that("bad arguments are refused", {
+test_that("invalid arguments are refused", {
   release <- file_release()
   for (bad in list(1, NULL, NA_character_, "", c("a", "b"), character())) {
     expect_error(write_release(release, bad), class = "dpsc_error_argument")
@@ -220,7 +220,7 @@ test_that("a file that is absent, a directory or something else is refused", {
   }
 })
 
-test_that("a part that is absent, empty or of another type is refused", {
+test_that("a field that is absent, empty or of another type is refused", {
   path <- withr::local_tempfile(fileext = ".json")
   good <- file_release("output")
   refused <- function(release) {
@@ -275,7 +275,7 @@ test_that("a part that is absent, empty or of another type is refused", {
   refused(changed)
 })
 
-test_that("a file that is cut short is refused, at whatever length", {
+test_that("a truncated file is refused, at any length", {
   path <- withr::local_tempfile(fileext = ".json")
   for (method in c("gram", "output")) {
     save_release(file_release(method, n = 8), path)
@@ -289,7 +289,7 @@ test_that("a file that is cut short is refused, at whatever length", {
   }
 })
 
-test_that("random damage gives a refusal or a release, never another error", {
+test_that("random damage leads to a refusal or a release, never to another error", {
   path <- withr::local_tempfile(fileext = ".json")
   for (method in c("gram", "objective")) {
     save_release(file_release(method, n = 8), path)
@@ -310,7 +310,7 @@ test_that("random damage gives a refusal or a release, never another error", {
   }
 })
 
-test_that("whole lines that are lost, doubled or swapped give a refusal or a release", {
+test_that("lost, doubled or swapped lines lead to a refusal or a release", {
   path <- withr::local_tempfile(fileext = ".json")
   save_release(file_release("output", n = 8), path)
   lines <- readLines(path)
@@ -326,7 +326,7 @@ test_that("whole lines that are lost, doubled or swapped give a refusal or a rel
   expect_identical(setdiff(results, c("refused", "release")), character())
 })
 
-test_that("a failed write is an error and leaves the old file and no other", {
+test_that("a failed write is an error and leaves only the old file", {
   folder <- withr::local_tempdir()
   path <- file.path(folder, "release.json")
   release <- file_release()
@@ -354,7 +354,7 @@ test_that("a failed write is an error and leaves the old file and no other", {
   )
 })
 
-test_that("the file is JSON in UTF-8 that names its content", {
+test_that("the file is JSON in UTF-8 and names its content", {
   path <- withr::local_tempfile(fileext = ".json")
   save_release(file_release(), path)
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)

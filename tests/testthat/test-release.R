@@ -80,7 +80,7 @@ test_that("estimators that need raw donors are refused when epsilon is finite", 
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("an unnamed or misspelt argument is refused by every input", {
+test_that("every kind of input refuses an unnamed or misspelt argument", {
   p <- small_panel()
   long <- list(y ~ treated, p$data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1))
   chunks <- dp_chunks(list(p$donors))
@@ -100,7 +100,7 @@ test_that("an unnamed or misspelt argument is refused by every input", {
   expect_error(dp_synth(release, p$target, estimator = "lasso"), class = "dpsc_error_argument")
 })
 
-test_that("plan, then charge, then draw: an overspend draws nothing", {
+test_that("the plan precedes the charge, and the charge the draw: an overspend draws nothing", {
   p <- small_panel()
   for (method in every_method[1:4]) {
     ledger <- dp_ledger(1.2, 1e-6)
@@ -185,7 +185,7 @@ test_that("the charge comes before the draw, so a failure in the draw stays char
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("chunks that change between two reads give an error of ours and no release", {
+test_that("chunks that change between two passes give a classed error and no release", {
   p <- small_panel()
   second <- list(
     p$donors[, 1:3], p$donors[1:3, ], rbind(p$donors, p$donors), replace(p$donors, 1, NA),
@@ -251,7 +251,7 @@ test_that("epsilon = Inf is marked NOT PRIVATE and refuses a ledger", {
   expect_error(draw(p, epsilon = Inf, bounds = c(1, -1)), class = "dpsc_error_bounds")
 })
 
-test_that("a large epsilon gives nearly the result of epsilon = Inf without a special case", {
+test_that("a large epsilon gives nearly the same result as epsilon = Inf", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
     # Less would be refused by the first: so few donors could tell nothing.
@@ -325,7 +325,7 @@ test_that("the structure of a printed release is stable", {
   }
 })
 
-test_that("delta of 1/n or more draws a warning, and only then", {
+test_that("delta gives a warning if and only if it is 1/n or more", {
   p <- small_panel(n = 50)
   expect_warning(draw(p, delta = 0.02), class = "dpsc_warning_delta")
   expect_warning(draw(p, delta = 0.5, method = "objective"), class = "dpsc_warning_delta")
@@ -350,7 +350,7 @@ test_that("tiny panels work: two donors, two periods before, one after", {
   }
 })
 
-test_that("a constant target, constant donors and values far out of bounds are no special case", {
+test_that("constant targets, constant donors and values far outside the bounds work", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
     for (donors in list(p$donors, 0 * p$donors, 0 * p$donors + 0.5, 1e6 * p$donors)) {
@@ -362,7 +362,7 @@ test_that("a constant target, constant donors and values far out of bounds are n
   }
 })
 
-test_that("values outside the bounds count as the bounds, in every method and calibration", {
+test_that("every method and calibration clips values outside the bounds", {
   p <- small_panel()
   wild <- 2 * p$donors
   clipped <- pmax(pmin(wild, 1), -1)
@@ -458,7 +458,7 @@ test_that("integers and doubles give the same release", {
   }
 })
 
-test_that("chunks in any split and order give the bit-identical statistics", {
+test_that("chunks in any split and order give bit-identical statistics", {
   p <- small_panel(n = 301)
   for (delta in c(0, 1e-6)) {
     whole <- withr::with_seed(4, draw(p, delta = delta))
@@ -477,7 +477,7 @@ test_that("chunks in any split and order give the bit-identical statistics", {
   }
 })
 
-test_that("dp_chunks refuses arguments that are not lists of blocks", {
+test_that("dp_chunks() refuses arguments that are not lists of blocks", {
   p <- small_panel()
   for (bad in list(p$donors, p$data, list(), NULL, 1, "file")) {
     expect_error(dp_chunks(bad), class = "dpsc_error_argument")
@@ -511,7 +511,7 @@ test_that("the order of the rows of long data does not matter", {
   }
 })
 
-test_that("the generator's state is left alone by secure noise and moved by R's", {
+test_that("secure noise leaves R's generator unchanged, and R's noise advances it", {
   p <- small_panel()
   withr::local_seed(6)
   state <- .Random.seed
@@ -526,7 +526,7 @@ test_that("the generator's state is left alone by secure noise and moved by R's"
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target mostly outside the bounds is refused unspent, one partly outside is fitted", {
+test_that("a target mostly outside the bounds is refused; one partly outside is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {

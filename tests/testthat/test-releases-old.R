@@ -9,7 +9,7 @@ old_files <- unique(old_pins$file)
 reportable <- c("dp_release", "dp_synth", "dp_cohorts", "dp_outcomes", "dp_lm", "dp_glm")
 
 # A state that is resumed is claimed: only public ones are here, which may be resumed at will.
-test_that("files and pins list the same configurations, and none is lost", {
+test_that("fixture files and pinned numbers cover the same configurations", {
   there <- list.files(old_folder, "[.](json|rds|state)$")
   expect_setequal(there, old_files)
   expect_gte(length(there), 65L)

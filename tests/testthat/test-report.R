@@ -21,7 +21,7 @@ test_that("the sentence holds the estimate, its interval, p-value and budget", {
   expect_match(said, "(1, 1e-06)-differentially private for each donor", fixed = TRUE)
 })
 
-test_that("the guarantee in words gives the best test's success between two neighbours", {
+test_that("the guarantee in words gives the best test's power between two neighbours", {
   # The most powerful test of randomised response at epsilon succeeds with exactly this share.
   for (epsilon in c(0.1, 1, 3)) {
     said <- report(report_fit(epsilon = epsilon, delta = 0))$guarantee
@@ -52,14 +52,14 @@ test_that("reports of results that are not private state this in place of a guar
   }
 })
 
-test_that("a range of the noise alone is not called an interval", {
+test_that("a range that covers the noise alone is not called an interval", {
   fit <- report_fit(method = "output")
   expect_match(report(fit)$result, "no confidence interval")
   expect_no_match(report(fit)$result, "p =")
   expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
 })
 
-test_that("the references belong to the theorem that is named", {
+test_that("the references belong to the named theorem", {
   fit <- report_fit()
   author <- regmatches(
     fit$release$privacy$theorem, regexpr("Bun|Dong", fit$release$privacy$theorem)
@@ -97,7 +97,7 @@ test_that("markup escapes special characters of its format", {
   expect_match(report(fit, "text")$result, "group_1 & co", fixed = TRUE)
 })
 
-test_that("reports print in every format, also for a release", {
+test_that("reports print in every format, and for releases too", {
   fit <- report_fit()
   for (format in c("text", "markdown", "latex")) {
     printed <- utils::capture.output(print(report(fit, format)))
@@ -153,7 +153,7 @@ test_that("results and plots for papers hold no donor", {
   }
 })
 
-test_that("plots of inference in time keep no environment of their caller", {
+test_that("plots of inference over time keep no environment of the caller", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()
   draw <- function(verb, ...) {
@@ -168,7 +168,7 @@ test_that("plots of inference in time keep no environment of their caller", {
   expect_no_canary(draw(penalty_path), p$secrets, "penalty_path")
 })
 
-test_that("without an interval a report gives the reason and no calibration", {
+test_that("without an interval a report gives the reason and mentions no calibration", {
   withr::local_seed(52)
   few <- sim_panel(60, 8, 2)
   fit <- dp_synth(few$donors, target = few$target, T0 = 8, epsilon = 1, bounds = c(-1, 1))

@@ -35,7 +35,7 @@ radial <- function(d, norm) {
   z / sqrt(sum(z^2)) * norm
 }
 
-test_that("errors of output perturbation have the same law as a plain loop", {
+test_that("errors of output perturbation have the same distribution as a plain loop's", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(1)
@@ -58,7 +58,7 @@ test_that("errors of output perturbation have the same law as a plain loop", {
   }
 })
 
-test_that("errors of objective perturbation in the eigenbasis have the law of a plain loop", {
+test_that("errors of objective perturbation in the eigenbasis match a plain loop's distribution", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(2)
@@ -102,7 +102,7 @@ test_that("the bounded version solves the same problem as the release", {
   expect_gt(stats::ks.test(fast, plain)$p.value, 1e-4)
 })
 
-test_that("the loop refuses parameters that it cannot draw from", {
+test_that("the loop refuses invalid parameters", {
   skip_unless_audit()
   compile_loops()
   data <- simulated()
@@ -116,7 +116,7 @@ test_that("the loop refuses parameters that it cannot draw from", {
   expect_error(run("gaussian", 1, spread = 1), class = "std::invalid_argument")
 })
 
-test_that("the corrected bound holds where the published one does not", {
+test_that("the corrected bound holds where the published bound fails", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(3)
@@ -144,7 +144,7 @@ test_that("the corrected bound holds where the published one does not", {
   expect_lt(mean(errors), at("corrected"))
 })
 
-test_that("errors of method gram have the law of releases by dp_synth()", {
+test_that("errors of method gram have the same distribution as in dp_synth()", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(4)

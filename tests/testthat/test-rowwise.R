@@ -12,7 +12,7 @@ unit <- function(...) {
   c(stats::setNames(rep(list(c(0, 1)), 6), c("x", "w", "y", "z", "max", "mean")), list(...))
 }
 
-test_that("flags, columns named like functions and written closures are refused", {
+test_that("logicals, columns named like functions and inline functions are refused", {
   refused <- function(formula, ..., data = rows_of()) {
     for (make in list(dp_lm, dp_glm)) {
       expect_error(make(formula, data, epsilon = 1, bounds = unit(), ...),
@@ -51,7 +51,7 @@ test_that("an argument taken from the first row is an error for everybody or for
   expect_identical(dim(lm_table(columns, data, TRUE)), c(40L, 2L))
 })
 
-test_that("a row's numbers are the same whoever else is there", {
+test_that("a row's numbers do not depend on other rows", {
   data <- rows_of()
   other <- data
   other[1, c("x", "w", "y", "z", "max", "mean")] <- 1e6
@@ -79,7 +79,7 @@ test_that("a row's numbers are the same whoever else is there", {
   )
 })
 
-test_that("a missing value of one person has no type", {
+test_that("a missing value of one person does not determine a type", {
   columns <- new_columns(y ~ x + g, unit(g = c("2", "4")), "gaussian")
   one <- rows_of()[1L, ]
   for (lost in list(NA, NA_character_, NA_real_)) {
@@ -88,7 +88,7 @@ test_that("a missing value of one person has no type", {
   }
 })
 
-test_that("errors about people's rows give a type, never a value", {
+test_that("errors about people's rows name a type, never a value", {
   secret <- "52,317"
   sums <- dp_stream_sum(bounds = c(0, 20), epsilon = 1, horizon = 12)
   counts <- dp_stream_count(categories = c("a", "b"), epsilon = 1, horizon = 12)

@@ -185,7 +185,7 @@ test_that("certificates equal the theorems' numbers on arbitrary tables, also of
   expect_gte(min(stable), 4)
 })
 
-test_that("one person moves every condition by nearly one and none by more than one", {
+test_that("one person changes every condition by nearly one and none by more than one", {
   # Plants faults 71.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {
@@ -202,7 +202,7 @@ test_that("one person moves every condition by nearly one and none by more than 
   }
 })
 
-test_that("as many replaced people as the certificate allows change no support, and few more do", {
+test_that("the certified number of replacements changes no support; slightly more do", {
   for (case in huber_cases()[c("gap", "coefficient")]) {
     table <- case_table(case)
     now <- certified("stability", table, case$facts)

@@ -23,7 +23,7 @@ selection_methods <- c(
   "stability", "lasso"
 )
 
-test_that("a choice has the exact law", {
+test_that("a choice has the exact distribution", {
   withr::local_seed(1)
   loss <- c(0, 3, 1, 40)
   draws <- replicate(6000, select_choose_cpp(loss, 2, 4, "R"))
@@ -35,7 +35,7 @@ test_that("a choice has the exact law", {
   expect_identical(select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
 })
 
-test_that("the odds of a pick move by the exponent on the worst neighbours and by no more", {
+test_that("the odds of a choice change by exactly the exponent for the worst neighbours", {
   # Plants faults 47.
   withr::local_seed(2)
   # Utilities (3, 1) and (1, 3): the odds go from exp(x/2) to exp(-x/2).
@@ -65,7 +65,7 @@ test_that("every method has its own record", {
   expect_identical(names(dpsc:::mechanism_table$dp_select), selection_methods)
 })
 
-test_that("shares of the budget add up to the whole", {
+test_that("the shares of the budget add up to the whole", {
   tests <- c("blocks", "subsamples", "stability", "lasso")
   for (method in setdiff(selection_methods, c("gram", tests))) {
     for (refit in c(TRUE, FALSE)) {
@@ -97,7 +97,7 @@ test_that("without noise every method finds the support", {
   }
 })
 
-test_that("with noise every method finds the support, and intervals given the truth cover", {
+test_that("with noise every method finds the support, and intervals given the true support cover", {
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")
@@ -119,7 +119,7 @@ test_that("with noise every method finds the support, and intervals given the tr
   }
 })
 
-test_that("the ledger pays once, never beyond its total, and not for seeded selections", {
+test_that("the ledger pays once, never beyond its total, and never for seeded selections", {
   rows <- sparse_rows(2000, 6)
   ledger <- dp_ledger(4, 1e-6)
   pays <- function(...) {
@@ -151,7 +151,7 @@ test_that("a selection by moments is selected from again at no cost", {
   expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
 })
 
-test_that("unstable tables are named with probability delta, stable ones as Laplace noise says", {
+test_that("unstable tables are named with probability delta, stable ones by the Laplace law", {
   withr::local_seed(6)
   rate <- function(distance, epsilon, delta) {
     mean(replicate(20000, select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
@@ -203,7 +203,7 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   c(worst = worst, positive = positive)
 }
 
-test_that("the certificates withstand the attack", {
+test_that("the certificates withstand an attack", {
   withr::local_seed(7)
   # With constants that are given, and with those that certify most.
   free <- stable_facts(400, psi = 0, kappa1 = 0, kappa2 = 0)
@@ -221,7 +221,7 @@ test_that("the certificates withstand the attack", {
   }
 })
 
-test_that("a certificate that claims too much is caught by the same attack", {
+test_that("the same attack refutes a certificate that claims too much", {
   # Plants faults 48.
   withr::local_seed(8)
   # As if one person could move a tenth of what the certificate allows for.
@@ -257,7 +257,7 @@ test_that("the counterexample to the printed LASSO test is not selected", {
   expect_identical(distance(table, "lasso", facts)$support, 1:2)
 })
 
-test_that("overlapping subsets: a neighbour moves the distance by one, and no stable answer", {
+test_that("overlapping subsets: a neighbour changes the distance by one, with no stable answer", {
   withr::local_seed(14)
   n <- 40
   facts <- stable_facts(n, subsets = 400, rate = 0.1)
@@ -292,7 +292,7 @@ test_that("overlapping subsets: a neighbour moves the distance by one, and no st
   }
 })
 
-test_that("subsamples reports the number of rows it needs, and selects a support with them", {
+test_that("method subsamples reports the number of rows it needs, and selects with so many", {
   withr::local_seed(15)
   go <- function(rows, ...) {
     dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
@@ -335,7 +335,7 @@ test_that("the certificate needs no guess: uniform columns and signs are selecte
   }
 })
 
-test_that("an abstention is an output and is paid for", {
+test_that("an abstention is an output and is charged", {
   withr::local_seed(9)
   rows <- sparse_rows(300, 6)
   for (method in c("stability", "lasso", "blocks")) {
@@ -355,7 +355,7 @@ test_that("an abstention is an output and is paid for", {
   }
 })
 
-test_that("the support of the exponential mechanism over supports is the best one without noise", {
+test_that("without noise the exponential mechanism over supports selects the best support", {
   withr::local_seed(10)
   rows <- sparse_rows(200, 6, s = 2)
   found <- dp_select(y ~ 0 + ., rows,
@@ -410,7 +410,7 @@ test_that("bad arguments are classed errors before any charge", {
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("a budget that no sampler can serve is refused before the charge", {
+test_that("a budget outside the samplers' range is refused before the charge", {
   withr::local_seed(3)
   rows <- data.frame(y = stats::runif(300), x = stats::runif(300))
   bounds <- list(y = c(0, 1), x = c(0, 1))
@@ -434,7 +434,7 @@ test_that("a budget that no sampler can serve is refused before the charge", {
   expect_s3_class(found, "dp_selection")
 })
 
-test_that("a flag given as a number is not shrunk, and may be given as a logical", {
+test_that("a 0/1 variable is not shrunk, and may be logical", {
   flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
   full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
   expect_equal(usual_length(full), 2)
@@ -465,7 +465,7 @@ wide_people <- function(n, p, wide) {
   ))
 }
 
-test_that("bounds that are too wide cost little, and slopes are in the units of the variables", {
+test_that("too wide bounds cost little, and slopes are in the variables' units", {
   withr::local_seed(11)
   p <- wide_people(20000, 8, 20)
   for (method in c("pursuit", "gram", "screening")) {
@@ -489,7 +489,7 @@ test_that("bounds that are too wide cost little, and slopes are in the units of 
   }
 })
 
-test_that("medians and scales found first are paid for, by public facts alone", {
+test_that("preliminary medians and scales are charged, by public facts alone", {
   p <- wide_people(3000, 8, 20)
   budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
   columns <- dpsc:::new_columns(y ~ ., p$bounds, "gaussian")
@@ -514,7 +514,7 @@ test_that("medians and scales found first are paid for, by public facts alone", 
 })
 
 # What one person moves is the business of the same draws of dp_lm(): test-lm-privacy.R.
-test_that("medians and scales equal those of the columns, in scaled units", {
+test_that("medians and scales equal the columns' own, in scaled units", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
   p$rows$V1[5:40] <- NA
@@ -530,7 +530,7 @@ test_that("medians and scales equal those of the columns, in scaled units", {
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))
 })
 
-test_that("a release file holds medians and scales and their consequences", {
+test_that("a release file holds medians and scales and the quantities derived from them", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(13)
   p <- wide_people(20000, 6, 5)

@@ -19,7 +19,7 @@ adversarial_rows <- function(n, T0) {
   )
 }
 
-test_that("pinned values of the exact ridge sensitivity", {
+test_that("the exact ridge sensitivity has its pinned values", {
   cases <- data.frame(
     T0 = c(6, 6, 6, 8, 8), lambda = c(1, 20, 100, 1000, 5), n = c(4, 4, 4, 3, 3),
     ours = c(3.46410, 0.77460, 0.21748, 0.03156, 1.78885),
@@ -76,7 +76,7 @@ test_that("the ridge sensitivity is attained to 99 %", {
   )
 })
 
-test_that("bad arguments of ridge_sensitivity() are refused", {
+test_that("invalid arguments of ridge_sensitivity() are refused", {
   expect_error(ridge_sensitivity(1, 0, 1), class = "dpsc_error_argument")
   expect_error(ridge_sensitivity(1, 2, 0), class = "dpsc_error_argument")
   expect_error(ridge_sensitivity(-1, 2, 1), class = "dpsc_error_argument")
@@ -170,7 +170,7 @@ test_that("gradient differences on C stay within the bound, and reach it", {
   }
 })
 
-test_that("the gradient bound improves on the document's and on the published one", {
+test_that("the gradient bound improves on the design document's and the published bound", {
   document <- function(n, cap) {
     u <- c(1e-12, seq(1e-6, cap, length.out = 2000))
     phi <- ifelse(u <= 2 / 3, 4 - 2 * u, (2 + u)^2 / (4 * u))

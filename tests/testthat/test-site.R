@@ -36,7 +36,7 @@ test_that("the site's index has every topic and every article, once", {
   for (article in articles) expect_identical(sum(listed == article), 1L, label = article)
 })
 
-test_that("what pages load lies in the site", {
+test_that("the site holds every file that its pages load", {
   head <- text_of(in_sources("pkgdown", "templates", "head.html"))
   tags <- regmatches(head, gregexpr("(?s)<(script|link)[^>]*>", head, perl = TRUE))[[1L]]
   expect_gt(length(tags), 1)
@@ -53,7 +53,7 @@ test_that("what pages load lies in the site", {
   }
 })
 
-test_that("the home has a door for each reader, and links to pages that there are", {
+test_that("the home page has an entry for each kind of reader, and its links exist", {
   home <- text_of(in_sources("pkgdown", "index.md"))
   doors <- c("You analyse the data", "You approve the use of the data", "You run the database")
   for (door in doors) expect_match(home, paste0("### ", door), fixed = TRUE)
@@ -75,7 +75,7 @@ test_that("the home has a door for each reader, and links to pages that there ar
 
 typed_words <- function() utils::read.csv(test_path("fixtures", "typed-words.csv"))
 
-test_that("words that people type are concepts of the page that answers them", {
+test_that("common search words are concepts of the page that answers them", {
   words <- typed_words()
   expect_gt(nrow(words), 25)
   for (i in seq_len(nrow(words))) {

@@ -33,7 +33,7 @@ people_fit <- function(data, formula = wage ~ age + region, ..., epsilon = 2, de
 
 people_in <- function(con, name = "people", ...) dp_table(con, name, compute = "database", ...)
 
-test_that("sums that SQLite makes give the release of the data frame, bit for bit", {
+test_that("sums by SQLite give the data frame's release, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -58,7 +58,7 @@ test_that("sums that SQLite makes give the release of the data frame, bit for bi
   expect_identical(sort(DBI::dbListTables(con)), c("few", "people"))
 })
 
-test_that("weights, conditions and missing values mean the same in an engine", {
+test_that("weights, conditions and missing values have the same meaning in an engine", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -177,7 +177,7 @@ people_queries <- function(dialect) {
   )
 }
 
-test_that("people's queries of every dialect match their snapshots and pass the lint", {
+test_that("queries about people in every dialect match their snapshots and pass the lint", {
   for (dialect in sql_dialects()) {
     queries <- people_queries(dialect)
     shown <- gsub(", ", ",\n  ", gsub("FROM ", "\nFROM ", queries), fixed = FALSE)
@@ -192,7 +192,7 @@ test_that("people's queries of every dialect match their snapshots and pass the 
   }
 })
 
-test_that("SQLite makes the core's integers of any rows and any regression", {
+test_that("SQLite computes the core's integers for any rows and any regression", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(12)
   formulas <- list(y ~ x, y ~ x + z + g, y ~ x * z + I(z^2) + g, y ~ x * g + I(z <= 0.25))
@@ -238,7 +238,7 @@ test_that("SQLite makes the core's integers of any rows and any regression", {
   }
 })
 
-test_that("an engine proves itself on rows of people, and a wrong one is refused", {
+test_that("an engine is tested on rows of people, and an incorrect engine is refused", {
   # Plants faults 35, 36, 37, 38, 39, 40.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(people_frame(60), "people")
@@ -307,7 +307,7 @@ test_that("requests that sums cannot answer are refused before the charge", {
   )
 })
 
-test_that("people that are lost between two passes stop the release; the charge stays", {
+test_that("people lost between two passes stop the release, and the charge remains", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(people_frame(1500), "people")
   kept <- function() {
@@ -409,7 +409,7 @@ test_that("only sums leave the engine, and no statement holds a person", {
   expect_false(any(vapply(secrets, grepl, NA, x = paste(log, collapse = " "), fixed = TRUE)))
 })
 
-test_that("a generalised linear model reads its people from a table", {
+test_that("a generalised linear model reads people's rows from a table", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(3000)
   con <- sqlite_of(people, "people")

@@ -98,7 +98,7 @@ test_that("columns of CSV files are matched by name, in any order", {
   expect_identical(read(two)$statistics, read(one)$statistics)
 })
 
-test_that("semicolons and other columns are named by file and place, never by a person's line", {
+test_that("errors about semicolons and columns name file and place, never a person's line", {
   skip_if_not_installed("RSQLite")
   said <- function(...) {
     conditionMessage(expect_error(
@@ -127,7 +127,7 @@ test_that("semicolons and other columns are named by file and place, never by a 
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
 
-test_that("dates of SQLite are dates, kept as numbers or as text; days of files are on the axis", {
+test_that("SQLite's dates, as numbers or text, are read as dates; dates in files reach the axis", {
   withr::local_seed(1)
   p <- sim_panel(300, 8, 2)
   months <- seq(as.Date("2023-01-01"), by = "month", length.out = 10)

@@ -52,7 +52,7 @@ all_queries <- function(dialect) {
   )
 }
 
-test_that("queries of every dialect match their snapshots", {
+test_that("queries in every dialect match their snapshots", {
   for (dialect in sql_dialects()) {
     queries <- all_queries(dialect)
     # One expression a line.
@@ -162,7 +162,7 @@ panel_queries <- function(dialect, gaps) {
   c(dialect$make("w", query), sql_check("w", 3, 3L))
 }
 
-test_that("queries of panels with covariates or gaps match their snapshots and keep the rules", {
+test_that("queries for panels with covariates or gaps match their snapshots and follow the rules", {
   # Plants faults 29.
   skip_if_not_installed("RSQLite")
   for (dialect in sql_dialects()) {
@@ -181,7 +181,7 @@ test_that("queries of panels with covariates or gaps match their snapshots and k
   })
 })
 
-test_that("SQLite makes the core's integers of any rows and any map", {
+test_that("SQLite computes the core's integers for any rows and any row map", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(42)
   for (round in 1:25) {
@@ -240,7 +240,7 @@ test_that("SQLite makes the core's integers of any rows and any map", {
   }
 })
 
-test_that("an engine proves itself, and an engine that rounds or misreads constants is refused", {
+test_that("an engine is tested, and refused if it rounds or misreads constants", {
   # Plants faults 30, 31, 32, 33, 34.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(long_panel(20, 3, 1)$data)

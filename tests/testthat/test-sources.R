@@ -33,7 +33,7 @@ test_that("a seeded release is the same from a data frame and from SQLite, strea
   expect_identical(DBI::dbListTables(con), "sales")
 })
 
-test_that("a fit from a table equals the fit from the data frame", {
+test_that("a fit to a table equals the fit to the data frame", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   con <- sqlite_of(p$data)
@@ -152,7 +152,7 @@ test_that("rows that do not form a panel are refused before the charge without n
   }
 })
 
-test_that("a swapped index is found before any message names a period", {
+test_that("a swapped index is noticed before any message names a period", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   # The treated unit in the middle, and last.
@@ -213,7 +213,7 @@ test_that("no statement and no error names protected treated units", {
   }
 })
 
-test_that("a reader that draws random numbers does not make noise repeat", {
+test_that("a reader that draws random numbers does not repeat the noise", {
   p <- long_panel(60, 4, 2)
   donors <- donors_of(p$data)
   reader <- dp_chunks(function(i) {
@@ -229,7 +229,7 @@ test_that("a reader that draws random numbers does not make noise repeat", {
   expect_equal(release(reader), release(donors))
 })
 
-test_that("rows that are lost or changed between two passes stop the release; the charge stays", {
+test_that("rows lost or changed between two passes stop the release, and the charge remains", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(250, 4, 2)
   con <- sqlite_of(p$data)
@@ -272,7 +272,7 @@ test_that("rows that are lost or changed between two passes stop the release; th
   }
 })
 
-test_that("one block is read once, several in every pass", {
+test_that("a single block is read once, several blocks in every pass", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(250, 4, 2)
   con <- sqlite_of(p$data)
@@ -294,7 +294,7 @@ test_that("one block is read once, several in every pass", {
   expect_identical(count(249), 6L)
 })
 
-test_that("impossible sums of an engine are not used", {
+test_that("impossible sums from an engine are not used", {
   p <- long_panel(200, 4, 2)
   donors <- pmax(pmin(donors_of(p$data), 1), -1)
   blocks <- dp_chunks(list(donors[1:80, ], donors[81:200, ]))
@@ -390,7 +390,7 @@ test_that("invalid sources and unsupported requests are refused at once", {
   expect_output(print(unknown), "UNTESTED")
 })
 
-test_that("a regression reads its people from a table, and from several places", {
+test_that("a regression reads people's rows from a table and from several places", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   n <- 3000
@@ -443,7 +443,7 @@ test_that("CSV files are read, and Parquet needs duckdb", {
   }
 })
 
-test_that("several adoption dates and protected treated people work from tables", {
+test_that("several adoption dates and protected treated people work with tables", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(500, 8, 3)
   data <- p$data

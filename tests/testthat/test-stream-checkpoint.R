@@ -80,7 +80,7 @@ test_that("a private state runs in one place only", {
   expect_false(file.exists(file))
 })
 
-test_that("of two processes that race for one state only one gets it", {
+test_that("if two processes compete for one state, only one gets it", {
   skip_on_os("windows")
   folder <- local_registry()
   file <- file.path(folder, "state")
@@ -100,7 +100,7 @@ test_that("of two processes that race for one state only one gets it", {
   expect_identical(sum(outcome == "refused"), 5L)
 })
 
-test_that("a copy does not run under another registry, nor under an emptied one", {
+test_that("a copy does not run under another or an emptied registry", {
   # Plants faults 75.
   folder <- local_registry()
   own <- Sys.getenv("DPSC_REGISTRY")
@@ -295,7 +295,7 @@ test_that("a public state may be continued anywhere and states its cost", {
     class = "dpsc_error_checkpoint")
 })
 
-test_that("standard errors hold after publications", {
+test_that("standard errors remain correct after publications", {
   withr::local_seed(2)
   folder <- local_registry()
   z <- replicate(120, {

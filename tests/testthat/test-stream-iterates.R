@@ -14,7 +14,7 @@ clean <- function(facts, table) {
 }
 declared <- function(facts) dpsc:::iterates_plan_cpp(facts)$sensitivity
 
-test_that("steps and constants equal those computed by hand", {
+test_that("steps and constants agree with a computation by hand", {
   # PIGD from 0 with x = 1, y = 1, psi = 1: 1/3 (y = -1: -1/3).
   for (y in c(1, -1)) {
     expect_equal(clean(iterate_facts("pigd", 9, clip = 9, ball = 9), cbind(1, y))[1, 1], y / 3)
@@ -72,7 +72,7 @@ worst_ratio <- function(facts, tries = 60) {
   }, 0))
 }
 
-test_that("no iterate moves by more than its declared bound, and the bounds are nearly attained", {
+test_that("no iterate changes by more than its declared bound, which is nearly attained", {
   withr::local_seed(1)
   for (family in c("gaussian", "binomial")) {
     for (p in 1:3) {
@@ -127,7 +127,7 @@ test_that("a logistic leader is the minimiser on the ball, and its bound is near
   expect_true(all(moved <= declared(facts)))
 })
 
-test_that("a logistic stream by pocp is charged, learns without noise, and has a longest horizon", {
+test_that("a logistic stream by pocp is charged, learns without noise, and has a maximal horizon", {
   withr::local_seed(4)
   x <- stats::runif(400, -1, 1)
   rows <- data.frame(x = x, y = stats::runif(400) < stats::plogis(4 * x))
@@ -152,7 +152,7 @@ test_that("a logistic stream by pocp is charged, learns without noise, and has a
   )
 })
 
-test_that("the printed pgiga and poffl exceed their own sensitivities", {
+test_that("pgiga and poffl as published exceed their own sensitivities", {
   # PGIGA's box: f = -+ 10 v + v^2/2 on [-1, 1], step 200: .2 against 2 G / (psi t), G = 11.
   shift <- 2 / (1 * 200) * 2 * 10
   expect_equal(shift / (2 * 11 / 200), 1.8182, tolerance = 1e-4)

@@ -5,7 +5,7 @@ path <- function(plan, x = matrix(0, 12, 1), learner = stream_learner(columns = 
   stream_path_cpp(plan, learner, x, rng)
 }
 
-test_that("the sampler with a whole standard deviation has the exact law", {
+test_that("the sampler with an integer standard deviation has the exact distribution", {
   withr::local_seed(1)
   for (sigma in c(1, 2, 7)) {
     x <- whole_sigma_gaussian_cpp(2e5, sigma, "R")
@@ -35,7 +35,7 @@ test_that("without noise the released sums are the exact sums", {
   }
 })
 
-test_that("variances equal those in the literature", {
+test_that("variances agree with the literature", {
   # Document values: tree with Honaker's estimate, T = 12, h = 4.
   plan <- stream_plan("tree", horizon = 12)
   expect_equal(plan$reach, 2, tolerance = 1e-9)
@@ -84,7 +84,7 @@ test_that("the noise at the horizon is known before any data", {
   }
 })
 
-test_that("errors have the stated variance", {
+test_that("the errors have the stated variance", {
   withr::local_seed(3)
   x <- matrix(stats::runif(200), 200)
   at <- c(1, 63, 64, 200)
@@ -100,7 +100,7 @@ test_that("errors have the stated variance", {
   expect_true(all(p > 1e-4 & p < 1 - 1e-4))
 })
 
-test_that("one entry moves all releases together by at most the charged sensitivity", {
+test_that("one entry changes all releases together by at most the charged sensitivity", {
   withr::local_seed(4)
   for (noise in all_noises) {
     for (horizon in c(1, 2, 5, 64, 100)) {
@@ -157,7 +157,7 @@ test_that("people with several entries are covered as declared", {
   }
 })
 
-test_that("faults in the charge are caught", {
+test_that("faults in the charge are detected", {
   # Plants faults 23, 24, 25.
   withr::local_seed(7)
   x <- matrix(stats::runif(64), 64)
@@ -182,7 +182,7 @@ test_that("faults in the charge are caught", {
   expect_gt(replayed_share(forgotten, stream_learner(), zero, one, charged = plan), 1.1)
 })
 
-test_that("steps beyond the horizon and too small budgets are refused without effect", {
+test_that("steps beyond the horizon and too small budgets are refused and change nothing", {
   plan <- stream_plan("tree", horizon = 3)
   expect_error(path(plan, matrix(0, 4, 1)), "horizon")
   expect_error(stream_plan("blt", horizon = 1e6, rho = 1e-18), "too small")

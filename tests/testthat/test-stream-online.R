@@ -10,7 +10,7 @@ linear_stream <- function(n, p = 3, sd = 0.2) {
 unnoised <- function(..., epsilon = Inf) dp_online(..., epsilon = epsilon)
 simulated <- dp_control(rng = "R")
 
-test_that("without noise the steps equal those computed by hand", {
+test_that("without noise the steps agree with a computation by hand", {
   # FTAL: p = 1, x = 1, y = 1, psi = 1: theta_2 = theta_3 = 1.
   plan <- stream_plan("tree", shape = "vector", horizon = 4, rho = Inf)
   rows <- cbind(rep(1, 3), 1)
@@ -78,7 +78,7 @@ test_that("standard errors of a private gram stream cover", {
   expect_gt(mean(inside), 0.88)
 })
 
-test_that("one row moves all releases of a learner by at most the charged sensitivity", {
+test_that("one row changes all releases of a learner by at most the charged sensitivity", {
   withr::local_seed(4)
   n <- 40
   for (noise in all_noises) {
@@ -105,7 +105,7 @@ test_that("one row moves all releases of a learner by at most the charged sensit
   }
 })
 
-test_that("a learner that forgets to clip is caught", {
+test_that("a learner that does not clip is detected", {
   # Plants faults 26.
   withr::local_seed(5)
   n <- 16
@@ -123,7 +123,7 @@ test_that("a learner that forgets to clip is caught", {
   expect_gt(replayed_share(unclipped, fine, first, second, charged = plan), 3)
 })
 
-test_that("a stream drowned in noise predicts the middle of the bounds, as planned", {
+test_that("a stream dominated by noise predicts the middle of the bounds, as planned", {
   withr::local_seed(21)
   rows <- data.frame(matrix(stats::rnorm(1500 * 3), 1500))
   eta <- rows$X1 - rows$X2
@@ -149,7 +149,7 @@ test_that("a stream drowned in noise predicts the middle of the bounds, as plann
   expect_equal(predict(stream, rows[1:2, ]), c(0.5, 0.5))
 })
 
-test_that("rows enter once and in order, with progressive predictions", {
+test_that("rows are used once and in order, with progressive predictions", {
   withr::local_seed(6)
   rows <- linear_stream(50)
   stream <- unnoised(y ~ ., horizon = 50, bounds = unit_bounds(3), method = "ftal")
@@ -296,7 +296,7 @@ test_that("plots show released values", {
   expect_identical(picture$data$estimate, tidy(stream)$estimate)
 })
 
-test_that("prints of streams give the size of the noise and point to wrong bounds", {
+test_that("prints of streams give the noise's size and point to wrong bounds", {
   sums <- dp_stream_sum(c(0, 10), epsilon = 1, horizon = 20, control = dp_control(rng = "R"))
   expect_no_match(paste(stream_lines(sums), collapse = " "), "(noise", fixed = TRUE)
   update(sums, 3)

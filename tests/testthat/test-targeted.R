@@ -27,7 +27,7 @@ targeted_rows <- function(donors, s, y, options) {
   (1 + drop(x %*% h)) * r / s$weight
 }
 
-test_that("the sum for the target equals a direct sum of the shortened rows", {
+test_that("the sum for the target equals a direct sum of the clipped rows", {
   withr::local_seed(1)
   n <- 1500
   donors <- sim_panel(n, 6, 2)$donors
@@ -48,7 +48,7 @@ test_that("the sum for the target equals a direct sum of the shortened rows", {
   expect_gt(mean(length < found$radius), 0.5)
 })
 
-test_that("a replaced row moves the sum by at most twice the radius, and attains it", {
+test_that("a replaced row changes the sum by at most twice the radius, and attains it", {
   withr::local_seed(2)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -69,7 +69,7 @@ test_that("a replaced row moves the sum by at most twice the radius, and attains
   expect_gt(max(apart), 1.8 * limit)
 })
 
-test_that("losses of its radius move within three units", {
+test_that("the losses of its radius change within three units", {
   withr::local_seed(3)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -112,7 +112,7 @@ test_that("the correction serves its own target, estimator and penalty only", {
   expect_equal(effect(release, moved) - effect(release), c(0.1, 0.2), ignore_attr = TRUE)
 })
 
-test_that("releases that cannot use it do not pay for it", {
+test_that("releases that cannot use the correction do not pay for it", {
   p <- sim_panel(1500, 8, 2)
   steps <- function(...) {
     withr::local_seed(5)
@@ -126,7 +126,7 @@ test_that("releases that cannot use it do not pay for it", {
   expect_false(own %in% steps(epsilon = 1, control = dp_control(rng = "R", features = Inf)))
 })
 
-test_that("with hardly any noise the result is the prediction without privacy", {
+test_that("with hardly any noise the result is the non-private prediction", {
   withr::local_seed(6)
   p <- sim_panel(3000, 6, 2)
   exact <- dp_synth(p$donors, target = p$target, T0 = 6, epsilon = Inf)
@@ -153,7 +153,7 @@ test_that("the correction reduces errors of estimates", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("the correction does no harm with many features for the noise: people's own trends", {
+test_that("the correction does no harm with many features and much noise: people's own trends", {
   # Levels and skewed slopes of one's own: the covariance of eleven features is mostly noise, and
   # what the correction leaves, noise times noise, can outweigh what it takes away.
   n <- 2000

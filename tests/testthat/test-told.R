@@ -17,7 +17,7 @@ gappy <- function(drop, ...) {
 
 printed <- function(x) paste(utils::capture.output(print(x)), collapse = " ")
 
-test_that("prints, reports and files mention gaps and covariates, never the number of gaps", {
+test_that("prints, reports and files mention gaps and covariates but never the number of gaps", {
   fits <- suppressWarnings(list(gappy(c(3, 500)), gappy(c(3, 500, 700, 900, 1000))))
   for (fit in fits) {
     for (said in list(printed(fit), printed(summary(fit)), printed(fit$release))) {

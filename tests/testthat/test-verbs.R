@@ -19,7 +19,7 @@ classical_fit <- function(estimator = "simplex") {
   dp_synth(donors, target = panel$target, T0 = 12, epsilon = Inf, estimator = estimator)
 }
 
-test_that("coef() and vcov() match each other and tidy()", {
+test_that("coef(), vcov() and tidy() agree", {
   for (k in 1:2) {
     fit <- verbs_fit(k = k)
     table <- tidy(fit)
@@ -45,14 +45,14 @@ test_that("the average's row of vcov() follows from the periods' rows", {
   expect_equal(unname(coef(fit)["average"]), mean(effects(fit)))
 })
 
-test_that("the total has the parts' correlations and the calibrated errors", {
+test_that("the total uses the parts' correlations and the calibrated errors", {
   fit <- verbs_fit()
   parts <- vcov(fit, type = "privacy") + vcov(fit, type = "sampling")
   expect_equal(stats::cov2cor(vcov(fit)), stats::cov2cor(parts))
   expect_true(all(diag(vcov(fit)) > diag(parts)))
 })
 
-test_that("vcov() holds no more than the fit", {
+test_that("vcov() reveals no more than the fit", {
   inf <- verbs_fit(epsilon = Inf)
   expect_equal(stats::cov2cor(vcov(inf)), stats::cov2cor(vcov(inf, type = "sampling")))
   expect_true(all(vcov(inf, type = "privacy") == 0))
@@ -157,7 +157,7 @@ test_that("as.data.frame() returns the plotted numbers: the limits of confint()"
   }
 })
 
-test_that("cumulative limits of all periods together are wider than of each by itself", {
+test_that("simultaneous cumulative limits are wider than pointwise limits", {
   fit <- verbs_fit()
   one <- as.data.frame(fit, type = "cumulative")
   all <- as.data.frame(fit, type = "cumulative", simultaneous = TRUE)

@@ -17,7 +17,7 @@ test_that("the progress bar starts after its delay, for the outermost wait, and 
   expect_identical(ls(waiting), character())
 })
 
-test_that("a bar changes no random number and is gone after a release or an error", {
+test_that("a progress bar changes no random number and disappears after a release or an error", {
   p <- toy_panel(60, 5, 2)
   chunks <- dp_chunks(list(p$donors[1:30, ], p$donors[31:60, ]))
   seeded_release <- function() {
@@ -36,7 +36,7 @@ test_that("a bar changes no random number and is gone after a release or an erro
   expect_identical(ls(waiting), character())
 })
 
-test_that("a cancel at any statement leaves the ledger right and no temporary table", {
+test_that("a cancel at any statement leaves a correct ledger and no temporary table", {
   p <- long_panel(150, 4, 2)
   con <- sqlite_of(p$data)
   people <- data.frame(x = p$data$y, y = p$data$y)

@@ -33,7 +33,7 @@ test_that("the note on noise for a small protected group is about the treated, n
   expect_match(said_of(100, 120, 1), "100 donors at epsilon = 1 cannot")
 })
 
-test_that("prints mention medians only where a regressor is a number", {
+test_that("prints mention medians only for numeric regressors", {
   people <- glm_people(2000)
   few <- seeded_glm(y ~ g, people, epsilon = 0.5, bounds = glm_bounds()[c("y", "g")])
   expect_false(few$plan$located)
@@ -62,7 +62,7 @@ test_that("a classical report does not mention a budget, and names functions wit
   expect_match(said, "placebo = placebo_space(fit)", fixed = TRUE)
 })
 
-test_that("a covariate in the wrong place gets the bar as a hint", {
+test_that("the error for a covariate in the wrong place recommends the bar", {
   panel <- data.frame(
     id = rep(1:30, 6), t = rep(1:6, each = 30), y = stats::runif(180), age = 40,
     tr = as.numeric(rep(1:30, 6) == 1 & rep(1:6, each = 30) > 4)
@@ -84,7 +84,7 @@ test_that("a covariate in the wrong place gets the bar as a hint", {
   expect_match(said, "The formula has no `sex`", fixed = TRUE)
 })
 
-test_that("every fit can be written, and a regression's parts get the right advice", {
+test_that("every fit can be written, and the error for parts of a regression gives advice", {
   skip_if_not_installed("jsonlite")
   path <- withr::local_tempfile(fileext = ".json")
   panel <- sim_panel(n = 300, T0 = 6, T1 = 3)
@@ -112,7 +112,7 @@ test_that("every fit can be written, and a regression's parts get the right advi
   expect_error(read_release(), "`path` is required", class = "dpsc_error_argument")
 })
 
-test_that("averages of cohorts are found by the names of package did", {
+test_that("averages of cohorts have the names of package did", {
   panel <- sim_panel(n = 300, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
@@ -130,7 +130,7 @@ test_that("averages of cohorts are found by the names of package did", {
   expect_match(text_of(summary(fit)), "protects the donors")
 })
 
-test_that("without privacy nothing is called private or noisy", {
+test_that("without privacy prints call nothing private or noisy", {
   people <- lm_people(300)
   open <- dp_lm(y ~ a + g, people, epsilon = Inf, bounds = lm_bounds())
   closed <- dp_lm(y ~ a + g, people, epsilon = 1, bounds = lm_bounds())
@@ -149,14 +149,14 @@ test_that("without privacy nothing is called private or noisy", {
   expect_no_match(text_of(summary(open)), "privacy together")
 })
 
-test_that("another estimator keeps the outcome's name and the formula", {
+test_that("a fit with another estimator keeps the outcome's name and the formula", {
   fit <- simple_cigarettes()
   other <- update(fit, estimator = "sdid")
   expect_match(text_of(other), "cigsale: 12 donors")
   expect_identical(formula(other), formula(fit))
 })
 
-test_that("a ledger that refuses gives the budget left for this call", {
+test_that("a ledger's refusal gives the remaining budget for this call", {
   people <- lm_people(500)
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   lm_call <- function(epsilon, ...) {

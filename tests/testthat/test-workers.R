@@ -80,7 +80,7 @@ test_that("workers give the release of all rows, and a second process cannot dra
   expect_identical(release(w$source), reference)
 })
 
-test_that("no worker is counted twice, whichever process gets the work", {
+test_that("no worker is counted twice, whichever process does the work", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
