@@ -27,6 +27,9 @@ as_cran <- if (all(present)) {
 if (!nzchar(Sys.which("pandoc"))) {
   cat("pandoc is missing: the vignettes are neither built nor checked.\n")
   vignettes <- "--ignore-vignettes"
+} else if (!is.null(library_path)) {
+  # R CMD build has just run them, with the same code.
+  vignettes <- "--no-vignettes"
 } else {
   vignettes <- NULL
 }
