@@ -1,23 +1,23 @@
-# The spine: every release that the package makes, of whatever verb, is made by this one function,
-# the only place that charges a ledger. A verb parses the user's arguments into a request, and gives
-# it to make_release(); the verb's own steps are functions of its record, below.
+# The spine: this one function makes every release of every verb, and it alone charges a ledger. A
+# verb parses the user's arguments into a request and calls make_release(); the verb's own steps are
+# the functions of the verb's record, below (not of a method's record, R/mech-record.R).
 
 #' The request of a verb
-#'
-#' Its record is a list of functions of the request and, except `plan`, of the plan. None charges.
+#' It contains the verb's record, a list of functions of the request and, except `plan`, of the
+#' plan. None of them charges.
 #'
 #' * `plan`: shares, noise and `cost`, from public facts alone. PUBLIC.
-#' * `refuse` (may be absent): stops where the plan is known to be hopeless.
-#' * `open` (absent where the request's `people` are the rows): the rows, ready to be read or
-#'   queried; faults of rows or of an engine stop here. PRIVATE.
+#' * `refuse` (optional): stops if the plan cannot succeed.
+#' * `open` (optional; without it the request's `people` are themselves the rows): returns the rows,
+#'   ready to be read or queried; stops at faults of rows or of an engine. PRIVATE.
 #' * `promise`: `holds`, `reason`, `theorem` and the like. PUBLIC.
 #' * `label`: the charge's name in the ledger. PUBLIC.
-#' * `run`, of the rows, too: draws. RELEASED.
-#' @param record (`list`)\cr as above.
-#' @param public (`list`, PUBLIC)\cr the checked request: `private`, and the facts that the record
-#'   needs.
-#' @param people (PRIVATE)\cr the holder of the rows; the argument of the record's `open`. `NULL`
-#'   for a stream, whose rows arrive later.
+#' * `run`, also a function of the rows: draws. RELEASED.
+#' @param record (`list`)\cr the verb's record, as above.
+#' @param public (`list`, PUBLIC)\cr the checked request: `private`, and the facts that the verb's
+#'   record needs.
+#' @param people (PRIVATE)\cr the holder of the rows, which `open` turns into rows (without `open`:
+#'   the rows). `NULL` for a stream, whose rows arrive later.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged if the release is private.
 #' @noRd
 new_request <- function(record, public, people, ledger) {
@@ -33,10 +33,10 @@ new_request <- function(record, public, people, ledger) {
 
 #' Make a release: plan, refuse, open, promise, charge, draw
 #'
-#' Whatever can fail for a public reason fails before the charge, and the charge comes before the
-#' draw. A failure in the draw keeps its charge: [after_charge()] adds that to errors of rows.
+#' Every check by public facts precedes the charge, and the charge precedes the draw. After a
+#' failure in the draw the charge remains: [after_charge()] adds this to errors of rows.
 #' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, the value of
-#'   the record's `run`. RELEASED.
+#'   `run`. RELEASED.
 #' @noRd
 make_release <- function(request) {
   record <- request$record
