@@ -304,7 +304,9 @@ public_facts <- function(panel, request) {
   }
   if (!private) check_nothing_to_charge(check_ledger(request$ledger))
   size <- panel$size %||% rep(1, nrow(panel$target))
-  pre_mean <- unname(colSums(panel$target * (size / sum(size))))[seq_len(panel$T0)]
+  # One row is the group's, whatever its size.
+  group <- if (nrow(panel$target) > 1L) mean_target(panel$target, size) else panel$target
+  pre_mean <- unname(group[1L, seq_len(panel$T0)])
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)
   if (private && delta >= 1 / panel$n) warn_of_delta(delta, panel$n, "donor")
   target <- to_scale(panel$target, scale)
