@@ -1,5 +1,5 @@
-# Audits: the privacy loss that can be demonstrated for a mechanism, compared with its claim. The
-# engine of each mode is in a file of its own: aud-blackbox.R, aud-loss.R, aud-replay.R.
+# Audits: the privacy loss that can be demonstrated for a mechanism, compared with its claim. Each
+# mode has its own file: aud-blackbox.R, aud-loss.R, aud-replay.R.
 
 #' Audit a mechanism: claimed against observed privacy loss
 #'
@@ -71,7 +71,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
   ours <- inherits(mechanism, "dp_audit_mechanism")
   if (!ours && !is.function(mechanism)) {
     abort(c(
-      "{.arg mechanism} must be a function of a panel, or come from {.fn audit_mechanism}.",
+      "{.arg mechanism} must be a function of a panel, or a result of {.fn audit_mechanism}.",
       x = "It is {describe(mechanism)}."
     ), "argument")
   }
@@ -198,7 +198,7 @@ check_claim <- function(mechanism, epsilon, delta, mode) {
     delta <- delta %||% mechanism$delta
   }
   if (is.null(epsilon)) {
-    # A replay compares sensitivities, whatever the budget.
+    # A replay compares sensitivities and does not depend on the budget.
     if (mode == "replay") return(list(epsilon = NA_real_, delta = NA_real_))
     abort("{.arg epsilon} is required: the budget that the mechanism claims.", "argument")
   }

@@ -1,6 +1,6 @@
 # Black-box audits: learn events on one half of the runs, count them on the other.
 
-# Events that are counted on the second half; their limits share the level.
+# The number of events counted on the second half; their limits share the confidence level.
 audit_events <- 4L
 
 #' @param run (`function`)\cr from a panel to numbers.
@@ -35,7 +35,7 @@ collect_outputs <- function(run, pair, n_runs) {
     if (length(unique(lengths(c(rows, both[[1L]])))) != 1L || length(rows[[1L]]) == 0L) {
       abort(c(
         "The mechanism must return numbers, equally many in every run.",
-        i = "An output whose length depends on the panel is a release, too: return it as a number."
+        i = "A length that depends on the panel is an output, too: return it as a number."
       ), "argument")
     }
     x <- do.call(rbind, rows)
@@ -64,7 +64,7 @@ learn_scores <- function(outputs) {
     pmin(pmax(z, -1e6), 1e6)
   }
   z <- lapply(outputs, standard)
-  # Heavy tails must not hide a shift of the bulk.
+  # Heavy tails must not hide a shift of most outputs.
   tame <- function(z) z / (1 + abs(z) / 3)
   shift <- colMeans(tame(z$neighbour)) - colMeans(tame(z$data))
   within <- lapply(z, function(x) stats::var(tame(x)))

@@ -1,6 +1,6 @@
 # Exact-loss audits: the privacy loss of each output, and delta(epsilon) with confidence limits.
 
-# delta(epsilon) >= (1 - exp(-t)) P(loss > epsilon + t) for every t; these are tried.
+# delta(epsilon) >= (1 - exp(-t)) P(loss > epsilon + t) for every t; these values of t are tried.
 loss_margins <- c(1e-3, 0.1, 0.5, 2)
 
 #' @noRd
@@ -17,7 +17,7 @@ audit_loss <- function(mechanism, pair, claimed, n_runs, level, log_density, ...
   if (ncol(losses) != n_runs || anyNA(losses)) {
     abort("{.arg log_density} must return one number that is not missing.", "argument")
   }
-  # The two directions share the level.
+  # The two directions share the confidence level.
   tail <- (1 - level) / 2
   table <- do.call(rbind, lapply(1:2, function(i) {
     audit_loss_table(losses[i, ], claimed, tail, c("data", "neighbour")[[i]])
@@ -50,7 +50,7 @@ loss_of_release <- function(mechanism) {
   }
   if (identical(mechanism$method, "objective") && identical(mechanism$calibration, "tight")) {
     abort(c(
-      "The law of constrained objective perturbation has parts of every dimension.",
+      "The output distribution of constrained objective perturbation has parts of every dimension.",
       i = "Its exact loss is computed face by face in the package's tests; use another mode here."
     ), "argument")
   }
@@ -69,7 +69,7 @@ loss_of_release <- function(mechanism) {
 call_loss <- function(call) {
   if (isTRUE(is.finite(call$log_curvature))) return(linear_loss(call))
   if (isTRUE(is.infinite(call$log_curvature))) {
-    abort("The density of {.val {call$label}} is not known: use another mode.", "argument")
+    abort("The density of {.val {call$label}} is unknown: use another mode.", "argument")
   }
   here <- call$output - call$value
   there <- call$output - call$other$value

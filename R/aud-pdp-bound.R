@@ -1,5 +1,5 @@
-# Cost of a release by moments to a donor, as a function of the donor's own row: the part of pdp()
-# that may be published.
+# A donor's privacy loss from a release by moments, as a function of the donor's own row: the part
+# of pdp() that may be published.
 
 #' Bound on a donor's loss from the donor's own row alone
 #'
@@ -34,14 +34,14 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
     abort(c(
       "{.arg release} must be a private release by method {.val gram}.",
       i = paste(
-        "Losses of the other methods depend on all donors' rows: no bound on them finer than the",
+        "Losses under the other methods depend on all donors' rows: no bound finer than the",
         "guarantee can be published."
       )
     ), "argument")
   }
   check_private_release(release)
   if (is_growing(release)) {
-    abort("A release that grows has no bound finer than its guarantee.", "argument")
+    abort("A growing release has no bound finer than its guarantee.", "argument")
   }
   delta <- if (is.null(delta)) {
     release$privacy$delta
@@ -72,7 +72,7 @@ rounds_at_norm <- function(rounds, norm) {
   }
   lapply(rounds, function(round) {
     length <- pmin(norm, 1) * round$clipped
-    # The largest absolute values of a row of that length.
+    # The largest absolute values of a row with this norm.
     c(round, list(squared = length^2, absolute = sqrt(length(round$origin)) * length))
   })
 }
@@ -83,7 +83,7 @@ rounds_at_row <- function(release, rounds, row) {
   if (!is.matrix(row) || !is.numeric(row) || ncol(row) != periods || !all(is.finite(row))) {
     abort(c(
       "{.arg row} must hold one finite number for each of the {periods} periods.",
-      i = "In outcome units, as in the panel that was released."
+      i = "Use outcome units, as in the released panel."
     ), "argument")
   }
   scale <- release_scale(release)

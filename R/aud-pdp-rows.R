@@ -92,7 +92,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
   record <- mechanism_table$dp_glm[[x$method]]
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration %in% names(record$broken)) {
     abort(c(
-      "NAPP-ERM as printed has no finite privacy losses: for some rows they are infinite.",
+      "NAPP-ERM as published has infinite privacy losses for some rows.",
       i = "They are finite with {.code calibration = \"tight\"}."
     ), "argument")
   }
@@ -104,13 +104,13 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
 #' @noRd
 pdp_rows_input <- function(x, data, subset, delta, ...) {
   check_no_dots(...)
-  check_given(missing(data), "data", "the rows that the fit was made from")
+  check_given(missing(data), "data", "the rows to which the model was fitted")
   if (!is.null(x$columns$person$column)) {
     abort("Losses of people with several rows are not known.", "argument")
   }
   if (!x$privacy$private) {
     abort(c(
-      "This fit is NOT PRIVATE: no noise was added, every person's loss is infinite.",
+      "This fit is NOT PRIVATE: no noise was added, so every person's loss is infinite.",
       i = "Fit with a finite {.arg epsilon}."
     ), "argument")
   }
@@ -119,7 +119,7 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
   if (nrow(table) != x$nobs) {
     abort(c(
       "These cannot be the rows of the fit.",
-      x = "It was made from {x$nobs} rows; there are {nrow(table)}."
+      x = "The fit has {x$nobs} rows, the data have {nrow(table)}."
     ), "data")
   }
   list(table = table, delta = delta)
@@ -231,7 +231,7 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
   whole <- if (adaptive) epsilon / 2 else epsilon
   one_way <- part / (1 + exp(whole / 2))
   removal <- posterior_loss_cpp(leverage, fit$plan$gamma, error, one_way, TRUE)
-  # In the person's place: any row, at half of the promise for each way.
+  # Any row in the person's place, with half of the budget for each direction.
   half <- if (is.finite(nominal_epsilon(fit, delta))) whole / 2 else Inf
   removal <- pmin(removal, half)
   replacement <- removal + half
@@ -248,7 +248,7 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
 realised_posterior <- function(fit, rows, inside, error, theta) {
   drawn <- fit$release$theta * sqrt(ncol(rows$x))
   own <- rows$y - drop(rows$x %*% drawn)
-  # H grows by xx'; the exponent by the person's own squared residual, less the gain of the best
+  # H increases by xx', and the exponent by the person's squared residual less the gain of the best
   # fit.
   -0.5 * log1p(-inside) - fit$plan$gamma / 2 * (own^2 - (1 - inside) * error^2)
 }

@@ -1,6 +1,6 @@
-# Losses of each person where everyone is protected: donors and treated people have accounts of
-# their own, and a person is in one. In every round of moments the shift that a person causes is
-# known as in mech-pdp-gram.R; choices count at their charge.
+# Losses of each person if everyone is protected: donors and treated people have separate accounts,
+# and each person is in one. In every round of moments a person's shift is known as in
+# mech-pdp-gram.R; choices count at their charge.
 
 #' Losses of everyone in a release by method gram
 #' @param rows (`list`, PRIVATE)\cr by account, matrices (outcome units) of all periods.

@@ -1,5 +1,5 @@
 # Privacy loss of each donor from one release. Works on the raw panel, so everything
-# here is PRIVATE and for the curator only; only `pdp_bound()` sees no donor but the one who asks.
+# here is PRIVATE and for the curator only; `pdp_bound()` alone uses no row but the given one.
 
 #' Privacy loss of each donor
 #'
@@ -39,8 +39,8 @@
 #' normal noise of V - 16, of which it is an image (`inst/proofs/accounting.md`).
 #'
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that holds it.
-#' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel that was
-#'   released, in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
+#' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the released panel,
+#'   in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
 #' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target. The release already
 #'   holds the parts it needs, and the argument is only compared with them. Of a release for
 #'   everyone the treated people's rows, PRIVATE.
@@ -80,7 +80,7 @@ pdp <- function(x, ...) {
 #' @export
 pdp.default <- function(x, ...) door("pdp", {
   abort(c(
-    "{.arg x} must be a private release or a fit that holds one.", x = "It is {describe(x)}."
+    "{.arg x} must be a private release or a fit that contains one.", x = "It is {describe(x)}."
   ), "argument")
 })
 
@@ -104,7 +104,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
   check_private_release(x)
   if (is_growing(x)) {
     abort(c(
-      "Losses of single people are not known for a release that grows.",
+      "Losses of single people are not known for a growing release.",
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
     ), "argument")
   }
@@ -115,7 +115,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
     ), "argument")
   }
   delta <- loss_delta(x, delta)
-  check_given(missing(donors), "donors", "the panel that was released")
+  check_given(missing(donors), "donors", "the released panel")
   if (!is.null(x$panel$treated)) {
     people <- pdp_people(x, donors, target, T0, data, index)
     return(new_pdp(x, pdp_everyone(x, people, delta), delta, "person"))
@@ -162,7 +162,7 @@ pdp_delta <- function(x, epsilon) door("pdp_delta", {
   epsilon <- check_number(epsilon, 0, infinite = TRUE)
   if (anyNA(x$donors$mu_removal)) {
     abort(c(
-      "These losses are not a single Gaussian shift's, so there is no delta for every epsilon.",
+      "These losses are not from a single Gaussian shift, so not every epsilon has a delta.",
       i = "Call {.fn pdp} with another {.arg delta} instead."
     ), "argument")
   }
@@ -181,7 +181,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
   periods <- facts$T0 + facts$T1
   if (inherits(donors, "dp_source") || inherits(data, "dp_source")) {
     abort(c(
-      "{.fn pdp} looks at donors' rows, which are elsewhere.",
+      "{.fn pdp} needs donors' rows, which are elsewhere.",
       i = "Read them into a data frame or a matrix, or give them as {.fn dp_chunks}."
     ), "argument")
   }
@@ -192,7 +192,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
     donors <- panel$donors
   } else if (inherits(donors, "dp_chunks")) {
     if (!gives_moments(release$method)) {
-      abort("Chunks of donors are for releases by method {.val gram} only.", "argument")
+      abort("Only releases by method {.val gram} take chunks of donors.", "argument")
     }
     panel <- panel_from_donors.dp_chunks(donors, target %||% numeric(periods), facts$T0)
     sizes <- c(panel$n, length(panel$times))
@@ -204,7 +204,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
   if (is.matrix(donors)) sizes <- dim(donors)
   if (!all(sizes == c(facts$n, periods)) || !isTRUE((T0 %||% facts$T0) == facts$T0)) {
     abort(c(
-      "This panel cannot be the one that was released.",
+      "This panel cannot be the released panel.",
       x = paste(
         "The release has {facts$n} donors, {facts$T0} periods before the treatment and {facts$T1}",
         "from it on."

@@ -1,8 +1,8 @@
-# Record and replay: run a mechanism on one panel and write down every noise call; run it on the
+# Record and replay: run a mechanism on one panel and record every noise call; run it on the
 # neighbour with the same outputs, and compare the values before noise.
 #
-# Our own verbs draw in C++, by noise that an audit hands in: an external pointer in place of the
-# name of a generator. It records, or returns the record.
+# The package's verbs draw in C++, with noise passed in by an audit: an external pointer in place of
+# the name of a generator. It records, or returns the recorded answers.
 
 #' A recorder of noise calls
 #'
@@ -78,7 +78,7 @@ stop_diverged <- function() {
 record_and_replay <- function(hooked, from, to) {
   recorder <- hooked$recorder
   recorder$start("record")
-  # Nothing of a panel stays behind a pointer that somebody may have kept.
+  # Nothing of a panel remains behind a pointer that somebody may have stored.
   on.exit(noise_close_cpp(recorder$noise))
   result <- hooked$run(from)
   recorder$collect()
@@ -107,7 +107,7 @@ as_hooked <- function(mechanism, ...) {
   if (is.function(mechanism)) {
     if (length(formals(mechanism)) < 2L) {
       abort(c(
-        "For a replay {.arg mechanism} must take its noise from its second argument.",
+        "For a replay, {.arg mechanism} must use its second argument for all noise.",
         i = "Write {.code function(panel, add_noise)}; see {.code ?dp_audit} for its arguments."
       ), "argument")
     }
@@ -155,7 +155,7 @@ handing <- function(mechanism, noise) {
 call_shift <- function(call) {
   move <- call$other$value - call$value
   switch(call$law,
-    # Range of the log-ratios: losses may move all candidates alike at no cost.
+    # Range of the log ratios: an equal change of all losses costs nothing.
     exponential = call$scale * (max(move) - min(move)),
     discrete_laplace = , laplace = sum(abs(move)),
     discrete_gaussian = sqrt(sum(move^2 * max(call$scale) / call$scale)),
@@ -180,7 +180,7 @@ call_declared <- function(call, step) {
   )
 }
 
-# Numbers that are rounded to a grid of their own: sensitivities are in outcome units.
+# Numbers rounded to their own grid: sensitivities are in outcome units.
 weights_calls <- c(
   "ridge weights", "linear term of the objective", "accuracy of the solver", "post-period outcomes"
 )
@@ -191,7 +191,7 @@ moments_declared <- function(call, step) {
   largest <- max(call$scale)
   gaussian <- !is.na(step$mu)
   switch(call$law,
-    # Each entry's variance must cover 16 more than the shift needs.
+    # Each entry's variance must exceed the shift's requirement by 16.
     discrete_gaussian = min(
       step$sensitivity, step$mu * sqrt(max(0, largest - 16 * largest / min(call$scale)))
     ),
@@ -233,7 +233,7 @@ replayed_calls <- function(hooked, from, to) {
   if (isTRUE(hooked$verb)) return(verb_rows(calls))
   steps <- if (isTRUE(hooked$ours)) attr(calls, "result")$steps
   if (!is.null(steps) && !identical(vapply(calls, `[[`, "", "law"), steps$law)) {
-    abort("The release's record does not list the noise calls that were made.", "internal")
+    abort("The noise calls differ from the list in the release's record.", "internal")
   }
   rows <- lapply(seq_along(calls), function(k) {
     call <- calls[[k]]

@@ -1,4 +1,5 @@
-# Audits of any verb: its noise is handed in, and every call is priced by the noise that was there.
+# Audits of any verb: the audit passes in its noise, and the cost of every call follows from the
+# noise used.
 
 #' A call of a verb whose noise is recorded
 #' @return As [as_hooked()]; `run` gives `privacy` and the `numbers` that were released.
@@ -43,7 +44,7 @@ verb_rows <- function(calls) {
   if (!is.null(whole)) {
     rows <- rbind(rows, summed_row("all calls", whole$most, sum(rows$observed)))
   }
-  # With every answer of the noise given, nothing else of the people may show.
+  # Given all answers of the noise, nothing else may depend on the people.
   same <- identical(ran$numbers, attr(calls, "again")$numbers)
   rows <- rbind(rows, summed_row("released numbers, given the noise", 0, if (same) 0 else Inf))
   rows$ratio <- ifelse(rows$observed == 0, 0, rows$observed / rows$declared)
@@ -57,7 +58,7 @@ steps_of_calls <- function(calls, steps) {
   if (is.null(steps) || all(streamed)) return(NULL)
   laws <- vapply(calls, `[[`, "", "law")
   labels <- vapply(calls, `[[`, "", "label")
-  # A name is more reliable than a place: a plan may list its steps in another order, and count its
+  # Match by name rather than place: a plan may list its steps in another order, and number its
   # stages.
   known <- sub(", stage [0-9]+$", "", steps$step)
   named <- match(make.unique(labels), make.unique(known))
@@ -70,7 +71,7 @@ steps_of_calls <- function(calls, steps) {
     at
   }, 0L)
   if (anyNA(order) || length(left)) {
-    abort("The release's record does not list the noise calls that were made.", "internal")
+    abort("The noise calls differ from the list in the release's record.", "internal")
   }
   steps[order, ]
 }

@@ -1,4 +1,4 @@
-# Aggregates in files: consequences of public facts and released values are computed again.
+# Aggregates in files: values that follow from public facts and released values are recomputed.
 
 #' @export
 file_parts.dp_aggregate <- function(x) {

@@ -120,7 +120,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
     ), "argument")
   }
   chosen <- !missing(method) || !missing(spread)
-  # Quartiles over blocks are a question to the median.
+  # Quartiles over blocks exist for method median only.
   if (missing(method) && chosen) method <- "median"
   method <- check_choice(method, names(mechanism_table$dp_aggregate))
   record <- mechanism_table$dp_aggregate[[method]]
@@ -159,7 +159,7 @@ aggregate_record <- function() {
         c(aggregate_plan(facts, public$budget), list(facts = facts))
       }
       plan <- plan_of(public$method, public$spread)
-      # Public facts decide: all of the budget for one number where blocks are too few for three.
+      # By public facts: the whole budget goes to one number if blocks are too few for three.
       if (!public$chosen && !plan$identified) plan_of("median", FALSE) else plan
     },
     promise = function(request, plan) aggregate_promise(request$public$budget, plan, plan$facts),
@@ -262,7 +262,7 @@ aggregate_plan <- function(facts, budget) {
   stopifnot(spent <= plan$total * (1 + 1e-9))
   plan$cost <- new_cost("gdp", budget$epsilon, mu = plan$total, pure = !plan$gaussian)
   plan$ranks <- mechanism_table$dp_aggregate[[facts$method]]$ranks(plan)
-  # A median alone has no spread that would show how far it may be off.
+  # A median alone comes without a standard deviation, so its error is unknown.
   needed <- if (facts$core$located || facts$spread) 6 else 10
   plan$identified <- facts$core$mean ||
     clearance(facts$core, plan$exponent, facts$blocks) >= needed
@@ -289,7 +289,7 @@ check_example <- function(statistic, example, limits) {
   restore_state(state)
   if (anyNA(answer)) {
     abort(c(
-      "{.arg statistic} does not give {length(limits$lower)} number{?s} on {.arg example}."
+      "{.arg statistic} does not return {length(limits$lower)} number{?s} for {.arg example}."
     ), "argument")
   }
   if (limits$named || is.null(given)) limits$names else given
@@ -341,7 +341,7 @@ aggregate_errors <- function(released, values, width, facts, plan) {
     spread <- width * released[, 3L]
     noise <- if (is.null(plan$scale)) 0 else added_deviation(plan)
     privacy <- pmin(width, 6 * spread) * noise / facts$blocks
-    # The spread is found with an error of a sixth: its square is 1.2 times too small at times.
+    # The standard deviation has an error of one sixth: its square may be 1.2 times too small.
     return(list(
       quantiles = cbind(median = values[, 2L], spread = spread), privacy.se = privacy,
       std.error = sqrt(1.2 * (spread^2 / facts$blocks + privacy^2))

@@ -10,7 +10,7 @@ fit_classical_panel <- function(panel, request) {
   if (request$private) {
     abort(c(
       "{.code estimator = {.val {estimator}}} needs {.code epsilon = Inf}: it is NOT PRIVATE.",
-      x = "It is fitted to the donors' rows themselves, without any noise.",
+      x = "It is fitted to the donors' rows without any noise.",
       i = "The private estimators are {.val ridge} and {.val did}."
     ), "argument")
   }
@@ -30,7 +30,7 @@ fit_classical_panel <- function(panel, request) {
     release = classical_release(panel, fit, estimator), target = target,
     counterfactual = matrix(fit$counterfactual, 1L, dimnames = list(label, NULL)),
     variance = list(list(prediction = unknown, privacy = unknown)),
-    spread = list(list(reason = "a classical estimator has no model of its errors")), size = k,
+    spread = list(list(reason = "classical estimators have no model for their errors")), size = k,
     estimator = estimator,
     penalty = fit$settings$lambda %||% NA_real_, weights = fit$weights, intercept = fit$intercept,
     objective = fit$objective, kkt = fit$kkt, ties = fit$ties, settings = fit$settings,

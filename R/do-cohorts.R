@@ -1,5 +1,5 @@
 # Fits of several adoption dates: one ordinary fit per cohort, all from one release, and the shared
-# part of their errors. Nothing here sees a donor, except the classical estimators.
+# part of their errors. Nothing here reads donors, except the classical estimators.
 
 #' Several adoption dates
 #'

@@ -1,4 +1,4 @@
-# Descriptions in files: consequences of public facts are computed again.
+# Descriptions in files: values that follow from public facts are recomputed.
 
 #' @export
 file_parts.dp_description <- function(x) {
@@ -29,7 +29,7 @@ object_again.dp_description <- function(parts) {
   promise <- describe_promise(public, plan)
   out <- new_description(columns, public, list(drawn = parts$statistics, plan = plan,
     promise = promise))
-  # Numbers that do not fit the columns stop here.
+  # Numbers that do not match the columns are refused here.
   description_table(out, 0.95)
   out
 }

@@ -12,7 +12,7 @@ check_target_covariates <- function(release, covariates, k) {
   q <- NROW(columns)
   if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
     abort(c(
-      "{.arg covariates} must hold the covariates of the release, one row per target.",
+      "{.arg covariates} must have the release's covariates, one row per target.",
       i = if (q > 0L) "They are {.val {columns$name}}." else "This release has none."
     ), "covariate")
   }
@@ -29,17 +29,17 @@ check_release_dates <- function(T0, release, k) {
   last <- first + release$panel$T1 - 1
   if (!gives_moments(release$method) && !all(T0 == first)) {
     abort(c(
-      "A release by method {.val {release$method}} serves its own adoption date only.",
-      i = "A release by {.val gram} serves later dates, too."
+      "A release by method {.val {release$method}} is valid for its own adoption date only.",
+      i = "A release by {.val gram} is valid for later dates, too."
     ), "argument")
   }
   if (length(T0) == 1L) T0 <- rep(T0, k)
   T0 <- check_each_split(T0, k, last + 1)
   if (any(T0 < first)) {
     abort(c(
-      "{.arg T0} must not be before the first adoption that the release was made for.",
-      x = "It is {min(T0)} for some target; the release was made for {first}.",
-      i = "The periods before {first} are held as features, not one by one."
+      "{.arg T0} must not be before the release's first adoption.",
+      x = "It is {min(T0)} for some target; the release's first is {first}.",
+      i = "The release holds features of the periods before {first}, not single periods."
     ), "argument")
   }
   T0
@@ -53,14 +53,14 @@ with_penalty <- function(release, lambda) {
   }
   if (periods_grown(release)) {
     abort(c(
-      "The new periods of this release were measured for its own penalty.",
-      i = "For other penalties use the fit from before the first {.code update(newdata = )}."
+      "The new periods of this release are valid for its own penalty only.",
+      i = "For other penalties use the fit before the first {.code update(newdata = )}."
     ), "monitor")
   }
   if (!gives_moments(release$method)) {
     abort(c(
       "The penalty of a release by method {.val {release$method}} is fixed.",
-      i = "Only releases by method {.val gram} can be fitted with another one."
+      i = "Only releases by method {.val gram} allow another one."
     ), "argument")
   }
   release$settings["lambda"] <- list(
@@ -106,7 +106,7 @@ fit_cohorts <- function(release, target, adopted, estimator, size, covariates = 
   penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
   errors <- shared_errors(release, dates, lapply(fits, cohort_path), penalty, estimator)
   if (is.null(target)) {
-    # How many adopted when is public; in the order of names it is not.
+    # The number of adoptions per date is public; their order by name is not.
     order <- order(adopted, size)
     out <- new_cohorts(release, fits, adopted[order], size[order], estimator, errors)
     out$protected <- TRUE
@@ -205,8 +205,8 @@ check_fitted_target <- function(release, target) {
   pre <- target[1L, seq_len(release$panel$T0)]
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
-      "This release holds weights that were fitted to another target.",
-      i = "A release by {.val gram} serves any target, {.val {release$method}} only its own target."
+      "This release holds weights for another target.",
+      i = "A release by {.val gram} fits any target, one by {.val {release$method}} only its own."
     ), "argument")
   }
 }

@@ -1,4 +1,4 @@
-# Help beside ?dp_synth: donors who are not in long data, and single topics.
+# Help pages that supplement ?dp_synth: donors in other forms than long data, and single topics.
 
 #' Synthetic control from a matrix of donors, from elsewhere, and from a release
 #'

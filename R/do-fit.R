@@ -1,4 +1,4 @@
-# The fit: from a release and a target to estimates. Nothing here sees a donor.
+# The fit: from a release and a target to estimates. Nothing here reads donors.
 
 #' Differentially private synthetic control
 #'
@@ -194,7 +194,7 @@ fit_formula <- function(formula, people, request) {
     }
   }
   fit$formula <- shown_formula(formula)
-  # By these names of columns, which are public, new periods are read. A table holds its own.
+  # New periods are read by these column names, which are public. A table holds its own names.
   if (!is.null(request$monitor)) {
     if (!is.null(people$index)) fit$index <- unname(as.character(people$index))
     fit$limits <- panel$limits

@@ -1,5 +1,5 @@
 # A private generalised linear model as a file. Only the formula, the bounds, the budget and the
-# released values are written; the rest (columns, plan, promise, estimates) is made from them again,
+# released values are written; the rest (columns, plan, promise, estimates) is recomputed from them,
 # so that it cannot disagree.
 
 glm_json_facts <- c("family", "method", "calibration", "text", "nobs")
@@ -9,7 +9,7 @@ file_parts.dp_glm <- function(x) {
   options <- x$public$options
   c(unclass(x)[glm_json_facts], list(
     bounds = lapply(x$columns$given, plain_bound),
-    # The delta that was given: plans depend on it.
+    # The requested delta: plans depend on it.
     delta = x$public$delta, privacy = x$privacy, options = options[lengths(options) > 0L],
     release = x$release, person = x$columns$person
   ), if (!is.null(x$columns$offset)) list(offset = x$columns$offset$text),

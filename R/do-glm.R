@@ -1,5 +1,5 @@
-# Private generalised linear models: check, plan, charge, draw. What a method does is its record in
-# R/mech-glm.R; what touches a row's values is R/ppl-lm-columns.R and C++.
+# Private generalised linear models: check, plan, charge, draw. A method is its record in
+# R/mech-glm.R; only R/ppl-lm-columns.R and C++ use a row's values.
 
 #' Generalised linear models under differential privacy
 #'
@@ -202,7 +202,8 @@ glm_record <- function() {
       }
       tryCatch(
         mechanism_table$dp_glm[[public$method]]$run(plan, rows, public),
-        # An error would be a result of another kind: this result names its fault and stays charged.
+        # An error would reveal the failure in another way: this result names its fault and stays
+        # charged.
         `dpsc::solver_failed` = function(e) list(failed = TRUE)
       )
     }
@@ -337,7 +338,7 @@ raw_glm_by_person <- function(x, y, who, family, offset = NULL, weights = NULL) 
 
 #' @noRd
 new_glm <- function(columns, public, plan, release) {
-  # A method promises no delta that it does not need.
+  # A method that needs no delta promises delta = 0.
   pure <- identical(plan$cost$kind, "pure")
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = if (pure) 0 else public$delta,

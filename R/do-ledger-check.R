@@ -1,4 +1,4 @@
-# Ledgers checked by those who did not make them.
+# Checks of ledgers by people who did not make them.
 
 #' Check a ledger that lives outside R
 #'
@@ -33,7 +33,7 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
   if (!is_outside(ledger)) {
     abort(c(
       "Only a ledger kept outside R can be verified.",
-      i = "Make one with {.code dp_ledger(path = )} or {.code dp_ledger(con = )}."
+      i = "Create one with {.code dp_ledger(path = )} or {.code dp_ledger(con = )}."
     ), "argument")
   }
   if (!is.character(receipts)) {
@@ -63,7 +63,7 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
 #' @noRd
 listed_releases <- function(releases) {
   if (is.character(releases)) return(lapply(releases, read_release))
-  # One by itself: it is a list, too.
+  # A single release: it is a list, too.
   if (is.object(releases)) return(list(releases))
   if (!is.list(releases)) {
     abort("{.arg releases} must be a list of releases, or names of their files.", "argument")
@@ -96,7 +96,7 @@ charge_state <- function(privacy, rows) {
   at <- match(charge$hash, rows$hash)
   if (is.na(at) || rows$number[[at]] != charge$number) return("missing")
   if (!is.null(charge$drawn) && !charge$drawn %in% rows$hash) return("undrawn")
-  # One charge may pay for several releases, each of a part of it.
+  # One charge may pay for several releases, each with a share of it.
   if (isTRUE(privacy$epsilon <= rows$epsilon[[at]] * (1 + 1e-9))) "paid" else "unpaid"
 }
 
@@ -108,9 +108,9 @@ print.dp_ledger_check <- function(x, ...) {
     "each row follows from the one before"
   }, "\n", sep = "")
   cat(if (is.na(x$complete)) {
-    "Without releases or receipts, rows cut off at the end cannot be detected.\n"
+    "Without releases or receipts, a loss of the last rows cannot be detected.\n"
   } else if (x$complete) {
-    "All known charges are in it; later charges cannot be checked.\n"
+    "It contains all known charges; later charges cannot be checked.\n"
   } else {
     paste0("ROWS ARE MISSING: ", count_of(length(x$missing), "known charge"), " not in it.\n")
   })

@@ -1,5 +1,6 @@
-# A private regression as JSON. Consequences of public facts are not read but computed again: the
-# columns from formula and bounds, the noise and its cost from the plan, frames from earlier rounds.
+# A private regression as JSON. Values that follow from public facts are not read but recomputed:
+# the columns from formula and bounds, the noise and its cost from the plan, frames from earlier
+# rounds.
 
 #' @export
 file_parts.dp_lm <- function(x) {
@@ -63,7 +64,7 @@ file_parts.dp_paper <- function(x) {
   settings <- x$facts[mechanism_table$dp_lm[[x$method]]$options]
   list(
     formula = columns$text, bounds = lapply(columns$given, plain_bound), method = x$method,
-    # Zero: none was given.
+    # Zero: no delta was given.
     settings = settings[vapply(settings, `>`, NA, 0)], n = x$nobs, privacy = x$privacy,
     release = x$release, person = columns$person
   )

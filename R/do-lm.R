@@ -146,7 +146,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   choice <- list(subset = substitute(subset), weights = substitute(weights))
   record <- mechanism_table$dp_lm[[check_choice(method, names(mechanism_table$dp_lm))]]
   person <- check_person(person, record, method, data)
-  # Rows of one person are alike: errors of single rows would be too wide.
+  # Rows of one person are correlated, so errors that treat rows as independent would be wrong.
   if (missing(vcov) && !is.null(person$column)) vcov <- "HC"
   vcov <- check_choice(vcov, c("const", "HC"))
   columns <- lm_columns(formula, bounds)
@@ -238,7 +238,7 @@ check_located <- function(public, plan) {
     isTRUE(tryCatch(lm_plan_cpp(facts)$located, `dpsc::budget_too_small` = function(e) FALSE))
   }
   abort_unidentified(public, located, c(
-    x = "Medians of the outcome and of the regressors are hidden by noise."
+    x = "Noise hides the medians of the outcome and the regressors."
   ), "dp_plan_lm")
 }
 
@@ -284,12 +284,12 @@ estimate_lm <- function(fit) {
   fit$covariance <- list(total = privacy + sampling, privacy = privacy, sampling = sampling)
   fit$sigma <- sqrt(estimate$residual * weight_scale(fit, estimate$rows))
   fit$r.squared <- estimate$r.squared
-  # Eigenvalues of the whitened moments within the noise's edge carry nothing.
+  # Eigenvalues of the whitened moments below the noise's edge are uninformative.
   known <- fit$plan$located & estimate$identified > 1
   absurd <- fit$privacy$private & beyond_bounds(fit, fit$coefficients[-1L])
   if (fit$privacy$private) known <- known & !absurd & !impossible_slopes(fit)
   fit$identified <- stats::setNames(c(all(known), known), names[own])
-  # Where medians are not found either, such a slope is the noise's own.
+  # If medians are not found either, such a slope is pure noise.
   if (!fit$plan$located && any(estimate$identified <= 1)) {
     fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA
     fit$sigma <- fit$r.squared <- NA_real_
@@ -306,7 +306,7 @@ lm_doubts <- function(fit) {
   lost <- fit$plan$located & is.na(fit$coefficients[-1L])
   wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit) | lost]
   c(regression_doubts(fit, fit$sigma), if (length(wide)) paste0(
-    "Slopes larger than bounds allow, so not identified: ", paste(wide, collapse = ", "), "."
+    "Not identified, because larger than the bounds allow: ", paste(wide, collapse = ", "), "."
   ))
 }
 

@@ -96,7 +96,7 @@ NULL
 monitor_left <- function(object) door("monitor_left", {
   release <- if (inherits(object, "dp_release")) object else object$release
   if (!is_growing(release)) {
-    abort("This fit or release does not grow.", "argument")
+    abort("This fit or release cannot grow.", "argument")
   }
   periods_left(release)
 })
@@ -111,7 +111,7 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
   release <- object$release
   if (!is_growing(release)) {
     abort(c(
-      "This fit takes no new periods: none were paid for when it was made.",
+      "This fit cannot have new periods: they were not paid for in advance.",
       i = "Pay for them with {.code dp_synth(..., monitor = )}."
     ), "monitor")
   }
@@ -145,7 +145,7 @@ newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
   }
   elsewhere <- is_elsewhere(newdata)
   if (elsewhere && !is.null(index)) abort_index_given()
-  # Donors alone, or long rows.
+  # A source of donors only, or long rows.
   if (elsewhere && is.null(target)) {
     return(newer_long_panel(object, panel_people(newdata), ...))
   }
@@ -167,7 +167,7 @@ newer_long_panel <- function(object, people, formula = object$formula,
     abort(c(
       "{.arg formula} is required: this fit does not hold its formula.",
       i = "Give it as in {.fn dp_synth}.",
-      i = if (elsewhere) "For a source of donors alone give {.arg target}."
+      i = if (elsewhere) "For a source that holds donors only, give {.arg target}."
     ), "argument")
   }
   if (is.null(people$index) && !elsewhere) {
@@ -214,7 +214,7 @@ known_covariates <- function(columns, names) {
 
 abort_other_covariates <- function(columns) {
   abort(c(
-    "{.arg newdata} must give the fit's covariates, in the same order.",
+    "{.arg newdata} must have the fit's covariates, in the same order.",
     x = if (is.null(columns)) "The fit has none." else "They are {.val {columns$name}}."
   ), c("covariate", "monitor"))
 }
@@ -233,7 +233,7 @@ newer_covariates <- function(release, panel) {
   if (!same_between(release, own)) {
     abort(c(
       "The target's covariates in {.arg newdata} differ from the fit's.",
-      i = "The release was made for the target's earlier values: give those."
+      i = "The release is for the target's earlier values: use these."
     ), "monitor")
   }
   unname(own)
@@ -296,7 +296,7 @@ check_newer <- function(object, panel, group) {
         tolerance = 1e-8))) {
     fail(
       "The target's past in {.arg newdata} differs from the fit's.",
-      i = "The release was made for the target's earlier values: give those."
+      i = "The release is for the target's earlier values: use these."
     )
   }
   left <- periods_left(object$release)
@@ -320,7 +320,7 @@ skipped_period <- function(times, old) {
   steps <- diff(as.numeric(unclass(times)))
   known <- steps[seq_len(old - 1L)]
   new <- seq_along(steps) >= old
-  # Months differ by a tenth in length.
+  # Lengths of months differ by up to a tenth.
   far <- which(new & steps > 1.3 * max(known))
   if (length(far)) far[[1L]] + 1L else NA_integer_
 }

@@ -1,5 +1,5 @@
 # Fits of several outcomes, `cbind(y1, y2) ~ treated`: one ordinary fit each, under one charge.
-# Nothing here sees a donor: code that does is in rel-release.R.
+# Nothing here reads donors: that code is in rel-release.R.
 
 #' Several outcomes of the same people
 #'
@@ -83,7 +83,8 @@ fit_outcomes <- function(panels, request) {
     abort("Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.", "argument")
   }
   ledger <- request$ledger
-  # Each outcome is a request of its own, with its share of the budget, which nobody charges.
+  # Each outcome is a separate request with its share of the budget, and without a charge of its
+  # own.
   request$epsilon <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(panels))
   panels <- lapply(panels, guard_panel, request)
   requests <- lapply(panels, function(panel) {

@@ -1,13 +1,13 @@
-# Errors to expect of a release that has not been made, scaled units: the bounds are [-1, 1].
+# Expected errors of a future release, in scaled units: the bounds are [-1, 1].
 
-# Made-up panels of a plan; the first so many with intervals.
+# Number of simulated panels of a plan, and of those with intervals.
 plan_releases <- 96L
 plan_intervals <- 16L
-# Studies of a plan where whole ones are made up, and of a step of a search.
+# Number of studies if whole studies are simulated, and number per step of a search.
 plan_studies <- 40L
 plan_searched <- 12L
-# More donors than these are made up by so many, and more budget. The mean of more people than these
-# is made up by so many: it errs by hardly more.
+# A larger number of donors is represented by this number with a larger budget. The mean of more
+# people than this is represented by this number: its error is hardly larger.
 plan_donors <- 1000
 most_in_group <- 2000
 
@@ -29,7 +29,7 @@ gram_errors <- function(n, epsilon, facts) {
   remembered(list("gram", n, epsilon, facts), {
     plan <- gram_plan_of(n, epsilon, facts)
     if (is.null(plan)) {
-      # Nothing but the bounds is known then.
+      # Then only the bounds are known.
       data.frame(
         error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_,
         period_width = NA_real_, given = 0
@@ -41,12 +41,12 @@ gram_errors <- function(n, epsilon, facts) {
 }
 
 simulated_errors <- function(n, epsilon, facts, calibrated) {
-  # Whole people; what is left of n is budget.
+  # Whole people; the rest of n becomes budget.
   people <- min(floor(n), plan_donors)
-  # Groups are dear to make up.
+  # Groups are expensive to simulate.
   size <- min(facts$size, most_in_group)
   targets <- max(1L, min(10L, as.integer(most_in_group / size)))
-  # A step of a search asks for less.
+  # A step of a search needs fewer panels.
   releases <- if (isTRUE(facts$studies < plan_studies)) plan_releases / 2 else plan_releases
   sim <- simulate_gram_cpp(
     facts$people, list(
@@ -103,7 +103,7 @@ plan_half_width <- function(widths) {
 #' @noRd
 interval_widths <- function(intervals, n, epsilon) {
   vapply(intervals, function(e) {
-    # The parts of a release that intervals are made of.
+    # The parts of a release that intervals need.
     release <- list(
       panel = list(n = n), privacy = list(private = TRUE, epsilon = epsilon),
       settings = list(lambda = NULL), statistics = list(
@@ -118,7 +118,7 @@ interval_widths <- function(intervals, n, epsilon) {
     }
     variance <- e$prediction + e$privacy
     error <- sqrt(spread$floor * c(mean(variance), stats::median(diag(variance))))
-    # A counterfactual does not leave the bounds.
+    # A counterfactual stays within the bounds.
     pmin(1, interval_quantile(0.95) * c(spread$average, spread$period) * error)
   }, numeric(2L))
 }
@@ -131,7 +131,7 @@ vertical_errors <- function(deviation, n, epsilon, facts) {
   noise <- deviation(n, epsilon, facts, truth)
   data.frame(
     error = sqrt(truth$floor^2 + noise[[1L]]^2), floor = truth$floor,
-    # The noise of weights is that of a whole path; where nothing is known, take that of a period.
+    # The noise of weights affects a whole path; if nothing is known, use a single period's noise.
     average = sqrt(truth$average^2 + (if (is.na(noise[[2L]])) noise[[1L]] else noise[[2L]])^2),
     half_width = NA_real_, period_width = NA_real_, given = 0
   )

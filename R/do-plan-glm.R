@@ -59,7 +59,7 @@ dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0
 check_plan_formula <- function(formula) {
   if (is.numeric(formula)) {
     abort(c(
-      "{.fn dp_plan_glm} takes a formula and bounds first, like {.fn dp_plan_lm}.",
+      "The first arguments of {.fn dp_plan_glm} are a formula and bounds, as for {.fn dp_plan_lm}.",
       i = "Name the numbers as of version 0.2.0: {.code dp_plan_glm(n = , p = , epsilon = )}."
     ), "argument")
   }

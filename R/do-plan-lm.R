@@ -118,12 +118,12 @@ regression_outlook <- function(n, epsilon, facts, p) {
 #' @rdname dp_plan_lm
 #' @export
 print.dp_plan_lm <- function(x, ...) {
-  cat("Plan of a private regression (no data were looked at)\n  ", x$text, "\n", sep = "")
+  cat("Plan of a private regression (no data were used)\n  ", x$text, "\n", sep = "")
   cat("  ", count_of(x$columns, "column"), ", ", x$located,
     " to locate, outcome included; delta = ",
     format(x$delta), "\n", sep = "")
   if (is.na(x$n) || is.na(x$epsilon)) {
-    cat("  No number of people up to a billion, and no epsilon, reaches a ratio of ",
+    cat("  Neither a billion people nor any epsilon reaches a ratio of ",
       format(x$wanted), ".\n", sep = "")
     return(invisible(x))
   }
@@ -135,7 +135,7 @@ print.dp_plan_lm <- function(x, ...) {
     return(invisible(x))
   }
   what <- c(
-    if (!x$found) "medians of the numbers will not be found",
+    if (!x$found) "medians of numeric variables will not be found",
     if (!x$resolved && x$share < 0.5) {
       paste("the moments of a group of share", format(x$share), "will be hidden by noise")
     } else if (!x$resolved) {
@@ -151,7 +151,7 @@ print.dp_plan_lm <- function(x, ...) {
   words <- paste0(
     paste(what, collapse = ", and "), ". Intervals will be very wide. It takes ",
     paste(instead, collapse = ", or "),
-    "; fewer columns, and levels or tight bounds in place of wide ones, help."
+    "; fewer columns, or levels or tighter bounds, help."
   )
   cat("\n", paste0("  ", strwrap(words, 95), "\n"), sep = "")
   invisible(x)

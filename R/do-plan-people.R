@@ -1,4 +1,5 @@
-# The people whom a plan makes up: like a design, with given spreads, or like a public pilot's.
+# The simulated people of a plan: from a design, from given standard deviations, or from a public
+# pilot.
 
 #' Simulated people, from the user's knowledge
 #' @param spreads (`list`)\cr `between`, `within` (outcome units, or `NULL`), `shared`.
@@ -24,7 +25,7 @@ plan_people <- function(design, spreads, pilot, scale, periods) {
     abort(c(
       "Give both {.arg sd_between} and {.arg sd_within}.",
       x = "Only {.arg {c('sd_between', 'sd_within')[given]}} is given.",
-      i = "How much do people's levels differ, and how much does a person vary over time?"
+      i = "State how much people's levels differ and how much a person varies over time."
     ), "argument")
   }
   design_people(design)
@@ -46,7 +47,7 @@ pilot_people <- function(pilot, scale, periods) {
     abort(c(
       "{.arg pilot} must be a matrix of finite numbers, one row per person, one column per period.",
       x = "It is {describe(pilot)}; the plan has {periods} periods.",
-      i = "It must be public: never the donors to be protected."
+      i = "It must be public data, never the donors to be protected."
     ), "argument")
   }
   if (nrow(pilot) < 20) {
@@ -66,7 +67,7 @@ spread_people <- function(spreads, scale, periods) {
   largest <- 0.999 * scale$unit
   if (sqrt(between^2 + within^2) > largest) {
     abort(c(
-      "People cannot differ by so much within {.arg bounds}.",
+      "Such large differences are impossible within {.arg bounds}.",
       x = paste(
         "{.arg sd_between} and {.arg sd_within} come to {signif(sqrt(between^2 + within^2), 3)};",
         "half the width of {.arg bounds} is {signif(scale$unit, 3)}."
@@ -75,8 +76,8 @@ spread_people <- function(spreads, scale, periods) {
     ), "argument")
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
-  # Spreads are those that one sees within the periods of the panel: of a path that lasts, a part
-  # counts as level there.
+  # The standard deviations refer to the panel's periods: there, a part of a persistent path counts
+  # as level.
   seen <- path_seen(periods)
   path <- latent[[2L]] / sqrt(seen[["within"]])
   alone <- (1 - spreads$shared) / 2
@@ -84,7 +85,7 @@ spread_people <- function(spreads, scale, periods) {
   list(
     kind = "spreads", level = sqrt(max(latent[[1L]]^2 - moved, latent[[1L]]^2 / 4)),
     loading = path * sqrt(spreads$shared / 3), time = latent[[2L]] / 2,
-    # A person's own deviations persist in part: half is a path of its own, half noise.
+    # A person's own deviations persist in part: half is an autoregressive path, half is noise.
     drift = path * sqrt(alone), noise = latent[[2L]] * sqrt(alone), shift = 0,
     between = between, within = within, shared = spreads$shared
   )

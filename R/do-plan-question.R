@@ -1,4 +1,4 @@
-# What a plan is asked: what to expect, or which donors, budget or group a goal needs; and power.
+# Questions to a plan: expected errors; the donors, budget or group size for a goal; and power.
 
 #' The question of a plan, checked
 #' @param scale (`dpsc_bounds`)\cr of one period.
@@ -26,8 +26,8 @@ check_plan_effect <- function(effect, scale) {
   effect <- check_number(effect)
   if (effect == 0 || abs(effect) >= 2 * scale$unit) {
     abort(c(
-      "{.arg effect} must be an effect that there can be: not 0, and less than the bounds' width.",
-      x = "It is {signif(effect, 3)}; the bounds are {signif(2 * scale$unit, 3)} apart.",
+      "{.arg effect} must be a possible effect: not 0, and less than the bounds' width.",
+      x = "It is {signif(effect, 3)}; the bounds' width is {signif(2 * scale$unit, 3)}.",
       i = "Is it in the units of the outcome?"
     ), "argument")
   }
@@ -43,21 +43,21 @@ check_plan_goal <- function(unknown, error, effect) {
       "Give {.arg n}, {.arg epsilon} and {.arg size}, or a goal and two of the three.",
       x = "Unknown: {.arg {unknown}}.",
       i = paste(
-        "The goal is {.arg error}, or {.arg effect} with {.arg power}. The one that is missing",
-        "is what the plan answers."
+        "The goal is {.arg error}, or {.arg effect} with {.arg power}. The plan computes the",
+        "missing quantity."
       )
     ), "argument")
   }
   if (length(unknown) == 1L && goals == 2L) {
     abort(c(
-      "{.arg error} and {.arg effect} are two goals, which may need different numbers.",
+      "{.arg error} and {.arg effect} are two goals, with possibly different answers.",
       i = "Give one of them."
     ), "argument")
   }
   if (!length(unknown) && !is.null(error)) {
     abort(c(
-      "{.arg error} is a goal, and nothing is left to find.",
-      i = "Leave one of {.arg n}, {.arg epsilon} and {.arg size} to the plan, as {.code NULL}."
+      "{.arg error} is a goal, but no quantity is missing.",
+      i = "Set {.arg n}, {.arg epsilon} or {.arg size} to {.code NULL}: the plan computes it."
     ), "argument")
   }
 }
@@ -108,7 +108,7 @@ plan_power <- function(rows, method, at, question, facts) {
   detectable <- if (facts$protect == "donors" || anyNA(rows$average)) {
     each(rows, least_effect, question$power)
   } else if (!is.null(question$unknown) && !is.null(question$effect)) {
-    # These are the errors that go with about the effect that is found.
+    # These errors are for about the detectable effect.
     each(rows, least_effect, question$power)
   } else {
     found <- detectable_among_protected(method, at, question, facts)
@@ -131,7 +131,7 @@ detectable_among_protected <- function(method, at, question, facts) {
   if (is.na(start) || !is.finite(start)) {
     return(start)
   }
-  # An effect d is found where the errors that go with it find d: least(d) / d falls through 1.
+  # An effect d is detectable if the errors under this effect detect it: least(d) / d falls below 1.
   found <- solve_decreasing(function(d) least(d) / d, 1, start * c(1, 8), steps = 1L)
   if (is.na(found)) {
     return(Inf)
@@ -140,7 +140,7 @@ detectable_among_protected <- function(method, at, question, facts) {
   c(found, vapply(seq_len(nrow(rows)), function(i) least_effect(rows[i, ], question$power), 0))
 }
 
-# Asked the other way round ------------------------------------------------------------------------
+# Inverse questions --------------------------------------------------------------------------------
 
 #' The donors, the epsilon or the size at which a method reaches the goal
 #' @return A list: `n`, `epsilon`, `size`; the unknown one is `NA` where no value within
@@ -170,7 +170,7 @@ solve_question <- function(method, question, facts) {
   at
 }
 
-# Where an unknown is looked for, and from where on.
+# The range in which an unknown is searched, and the starting value.
 plan_limits <- list(n = c(10, 1e7), epsilon = c(0.01, 1000), size = c(2, 1e4))
 plan_starts <- list(n = 1000, epsilon = 1, size = 100)
 
@@ -205,7 +205,7 @@ corrected <- function(f, value, x, limits) {
   if (abs(off) < 0.05) {
     return(x)
   }
-  # Where errors fall as fast as the square root of the unknown, or less.
+  # If errors fall as the square root of the unknown, or more slowly.
   step <- sign(off) * min(2 * abs(off), log(3))
   then <- log(f(exp(log(x) + step)) / value)
   if (is.finite(off) && is.finite(then) && off != then) {
@@ -265,7 +265,7 @@ plan_progress <- function(method, steps = 12L) {
   done <- 0L
   list(
     step = function() {
-      # A bar that is full is gone.
+      # A full progress bar disappears.
       done <<- min(done + 1L, steps - 1L)
       cli::cli_progress_update(set = done, id = bar)
     },

@@ -37,7 +37,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
                            refit = TRUE, share = 0.8, radius = NULL) door("dp_plan_select", {
   check_every_bound(formula, if (!missing(bounds)) bounds)
   check_given(missing(n), "n", "the number of people")
-  check_given(missing(size), "size", "how many variables to select at most")
+  check_given(missing(size), "size", "the largest number of variables to select")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   columns <- new_columns(formula, bounds, "gaussian")
   facts <- list(
@@ -53,7 +53,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument")
   radius <- radius %||% usual_length(columns)
   methods <- c("pursuit", "screening", "gram")
-  # In units of a number's own deviation a row is shorter than in those of its bounds.
+  # In units of a variable's standard deviation a row is shorter than in units of its bounds.
   located <- !is.null(selection_location("gram", facts, budget))
   if (located) radius <- min(radius, sqrt(1 + facts$p / location_reach[["moments"]]^2 * 1.5))
   if (facts$p > 400) methods <- setdiff(methods, "gram")
@@ -72,7 +72,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
 #' @noRd
 selection_hurdle <- function(method, facts, budget, radius) {
   if (is.null(mechanism_table$dp_select[[method]]$pick)) {
-    # Noise of an entry off the diagonal: rows (x, y) are no longer than `radius` and 1.
+    # Noise of an off-diagonal entry: rows x and y have norms of at most `radius` and 1.
     sd <- (radius^2 + 1) / sqrt(2 * budget$rho)
     return(sqrt(2 * log(facts$p)) * sd / facts$n)
   }
@@ -90,7 +90,7 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
                            family = c("gaussian", "binomial"), radius = NULL, ball = NULL,
                            psi = NULL, width = 3, r.squared = 0.5) door("dp_plan_online", {
   check_every_bound(formula, if (!missing(bounds)) bounds)
-  check_given(missing(horizon), "horizon", "the most steps the stream may take")
+  check_given(missing(horizon), "horizon", "the largest number of steps of the stream")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   family <- check_choice(family, c("gaussian", "binomial"))
   columns <- new_columns(formula, bounds, family)
@@ -180,6 +180,6 @@ made_up_column <- function(column, intercept, width, n) {
     shown <- if (intercept) seq_along(column$levels)[-1L] else seq_along(column$levels)
     return(outer(level, shown, `==`) + 0)
   }
-  # A flag that one in five has: rare ones carry less.
+  # A 0/1 variable that is 1 for one person in five: rarer ones are less informative.
   if (always_full(column)) sample(c(-1, 1), n, TRUE, c(0.8, 0.2)) else stats::rnorm(n) / width
 }

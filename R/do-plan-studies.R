@@ -1,15 +1,15 @@
-# Whole studies of made-up people: released and fitted by dp_synth()'s own functions, for what the
-# core's simulation does not know: protected groups, several adoption dates, covariates.
+# Whole studies of simulated people, released and fitted by dp_synth()'s own functions, for designs
+# that the core's simulation does not cover: protected groups, several adoption dates, covariates.
 
-# So many of a plan's studies, the first ones, have intervals.
+# The number of a plan's studies, the first ones, that have intervals.
 study_intervals <- 12L
-# Where several protected groups make each study dear.
+# The same if several protected groups make each study expensive.
 few_studies <- c(24L, 8L)
 study_seed <- 2024L
-# More donors than these are made up by so many, and more budget.
+# A larger number of donors is represented by this number with a larger budget.
 study_donors <- 1000
-# A protected group that is made up by fewer people, and more budget, has at least so many; and no
-# group is made up by more than the other.
+# The least number of simulated people that represent a protected group, with a larger budget; no
+# group is represented by more people than the other.
 study_group <- c(100, 5000)
 
 #' Does a plan need whole studies?
@@ -46,7 +46,7 @@ study_errors <- function(n, epsilon, facts) {
     studies <- if (dear) few_studies[[1L + made$search]] else facts$studies
     intervals <- min(studies, study_intervals)
     with_generator(study_seed, {
-      # Alike whatever kind of generator the user has.
+      # The same for any kind of generator that the user has chosen.
       set.seed(study_seed, "Mersenne-Twister", "Inversion", "Rejection")
       runs <- lapply(seq_len(studies), function(r) one_study(made, r, r <= intervals))
     })
@@ -61,7 +61,7 @@ study_errors <- function(n, epsilon, facts) {
 #' @noRd
 study_sizes <- function(n, epsilon, facts) {
   m <- facts$size
-  # Beside a protected group there must be many.
+  # A protected group needs many donors beside it.
   most <- study_donors * (if (facts$protect == "everyone" && is.null(facts$dates)) 2 else 1)
   people <- min(floor(n), most)
   share <- people / n
@@ -84,7 +84,7 @@ one_study <- function(made, seed, intervals) {
   people <- study_people(made, seed)
   fit <- study_fit(people, made, made$epsilon)
   error <- study_measures(fit, people, made)
-  # A search asks for no more, unless people stand for more.
+  # A search needs no more, unless simulated people represent more.
   raw <- if (bare_step(made)) {
     error
   } else {
@@ -172,7 +172,7 @@ study_fit <- function(people, made, epsilon) {
     people$donors, own(people$treated), if (single) dates[people$cohort] else dates, NULL, request
   )
   panel$covariates <- study_known(people, facts, own)
-  # Warnings speak of people who are made up.
+  # Warnings would be about simulated people.
   suppressWarnings({
     panel <- guard_panel(panel, request)
     fit_released(release_panel(panel, request), panel)
@@ -237,7 +237,8 @@ study_widths <- function(fit, made) {
   do.call(rbind, out)
 }
 
-# From studies to what to expect -------------------------------------------------------------------
+# From studies to expected errors
+# -------------------------------------------------------------------
 
 #' How far chance alone took treated people's changes from the donors', squared, over what is
 #' expected: a control variate, whose mean is one
@@ -269,7 +270,7 @@ study_luck <- function(people, made) {
 #' @param runs (`list`)\cr from [one_study()].
 #' @noRd
 study_rows <- function(runs, made, facts) {
-  # Real groups are larger, and stray by less, than those that stand for them.
+  # Real groups are larger than the groups that represent them, and vary less.
   less <- made$size / facts$size
   if (length(less) > 1L) less <- c(sum(made$size) / sum(facts$size), less)
   widths <- Filter(Negate(is.null), lapply(runs, `[[`, "width"))

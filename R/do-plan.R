@@ -172,9 +172,9 @@ plan_groups <- function(T0, T1, size, protect) {
     all(T0 == round(T0)) && !anyDuplicated(T0)
   if (!fits) {
     abort(c(
-      "{.arg T0} must be a whole number from 2 on, or several of them, all different.",
+      "{.arg T0} must be a whole number, at least 2, or several different such numbers.",
       x = "It is {describe(T0)}.",
-      i = "With several adoption dates: how many periods there are before each."
+      i = "With several adoption dates, give the number of periods before each date."
     ), "argument")
   }
   size <- if (!is.null(size)) check_plan_size(size, length(T0), protect)
@@ -192,7 +192,7 @@ check_plan_size <- function(size, dates, protect) {
     abort(c(
       "{.code protect = \"everyone\"} needs a group of treated people: give its {.arg size}.",
       x = "{.arg size} is {describe(size)}.",
-      i = "Whatever protects one person tells nothing about that person."
+      i = "An estimate that protects a single person reveals nothing about that person."
     ), "argument")
   }
   size
@@ -205,8 +205,8 @@ plan_covariates <- function(covariates, explained) {
   explained <- check_number(explained, 0, 1, open = "max")
   if (explained > 0 && count == 0) {
     abort(c(
-      "{.arg explained} is what covariates explain, and {.arg covariates} is 0.",
-      i = "Give the number of covariates; a factor counts as its levels less one."
+      "{.arg explained} is the covariates' share, but {.arg covariates} is 0.",
+      i = "Give the number of covariates; a factor counts as its number of levels less one."
     ), "argument")
   }
   list(count = count, explained = explained)

@@ -1,4 +1,4 @@
-# Selections in files: consequences of public facts and released values are computed again.
+# Selections in files: values that follow from public facts and released values are recomputed.
 
 selection_released <- c(
   "abstained", "location", "moments", "doubts", "hurdle", "selected", "coefficients", "covariance",

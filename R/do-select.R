@@ -115,7 +115,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
                               ...) door("dp_select", pays = TRUE, {
   check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  check_given(missing(size), "size", "how many variables to select at most")
+  check_given(missing(size), "size", "the largest number of variables to select")
   if (!missing(data)) data <- source_of_tbl(data)
   check_every_bound(x, if (!missing(bounds)) bounds, if (!missing(data)) data)
   columns <- new_columns(x, bounds, "gaussian")
@@ -207,7 +207,7 @@ selection_people <- function(table, data, person) {
 check_no_refit <- function(refit, omitted) {
   if (!omitted && check_flag(refit)) {
     abort(c(
-      "With {.arg person} a selection comes without a regression.",
+      "With {.arg person} a selection has no regression.",
       i = "Set {.code refit = FALSE}; fit the selected variables by {.fn dp_lm} with {.arg person}."
     ), "argument")
   }
@@ -233,7 +233,7 @@ choose_selection <- function(method, facts, budget) {
     if (!budget$private) {
       return(if (facts$p <= 200) "gram" else "pursuit")
     }
-    # Votes need no units, but find little among many.
+    # Votes need no units, but find few variables among many.
     located <- !is.null(selection_location("pursuit", facts, budget))
     return(if (located || facts$p > 20) "pursuit" else "votes")
   }
@@ -250,7 +250,7 @@ selection_constants <- function(settings, facts, method) {
   number <- function(name, default, ...) {
     check_number(settings[[name]] %||% default, 0, open = "min", arg = name)
   }
-  # 0: what certifies most.
+  # 0: the value with the largest certificate.
   kappa <- settings$kappa %||% c(0, 0)
   if (!is.numeric(kappa) || length(kappa) != 2L ||
       !all(is.finite(kappa) & (kappa > 0 | is.null(settings$kappa)))) {
@@ -398,7 +398,7 @@ selection_steps <- function(method, facts, budget, shares) {
   sums <- mechanism_table$dp_select[[method]]$sums(facts)
   choices <- shares$select_rho %||% 0
   for_sums <- if (sums) sums_share * choices else 0
-  # Beside a test the moments have what it leaves of epsilon.
+  # Beside a test the moments get the rest of epsilon.
   rest <- if (shares$epsilon > 0 && shares$fit_rho > 0) budget$epsilon - shares$epsilon else NA
   steps <- data.frame(
     step = c("medians and scales", "choices", "sums beside choices", "stability test", "moments"),
@@ -410,5 +410,5 @@ selection_steps <- function(method, facts, budget, shares) {
   steps[pmax(steps$epsilon, steps$rho, na.rm = TRUE) > 0, ]
 }
 
-# Of the choices' budget what the sums beside them have.
+# The share of the choices' budget for the sums released with them.
 sums_share <- 0.15

@@ -56,12 +56,12 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   state <- live_state(stream)
   public <- kind == "public"
   if (inherits(stream, "dp_online") && has_own_noise(stream$learner$method)) {
-    abort("Streams by {.val {chapter_five()}} have no checkpoints.", "checkpoint")
+    abort("Streams by method {.val {chapter_five()}} have no checkpoints.", "checkpoint")
   }
   if (public && stream$plan$facts$noise != "tree") {
     abort(c(
       "Only streams with {.code noise = \"tree\"} have a state that can be published.",
-      i = "This one has {.val {stream$plan$facts$noise}}: its state is as secret as the data."
+      i = "This stream has {.val {stream$plan$facts$noise}}: its state is as secret as the data."
     ), "checkpoint")
   }
   if (public && !stream$privacy$holds) {
@@ -95,13 +95,13 @@ resume_stream <- function(file) door("resume_stream", {
   path <- path.expand(file)
   known <- reading(stream_peek_cpp(path))
   parts <- tryCatch(unserialize(known$meta), error = function(e) NULL)
-  # Which registry a private state belongs to; 0.2.0 did not write it.
+  # The registry to which a private state belongs; 0.2.0 did not write it.
   registry <- if (!known$public) parts$registry
   parts$registry <- NULL
   if (!identical(names(parts), stream_public_parts)) {
     abort("The public part of the checkpoint is damaged.", "checkpoint")
   }
-  # First everything that can fail, then the claim: nothing was released in between.
+  # Everything that can fail comes before the claim, and nothing is released in between.
   state <- reading(stream_load_cpp(path, known$id, parts$rng))
   if (!known$public) {
     check_registry(registry)
@@ -148,7 +148,7 @@ registry_identity <- function() {
   if (!file.exists(file)) {
     own <- tempfile("identity-", registry)
     on.exit(unlink(own))
-    # Whole before it has its name, and the first of several keeps it.
+    # The file is complete before it gets its name, and the first of several files keeps the name.
     suppressWarnings(try({
       writeLines(paste(format(state_id_cpp()), collapse = ""), own)
       file.link(own, file)
@@ -166,7 +166,7 @@ check_registry <- function(identity) {
   }
   abort(c(
     "This state belongs to another registry than {.file {registry_folder()}}.",
-    x = "This registry does not show whether it was resumed, and a state must not run twice.",
+    x = "This registry does not record whether it was resumed, and a state must not run twice.",
     i = "Set {.envvar DPSC_REGISTRY} to the registry of the session that wrote it."
   ), "stream")
 }
@@ -194,7 +194,7 @@ unwritable_registry <- function(registry) {
   abort(c(
     "The folder {.file {registry}} cannot be written.",
     x = "It records which states were resumed; without it a state could run twice.",
-    i = "Set the environment variable {.envvar DPSC_REGISTRY} to a folder of yours that stays."
+    i = "Set the environment variable {.envvar DPSC_REGISTRY} to a permanent folder of yours."
   ), "checkpoint")
 }
 

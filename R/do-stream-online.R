@@ -100,7 +100,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
                       ball = NULL, psi = NULL, calibration = c("tight", "published"),
                       ledger = NULL, control = dp_control()) door("dp_online", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  check_given(missing(horizon), "horizon", "the most steps the stream may take, or Inf")
+  check_given(missing(horizon), "horizon", "the largest number of steps, or Inf")
   check_every_bound(formula, if (!missing(bounds)) bounds)
   family <- check_choice(family, c("gaussian", "binomial"))
   columns <- new_columns(formula, bounds, family)

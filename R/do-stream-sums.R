@@ -71,7 +71,7 @@ dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, n
 #' @noRd
 make_sums <- function(method, columns, request) {
   check_given(is.null(request$epsilon), "epsilon", "the privacy loss you accept")
-  check_given(is.null(request$horizon), "horizon", "the most steps the stream may take, or Inf")
+  check_given(is.null(request$horizon), "horizon", "the largest number of steps, or Inf")
   steps <- check_horizon(request$horizon)
   batch <- check_flag(request$batch, "batch")
   participation <- check_participation(request$participation)
@@ -92,7 +92,7 @@ make_sums <- function(method, columns, request) {
 stream_table.dp_stream_sum <- function(stream, newdata) {
   names <- stream$columns$names
   if (stream$learner$method == "count" && length(names) > 1L) {
-    # `NA` is a logical: a flag is text that is no category.
+    # `NA` is logical; a logical value is text outside all categories.
     if (!cell_kind(newdata) %in% c("text", "factor", "flag")) {
       abort(c(
         "Entries of a count in categories must be text or a factor.",

@@ -22,7 +22,7 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
            {.fn dp_synth}."
     ), "argument")
   }
-  # Of several treated units the fit is of the group; its members are kept apart.
+  # With several treated units the fit is for the group; its members are stored separately.
   members <- object$units %||% object
   if (is.null(target)) size <- size %||% members$size
   estimator <- estimator %||% object$estimator
@@ -49,7 +49,7 @@ with_new_periods <- function(object, newdata, target, changed, ...) {
   if (changed || length(...names()) != ...length() || !all(...names() %in% known)) {
     abort(c(
       "With {.arg newdata}, {.fn update} takes {.arg target} and {.arg {known}}.",
-      i = "Estimator, penalty and size of new periods are the fit's."
+      i = "New periods use the fit's estimator, penalty and size."
     ), "argument")
   }
   update_growing(object, newdata, target, ...)
@@ -64,7 +64,7 @@ update_classical <- function(fit, target, estimator, lambda) {
   if (!same && length(covariate_names(fit$settings))) {
     abort(c(
       "{.fn update} of a fit with covariates can change {.arg lambda} alone.",
-      x = "Another target has covariates of its own, and estimators take them differently.",
+      x = "Another target has its own covariates, and estimators use them differently.",
       i = "Call {.fn dp_synth} with the formula."
     ), "argument")
   }
@@ -72,7 +72,7 @@ update_classical <- function(fit, target, estimator, lambda) {
     target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
     control = dp_control(settings = settings)
   )
-  # A matrix does not name its content.
+  # A matrix has no name for its content.
   out$release$panel$outcome <- fit$release$panel$outcome
   out$formula <- fit$formula
   out

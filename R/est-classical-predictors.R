@@ -33,7 +33,7 @@ check_predictors <- function(given, donors) {
 #' @noRd
 match_predictors <- function(given, donors) {
   donor_names <- rownames(donors)
-  # Donors that came without names are numbered.
+  # Donors without names are numbered.
   if (identical(donor_names, as.character(seq_len(nrow(donors))))) {
     donor_names <- NULL
   }
@@ -44,7 +44,7 @@ match_predictors <- function(given, donors) {
     if (lacking > 0L || anyDuplicated(own)) {
       abort(c(
         "The rows of the predictors do not match the donors by name.",
-        x = if (lacking > 0L) "{lacking} of {nrow(donors)} donors have no row of their name.",
+        x = if (lacking > 0L) "{lacking} of {nrow(donors)} donors have no row with their name.",
         x = if (anyDuplicated(own)) "Some row names occur more than once.",
         i = "Name the rows of {.code predictors$donors} exactly as the units are named."
       ), "argument")
@@ -65,7 +65,7 @@ match_predictors <- function(given, donors) {
   if (!is.null(columns) && !is.null(named)) {
     if (anyDuplicated(columns) || !setequal(columns, named)) {
       abort(c(
-        "The predictors of the target differ from those of the donors.",
+        "The target's predictors differ from the donors' predictors.",
         i = "{.code names(predictors$target)} must be {.code colnames(predictors$donors)}."
       ), "argument")
     }
@@ -88,7 +88,7 @@ complete_predictors <- function(raw, settings) {
   v <- check_importances(settings$v, given)
   judged <- settings$judged %||% seq_len(raw$T0)
   if (!(is.numeric(judged) && length(judged) >= 1L && all(judged %in% seq_len(raw$T0)))) {
-    abort("{.arg judged} must be positions of periods before treatment.", "argument")
+    abort("{.arg judged} must be the positions of periods before treatment.", "argument")
   }
   effort <- list(screened = 400, starts = 6, evaluations = 150)
   for (name in names(effort)) {
@@ -108,8 +108,8 @@ check_importances <- function(v, given) {
   if (!is.null(v) && !(is.numeric(v) && length(v) == ncol(given$donors) && all(is.finite(v)) &&
     all(v >= 0) && sum(v) > 0)) {
     abort(c(
-      "{.arg v} must hold one importance for each predictor.",
-      i = "None may be negative, not all zero; {.code NULL} searches for them."
+      "{.arg v} must have one weight for each predictor.",
+      i = "Weights are nonnegative and not all zero; with {.code NULL} they are searched for."
     ), "argument")
   }
   v
@@ -123,7 +123,7 @@ check_importances <- function(v, given) {
 complete_balanced <- function(raw, settings) {
   if (is.null(settings$predictors)) {
     if (!is.null(settings$v)) {
-      abort("{.arg v} weights predictors, and there are no predictors.", "argument")
+      abort("{.arg v} weights predictors, but there are no predictors.", "argument")
     }
     return(list())
   }

@@ -22,9 +22,9 @@ complete_sdid <- function(raw, settings) {
   if (is.null(out$zeta) || is.null(out$zeta_periods)) {
     if (nrow(raw$donors) * (raw$T0 - 1L) < 2L) {
       abort(c(
-        "Estimator {.val sdid} cannot find its regularisation.",
+        "Estimator {.val sdid} cannot compute its regularisation.",
         x = paste(
-          "It needs at least two changes of the donors from one pre-treatment period to the",
+          "It needs at least two of the donors' changes from one pre-treatment period to the",
           "next."
         ),
         i = "Give {.code zeta} and {.code zeta_periods} in {.code dp_control(settings = )}."

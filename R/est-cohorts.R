@@ -15,7 +15,7 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   panel <- release$panel
   s <- release$statistics
   cohorts <- s$cohorts
-  # A release for one date calibrated that one.
+  # A release for one date is calibrated for that date.
   same <- is.null(cohorts) && T0 == panel$T0
   g <- match(T0, cohorts$T0)
   release$panel$T0 <- as.integer(T0)
@@ -33,7 +33,7 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
       rows = rows[, cohort_order(panel$T0, q, T0, panel$T0 + panel$T1), drop = FALSE]
     )
   } else if (is.na(g)) {
-    view$reason <- "the release calibrated no interval for this adoption date"
+    view$reason <- "the release has no calibration for this adoption date"
   } else if (release$privacy$private && !is.null(cohorts$intervals)) {
     view$intervals <- cohorts$intervals
     view$intervals$second <- cohorts$intervals$second[[g]]
@@ -177,7 +177,7 @@ held_out_residuals <- function(release, dates, target, size, estimator, covariat
   rows <- lapply(seq.int(from, length.out = max(0L, max(dates) - from)), function(T0) {
     later <- which(dates > T0)
     view <- cohort_view(release, T0, pooled)
-    # Penalties that the fit would choose without knowing more.
+    # The penalties that the fit would choose without further information.
     scale <- release_scale(release)
     scaled <- with_covariates(
       view, unname(to_scale(target[later, , drop = FALSE], scale)),

@@ -25,7 +25,7 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   lapply(gram_estimate_cpp(s, options, target, size, own), function(e) {
     e$penalty <- 2 * n * e$penalty
     e$apart <- placebo_apart(s$intervals, e)
-    # Of the mean of so many people, and the donors' own regression error.
+    # For the mean of this number of people, and the donors' own regression error.
     own <- group_variance(s$intervals, e)
     e$own <- own
     e$prediction <- group_scale(e) * own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
@@ -66,7 +66,7 @@ group_variance <- function(intervals, e) {
 #' Upper limit of a released second moment of placebo errors, given its noise
 #' @noRd
 least_variance <- function(intervals) {
-  # Of several adoption dates the second moments are pooled.
+  # For several adoption dates the second moments are pooled.
   second <- intervals$pooled %||% intervals[c("second", "second_sd")]
   max(second$second, 0) + second$second_sd
 }
@@ -87,8 +87,8 @@ placebo_apart <- function(intervals, e) {
   if (!is.null(intervals)) (e$apart %||% 0) / placebo_lift(intervals, e)
 }
 
-# So many times the mean square distance of a random target from the donors, and more, hardly any
-# random target has, and nearly every group of 30 like one donor in ten (bench/selected.R).
+# Hardly any random target has this multiple of a random target's mean square distance from the
+# donors, but nearly every group of 30 people like one donor in ten has (bench/selected.R).
 most_apart <- 7
 
 #' Variance ratio of a group's people to the donors, implied by the distance of the group's mean
@@ -128,8 +128,8 @@ interval_spread <- function(release, e, estimator) {
     return(list(reason = reason))
   }
   if (e$size > 1) {
-    # Tails of a mean of people fade with their number; those of one period's, and of the largest
-    # of several, more slowly than the average's.
+    # The tails of a mean of people become lighter with their number; the tails of a single period,
+    # and of the largest of several, more slowly than the average's.
     fade <- if (e$size >= group_size) 0 else 1 / sqrt(e$size)
     lift <- function(factor, rest) 1 + max(0, factor - 1) * fade + rest / e$size
     band <- lift(intervals$band, 4)
@@ -139,7 +139,7 @@ interval_spread <- function(release, e, estimator) {
     ))
   }
   list(
-    # Noise on the second moment must not hide it.
+    # The noise must not hide the second moment.
     floor = max(1, max(intervals$second, intervals$second_sd / 2) /
       mean(e$prediction + e$privacy)),
     average = e$scale * intervals$average,
@@ -155,9 +155,9 @@ period_factor <- function(period, band, T1) {
   min(period, band * interval_quantile(0.95, T1) / interval_quantile(0.95))
 }
 
-# A mean of people varies less over time than one of them does. One that varies by so much more than
-# the donors as released is not among them, or most donors are so alike (none ever has a cost, an
-# event) that the release was drawn to where they are and saw nothing of the others.
+# A mean of people varies less over time than one person. If a mean varies this much more than the
+# released donors, it is unlike them, or most donors are so similar (none ever has a cost, an event)
+# that the release describes only these and not the others.
 most_variation <- 10
 
 #' Reason why the released moments do not describe people like the target's, or `NULL`
@@ -168,15 +168,15 @@ unseen_reason <- function(e) {
 }
 
 unseen_words <- paste(
-  "before the treatment the target varies far more than the donors as released: most of them",
-  "are alike, and the noise hid the others, or the target is unlike them"
+  "before the treatment the target varies far more than the released donors: most of them",
+  "are identical and the noise hides the others, or the target is unlike them"
 )
 
 #' Exponent of the choice that finds the range of the placebo errors
 #' @noRd
 tail_signal <- function(release) {
   steps <- release$privacy$steps
-  # A union of groups has one for each.
+  # A union of groups has one value per group.
   min(1 / steps$scale[steps$step == "range of placebo errors"])
 }
 
@@ -189,11 +189,11 @@ uncalibrated_reason <- function(release, size) {
     isTRUE(plan$calibrated)
   }
   if (could(group_size)) {
-    return("the release was made without, by dp_control(intervals = FALSE)")
+    return("the release was made without intervals, by dp_control(intervals = FALSE)")
   }
   if (size < group_size && could(1)) {
     return(paste(
-      "the release was made for the mean of more people than its donors can calibrate, or by",
+      "the release is for the mean of more people than its donors can calibrate, or by",
       "dp_control(intervals = FALSE)"
     ))
   }
@@ -208,27 +208,27 @@ uncalibrated_reason <- function(release, size) {
 no_interval_reason <- function(release, intervals, size, estimator) {
   if (is.null(intervals)) {
     if (!is.null(release$statistics$rounds[[1L]]$radii)) {
-      return("the release was made by version 0.1.0, which calibrated none")
+      return("the release was made by version 0.1.0, which had no calibration")
     }
     return(uncalibrated_reason(release, size))
   }
   if (!identical(intervals$estimator, estimator) ||
         (estimator == "ridge" && !identical(intervals$lambda, release$settings$lambda))) {
     return(paste(
-      "the release calibrated the intervals of another",
+      "the release's intervals are for another",
       if (identical(intervals$estimator, estimator)) "penalty" else "estimator"
     ))
   }
   if (size < group_size && isTRUE(intervals$group)) {
     return(paste(
-      "the release calibrated the interval of the mean of", group_size, "people or more"
+      "the release's interval is for the mean of", group_size, "people or more"
     ))
   }
   if (size >= group_size && !isTRUE(intervals$group) &&
         release$panel$n * tail_signal(release) < 40) {
     return(paste(
-      "the release calibrated the intervals of single people, and has too few to speak of the mean",
-      "of many: give size when it is made"
+      "the release's intervals are for single people, and it has too few donors for the mean",
+      "of many: give `size` in the release"
     ))
   }
   NULL

@@ -11,7 +11,8 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
   first <- base_release(release)
   if (!periods_grown(release)) {
     fits <- estimate_gram(first, target, size, estimator)
-    # Results for a period do not change when others come: they rest on the noise of the base alone.
+    # Results for a period do not change when further periods arrive: they use the noise of the base
+    # release only.
     growing <- !is.null(release$statistics$monitor)
     return(if (growing) lapply(fits, `[<-`, c("released", "hidden"), NULL) else fits)
   }
@@ -92,10 +93,10 @@ check_growing_target <- function(release, group, size, estimator, covariates = N
     isTRUE(all.equal(sum(size), sum(monitor$size))) && same_between(release, covariates)
   if (!same || estimator != "ridge") {
     abort(c(
-      "The new periods of this release were measured for its own target, and by ridge.",
+      "The new periods of this release are valid for its own target and estimator ridge only.",
       i = paste(
-        "For other targets, group sizes and estimators use the periods of the first release",
-        "alone: the fit from before the first {.code update(newdata = )}."
+        "For other targets, group sizes and estimators use the first release's periods",
+        "only: the fit before the first {.code update(newdata = )}."
       )
     ), "monitor")
   }

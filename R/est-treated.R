@@ -78,7 +78,7 @@ fit_treated <- function(release, estimator, estimate, scale) {
 #' @noRd
 level_variance <- function(release) {
   s <- release$statistics
-  # Without a feature of its own the level is the other features'.
+  # Without its own feature the level follows from the other features.
   if (!s$demean) {
     return(0)
   }
@@ -100,7 +100,7 @@ cut_doubt <- function(release) {
   residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
   # From features to outcomes, scaled units.
   unit <- abs(mean(utils::tail(x$moves, release$panel$T1)[, residual])) / x$mean_sd
-  # Versions up to 0.2.0 did not know what their cut keeps of a shift.
+  # Versions up to 0.2.0 did not estimate the share of a shift that clipping keeps.
   share <- if (is.null(x$kept)) 0.8 else 0.3
   (share * sum(from_centre(x)[residual]) * unit)^2
 }
@@ -122,6 +122,6 @@ clipped_reason <- function(release) {
   residual <- utils::tail(from_centre(x), release$panel$T1)
   last <- x$rounds[[length(x$rounds)]]
   if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * last$radius) {
-    "the treated are further from the donors than the radius found under the noise"
+    "the treated are further from the donors than the radius found with noise"
   }
 }

@@ -24,7 +24,7 @@ estimate_vertical <- function(release, target, size, estimator) {
     path = c(rep(NA_real_, panel$T0), statistics$counterfactual),
     prediction = matrix(NA_real_, T1, T1), privacy = privacy,
     penalty = release$settings$lambda, spread = list(
-      reason = "this method releases no moments of the donors, which an interval would need"
+      reason = "an interval needs the donors' moments, which this method does not release"
     )
   ))
 }

@@ -29,11 +29,11 @@ conformal_engine_classical <- function(fit) {
   raw <- parts$raw
   if (!treats_periods_alike(parts)) {
     abort(c(
-      "Conformal inference needs an estimator that treats all periods alike.",
+      "Conformal inference needs an estimator that treats all periods in the same way.",
       x = if (parts$estimator == "sdid") {
         "Estimator {.val sdid} does not: it weights the periods before treatment."
       } else {
-        "Estimator {.val {parts$estimator}} does not: predictors are taken before treatment."
+        "Estimator {.val {parts$estimator}} does not: its predictors are means before treatment."
       },
       i = "With this fit: {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
     ), "argument")
@@ -124,7 +124,7 @@ conformal_interval <- function(residual_fun, T0, centre, level = 0.95,
       share_at_least(set_statistics(residual_fun(null, periods), sets, statistic))
     })
   }
-  # Every effect is tested against the same permutations: fresh ones would make the ends ragged.
+  # Every effect is tested with the same permutations: new ones would make the ends noisy.
   one <- permutation_sets(T0, 1, permutations, n_perm)
   ends <- lapply(which(parts[seq_len(T1)]), function(t) {
     invert(centre[[t]], c(pre, T0 + t), one, "mean_abs")
@@ -147,7 +147,7 @@ conformal_interval <- function(residual_fun, T0, centre, level = 0.95,
 #' @return Two numbers, possibly infinite; `NA` if every value tried was rejected.
 #' @noRd
 invert_test <- function(centre, unit, sets, level, test) {
-  # With a hair of tolerance: p-values and levels are both multiples of small fractions.
+  # With a small tolerance: p-values and levels are both multiples of small fractions.
   limit <- (1 - level) * (1 + 1e-9)
   if (1 / sets > limit) {
     return(c(-Inf, Inf))
@@ -159,13 +159,14 @@ invert_test <- function(centre, unit, sets, level, test) {
     if (p[[1L]] > limit) {
       break
     }
-    # The estimate itself is rejected, which a refit can do: start where the test is happiest.
+    # If the estimate itself is rejected, which can happen with refits, start at the largest
+    # p-value.
     centre <- values[[which.max(p)]]
   }
   if (!any(p > limit)) {
     return(c(NA_real_, NA_real_))
   }
-  # Column 1 looks down, column 2 up: each end lies between two offsets.
+  # Column 1 searches downwards, column 2 upwards: each end lies between two offsets.
   last <- apply(matrix(p > limit, ncol = 2L), 2L, function(ok) max(which(ok), 1L))
   inner <- offsets[last]
   outer <- c(offsets[-1L], Inf)[last]
@@ -181,7 +182,7 @@ invert_test <- function(centre, unit, sets, level, test) {
       outer[[side]] <- inner[[side]] + width[[side]] / 9
     }
   }
-  # The outer end of each bracket: rounding must not cost coverage.
+  # The outer end of each bracket, so that rounding does not cost coverage.
   centre + sign * outer
 }
 

@@ -60,14 +60,14 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
   gaps <- rbind(raw$target - own$counterfactual, raw$donors - others)
   dimnames(gaps) <- list(c(parts$target_name, rownames(raw$donors)), as.character(parts$times))
   error <- rmspe(gaps, raw$T0)
-  # An error of rounding alone is no error: such a fit counts as perfect.
+  # A fit whose error is rounding alone counts as perfect.
   error$pre[error$pre < 1e-10 * max(abs(raw$donors), abs(raw$target))] <- 0
   ratio <- error$post / error$pre
   ratio[is.nan(ratio)] <- 0
   ranked <- is.infinite(max_ratio) | error$pre <= max_ratio * error$pre[[1L]]
   ranked[[1L]] <- TRUE
   rank <- rep(NA_integer_, length(ratio))
-  # Of equal ratios all get the last place: ties count against the target.
+  # All equal ratios get the last rank: ties count against the target.
   rank[ranked] <- rank(-ratio[ranked], ties.method = "max")
   structure(list(
     table = data.frame(
@@ -217,14 +217,14 @@ refuse_raw <- function(release) {
     abort(c(
       "This fit is private and holds no donor's data.",
       x = paste(
-        "{.fn placebo_space} and {.fn leave_one_out} use donors one by one: they exist for",
+        "{.fn placebo_space} and {.fn leave_one_out} use single donors: they are available for",
         "classical estimators with {.code epsilon = Inf} only."
       ),
       i = free_inference(release)
     ), "private")
   }
   abort(c(
-    "This fit is not by a classical estimator: it uses moments, not single donors.",
+    "This fit is not by a classical estimator: it uses moments instead of single donors.",
     x = paste(
       "{.fn placebo_space} and {.fn leave_one_out} need a classical estimator, such as",
       "{.code estimator = \"simplex\"}, with {.code epsilon = Inf}."
@@ -250,7 +250,7 @@ format.dp_placebo_space <- function(x, ...) {
       ", before ", format(own$rmspe_pre, digits = 4L), ", both as RMSPE)"
     ),
     if (own$rmspe_pre == 0) {
-      "  the target is fitted perfectly before the treatment: its ratio is meaningless"
+      "  the target is fitted perfectly before the treatment, so its ratio is meaningless"
     },
     if (ranked < nrow(x$table)) {
       paste0("  ", nrow(x$table) - ranked, " placebos left out for poor pre-treatment fit")

@@ -1,8 +1,8 @@
 # Intervals and p-values from a release: post-processing, no privacy is spent.
 #
-# The counterfactual misses the truth for two reasons that are independent and reported apart: a
-# target has a prediction error, and the release carries noise of known law. The donors'
-# placebo errors add factors to that, also released.
+# The counterfactual has two independent errors, reported separately: the target's prediction error,
+# and the release's noise with its known distribution. Factors from the donors' placebo errors, also
+# released, multiply them.
 
 #' Covariance of the estimated effects of one target over the post-period
 #' @param fit (`dp_synth`).
@@ -50,11 +50,11 @@ unlike_words <- function(fit, i = 1L) {
   if (!isTRUE(spread$apart > most_apart) || identical(spread$reason, unseen_words)) {
     return(NULL)
   }
-  whom <- if (fit$size[[i]] > 1) "a random mean of as many people" else "one of them"
+  whom <- if (fit$size[[i]] > 1) "the mean of equally many random people" else "one of them"
   paste0(
-    "Before the treatment the target is unlike the donors as released (",
+    "Before the treatment the target is unlike the released donors (",
     format(sqrt(spread$apart), digits = 2L), " times as far from them as ", whom, " would be, ",
-    "given its level): few donors are like it, and the estimate may be drawn to the others."
+    "given its level): few donors are like it, and the other donors may bias the estimate."
   )
 }
 
@@ -196,7 +196,7 @@ raw_rows <- function(fit, table, level, simultaneous) {
 allowed_effects <- function(fit) {
   post <- post_periods(fit)
   bounds <- fit$release$bounds
-  # Where the level of a released path is, is not known: an effect is no larger than the bounds.
+  # The level of a released path is uncertain: an effect cannot exceed the bounds.
   nearest <- function(limit) {
     other <- if (identical(limit, bounds$upper)) bounds$lower else bounds$upper
     if (is_released_group(fit)) matrix(other[post], 1L) else fit$target[, post, drop = FALSE]

@@ -9,18 +9,18 @@
 free_inference <- function(release) {
   if (!gives_moments(release$method)) {
     return(paste(
-      "Free with this fit: {.fn confint}, whose intervals cover the privacy noise alone.",
-      "There is no test: no prediction error was released."
+      "At no cost: {.fn confint}, whose intervals cover the privacy noise alone.",
+      "There is no test, because no prediction error was released."
     ))
   }
   if (holds_periods(release)) {
     return(paste(
-      "Free with this fit: the placebo test in {.fn summary}, {.fn placebo_time}, {.fn conformal}",
+      "At no cost: the placebo test in {.fn summary}, {.fn placebo_time}, {.fn conformal}",
       "and {.fn confint}."
     ))
   }
   paste(
-    "Free with this fit: the placebo test in {.fn summary}, which compares the target's deviation",
+    "At no cost: the placebo test in {.fn summary}, which compares the target's deviation",
     "with the donors', and {.fn confint}."
   )
 }

@@ -44,7 +44,7 @@ penalty_path.dp_synth <- function(object, ...) door("penalty_path", {
   if (!is.null(release$settings$lambda)) {
     abort(c(
       "This fit has one penalty, fixed by {.code dp_control(lambda = )}, and no path.",
-      i = "Fit the release with {.code lambda = NULL} to weigh penalties: it costs nothing."
+      i = "Fit the release with {.code lambda = NULL} to average over penalties, at no cost."
     ), "release")
   }
   rows <- lapply(seq_len(nrow(object$target)), function(i) path_of(object, i))
@@ -120,7 +120,7 @@ rolling_error <- function(release, y, penalties) {
 print.dp_penalty_path <- function(x, ...) {
   cat(
     if (!isTRUE(attr(x, "private"))) "NOT PRIVATE: ",
-    "Penalty path of method \"gram\" (weight: of this penalty in the fit)\n",
+    "Penalty path of method \"gram\" (weight: the penalty's weight in the fit)\n",
     sep = ""
   )
   print(as.data.frame(unclass(x)), digits = 3L, row.names = FALSE)

@@ -1,5 +1,5 @@
-# Inference that moves in time: conformal tests, placebo dates, the penalty path. All
-# post-processing of a release; functions of single pre-periods need a release that holds them all.
+# Inference over time: conformal tests, placebo dates, the penalty path. All post-processing of a
+# release; functions of single pre-periods need a release that holds them all.
 
 #' The statistics of a gram release in terms of single periods
 #'
@@ -26,15 +26,15 @@ period_statistics <- function(release, what, alike = FALSE) {
   }
   if (!holds_periods(release, alike)) {
     abort(c(
-      "{what} needs a release that holds every pre-period{if (alike) ', all periods alike'}.",
+      "{what} needs a release that holds every pre-period{if (alike) ' in the same way'}.",
       x = paste(
-        "This one describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more",
+        "This release describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more",
         "accurate."
       ),
       i = free_inference(release),
       i = paste(
         "Another release, with {.code dp_control(features = Inf)}, can; it spends budget again.",
-        "Decide before the first."
+        "Decide this before the first release."
       )
     ), "release")
   }
@@ -313,11 +313,11 @@ placebo_date <- function(fit, s, i, T0) {
 print.dp_placebo_time <- function(x, ...) {
   cat(
     if (!isTRUE(attr(x, "private"))) "NOT PRIVATE: ",
-    "Placebo dates: mean effect from a pretended treatment to the true one\n",
+    "Placebo dates: mean effect from a placebo treatment to the true one\n",
     sep = ""
   )
   shown <- as.data.frame(unclass(x), stringsAsFactors = FALSE)
-  # An empty column is not shown.
+  # Empty columns are not shown.
   shown <- shown[!vapply(shown, function(column) all(is.na(column)), NA)]
   print(shown, digits = 4L, row.names = FALSE)
   invisible(x)

@@ -1,6 +1,7 @@
 # Linear constraints on slopes of a private generalised linear model: public rows A and limits b.
-# The core minimises with them as stiff springs; here the released point is moved to the nearest one
-# that keeps them, in the metric of the released errors, or only that is done. Post-processing.
+# The core minimises with the constraints as stiff quadratic penalties ("springs"); afterwards, or
+# instead, the code here moves the released point to the nearest feasible one in the metric of the
+# released errors. Post-processing.
 
 #' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as in `dp_glm()`.
 #' @param names (`character`)\cr of slopes.
@@ -70,12 +71,13 @@ constrain_estimate <- function(estimate, limits, within = FALSE) {
   from <- as.double(estimate$coefficients)
   nearest <- function(limits) {
     nearest_within_cpp(from, V, limits) %||%
-      # A metric too flat for the arithmetic: slopes by themselves.
+      # If the metric is numerically singular, each slope is treated separately.
       nearest_within_cpp(from, diag(pmax(diag(V), 1e-6)), limits)
   }
   tight <- limits
   if (within) {
-    # The minimiser lies on these except for noise over the solver's error.
+    # The minimiser satisfies these with equality, except for the noise that covers the solver's
+    # error.
     blur <- sqrt(rowSums((limits$A %*% estimate$blur) * limits$A))
     tight$equal <- limits$equal | drop(limits$A %*% from) - limits$b > -8 * blur
   }

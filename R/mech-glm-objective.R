@@ -5,7 +5,7 @@
 objective_glm <- function() {
   new_mechanism("dp_glm",
     title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
-    weighs = "Rows far from the middle have smaller weights, by a function of the regressors. ",
+    weighs = "Rows far from the middle have smaller weights, a function of the regressors. ",
     references = objective_references,
     loss = function(fit, table, delta) {
       whitened_row_losses(fit, glm_rows_cpp(table, fit$public$facts, fit$release), delta)
@@ -38,8 +38,8 @@ promise_objective_glm <- function(public) {
     } else {
       "pure objective perturbation (proofs/glm.md, Theorem 2)"
     },
-    # The linear term is a true draw, rounded, and rounding is covered by exact noise, except for
-    # terms longer than all but exp(-60) of them: part of delta, if there is one.
+    # The linear term is an exact draw, rounded, and exact noise covers the rounding, except for the
+    # longest terms, of probability exp(-60): this is a part of delta if delta > 0.
     exact = public$delta > 0
   )
 }
@@ -61,7 +61,8 @@ plan_objective_glm <- function(public) {
   plan
 }
 
-# At four fifths of what an even design needs 2 of 440 simulated fits called a slope identified.
+# With four fifths of the requirement for a balanced design, 2 of 440 simulated fits identified a
+# slope.
 hopeless_share <- 0.8
 
 #' Refuse if the plan shows that the ridge outweighs the rows: nothing would be identified
@@ -91,14 +92,14 @@ check_curved <- function(public, plan) {
 #' Constraints on slopes in the core's form
 #' @noRd
 prepare_objective_glm <- function(public, columns) {
-  # Less loss than was accepted: beyond it noise is nothing, and orders leave the search.
+  # A smaller loss than accepted: beyond it the noise is negligible, and orders leave the search.
   public$facts$epsilon <- min(public$facts$epsilon, 1000)
   penalty <- public$options$penalty
   limits <- public$options$constraints
   if (!is.null(penalty) && isTRUE(columns$weighted)) {
     abort(c(
-      "A {.arg penalty} goes with no {.arg weights}.",
-      x = "It is a part of the mean loss, and the total of the weights is private."
+      "{.arg penalty} cannot be combined with {.arg weights}.",
+      x = "It is relative to the mean loss, and the total of the weights is private."
     ), "argument")
   }
   if (is.null(penalty) && is.null(limits)) {
@@ -127,7 +128,7 @@ prepare_objective_glm <- function(public, columns) {
     }
     public$linear <- linear_limits(limits, names)
     if (!is.null(limits$A)) {
-      # Without names: a file does not keep them.
+      # Without names, as a file does not store them.
       public$options$constraints$A <- check_constraint_rows(limits$A, names) + 0
       dimnames(public$options$constraints$A) <- NULL
     }
@@ -138,7 +139,7 @@ prepare_objective_glm <- function(public, columns) {
       abort(c(
         "With {.arg person} constraints {.code A} and {.code simplex} are kept {.code after} the
           release only.",
-        i = "Rounding among an unknown number of rows is not bounded tightly enough for others."
+        i = "For others, rounding over an unknown number of rows has no bound that is tight enough."
       ), "argument")
     }
     public$facts$wishes <- c(as.list(weights), list(groups = list()), free, public$linear)
@@ -158,7 +159,7 @@ prepare_objective_glm <- function(public, columns) {
     groups = unname(split(seq_along(terms), terms)), lower = lower, upper = upper
   ))
   if (!only_ridge(public$facts$wishes)) {
-    # Noisy information would serve nothing.
+    # Noisy information would be useless.
     public$facts$intervals <- public$options$intervals <- FALSE
   }
   public

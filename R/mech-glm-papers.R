@@ -7,16 +7,16 @@ paper_mechanisms <- function() {
   list(
     output = paper_glm("output", "output perturbation", c("tight", "published"), "ridge", c(
       tight = "sensitivity 2 / ridge of the minimiser (proofs/papers.md, Theorem 4)",
-      published = paste("Lemma 3.1 of Thakurta (2013), with twice the noise it needs",
+      published = paste("Lemma 3.1 of Thakurta (2013), with twice the noise that it needs",
         "(proofs/papers.md, Theorem 4)")
     ), losses = output_row_losses),
     `objective-public` = paper_glm("objective", "objective perturbation in public coordinates",
       "tight", "ridge",
-      c(tight = paste("objective perturbation, slope and curvature of a record at one place",
+      c(tight = paste("objective perturbation, slope and curvature of a record at one point",
         "(proofs/papers.md, Theorem 5)"))),
     kst = paper_glm("kst", "objective perturbation of Kifer, Smith and Thakurta (2012)",
       c("tight", "published"), "ridge", c(
-        tight = paste("Kifer, Smith and Thakurta (2012), proof repaired and without its slack",
+        tight = paste("Kifer, Smith and Thakurta (2012), with a repaired and tighter proof",
           "(proofs/papers.md, Theorem 6)"),
         published = paste("Kifer, Smith and Thakurta (2012), proof repaired",
           "(proofs/papers.md, Theorem 6)")
@@ -37,8 +37,8 @@ paper_mechanisms <- function() {
       ),
       families = c("binomial", "poisson", "gaussian"), own = list(gaussian = "tau"),
       broken = c(published = paste(
-        "NAPP-ERM as printed keeps its noise while its penalty follows the estimate, and draws it",
-        "from the wrong law: no epsilon holds (proofs/papers.md, section 6)"
+        "Published NAPP-ERM keeps its noise while its penalty follows the estimate, and draws it",
+        "from the wrong distribution: no epsilon holds (proofs/papers.md, section 6)"
       )), printed = c("iterations", "target")),
     ops = posterior_refusal("ops"), adaops = posterior_refusal("adaops")
   )
@@ -91,7 +91,7 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
 #' @noRd
 printed_for_logistic <- function(public, broken) {
   if (public$family != "binomial" && public$calibration %in% names(broken)) {
-    paste("As published it is here for logistic regression: the printed noise of counts and of",
+    paste("The published form is for logistic regression only: its noise for counts and for",
       "linear models divides by zero (the article \"papers\", Equation 3).")
   }
 }
@@ -163,7 +163,7 @@ plan_paper <- function(facts, public) {
   force(facts)
   plan <- tryCatch(paper_plan_cpp(facts), error = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this method, or its {.arg ridge} is."
+      "{.arg epsilon} or {.arg ridge} is too small for this method."
     ), "argument")
   })
   plan$cost <- new_cost("approximate", public$epsilon, public$delta, pure = !plan$approximate)

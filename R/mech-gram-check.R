@@ -1,5 +1,5 @@
-# Is the noise that a release by method "gram" reports that of its steps? Each of its parts is
-# computed again from the steps.
+# Does the reported noise of a release by method "gram" agree with its steps? Each part is
+# recomputed from the steps.
 
 #' Is the noise that a gram release reports that of its steps?
 #' @noRd
@@ -33,7 +33,7 @@ donor_steps <- function(release) {
   if (is.null(steps$account)) {
     return(steps)
   }
-  # Without those that come before and after the treated, for them.
+  # Without the steps before and after the treated group, which serve that group.
   steps[steps$account == "donors" & !seq_len(nrow(steps)) %in% unlist(group_looks(release)), ]
 }
 
@@ -43,7 +43,7 @@ donor_steps <- function(release) {
 group_looks <- function(release) {
   steps <- release$privacy$steps
   groups <- length(release$panel$treated)
-  # Versions up to 0.2.0 had no look before the treated.
+  # Versions up to 0.2.0 had no step before the treated group.
   before <- which(steps$account != "donors")[1L] - 1L
   asked <- !is.null(protected_groups(release)[[1L]]$x$look)
   list(
@@ -62,12 +62,12 @@ treated_conflict <- function(release) {
   accounts <- unique(steps$account)
   if (is.null(groups)) {
     if (is.null(accounts)) return(NULL)
-    return("The results of some noise steps that were paid for are missing.")
+    return("Results of some charged noise steps are missing.")
   }
   several <- !is.null(release$statistics$cohorts)
   names <- if (several) cohort_account(seq_along(groups)) else "treated"
   if (!identical(accounts, c("donors", names))) {
-    return("The treated group's steps do not match its release.")
+    return("The treated group's noise steps do not match its release.")
   }
   looks <- group_looks(release)
   for (g in seq_along(groups)) {
@@ -91,14 +91,14 @@ group_conflict <- function(group, steps, control) {
   count <- length(x$rounds)
   if (nrow(steps) != 2L * count || nrow(moments) != count || control$account != "donors" ||
         control$law == "exponential") {
-    return("The treated group's steps do not match its release.")
+    return("The treated group's noise steps do not match its release.")
   }
   rounds <- lapply(x$rounds, function(round) c(list(loadings = x$loadings), round))
   last <- rounds[[count]]
   donors <- c(x$control, last[c("loadings", "origin", "radius")])
   asked <- c(split(moments, seq_len(count)), list(control))
   made <- mapply(round_of_step, c(x$rounds, list(donors)), asked)
-  # The donors are cut about their own centre.
+  # The donors are clipped around their own centre.
   donors$origin <- x$rounds[[1L]]$origin
   own <- vapply(rounds, function(round) round_noise(round, release, group$m)$mean, 0)
   # Releases of versions that took the last round's mean alone have no such field.
@@ -126,7 +126,7 @@ look_conflict <- function(group, steps) {
     steps$law[[2L]] %in% c("discrete_gaussian", "discrete_laplace") &&
     about_equal(look$kept_sd, sd / (one * group$release$panel$n)) &&
     about_equal(group$x$kept, group$x$rounds[[length(group$x$rounds)]]$kept)
-  if (!said) "The look at the donors before the treated does not match its steps."
+  if (!said) "The first release of the donors does not match its noise steps."
 }
 
 #' Is the correction for the target that of the last two steps?
@@ -136,7 +136,7 @@ target_conflict <- function(release) {
   steps <- release$privacy$steps
   paid <- sum(steps$step == "sum for the target")
   if (is.null(x)) {
-    if (paid > 0L) return("The results of some noise steps that were paid for are missing.")
+    if (paid > 0L) return("Results of some charged noise steps are missing.")
     return(NULL)
   }
   last <- steps[nrow(steps), ]
@@ -212,10 +212,10 @@ intervals_conflict <- function(release) {
   x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
   steps <- donor_steps(release)
   rounds <- max(2L, length(release$statistics$rounds))
-  # Of each round a radius and moments; of the target's own as many.
+  # A radius and moments for each round, the target's own round included.
   count <- nrow(steps) - 2L * (rounds + !is.null(release$statistics$target))
   if (is.null(x)) {
-    if (count > 0L) return("The results of some noise steps that were paid for are missing.")
+    if (count > 0L) return("Results of some charged noise steps are missing.")
     return(NULL)
   }
   group <- isTRUE(x$group)
@@ -224,8 +224,8 @@ intervals_conflict <- function(release) {
   if (count != (if (group) 2L else 5L) || (group && !bare) || x$tail > 0.5) {
     return("The intervals do not match the noise steps.")
   }
-  # The second moment's noise is a share of the clip's square that follows from its step; of several
-  # cohorts each has one, and one person moves them all.
+  # The second moment's noise is a share of the clip's square that follows from its step; with
+  # several cohorts each has one, and one person changes them all.
   step <- steps[steps$law != "exponential", ][rounds + 1L, ]
   laplace <- step$law == "discrete_laplace"
   cohorts <- length(x$second)

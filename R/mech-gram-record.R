@@ -26,8 +26,7 @@ gram_variants <- function() {
       plan = function(public) plan_everyone_cohorts(public, plan_cohorts),
       run = function(plan, rows, public) run_everyone_cohorts(plan, rows, public, run_cohorts)
     ),
-    # Each person's numbers are cut and shortened before they are summed, which engines are not
-    # asked.
+    # Each person's numbers are clipped before they are summed, which engines cannot do.
     growing = list(plan = plan_growing, run = run_growing, needs = "blocks")
   )
 }

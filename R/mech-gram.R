@@ -1,6 +1,6 @@
 # Method "gram": joint releases of mean and second moments of the donors' features, and of the
-# donors' own placebo errors for intervals. Everything that touches a donor's row is in C++
-# (inst/include/dpsc/release/gram_release.hpp); nothing without noise comes back.
+# donors' own placebo errors for intervals. All code that reads a donor's row is in C++
+# (inst/include/dpsc/release/gram_release.hpp), which returns nothing without noise.
 
 #' Budget and steps of a gram release
 #' @param public (`list`)\cr from `public_facts()`.
@@ -29,22 +29,22 @@ plan_gram <- function(public) {
 gram_facts <- function(public) {
   control <- public$control
   ridge <- (public$estimator %||% "ridge") == "ridge"
-  # One public target: a protected group's path is not, cohorts have several, and a target's
-  # covariates are no part of the facts.
+  # One public target: a protected group's path is not public, cohorts have several targets, and a
+  # target's covariates are not among the facts.
   plain <- ridge && is.null(public$dates) && is.null(public$treated) && is.null(public$covariates)
   further <- !isFALSE(control$target_round)
   list(
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
     y = public$y, features = control$features %||% NaN, intervals = control$intervals %||% TRUE,
     group = (public$size %||% 1) >= group_size, covariates = NROW(public$covariates),
-    # May the core plan a round of the target's own?
+    # May the core plan a round for the target?
     targeted = plain && further,
-    # Or a third round of moments? For everyone it pays (bench/protect.R): the rest, after the
-    # group's round, depends on the donors' regression. For several dates alone it does not; with
-    # covariates it was not measured.
+    # Or a third round of moments? With protect = "everyone" it pays (bench/protect.R), because the
+    # remaining error, after the group's round, depends on the donors' regression. For several dates
+    # alone it does not; with covariates it was not measured.
     thrice = ridge && !is.null(public$treated) && further,
-    # Is a row's own level among the features, beside those that are relative to it? Not with a
-    # penalty that the user fixed: it is the one of a fit without noise, where it draws to zero.
+    # Is a row's own level among the features, beside the features relative to it? Not with a
+    # penalty fixed by the user, which is the penalty of a fit without noise that shrinks to zero.
     level = plain && is.null(control$lambda)
   )
 }
@@ -55,7 +55,7 @@ gram_facts <- function(public) {
 gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, penalty = NaN) {
   list(
     estimator = estimator, private = private, half = scale$half, n = n,
-    # The paper's lambda is on the sum over donors and halved.
+    # The paper's lambda applies to the sum over donors and is halved.
     penalty = if (is.null(lambda)) penalty else lambda / (2 * n)
   )
 }
@@ -203,5 +203,5 @@ gram_plan_of <- function(n, epsilon, facts) {
   )
 }
 
-# From so many people on, the tails of single ones do not matter to their mean.
+# From this number of people on, the tails of single people do not matter for the mean.
 group_size <- 20

@@ -1,5 +1,5 @@
-# A release that grows: method "gram" now, on a part of the budget, and one small release for each
-# announced period, each with noise of its own, all paid for at the start. Everything that touches a
+# A release that grows: method "gram" now, with a part of the budget, and one small release for each
+# announced period, each with its own noise, all paid for at the start. All code that reads a
 # person's row is in C++ (inst/include/dpsc/release/growing_release.hpp).
 
 #' Check `monitor`
@@ -11,13 +11,13 @@ check_monitor <- function(monitor) {
   }
   if (identical(as.vector(monitor), Inf)) {
     abort(c(
-      "{.code monitor = Inf} is refused: a release without end cannot be paid for in advance.",
+      "{.code monitor = Inf} is refused: an endless release cannot be paid for in advance.",
       x = paste(
         "It would need a limit on each person's total contribution over all periods,",
-        "computed from past cells each time; if some were revised since, it would be exceeded",
+        "computed from past cells each time; a revision of these would exceed it.",
         "unseen."
       ),
-      i = "Announce a number: with four times as many periods the noise of each doubles."
+      i = "Announce a number: with four times as many periods each period's noise doubles."
     ), "monitor")
   }
   number <- is_number(monitor) && monitor == round(monitor) && monitor >= 1 && monitor <= 1000
@@ -60,7 +60,7 @@ growing_facts <- function(public) {
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
-  # Two releases from one seed have the same numbers and are two.
+  # Two releases from one seed have the same numbers but are two releases.
   id <- if (identical(public$control$rng, "secure")) {
     monitor_id(statistics, public$paid)
   } else {
@@ -84,7 +84,7 @@ monitor_id <- function(statistics, paid) {
   numbers_of <- function(x) {
     if (is.list(x)) unlist(lapply(unname(x), numbers_of)) else if (is.numeric(x)) as.double(x)
   }
-  # Zero has no sign here.
+  # Here zero has no sign.
   numbers <- numbers_of(statistics) + 0
   rlang::hash(list(numbers, isTRUE(paid)))
 }
@@ -153,11 +153,11 @@ growing_conflict <- function(release) {
   if (is.null(x)) {
     return(NULL)
   }
-  # Those of 0.2.0 and from seeds have a random name.
+  # Releases of 0.2.0 and seeded ones have a random identifier.
   named <- at_most_version(release$privacy$version, "0.2.0") || release$privacy$rng != "secure" ||
     identical(x$id, monitor_id(release$statistics, x$paid))
   if (!named) {
-    return("The name of the growing release does not match its numbers and its ledger.")
+    return("The identifier of the growing release does not match its numbers and its ledger.")
   }
   steps <- release$privacy$steps
   count <- 2L * x$announced
@@ -168,7 +168,7 @@ growing_conflict <- function(release) {
     isTRUE(all.equal(made$scale, known$scale)) &&
     isTRUE(all.equal(made$sensitivity, known$sensitivity))
   if (!same) {
-    return("The announced periods' steps do not match the release.")
+    return("The noise steps of the announced periods do not match the release.")
   }
   agrees <- vapply(x$periods, function(one) {
     isTRUE(all.equal(one$sd, plan$noise * one$radius))

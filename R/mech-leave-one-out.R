@@ -1,17 +1,18 @@
 # Intervals without privacy: each donor's prediction error, given all the others.
 #
-# With donors as samples and a penalty that does not change, leaving a donor out has a closed form,
-# and so has the set of outcomes that a conformal test accepts for the target: its interval covers
-# whatever the law of the errors, if the target is exchangeable with the donors. NOT PRIVATE.
+# With donors as samples and a fixed penalty, leaving a donor out has a closed form, and so does the
+# set of outcomes that a conformal test accepts for the target: its interval covers for any
+# distribution of the errors, if the target is exchangeable with the donors. NOT PRIVATE.
 
-# Donors whose rows a release keeps; for more donors it keeps counts of their errors.
+# The largest number of donors whose rows a release keeps; for more donors it keeps counts of
+# errors.
 leave_one_out_rows <- 2000
 
 # Weight of the common scale in a row's own: kappa^2 = (4 + v / v_bar) / 5, v the row's variation
 # before the treatment. Narrower where some people vary more than others (bench/few-donors.R).
 row_softness <- 4
 
-# A group's mean: the errors' variance must be known to this share of itself.
+# For a group's mean: the required relative accuracy of the errors' variance.
 variance_known <- 0.6
 
 #' Statistics of the donors behind intervals without privacy
@@ -215,7 +216,7 @@ person_reach <- function(account, level) {
   reach <- ranked_reach(account, rank)
   if (!is.finite(reach$high[[1L]] - reach$low[[1L]])) {
     return(paste(
-      "The target is so unlike the donors that it would determine its own prediction: there is no",
+      "The target is so unlike the donors that it would determine its own prediction. There is no",
       format_percent(level), "interval."
     ))
   }
@@ -249,7 +250,7 @@ group_reach <- function(account, size, level) {
   }
   variance <- account$squares * (1 + account$doubt) * (1 / size + account$leverage)
   periods <- length(variance) - 1L
-  # The tails of single people, of which a mean keeps a part.
+  # The tails of single people, which a mean retains in part.
   single <- ranked_reach(account, min(deciding_rank(account$n, 0.95), account$n))
   widest <- pmax(single$high, -single$low) / (account$scale * account$spread)
   tail <- function(widest, statements) {

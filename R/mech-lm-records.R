@@ -30,7 +30,7 @@ posterior_mechanisms <- function() {
       }
     ),
     adaops = new_mechanism("dp_lm",
-      title = "one posterior sample, its ridge adapted to a noisy eigenvalue", needs = "rows",
+      title = "one posterior sample, with a ridge from a noisy eigenvalue", needs = "rows",
       options = "condition", gives = "draw", core = "adaops", adaptive = TRUE,
       source = "Wang (2019), Algorithm 1, repaired",
       theorem = function(public) {

@@ -25,7 +25,7 @@ learner_of <- function(core, title, ...) {
 
 #' @noRd
 learners <- function() {
-  ratio <- "its proof errs (Azuma's constant, a density ratio), though the noise is ample"
+  ratio <- "its proof has errors (Azuma's constant, a density ratio), but the noise suffices"
   list(
     gram = learner_of("gram", "moments so far",
       step = "gram", more = 1, families = "gaussian"
@@ -37,10 +37,10 @@ learners <- function() {
     ),
     pigd = learner_of("pigd", "private implicit gradient descent", printed = ratio),
     pgiga = learner_of("pgiga", "private generalised infinitesimal gradient ascent",
-      printed = "its sensitivity loses a factor 2 (Lemma 5.12)"
+      printed = "its sensitivity lacks a factor of 2 (Lemma 5.12)"
     ),
     poffl = learner_of("poffl", "offline learning by an online algorithm", once = TRUE,
-      printed = "its sensitivity loses the factor 1/psi (equation 5.23)"
+      printed = "its sensitivity lacks the factor 1/psi (equation 5.23)"
     )
   )
 }

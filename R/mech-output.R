@@ -1,5 +1,5 @@
 # Method "output": Algorithm 2 of Rho, Cummings and Misra (2023). Noise on the ridge weights, then
-# noise on the donors' post-period outcomes. The cost of each step, and everything that touches a
+# noise on the donors' post-period outcomes. The cost of each step, and all code that reads a
 # donor's row, is in C++ (inst/include/dpsc/mechanism/weights_constants.hpp,
 # release/weights_release.hpp).
 
@@ -21,7 +21,7 @@ plan_output <- function(public) {
     return(list(weights = weights, post = list(), cost = NULL, steps = NULL))
   }
   check_solvable(plan)
-  # The step's own sensitivity has the rounding of the weights in it.
+  # The step's sensitivity includes the rounding of the weights.
   weights <- c(weights, plan$weights[names(plan$weights) != "sensitivity"])
   list(
     weights = weights, post = plan$post, share = plan$share,
@@ -66,7 +66,7 @@ check_solvable <- function(plan) {
     abort(c(
       "{.arg lambda} is too small for double precision with this many donors and periods.",
       i = paste(
-        "The weights would follow rounding errors. Take a larger {.arg lambda} in",
+        "Rounding errors would determine the weights. Take a larger {.arg lambda} in",
         "{.fn dp_control}."
       )
     ), "argument")
@@ -85,7 +85,7 @@ check_representable <- function(public) {
   if (public$epsilon < 1e-100 || public$epsilon > 1e100) {
     abort(c(
       "{.arg epsilon} is too {if (public$epsilon < 1) 'small' else 'large'} for this method.",
-      x = "It is {public$epsilon}; noise of such a size cannot be computed with."
+      x = "It is {public$epsilon}; noise of such a size is outside double precision."
     ), "argument")
   }
 }

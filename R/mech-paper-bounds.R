@@ -1,5 +1,5 @@
-# The accuracy bounds of Rho, Cummings and Misra (2023), as published and with the noise's true
-# size.
+# The accuracy bounds of Rho, Cummings and Misra (2023), as published and with the true standard
+# deviation of the noise.
 
 #' Accuracy bounds of the published algorithms
 #'

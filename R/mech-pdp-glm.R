@@ -31,8 +31,8 @@ whitened_row_losses <- function(fit, rows, delta) {
     removal <- losses[match(key, key[first])]
     return(row_losses(pmin(removal, nominal), nominal, realised))
   }
-  # Corners cost their length; where the slope is zero the curvature is at most `bend` (glm.md,
-  # Theorem 2 with one row).
+  # At corners the loss is the shift's length; at slope zero the curvature is at most `bend`
+  # (glm.md, Theorem 2 with one row).
   other <- fit$privacy$epsilon - fit$plan$objective.epsilon
   corner <- reach / scale * pmax(ends$low, ends$high)
   removal <- ifelse(reach > 0, pmax(corner, bend), 0)

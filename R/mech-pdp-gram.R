@@ -11,7 +11,7 @@
 #   Theorem 3). The other steps (radii, calibration of the intervals, the target's own round) count
 #   at their charge.
 
-# Pays for the noise being discrete (proofs/accounting.md, section 2).
+# Allowance for discrete noise (proofs/accounting.md, section 2).
 discrete_margin <- 1 + 1e-12
 
 #' The rounds of a release
@@ -20,7 +20,7 @@ gram_rounds <- function(release) {
   rounds <- release$statistics$rounds
   if (is.null(rounds)) {
     abort(c(
-      "This release does not hold the radii that its donors' losses depend on.",
+      "This release does not hold the radii, on which its donors' losses depend.",
       i = "It was made by an older version of the package."
     ), "argument")
   }
@@ -68,7 +68,7 @@ other_costs <- function(release) {
   if (!is.null(other$mu)) {
     return(sum(other$mu^2))
   }
-  # Version 0.1.0 charged choices in zCDP; there are no others.
+  # Version 0.1.0 charged choices in zCDP, and had no other charges of this kind.
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
 }
 

@@ -45,7 +45,7 @@ bisect <- function(f, high, level) {
 check_private_release <- function(release) {
   if (!release$privacy$private) {
     abort(c(
-      "This release is NOT PRIVATE: no noise was added, every donor's loss is infinite.",
+      "This release is NOT PRIVATE: no noise was added, so every donor's loss is infinite.",
       i = "Release with a finite {.arg epsilon}."
     ), "argument")
   }

@@ -9,8 +9,8 @@
 paper_losses <- function(fit, table, delta, losses) {
   if (fit$family != "binomial") {
     abort(c(
-      "Losses of single people by method {.val {fit$method}} are for logistic regression.",
-      i = "{.fn pdp} serves method {.val objective} of each family."
+      "Losses of single people by method {.val {fit$method}} exist for logistic regression only.",
+      i = "For method {.val objective}, {.fn pdp} takes every family."
     ), "argument")
   }
   rows <- paper_rows_cpp(table, fit$public$facts$design)

@@ -129,7 +129,7 @@ pdp_objective <- function(release, donors, delta) {
   p$cap <- release$settings$cap
   if (is.null(p$cap)) {
     abort(c(
-      "This release does not hold the cap on the weights, which its donors' losses depend on.",
+      "This release does not hold the weights' cap, on which its donors' losses depend.",
       i = "It was made by an older version of the package."
     ), "argument")
   }
@@ -169,7 +169,7 @@ bounded_terms <- function(p, sensitivity) {
   reach <- sum(p$half^2)
   norm2 <- rowSums(p$x^2)
   size <- abs(p$x)
-  # Largest weight the others can hold, best spent.
+  # The largest total weight of the other donors, at the worst allocation.
   kink <- 1 - floor(1 / p$cap) * p$cap
   ends <- unique(c(0, if (kink > 0 && kink < p$cap) kink, min(p$cap, 1)))
   largest <- function(own, others, offset) {

@@ -1,8 +1,8 @@
-# The record of a method, for every verb. All records stand in one table, mechanism_table
-# (rel-mechanisms.R); nobody asks for a method's name elsewhere.
+# The record of a method, for every verb. All records are in one table, mechanism_table
+# (rel-mechanisms.R); no other code depends on a method's name.
 
-# The fields that a verb's records have besides `title`, `needs` and `options`; unneeded ones may be
-# absent.
+# The fields that a verb's records have besides `title`, `needs` and `options`; unneeded fields may
+# be absent.
 mechanism_fields <- list(
   dp_synth = list(
     needed = c("plan", "run", "settings", "theorem", "gives", "calibrations", "problem", "cost",

@@ -1,10 +1,10 @@
 # Calls that cannot succeed, judged by public facts: refused before any budget is spent.
 
-# The noise on a mean square of people's features, over the largest value that it can have, beyond
-# which donors are uninformative. Found by simulation of the best case for them
-# (bench/plan-refusal.R): all people alike and a common change after the treatment of a third to
-# four fifths of the bounds' half-width. Above this the release takes about a tenth at most off the
-# error of carrying the target's own level on; below, down to a half and less.
+# The noise on a mean square of people's features, relative to its largest possible value, beyond
+# which donors are uninformative. Found by simulation of the best case (bench/plan-refusal.R): all
+# people identical and a common change after the treatment of a third to four fifths of the bounds'
+# half-width. Above this value the release reduces the error of extrapolating the target's own level
+# by about a tenth at most; below it, by a half and more.
 hopeless_noise <- 2.5
 
 #' Can a release by method "gram" succeed, judged by public facts alone?
@@ -31,7 +31,7 @@ plan_refusal <- function(public, plan) {
   paste0(
     count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon),
     " would be uninformative: ",
-    "the noise on their common part is ", signif(here, 2), " times the largest value that ",
+    "the noise in their common part is ", signif(here, 2), " times the largest value that ",
     "the bounds allow. An informative release needs at least ", paste(instead, collapse = ", or "),
     "; dp_plan() gives the expected error."
   )

@@ -1,4 +1,4 @@
-# The methods of dp_select(), a record each: all that depends on the method stands here.
+# The methods of dp_select(), one record each: everything that depends on the method is here.
 
 #' A record of a method
 #'
@@ -35,7 +35,7 @@ selector <- function(core, theorem, shares, pick, ...) {
 
 solver_assumption <- paste(
   paste(
-    "where the descent stops, its minimiser is as near as its optimality conditions tell, up to",
+    "the minimiser is as close as its optimality conditions imply, up to an allowance",
     "a slack"
   ),
   "for rounding that is asserted and not certified"
@@ -151,8 +151,8 @@ pick_by_test <- function(candidates, method, constants, shares, rng) {
 check_supports <- function(facts) {
   if (choose(facts$p, facts$size) > 1e6) {
     abort(c(
-      "{.code method = \"exhaustive\"} would list more than a million supports.",
-      i = "{.val pursuit} needs no list and finds more."
+      "{.code method = \"exhaustive\"} would have more than a million supports.",
+      i = "{.val pursuit} needs no list and finds more variables."
     ), "argument")
   }
 }
@@ -190,11 +190,11 @@ subset_constants <- function(subsets, n, shares) {
     printed <- ceiling(12 * max(log(n), 2) / rate)
   }
   subsets <- check_count(subsets %||% printed, 2, arg = "subsets")
-  # They are drawn again until nobody is in more than twice the mean number of them.
+  # Subsets are drawn again until nobody is in more than twice the mean number of subsets.
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
-      "{.arg subsets} are too few to be balanced: some person would be in too many of them.",
+      "{.arg subsets} are too few for balance: some person would be in too many of them.",
       i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} are enough."
     ), "argument")
   }

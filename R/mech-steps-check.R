@@ -1,4 +1,4 @@
-# Do the steps of a release that was read add up to what it promises?
+# Do the steps of a release from a file add up to its promised budget?
 
 #' Methods whose steps compose: for delta > 0 in Gaussian shifts or in zCDP, else epsilons add up
 #'
@@ -6,7 +6,7 @@
 #' @noRd
 composed_conflict <- function(release) {
   steps <- release$privacy$steps
-  # Disjoint groups have an account each.
+  # Disjoint groups have one account each.
   for (account in split(steps, steps$account %||% rep("donors", nrow(steps)))) {
     problem <- account_conflict(account, release$privacy)
     if (!is.null(problem)) {

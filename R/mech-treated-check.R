@@ -1,4 +1,4 @@
-# Can what a release says of a protected group be true?
+# Are a release's statements about a protected group possible?
 
 #' Fault of the statistics of a treated group that was read, or `NULL`
 #' @noRd

@@ -1,6 +1,6 @@
-# protect = "everyone" with several adoption dates: every cohort is a group of its own, released in
-# coordinates that the one release of the donors made, as its date sees it. All code that touches a
-# person's row is in C++ (inst/include/dpsc/release/treated_release.hpp).
+# protect = "everyone" with several adoption dates: every cohort is a separate group, released in
+# coordinates from the one release of the donors, adapted to the cohort's date. All code that reads
+# a person's row is in C++ (inst/include/dpsc/release/treated_release.hpp).
 
 #' Budget and steps of a release for everyone with several dates
 #'
@@ -11,7 +11,7 @@
 #' @return As [plan_everyone()], with `groups`, the core's facts of each cohort.
 #' @noRd
 plan_everyone_cohorts <- function(public, plan_first) {
-  # As much for each as one date has, but not more than the donors' release can spare.
+  # The same share for each cohort as for one date, but no more than the donors' release can spare.
   share <- min(control_share * length(public$dates), largest_control_share)
   public <- with_share(public, 1 - share)
   donors <- plan_first(public)
@@ -39,7 +39,7 @@ plan_everyone_cohorts <- function(public, plan_first) {
   donors
 }
 
-# Of the donors' budget, for the last looks at them together.
+# The share of the donors' budget for all last steps on the donors.
 largest_control_share <- 0.2
 
 #' Release for everyone: donors, then every cohort, then the donors again

@@ -1,6 +1,6 @@
-# protect = "everyone": after the donors' release by method "gram", one more of the same kind on the
-# treated people, in coordinates that the donors' release made. Everything that touches a person's
-# row is in C++ (inst/include/dpsc/release/treated_release.hpp).
+# protect = "everyone": after the donors' release by method "gram", one more of the same kind for
+# the treated people, in coordinates from the donors' release. All code that reads a person's row is
+# in C++ (inst/include/dpsc/release/treated_release.hpp).
 
 #' Budget and steps of a release for everyone
 #'
@@ -11,7 +11,7 @@
 #' @return As [plan_gram()]; `steps` has a column `account`, and `group` are the core's facts.
 #' @noRd
 plan_everyone <- function(public, plan_first) {
-  # A part of the donors' account is for the steps after the treated.
+  # A part of the donors' account is for the steps after the treated group.
   public <- with_share(public, 1 - control_share)
   donors <- plan_first(public)
   group <- treated_facts(public, donors$features, public$treated)
@@ -45,7 +45,7 @@ plan_group <- function(group) {
   plan
 }
 
-# Of the donors' budget for the looks at them before and after the treated
+# The shares of the donors' budget for the steps on the donors before and after the treated group
 # (inst/include/dpsc/release/treated_release.hpp).
 control_share <- 0.07
 
@@ -78,8 +78,8 @@ whole_cost <- function(public) {
   )
 }
 
-# Deviation of the noise on a group's mean over the length at which its people are cut, beyond which
-# an effect that is too large for that length would not be noticed (bench/protect.R).
+# Standard deviation of the noise on a group's mean, relative to the length at which its people are
+# clipped, beyond which an effect larger than that length would not be noticed (bench/protect.R).
 largest_group_noise <- 0.23
 
 #' Refuse a group that is too small for its budget: its size and the budget are public
@@ -102,8 +102,8 @@ check_group_noise <- function(noise, group) {
   abort(c(
     "A group of {group$m} treated {?person/people} is too small to be protected at this budget.",
     x = paste(
-      "The noise on their common part would be {signif(noise, 2)} of the length at which a person",
-      "counts; it must be at most {largest_group_noise} to be informative."
+      "The noise in their mean would be {signif(noise, 2)} of the length at which a person",
+      "is clipped; it must be at most {largest_group_noise} to be informative."
     ),
     i = if (length(instead)) paste0("It takes about ", paste(instead, collapse = ", or "), "."),
     i = paste(
@@ -151,7 +151,7 @@ run_everyone <- function(plan, rows, public, run_first) {
 #' @noRd
 less_control <- function(treated, control, T1) {
   residual <- seq.int(to = length(treated$mean), length.out = T1)
-  # In units of what the cut keeps of a shift.
+  # In units of the share of a shift that clipping keeps.
   back <- treated$moves[, residual, drop = FALSE] / (treated$mean_sd * treated$kept)
   for (path in c("path", "lean")) {
     treated[[path]] <- treated[[path]] - drop(back %*% control$mean[residual])

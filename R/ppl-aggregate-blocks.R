@@ -1,5 +1,5 @@
-# A statistic on disjoint blocks of people. The answer of a block is a function of its own rows and
-# of public things: one person moves one row of the table of answers.
+# A statistic on disjoint blocks of people. A block's answer is a function of its own rows and of
+# public values: one person changes one row of the table of answers.
 
 #' Rows of people without attributes that depend on all rows: levels, names, groups, an index
 #' @return A plain vector, matrix or data frame. PRIVATE.
@@ -57,7 +57,7 @@ rows_of_people <- function(data, who) {
     return(list(of = NULL, n = rows_of_data(data)))
   }
   if (!is.data.frame(data)) {
-    abort("With {.arg person} {.arg data} must be a data frame.", "data")
+    abort("With {.arg person}, {.arg data} must be a data frame.", "data")
   }
   people <- people_of(data, who)
   known <- people$of > 0L
@@ -110,7 +110,7 @@ block_answer <- function(data, statistic, people, facts, seeds, state, rows = NU
   if (!isTRUE(facts$correct) || length(people) < 4L) {
     return(whole)
   }
-  # Halves of a random order: no place in the data decides who is in which.
+  # Halves of a random order: a person's place in the data does not determine the half.
   first <- seq_along(people) <= length(people) / 2
   halves <- (of(people[first], seeds[[2L]]) + of(people[!first], seeds[[3L]])) / 2
   ifelse(is.na(halves), whole, 2 * whole - halves)
@@ -129,7 +129,7 @@ take_rows <- function(data, rows) {
 #' @noRd
 quiet_answer <- function(statistic, part, size) {
   stopped <- FALSE
-  # A condition that is no error goes past every handler to the top level: "abort" is on its way.
+  # A condition that is not an error may pass every handler up to the top level, as "abort" does.
   answer <- withRestarts(
     tryCatch(
       suppressMessages(suppressWarnings(plain_answer(statistic(part), size))),
@@ -151,8 +151,8 @@ plain_answer <- function(answer, size) {
   }
 }
 
-# Traces that a statistic could leave for the next block, or for the caller: the generator's
-# state, options, output, messages.
+# Side effects of a statistic on the next block or the caller: the generator's state, options,
+# output, messages.
 hold_state <- function() {
   list(
     seed = get0(".Random.seed", globalenv(), inherits = FALSE), kind = RNGkind(),

@@ -1,4 +1,4 @@
-# Limits that `bounds` lacks are asked for all at once, with a line to paste: from the formula and
+# One error requests all limits that `bounds` lacks, with a line to paste: from the formula and
 # the classes of its columns, which are public.
 
 #' Refuse `bounds` that lack some of a formula's variables

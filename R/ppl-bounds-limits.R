@@ -8,7 +8,7 @@ check_range <- function(range, name) {
       "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
       x = "They are {describe_limits(range)}.",
       i = if (inherits(range, c("Date", "POSIXt"))) {
-        "A date is no number: make a column of numbers, such as days since a public date."
+        "A date is not a number. Use a column of numbers, such as days since a public date."
       }
     ), "bounds")
   }

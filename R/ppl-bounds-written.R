@@ -77,7 +77,7 @@ as_written <- function(name) {
 #' Refuse an unnamed entry that could be for the expression or for its column
 #' @noRd
 check_named <- function(bounds, left) {
-  # Code with data in it has an error of its own, which does not show it.
+  # Code that contains data has a separate error, which does not show the data.
   if (is.symbol(left) || is.null(bounds) || is.data.frame(bounds) || !is_plain_code(left)) {
     return(invisible(NULL))
   }
@@ -159,7 +159,7 @@ check_no_bar <- function(right) {
   operator <- as.character(right[[1L]])
   if (operator %in% c("|", "||")) {
     abort(c(
-      "There is no second part of this formula: {.code {operator}} between terms is an OR.",
+      "This formula cannot have a second part: {.code {operator}} between terms means OR.",
       x = "The right-hand side has {.code {code_label(right, operator)}}.",
       i = "Add terms with {.code +}. For the OR of two conditions write {.code I(a | b)}."
     ), "argument")

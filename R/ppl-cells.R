@@ -1,5 +1,5 @@
 # From a cell to a number or a level: the one rule of every verb and source. The value of a cell
-# depends on itself, on its column's public class and on public bounds. No cell makes an error.
+# depends on itself, on its column's public class and on public bounds. No cell causes an error.
 #
 # Numbers are themselves; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. Unreadable
 # cells are missing. With bounds, a number beyond them, infinite or not, is the nearest bound. The
@@ -17,7 +17,7 @@ cell_kind <- function(x) {
   } else if (type %in% c("integer", "double") && inherits(x, c("Date", "POSIXct"))) {
     "date"
   } else if (inherits(x, c("POSIXlt", "difftime"))) {
-    # Units of a span of time may have been chosen by all its values.
+    # The unit of a time difference may depend on all its values.
     "other"
   } else {
     switch(type, integer = , double = "number", logical = "flag", character = "text", "other")
@@ -48,7 +48,7 @@ without_attributes <- function(x) {
 
 factor_codes <- function(x) {
   x <- as.integer(without_attributes(x))
-  # Of a damaged factor: 0 and less would take other rows' places.
+  # For a damaged factor: codes of 0 and below would shift other rows.
   x[x < 1L] <- NA
   x
 }
@@ -127,7 +127,7 @@ whole_64 <- function(x) {
   words <- readBin(writeBin(as.double(x), raw(), endian = "little"), "integer", 2L * length(x),
     size = 4L, endian = "little")
   words <- matrix(as.double(words), 2L)
-  # R reads the smallest of 32 bits as missing.
+  # R reads the smallest 32-bit integer as missing.
   words[is.na(words)] <- -2^31
   out <- words[2L, ] * 2^32 + words[1L, ] %% 2^32
   out[out == -2^63] <- NA
@@ -204,7 +204,7 @@ code_index <- function(x, name) {
     values <- as.character(attr(x, "levels"))
     used <- which(tabulate(code, length(values)) > 0L)
     values <- values[used]
-    # Of a damaged factor: codes beyond its levels.
+    # For a damaged factor: codes beyond its levels.
     code <- match(code, used)
     missing <- anyNA(code) || anyNA(values)
   } else {
@@ -219,7 +219,7 @@ code_index <- function(x, name) {
     abort(c(
       "Every row must have a unit and a period.",
       x = "{.code {name}} is missing or infinite in some row.",
-      i = "Complete the column where the data are prepared: a row without it belongs to nobody."
+      i = "Complete the column when preparing the data: a row without it belongs to nobody."
     ), "panel")
   }
   list(code = code, values = values, name = name, alphabetical = is.character(x))
@@ -248,11 +248,11 @@ check_levels_fit <- function(levels, type, name) {
   if (!all(known)) {
     abort(c(
       "The levels of {.code {name}} in {.arg bounds} do not match its column.",
-      x = "The column holds {type}s; {.val {levels[!known]}} {?is/are} none.",
+      x = "The column holds {type}s, and {.val {levels[!known]}} {?is/are} not of this type.",
       i = if (type == "logical") {
         "Give {.code {name} = c(FALSE, TRUE)}."
       } else if (type == "date") {
-        "Make a column of numbers, such as days since a public date, or of text."
+        "Use a column of numbers, such as days since a public date, or of text."
       } else {
         "Give its range, {.code c(lower, upper)}, or its codes as numbers."
       }

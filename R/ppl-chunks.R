@@ -37,7 +37,7 @@ dp_chunks <- function(blocks, count = NULL) door("dp_chunks", {
     read <- blocks
   } else if (is.list(blocks) && !is.data.frame(blocks) && length(blocks) > 0L) {
     if (!is.null(count)) {
-      abort("{.arg count} is only for {.arg blocks} that are read by a function.", "argument")
+      abort("{.arg count} is only for {.arg blocks} read by a function.", "argument")
     }
     count <- length(blocks)
     read <- function(i) blocks[[i]]
@@ -68,7 +68,7 @@ print.dp_chunks <- function(x, ...) {
 #' @noRd
 read_block <- function(chunks, i) {
   tick_waiting()
-  # Rows of an engine are read by our own code.
+  # The package's own code reads rows of an engine.
   if (is.function(chunks$reader)) {
     return(chunks$reader(i, isTRUE(chunks$charged)))
   }
@@ -79,7 +79,7 @@ read_block <- function(chunks, i) {
   if (is.null(block)) {
     abort(c(
       "Block {i} of the donors could not be read.",
-      i = "Call the function that reads it with {i} to see its own error.",
+      i = "Call your function with {i} to see its own error.",
       i = if (isTRUE(chunks$charged)) charge_stays
     ), c("reader", "panel"))
   }

@@ -1,7 +1,7 @@
 # Predictors in a formula, `outcome ~ treated | x1 + over(x2, 1980:1985)`, for the estimators on raw
 # data that take them: one number per unit, the mean of its observed values before treatment.
 
-# Those that balance predictors, and those that take regressors.
+# The estimators that balance predictors, and the estimators with regressors.
 predictor_estimators <- c("simplex", "demeaned", "penalised", "predictors", "augmented")
 regressor_estimators <- c("sdid", "factor", "mcnnm")
 
@@ -30,7 +30,7 @@ split_predictors <- function(formula, estimator) {
   }, NA)
   if (any(operators)) {
     abort(c(
-      "Predictors are columns joined by {.code +}.",
+      "Predictors must be columns joined by {.code +}.",
       x = "{.code {code_label(terms[operators][[1L]], 'One of them')}} is not a column.",
       i = "Wrap arithmetic in {.code I()}; {.code over(x, periods)} is a mean over some periods."
     ), "panel")
@@ -215,7 +215,7 @@ over_periods <- function(term, environment, times, T0) {
   if (!length(at) || anyNA(at) || any(at > T0)) {
     abort(c(
       "{.code {code_label(term, 'over()')}} must name periods before the treatment.",
-      i = "They go from {times[[1L]]} to {times[[T0]]}."
+      i = "These are from {times[[1L]]} to {times[[T0]]}."
     ), "panel")
   }
   at

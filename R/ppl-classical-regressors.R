@@ -22,7 +22,7 @@ formula_regressors <- function(parts, data, index, panel, gaps) {
     regressor_cells(term, environment(parts$formula), data, rows, gaps)
   })
   cells <- unlist(found, recursive = FALSE)
-  # Are all periods of a unit alike?
+  # Are a unit's values the same in all periods?
   still <- vapply(cells, function(x) all(x == x[, 1L]), NA)
   units <- c(
     lapply(parts$terms[windows], function(term) {
@@ -58,12 +58,12 @@ regressor_cells <- function(term, environment, data, rows, gaps) {
       abort(c(
         "Regressors must be known for every unit in every period, also after the treatment.",
         x = if (gaps) {
-          "{.code {colnames(values)[[k]]}} has no value at all for some unit."
+          "{.code {colnames(values)[[k]]}} has no value for some unit."
         } else {
           "{.code {colnames(values)[[k]]}} is missing in {lost} cell{?s}."
         },
         i = paste(
-          "Fill it, leave it out, or take one value per unit: {.code over(x, periods)} is a mean",
+          "Fill it, leave it out, or use one value per unit: {.code over(x, periods)} is a mean",
           "over some periods before the treatment."
         )
       ), "covariate")

@@ -31,7 +31,7 @@ is_plain_code <- function(code) {
     (is.atomic(code) && !is.character(code) && length(code) == 1L && is.null(attributes(code)))
 }
 
-# Enough for 100, 0.01 or 1.5, too few for a reading.
+# Enough digits for 100, 0.01 or 1.5, too few for a measurement.
 label_digits <- 2L
 
 without_long_numbers <- function(code) {

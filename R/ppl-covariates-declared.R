@@ -13,7 +13,7 @@ split_covariates <- function(formula) {
   names <- added_names(formula[[3L]][[3L]])
   if (is.null(names) || anyDuplicated(names)) {
     abort(c(
-      "Covariates must be columns, each once: {.code outcome ~ treated | x1 + x2}.",
+      "Covariates must be columns, each given once: {.code outcome ~ treated | x1 + x2}.",
       i = "Add a covariate computed from columns to {.arg data} as a column of its own."
     ), "covariate")
   }
@@ -99,7 +99,7 @@ outcome_limits <- function(formula, limits, columns, own = NULL) {
   limits <- limits[intersect(names(limits), columns_in(left))]
   if (any(vapply(limits, is.matrix, NA))) {
     abort(c(
-      "Limits that differ by period must be for the expression.",
+      "Limits that differ by period must refer to the expression.",
       i = "Name them by its text, {.code {code_label(left, 'outcome')}}."
     ), "bounds")
   }
@@ -117,7 +117,7 @@ tell_whose <- function(columns, left) {
   rlang::inform(
     paste0(
       "bounds of ", paste(columns, collapse = ", "), " are limits of the column, before ", label,
-      " is computed; name limits of the outcome by its text. (In 0.2.0 they were the outcome's.)"
+      " is computed; name limits of the outcome by its text. (In 0.2.0 they limited the outcome.)"
     ),
     class = "dpsc_message_bounds", .frequency = "once", .frequency_id = "dpsc_whose_bounds"
   )
@@ -134,7 +134,7 @@ implied_limits <- function(code, checked) {
   if (is.numeric(corners) && !all(is.finite(corners))) {
     abort(c(
       "{.code {name}} is not finite at the limits of its columns.",
-      i = "Give limits within which it is, as above 0 for a log."
+      i = "Give limits within which it is finite, such as limits above 0 for a log."
     ), "bounds")
   }
   image <- image_of(code, name, checked)

@@ -29,7 +29,7 @@ covariates_of_units <- function(people, units, times, treatment, request) {
     x <- .subset2(data, name)
     kind <- cell_kind(x)
     if (!kind %in% c("number", "flag", "text", "factor")) abort_covariate_type(name, x)
-    # Without privacy nothing may be declared.
+    # Without privacy there may be no declaration.
     declared <- people$covariates[[name]]
     is_factor <- is.character(declared) || (is.null(declared) && kind %in% c("text", "factor"))
     make <- if (is_factor) factor_covariate else numeric_covariate
@@ -110,21 +110,21 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   x[!is.na(held)] <- levels[held[!is.na(held)]]
   if (!has_gaps(people) && anyNA(x)) {
     abort(c(
-      "Covariates must be known for everybody.", x = "{.code {name}} is missing for somebody.",
+      "Covariates must be known for every unit.", x = "{.code {name}} is missing for some unit.",
       i = row_by_row_advice
     ), "covariate")
   }
-  # Declared where anything is private.
+  # Levels are declared if anything is private.
   if (is.null(levels)) levels <- sort(unique(x[!is.na(x)]), method = "radix")
   if (length(levels) < 2L) {
-    abort("{.code {name}} has one level only and carries no information.", "covariate")
+    abort("{.code {name}} has only one level and contains no information.", "covariate")
   }
   shown <- if (!request$private) {
     seq_along(units$values)
   } else if (!request$hide) {
     treatment$units
   }
-  # A gap is no level.
+  # A gap is not a level.
   rows <- units$code %in% shown & !is.na(x)
   varies <- lengths(lapply(split(x[rows], units$code[rows]), unique)) > 1L
   if (any(varies)) {
@@ -135,12 +135,12 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
       i = "Use its level before the treatment."
     ), "covariate")
   }
-  # The earliest known one is written last.
+  # The earliest known level is written last.
   first <- character(length(units$values))
   at <- order(times$code, decreasing = TRUE)
   at <- at[!is.na(x[at])]
   first[units$code[at]] <- x[at]
-  # The first level is the reference; an unknown one counts as it.
+  # The first level is the reference; an unknown level counts as the first.
   values <- vapply(levels[-1L], function(level) as.double(first %in% level), numeric(length(first)))
   values <- matrix(values, length(first))
   columns <- data.frame(name = paste0(name, ": ", levels[-1L]), lower = 0, upper = 1)

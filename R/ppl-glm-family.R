@@ -44,14 +44,14 @@ check_family <- function(family) {
   if (!(is.character(family) && length(family) == 1L && family %in% names(known))) {
     abort(c(
       "{.arg family} must be one of {.or {.val {names(known)}}}.",
-      i = if (identical(family, "Gamma")) "A slope without bound cannot be made private this way."
+      i = if (identical(family, "Gamma")) "A loss of unbounded slope is beyond this mechanism."
     ), "argument")
   }
   if (!is.null(link) && link != known[[family]]$link) {
     abort(c(
-      "Family {.val {family}} comes with the link {.val {known[[family]]$link}} only.",
+      "Family {.val {family}} has the link {.val {known[[family]]$link}} only.",
       x = "It was given {.val {link}}.",
-      i = "Other links have slopes without bound, or curvature that privacy must pay for."
+      i = "Other links have unbounded slopes, or curvature that costs budget."
     ), "argument")
   }
   family
@@ -73,7 +73,7 @@ binary_outcome <- function(expression, given) {
       "The outcome of a binomial model must have two values.",
       i = paste(
         "In {.arg bounds}: {.code c(0, 1)} for a number, {.code c(FALSE, TRUE)} for a logical, or",
-        "its two levels, the second of which is the event."
+        "its two levels, of which the second is the event."
       )
     ), "bounds")
   }

@@ -38,7 +38,7 @@ lm_atom <- function(expression, given) {
     if (isTRUE(bound$codes) && !as_levels) {
       abort(c(
         "The bounds of {.code {name}} must be {.code c(lower, upper)}.",
-        i = "For a number that is a code, write {.code factor({name})} in the formula."
+        i = "For numeric codes write {.code factor({name})} in the formula."
       ), "bounds")
     }
     if (!is.null(bound$levels)) {
@@ -126,7 +126,7 @@ image_of <- function(expression, name, given) {
   if (!length(variables) || length(variables) > 3L) {
     abort(c(
       "{.code {name}} must be a function of one, two or three variables.",
-      i = "Put it in a column of its own, with bounds of its own."
+      i = "Put it in a separate column with its own bounds."
     ), "argument")
   }
   steps <- c(1001L, 101L, 41L)[[length(variables)]]

@@ -1,4 +1,4 @@
-# Which rows of people a regression uses, and how much each counts.
+# The rows of people that a regression uses, and their weights.
 
 #' @noRd
 chosen_rows <- function(columns, data, choice, clip) {

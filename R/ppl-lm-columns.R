@@ -1,6 +1,6 @@
 # Columns of a private regression: from a formula and public bounds to variables (contents of a row)
-# and columns (products of variables). Nothing here looks at rows: ranges, levels, the number of
-# columns and their names come from `bounds`.
+# and columns (products of variables). Nothing here uses rows: ranges, levels, the number of columns
+# and their names come from `bounds`.
 
 #' Meaning of a formula, from public facts alone
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
@@ -53,7 +53,7 @@ check_lm_terms <- function(terms) {
     abort(c(
       "The formula of a private regression has no offsets.",
       i = "In a linear model subtract it from the outcome: {.code I(y - z) ~ x}.",
-      i = "{.fn dp_glm} has an argument for it: {.code offset = ~ z}."
+      i = "{.fn dp_glm} has the argument {.code offset = ~ z}."
     ), "argument")
   }
   if (attr(terms, "intercept") != 1L) {
@@ -75,7 +75,7 @@ check_lm_size <- function(known) {
   if (length(names) > 500L) {
     abort(c(
       "The formula has {length(names)} columns; at most 500 can be released.",
-      i = "For many columns of which few matter use {.fn dp_select}."
+      i = "If only a few of many columns matter, use {.fn dp_select}."
     ), "argument")
   }
 }
@@ -106,7 +106,7 @@ add_term <- function(known, factors, k) {
       variables = as.integer(names(merged)), powers = as.integer(merged)
     )
   })
-  # An indicator is its own square; two levels of one factor never meet.
+  # An indicator is its own square; the product of two levels of one factor is zero.
   known$columns <- c(known$columns, columns)
   known
 }
@@ -173,7 +173,7 @@ give_unclosed <- function(known) {
     for (k in which(open)) known <- give_column(known, k)
   }
   used <- sort(unique(unlist(lapply(known$columns, `[[`, "variables"))))
-  # Products refer to variables that may have no column: those stay out of the table.
+  # Products may refer to variables without a column, which are not in the table.
   known$columns <- lapply(known$columns, function(column) {
     column$variables <- match(column$variables, used)
     column

@@ -1,4 +1,4 @@
-# A regression's columns as the core knows them.
+# A regression's columns in the core's form.
 
 #' The columns in the core's terms
 #' @noRd

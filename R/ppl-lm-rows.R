@@ -45,8 +45,8 @@ largest_weight <- function(weights, max_weight, bounds, private) {
   }
   if (is.null(max_weight)) {
     abort(c(
-      "{.arg weights} need {.arg max_weight}, the largest weight counted.",
-      i = "It is public. Larger weights are cut to it; the noise grows with it."
+      "{.arg weights} needs {.arg max_weight}, the largest possible weight.",
+      i = "It is public. Larger weights are reduced to it, and the noise grows with it."
     ), "argument")
   }
   check_number(max_weight, 0, open = "min")

@@ -1,5 +1,5 @@
-# People's rows as numbers, one column a variable, each row by itself; and the model's columns made
-# of them.
+# People's rows as numbers, one column per variable, row by row; and the model's columns computed
+# from them.
 
 #' The numbers of people's rows, one column a variable
 #'
@@ -82,8 +82,8 @@ check_cell_kind <- function(x, name, ranged) {
   if (kind == "other") abort("Column {.code {name}} must be a plain vector.", "data")
   if (kind == "date" && ranged) {
     abort(c(
-      "Column {.code {name}} is not numeric, and {.arg bounds} gives it a range.",
-      i = "A date is no number: make a column of numbers, such as days since a public date."
+      "Column {.code {name}} is not numeric, but {.arg bounds} gives it a range.",
+      i = "A date is not a number. Use a column of numbers, such as days since a public date."
     ), "data")
   }
 }

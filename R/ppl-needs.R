@@ -1,6 +1,6 @@
-# A method's needs of people's rows, from the least: sums, made wherever the rows are; blocks of
-# rows, one after the other, as often as it asks; all rows at once. Only this decides whether a
-# source is refused, and only here.
+# A method's requirements on people's rows, in increasing order: sums, computed at the source;
+# blocks of rows, one after the other, in any number of passes; all rows at once. These alone, and
+# only here, determine whether a source is refused.
 row_needs <- c("sums", "blocks", "rows")
 
 #' Access to people's rows, by their holder
@@ -10,7 +10,7 @@ row_needs <- c("sums", "blocks", "rows")
 source_gives <- function(x) {
   if (inherits(x, c("dp_elsewhere", "dp_sources"))) {
     each <- match(vapply(x$parts, source_gives, ""), row_needs)
-    # Several parts come one after the other.
+    # Several parts are read one after the other.
     return(row_needs[[min(each, 2L)]])
   }
   if (inherits(x, c("dp_asked", "dp_joined"))) {

@@ -1,4 +1,5 @@
-# Gaps in the calendar: periods that nobody has. Periods are public, and so are these messages.
+# Gaps in the calendar: periods that are missing for everybody. Periods are public, and so are these
+# messages.
 
 #' Warn of periods that are missing for everybody
 #'
@@ -21,7 +22,7 @@ warn_calendar_gap <- function(times, name) {
     "{.code {name}} has gaps: periods are missing for everybody.",
     x = "Between {gaps}{if (more) paste0(', and ', more, ' more')}.",
     i = paste(
-      "Periods on both sides of a gap are taken for neighbours. Complete the data; or, if there",
+      "Periods on both sides of a gap are treated as adjacent. Complete the data; or, if there",
       "are no such periods, make {.code {name}} a factor with its levels in order."
     )
   ), "calendar")

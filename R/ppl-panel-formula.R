@@ -1,5 +1,5 @@
 # From a formula and long data to two vectors, outcome and treatment: the user's code is checked and
-# evaluated here, and neither the formula nor its environment goes any further.
+# evaluated here, and neither the formula nor its environment is passed on.
 
 #' Check that a formula is `outcome ~ treated`
 #' @param formula (`any`)\cr the formula given.
@@ -57,8 +57,8 @@ formula_problem <- function(formula) {
   }
 }
 
-# Said where covariates are added to the treatment, or bounded without being named.
-covariate_advice <- "Covariates stand behind a bar: {.code outcome ~ treated | age + sex}."
+# For covariates that are added to the treatment, or have bounds but are not in the formula.
+covariate_advice <- "Covariates follow a bar: {.code outcome ~ treated | age + sex}."
 
 #' Are several terms added on the right?
 #' @noRd
@@ -203,7 +203,7 @@ check_one_column <- function(x, what, label) {
     abort(c(
       "The {what} must be one column.",
       x = "{.code {label}} has {columns} columns.",
-      i = "Fit each column on its own."
+      i = "Fit each column separately."
     ), "panel")
   }
 }
@@ -218,7 +218,7 @@ check_treated <- function(treated, label) {
   check_one_column(treated, "treatment indicator", label)
   kind <- class(treated)[[1L]]
   attr(treated, "dim") <- NULL
-  # No method of a class is called.
+  # No class's method is called.
   type <- cell_kind(treated)
   plain <- without_attributes(treated)
   missing <- is.atomic(plain) && anyNA(plain)
@@ -226,7 +226,7 @@ check_treated <- function(treated, label) {
   if (type == "factor") {
     levels <- as.character(attr(treated, "levels"))
     ok <- all(levels %in% c("0", "1")) || all(levels %in% c("FALSE", "TRUE"))
-    problem <- "{.code {label}} is a factor with other levels than 0 and 1, or FALSE and TRUE."
+    problem <- "{.code {label}} is a factor with levels other than 0 and 1, or FALSE and TRUE."
     rows <- which(plain == match(TRUE, levels %in% c("1", "TRUE")))
   } else if (type %in% c("number", "flag") && !inherits(treated, "integer64")) {
     rows <- which(plain != 0)

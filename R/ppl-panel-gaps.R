@@ -1,5 +1,5 @@
-# Panels with gaps, `na = "interpolate"`: rows are filled each by itself, and who is in the panel,
-# in which role, from when and over which periods is declared: no missing cell can change it.
+# Panels with gaps, `na = "interpolate"`: each row is filled separately; units, roles, dates and
+# periods are declared, so that no missing cell can change them.
 
 #' Declare who is in a panel: units, roles, dates and periods
 #'
@@ -77,15 +77,15 @@ check_gaps <- function(na, roster) {
     abort(c(
       "{.code na = \"interpolate\"} needs a {.arg roster} from {.fn dp_roster}.",
       i = paste(
-        "Units, roles, dates and periods are published, so with gaps they must be declared and",
-        "not found in the data."
+        "Units, roles, dates and periods are published. With gaps they must be declared and",
+        "not derived from the data."
       )
     ), "roster")
   }
   if (na == "error" && !is.null(roster)) {
     abort(c(
       "{.arg roster} needs {.code na = \"interpolate\"}.",
-      i = "Without gaps the data themselves show who is in the panel."
+      i = "Without gaps, the data themselves determine who is in the panel."
     ), "roster")
   }
   na
@@ -266,7 +266,7 @@ fill_rows <- function(rows, treatment, middle) {
 check_filled <- function(rows, label) {
   if (!all_finite_cpp(rows)) {
     abort(c(
-      "Somebody has no value of {.code {label}} before the treatment.",
+      "Some unit has no value of {.code {label}} before the treatment.",
       i = "Give {.arg bounds} (their midpoint is used), or leave such units out of the roster."
     ), "panel")
   }

@@ -45,7 +45,7 @@ panel_from_formula.default <- function(formula, people, request) {
   treated <- unique(units$code[variables$treated])
   ask <- request$ask <- ask_of_units(request$ask, treated)
   quiet <- request$quiet
-  # Before any message may name a period: the periods might be the donors.
+  # Before any message names a period, since the periods might be the donors.
   check_orientation(units, times, variables$treated, ask)
   if (request$private) {
     check_few_numbers(units, times, length(units$values) - length(treated), ask)
@@ -158,7 +158,7 @@ check_units_recur <- function(units, times) {
   if (length(units$values) == length(units$code) && length(times$values) > 1L) {
     abort(c(
       "{.arg data} must follow the same units over time.",
-      x = "Every unit in {.code {units$name}} appears once: a repeated cross-section is no panel.",
+      x = "Every unit in {.code {units$name}} appears once: a repeated cross-section, not a panel.",
       i = paste(
         "Check that {.code {units$name}} identifies units, not rows. Donors may also",
         "be recurring groups, such as regions; then regions are protected, not people."
@@ -224,7 +224,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
     unit <- label(min(short))
     abort(c(
       "The panel must be balanced: every unit in every period.",
-      # Not which period: it may be in the panel because of one donor.
+      # The message does not name the period, which may be in the panel because of one donor.
       x = "{unit}, which is treated, has no row in some period of the panel.",
       i = "Complete the treated units, which are public."
     ), "panel")
@@ -235,7 +235,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
       x = "Some unit has several rows in one period.",
       i = paste(
         "Check that {.code {units$name}} identifies the units; combine rows of one person by a",
-        "rule that looks at that person alone."
+        "rule that uses that person's rows alone."
       )
     ), "panel")
   }

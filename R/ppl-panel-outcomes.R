@@ -1,5 +1,5 @@
-# Panels from a formula: of one outcome, or of several, `cbind(y1, y2) ~ treated`, each with bounds
-# of its own. One person's row is all of them.
+# Panels from a formula: of one outcome, or of several, `cbind(y1, y2) ~ treated`, each with its own
+# bounds. One person's row has all outcomes.
 
 #' Several outcomes apart
 #' @param formula (`any`)\cr what the user gave; its other faults are found later.
@@ -34,7 +34,7 @@ outcome_names <- function(sides) {
   names <- ifelse(nzchar(given), given, written)
   if (any(!nzchar(names)) || anyDuplicated(names) || "deparse.level" %in% names) {
     abort(c(
-      "Several outcomes are columns, each once: {.code cbind(sales, visits) ~ treated}.",
+      "Several outcomes must be columns, each given once: {.code cbind(sales, visits) ~ treated}.",
       i = "Name computed outcomes: {.code cbind(sales = log(sales), visits)}."
     ), "panel")
   }
@@ -103,7 +103,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
   bounds <- named_bounds(request$bounds, left_side(formula), strict = FALSE)
   predictors <- if (isTRUE(request$classical)) split_predictors(formula, request$estimator)
   parts <- if (is.null(predictors)) split_covariates(formula) else predictors
-  # Without privacy covariates need no bounds: those of a private call may stay where they are.
+  # Without privacy covariates need no bounds; bounds from a private call may remain.
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
   limits <- split_bounds(bounds, names, request$private, left_side(parts$formula), own,
     people$data)

@@ -33,7 +33,7 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
         )
       },
       i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel.",
-      i = if (early) "If it does not: cut the panel, or code the indicator as treated for good.",
+      i = if (early) "If it ends earlier, cut the panel, or keep the indicator at 1 once it is 1.",
       i = if (early && times$alphabetical) {
         paste(
           "If the order is right: strings are sorted alphabetically, so give",
@@ -56,10 +56,10 @@ check_few_numbers <- function(units, times, n, ask = function() NULL) {
   if (unclear && n < length(times$values)) {
     ask()
     abort(c(
-      "There are fewer donors than periods: is {.arg index} the wrong way round?",
+      "There are fewer donors than periods. Is {.arg index} the wrong way round?",
       i = paste(
-        "{.code {units$name}} is taken for the unit and {.code {times$name}} for the time; the",
-        "first holds numbers. The other way round, donors' names would be periods, which are",
+        "{.code {units$name}} is used as the unit and {.code {times$name}} as the time; the",
+        "unit holds numbers. If they are interchanged, donors' names become periods, which are",
         "public."
       ),
       i = "If the order is right, turn {.code {units$name}} into strings."
@@ -119,7 +119,7 @@ find_treatment <- function(units, times, rows, hide = FALSE,
           "({length(switches)} such unit{?s})."
         )
       },
-      i = "Cut the panel before the treatment ends, or code the indicator as treated for good.",
+      i = "Cut the panel before the treatment ends, or keep the indicator at 1 once it is 1.",
       i = if (times$alphabetical) {
         "Periods that are strings are sorted alphabetically: use numbers, dates or a factor."
       }

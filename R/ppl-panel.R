@@ -1,6 +1,6 @@
 # The panel: donors and targets as matrices. From the user's input to a "dpsc_panel", and the checks
-# that every input shares; everything after it sees matrices, sizes and periods. Here too the panel
-# from a matrix of donors.
+# for every input; all later code uses matrices, sizes and periods. The panel from a matrix of
+# donors is here, too.
 #' Construct a panel
 #'
 #' A value inside the package, never returned to a user: it is the last place where raw donor values
@@ -83,7 +83,7 @@ abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function
   if (hide) {
     abort(c(
       "The outcome must be finite for every treated person in every period.",
-      x = "{.code {label}} is missing or not finite for some of them.",
+      x = "{.code {label}} is missing or not finite for some treated person.",
       i = row_by_row_advice
     ), "panel")
   }
@@ -283,7 +283,7 @@ check_times <- function(times, n_times) {
       } else if (repeated[[i]]) {
         "Column {i} repeats the period {period_text(times[[i]])}."
       } else {
-        "It goes back at column {i}, to {period_text(times[[i]])}."
+        "It decreases at column {i}, to {period_text(times[[i]])}."
       },
       i = "Sort the columns of {.arg donors} and {.arg target} by period."
     ), "panel")

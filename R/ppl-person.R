@@ -42,9 +42,9 @@ check_person <- function(person, record, method, data) {
   }
   if (is.null(record$person)) {
     abort(c(
-      "{.code method = \"{method}\"} takes one row per person.",
+      "{.code method = \"{method}\"} needs one row per person.",
       x = "Its proof does not hold for means over a person's rows.",
-      i = "Make one row of each person's rows beforehand, one person at a time."
+      i = "Combine each person's rows into one row beforehand, one person at a time."
     ), "argument")
   }
   refuse_split_people(data)
@@ -66,7 +66,7 @@ said_person <- function(person) {
     abort(c(
       "{.arg person} must be {.code ~ column}, or {.val row} if each row is another person.",
       x = "It is {describe(person)}.",
-      i = "Where several columns identify people, combine them into one beforehand."
+      i = "If several columns identify people, combine them into one column beforehand."
     ), "argument")
   }
   list(declared = FALSE, column = as.character(person[[2L]]))

@@ -37,11 +37,11 @@ check_protect <- function(request, k, people = FALSE) {
         i = if (k > 1L) {
           paste(
             "{.code protect = \"everyone\"}: the donors and each of the treated units, where these",
-            "are people, too. Their mean gets noise."
+            "are people, too. Noise is added to their mean."
           )
         } else {
           paste(
-            "A single treated person cannot be protected as well: noise that protects one person",
+            "A single treated person cannot be protected, too: noise that protects one person",
             "hides that person's outcome. For a group give its {.arg size}."
           )
         }
@@ -89,7 +89,7 @@ guard_panel <- function(panel, request) {
   periods <- panel$T0 + panel$T1
   middle <- if (is.null(bounds)) numeric(periods) else new_bounds(bounds, periods)$centre
   panel$target <- matrix(middle, 1L, dimnames = list(NULL, NULL))
-  # Of several dates each person is of one.
+  # With several dates each person belongs to one.
   panel$size <- if (is.null(panel$adopted)) nrow(panel$treated) else rep(1, nrow(panel$treated))
   panel
 }
@@ -104,7 +104,7 @@ check_not_protected <- function(fit, what) {
   if (is_released_group(fit)) {
     abort(c(
       "{what} needs the treated unit's own data, and here the treated are protected.",
-      i = "Only their released path, which carries noise, is available."
+      i = "Only their released path, with noise, is available."
     ), "argument")
   }
 }

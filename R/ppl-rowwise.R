@@ -1,5 +1,5 @@
-# Row-by-row code on people: the functions it may call, and its evaluation. One
-# person's change must move that person's row and no other.
+# Row-by-row code on people: the functions it may call, and its evaluation. A change to one person
+# must change that person's row only.
 
 # Functions each value of whose result depends on the same place of its arguments alone, when every
 # argument has length 1 or one value per row. Arguments become doubles before, text as
@@ -35,11 +35,11 @@ rowwise_functions <- local({
   functions$as.character <- function(x) cell_text(x)
   functions[["=="]] <- function(x, y) same_cells(x, y)
   functions[["!="]] <- function(x, y) !same_cells(x, y)
-  # The table is written out, see `plain_code()`.
+  # The table is written out in full, see `plain_code()`.
   functions[["%in%"]] <- function(x, ...) {
     Reduce(`|`, lapply(list(...), function(value) same_cells(x, value) %in% TRUE))
   }
-  # Flags such as na.rm are not taken by place but from the first row.
+  # Logical arguments such as na.rm are read from the first row, not row by row.
   functions$pmin <- function(..., na.rm = FALSE) {
     if (!is_single(na.rm)) stop("not one flag")
     do.call(pmin, c(lapply(list(...), cell_numbers), na.rm = na.rm))
@@ -48,11 +48,11 @@ rowwise_functions <- local({
     if (!is_single(na.rm)) stop("not one flag")
     do.call(pmax, c(lapply(list(...), cell_numbers), na.rm = na.rm))
   }
-  # With a test of length 1 that of base gives the first row's value to all, and the type of its
-  # result depends on the tests of all rows.
+  # With a test of length 1, base R's function gives the first row's value to all rows, and its
+  # result's type depends on the tests of all rows.
   functions$ifelse <- function(test, yes, no) {
     size <- max(length(test), length(yes), length(no))
-    # A constant in quotes makes text of both, whatever the column holds.
+    # A quoted constant converts both sides to text, for any content of the column.
     quoted <- any(vapply(list(yes, no), function(x) is_text(x) && length(x) == 1L, NA))
     value <- if (quoted || (is_text(yes) && is_text(no))) cell_text else cell_numbers
     test <- rep_len(as.logical(cell_numbers(test)), size)
@@ -73,13 +73,12 @@ same_cells <- function(x, y) {
   if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
 }
 
-# Functions that take strings: all others read them as numbers, hardly the intention of a quoted
-# constant.
+# Functions with string arguments: all other functions would read a quoted constant as a number.
 functions_of_text <- c(
   "(", "I", "==", "!=", "%in%", "c", "ifelse", "is.na", "as.character", "as.Date", "as.POSIXct"
 )
 
-# Dates of single constants: of a column the first value would give the format.
+# Dates of single constants: in a column the first value would determine the format.
 is_constant_date <- function(code) {
   is.call(code) && is.symbol(code[[1L]]) &&
     as.character(code[[1L]]) %in% c("as.Date", "as.POSIXct") &&
@@ -98,7 +97,7 @@ check_rowwise <- function(code) {
   if (length(unknown)) {
     abort(c(
       "The formula may only use functions of one row at a time, not {.code {unknown}}.",
-      x = "A function of several rows could pass on information without noise.",
+      x = "A function of several rows could reveal information without noise.",
       i = "Compute the column beforehand, from public constants."
     ), "argument")
   }
@@ -304,8 +303,8 @@ has_single_constants <- function(code) {
 }
 
 # Of long data -------------------------------------------------------------------------------------
-# Outcomes that are computed row by row. Under a finite epsilon one donor's change must move that
-# donor's row and no other: `y / max(y)` or `rank(y)` would move everybody's.
+# Outcomes that are computed row by row. With a finite epsilon a change to one donor must change
+# that donor's row only: `y / max(y)` or `rank(y)` would change everybody's.
 
 #' Evaluate an outcome row by row
 #'
@@ -347,7 +346,7 @@ evaluate_rowwise <- function(code, environment, data) {
   values <- lapply(rlang::set_names(all.vars(code)), function(name) {
     if (name %in% names(data)) plain_column(.subset2(data, name)) else find_value(name, environment)
   })
-  # A name that stands for nothing.
+  # A name without a value.
   if (any(vapply(values, is.null, NA))) {
     return(NULL)
   }
@@ -369,7 +368,7 @@ rowwise_problem <- function(code, environment, data) {
   other <- other[known]
   if (length(other) > 0L) {
     shown <- paste0("`", utils::head(other, 3L), "`", collapse = ", ")
-    return(paste0("It calls ", shown, ", which may look at several rows at once."))
+    return(paste0("It calls ", shown, ", which may use several rows at once."))
   }
   if (!has_single_constants(code)) {
     return("A vector is written into it.")
@@ -377,12 +376,12 @@ rowwise_problem <- function(code, environment, data) {
   for (name in setdiff(all.vars(code), names(data))) {
     value <- find_value(name, environment)
     if (!is.null(value) && !is_single(value)) {
-      return(paste0("`", name, "` is no column of the data and no single number."))
+      return(paste0("`", name, "` is neither a column of the data nor a single number."))
     }
   }
   for (name in intersect(all.vars(code), names(data))) {
     if (is.call(code) && is.null(plain_column(.subset2(data, name)))) {
-      return(paste0("`", name, "` is of a class whose arithmetic is not known to go row by row."))
+      return(paste0("`", name, "` is of a class whose arithmetic is not known to be row-wise."))
     }
   }
 }

@@ -1,9 +1,9 @@
 # Cells of an engine's columns as SQL, by the rule of R/ppl-cells.R. The engine gives a column's
 # type without reading rows: cells do not matter.
 #
-# Engines read text as numbers in their own ways, some with an error. So text is read here: as
-# blocks of a table pass, or when a file is copied (R/ppl-source-files.R), which leaves a number
-# beside each cell.
+# Engines convert text to numbers in different ways, some with an error. So text is converted here:
+# block by block, or when a file is copied (R/ppl-source-files.R), which stores a number beside each
+# cell.
 
 #' Columns in queries about a row: names and contents
 #' @param given (`list` or `NULL`)\cr checked bounds by name.
@@ -31,7 +31,7 @@ column_types <- function(table, names) {
   types <- vapply(looked[names], function(x) {
     switch(cell_kind(x),
       text = , factor = "text", number = "number",
-      # SQLite has no flags: it reports them, or raw bytes, for columns of which it knows no type.
+      # SQLite has no logicals: it reports logicals, or raw bytes, for columns of unknown type.
       flag = if (table$dialect$loose) "any" else "flag", if (table$dialect$loose) "any" else "other"
     )
   }, "")
@@ -64,7 +64,7 @@ number_column <- function(name, row) {
     abort(c(
       "Column {.code {name}} is not numeric in the database.",
       i = paste(
-        "Cast it there, give its public levels in {.arg bounds}, or set",
+        "Cast it in the database, give its public levels in {.arg bounds}, or set",
         "{.code compute = \"here\"}."
       )
     ), c("data", "panel"))
@@ -83,9 +83,9 @@ holds_level <- function(name, level, row) {
   if (type == "text") {
     return(paste(column, "=", row$quote(level)))
   }
-  # A flag of an engine that has none is 0 or 1.
+  # In an engine without logicals, a logical is 0 or 1.
   value <- if (of_flag) as.double(level == "TRUE") else suppressWarnings(as.double(level))
-  # A loose engine's column of numbers may hold text.
+  # In an engine without strict types, a numeric column may hold text.
   of_any <- type == "any" || row$dialect$loose
   if (of_any && is.na(value)) {
     return(paste(column, "=", row$quote(level)))

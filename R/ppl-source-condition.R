@@ -1,5 +1,5 @@
 # Conditions on one row as SQL: comparisons, and, or, not. With NULL for NA they have R's meaning.
-# Nothing that could make an error of a value: no arithmetic, no functions.
+# Nothing in them can cause an error for a value: no arithmetic and no functions.
 
 #' A condition of R as SQL
 #'

@@ -1,5 +1,5 @@
-# Covariates of people elsewhere: whole numbers that the engine makes of a person's own rows, in the
-# query that makes outcomes wide, by the rule of `covariates_of_units()`.
+# Covariates of people outside R: integers that the engine computes from a person's own rows, in the
+# query that reshapes outcomes, by the rule of `covariates_of_units()`.
 
 #' Covariates of the public units, and the facts for queries about the others
 #' @param treated (`data.frame`)\cr rows of the treated units: `unit`, `time`, `y`, `on`, then the
@@ -114,7 +114,7 @@ sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private
     paste0("CASE WHEN ", x, " < ", ends[[1L]], " THEN ", ends[[1L]], " WHEN ", x, " > ",
       ends[[2L]], " THEN ", ends[[2L]], " ELSE ", x, " END")
   }
-  # Infinities are beyond the bounds, where gaps may be; NaN is no number, nor is a missing value.
+  # If gaps are allowed, infinities are gaps, as are NaN and missing values.
   beyond <- c(
     paste0(x, " > ", largest, " AND -", x, " < ", x), paste0(x, " < -", largest)
   )[rep(gaps && private, 2L)]

@@ -1,5 +1,5 @@
-# Talking to the engine that holds rows: its own words are shown only where it failed before it read
-# any row, since they may hold values.
+# Communication with the engine that holds rows: its own messages are shown only if it failed before
+# it read any row, since they may contain values.
 
 #' Let drivers draw random numbers, for names and the like, without moving R's generator
 #'
@@ -32,9 +32,9 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
     words <- if (!charged) planning_words(con, text)
     abort(c(
       "{what} failed in the engine that holds the donors.",
-      x = if (!is.null(words)) "Its own error, from before it read any row: {words}",
+      x = if (!is.null(words)) "The engine's error, before it read any row: {words}",
       i = if (is.null(words)) {
-        "Its own error is not shown, since it may hold data. Is the connection open?"
+        "The engine's error is not shown, since it may contain data. Is the connection open?"
       },
       i = if (charged) charge_stays
     ), c("engine", "panel"))
@@ -102,7 +102,7 @@ abort_sums <- function(charged) {
 abort_changed <- function(charged) {
   abort(c(
     "The donors' rows changed between two passes.",
-    i = "The engine must keep a temporary table while a release is made.",
+    i = "The engine must keep its temporary table until the release is finished.",
     i = if (charged) charge_stays
   ), c("engine", "reader", "panel"))
 }

@@ -1,4 +1,4 @@
-# Files of people's rows: CSV is read by our own strict reader, Parquet by duckdb.
+# Files of people's rows: the package's own strict reader reads CSV, duckdb reads Parquet.
 
 #' @rdname dp_table
 #' @export
@@ -104,7 +104,7 @@ copied_csv <- function(paths, con, wanted = character()) {
   csv_from(con, names)
 }
 
-# How much of a file is read at a time.
+# The number of bytes read at a time.
 csv_bytes <- 2^22
 
 #' @param names (`character` or `NULL`)\cr columns of the first file, by which others are matched.
@@ -169,12 +169,12 @@ check_csv_names <- function(path, found, names, wanted) {
       "{.file {file}} does not have the columns of the first file.",
       x = if (length(missing)) "It has no {.code {missing}}.",
       x = if (length(absent) && !length(missing)) {
-        "Of the first file's columns it lacks number {absent}."
+        "It lacks column {absent} of the first file."
       },
       x = if (length(found) != length(names)) {
-        "It has {length(found)} column{?s}, the first file {length(names)}."
+        "It has {length(found)} column{?s}, the first file has {length(names)}."
       },
-      i = "Columns are matched by their names, in any order; case counts."
+      i = "Columns are matched by name, in any order and with regard to case."
     ), "argument")
   }
 }
@@ -208,7 +208,7 @@ csv_from <- function(con, names, numeric = character()) {
   columns <- vapply(names, quoted, "", con = con)
   is_number <- names %in% numeric
   shown <- if (dialect_of(con)$loose) {
-    # R has whole numbers where an engine has.
+    # Integers of an engine are integers in R.
     paste0("CASE WHEN ", numbers, " = CAST(", numbers, " AS INTEGER) THEN CAST(", numbers,
       " AS INTEGER) ELSE ", numbers, " END")
   } else {

@@ -1,5 +1,5 @@
-# Panels with gaps elsewhere: who is in the panel, in which role and over which periods is declared
-# by a roster, never found. The engine fills each row by itself (R/ppl-source-gaps-sql.R).
+# Panels with gaps outside R: a roster declares units, roles and periods; they are never derived
+# from the data. The engine fills each row separately (R/ppl-source-gaps-sql.R).
 
 #' Build a panel with gaps from a source and a roster
 #'
@@ -69,7 +69,7 @@ roster_table <- function(source, columns) {
   if (length(parts) != 1L || !inherits(parts[[1L]], "dp_table")) {
     abort(c(
       "{.code na = \"interpolate\"} takes one table or files, not several sources or workers.",
-      i = "For a unit without any row, its source would be unknown."
+      i = "The source of a unit without rows would be unknown."
     ), "argument")
   }
   table <- parts[[1L]]
@@ -83,7 +83,7 @@ roster_covariates <- function(own, people, treatment, request) {
   roster <- people$roster
   times <- list(plain = roster$periods)
   units <- roster$unit[treatment$units]
-  # Every unit of the roster, also one of no row, in its order.
+  # Every unit of the roster, even without rows, in the roster's order.
   none <- own[rep(NA_integer_, length(units)), , drop = FALSE]
   none$unit <- units
   none$time <- roster$periods[[1L]]

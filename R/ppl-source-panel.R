@@ -1,5 +1,5 @@
-# The panel from donors elsewhere: periods, treated units and the number of donors are read, which
-# are public; donors' rows stay where they are until the release.
+# The panel from donors outside R: periods, treated units and the number of donors are read, which
+# are public; donors' rows stay at their source until the release.
 
 #' Build a panel from a formula and a source
 #' @param formula (`formula`)\cr `outcome ~ treated`, both columns.
@@ -44,7 +44,7 @@ panel_from_formula.dp_source <- function(formula, people, request) {
 panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide = FALSE) {
   parts <- if (inherits(donors, "dp_sources")) donors$parts else list(donors)
   if (any(vapply(parts, is.data.frame, NA))) {
-    abort("Data frames are for {.fn dp_lm}; donors come as matrices.", "argument")
+    abort("Only {.fn dp_lm} takes data frames; donors must be matrices.", "argument")
   }
   long <- vapply(parts, inherits, NA, c("dp_table", "dp_workers"))
   facts <- lapply(parts[long], part_facts, columns = NULL)
@@ -66,7 +66,7 @@ panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide =
     parts[[k]] <- part$donors
     n <- n + part$n
   }
-  check_donor_count(n, "Each unit of the sources is a donor.")
+  check_donor_count(n, "Every unit of the sources is a donor.")
   design <- design_public(target, T0, times %||% found$values, n_times, hide)
   elsewhere <- structure(
     list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
@@ -91,9 +91,9 @@ formula_columns <- function(formula) {
   sides <- list(outcome = formula[[2L]], treated = formula[[3L]])
   if (!all(vapply(sides, is.symbol, NA))) {
     abort(c(
-      "With donors elsewhere both sides of {.arg formula} must be columns.",
+      "For donors outside R, both sides of {.arg formula} must be columns.",
       i = paste(
-        "Compute the outcome there, by a view or",
+        "Compute the outcome in the database, by a view or",
         "{.code dp_table(tbl(con, \"sales\") |> mutate(y = log(sales)))}."
       )
     ), "panel")
@@ -195,7 +195,7 @@ check_people_travel <- function(source) {
   if (source$compute == "database" && !source$calibrate) {
     abort(c(
       paste(
-        "With {.code protect = \"everyone\"} the sums over treated people are computed here: their",
+        "With {.code protect = \"everyone\"} the sums over treated people are computed in R: their",
         "rows would leave the database."
       ),
       i = "Allow it by {.code calibrate = TRUE}, or set {.code protect = \"donors\"}."
@@ -224,7 +224,7 @@ check_whole_periods <- function(periods) {
   if (is.numeric(periods) && !is.object(periods) && any(periods != floor(periods))) {
     abort(c(
       "Periods in a database must be whole numbers, dates or strings.",
-      i = "Number the periods there."
+      i = "Number the periods in the database."
     ), "panel")
   }
 }
@@ -258,7 +258,7 @@ source_design <- function(treated, times, n, columns, request) {
   y <- check_outcome(treated$y, columns$outcome)
   rows <- check_treated(treated$on, columns$treated)
   named <- units$values
-  # Donors, of whom the checks only want to know whether there are enough.
+  # Donors: the checks only need to know whether there are enough.
   padded <- pad_units(units, min(n, 2))
   # Before any message may name a period: the periods might be the donors.
   check_orientation(padded, own, rows, ask)
@@ -297,7 +297,7 @@ panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide =
     block <- read_block(donors, i)
     check_donor_matrix(block)
     if (i == 1L) {
-      # The sizes and periods are those of the first block.
+      # The first block determines sizes and periods.
       design <- design_public(target, T0, times, ncol(block), hide)
     } else if (ncol(block) != ncol(design$target)) {
       abort(c(

@@ -1,5 +1,5 @@
-# Rows that are people, whose sums an engine makes: a temporary table of whole numbers, one row per
-# person, and the core's questions about it.
+# People's rows whose sums an engine computes: a temporary table of integers, one row per person,
+# and the core's questions about it.
 
 #' People in an engine, as whole numbers, with functions that answer the core's questions
 #' @param table (`dp_table`). PRIVATE.
@@ -49,7 +49,7 @@ people_query <- function(table, columns, choice) {
   if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
   given <- cell_row(table, needed)
   check_typed_levels(columns$given, given$types, dialect)
-  # Numbers are made of cells where they are taken.
+  # Cells are converted to numbers when they are copied.
   is_number <- given$types %in% c("number", "exact")
   row <- given
   row$short <- stats::setNames(as.list(paste0("c", seq_along(needed))), needed)

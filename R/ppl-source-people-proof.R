@@ -1,4 +1,4 @@
-# An engine's proof for sums over people: on rows of ours, before its first use.
+# An engine's test for sums over people: on generated rows, before its first use.
 
 #' Let an engine prove itself on questions of a regression, once a table
 #'
@@ -61,7 +61,7 @@ proof_rows_shared <- function(rows) {
   rbind(rows, more, more, twice)
 }
 
-# Where ties of the grid are looked for, in its steps.
+# The range in which ties of the grid are searched, in grid steps.
 proof_middle <- 980
 
 #' Neighbouring numbers between which the rounded cell changes

@@ -1,10 +1,10 @@
-# SQL text for sums over people of a regression: from a row's columns to whole numbers on the core's
-# grid, and from those to the integers of inst/include/dpsc/rows/people.hpp, bit for bit. The rules
-# are those of R/ppl-source-sql.R: only integers are summed, constants are powers of two under whole
-# numbers, one level a step. Nothing here runs anything. Overflow, underflow and casts that
-# an engine may refuse are kept out of the statements.
+# SQL text for sums over people of a regression: from a row's columns to integers on the core's
+# grid, and from these to the integers of inst/include/dpsc/rows/people.hpp, bit for bit. The rules
+# are as in R/ppl-source-sql.R: only integers are summed, constants are integers divided by powers
+# of two, with one level per step. Nothing here runs a query. The statements avoid overflow,
+# underflow and casts that an engine may refuse.
 
-# Steps of the grid in half a range.
+# The number of grid steps in half a range.
 grid_one <- 1048576
 
 #' A finite number on the grid: (x - centre) / half, cut at one and rounded to steps

@@ -1,5 +1,5 @@
-# Rows that are people, elsewhere: blocks of a table's rows, as numbers, or sums that an engine or a
-# worker makes of them, for dp_lm().
+# People's rows outside R: blocks of a table's rows, as numbers, or sums that an engine or a worker
+# computes from them, for dp_lm().
 
 #' @noRd
 people_parts <- function(source) {
@@ -8,7 +8,7 @@ people_parts <- function(source) {
     is.data.frame(part) || inherits(part, c("dp_table", "dp_workers"))
   }, NA)
   if (!all(fits)) {
-    abort("For one row per person give tables, files, workers and data frames.", "argument")
+    abort("Give tables, files, workers or data frames with one row per person.", "argument")
   }
   parts
 }
@@ -30,7 +30,7 @@ open_people <- function(source, columns, choice, private) {
     opened <- c(opened, list(open_rows(part, columns, choice, private)))
   }
   done <- TRUE
-  # For the snapshot that every pass will read, not for the later table.
+  # For the snapshot that every pass reads, not for the table at a later time.
   n <- sum(vapply(opened, function(rows) as.double(if (is.matrix(rows)) nrow(rows) else rows$n), 0))
   list(table = join_rows(opened), n = whole_count(n))
 }

@@ -1,5 +1,6 @@
 # Several rows of one person in chunks and in tables whose rows are read here: blocks of whole
-# people, which every pass reads alike. Here too how a table's rows are copied and read in blocks.
+# people, the same in every pass. The code that copies a table's rows and reads them in blocks is
+# here, too.
 
 #' Chunks regrouped: each block has all rows of some people
 #'

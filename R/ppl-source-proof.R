@@ -1,4 +1,4 @@
-# An engine's proof: on rows of ours, before its first use, it must count and sum as the core does.
+# An engine's test: on generated rows, before its first use, it must count and sum as the core does.
 
 #' Let an engine prove itself, once a table
 #'
@@ -23,7 +23,7 @@ prove_engine <- function(table) {
 check_proof <- function(found, core) {
   if (!identical(found, core)) {
     abort(c(
-      "This engine does not compute as the core does: on simulated rows its integers differ.",
+      "This engine's integers for simulated rows differ from the core's.",
       i = "The guarantee would not cover its sums. Set {.code compute = \"here\"}."
     ), c("engine", "panel"))
   }

@@ -1,6 +1,6 @@
-# Donors elsewhere, opened for one release: blocks of integers that stream to the core, or sums that
-# the engine makes. Opened before the charge, so that faults of rows or engine cost nothing; closed
-# after the last pass.
+# Donors outside R, opened for one release: blocks of integers that stream to the core, or sums that
+# the engine computes. Opened before the charge, so that faults of rows or engine cost nothing;
+# closed after the last pass.
 
 #' Open donors for the passes of one release
 #'
@@ -29,7 +29,7 @@ open_donors <- function(donors, public, calibrated) {
   if (n != donors$n) {
     abort(c(
       "The panel must be balanced: every unit in every period.",
-      x = "Donors' rows do not match the units and periods found before, or they have changed."
+      x = "Donors' rows have changed, or do not match the units and periods found before."
     ), "panel")
   }
   done <- TRUE
@@ -78,7 +78,7 @@ check_calibration <- function(source, calibrated) {
   if (source$compute == "database" && calibrated && !source$calibrate) {
     abort(c(
       paste(
-        "Intervals are calibrated on the placebo errors of 10,000 donors or more, whose rows",
+        "Intervals are calibrated by the placebo errors of 10,000 donors or more, whose rows",
         "would leave the database."
       ),
       i = paste(
@@ -98,7 +98,7 @@ check_calibration <- function(source, calibrated) {
 answer_question <- function(donors, question) {
   charged <- isTRUE(donors$charged)
   sums <- donors$ask(question, charged)
-  # A row lost or won between two passes.
+  # A row lost or gained between two passes.
   if (!identical(sums$rows, donors$n)) abort_changed(charged)
   sums
 }
@@ -111,7 +111,7 @@ answer_question <- function(donors, question) {
 sample_rows <- function(donors, places) {
   if (!donors$calibrate) {
     abort(c(
-      "This computation needs rows, and the rows stay at their source.",
+      "This computation needs rows, but the rows stay at their source.",
       i = if (isTRUE(donors$charged)) charge_stays
     ), c("engine", "panel"))
   }

@@ -1,5 +1,5 @@
-# Numbers as SQL text that every engine reads as the same doubles, their rounding, and the cells of
-# the grid that are made of them.
+# Numbers as SQL text that every engine reads as the same doubles, their rounding, and the grid
+# cells computed from them.
 
 #' A whole number as text
 #' @noRd

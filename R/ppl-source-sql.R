@@ -1,10 +1,10 @@
-# SQL text for sums over people: from long rows to one row of integers a person, and from those to
-# the integers of inst/include/dpsc/rows/sums.hpp, bit for bit. Nothing here runs anything.
+# SQL text for sums over people: from long rows to one row of integers per person, and from these to
+# the integers of inst/include/dpsc/rows/sums.hpp, bit for bit. Nothing here runs a query.
 #
-# Only integers are summed, across people and within one. Numbers between are made by - * / SQRT and
-# comparisons, which IEEE 754 rounds in one way. Constants are whole numbers, or these divided by
-# powers of two: engines read decimal literals as they like. There is no ROUND, whose rule differs,
-# and no LEAST, which treats NULL as it likes.
+# Only integers are summed, across people and within one. Other operations are - * / SQRT and
+# comparisons, whose rounding IEEE 754 fixes. Constants are integers, or integers divided by powers
+# of two, because engines read decimal literals differently. ROUND and LEAST are avoided: their
+# rules for ties and for NULL differ.
 
 # Engines -----------------------------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ sql_dialects <- function() {
   list(
     sqlite = new_dialect("sqlite",
       real = "REAL", whole = "INTEGER", fence = " LIMIT -1 OFFSET 0", index = TRUE,
-      # A column may hold anything, and a cast makes a number of it.
+      # A column may hold values of any type, and a cast converts them to numbers.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
       }, loose = TRUE, tested = TRUE, planning = ""
@@ -67,7 +67,7 @@ sql_dialects <- function() {
           " ELSE ", real(x), " END)")
       }
     ),
-    # It reads files to plan: their lines may stand in errors of other kinds.
+    # It reads files while planning, so that errors of other kinds may contain their lines.
     duckdb = new_dialect("duckdb",
       real = "DOUBLE", tested = TRUE, planning = "(Catalog|Parser|Permission) Error"
     ),
@@ -80,7 +80,7 @@ sql_dialects <- function() {
       modulo = function(a, b) paste0("MOD(", a, ", ", b, ")")
     ),
     snowflake = new_dialect("snowflake", real = "DOUBLE"),
-    # SUM of INT overflows there.
+    # In this engine SUM of INT overflows.
     mssql = new_dialect("mssql",
       real = "FLOAT", small = "BIGINT",
       order = function(x) paste0(x, " COLLATE Latin1_General_BIN2"),
@@ -90,7 +90,7 @@ sql_dialects <- function() {
   )
 }
 
-# Made once, after all files were read.
+# Built once, after all files are read.
 delayedAssign("sql_dialect_table", sql_dialects())
 
 #' The dialect of a connection, by its class

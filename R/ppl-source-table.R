@@ -1,5 +1,5 @@
-# Donors in a database, in files, or in several places: the user's declarations. Nothing is read
-# here but the names of columns.
+# Donors in a database, in files, or in several places: the user's declarations. Only the names of
+# columns are read here.
 
 #' Donors in a database, in files, or in several places
 #'
@@ -162,7 +162,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   need_package("DBI", "dp_table()")
   if (inherits(con, "tbl_lazy")) {
     if (!missing(table)) {
-      abort("Leave {.arg table} out: a lazy {.cls tbl} has its own table.", "argument")
+      abort("Omit {.arg table}: a lazy {.cls tbl} has its own table.", "argument")
     }
     need_package("dbplyr", "a lazy tbl")
     from <- paste0("(", dbplyr::sql_render(con), ")")
@@ -199,7 +199,7 @@ from_text <- function(con, table) {
 }
 
 new_table <- function(con, from, index, outcome, compute, calibrate, block, groups) {
-  # dp_files() gives one way.
+  # dp_files() computes in one way only.
   compute <- check_choice(compute, c("here", "database"))
   if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
     abort(c(
@@ -217,7 +217,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
     groups = check_count(groups, 1, 1000),
     dialect = dialect_of(con), state = state
   ), class = c("dp_table", "dp_source"))
-  # Columns of no rows: names, and of the index the types.
+  # Columns of an empty result: all names, and the types of the index.
   looked <- look_at_table(con, from)
   out$fields <- names(looked)
   named <- c(index, outcome)
@@ -256,7 +256,7 @@ table_hint <- function(from) {
   hint <- if (grepl("^(select|with) ", inner, ignore.case = TRUE)) {
     "A query is given as {.code DBI::SQL(\"SELECT ...\")}."
   } else if (grepl("^[^.() ]+[.][^.() ]+$", inner)) {
-    "A schema and a table are given as {.code DBI::Id(schema = , table = )}."
+    "Give a schema and a table as {.code DBI::Id(schema = , table = )}."
   }
   if (!is.null(hint)) rlang::format_error_bullets(c(i = cli::format_inline(hint)))
 }
@@ -270,8 +270,8 @@ dp_sources <- function(sources) door("dp_sources", {
   if (!is.list(sources) || is.data.frame(sources) || !length(sources) ||
       !all(vapply(sources, known, NA))) {
     abort(c(
-      "{.arg sources} must be a list of places that hold donors.",
-      i = "Tables, files, workers; matrices and chunks; or data frames for {.fn dp_lm}."
+      "{.arg sources} must be a list of sources of donors.",
+      i = "Use tables, files, workers, matrices or chunks; {.fn dp_lm} also takes data frames."
     ), "argument")
   }
   parts <- unlist(lapply(sources, function(x) {
@@ -311,7 +311,7 @@ assumptions_of.dp_source <- function(x) {
   found <- c(
     if (any(queries)) {
       paste(
-        "the guarantee starts from the query's result: its rows are the people, and their number",
+        "the guarantee covers the query's result: its rows are the people, and their number",
         "is public and exact"
       )
     },
@@ -336,9 +336,9 @@ source_words <- function(x) {
   how <- if (x$compute == "here") {
     "integers stream to this process"
   } else if (x$calibrate) {
-    "sums are computed there; some people's rows come here for the calibration"
+    "sums are computed at the source; some people's rows come to R for the calibration"
   } else {
-    "only sums leave it"
+    "only sums leave the source"
   }
   c(
     paste0("Donors in ", where, " (", x$dialect$name, "): ", how),

@@ -1,5 +1,5 @@
-# One row of integers per person, in a temporary table of the engine: made once per release, read by
-# blocks, or asked for sums.
+# One row of integers per person, in a temporary table of the engine: built once per release, read
+# in blocks or queried for sums.
 
 #' How rows are put on the core's grid: centre, scale and limit of its row map, and their `id`
 #' @param covariates (`count`)\cr columns after the first `T0` periods.
@@ -139,7 +139,7 @@ check_wide <- function(con, name, periods, columns) {
 abort_periods <- function(n_times) {
   abort(c(
     "There are too many periods for one query of this engine.",
-    x = "There are {n_times} distinct ones in the time column.",
+    x = "The time column has {n_times} distinct values.",
     i = "Is {.arg index} the wrong way round?"
   ), "panel")
 }
@@ -280,7 +280,7 @@ fetch_rows <- function(wide, query, rows, charged) {
   ok <- nrow(block) == rows && length(block) == wide$periods &&
     all(vapply(block, is.numeric, NA))
   if (!ok) abort_changed(charged)
-  # A column has integers or, for some engines, doubles.
+  # A column has integers or, in some engines, doubles.
   values <- unlist(block, use.names = FALSE)
   if (gridded) storage.mode(values) <- "integer" else storage.mode(values) <- "double"
   block <- matrix(values, rows, wide$periods)

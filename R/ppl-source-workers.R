@@ -1,5 +1,5 @@
-# Sources that other processes hold. They answer the core's questions with sums; the coordinator
-# adds these and draws the noise. A process that holds rows for a coordinator draws none.
+# Sources in other processes. They answer the core's questions with sums; the coordinator adds these
+# and draws the noise. A process that holds rows for a coordinator draws no noise.
 
 #' Donors that worker processes hold
 #'
@@ -41,13 +41,13 @@ dp_workers <- function(cluster, open, calibrate = FALSE) door("dp_workers", {
   need_package("parallel", "dp_workers()")
   if (!inherits(cluster, "cluster") || !length(cluster)) {
     abort(c(
-      "{.arg cluster} must come from {.fn parallel::makeCluster} or the like.",
+      "{.arg cluster} must come from {.fn parallel::makeCluster} or a similar function.",
       x = "It is {describe(cluster)}."
     ), "argument")
   }
   if (!is.function(open)) {
     abort(c(
-      "{.arg open} must be a function that gives worker {.code i} its source.",
+      "{.arg open} must be a function that returns the source of worker {.code i}.",
       x = "It is {describe(open)}."
     ), "argument")
   }
@@ -132,7 +132,7 @@ worker_task <- function(given, task, opening) {
         class = sub("^dpsc_error_", "", class(e)[[1L]])
       )
     },
-    error = function(e) list(error = "Its error is not shown, since it may hold data.")
+    error = function(e) list(error = "Its error is not shown, since it may contain data.")
   )
   answer$index <- worker_state$index
   structure(answer, class = "dpsc_answer")
@@ -180,7 +180,7 @@ read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_bloc
 
 worker_begin <- function(token) {
   if (!is.null(worker_state$token) && !identical(worker_state$token, token)) {
-    abort("It is serving another release: a worker serves one at a time.", "worker")
+    abort("It is busy with another release: a worker serves one release at a time.", "worker")
   }
   worker_state$token <- token
 }
@@ -205,7 +205,7 @@ worker_prepare <- function(token, design, grid, calibrated) {
 
 check_token <- function(token) {
   if (is.null(token) || !identical(worker_state$token, token)) {
-    abort("It does not know this release.", "worker")
+    abort("It has no record of this release.", "worker")
   }
 }
 

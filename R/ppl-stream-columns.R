@@ -1,5 +1,6 @@
 # Columns of a person's row from a formula and public bounds. Nothing here is learned from data:
-# ranges, levels and scales all come from `bounds`, so that a row becomes numbers by itself.
+# ranges, levels and scales all come from `bounds`, so that a row's numbers depend on that row
+# alone.
 
 #' Columns of a regression on people, from public facts alone
 #' @param formula (`formula`)\cr outcome and regressors, products too; `.` means all other names of
@@ -150,7 +151,7 @@ new_outcome <- function(expression, bounds, family, intercept) {
   if (is.character(found) || is.factor(found)) {
     out$levels <- unique(as.character(found))
     if (length(out$levels) != 2L) {
-      abort("The levels of {.code {name}} must be two: failure, success.", "bounds")
+      abort("{.code {name}} must have two levels: failure, success.", "bounds")
     }
   } else if (!isTRUE(all.equal(as.numeric(found), c(0, 1)))) {
     abort(c(
@@ -227,7 +228,7 @@ own_column <- function(column, data, batch) {
   }
   x <- .subset2(data, as.character(code))
   check_cell_kind(x, column$name, is.null(column$levels))
-  # A batch in which all is missing may come as flags.
+  # An entirely missing batch may be logical.
   if (!is.null(column$levels) && !(batch && is.logical(x))) {
     check_levels_fit(column$levels, type_of_cells(x), column$name)
   }
@@ -293,7 +294,8 @@ usual_length <- function(columns) {
   full <- sum(vapply(columns$regressors, always_full, NA))
   deviations <- unlist(lapply(columns$regressors, `[[`, "deviation"))
   numbers <- length(columns$regressors) - full - length(deviations)
-  # Columns whose own deviation is known: normal ones are seldom longer, within their limits.
+  # Columns with a known standard deviation: normal columns seldom exceed this norm, within their
+  # limits.
   squares <- pmin(deviations^2, 0.4)
   located <- sum(squares) + 2 * sqrt(sum(2 * squares^2))
   sqrt(columns$intercept + full + located + if (numbers) 0.65 + 0.35 * numbers else 0)

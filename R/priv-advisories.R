@@ -1,4 +1,4 @@
-# Faults of versions that people used: their files must not read as if the guarantee held.
+# Known faults of published versions: reading their files must not suggest that the guarantee holds.
 
 #' The version that writes
 #' @noRd
@@ -17,8 +17,8 @@ advisories <- function() {
   list(
     positions = list(
       fault = paste(
-        "which of more than 10,000 people calibrated the intervals followed the order of their",
-        "identifiers, so that another name for one of them changed the places of others"
+        "with more than 10,000 people, the order of identifiers determined who calibrated the",
+        "intervals, so that another name for one person changed the places of others"
       ),
       until = "0.2.0", shows = "method, number of people and steps",
       found = function(facts) {
@@ -27,8 +27,8 @@ advisories <- function() {
     ),
     places = list(
       fault = paste(
-        "weights stood in the order of people's identifiers, so that another name for one of them",
-        "moved those of others"
+        "weights were in the order of people's identifiers, so that another name for one person",
+        "changed the places of others"
       ),
       until = "0.2.0", shows = "method, and names that were declared public",
       found = function(facts) {
@@ -44,16 +44,16 @@ advisories <- function() {
       found = function(facts) facts$waves && facts$long
     ),
     cells = list(
-      fault = "dp_files() took the types of a CSV file's columns from people's cells",
-      until = "0.2.0", shows = "nothing: a file does not have where its rows came from",
+      fault = "dp_files() determined the types of a CSV file's columns from people's cells",
+      until = "0.2.0", shows = "nothing: a file does not record the source of its rows",
       found = function(facts) if (isFALSE(facts$long)) FALSE else NA
     ),
     classes = list(
       fault = paste(
-        "in formulas one person's cell could change everybody's values where a column was an",
+        "in formulas one person's cell could change everybody's values if a column was an",
         "ordered factor, of integers, or of a class with methods of its own"
       ),
-      until = "0.2.0", shows = "nothing: a file does not have the classes of columns",
+      until = "0.2.0", shows = "nothing: a file does not record the classes of columns",
       found = function(facts) if (isFALSE(facts$long)) FALSE else NA
     )
   )
@@ -110,9 +110,9 @@ known_privacy <- function(privacy, facts = facts_of_rows) {
     privacy$doubt <- TRUE
     privacy$reason <- paste0(
       "it was made by version ", privacy$version %||% "0.2.0 or older", ", and what is kept does ",
-      "not show whether one of that version's faults is in it: ",
+      "not show whether it has one of that version's faults: ",
       paste(faults(which(is.na(found))), collapse = "; "),
-      ". Where none was, the guarantee holds"
+      ". If it has none, the guarantee holds"
     )
   }
   privacy

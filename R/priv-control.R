@@ -71,7 +71,7 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
   ), class = "dp_control")
 })
 
-# A constant, as the table of methods is: made when all files are read.
+# A constant, like the table of methods: built after all files are read.
 delayedAssign("default_control", dp_control())
 
 #' @export
@@ -100,7 +100,7 @@ check_control <- function(control) {
       "{.arg control} must come from {.fn dp_control}.", x = "It is {describe(control)}."
     ), "argument")
   }
-  # What nobody edited was checked when it was made.
+  # Unedited settings were checked when they were made.
   if (identical(control, default_control)) {
     return(control)
   }
@@ -125,7 +125,7 @@ check_control <- function(control) {
 check_noise_open <- function(noise) {
   if (!noise_open_cpp(noise)) {
     abort(c(
-      "The noise of an audit is for that audit alone, while it runs.",
+      "An audit's noise works in that audit only, while it runs.",
       i = "Take {.arg control} from {.fn dp_control}."
     ), "argument")
   }

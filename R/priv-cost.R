@@ -32,7 +32,7 @@ planned <- function(plan, model) {
 warn_of_delta <- function(delta, n, who = "person") {
   warn(c(
     "{.arg delta} = {delta} is not below 1/n = {signif(1 / n, 2)}.",
-    i = "Such a large delta allows some {who}'s row to be published outright."
+    i = "With such a large delta, some {who}'s row may be published without noise."
   ), "delta")
 }
 

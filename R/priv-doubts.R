@@ -1,5 +1,5 @@
 # Contradictions between released numbers and their bounds: wrong units, misspelt
-# levels, impossible slopes. Free: nothing here sees a person. How often honest numbers are doubted:
+# levels, impossible slopes. At no cost: nothing here uses people's rows. The rate of false alarms:
 # bench/doubts.R.
 
 # Half of the people share one value, up to the finest radius: see location.hpp.
@@ -13,22 +13,22 @@ shared_scale <- 0.5
 #' @noRd
 doubt_words <- function(numbers, few = FALSE) {
   if (isTRUE(few)) {
-    # Nothing else is known then.
+    # Then nothing else is known.
     return(paste(
-      "Fewer than half of the rows count: are the levels in bounds spelt as in the data? A missing",
-      "value, a level that is not listed and a row outside subset count as nothing."
+      "Fewer than half of the rows count. Are the levels in bounds spelt as in the data? A missing",
+      "value, an unlisted level or a row outside the subset has weight zero."
     ))
   }
   at <- numbers$end != 0 & !mapply(is_natural_end, numbers$lower, numbers$upper, numbers$end)
   ends <- ifelse(numbers$end < 0, numbers$lower, numbers$upper)
   c(
     sprintf(
-      "Nearly all values of %s are at their bound %s: are bounds in the units of the data?",
+      "Nearly all values of %s are at their bound %s. Are the bounds in the units of the data?",
       numbers$name[at], vapply(ends[at], format_value, "")
     ),
     sprintf(
       paste(
-        "The values of %s spread over about a thousandth of the width of their bounds: are bounds",
+        "The values of %s spread over about a thousandth of their bounds' width. Are the bounds",
         "in the units of the data?"
       ), numbers$name[!at & numbers$end == 0 & numbers$narrow]
     )
@@ -94,7 +94,7 @@ number_facts <- function(fit, variable, j, spread) {
   } else {
     0
   }
-  # Where about half share one value a small budget draws a small scale by chance.
+  # If about half of the people share one value, a small budget may draw a small scale by chance.
   surely <- isTRUE(fit$plan$signal >= 1500)
   is_outcome <- j == length(fit$columns$variables)
   data.frame(
@@ -114,7 +114,7 @@ location_bits <- function(median) {
 #' @noRd
 column_spread <- function(fit, j) {
   at <- column_of_variable(fit$columns, j)
-  # Other methods than rounds release no moments.
+  # Only the method of rounds releases moments.
   round <- if (length(fit$release$rounds)) fit$release$rounds[[1L]]
   if (is.na(at) || is.null(round)) {
     return(NA_real_)
@@ -137,7 +137,7 @@ few_rows <- function(fit) {
   if (!is.null(counts)) {
     return(counts[["rows"]] + 3 * counts[["sd"]] < fit$nobs / 2)
   }
-  # Other methods than rounds release no weights.
+  # Only the method of rounds releases weights.
   rounds <- fit$release$rounds
   if (!length(rounds)) {
     return(FALSE)
@@ -207,7 +207,7 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
   scaled <- c(list(NULL), scaled, list(columns$outcome))[c(places, length(columns$names) + 1L)]
   facts <- lapply(seq_along(scaled), function(k) {
     column <- scaled[[k]]
-    # Of located ones the location speaks.
+    # For located variables the location is the evidence.
     if (is.null(column) || !is.null(column$levels) || !is.null(column$deviation)) {
       return(NULL)
     }

@@ -1,6 +1,6 @@
-# Ledgers that live outside R: one table of a database, which is a SQLite file of its own where the
-# user gives a path. A row is a charge; none is ever changed. Its hash covers the row and the hash
-# of the row before it, so that an edit, a row that went and another order are seen.
+# Ledgers outside R: one table of a database, or of a separate SQLite file if the user gives a path.
+# A row is a charge, and no row is ever changed. Its hash covers the row and the previous row's
+# hash, so that an edit, a deleted row and a changed order are detected.
 
 ledger_fields <- c(
   "number", "time", "account", "data", "study", "label", "kind", "epsilon", "delta", "rho", "mu",
@@ -77,7 +77,7 @@ in_ledger <- function(ledger, run, writes = TRUE) {
   }
   if (writes) begin_ledger(con, ledger) else ledger_sql(con, "BEGIN")
   done <- FALSE
-  # A transaction that was not committed is not there.
+  # An uncommitted transaction has no effect.
   on.exit(if (!done) quiet_sql(con, "ROLLBACK"), add = TRUE, after = FALSE)
   value <- run(con)
   ledger_sql(con, "COMMIT")
@@ -96,7 +96,7 @@ ledger_sql <- function(con, text, fetch = FALSE) {
       said <- conditionMessage(e)
       abort(c(
         "The ledger could not be read or written.", x = "The database's error: {said}",
-        i = "Is its connection open, and in no transaction of yours?"
+        i = "Is its connection open and outside of any transaction?"
       ), "budget")
     }
   )
@@ -120,7 +120,7 @@ begin_ledger <- function(con, ledger) {
     return(invisible())
   }
   ledger_sql(con, "BEGIN")
-  # One number for one name: whoever has it writes, whether or not the table is there yet.
+  # One lock number per name: its holder may write, even before the table exists.
   ledger_sql(con, paste0(
     "SELECT pg_advisory_xact_lock(", strtoi(substr(sha(ledger$table), 1L, 7L), 16L), ")"
   ), fetch = TRUE)
@@ -163,7 +163,7 @@ new_charge_row <- function(ledger, cost, label, number, earlier) {
 hash_of_charge <- function(row) {
   fields <- setdiff(ledger_fields, "hash")
   text <- vapply(row[fields], function(x) format(x, scientific = FALSE, trim = TRUE), "")
-  # Lengths first: no two rows have one text.
+  # Lengths first, so that no two rows have the same text.
   sha(paste0(nchar(text, "bytes"), ":", text, collapse = ""))
 }
 

@@ -107,11 +107,11 @@ resume_ledger <- function(copy, alone) {
   if (!alone || !inherits(copy, "dp_ledger")) {
     abort(c(
       "{.arg resume} must be a ledger, and the only argument.",
-      i = "Its total and history are taken over as they are."
+      i = "The total and the history are taken over unchanged."
     ), "argument")
   }
   id <- copy$id
-  # An older copy may be of one that was taken over here before.
+  # An older copy may belong to a ledger that was taken over here before.
   while (is.character(id) && !is.null(session$heirs[[id]])) id <- session$heirs[[id]]
   if (is.character(id) && !is.null(session$live[[id]])) {
     # The original, or its successor, is in this session, and has later charges than a copy.
@@ -159,7 +159,7 @@ session <- new.env(parent = emptyenv())
 #' @noRd
 total_epsilon <- function(history, delta) {
   basic <- !after_gaussian(history) | history$kind == "approximate"
-  # A hair of tolerance, so that parts of a total that was split add up to it again.
+  # A small tolerance, so that the shares of a split total add up to it.
   left <- delta * (1 + 1e-12) - sum(history$delta[basic])
   if (left < 0) {
     return(Inf)
@@ -280,7 +280,7 @@ check_live <- function(ledger) {
     } else {
       "This ledger belongs to another R session, and a copy cannot pay."
     },
-    x = "The charges that the original has taken since are not known here.",
+    x = "Later charges to the original are not known here.",
     i = paste(
       "Use the ledger where it was made, or take it",
       "over with {.code dp_ledger(resume = )}."
@@ -296,7 +296,7 @@ check_promise <- function(promise) {
       x = "Here {promise$reason}.",
       i = paste(
         "Drop {.arg ledger} for such a release, and do",
-        "not make it of data that need protection."
+        "do not use data that need protection."
       )
     ), "budget")
   }
@@ -314,8 +314,8 @@ check_order <- function(history) {
   kind <- history$kind[[new]]
   if (kind == "approximate" || (kind == "zcdp" && !any(earlier == "zcdp"))) {
     abort(c(
-      "This ledger holds releases with Gaussian noise: this kind of release had to come before.",
-      x = "How costs add up is fixed when the first of them is charged.",
+      "This ledger holds releases with Gaussian noise: this kind of release must come first.",
+      x = "The first Gaussian charge fixes the rule by which costs add up.",
       i = paste(
         "Use a ledger of its own for this release:",
         "the totals of two ledgers on the same donors add up."
@@ -329,7 +329,7 @@ check_order <- function(history) {
 #' @noRd
 remaining_epsilon <- function(ledger, cost = NULL, history = ledger_history(ledger)) {
   history <- history[c("label", "kind", "epsilon", "delta", "rho", "mu")]
-  # Without a failure probability nothing but pure charges fits.
+  # With delta = 0 only pure charges are possible.
   kind <- if (ledger$delta > 0) cost$kind %||% "gdp" else "pure"
   fits <- function(epsilon) {
     extra <- switch(kind,

@@ -39,8 +39,8 @@ base_release <- function(release) {
 check_not_grown <- function(release, what) {
   if (periods_grown(release)) {
     abort(c(
-      "{what} is about the first release alone, and this release has grown.",
-      i = "Ask the fit from before the first {.code update(newdata = )}."
+      "{what} is for the first release only, but this release has grown.",
+      i = "Use the fit before the first {.code update(newdata = )}."
     ), "monitor")
   }
 }

@@ -1,6 +1,6 @@
 # Records of drawn periods of growing releases: a period paid for once must not be drawn twice. A
-# ledger remembers for its releases, the session for the others. One outside R has a row for each
-# draw, which costs nothing and stands in the chain of hashes as charges do.
+# ledger keeps the record for its releases, the session for all others. A ledger outside R has a row
+# for each draw, which costs nothing and is part of the chain of hashes, like a charge.
 
 #' Let a ledger remember a release whose periods it paid for
 #' @param id (`string` or `NULL`)\cr of the release; `NULL`: it does not grow.
@@ -52,17 +52,17 @@ next_draw <- function(monitor, period, known, again) {
   )
   if (known$taken >= monitor$announced) {
     abort(c(
-      "All {monitor$announced} announced periods of this release were drawn.",
+      "All {monitor$announced} announced periods of this release have been drawn.",
       i = "More periods need a new release."
     ), c("monitor", "budget"))
   }
   if (period %in% known$periods && !again) {
     abort(c(
       "This period of this release was drawn before.",
-      x = "A second draw from the same share of the budget would not be private.",
+      x = "A second draw under the same share of the budget would not be private.",
       i = paste(
         "Use the fit that the first call of",
-        "{.fn update} gave. If it is lost, {.code again = TRUE} draws anew and takes the share of",
+        "{.fn update} returned. If it is lost, {.code again = TRUE} draws anew with the share of",
         "one of the {monitor$announced - known$taken} announced period{?s} that {?is/are} left."
       )
     ), c("monitor", "budget"))
@@ -126,7 +126,7 @@ check_draw_ledger <- function(monitor, ledger) {
   if (is.null(ledger)) {
     abort(c(
       "{.arg ledger} is required: the one that paid for this release's periods.",
-      i = "It remembers which of them were drawn, and is not charged again."
+      i = "It records which periods have been drawn, and is not charged again."
     ), "monitor")
   }
   check_live(ledger)

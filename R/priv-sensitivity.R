@@ -1,5 +1,5 @@
-# How much one donor can move ridge weights, for users. The sensitivities of the other steps are in
-# C++ (inst/include/dpsc/mechanism/weights_sensitivity.hpp), proofs in inst/proofs/ridge.md.
+# The sensitivity of ridge weights to one donor, for users. The sensitivities of the other steps are
+# in C++ (inst/include/dpsc/mechanism/weights_sensitivity.hpp), proofs in inst/proofs/ridge.md.
 
 #' Exact sensitivity of ridge synthetic control weights
 #'

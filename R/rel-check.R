@@ -1,6 +1,6 @@
-# Do the parts of a release that was read agree with each other? Facts implied by other parts are
-# computed again, so that a damaged or doctored file is noticed. It is no proof of origin: whoever
-# recomputes everything cannot be caught without a signature.
+# Do the parts of a release from a file agree with each other? Facts implied by other parts are
+# recomputed, so that a damaged or edited file is noticed. This does not prove the origin: a forger
+# who recomputes everything can be detected by a signature only.
 
 #' Contradictions within a release, in words, or `NULL`
 #'
@@ -49,7 +49,7 @@ record_conflict <- function(release) {
 #' @noRd
 promise_conflict <- function(release) {
   promise <- read_promise(release)
-  # A release with a known fault is written as one that does not hold.
+  # A release with a known fault is written with `holds = FALSE`.
   fault <- release
   fault$privacy[names(promise)] <- promise
   fault$privacy[c("looked", "doubt")] <- NULL

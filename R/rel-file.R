@@ -1,5 +1,5 @@
-# Files of releases: one format for whatever was released, checked by planning again. Their contents
-# are RELEASED or PUBLIC.
+# Files of releases: one format for every kind of release, checked against a new plan. Their
+# contents are RELEASED or PUBLIC.
 
 #' Write and read a release
 #'
@@ -76,8 +76,8 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   parts <- file_parts(release)
   if (is.null(parts$statistics %||% parts$release)) {
     abort(c(
-      "This object does not hold its release.",
-      i = "Save an object of version 0.2.0 by {.fn saveRDS}."
+      "This object does not contain its release.",
+      i = "Save objects of version 0.2.0 by {.fn saveRDS}."
     ), "release")
   }
   parts$privacy[c("looked", "doubt")] <- NULL
@@ -92,7 +92,7 @@ write_release.dp_synth <- function(release, path, allow_not_private = FALSE) doo
   check_given(missing(path), "path", "the file to write")
   if (release$release$calibration == "none") {
     abort(c(
-      "A fit by estimator {.val {release$estimator}} has no release: it is a fit to raw donors.",
+      "A fit by estimator {.val {release$estimator}} has no release: it uses raw donors.",
       i = "{.fn saveRDS} saves it, donors included."
     ), "release")
   }
@@ -153,8 +153,8 @@ read_release <- function(path) door("read_release", {
     jsonlite::fromJSON(path, simplifyVector = FALSE),
     error = function(e) NULL, warning = function(w) NULL
   )
-  if (is.null(content)) fail("It is not valid JSON; was it cut short?")
-  if (!is.list(content)) fail("It is some other JSON.")
+  if (is.null(content)) fail("It is not valid JSON. Was it truncated?")
+  if (!is.list(content)) fail("It is JSON with other content.")
   object_of_file(content, fail)
 })
 
@@ -172,7 +172,7 @@ object_of_file <- function(content, fail) {
   object <- with_charge(file_object(structure(file$parts, class = file$kind), fail), charge)
   known <- known_release(object)
   other <- file_difference(file, object)
-  # Releases known to fail now are written as such.
+  # Releases with faults known by now are written as such.
   if (identical(other, "privacy$holds")) other <- file_difference(file, known)
   if (!is.null(other)) {
     fail(paste0("Its field ", other, " does not follow from its public facts."))
@@ -194,7 +194,7 @@ file_object <- function(parts, fail) {
 #' @export
 file_object.default <- function(parts, fail) {
   object <- tryCatch(suppressWarnings(object_again(parts)), error = function(e) NULL)
-  if (is.null(object)) fail("Parts are missing or inconsistent.")
+  if (is.null(object)) fail("Some parts are missing or inconsistent.")
   object$privacy["version"] <- list(parts$privacy$version)
   object
 }
@@ -219,18 +219,18 @@ file_object.dp_release <- function(parts, fail) {
   if (!is.null(problem)) fail(problem)
   promise <- read_promise(release)
   release$privacy[names(promise)] <- promise
-  # Faults of its version are known now, not when it was written.
+  # Its version's faults are known now, but were unknown when it was written.
   release$privacy[c("looked", "doubt")] <- NULL
   if (is.null(release$asked) || at_most_version(release$privacy$version, last_other_plan)) {
     return(release)
   }
   tryCatch(suppressWarnings(planned_again(release)), error = function(e) {
-    fail("Its public facts have no plan.")
+    fail("No plan follows from its public facts.")
   })
 }
 
-# The last version whose plans differ from today's: its steps can only be added up. Whoever changes
-# a plan raises it.
+# The last version whose plans differ from today's: for older files the steps can only be added up.
+# Raise it with every change of a plan.
 last_other_plan <- "0.2.0"
 
 #' A release with the settings and privacy record that follow from its facts and its mechanism's
@@ -240,7 +240,7 @@ planned_again <- function(release) {
   public <- public_again(release)
   plan <- release_mechanism(public)$plan(public)
   settings <- mechanism_table$dp_synth[[release$method]]$settings(public, plan)
-  # Moments serve any penalty.
+  # Moments are valid for any penalty.
   if (gives_moments(release$method)) settings["lambda"] <- list(release$settings$lambda)
   promise <- guarantee(public, plan, release$privacy$assumes)
   made <- c(list(
@@ -288,7 +288,7 @@ file_version <- 2L
 current_content <- function(content, fail) {
   is_string <- function(x) is.character(x) && length(x) == 1L
   first <- if (is_string(content$format)) first_formats()[[content$format]]
-  if (is.null(first)) fail("It is some other JSON.")
+  if (is.null(first)) fail("It is JSON with other content.")
   if (identical(content$version, 1L)) {
     return(list(
       kind = first$kind, old = TRUE,
@@ -318,7 +318,7 @@ first_formats <- function() {
     `dpsc-release` = list(kind = "dp_release", part = "release", upgrade = identity),
     `dpsc-regression` = list(kind = "dp_lm", part = "regression", upgrade = identity),
     `dpsc-glm` = list(kind = "dp_glm", part = "model", upgrade = function(parts) {
-      # The delta that was given stood where that of the promise stands.
+      # The requested delta was stored in the field of the promised delta.
       if (is.list(parts$privacy)) {
         parts["delta"] <- list(parts$privacy$delta)
         parts$privacy$delta <- NULL

@@ -1,5 +1,5 @@
-# Releases of disjoint groups of donors, put together: sums of groups' moments are those of the
-# union. Post-processing.
+# Unions of releases of disjoint groups of donors: the groups' moments add up to the union's
+# moments. Post-processing.
 
 #' Put releases of disjoint groups of donors together
 #'
@@ -93,7 +93,7 @@ check_same_release <- function(parts) {
   alike(function(part) part$statistics[c("loadings", "pre", "weight", "demean")], "features")
   once <- anyDuplicated(lapply(parts, function(part) part$statistics$mean)) > 0L
   if (once || any(vapply(parts, function(part) !is.null(part$groups), NA))) {
-    abort("Every group must be given once, as it was released.", "release")
+    abort("Give every group once, as it was released.", "release")
   }
   if (!parts[[1L]]$privacy$private) {
     abort(c(
@@ -115,7 +115,7 @@ union_statistics <- function(parts, share) {
   restore <- t(chol(total(function(part) tcrossprod(part$restore))))
   half <- forwardsolve(restore, second)
   covariance <- t(forwardsolve(restore, t(half)))
-  # Noise in the new units, as if it had one variance there.
+  # The noise in the new units, approximated by one common variance.
   size <- vapply(parts, function(part) sum(forwardsolve(restore, part$restore)^2) / d, 0)
   noise <- function(name, power) {
     sd <- vapply(parts, `[[`, 0, name)
@@ -158,7 +158,7 @@ union_privacy <- function(parts) {
     max(value("epsilon")), max(value("delta")), max(value("rho"))
   )
   out$neighbours <- "replace one donor's row by another of the same group"
-  # As old as the oldest part.
+  # The version of the oldest part.
   versions <- lapply(parts, `[[`, "version")
   old <- vapply(versions, at_most_version, NA, last = "0.2.0")
   out["version"] <- versions[order(!old)[[1L]]]

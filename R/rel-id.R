@@ -1,4 +1,4 @@
-# The written parts of a release, the marks of its fields, and its id.
+# The written parts of a release, the checksums of its fields, and its id.
 
 # Classes with a file format.
 file_kinds <- c(
@@ -50,5 +50,5 @@ fields_of <- function(parts) {
   do.call(c, inner)
 }
 
-# The package's own words, which a later version may put better.
+# The package's own words, which a later version may change.
 file_words <- c("privacy$theorem", "privacy$reason")

@@ -1,6 +1,6 @@
 # Values as JSON: every number is written so that it reads back bit for bit.
 
-# Classes of periods; a file can bring no others.
+# The possible classes of periods in a file.
 json_classes <- c("IDate", "Date", "POSIXct", "POSIXt", "difftime", "yearmon", "yearqtr")
 json_attributes <- c("labels", "dim", "class", "tzone", "units")
 
@@ -29,7 +29,7 @@ to_json <- function(x) {
 json_values <- function(x) {
   x <- as.vector(unclass(x))
   if (is.double(x)) {
-    # Zero has no sign here.
+    # Here zero has no sign.
     x <- x + 0
     number <- ifelse(is.finite(x), sprintf("%.17g", x), paste0("\"", x, "\""))
     structure(paste0("[", paste(number, collapse = ","), "]"), class = "json")

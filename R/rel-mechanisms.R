@@ -1,4 +1,4 @@
-# The one table of methods, of all verbs: a record each (see new_mechanism()).
+# The one table of all verbs' methods, with one record each (see new_mechanism()).
 
 #' All records: by verb, by name
 #' @noRd
@@ -16,7 +16,7 @@ make_mechanisms <- function() {
   )
 }
 
-# A constant: made once, after all files were read.
+# A constant: built once, after all files are read.
 delayedAssign("mechanism_table", make_mechanisms())
 
 #' Does a method release moments of the donors? Estimators on raw donors do not.
@@ -81,8 +81,8 @@ check_estimator <- function(estimator, method) {
 check_cohort_method <- function(method, adopted) {
   if (!is.null(adopted) && !has_variant(method, "dates")) {
     abort(c(
-      "Method {.val {method}} serves one adoption date, and there are {length(unique(adopted))}.",
-      i = "{.code method = {.val {methods_with(\"dates\")}}} serves all of them from one release."
+      "Method {.val {method}} takes one adoption date, but there are {length(unique(adopted))}.",
+      i = "{.code method = {.val {methods_with(\"dates\")}}} covers all dates by one release."
     ), "argument")
   }
 }
@@ -96,9 +96,9 @@ check_can_grow <- function(public, donors = NULL) {
     return(invisible())
   }
   problem <- if (!is.null(public$outcomes)) {
-    c("It takes one outcome.", "Monitor each outcome by itself, from one {.fn dp_ledger}.")
+    c("It takes one outcome.", "Monitor each outcome separately, with one {.fn dp_ledger}.")
   } else if (!public$private) {
-    c("Without privacy no periods need to be announced.", "Fit the longer panel each time.")
+    c("Without privacy, periods need not be announced.", "Fit the longer panel each time.")
   } else if (!has_variant(public$method, "growing")) {
     c("Method {.val {public$method}} releases weights for one panel.",
       "Use {.code method = {.val {methods_with(\"growing\")}}}.")
@@ -109,7 +109,7 @@ check_can_grow <- function(public, donors = NULL) {
     c("It takes one adoption date.", each_date_words(public))
   } else if (!identical(public$estimator, "ridge")) {
     c("It takes {.code estimator = \"ridge\"}.",
-      "Difference-in-differences of a new period needs a release of its own.")
+      "Difference-in-differences for a new period needs a separate release.")
   }
   if (!is.null(problem)) {
     abort(c(
@@ -135,7 +135,7 @@ each_date_words <- function(public) {
   each <- share_of_epsilon(public$epsilon, public$delta, 1 / dates)
   digits <- 10^(2 - floor(log10(each)))
   paste0(
-    "Monitor each date by itself, without the other dates' units, from one {.fn dp_ledger}: ",
+    "Monitor each date separately, without the other dates' units, with one {.fn dp_ledger}: ",
     dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits),
     "} each cost no more."
   )

@@ -1,5 +1,4 @@
-# The release: the only thing that noise was added to, and the only thing computed from donors that
-# leaves this file.
+# The release: the noisy statistics, the only result computed from donors that leaves this file.
 
 #' Release the donors' statistics once, privately
 #'
@@ -65,8 +64,8 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   )
   if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
-      "A release is of one outcome.",
-      i = "{.fn dp_synth} releases several, {.code cbind(y1, y2) ~ treated}, at one charge."
+      "A release has one outcome.",
+      i = "{.fn dp_synth} releases several, {.code cbind(y1, y2) ~ treated}, with one charge."
     ), "panel")
   }
   people <- panel_people(data, index, na, roster, substitute(index))
@@ -121,7 +120,7 @@ panel_request <- function(..., control) {
   if (request$hide) request$guarding <- methods_with("everyone")
   request$quiet <- request$hide || (request$private && single)
   request$keep_names <- request$control$donor_names || request$classical
-  # One treated unit of no `size` may be a person or a clinic: `protect` is required only if its
+  # One treated unit without `size` may be a person or a clinic: `protect` is required only if its
   # rows have a fault, before any message about them.
   request$ask <- function(k, failing = FALSE) {
     check_protect(request, k, people = single && (failing || !is.null(size)))
@@ -180,7 +179,7 @@ panel_record <- function(public) {
     },
     open = function(request, plan) {
       donors <- request$people$donors
-      # In memory they are open.
+      # Rows in memory need no opening.
       if (is.matrix(donors)) return(donors)
       open_donors(donors, request$public, isTRUE(plan$calibrated))
     },
@@ -239,7 +238,7 @@ draw_release <- function(request, plan, rows, mechanism) {
 #' @param who (`string`)\cr `"donors"` or `"target"`.
 #' @noRd
 mechanism_rows <- function(rows, who, panel, public) {
-  # Donors elsewhere have them in their rows.
+  # Donors outside R have covariates in their rows.
   if (is.null(public$covariates) || (who == "donors" && is.null(panel$covariates$donors))) {
     return(rows)
   }
@@ -327,14 +326,14 @@ public_facts <- function(panel, request) {
 check_target_bounds <- function(panel, target, scale, method, calibration) {
   if (!all(abs(target) < 1e6)) {
     abort(c(
-      "A treated unit is more than a million times the width of {.arg bounds} away from them.",
+      "A treated unit's distance from {.arg bounds} is more than a million times their width.",
       i = "Are {.arg bounds} in the units of the outcome?"
     ), "bounds")
   }
   if (calibration == "published" && has_calibrations(method) &&
       any(abs(target[, seq_len(panel$T0)]) > 1)) {
     abort(c(
-      "The target leaves the bounds before treatment; the published constants do not allow that.",
+      "The target leaves the bounds before treatment, which the published constants do not allow.",
       i = "Widen {.arg bounds}, or use {.code calibration = \"tight\"}."
     ), "bounds")
   }
@@ -342,9 +341,9 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
   outside <- abs(t(target[, pre, drop = FALSE])) > scale$half[pre]
   if (mean(outside) > 1 / 2) {
     abort(c(
-      "{.arg bounds} miss the target: most of its values before the treatment lie outside them.",
+      "{.arg bounds} miss the target: most of its pre-treatment values lie outside them.",
       x = paste(
-        "Its values range from {signif(min(panel$target[, pre]), 4)} to",
+        "The values range from {signif(min(panel$target[, pre]), 4)} to",
         "{signif(max(panel$target[, pre]), 4)}, the bounds from {signif(min(scale$lower), 4)} to",
         "{signif(max(scale$upper), 4)}."
       ),
@@ -370,7 +369,7 @@ check_epsilon_given <- function(missing) {
   if (missing) {
     abort(c(
       "{.arg epsilon} is required: the privacy loss you accept.",
-      i = "Small values protect more; 1 is common. {.code epsilon = Inf} is not private."
+      i = "Smaller values protect more; 1 is common. {.code epsilon = Inf} is not private."
     ), "argument")
   }
 }

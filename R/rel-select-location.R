@@ -1,13 +1,14 @@
-# Medians and scales that a selection finds first: limits of its columns follow from them, so that
-# bounds that are far too wide cost little. All but the draws is post-processing.
+# Medians and scales at the start of a selection: they determine its columns' limits, so that much
+# too wide bounds cost little. Everything except the draws is post-processing.
 
-# Of the budget at most, and of n exponent / 2 enough for fine cells: a choice in the units of
-# bounds ten times too wide finds next to nothing, with right ones it hardly suffers.
+# The largest share of the budget, and the value of n exponent / 2 that suffices for fine cells:
+# with bounds ten times too wide a choice in the bounds' units finds next to nothing, with right
+# bounds it loses little.
 location_share <- 0.4
 location_enough <- 16
-# Robust deviations on either side of the median: of choices, of moments that also fit, of refits.
-# A choice uses covariances of clipped values, and a row clipped shorter needs less noise: half of
-# 2.4 finds more in every design (bench/selection.R).
+# Clips in robust standard deviations on either side of the median: for choices, for moments that
+# are also fitted, for refits. A choice uses covariances of clipped values, and tighter clipping
+# needs less noise: half of 2.4 finds more variables in every design (bench/selection.R).
 location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 
 #' The draws that find medians and scales, from public facts

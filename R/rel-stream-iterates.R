@@ -29,7 +29,7 @@ open_iterates <- function(columns, learner, budget, request) {
   )
   if (facts$published && budget$private && !chosen$once &&
       facts$epsilon / 3 >= log(4 / facts$delta) / 2) {
-    abort("The printed constants need a smaller {.arg epsilon}.", "argument")
+    abort("The published constants need a smaller {.arg epsilon}.", "argument")
   }
   if (is.null(request$psi)) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
   sizes <- iterates_plan_cpp(facts)
@@ -68,16 +68,16 @@ iterates_privacy <- function(budget, facts, sizes, record) {
   privacy_facts(budget,
     holds = is_kept(budget) && !facts$published,
     reason = if (budget$private && facts$published) {
-      paste("the constants are those printed in Thakurta (2013), and", record$printed)
+      paste("the constants are as published by Thakurta (2013), and", record$printed)
     } else {
       unkept_reason(budget)
     },
     rho = if (budget$private && !facts$published) budget$rho else NA_real_,
-    neighbours = "replace one entry of the stream, which may not react to what is released",
+    neighbours = "replace one entry of the stream, which may not react to released values",
     theorem = if (facts$published) {
       "Thakurta (2013), chapter 5, as printed"
     } else {
-      "clean iterates as one Gaussian mechanism (proofs/streams.md, Theorem 5)"
+      "noiseless iterates as one Gaussian mechanism (proofs/streams.md, Theorem 5)"
     },
     steps = data.frame(
       step = if (record$once) "average" else "iterates", law = "discrete_gaussian",
@@ -85,7 +85,7 @@ iterates_privacy <- function(budget, facts, sizes, record) {
       rho = if (facts$published || !budget$private) NA_real_ else budget$rho
     ),
     exact = FALSE, integers = TRUE, assumes = paste(
-      "each step's minimiser is found to within the slack that its sensitivity has, which is",
+      "each step's minimiser is found to within the slack in its sensitivity, which is",
       "asserted and not certified"
     )
   )

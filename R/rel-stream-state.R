@@ -1,5 +1,5 @@
-# A stream of people: its promise, its released values, and the way rows enter. The state
-# itself (sums without noise) lives in the core, behind a pointer that no file and no fork can copy.
+# A stream of people: its promise, its released values, and the entry of rows. The state itself
+# (sums without noise) is in the core, behind a pointer that no file and no fork can copy.
 
 #' @param columns (`list` or `NULL`)\cr how a table becomes numbers.
 #' @param learner (`list`)\cr public settings for the core.
@@ -63,8 +63,8 @@ plan_stream <- function(noise, shape, size, horizon, participation, budget) {
   })
 }
 
-# A horizon that is not known is planned as 2^30 steps: at most 1.5 times the noise of the right
-# one.
+# An unknown horizon is planned as 2^30 steps, with at most 1.5 times the noise of the right
+# horizon.
 unknown_horizon <- 2^30
 
 check_horizon <- function(horizon) {
@@ -95,8 +95,8 @@ choose_noise <- function(noise, horizon, budget) {
   }
   if (noise == "toeplitz" && horizon > 4096) {
     abort(c(
-      "{.code noise = \"toeplitz\"} keeps the stream: {.arg horizon} may be at most 4,096.",
-      i = "{.code noise = \"blt\"} is as accurate to a thousandth, at any horizon."
+      "{.code noise = \"toeplitz\"} stores the stream: {.arg horizon} may be at most 4,096.",
+      i = "{.code noise = \"blt\"} is as accurate, within a thousandth, at any horizon."
     ), "argument")
   }
   noise
@@ -117,7 +117,7 @@ stream_privacy <- function(budget, plan, learner) {
     rho = if (budget$private && budget$delta > 0) budget$rho else NA_real_,
     neighbours = neighbours,
     theorem = if (budget$delta > 0) {
-      "running sums under correlated noise, reacting streams too (proofs/streams.md, Theorem 1)"
+      "running sums under correlated noise, even adaptively (proofs/streams.md, Theorem 1)"
     } else {
       "running sums by trees (Dwork et al., 2010; proofs/streams.md, Theorem 1)"
     },
@@ -134,8 +134,8 @@ stream_privacy <- function(budget, plan, learner) {
 live_state <- function(stream) {
   if (!is.null(stream$gone)) {
     abort(c(
-      "The state of this stream is gone: {stream$gone}.",
-      i = "The object still holds its released results."
+      "The state of this stream no longer exists: {stream$gone}.",
+      i = "The object still contains its released results."
     ), "stream")
   }
   if (!identical(stream$session, session_mark())) {
@@ -189,7 +189,7 @@ live_state <- function(stream) {
 #' @export
 update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update", {
   check_no_dots(...)
-  check_given(missing(newdata), "newdata", "the rows to take in")
+  check_given(missing(newdata), "newdata", "the rows to add")
   predict <- check_flag(predict)
   state <- live_state(object)
   table <- stream_table(object, newdata)
@@ -201,8 +201,8 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
   if (steps > left) {
     abort(c(
       "The stream would exceed its horizon of {object$plan$facts$horizon} step{?s}.",
-      x = "{left} step{?s} {?is/are} left, {steps} {?was/were} given. Nothing was taken in.",
-      i = "Noise was planned for the horizon. A new stream starts with a budget of its own."
+      x = "{left} step{?s} {?is/are} left, {steps} {?was/were} given. No rows were added.",
+      i = "Noise was planned for the horizon. A new stream needs its own budget."
     ), "stream")
   }
   if (!nrow(table) && !object$batch) {
@@ -216,7 +216,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
     taken <- done$taken
     abort(c(
       "Interrupted after {taken} of {nrow(table)} rows.",
-      i = "These {taken} rows are in the stream and must not be given again; give the others."
+      i = "The first {taken} rows are in the stream and must not be given again; give the others."
     ), "interrupted")
   }
   if (left == steps && holds_moments(object) && object$privacy$private) {

@@ -1,7 +1,7 @@
 # The one place where conditions are built and arguments are checked.
 #
-# A condition of ours is an output like any other: it carries no donor value, no backtrace and
-# no evaluated call. A backtrace or a call made by do.call() would hold the whole panel.
+# A condition of the package is an output like any other: it contains no donor's value, no backtrace
+# and no evaluated call. A backtrace or a call made by do.call() would hold the whole panel.
 
 #' Signal a classed error that carries nothing but its text
 #' @param message (`character`)\cr cli-styled lines; the first is the headline, the others are
@@ -150,9 +150,9 @@ check_epsilon <- function(epsilon) {
       ),
       x = "It is {format(epsilon)}.",
       i = if (size == "small") {
-        "With noise that large, no panel is informative."
+        "With such large noise, no panel is informative."
       } else {
-        "Noise that small hides nothing; {.code epsilon = Inf} states that openly."
+        "Such small noise hides nothing; {.code epsilon = Inf} states this openly."
       }
     ), "argument")
   }
@@ -263,7 +263,7 @@ passed_by_tables <- c(
   "component", "quick", "metrics", "shape", "verbose"
 )
 
-# The door, which knows the verb, names its page.
+# The exported function's wrapper, `door`, names the verb's help page.
 help_words <- "The help page lists the arguments."
 
 #' Describe an argument's value: a scalar parameter in full, anything larger by its type and size
@@ -331,7 +331,7 @@ check_whole_columns <- function(data, class) {
     abort(c(
       "The data frame is damaged: every column must have a value for each row.",
       x = "{.code {damaged}} {?does/do} not.",
-      i = "Make it again, for instance by {.code data.frame()} from its columns."
+      i = "Create it again, for instance by {.code data.frame()} from its columns."
     ), class)
   }
 }
@@ -357,11 +357,10 @@ about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
 
 # The door ----------------------------------------------------------------------------------------
 #
-# The door of the package: every exported function's code runs behind one of these, which puts the
-# user's call on our conditions. Below it nobody knows the user's call.
+# The doors of the package: every exported function's code runs inside one of these wrappers, which
+# add the user's call to our conditions. No code below uses the user's call.
 
-# How many charges were made in this session, whether or not a ledger took them: later failures
-# were not free.
+# The number of charges in this session, with and without a ledger: later failures have cost budget.
 charges <- new.env(parent = emptyenv())
 charges$made <- 0
 
@@ -392,7 +391,8 @@ door <- function(verb, code, page = verb, pays = FALSE) {
 
 as_called <- function(condition, verb, page = verb) {
   condition$call <- call(verb)
-  # A verb of ours has a page of its own; a method of another's has that of its class.
+  # The package's own verb has its own page; a method of another package's generic has the page of
+  # its class.
   if (is.function(get0(page, topenv(), inherits = FALSE))) {
     words <- sub("The help page", paste0("`?", page, "`"), help_words, fixed = TRUE)
     condition$message <- sub(help_words, words, condition$message, fixed = TRUE)
@@ -411,7 +411,7 @@ as_unspent <- function(condition) {
   condition
 }
 
-# This process's rows for a coordinator.
+# The rows that this process holds for a coordinator.
 worker_state <- new.env(parent = emptyenv())
 
 #' Refuse to draw noise in a process that holds rows for another
@@ -420,7 +420,7 @@ worker_state <- new.env(parent = emptyenv())
 check_draws_here <- function() {
   if (isTRUE(worker_state$holds)) {
     abort(c(
-      "This process is a worker: it sums rows for a coordinator and draws no noise.",
+      "This process is a worker, which sums rows for a coordinator and draws no noise.",
       i = "Make the release in the process that called {.fn dp_workers}."
     ), "worker")
   }

@@ -1,4 +1,4 @@
-# Small facts of lists and tables, which call nothing of ours.
+# Helpers for lists and tables, which call no other function of the package.
 
 #' Numbers of options with their names and sizes, without whatever else hangs on them
 #' @noRd

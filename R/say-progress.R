@@ -1,5 +1,5 @@
-# A sign of life while people's rows are read: a bar of cli, shown after two seconds to those who
-# wait at a console. It counts blocks and statements, which public facts decide.
+# Progress while people's rows are read: a cli bar, shown after two seconds in interactive sessions.
+# It counts blocks and statements, whose number follows from public facts.
 
 waiting <- new.env(parent = emptyenv())
 

@@ -1,4 +1,4 @@
-# The least number for which something holds.
+# The least number with a given property.
 
 #' The least number for which something holds that holds for all larger ones; `NA`: none
 #' @noRd

@@ -60,7 +60,7 @@ charge_stays <- paste(
 # Advice on gaps: a rule for one row at a time changes no other row. Dropping donors,
 # or filling them in from others, makes rows depend on each other.
 row_by_row_advice <- paste(
-  "Fill gaps by a rule that looks at one person's row alone: carry that person's own values",
+  "Fill gaps by a rule that uses one person's row alone: carry that person's own values",
   "forward, or take the middle of {.arg bounds}. {.code ?preparing_data} lists rules that keep the",
   "guarantee."
 )

@@ -20,7 +20,7 @@ NULL
 #' @noRd
 aggregate_estimates <- function(fit) {
   k <- length(fit$estimate)
-  # Medians of the same blocks are correlated; how is not released.
+  # Medians of the same blocks are correlated, but the correlation is not released.
   apart <- function(error) {
     out <- named_square(rep(NA_real_, k^2), names(fit$estimate))
     diag(out) <- error^2
@@ -36,7 +36,7 @@ aggregate_estimates <- function(fit) {
       data.frame(std.error = fit$std.error, privacy.se = fit$privacy.se)
     }),
     lacks = list(
-      reason = "this aggregate was released without its spread",
+      reason = "this aggregate was released without its standard deviation",
       advice = paste(
         "Release by {.code method = \"winsorised\"}, with about 96 / epsilon blocks or more."
       ),
@@ -80,15 +80,15 @@ aggregate_reason <- function(x) {
   whole <- function(n) formatC(n, format = "d", big.mark = ",")
   if (!x$plan$identified) {
     return(paste0(
-      "Not identified at this budget: the noise is worth ", formatC(x$plan$ranks, digits = 3L,
+      "Not identified at this budget: the noise amounts to ", formatC(x$plan$ranks, digits = 3L,
         format = "g"), " of ", whole(x$plan$blocks), " ranks. More people, fewer statistics or a ",
       "larger epsilon help."
     ))
   }
   if (!has_spread(x)) {
-    return("No interval: the spread over blocks was not released.")
+    return("No interval: the standard deviation over blocks was not released.")
   }
-  # Objects of 0.2.0 have no such fact.
+  # Objects of 0.2.0 lack this fact.
   if (isFALSE(x$plan$large)) {
     paste0("No interval: blocks have fewer than ", least_block, " people, and the bias of a ",
       "statistic in small samples is not known.")

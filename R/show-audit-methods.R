@@ -37,9 +37,9 @@ format.dp_audit <- function(x, ...) {
       paste0(title, ", ", format(x$n_runs, big.mark = ","), " records and replays"),
       audit_calls(x$table, number), if (!is.null(x$note)) paste0("  ", x$note),
       paste0("  ", if (x$violated) {
-        "VIOLATED: a noise call depends on the panel more than declared."
+        "VIOLATED: a noise call's argument depends on the panel more than declared."
       } else {
-        "No call moved by more than it declares, on these panels."
+        "No call's argument changed by more than the declared sensitivity on these panels."
       })
     ))
   }
@@ -100,7 +100,7 @@ autoplot.dp_audit <- function(object, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot an audit.")
   if (is.null(object$table)) {
-    abort("There is nothing to plot: the sequence of noise calls differed.", "argument")
+    abort("There is nothing to plot, because the sequences of noise calls differed.", "argument")
   }
   picture <- switch(object$mode,
     blackbox = plot_audit_events(object), loss = plot_audit_loss(object),
@@ -159,13 +159,13 @@ plot_audit_events <- function(x) {
       colour = ggplot2::guide_legend(nrow = 2), shape = ggplot2::guide_legend(nrow = 2)
     ) +
     ggplot2::labs(
-      x = "share of runs with the event on the other panel",
-      y = "share of runs with the event", title = audit_title(x),
-      subtitle = "Shaded: allowed by the claim. Points: events found"
+      x = "frequency of the event on the other panel",
+      y = "frequency of the event", title = audit_title(x),
+      subtitle = "Shaded: allowed by the claim. Points: selected events"
     )
 }
 
-# Events are often rare: show the corner that they are in.
+# Events are often rare, so show the corner with the events.
 shown_range <- function(share) min(1, max(0.1, 1.5 * share))
 
 #' delta(epsilon) against the claim
@@ -214,7 +214,7 @@ plot_audit_calls <- function(x) {
     ggplot2::geom_vline(xintercept = 1, colour = audit_colours[["claimed"]], linewidth = 0.9) +
     ggplot2::scale_x_continuous(limits = c(0, max(1.05, data$ratio))) +
     ggplot2::labs(
-      x = "largest shift seen / declared sensitivity", y = NULL, title = audit_title(x),
+      x = "largest observed shift / declared sensitivity", y = NULL, title = audit_title(x),
       subtitle = "Line: declared"
     )
 }

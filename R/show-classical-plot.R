@@ -66,7 +66,7 @@ placebo_words <- function(x, prune) {
   left <- sum(units$ranked) - sum(units$drawn)
   paste0(
     capital(short_name(x$table$unit[[1L]])), ": rank ", x$table$rank[[1L]], " of ",
-    sum(units$ranked), " by the ratio of errors after and before, p = ",
+    sum(units$ranked), " by the ratio of errors after and before treatment, p = ",
     format(x$p_value, digits = 2L),
     if (left) {
       paste0(". Not drawn: ", count_of(left, "placebo"), " with more than ", format(prune),
@@ -99,7 +99,7 @@ plot_placebo_gaps <- function(x, prune = Inf) {
     dpsc_theme()
 }
 
-# As many rows as a page holds.
+# The number of rows that fit on a page.
 most_ratios <- 50L
 
 plot_placebo_ratios <- function(x) {
@@ -113,7 +113,7 @@ plot_placebo_ratios <- function(x) {
   data <- data[order[order %in% kept], ]
   labels <- make.unique(short_name(as.character(data$unit)))
   data$unit <- factor(labels, levels = rev(labels))
-  # A perfect fit before treatment has no finite ratio: it stands at the edge.
+  # A perfect fit before treatment has an infinite ratio and is drawn at the edge.
   finite <- data$ratio[is.finite(data$ratio)]
   data$shown <- pmin(data$ratio, if (length(finite)) max(finite) * 1.1 else 1)
   ggplot2::ggplot(data, ggplot2::aes(x = .data$shown, y = .data$unit, colour = .data$role)) +
@@ -196,7 +196,7 @@ plot_leave_one_out_paths <- function(x) {
     ggplot2::scale_linewidth_manual(values = c(0.9, 0.9, 0.4), name = NULL) +
     ggplot2::labs(
       x = axis_of_times(x$times), y = outcome_label(x),
-      title = "Counterfactual without one donor at a time",
+      title = "Counterfactuals that each leave out one donor",
       subtitle = paste0("Mean effect ", said[[1L]], ", between ", said[[2L]], " and ", said[[3L]],
         ". NOT PRIVATE")
     ) +

@@ -75,7 +75,7 @@ confint.dp_synth_classical <- function(object, ...) door("confint", {
   instead <- if (!treats_periods_alike(object)) {
     paste(
       "{.fn placebo_errors} takes them from placebos on the donors, {.fn placebo_space} ranks the",
-      "target's effect among those."
+      "target's effect among these."
     )
   } else {
     highest <- classical_level(object)
@@ -114,12 +114,12 @@ fit_quality_lines <- function(fit) {
       format_value(spread), ")"),
     if (perfect) {
       c(
-        "  PERFECT FIT before the treatment: too many donors for so few periods. The weights need",
+        "  PERFECT FIT before the treatment: too many donors for so few periods. The weights may",
         "  not be unique, and the ratio of placebo_space() is meaningless."
       )
     },
     if (!perfect && isTRUE(fit$ties > 0)) {
-      "  THE WEIGHTS ARE NOT UNIQUE: other donors fit as well."
+      "  THE WEIGHTS ARE NOT UNIQUE: other donors fit equally well."
     },
     if (poor) {
       c(
@@ -197,7 +197,7 @@ weight_line <- function(fit) {
   weights <- fit$weights[order(-abs(fit$weights))]
   weights <- weights[abs(weights) > 5e-4]
   if (!length(weights)) {
-    return("  no donor carries weight")
+    return("  no donor has weight")
   }
   shown <- utils::head(weights, 5L)
   implied <- if (fit$estimator %in% c("factor", "mcnnm")) "implied "

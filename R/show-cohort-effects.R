@@ -1,5 +1,6 @@
 # Effects of several cohorts and their averages, with errors. Every row of a table is an average
-# over cohorts of one number each: a period's effect, or the mean over a cohort's periods.
+# over cohorts, with one number per cohort: a period's effect, or the mean over the cohort's
+# periods.
 
 cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
 
@@ -157,12 +158,12 @@ cohort_tails <- function(fit, error) {
   }
   single <- fit$size[[1L]] == 1
   intervals <- fit$release$statistics$intervals
-  # Of one person the spread holds the row's own scale as well.
+  # For one person the spread includes the row's own scale.
   scale <- if (single) spread$average / intervals$average else 1
   tail <- c(spread$average, rep(spread$period, T1)) / scale
   band <- c(spread$average, rep(spread$band, T1)) / scale
-  # Where the second moment is below the moments' prediction, an average may use it: single tails
-  # below one may be those of rare large errors, which an average of people meets more often.
+  # If the second moment is below the moments' prediction, an average may use it. Single tails below
+  # one may not, since rare large errors are more frequent in an average of people.
   known <- 1
   if (single) {
     second <- (max(intervals$second, 0) + intervals$second_sd) * release_scale(fit$release)$unit^2

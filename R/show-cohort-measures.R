@@ -1,5 +1,5 @@
 # Effects of several cohorts in per cent of their counterfactuals, and summed up over time: from the
-# tables of effects. None sees a donor.
+# tables of effects. Nothing here reads donors.
 
 #' A table of effects in another measure
 #' @param table (`data.frame`)\cr from [tidy.dp_cohorts()] with limits.

@@ -1,4 +1,4 @@
-# The verbs of a fit of several adoption dates. All read the fit; none sees a donor.
+# The verbs of a fit of several adoption dates. They read the fit and no donors.
 
 #' @rdname dp_cohorts
 #' @export
@@ -247,7 +247,7 @@ cohort_quality_lines <- function(fit) {
   kinds <- c("PERFECT FIT", "THE WEIGHTS ARE NOT UNIQUE", "POOR FIT")
   meaning <- c(
     "too many donors for so few periods, the weights need not be unique",
-    "other donors fit as well", "donors do not follow the target"
+    "other donors fit equally well", "donors do not follow the target"
   )
   unlist(lapply(seq_along(kinds), function(i) {
     has <- vapply(said, function(lines) any(startsWith(trimws(lines), kinds[[i]])), NA)
@@ -273,7 +273,7 @@ print_cohort_table <- function(fit, type, level) {
   if (type != "cohort") shown$cohorts <- table$cohorts
   if (type == "event") shown[[" "]] <- ifelse(table$kind == "effect", "", table$kind)
   rows <- if (type == "event") sprintf("%+d", table$event) else table$term
-  # Residuals are no effects.
+  # Residuals are not effects.
   rownames(shown) <- sub("^[+]0$", "0", rows)
   print(shown)
   if (left) cat("  and ", left, " more: see tidy()\n", sep = "")
@@ -281,11 +281,11 @@ print_cohort_table <- function(fit, type, level) {
 
 cohort_meaning <- function(fit) {
   if (is.null(fit$errors)) {
-    return("  NOT PRIVATE: placebo_space(fit$cohorts[[1]]) and the like work on each cohort.")
+    return("  NOT PRIVATE: placebo_space(fit$cohorts[[1]]) and similar functions take one cohort.")
   }
   c(
     if (!is_released_group(fit)) {
-      "  Rows before 0 are residuals, of forecasts from all earlier periods or of the fit."
+      "  Rows before 0 are residuals of the fit, or of forecasts from all earlier periods."
     },
     "  Intervals are for each row by itself; for all together: confint(simultaneous = TRUE)."
   )

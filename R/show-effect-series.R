@@ -1,4 +1,4 @@
-# The paths that plots draw and `as.data.frame()` gives: one row for each target and period, with
+# The plotted paths, which `as.data.frame()` returns: one row for each target and period, with
 # limits. Computed from the fit alone.
 
 #' A series of a fit with its limits
@@ -28,8 +28,8 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
     data$estimate[data$treated] <- data$estimate[data$treated] + fit$translation
   }
   for (name in names(limits)) {
-    # Limits of the effect so far; a counterfactual is the observed less an effect, and more of it
-    # is less effect.
+    # Limits of the effect so far. A counterfactual is the observed value less the effect, so its
+    # upper limit is the effect's lower limit.
     data[[name]] <- switch(type,
       path = data$.observed - data[[name]],
       percent = percent_of(data$.observed, data$.observed - data[[name]]), data[[name]]
@@ -79,7 +79,7 @@ share_limits <- function(low, high, base, width) {
 #' Limits of the effects by target and period, `low` and `high`, and limits from the noise alone
 #' @noRd
 series_limits <- function(fit, type, level, simultaneous) {
-  # Sums and paths are those that were released.
+  # Sums and paths use the released values.
   table <- effect_limits(fit, level, simultaneous, centred = type == "effect")
   rows <- table$term != "average"
   if (type == "cumulative") {
@@ -123,7 +123,8 @@ cumulative_limits <- function(fit, table, level, simultaneous) {
     ratio <- function(limit) interval_quantile(level)
   }
   noise <- if (fit$release$privacy$private) cumulative_errors(fit, "privacy") else 0
-  # All sums together: as much wider as the periods' limits are, and by Sidak at the least.
+  # Simultaneous limits of all sums: wider by the same factor as the periods' limits, and at least
+  # by Sidak's.
   sidak <- if (simultaneous) {
     interval_quantile(level, fit$release$panel$T1) / interval_quantile(level)
   } else {

@@ -1,5 +1,5 @@
-# The table of effects, of which a fit's periods, several adoption dates and several outcomes are
-# rows, and the verbs that read it, each written once.
+# The table of effects, whose rows are a fit's periods, adoption dates and outcomes, and the methods
+# that read it, each written once.
 
 #' The table of effects
 #' @param fit (`dp_synth`, `dp_cohorts` or `dp_outcomes`).
@@ -115,7 +115,7 @@ each_fit <- function(verb, object, each, ...) {
 #' @noRd
 refuse_several <- function(verb, what) {
   door(verb, abort(c(
-    "{.fn {verb}} works on one {what}: {.code {verb}(fit${what}s[[1]])}.",
-    i = "Every element of {.code fit${what}s} is an ordinary fit."
+    "{.fn {verb}} takes one {what}: {.code {verb}(fit${what}s[[1]])}.",
+    i = "Every element of {.code fit${what}s} is a fit of its own."
   ), "argument"))
 }

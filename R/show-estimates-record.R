@@ -1,5 +1,5 @@
-# The record of a private fit's estimates, which all verbs read: coefficients, their errors by
-# part, the law of their limits, and facts. Post-processing of the release, free.
+# The record of a private fit's estimates, which all methods read: coefficients, their errors by
+# part, the distribution behind their limits, and facts. Post-processing of the release.
 
 #' A record of estimates
 #' @param estimate (named `numeric`, RELEASED)\cr in the units of the formula; `NULL`: none.

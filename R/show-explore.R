@@ -1,4 +1,4 @@
-# An app for planning. It sees no data: every panel in it is simulated.
+# An app for planning. It uses no data: every panel in it is simulated.
 
 #' Explore a design before any data are touched
 #'
@@ -34,7 +34,7 @@ dp_explore <- function(outcome = "outcome", bounds = c(0, 100)) door("dp_explore
   shiny::shinyApp(explore_page(outcome, limits), explore_server(outcome))
 })
 
-# Choices on a scale where every step doubles or so.
+# Choices on a scale whose steps roughly double.
 explore_epsilon <- c(0.1, 0.25, 0.5, 1, 2, 4, 8)
 explore_delta <- c(`1e-9` = 1e-9, `1e-6` = 1e-6, `1e-5` = 1e-5, `0 (pure)` = 0)
 explore_size <- c(1, 20, 50, 100, 200, 300, 500, 1000)
@@ -49,19 +49,19 @@ explore_page <- function(outcome, bounds) {
   }
   shiny::fluidPage(
     shiny::titlePanel("What would a private synthetic control show?"),
-    shiny::p("Everything here is simulated. No data are read, no privacy is spent."),
+    shiny::p("Everything here is simulated. No data are read and no budget is spent."),
     shiny::sidebarLayout(
       shiny::sidebarPanel(
         choices("n", "Donors (people)", explore_donors, 1000),
         choices("size", "Treated people (at each date)", explore_size, 100),
         choices("protect", "Protected", explore_protect, "donors"),
         shiny::sliderInput("T0", "Periods before the (first) treatment", 4, 60, 18, step = 1),
-        shiny::sliderInput("T1", "Periods from the (last) treatment on", 1, 24, 6, step = 1),
+        shiny::sliderInput("T1", "Periods after the (last) start of treatment", 1, 24, 6, step = 1),
         choices("dates", "Dates of enrolment", 1:4, 1),
-        shiny::sliderInput("gap", "Periods from one date to the next", 1, 12, 2, step = 1),
+        shiny::sliderInput("gap", "Periods between two dates", 1, 12, 2, step = 1),
         choices("epsilon", "Epsilon", explore_epsilon, 1),
         choices("delta", "Delta", explore_delta, 1e-6),
-        shiny::sliderInput("spread", "Spread of people (standard deviation, % of the bounds)",
+        shiny::sliderInput("spread", "Standard deviation between people (% of the bounds)",
           2, 25, 10, step = 1
         ),
         shiny::numericInput("lower", paste("Lowest possible", outcome), bounds[[1L]]),
@@ -74,7 +74,7 @@ explore_page <- function(outcome, bounds) {
         shiny::h3("One simulated study"),
         shiny::plotOutput("picture", height = "380px"),
         shiny::p(shiny::textOutput("found")),
-        shiny::h3("Gain from a guess"),
+        shiny::h3("An adversary's chance"),
         shiny::p(shiny::textOutput("attacker")),
         shiny::h3("Split of the budget"),
         shiny::tableOutput("budget"),
@@ -194,7 +194,7 @@ explore_finding <- function(fit, design) {
   )
   if (is.na(row$conf.low)) {
     return(paste0(
-      found, ", without an interval: there are too few donors, or the budget is too small."
+      found, ", without an interval, because the donors are too few or the budget is too small."
     ))
   }
   paste0(
@@ -231,7 +231,7 @@ explore_question <- function(design) {
     sd_within = signif(0.7 * design$spread * unit, 6), shared = 0.87, size = design$size,
     protect = design$protect, power = design$power
   )
-  # There is no power against no effect.
+  # Power is undefined for an effect of zero.
   if (design$effect != 0) asked$effect <- design$effect
   as.call(c(quote(dp_plan), asked))
 }

@@ -59,10 +59,10 @@ glm_no_errors <- function(fit) {
   wishes <- fit$public$facts$wishes
   if (length(fit$public$linear) || length(wishes) && !only_ridge(wishes)) {
     return(list(
-      reason = "errors of penalised or constrained slopes are not normal, and their law is unknown",
+      reason = "errors of penalised or constrained slopes have an unknown, non-normal distribution",
       advice = paste(
-        "A fit without penalty and constraints has intervals, at the same budget; so has a fit of",
-        "the columns that this fit kept, on people who are not in it."
+        "A fit without penalty and constraints has intervals at the same budget. So does a fit of",
+        "the columns that this fit selected, to people who are not in it."
       )
     ))
   }
@@ -74,7 +74,7 @@ glm_no_errors <- function(fit) {
   }
   list(
     reason = "no intervals were paid for",
-    advice = "{.code intervals = TRUE} has to be chosen before the release."
+    advice = "Set {.code intervals = TRUE} before the release."
   )
 }
 
@@ -85,12 +85,12 @@ update.dp_glm <- function(object, ...) door("update", {
   abort(c(
     "A private generalised linear model cannot be fitted again from its release.",
     x = paste(
-      "The minimiser of another model is not a function of this model's coefficients, and",
-      "nothing else about the rows was kept."
+      "Another model's minimiser is not a function of this model's coefficients, and",
+      "nothing else about the rows was released."
     ),
     i = paste(
-      "{.fn dp_glm} fits another model for another budget; {.fn dp_lm} releases moments, from",
-      "which submodels are free; {.arg constraints} fix slopes at values."
+      "{.fn dp_glm} fits another model with another budget; {.fn dp_lm} releases moments, from",
+      "which submodels cost nothing; {.arg constraints} fix slopes at given values."
     )
   ), "argument")
 })

@@ -26,7 +26,7 @@ print.summary.dp_glm <- function(x, ...) {
 }
 
 copied_rows_note <- paste(
-  "Standard errors treat a person's rows as copies of each other. Where they differ, sampling",
+  "Standard errors treat a person's rows as copies of each other. If they differ, sampling",
   "errors are too large, at most by the square root of the number of rows per person."
 )
 
@@ -69,10 +69,10 @@ glm_notes <- function(x) {
     ),
     if (isTRUE(x$release$failed)) paste(
       "The minimiser was not found to the accuracy that the proof needs. It is not",
-      "released, and the budget is spent. The guarantee does not cover the fact of this failure."
+      "released, and the budget is spent. The guarantee does not cover this message."
     ),
     if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
-      "Standard errors are about the population's own ridge fit, not slopes without a ridge."
+      "Standard errors refer to the population's ridge fit, not to slopes without a ridge."
     ),
     copied_rows(x),
     if (x$privacy$private && is.null(x$covariance)) {

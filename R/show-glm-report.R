@@ -44,16 +44,16 @@ glm_methods_words <- function(x) {
     ),
     if (privacy$private) {
       paste0(
-        "Bounds of numbers and levels of factors were fixed beforehand. ",
+        "Bounds of numeric variables and levels of factors were fixed beforehand. ",
         mechanism_table$dp_glm[[x$method]]$weighs,
         if (!is.null(x$covariance)) {
           paste(
-            "Standard errors add those of sampling and of the privacy noise, whose law is known,",
+            "Standard errors combine sampling error and privacy noise of known distribution,",
             "to first order."
           )
         },
         if (is_by_person(privacy)) paste0(
-          " Each person counts once, by the mean over their rows.",
+          " Each person counts once, with the mean over their rows.",
           if (!is.null(copied_rows(x))) paste0(" ", copied_rows(x))
         )
       )

@@ -6,7 +6,7 @@ anova.dp_glm <- function(object, ...) door("anova", {
   if (...length()) {
     abort(c(
       "{.fn anova} of a {.fn dp_glm} tests the terms of one fit.",
-      i = "Two fits are two releases: their deviances are values of people."
+      i = "Two fits are two releases, and their deviances depend on people's rows."
     ), "argument")
   }
   glm_covariance(object, "total")

@@ -41,13 +41,13 @@ print.dp_ledger <- function(x, ...) {
 
 where_ledger_lives <- function(ledger) {
   if (!is_outside(ledger)) {
-    return("It is kept in this R session, and in files that you save yourself (saveRDS()).")
+    return("It is stored in this R session, and in files that you save (saveRDS()).")
   }
-  paste0("It is kept in ", if (!is.null(ledger$path)) {
+  paste0("It is stored in ", if (!is.null(ledger$path)) {
     paste0("the file ", ledger$path)
   } else {
     paste0("the table ", ledger$table, " of a database")
-  }, "; a charge is written there before any noise is drawn.")
+  }, "; charges are written there before noise is drawn.")
 }
 
 #' @rdname dp_ledger
@@ -78,6 +78,6 @@ as.data.frame.dp_ledger <- function(x, ...) ledger_history(x)
 #' @export
 plot.dp_ledger <- function(x, ...) door("plot", {
   abort(c(
-    "A ledger is not drawn.", i = "Its charges as a table: {.code as.data.frame(ledger)}."
+    "A ledger has no plot.", i = "For a table of charges use {.code as.data.frame(ledger)}."
   ), "argument")
 })

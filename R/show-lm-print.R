@@ -59,14 +59,14 @@ lm_notes <- function(x) {
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",
       if (x$plan$located) {
-        "Their intervals cover all slopes that the outcome's spread allows."
+        "Their intervals cover all slopes that the outcome's standard deviation allows."
       } else {
         "Their intervals are unbounded."
       }
     ),
     robust_words(x), wide_lm(x),
     if (x$vcov == "HC" && !x$robust) {
-      "Sampling errors of a submodel assume one variance; only the full model has robust ones."
+      "Sampling errors of a submodel assume a constant variance; the full model's are robust."
     },
     lm_doubts(x),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)

@@ -45,17 +45,17 @@ lm_methods_words <- function(x) {
       }, ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."
     ),
     if (private) paste(
-      "Bounds of numbers and levels of factors were fixed beforehand; residuals beyond one to",
+      "Bounds of variables and levels of factors were fixed beforehand; residuals beyond one to",
       "three deviations were clipped."
     ),
     robust_words(x),
     if (private) paste0(
-      "Standard errors add those of sampling",
+      "Standard errors combine sampling error",
       if (x$robust) paste0(", which ", robust_errors_words(x), ","),
-      " and of the privacy noise, whose law is known."
+      " and privacy noise of known distribution."
     ) else if (x$robust) paste0("Standard errors ", robust_errors_words(x), "."),
     if (is_by_person(x$privacy)) paste(
-      "Each person counts once, by the mean over their rows, however many these are."
+      "Each person counts once, with the mean over their rows, for any number of rows."
     ),
     wide_lm(x), lm_doubts(x)
   ), collapse = " ")

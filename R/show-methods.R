@@ -1,4 +1,4 @@
-# The verbs of a fitted model. All read the fit; none sees a donor.
+# The methods of a fitted model. They read the fit and no donors.
 
 #' Effects, intervals and the other verbs of a fitted model
 #'

@@ -1,5 +1,5 @@
-# Regressions in other packages' verbs. All of them rest on `coef()`, `vcov()` and public facts, and
-# are free.
+# Methods for other packages' generics on regressions. They use `coef()`, `vcov()` and public facts,
+# and cost nothing.
 
 #' A private regression in other packages
 #'
@@ -37,7 +37,7 @@
 #' @name dp_other_verbs
 NULL
 
-# What does not exist ------------------------------------------------------------------------------
+# Refused generics ---------------------------------------------------------------------------------
 
 #' @param what (`string`)\cr its name at the start of a sentence.
 #' @noRd
@@ -49,7 +49,7 @@ refusing <- function(verb, what) {
 abort_of_people <- function(what, name, private = TRUE) {
   abort(c(
     if (private) {
-      "{what} are values of single people; a private fit does not hold them."
+      "{what} are values of single people; a private fit does not contain them."
     } else {
       "{what} are values of single people; a fit does not keep them, even without privacy."
     },
@@ -106,7 +106,7 @@ estfun.dp_regression <- function(x, ...) door("estfun", {
   abort_of_people("Scores", "estfun", x$privacy$private)
 })
 
-# What follows from public facts -------------------------------------------------------------------
+# Results that follow from public facts ------------------------------------------------------------
 
 #' @rdname dp_other_verbs
 #' @importFrom stats terms
@@ -118,7 +118,7 @@ terms.dp_regression <- function(x, ...) stats::terms(stats::formula(x))
 #' @importFrom stats model.matrix
 #' @export
 model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {
-  check_given(missing(data), "data", "public rows; no fit holds people's rows")
+  check_given(missing(data), "data", "public rows, since no fit contains people's rows")
   linear_predictor(object, data)$x
 })
 
@@ -136,7 +136,7 @@ public_rows <- function(fit, outcome = NULL) {
   if (length(unknown)) {
     abort(c(
       "{.arg data} is required: public rows.",
-      x = "{.arg bounds} of the fit has no limits of {.code {unknown}} itself."
+      x = "The fit's {.arg bounds} have no limits for {.code {unknown}} itself."
     ), "argument")
   }
   half <- 50L * (length(fit$columns$columns) + 2L)
@@ -174,7 +174,8 @@ get_parameters.dp_regression <- function(x, ...) {
   data.frame(Parameter = names(estimate), Estimate = unname(estimate))
 }
 
-# marginaleffects moves coefficients to differentiate; `coef()` itself always gives those fitted.
+# marginaleffects changes coefficients for numerical derivatives; `coef()` itself always returns the
+# fitted values.
 moved_coef <- function(fit) fit$moved %||% stats::coef(fit)
 
 # marginaleffects ----------------------------------------------------------------------------------
@@ -237,11 +238,11 @@ Effect.dp_regression <- function(focal.predictors, mod, data = NULL, ...) door("
   rows[[outcome]] <- rep(0:1, length.out = nrow(rows))
   formula <- stats::formula(mod)
   formula[[2L]] <- as.name(outcome)
-  # Where model.frame() is found.
+  # The environment in which model.frame() is found.
   environment(formula) <- topenv(environment(stats::glm))
   family <- if (inherits(mod, "dp_glm")) family.dp_glm(mod) else stats::gaussian()
-  # What the method of effects' own default makes of a model: a glm of its formula whose
-  # coefficients and covariance are replaced.
+  # The default method of package effects builds a glm from the formula and replaces its
+  # coefficients and covariance.
   fake <- suppressWarnings(stats::glm(formula, family, rows,
     control = stats::glm.control(epsilon = Inf, maxit = 1)
   ))
@@ -344,7 +345,7 @@ wald_pair <- function(object, other) {
 
 abort_not_nested <- function() {
   abort(c(
-    "The models are not nested models of one release.",
+    "The models are not nested, or not from one release.",
     i = paste(
       "Give a formula such as {.code . ~ . - x}, names or numbers of terms, or, of {.fn dp_lm}, a",
       "fit by {.fn update}."

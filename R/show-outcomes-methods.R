@@ -1,5 +1,5 @@
-# The verbs of a fit of several outcomes: those of each outcome's fit, put together. None sees a
-# donor.
+# The methods of a fit of several outcomes: they combine the results of each outcome's fit and read
+# no donors.
 
 #' @noRd
 #' @exportS3Method
@@ -131,7 +131,7 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
   for (name in names(x$outcomes)) {
     cat(outcome_lines(x$outcomes[[name]], name, level), sep = "\n")
   }
-  cat("", "  fit$outcomes holds each fit; tidy(fit) gives all effects, with a column outcome.", "",
+  cat("", "  fit$outcomes has each fit; tidy(fit) gives all effects, with a column outcome.", "",
     privacy_lines(x, all_outcomes), weak_together(x), sep = "\n"
   )
   invisible(x)
@@ -208,7 +208,7 @@ weak_together <- function(fit) {
 report.dp_outcomes <- function(x, format = c("text", "markdown", "latex"), ...) door("report", {
   format <- check_choice(format, c("text", "markdown", "latex"))
   each <- lapply(x$outcomes, function(fit) {
-    # The budget is that of all outcomes.
+    # The budget covers all outcomes.
     share <- c("epsilon", "delta", "rho")
     release <- fit$release
     release$privacy[share] <- x$privacy[share]

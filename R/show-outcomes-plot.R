@@ -1,5 +1,5 @@
-# One figure of a fit of several outcomes: a panel an outcome, each with an axis of its own. Donors
-# are never drawn.
+# One figure for a fit of several outcomes: one panel per outcome, each with its own axis. Donors
+# are never plotted.
 
 #' @rdname dp_outcomes
 #' @export

@@ -31,7 +31,7 @@ print.dp_pdp <- function(x, ...) {
   print_quantiles(loss_quantiles(x$donors, c(0, 0.5, 1), c("smallest", "median", "largest")))
   if (!is.null(x$donors$realised) && !anyNA(x$donors$realised)) {
     cat(
-      "\nRealised at what came out (with the person over without):",
+      "\nRealised for the released values (with the person over without):",
       paste(formatC(range(x$donors$realised), digits = 3L, format = "g"), collapse = " to "), "\n"
     )
   }
@@ -105,22 +105,22 @@ pdp_lines <- function(x) {
       ": ", format(x$worst)
     ),
     if (!"replacement" %in% known_losses(x$donors)) {
-      "  for removing a donor; no bound is known for replacing one"
+      "  for the removal of a donor; no bound is known for a replacement"
     },
     if (!x$holds) {
       strwrap(paste0(
         "THE RELEASE'S EPSILON DOES NOT HOLD: ", x$reason,
         if (x$method == "objective" && x$calibration == "published") {
-          "; these losses are computed from the noise as it is"
+          "; these losses are computed from the actual noise"
         } else {
-          "; these losses hold only against an adversary who does not know the seed"
+          "; these losses are valid only against an adversary who does not know the seed"
         }
       ), 84L, prefix = "  ")
     }
   )
 }
 
-# Replacement is not known for the published objective perturbation.
+# For the published objective perturbation the loss under replacement is unknown.
 known_losses <- function(donors) {
   Filter(function(kind) !anyNA(donors[[kind]]), c("removal", "replacement"))
 }

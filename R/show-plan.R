@@ -3,7 +3,7 @@
 #' @rdname dp_plan
 #' @export
 print.dp_plan <- function(x, ...) {
-  cat("Plan (no data were looked at", if (x$people$kind == "pilot") " but the pilot", "): ",
+  cat("Plan (no data were used", if (x$people$kind == "pilot") " except the pilot", "): ",
     paste(plan_known(x), collapse = ", "), "\n",
     sep = ""
   )
@@ -60,12 +60,12 @@ plan_assumption <- function(x) {
     spreads = paste0(
       "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
       "person varies around the own level by ", format(people$within), ", ",
-      round(100 * people$shared), " % of its variance in patterns that other people have as well; ",
+      round(100 * people$shared), " % of its variance in patterns shared with other people; ",
       range, "."
     ),
     paste0(
       "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
-      ". They fill the bounds more than most real people do: give sd_between and sd_within, or a ",
+      ". These use more of the bounds than most real people: give sd_between and sd_within, or a ",
       "public pilot."
     )
   )
@@ -96,7 +96,7 @@ plan_target_words <- function(x) {
   paste0(
     "Errors (root mean square) of the effect on ", who,
     if (x$protect == "everyone") ", who are protected, too", ", in outcome units",
-    if (several) "; a period of all: by time since the adoption"
+    if (several) "; one period: by time since adoption"
   )
 }
 
@@ -133,11 +133,11 @@ plan_legend <- function(x) {
   legend <- c(
     if (length(x$T0) == 1L && any(x$table$recommended)) "* recommended",
     if (is_open(x) && any(is.na(x$table$error))) {
-      "-: cannot reach that with 10 million donors, epsilon = 1000 or a group of 10,000"
+      "-: not reached with 10 million donors, epsilon = 1000 or a group of 10,000"
     },
     if (!is.null(x$effect)) {
       paste0(
-        "power: of the two-sided 5 % test of the average effect, were it ", format(x$effect)
+        "power: of the two-sided 5 % test of the average effect, if it is ", format(x$effect)
       )
     }
   )
@@ -155,7 +155,7 @@ plan_advice <- function(x) {
     return(uncalibrated_words(x, row))
   }
   if (is.na(row$half_width)) {
-    return("There will be no 95 % interval for a mean of so many people.")
+    return("There will be no 95 % interval for the mean of so many people.")
   }
   c(
     paste0(
@@ -165,7 +165,7 @@ plan_advice <- function(x) {
     if (row$given < 0.95) given_words(x, row),
     if (row$half_width > diff(x$bounds) / 4) {
       paste0(
-        "That is the size of the bounds: the release would hardly add to them. Take ",
+        "This is as wide as the bounds, so the release would hardly add information. Take ",
         "more donors, more budget, or narrower bounds that are still certain."
       )
     },
@@ -191,7 +191,7 @@ detectable_words <- function(x, row) {
   }
   paste0(
     "An effect of ", format_value(row$detectable), " is detected with power ",
-    percent_shown(x$power), " (two-sided 5 % test), a smaller one more rarely."
+    percent_shown(x$power), " (two-sided 5 % test), smaller effects less often."
   )
 }
 
@@ -200,7 +200,7 @@ given_words <- function(x, row) {
     "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: "
   )
   paste0(share, if (x$protect == "everyone") {
-    "the treated are found too far from the donors to be told, or the donors' own errors too small."
+    "the treated are too far from the donors, or the donors' own errors are too small."
   } else {
     "the donors' own errors are too small relative to their noise for so many people."
   })

@@ -1,10 +1,10 @@
-# Figures of the weights of donors, and of how well the target is met before the treatment.
+# Figures of donor weights and of the pre-treatment balance of target and synthetic control.
 
 plot_fit_weights <- function(fit) {
   if (!inherits(fit, "dp_synth_classical")) {
     abort(c(
-      "Only a classical fit has weights of donors to draw.",
-      x = "Donors of a private fit are never drawn.",
+      "Only a classical fit has donor weights to plot.",
+      x = "Donors of a private fit are never plotted.",
       i = "See {.code plot(fit, type = \"balance\")}."
     ), "argument")
   }
@@ -12,7 +12,7 @@ plot_fit_weights <- function(fit) {
   plot_weight_bars(data.frame(donor = names(weights), weight = weights), length(weights))
 }
 
-# As many bars as a page holds.
+# The number of bars that fit on a page.
 most_bars <- 25L
 
 #' @param donors (`count` or `NULL`)\cr all donors, of whom the table may hold only some.
@@ -71,7 +71,7 @@ balance_paths <- function(fit) {
   if (is_released_group(fit)) {
     abort(c(
       "Protected people have no pre-treatment balance to plot.",
-      x = "Their pre-treatment path is released as fitted values and met by construction."
+      x = "The released pre-treatment path is a fitted path, so its fit is exact by construction."
     ), "protect")
   }
   if (!gives_moments(fit$release$method)) {
@@ -104,7 +104,8 @@ predictor_balance <- function(fit) {
 }
 
 plot_balance <- function(fit, shown) {
-  # A plot keeps this frame: an unforced promise in it would lead to the caller's, and its donors.
+  # A plot keeps this frame: an unforced promise in it would keep the caller's frame, with its
+  # donors.
   data <- balance_data(fit, shown)
   kinds <- levels(data$against)
   size <- vapply(kinds, function(kind) {
@@ -119,7 +120,7 @@ plot_balance <- function(fit, shown) {
     ),
     ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds), labels = labels),
     ggplot2::labs(
-      title = "Target less its comparison, before the treatment",
+      title = "Target minus comparison, before the treatment",
       subtitle = plot_subtitle(fit, shown)
     ),
     dpsc_theme(), ggplot2::theme(legend.direction = "vertical")

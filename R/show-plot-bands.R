@@ -1,11 +1,11 @@
-# One code for errors in every figure, as a band, an upright bar or a lying one: pale, the interval;
-# dark, the part that the privacy noise alone would make.
+# The display of errors in every figure, as a band, a vertical or a horizontal bar: pale for the
+# interval, dark for the interval from the privacy noise alone.
 
 band_colour <- "#0072B2"
 band_alpha <- c(all = 0.25, noise = 0.4)
-# The dark part lies on the pale one; alone it has the same tone.
+# The dark part lies on the pale part; alone it has the same tone.
 dark_alpha <- 1 - prod(1 - band_alpha)
-# Both parts have a key, in the legend of bands only.
+# Both parts have a legend key, for bands only.
 fill_key <- c(fill = TRUE, colour = FALSE, linetype = FALSE)
 bar_width_pt <- 2.6
 

@@ -1,4 +1,4 @@
-# Figures of coefficients: estimates with their limits, of which the dark part is noise alone.
+# Figures of coefficients: estimates with their limits; the dark part is from noise alone.
 
 #' A table of coefficients as a figure draws it
 #'
@@ -79,7 +79,7 @@ cut_arrows <- function(data, limits) {
   )
 }
 
-# As many coefficients as have room for a word between them.
+# The number of coefficients with room for a label between them.
 most_words <- 8L
 
 #' Labels of coefficients that are not identified, unless they would overlap
@@ -162,11 +162,11 @@ plot.dp_lm_path <- function(x, labels = NULL, ...) door("plot", {
   show_picture(autoplot.dp_lm_path(x, labels = labels, ...))
 })
 
-# Okabe and Ito's colours that can be told apart on white, most contrast first.
+# Okabe and Ito's colours that are distinguishable on white, most contrast first.
 term_colours <- c(
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"
 )
-# Without a dotted one, which marks a penalty.
+# Without the dotted line, which marks a penalty.
 term_lines <- c("solid", "dashed", "dotdash", "longdash", "twodash", "F2", "4222")
 
 #' A legend of names in as many columns as a narrow page holds
@@ -241,7 +241,7 @@ autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door
   if (is.null(table$estimate) || !nrow(table)) {
     abort(c(
       "This selection has no estimates to plot.",
-      i = if (is.null(object$coefficients)) "It was made without a regression, or abstained."
+      i = if (is.null(object$coefficients)) "It has no regression, or it abstained."
     ), "argument")
   }
   table$term <- labelled(table$term, labels)
@@ -314,7 +314,7 @@ aggregate_words <- function(object) {
   } else if (!anyNA(object$privacy.se)) {
     "Limits of the privacy noise alone"
   } else {
-    "There are no limits: released without the spread of blocks"
+    "No limits: the standard deviation over blocks was not released"
   }
 }
 
@@ -333,13 +333,13 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
   check_no_dots(...)
   rlang::check_installed("ggplot2", "to plot a plan.")
   if (is.na(object$n) || is.na(object$epsilon)) {
-    abort("No number of people and no epsilon serves this plan: there is nothing to plot.",
+    abort("No number of people and no epsilon suffices, so there is nothing to plot.",
       "argument")
   }
   data <- lm_plan_sweep(object)
   if (all(is.na(data$ratio))) {
     abort(c(
-      "Noise hides everything around this plan: there is nothing to plot.",
+      "Noise hides all estimates near this plan, so there is nothing to plot.",
       i = "Its print gives the numbers needed."
     ), "argument")
   }

@@ -1,4 +1,4 @@
-# Plots of inference that moves in time. Drawn from the result, never from donors.
+# Plots of inference over time, drawn from the result, never from donors.
 #
 # A ggplot keeps the frame that made it, and the frame of an S3 method holds its caller's
 # environment, where a user may have the donors. So methods call functions that draw.
@@ -21,7 +21,7 @@ autoplot.dp_placebo_time <- function(object, type = c("effect", "path"), dates =
   switch(type, effect = draw_placebo_dates(object), path = draw_placebo_paths(object, dates))
 })
 
-# As many pretended dates as are drawn unasked.
+# The default number of plotted placebo dates.
 most_dates <- 4L
 
 #' The pretended dates to draw
@@ -34,7 +34,7 @@ chosen_dates <- function(object, dates) {
   at <- match(period_text(dates), period_text(known))
   if (anyNA(at) || !length(at)) {
     abort(c(
-      "{.arg dates} must be pretended dates of the result.",
+      "{.arg dates} must be placebo dates of the result.",
       i = "They are {period_text(known)}."
     ), "argument")
   }
@@ -47,7 +47,7 @@ chosen_dates <- function(object, dates) {
 placebo_lines <- function(object, dates) {
   paths <- attr(object, "paths")
   if (is.null(paths)) {
-    abort("The paths are in the whole result: choose by {.arg dates}, not by rows.", "argument")
+    abort("Paths need the whole result: select by {.arg dates}, not by rows.", "argument")
   }
   paths <- paths[period_text(paths$date) %in% period_text(chosen_dates(object, dates)), ]
   panel <- paste("from", period_text(paths$date))
@@ -93,7 +93,7 @@ draw_placebo_dates <- function(object) {
   errors <- data.frame(
     target = data$target, at = data$date, low = data$effect - width, high = data$effect + width
   )
-  # Classical fits, on raw donors, know no errors; nor do fits without an interval.
+  # Classical fits, on raw donors, have no standard errors; nor do fits without an interval.
   bars <- !all(is.na(width))
   across <- min(3, length(levels(data$target)))
   ggplot2::ggplot(data, ggplot2::aes(.data$date, .data$effect)) +

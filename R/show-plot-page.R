@@ -1,8 +1,8 @@
-# Figures that fit the page they are drawn on. A title knows nothing of a device's width, and is cut
-# off at the edge: so our figures break their lines, and take smaller text on a narrow page, when
-# they are built for a device that is open. Everything else is as ggplot2 does it.
+# Figures that fit the page. In ggplot2 a title does not depend on the device's width and is cut off
+# at the edge. Our figures therefore break lines, and use smaller text on a narrow page, when they
+# are built for an open device. Everything else is ggplot2's default.
 
-# Narrower is a column of a paper, where text of base_text is too large.
+# A narrower page is a column of a paper, where text of size base_text is too large.
 narrow_page <- 4.5
 base_text <- 11
 narrow_text <- 8.5
@@ -44,7 +44,7 @@ label_room <- function(panels) {
 #' @param taken (`count`)\cr letters of the axis beside each panel.
 #' @noRd
 breaks_that_fit <- function(make, text, range, panels, taken = 0L) {
-  # A plot keeps this frame: an unforced promise in it would lead to a caller's.
+  # A plot keeps this frame: an unforced promise in it would keep a caller's frame.
   for (given in list(make, text, range, panels, taken)) force(given)
   function(limits) {
     ends <- c(max(range[[1L]], limits[[1L]]), min(range[[2L]], limits[[2L]]))
@@ -78,7 +78,7 @@ fit_page <- function(plot, inches) {
   if (narrow) plot <- plot + narrow_theme(plot)
   size <- if (narrow) narrow_text else base_text
   room <- 72 * inches - 26
-  # Whole themes of ggplot2 start titles at the panel.
+  # Complete themes of ggplot2 align titles with the panel.
   title <- room[[1L]] - if (identical(plot$theme$plot.title.position, "plot")) 0 else 5 * size
   plot + do.call(ggplot2::labs, Filter(Negate(is.null), list(
     title = break_lines(plot$labels$title, 1.2 * size, title),
@@ -97,7 +97,7 @@ narrow_theme <- function(plot) {
     return(NULL)
   }
   place <- plot$theme$legend.position
-  # Whole themes of ggplot2 put legends to the right, where they leave no room for the figure.
+  # Complete themes of ggplot2 put legends to the right, where they leave no room for the figure.
   ggplot2::theme(
     legend.position = if (identical(place, "right")) "bottom" else place,
     legend.box = "vertical", legend.margin = ggplot2::margin(0, 0, 0, 0),
@@ -120,7 +120,7 @@ break_lines <- function(text, size, points) {
   drawn <- grid::textGrob(text, gp = grid::gpar(fontsize = size))
   wide <- grid::convertWidth(grid::grobWidth(drawn), "points", valueOnly = TRUE)
   lines <- strsplit(text, "\n", fixed = TRUE)[[1L]]
-  # Letters of the widest line that a line holds, with some room for wide ones.
+  # The number of letters that fit on a line, with some room for wide letters.
   room <- floor(0.96 * max(nchar(lines)) * points / wide)
   if (wide <= points) text else paste(whole_terms(lines, room + 1L), collapse = "\n")
 }

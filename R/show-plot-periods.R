@@ -1,4 +1,4 @@
-# Periods as an axis shows them.
+# Labels of periods on an axis.
 
 #' Periods as something an axis can show; text from a file that is dates as dates
 #' @noRd

@@ -1,4 +1,4 @@
-# Plots of plans: what more donors or more budget would buy. No data are involved.
+# Plots of plans: the gain from more donors or more budget. No data are involved.
 
 #' @rdname dp_plan
 #' @export
@@ -22,7 +22,7 @@ autoplot.dp_plan <- function(object, type = c("error", "funnel"), method = NULL,
   )
 })
 
-# A method that errs so many times as much as the best is out of reach.
+# The multiple of the best method's error beyond which a method is not plotted.
 most_error_drawn <- 10
 
 #' The recommended methods of a plan, and those that err within ten times as much
@@ -66,7 +66,7 @@ plan_knots <- function(facts, centre, decades, method) {
   all <- 10^seq(decades[[1L]], decades[[2L]], by = 0.1)
   every <- if (method == "gram") 5L else 1L
   if (is_study(facts)) {
-    # Studies take their time: a decade to each side.
+    # Studies take long, so there is one decade on each side.
     all <- centre * 10^seq(-1, 1, by = 0.1)
   }
   through <- function(x) sort(c(x[abs(log(x / centre)) > 1e-6], centre))
@@ -80,7 +80,7 @@ sweep_line <- function(method, of, knots, centre, facts, plan) {
   found <- lapply(knots$at, function(x) {
     at <- centre[c("n", "epsilon")]
     at[[of]] <- if (of == "n") round(x) else x
-    # What is drawn at the plan's own point is what the plan says.
+    # The plotted value at the plan's own point is the plan's result.
     if (x != centre[[of]]) facts$studies <- plan_searched
     row <- tryCatch(plan_errors(method, at$n, at$epsilon, facts)[1L, ],
       dpsc_error_argument = function(e) NULL
@@ -163,7 +163,7 @@ plot_plan_error <- function(plan, methods) {
       ggplot2::geom_line(ggplot2::aes(y = .data$floor), linewidth = 0.3, show.legend = FALSE)
     }) +
     ggplot2::scale_y_log10(labels = plain_labels) +
-    # Lines leave the figure where they are worse than knowing the bounds alone.
+    # Lines end where the error exceeds the error of knowing the bounds alone.
     ggplot2::coord_cartesian(ylim = error_limits(data, range)) +
     ggplot2::scale_colour_manual(NULL,
       values = colours, breaks = methods, guide = legend
@@ -211,8 +211,8 @@ plot_plan_funnel <- function(plan, method) {
   data <- data[!is.na(data$half_width), ]
   if (!nrow(data)) {
     abort(c(
-      "There is no interval to draw: method {.val {method}} gives none here.",
-      i = "{.code print()} of the plan says what would give one."
+      "There is no interval to plot: method {.val {method}} has none here.",
+      i = "{.code print()} of the plan reports how to get one."
     ), "argument")
   }
   here <- data.frame(panel = levels(data$panel), at = c(centre$n, centre$epsilon))

@@ -1,7 +1,7 @@
 # Code shared by all plots: colours, theme, axes of periods, names that fit.
 
-# Okabe and Ito's black, blue and vermillion: told apart by the colour-blind, and in grey. Line
-# types repeat the colours' meaning.
+# Okabe and Ito's black, blue and vermillion: distinguishable for colour-blind readers, and in grey.
+# Line types repeat the colours' meaning.
 line_colours <- c(observed = "#000000", released = "#000000", counterfactual = "#0072B2")
 line_labels <- c(
   observed = "observed", released = "treated, released with noise",
@@ -9,7 +9,7 @@ line_labels <- c(
 )
 contrast_colours <- c("#D55E00", "#0072B2")
 muted_colour <- "grey65"
-# Lines of zero and of dates are seen on white and on a dark panel.
+# Lines at zero and at dates are visible on white and on a dark panel.
 guide_colour <- "grey25"
 
 #' The one theme
@@ -205,14 +205,14 @@ labelled <- function(names, labels) {
   known <- rlang::names2(labels)
   if (!is.character(labels) || anyNA(labels) || any(known == "") || anyDuplicated(known)) {
     abort(c(
-      "{.arg labels} must be text, named by the variables whose names it replaces.",
+      "{.arg labels} must be text, named by the variables to relabel.",
       i = 'For example {.code labels = c(cigsale = "Packs per person")}.'
     ), "argument")
   }
   at <- match(as.character(names), known)
   out <- ifelse(is.na(at), as.character(names), unname(labels)[at])
   if (anyDuplicated(out) && !anyDuplicated(names)) {
-    abort("{.arg labels} must not give two variables of a figure one name.", "argument")
+    abort("{.arg labels} must not give two variables of a figure the same name.", "argument")
   }
   out
 }

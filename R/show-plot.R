@@ -59,7 +59,7 @@ autoplot.dp_synth <- function(object, type = c(
   level <- check_level(level)
   simultaneous <- check_flag(simultaneous)
   object$release$panel$outcome <- labelled(object$release$panel$outcome, labels)
-  # Of several treated units the fit is of the group; who is named is drawn alone.
+  # With several treated units the fit is for the group; named units are drawn separately.
   if (!is.null(targets)) object <- fit_view(object, "unit")
   shown <- chosen_targets(object, targets)
   switch(type,
@@ -73,7 +73,7 @@ autoplot.dp_synth <- function(object, type = c(
 #' @export
 plot.dp_release <- function(x, ...) door("plot", {
   abort(c(
-    "A release has no target of its own to draw.",
+    "A release has no target of its own to plot.",
     i = "Fit one: {.code plot(dp_synth(release, target = ))}."
   ), "argument")
 })
@@ -162,7 +162,7 @@ percent_words <- function(fit, data) {
       "No limits: a classical fit has no standard errors; see placebo_space()."
     } else if (any(open)) {
       paste0("No limits ", if (all(open)) "as " else "where ",
-        "the counterfactual may be as low as zero, or its error is not known.")
+        "the counterfactual may be as low as zero, or its error is unknown.")
     }
   )
   if (length(words)) paste(words, collapse = " ")

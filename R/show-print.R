@@ -149,7 +149,7 @@ protects_line <- function(fit, protected) {
     return(NULL)
   }
   if (protected) {
-    "  protects everyone, donors and treated people: all results about the treated carry noise"
+    "  protects everyone, donors and treated people: all results about the treated have noise"
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     donors_only_line
   } else if (sum(fit$size) == 1) {
@@ -220,13 +220,13 @@ interval_meaning <- function(fit) {
   }
   c(
     paste0(
-      "Intervals are for ", people_words(fit), ", each period by itself; joint ones are given by ",
+      "Intervals are for ", people_words(fit), ", each period by itself; for joint intervals use ",
       "confint(simultaneous = TRUE)."
     ),
     if (fit$release$privacy$private) {
-      "They are calibrated on the donors' own placebo errors, released with noise."
+      "They are calibrated by the donors' own placebo errors, released with noise."
     } else {
-      "They come from the donors' leave-one-out errors."
+      "They are based on the donors' leave-one-out errors."
     }
   )
 }

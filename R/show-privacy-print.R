@@ -1,5 +1,5 @@
-# Lines on privacy in prints and summaries: two lines in a print, all of it and the steps in a
-# summary, for every verb.
+# Lines on privacy in prints and summaries, for every verb: two lines in a print; all facts and the
+# steps in a summary.
 
 #' The privacy record of a verb's value, with the faults that became known since
 #' @param x (`list`)\cr a release, or a fit with one or with a record of its own.
@@ -110,7 +110,7 @@ new_summary <- function(x, lines, ...) {
 print.summary.dp_lines <- function(x, ...) print_lines(x, x$lines, x$privacy)
 
 stated_budget <- function(privacy, whole = NULL) {
-  # A method promises no delta that it does not need.
+  # A method that needs no delta promises delta = 0.
   delta <- if (privacy$delta > 0) paste0(", delta = ", format(privacy$delta))
   paste(c(paste0("epsilon = ", format(privacy$epsilon), delta), whole), collapse = " ")
 }
@@ -124,7 +124,7 @@ noise_words <- function(privacy) {
   } else if (privacy$exact) {
     "exact integer samplers"
   } else if (isTRUE(privacy$integers)) {
-    "exact integer samplers on what a solver found"
+    "exact integer samplers, applied to a solver's result"
   } else {
     "in floating point: not exact (rounded; the usual caveat of such noise applies)"
   })
@@ -165,7 +165,7 @@ growing_line <- function(release) {
       " left, by update(fit, newdata), which spends nothing more"
     ),
     if (!release$statistics$monitor$paid) {
-      "  without a ledger other sessions do not know the drawn periods: update the newest fit only"
+      "  without a ledger, other sessions have no record of the draws: update the newest fit only"
     }
   )
 }
@@ -175,7 +175,7 @@ growing_line <- function(release) {
 step_lines <- function(x) {
   if (is.null(x$privacy)) x <- x$release
   steps <- x$privacy$steps %||% x$steps
-  # Steps of announced periods are alike.
+  # Steps of announced periods are identical.
   if (is_growing(x)) {
     count <- x$statistics$monitor$announced
     last <- nrow(steps) - 2L * count + 1:2

@@ -1,5 +1,5 @@
-# The verbs that all private regressions have in common: coefficients were released, people's values
-# were not. Post-processing, free.
+# The methods common to all private regressions, which use released coefficients and no people's
+# values. Post-processing.
 
 #' Public rows as the fit sees them
 #' @return A list: `x`, their model matrix; `offset`, one number per row; `fit`, the linear

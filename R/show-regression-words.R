@@ -44,7 +44,7 @@ print_summary_matrix <- function(x, errors = NULL) {
 # Notes --------------------------------------------------------------------------------------------
 
 bounds_served_note <- paste(
-  "Medians are not identified at this budget; bounds were used instead. Tighter bounds, more",
+  "Medians are not identified at this budget, so bounds were used instead. Tighter bounds, more",
   "people or a larger epsilon help."
 )
 
@@ -83,7 +83,7 @@ guarantee_of_rows <- function(privacy) {
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
     "; neighbours: ", privacy$neighbours, "; by ", privacy$theorem, "; ", noise_words(privacy),
-    ". Somebody who reads everything that was released, and even knows all other rows, decides ",
+    ". Somebody who reads all released results, and even knows all other rows, decides ",
     "between two possible ", if (several) "sets of ",
     "rows of one person, as likely as each other beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
@@ -101,7 +101,7 @@ lm_counts <- function(x) {
     return(c(used = x$release$rows, far = 0, noise = 0))
   }
   counts <- x$release$counts
-  # Versions up to 0.2.0 counted clipped residuals, which is another number.
+  # Versions up to 0.2.0 counted clipped residuals, a different number.
   if (is.null(counts) || !"far" %in% names(counts)) {
     return(c(used = NA_real_, far = NA_real_, noise = NA_real_))
   }
@@ -121,7 +121,7 @@ robust_words <- function(x) {
   }
   paste0(
     "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
-    "deviations and are clipped: the slopes are those of a robust regression (Huber's), not of ",
+    "deviations and are clipped: the slopes belong to a robust regression (Huber's), not to ",
     "least squares."
   )
 }

@@ -1,4 +1,4 @@
-# A fit in words for a paper. Everything in it is public, released, or a theorem.
+# A fit in words for a paper. All its content is public, released, or a theorem.
 
 #' A fit in words: the sentence and the methods paragraph of a paper
 #'
@@ -155,7 +155,7 @@ uncertainty_words <- function(fit, row, level, placebo) {
   } else {
     paste0(
       coverage, " range of the privacy noise alone ", limits,
-      "; this is no confidence interval of the effect"
+      "; this is not a confidence interval for the effect"
     )
   }
 }
@@ -187,7 +187,7 @@ methods_paragraph <- function(release, estimator, parts, targets, doubts = NULL)
       "without the treatment by ", estimator_words(release, estimator), ", with the R package ",
       "dpsc ", as.character(utils::packageVersion("dpsc")), ". The panel has ",
       count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"), " before the treatment and ",
-      panel$T1, " from it on."
+      panel$T1, " afterwards."
     ),
     covariates_words(release), bounds_words(release), gaps_words(release), doubts,
     release_words(release), interval_words(release, parts)
@@ -278,17 +278,17 @@ interval_words <- function(release, parts) {
   }
   if (is_classical(release$method)) {
     return(paste(
-      "The standard error is the spread of the effects of placebos on the donors; intervals are",
+      "The standard error is the standard deviation of the donors' placebo effects; intervals are",
       "normal."
     ))
   }
   if (!release$privacy$private) {
-    return("Intervals rest on the donors' errors when each is predicted without itself.")
+    return("Intervals are based on the donors' errors, each donor predicted by the others.")
   }
   steps <- release$privacy$steps$step
   if (any(grepl("placebo", steps))) {
-    # For a group's mean single tails do not matter, and none are released.
-    calibrated_by <- if (any(grepl("tail", steps))) "the spread and the tails" else "the spread"
+    # For a group's mean, tails of single people do not matter, and none are released.
+    calibrated_by <- if (any(grepl("tail", steps))) "the scale and the tails" else "the scale"
     return(paste(
       "Standard errors combine the prediction error and the privacy noise's known law, and are",
       "calibrated by", calibrated_by, "of the donors' own placebo errors, released under",
@@ -296,7 +296,7 @@ interval_words <- function(release, parts) {
     ))
   }
   paste(
-    "Standard errors add the error of predicting a unit drawn like the donors and the known law of",
+    "Standard errors combine the error of predicting a unit like the donors and the known law of",
     "the privacy noise; p-values are normal."
   )
 }
@@ -307,9 +307,9 @@ guarantee_words <- function(release) {
   privacy <- release$privacy
   if (!privacy$holds) {
     return(if (isTRUE(privacy$doubt)) {
-      "NOT KNOWN TO BE PRIVATE: what is promised to the donors may not hold."
+      "NOT KNOWN TO BE PRIVATE: the donors' guarantee may not hold."
     } else {
-      "NOT PRIVATE: nothing is promised to the donors."
+      "NOT PRIVATE: the donors have no guarantee."
     })
   }
   everyone <- !is.null(release$panel$treated)
@@ -317,19 +317,19 @@ guarantee_words <- function(release) {
   person <- if (everyone) "donor or treated person" else "donor"
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(
-    "Somebody who reads everything that was released, and even knows the data of all other ",
+    "Somebody who reads all released results, and even knows the data of all other ",
     people, ", decides between two possible records of one ", person, ", as likely as each other ",
     "beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). This is the cost of this release alone: further releases from the same ",
-    "donors add to it. Public are the number of donors, the periods, the bounds",
+    "donors add to it. Public facts are the number of donors, the periods, the bounds",
     if (!everyone && grepl("donor", privacy$neighbours)) " and the treated unit's own data",
     if (everyone) ", who is treated and when", ".",
     if (privacy$epsilon > 10) " With an epsilon above 10 this is a guarantee in name only."
   )
 }
 
-# Works that reports cite.
+# References for reports.
 published_works <- c(
   rcm = paste(
     "Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.",
@@ -380,7 +380,7 @@ published_works <- c(
 )
 
 report_references <- function(release, estimator) {
-  # The theorem names whose work it is.
+  # The theorem's text names its authors.
   named <- c(zcdp = "Bun and Steinke", gdp = "Dong, Roth and Su", pure = "Dwork and Roth")
   of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
   wanted <- if (release$method %in% names(mechanism_table$dp_synth)) {

@@ -70,7 +70,7 @@ summary.dp_selection <- function(object, ...) new_summary(object, selection_line
 
 selection_lines <- function(x) {
   chosen <- if (x$abstained) {
-    "  abstained: the data are not stable enough to name a support (an output, and paid for)"
+    "  abstained: the data are not stable enough to name a support (an output, charged)"
   } else if (length(x$selected)) {
     strwrap(paste(x$selected, collapse = ", "), 90L, prefix = "  ")
   } else {
@@ -86,14 +86,14 @@ selection_lines <- function(x) {
       c("", paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
         formatC(shown, digits = 4L, format = "g")),
       if (chosen_by_its_noise(x)) {
-        "  No intervals: the noise of these estimates chose the variables, too."
+        "  No intervals: the noise of these estimates also determined the selection."
       } else {
         "  Intervals of tidy() take the selection as given."
       })
     },
     if (!is.null(x$hurdle)) {
       paste0(
-        "  This budget finds variables whose scaled covariance with what is left is above about ",
+        "  This budget finds variables whose scaled covariance with the residual exceeds about ",
         formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
     doubt_lines(x$doubts)

@@ -49,7 +49,7 @@ sum_estimates <- function(fit) {
   width <- columns$width
   noise <- fit$released$noise
   if (!length(noise)) noise <- diag(0, length(width))
-  # Sums to date have no sampling error: their only error is the noise.
+  # Running sums have no sampling error: their only error is the noise.
   noise <- named_square(noise * tcrossprod(width), columns$names)
   new_estimates(
     stats::setNames(
@@ -185,7 +185,7 @@ stream_lines <- function(stream, values = TRUE) {
       paste0("  standard error of privacy noise at the horizon: ", plan_text(stream))
     },
     doubt_lines(stream$doubts),
-    if (!is.null(stream$gone)) paste0("  its state is not here any more: ", stream$gone),
+    if (!is.null(stream$gone)) paste0("  its state no longer exists here: ", stream$gone),
     "",
     if (values) c(
       paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
@@ -205,7 +205,7 @@ share_words <- function(stream) {
     return(NULL)
   }
   if (share == 0) {
-    return("  noise may have made all of these: predictions are the middle of the outcome's bounds")
+    return("  these may all be noise, so predictions are the middle of the outcome's bounds")
   }
   paste0("  predictions go ", format(100 * share, digits = 2L),
     " % of the way from the middle of the outcome's bounds")
@@ -239,7 +239,7 @@ horizon_se <- function(plan) {
     factor <- if (plan$facts$noise == "toeplitz") 4096 else 1
     return(one * 2^-plan$grid / factor * sqrt(1.066 + log(horizon) / pi))
   }
-  # Honaker's variances by level, for the levels that make up the horizon.
+  # Honaker's variances by level, for the levels that compose the horizon.
   levels <- floor(log2(horizon)) + 1
   v <- Reduce(function(v, l) 1 / (1 + 1 / (2 * v)), seq_len(levels - 1), 1, accumulate = TRUE)
   used <- floor(horizon / 2^(seq_len(levels) - 1)) %% 2 == 1
@@ -273,7 +273,7 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
   data <- stream_path(object, level)
   if (!nrow(data)) abort("The stream has no steps yet.", "stream")
   online <- inherits(object, "dp_online")
-  # Every coefficient has units of its own, and an axis of its own.
+  # Every coefficient has its own units and its own axis.
   data$term <- factor(data$term, levels = object$columns$names)
   levels(data$term) <- labelled(levels(data$term), labels)
   across <- min(3L, nlevels(data$term))
@@ -309,7 +309,7 @@ stream_path <- function(stream, level) {
   }
   released <- stream$released
   terms <- stream$columns$names
-  # The path holds the solutions of some steps; the last one is that of now.
+  # The path has the solutions of some steps; the last one is current.
   before <- released$trace[, 1L] < released$steps
   step <- c(released$trace[before, 1L], if (released$steps > 0) released$steps)
   scaled <- rbind(

@@ -1,4 +1,4 @@
-# Methods for table packages (modelsummary, parameters): terms that need no key, numbers rounded.
+# Methods for table packages (modelsummary, parameters): readable terms and rounded numbers.
 
 #' Estimates as package parameters has them
 #' @param labels (`character`)\cr readable terms.
@@ -74,7 +74,8 @@ adoption_terms <- function(event) {
   ifelse(is.na(event), "average", ifelse(event == 0L, "period of adoption", words))
 }
 
-# Rows below the estimates. modelsummary rounds those that it knows and shows others in full.
+# Rows below the estimates. modelsummary rounds the statistics that it knows and shows others in
+# full.
 
 #' @exportS3Method modelsummary::glance_custom
 glance_custom.dp_synth <- function(x, ...) rounded_facts(generics::glance(x))

@@ -14,9 +14,9 @@ wide_slopes <- function(fit, planned, where) {
   if (length(wide)) {
     paste0(
       "Intervals more than twice as wide as planned: ", paste(wide, collapse = ", "), ". ", where,
-      " foresees standard errors ", format(planned, digits = 2L), " times those without privacy; ",
-      "here they are up to ", format(max(ratio[wide]), digits = 2L), " times as long. Rare levels ",
-      "and regressors that nearly determine each other do this."
+      " predicts standard errors ", format(planned, digits = 2L), " times those without privacy; ",
+      "here they are up to ", format(max(ratio[wide]), digits = 2L), " times as large. Rare ",
+      "levels and nearly collinear regressors cause this."
     )
   }
 }

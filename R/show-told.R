@@ -1,5 +1,5 @@
-# Notes on the origin of the numbers: gaps that were filled, covariates, and
-# intervals much wider than planned. Public settings and released numbers only.
+# Notes on the origin of the results: filled gaps, covariates, and intervals much wider than
+# planned. From public settings and released numbers only.
 
 #' How gaps were filled, in words, or `NULL`: the rule, never where or how many
 #' @noRd
@@ -9,8 +9,8 @@ gaps_words <- function(release) {
   }
   paste(
     "Gaps in a row were filled from that row alone: linearly between its own values, flat before",
-    "the first and after the last; a row without a value before the treatment is the middle of the",
-    "bounds. People who leave early stay flat, which no interval covers."
+    "the first and after the last. A row without a value before the treatment is the middle of the",
+    "bounds. Rows of people who leave early stay flat, an error that no interval covers."
   )
 }
 
@@ -18,7 +18,7 @@ gaps_words <- function(release) {
 #' @noRd
 gaps_line <- function(release) {
   if (!is.null(release$panel$gaps)) {
-    "  gaps are filled, each row's from its own values alone: na = \"interpolate\""
+    "  gaps are filled, in each row from its own values alone: na = \"interpolate\""
   }
 }
 
@@ -42,8 +42,9 @@ covariates_words <- function(release) {
 
 # Width -------------------------------------------------------------------------------------------
 
-# By how much the donors' placebo errors, with their noise, lengthen a person's standard error:
-# medians of 150 releases at six sizes and budgets were 1.6 to 2.3, those of groups are 1.02.
+# The factor by which the donors' placebo errors, with their noise, increase a person's standard
+# error: medians over 150 releases at six sizes and budgets were 1.6 to 2.3; for groups they are
+# 1.02.
 usual_lift <- 2.3
 
 #' How much longer a fit's standard error is than its moments alone make it
@@ -62,7 +63,7 @@ wide_words <- function(fit, i = 1L) {
   }
   paste0(
     "The interval is ", format(lift, digits = 2L), " times as wide as the released moments alone ",
-    "would make it, more than twice what was to be expected (about ", usual_lift, "): in this ",
-    "release the donors' placebo errors, or the noise on them, are large."
+    "would make it, more than twice the expected factor (about ", usual_lift, "): in this ",
+    "release the donors' placebo errors, or their noise, are large."
   )
 }

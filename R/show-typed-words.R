@@ -1,6 +1,6 @@
-# Words that people type who do not know ours: help.search() finds the pages by them, and so does
-# the search of the site (tools/build-site.R). Names of the papers are in show-papers.R. A word
-# leads to a page that answers it; tests/testthat/fixtures/typed-words.csv has those that must.
+# Common search words that differ from the package's own: help.search() finds pages by them, as does
+# the site's search (tools/build-site.R). Names of the papers are in show-papers.R. A word leads to
+# a page that answers it; tests/testthat/fixtures/typed-words.csv has those that must.
 
 #' @name dp_synth
 #' @concept causal inference

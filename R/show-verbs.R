@@ -1,5 +1,5 @@
-# The verbs that tables, tests and papers ask of a model: `coef()` and `vcov()` are a pair, in the
-# order of `tidy()`. All rest on `effect_table()` and `effect_covariance()`, and are free.
+# The methods that tables, tests and papers need from a model: `coef()` and `vcov()` match, in the
+# order of `tidy()`. All use `effect_table()` and `effect_covariance()`, and cost nothing.
 
 #' A fit for other packages: coefficients, their covariance, and a data frame
 #'
@@ -83,7 +83,7 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
   )
   table <- effect_table(object)
   out <- matrix(NA_real_, nrow(table), nrow(table))
-  # Rows not of a single target stay unknown.
+  # Rows that belong to several targets remain unknown.
   for (target in intersect(table$target, rownames(object$target))) {
     rows <- which(table$target == target)
     i <- match(target, rownames(object$target))
@@ -116,7 +116,7 @@ weights.dp_synth <- function(object, ...) door("weights", {
   weights <- release$statistics$weights
   if (is.null(weights)) {
     abort(c(
-      "A fit by method {.val {release$method}} has no weights of single donors.",
+      "A fit by method {.val {release$method}} has no weights for single donors.",
       i = "It releases sums. Methods {.val output} and {.val objective} release noisy weights."
     ), "argument")
   }
@@ -146,7 +146,7 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) door("simulate
   total <- vcov.dp_synth(object)
   if (anyNA(diag(total))) {
     abort(c(
-      "This fit states no law of its errors, so there is nothing to draw from.",
+      "This fit has no distribution of its errors, so there is nothing to draw from.",
       i = "Classical estimators have {.fn placebo_space} and {.fn conformal}."
     ), "argument")
   }
@@ -204,8 +204,8 @@ announce_classes <- function() {
   options(stats::setNames(list(union(getOption(name), c("dp_synth", "dp_lm", "dp_glm"))), name))
 }
 
-# marginaleffects moves coefficients to differentiate; `coef()` itself always returns the fitted
-# values.
+# marginaleffects changes coefficients for numerical derivatives; `coef()` itself always returns the
+# fitted values.
 
 #' @exportS3Method insight::get_parameters
 get_parameters.dp_synth <- function(x, ...) {

@@ -1,6 +1,6 @@
 .onLoad <- function(libname, pkgname) {
   announce_classes()
-  # The table of methods is made here, once, and not inside somebody's call.
+  # The table of methods is built here, once, and not inside a user's call.
   force(mechanism_table)
   force(default_control)
 }

@@ -330,7 +330,7 @@ test_that("blocks of fewer than 30 people give no interval, and the print has th
   expect_false(small$plan$identified)
   expect_output(print(small), "Not identified at this budget")
   wide <- go(epsilon = 1, blocks = 60, method = "median", spread = FALSE)
-  expect_output(print(wide), "No interval: the spread over blocks was not released")
+  expect_output(print(wide), "No interval: the standard deviation over blocks was not released")
   # Asked for blocks of four people: an estimate, no error.
   crowded <- go(epsilon = 1, blocks = 250, method = "winsorised")
   expect_true(crowded$plan$identified)

@@ -109,7 +109,7 @@ two_clusters <- function(size, minority) {
 test_that("print, summary and report note that few donors are like the target", {
   fit <- two_clusters(50, TRUE)
   expect_gt(fit$spread[[1L]]$apart, most_apart)
-  said <- "unlike the donors as released"
+  said <- "unlike the released donors"
   expect_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
   expect_match(paste(capture.output(print(summary(fit))), collapse = " "), said, fixed = TRUE)
   expect_match(paste(format(report(fit)), collapse = " "), said, fixed = TRUE)

@@ -13,7 +13,7 @@ test_that("only a fit to a query states that its guarantee covers the query's re
   rows <- assumption_rows()
   con <- sqlite_of(rows, "people")
   fit_of <- function(table) dp_lm(y ~ x, dp_table(con, table), 1, bounds = unit_limits)
-  starts <- "guarantee starts from the query's result.*number is public and exact"
+  starts <- "guarantee covers the query's result.*number is public and exact"
   for (table in list("people", DBI::Id(table = "people"), DBI::SQL("people"))) {
     expect_null(fit_of(table)$privacy$assumes)
     expect_no_match(said_in(fit_of(table)), "query|assumed")
@@ -70,7 +70,7 @@ test_that("results that rest on a solver do not claim to be exact", {
   for (method in c("stability", "lasso")) {
     found <- dp_select(y ~ x, rows, 4, size = 1, bounds = unit_limits, method = method)
     expect_false(found$privacy$exact)
-    expect_match(said_in(found), "exact integer samplers on what a solver found.*asserted")
+    expect_match(said_in(found), "exact integer samplers, applied to a solver.s result.*asserted")
   }
   expect_true(dp_select(y ~ x, rows, 4, size = 1, bounds = unit_limits)$privacy$exact)
   online <- dp_online(y ~ x, 4, horizon = 200, bounds = unit_limits, method = "pigd")
@@ -147,7 +147,7 @@ test_that("an edited name or payer of a growing release is refused", {
       edited <- fit$release
       edited$statistics$monitor[names(edit)] <- edit
       write_release(edited, path)
-      expect_error(read_release(path), "name of the growing release", class = "dpsc_error_release")
+      expect_error(read_release(path), "identifier of the growing", class = "dpsc_error_release")
     }
   }
   # Another first release has another name; a seeded one is new each time.

@@ -159,11 +159,11 @@ test_that("misplaced bars, and a treatment computed from a covariate, are refuse
   ledger <- dp_ledger(1, 1e-6)
   for (formula in list(cost ~ age | ill, cost ~ age || ill, cost ~ age + (ill | flag))) {
     expect_error(dp_lm(formula, data, 1, bounds = bounds, ledger = ledger),
-      "no second part", class = "dpsc_error_argument")
+      "cannot have a second part", class = "dpsc_error_argument")
     expect_error(dp_glm(formula, data, "gaussian", 1, bounds = bounds, ledger = ledger),
-      "no second part", class = "dpsc_error_argument")
+      "cannot have a second part", class = "dpsc_error_argument")
     expect_error(dp_select(formula, data, 1, size = 1, bounds = bounds, ledger = ledger),
-      "no second part", class = "dpsc_error_argument")
+      "cannot have a second part", class = "dpsc_error_argument")
   }
   expect_error(lm_columns(cost ~ I(ill > 0 | flag), bounds), NA)
   p <- expand.grid(id = 1:50, t = 1:8)

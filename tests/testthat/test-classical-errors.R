@@ -28,7 +28,7 @@ test_that("placebo errors are the standard deviations of the donors' own effects
   }
   expect_output(print(with_errors), "standard error .* from 10 placebos")
   expect_output(print(summary(with_errors)), "95 % interval")
-  expect_match(report(with_errors)$methods, "interactive fixed effects .*spread of the effects")
+  expect_match(report(with_errors)$methods, "interactive fixed effects .*placebo effects")
   expect_match(report(fit)$references, "Xu, Y.", all = FALSE)
   expect_error(confint(fit), "placebo_errors", class = "dpsc_error_argument")
 })

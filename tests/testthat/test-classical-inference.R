@@ -67,7 +67,7 @@ released_fit <- function(epsilon = 1, features = NULL, method = "gram", n = 200,
 
 # The functions that a refusal names as free, without those of the refusal itself.
 named_free <- function(message) {
-  line <- grep("Free with this fit", strsplit(message, "\n")[[1L]], value = TRUE)
+  line <- grep("At no cost", strsplit(message, "\n")[[1L]], value = TRUE)
   regmatches(line, gregexpr("[a-z_]+(?=\\(\\))", line, perl = TRUE))[[1L]]
 }
 
@@ -360,7 +360,7 @@ test_that("predictors are matched with donors by name, in any order", {
   rownames(wrong)[[2L]] <- rownames(wrong)[[1L]]
   expect_error(run(wrong), "more than once", class = "dpsc_error_argument")
   expect_error(run(unname(predictors)), "have none", class = "dpsc_error_argument")
-  expect_error(run(predictors, c(early = 1, late = 1, other = 1)), "those of the donors",
+  expect_error(run(predictors, c(early = 1, late = 1, other = 1)), "differ from the donors",
     class = "dpsc_error_argument"
   )
   # Without names on both sides position is all there is.

@@ -113,7 +113,7 @@ test_that("placebos, standard errors, placebo dates and conformal tests refit wi
       tolerance = 1e-6
     )
     if (estimator == "sdid") {
-      expect_error(conformal(fit), "periods alike", class = "dpsc_error_argument")
+      expect_error(conformal(fit), "periods in the same way", class = "dpsc_error_argument")
       next
     }
     # Under the null the fit is of all periods; the residuals of the periods do not depend on their
@@ -290,7 +290,7 @@ test_that("unusable covariates are refused by name", {
   expect_error(
     dp_synth(y ~ on | price, data, c("unit", "time"), epsilon = Inf, estimator = "factor",
       na = "interpolate", roster = roster
-    ), "no value at all", class = "dpsc_error_covariate"
+    ), "no value for some unit", class = "dpsc_error_covariate"
   )
   expect_error(fit_formula(y ~ on | price, data, "simplex"), "none for 1 unit",
     class = "dpsc_error_panel"

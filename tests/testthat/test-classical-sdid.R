@@ -93,5 +93,5 @@ test_that("sdid uses the number of treated units and refuses panels that it cann
   expect_error(one(), "regularisation", class = "dpsc_error_argument")
   expect_equal(one(list(zeta = 1, zeta_periods = 1))$weights, c(a = 0.5, b = 0.5))
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 9, epsilon = Inf, estimator = "sdid")
-  expect_error(conformal(fit), "periods alike", class = "dpsc_error_argument")
+  expect_error(conformal(fit), "periods in the same way", class = "dpsc_error_argument")
 })

@@ -162,7 +162,7 @@ test_that("every bad input gives one classed error and spends nothing", {
   expect_error(fit(early), "Some treated unit has fewer.", class = "dpsc_error_panel")
   expect_error(fit(data[is.finite(data$first), ]), "never treated", class = "dpsc_error_panel")
   for (method in c("output", "objective")) {
-    expect_error(fit(data, method = method), "serves one adoption date",
+    expect_error(fit(data, method = method), "takes one adoption date",
       class = "dpsc_error_argument"
     )
   }
@@ -245,7 +245,7 @@ test_that("a release for several dates is written, read, and used for one or mor
   expect_identical(first$release$panel$T0, 8L)
   expect_false(anyNA(tidy(first)$std.error))
   expect_error(dp_synth(release, target = panel$target, T0 = c(5, 9)),
-    "not be before the first adoption", class = "dpsc_error_argument"
+    "not be before the release.s first adoption", class = "dpsc_error_argument"
   )
   one <- withr::with_seed(3, dp_release(panel$donors,
     target = panel$target, T0 = 8, epsilon = 4,

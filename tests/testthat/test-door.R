@@ -362,7 +362,7 @@ test_that("the error about a repeated cross-section names it as such", {
   data <- data.frame(person = 1:60, year = rep(2001:2006, each = 10), y = stats::runif(60))
   data$treated <- as.numeric(data$person %% 10 == 0 & data$year > 2004)
   for (ids in list(data$person, sprintf("p%02d", data$person), rev(data$person))) {
-    expect_refused("dpsc_error_panel", "repeated cross-section is no panel",
+    expect_refused("dpsc_error_panel", "repeated cross-section, not a panel",
       y ~ treated, transform(data, person = ids), c("person", "year"),
       epsilon = 1, bounds = c(0, 1)
     )

@@ -79,7 +79,7 @@ test_that("a protected group's implausibly precise zero, from bounds in other un
   }
   expect_no_warning(run(c(-500, 1000)), class = "dpsc_warning_bounds")
   expect_warning(fit <- run(log(c(80, 200))), "units", class = "dpsc_warning_bounds")
-  expect_output(print(fit), "are bounds in|bounds in the units")
+  expect_output(print(fit), "Are the bounds|bounds in the units")
 })
 
 test_that("slopes that are impossible within the bounds are marked as not identified", {

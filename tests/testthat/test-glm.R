@@ -434,7 +434,7 @@ test_that("a ridge fit has standard errors, around the population's ridge fit", 
   # Another tolerance of the solver, hence other noise over it.
   expect_equal(vcov(none), vcov(plain), tolerance = 0.02)
   expect_equal(coef(none), coef(plain), tolerance = 1e-3)
-  expect_match(paste(utils::capture.output(print(soft)), collapse = " "), "own ridge fit")
+  expect_match(paste(utils::capture.output(print(soft)), collapse = " "), "population's ridge fit")
   expect_error(vcov(fits(penalty = list(ridge = 1), constraints = list(lower = 0))),
     class = "dpsc_error_argument"
   )

@@ -170,7 +170,7 @@ test_that("a capped covariance remains a covariance, with no standard deviation 
 test_that("a group has no interval if all donors of the release are identical", {
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
-  expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are alike")
+  expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are identical")
   # Eight in ten never have a cost; after the treatment everybody's costs double. Whoever misses
   # that must not state an interval without it.
   set.seed(1)

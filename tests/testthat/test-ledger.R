@@ -53,7 +53,7 @@ test_that("charges in zCDP by older versions add up as zCDP", {
   # But zCDP is covered by no shift.
   ledger <- dp_ledger(3, 1e-6)
   pay_gdp(ledger, 1)
-  expect_error(pay(ledger, "zcdp", rho = rho), "had to come before", class = "dpsc_error_budget")
+  expect_error(pay(ledger, "zcdp", rho = rho), "must come first", class = "dpsc_error_budget")
 })
 
 test_that("the limit of a ledger follows from the arithmetic", {
@@ -104,7 +104,7 @@ test_that("charges before the first Gaussian charge add up; the others form one 
   expect_identical(as.data.frame(ledger)$kind, c("pure", "approximate", "gdp", "pure"))
   # A delta of its own can no longer be taken off what the conversion uses.
   before <- as.data.frame(ledger)
-  error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "had to come before",
+  error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "must come first",
     class = "dpsc_error_budget"
   )
   expect_match(conditionMessage(error), "Nothing was released and nothing was spent")

@@ -24,7 +24,7 @@ test_that("sandwich errors equal White's without privacy, and are close to them 
   expect_gt(white["a", "a"] / vcov(ols)["a", "a"], 1.8)
   expect_output(print(summary(fit)), "heteroskedasticity-robust")
   part <- update(fit, . ~ . - b)
-  expect_output(print(part), "assume one variance")
+  expect_output(print(part), "assume a constant variance")
 })
 
 test_that("unreadable data are refused before the charge", {

@@ -181,7 +181,7 @@ test_that("variables are columns, or single numbers in the formula's environment
   listed <- list(1)
   for (code in alist(y - means, means, y * two, y * named, y * classed, y * listed)) {
     formula <- stats::as.formula(call("~", code, quote(treated)))
-    expect_error(from(formula, p$data), "no column of the data", class = "dpsc_error_panel")
+    expect_error(from(formula, p$data), "neither a column of the data", class = "dpsc_error_panel")
   }
   expect_error(from(y * nothing ~ treated, p$data), class = "dpsc_error_panel")
   written <- stats::as.formula(bquote(y - .(means) ~ treated))

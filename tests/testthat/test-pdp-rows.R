@@ -258,7 +258,7 @@ test_that("prints, moments and errors of rows' losses", {
   fit <- pdp_fit("cms", 0, n = 200)
   loss <- pdp(fit, data)
   expect_output(print(loss), "CURATOR ONLY")
-  expect_output(print(loss), "Realised at what came out")
+  expect_output(print(loss), "Realised for the released values")
   told <- summary(loss)
   expect_equal(unname(told$mean), c(mean(loss$donors$removal), mean(loss$donors$replacement)))
   expect_equal(unname(told$sd[[1L]]), stats::sd(loss$donors$removal))

@@ -177,7 +177,7 @@ test_that("a plan gives the power for an effect and the effect for a power", {
   expect_equal(ask(effect = found, power = 0.5)$table$power, 0.8, tolerance = 1e-4)
   expect_lt(ask(power = 0.5)$table$detectable, found)
   expect_output(print(plan), "is detected with\\s+power 80 %")
-  expect_output(print(ask(effect = found)), "test of the average effect, were it")
+  expect_output(print(ask(effect = found)), "test of the average effect, if it is")
   # Methods that give no interval have no test.
   other <- dp_plan(n = 1000, T0 = 8, T1 = 3, epsilon = 2, size = 40, effect = found)$table
   expect_identical(is.na(other$power), c(FALSE, TRUE, TRUE))
@@ -226,8 +226,8 @@ test_that("invalid questions give errors of the documented class", {
   ask <- function(..., T0 = 8, T1 = 3) dp_plan(T0 = T0, T1 = T1, ...)
   refused <- function(text, ...) expect_error(ask(...), text, class = "dpsc_error_argument")
   refused("different", n = 100, epsilon = 1, T0 = c(8, 8))
-  refused("whole number from 2", n = 100, epsilon = 1, T0 = c(8, 1))
-  refused("whole number from 2", n = 100, epsilon = 1, T0 = c(8, NA))
+  refused("whole number, at least 2", n = 100, epsilon = 1, T0 = c(8, 1))
+  refused("whole number, at least 2", n = 100, epsilon = 1, T0 = c(8, NA))
   refused("size", n = 100, epsilon = 1, T0 = c(8, 10), size = c(5, 5, 5))
   refused("give its `size`", n = 100, epsilon = 1, protect = "everyone")
   refused("method", n = 100, epsilon = 1, size = 50, protect = "everyone", method = "output")
@@ -241,7 +241,7 @@ test_that("invalid questions give errors of the documented class", {
   refused("power", n = 100, epsilon = 1, effect = 0.1, power = 1)
   refused("power", n = 100, epsilon = 1, effect = 0.1, power = 0.01)
   refused("two goals", n = 100, effect = 0.1, error = 0.1)
-  refused("nothing is left", n = 100, epsilon = 1, error = 0.1)
+  refused("no quantity is missing", n = 100, epsilon = 1, error = 0.1)
   refused("two of the three", n = 100, effect = 0.1, size = NULL)
   refused("two of the three", n = 100, epsilon = 1, size = NULL)
 })

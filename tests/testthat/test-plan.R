@@ -13,7 +13,7 @@ test_that("a plan has one row per method, in the bounds' units", {
   scaled <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, bounds = c(0, 100))
   expect_equal(scaled$table$error, 50 * plan$table$error)
   expect_equal(scaled$table$half_width, 50 * plan$table$half_width)
-  expect_output(print(plan), "no data were looked at")
+  expect_output(print(plan), "no data were used")
   # An average over periods is known better than one, and its interval is wider than its error.
   expect_lt(plan$table$average[[1L]], plan$table$error[[1L]])
   expect_gt(plan$table$half_width[[1L]], 1.5 * plan$table$average[[1L]])
@@ -53,7 +53,7 @@ test_that("inverse questions are answered by the same simulation", {
   expect_equal(a_plan(n = 1000, epsilon = plan$table$epsilon)$table$error, 0.1, tolerance = 0.15)
   impossible <- a_plan(epsilon = 1, error = 1e-9)
   expect_true(all(is.na(impossible$table$n)))
-  expect_output(print(impossible), "cannot reach")
+  expect_output(print(impossible), "not reached with")
   # No donors and no budget take away what nobody can foretell: that is said.
   expect_output(print(impossible), "without privacy")
 })

@@ -89,7 +89,7 @@ test_that("plot() also refuses unknown arguments and targets", {
     class = "dpsc_error_argument"
   )
   expect_error(plot(fit, targets = "nobody"), class = "dpsc_error_argument")
-  expect_error(plot(fit, type = "weights"), "never drawn", class = "dpsc_error_argument")
+  expect_error(plot(fit, type = "weights"), "never plotted", class = "dpsc_error_argument")
 })
 
 test_that("several treated units form one group; named units are drawn in the given order", {

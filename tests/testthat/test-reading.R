@@ -55,7 +55,7 @@ test_that("covariances and limits of streams, selections and aggregates agree wi
   expect_equal(unname(sqrt(diag(vcov(fits[[2L]], type = "privacy")))), tidy(fits[[2L]])$privacy.se)
   # How medians of the same blocks go together is not released.
   expect_identical(vcov(fits[[3L]])[1L, 2L], NA_real_)
-  expect_error(confint(small_aggregate(spread = FALSE)), "without its spread",
+  expect_error(confint(small_aggregate(spread = FALSE)), "without its standard deviation",
     class = "dpsc_error_argument"
   )
   bare <- small_selection(refit = FALSE)

@@ -54,7 +54,7 @@ test_that("reports of results that are not private state this in place of a guar
 
 test_that("a range that covers the noise alone is not called an interval", {
   fit <- report_fit(method = "output")
-  expect_match(report(fit)$result, "no confidence interval")
+  expect_match(report(fit)$result, "not a confidence interval")
   expect_no_match(report(fit)$result, "p =")
   expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
 })

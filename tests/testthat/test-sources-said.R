@@ -27,7 +27,7 @@ test_that("an engine's errors about rows are hidden, before the charge and after
   error <- expect_error(
     seeded(in_sqlite(con, name = "bad")), class = "dpsc_error_engine"
   )
-  expect_match(conditionMessage(error), "not shown, since it may hold data")
+  expect_match(conditionMessage(error), "not shown, since it may contain data")
   expect_no_match(conditionMessage(error), "overflow")
   # Planning is asked of SELECT and of temporary tables alone.
   expect_null(planning_words(con, "DROP TABLE sales"))

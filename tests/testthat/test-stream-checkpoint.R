@@ -60,7 +60,7 @@ test_that("a private state runs in one place only", {
   # The writer no longer runs, and cannot be written twice.
   expect_error(update(stream, 1), class = "dpsc_error_stream")
   expect_error(checkpoint(stream, paste0(file, 2)), class = "dpsc_error_stream")
-  expect_output(print(stream), "its state is not here any more")
+  expect_output(print(stream), "its state no longer exists here")
   copies <- paste0(file, c("-a", "-b"))
   file.copy(file, copies)
   first <- resume_stream(file)

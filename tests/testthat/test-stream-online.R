@@ -145,7 +145,7 @@ test_that("a stream dominated by noise predicts the middle of the bounds, as pla
     update(ample, rows)
     expect_identical(ample$released$share, 1)
   }
-  expect_output(print(stream), "noise may have made all of these")
+  expect_output(print(stream), "these may all be noise")
   expect_equal(predict(stream, rows[1:2, ]), c(0.5, 0.5))
 })
 
@@ -309,6 +309,6 @@ test_that("prints of streams give the noise's size and point to wrong bounds", {
     class = "dpsc_error_bounds"
   )
   expect_error(dp_stream_sum(as.Date(c("2020-01-01", "2021-01-01")), epsilon = 1, horizon = 2),
-    "A date is no number", class = "dpsc_error_bounds"
+    "A date is not a number", class = "dpsc_error_bounds"
   )
 })

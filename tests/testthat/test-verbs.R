@@ -134,7 +134,7 @@ test_that("simulate() draws from the law behind the intervals", {
   withr::local_seed(9)
   simulate(fit, seed = 3)
   expect_identical(stats::runif(1), withr::with_seed(9, stats::runif(1)))
-  expect_error(simulate(classical_fit()), "no law", class = "dpsc_error_argument")
+  expect_error(simulate(classical_fit()), "no distribution of its", class = "dpsc_error_argument")
 })
 
 test_that("as.data.frame() returns the plotted numbers: the limits of confint()", {

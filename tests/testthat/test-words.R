@@ -68,15 +68,15 @@ test_that("the error for a covariate in the wrong place recommends the bar", {
     tr = as.numeric(rep(1:30, 6) == 1 & rep(1:6, each = 30) > 4)
   )
   said <- message_of(dp_synth(y ~ tr + age, panel, c("id", "t"), epsilon = 1, bounds = c(0, 1)))
-  expect_match(said, "Covariates stand behind a bar: `outcome ~ treated | age + sex`", fixed = TRUE)
+  expect_match(said, "Covariates follow a bar: `outcome ~ treated | age + sex`", fixed = TRUE)
   expect_match(said, "several terms")
   said <- message_of(dp_synth(y ~ tr + age, panel, c("id", "t"),
     epsilon = 1, bounds = list(y = c(0, 1), age = c(0, 99))
   ))
-  expect_match(said, "behind a bar")
+  expect_match(said, "follow a bar")
   expect_no_match(said, "Besides")
   said <- message_of(dp_synth(y ~ tr - age, panel, c("id", "t"), epsilon = 1, bounds = c(0, 1)))
-  expect_no_match(said, "behind a bar")
+  expect_no_match(said, "follow a bar")
   # With covariates named, the name that stands for nothing is given.
   said <- message_of(dp_synth(y ~ tr | age, panel, c("id", "t"),
     epsilon = 1, bounds = list(y = c(0, 1), age = c(0, 99), sex = c(0, 1))
@@ -137,7 +137,7 @@ test_that("without privacy prints call nothing private or noisy", {
   expect_match(text_of(summary(closed)), "\\(noisy\\)")
   expect_no_match(text_of(summary(open)), "noisy|privacy together")
   for (verb in list(residuals, fitted)) {
-    expect_match(message_of(verb(closed)), "a private fit does not hold them")
+    expect_match(message_of(verb(closed)), "a private fit does not contain them")
     expect_no_match(message_of(verb(open)), "a private fit")
     expect_error(verb(open), "does not keep them", class = "dpsc_error_argument")
   }
