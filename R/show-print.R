@@ -224,7 +224,7 @@ interval_meaning <- function(fit) {
       "confint(simultaneous = TRUE)."
     ),
     if (fit$release$privacy$private) {
-      "They are calibrated by the donors' own placebo errors, released with noise."
+      "They are calibrated on the donors' own placebo errors, released with noise."
     } else {
       "They are based on the donors' leave-one-out errors."
     }
