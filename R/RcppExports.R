@@ -333,6 +333,10 @@ paper_rows_cpp <- function(rows, design) {
     .Call(`_dpsc_paper_rows_cpp`, rows, design)
 }
 
+paper_loss_rows_cpp <- function(rows, facts) {
+    .Call(`_dpsc_paper_loss_rows_cpp`, rows, facts)
+}
+
 ridge_logistic_cpp <- function(x, y, ridge, linear, tolerance) {
     .Call(`_dpsc_ridge_logistic_cpp`, x, y, ridge, linear, tolerance)
 }
@@ -343,6 +347,10 @@ posterior_loss_cpp <- function(leverage, gamma, error, value, epsilon) {
 
 joint_loss_cpp <- function(shift, curvature) {
     .Call(`_dpsc_joint_loss_cpp`, shift, curvature)
+}
+
+even_loss_cpp <- function(shift, curvature) {
+    .Call(`_dpsc_even_loss_cpp`, shift, curvature)
 }
 
 probe_cpp <- function(name, arguments) {

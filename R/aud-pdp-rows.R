@@ -18,8 +18,9 @@
 #'   `"ops"`, `"adaops"`: exact two-sided loss of the posterior draw, from leverage and
 #'   leave-one-out residual (Wang, 2019, with the errors of its Theorem 14 mended); everybody from
 #'   one factorisation.
-#' * [dp_glm()], methods of the papers: slope and curvature of a row of this length, at the worst
-#'   place; for `"output"` how far the minimiser moves, by a Newton step and a bound of its rest.
+#' * [dp_glm()], methods of the papers, every family: slope and curvature of a row of this length
+#'   and, for counts and on a box, this outcome, at the worst place; for `"output"` how far the
+#'   minimiser moves, by a Newton step and a bound of its rest.
 #' * [dp_glm()], `"objective"`, every family, no penalty: the Renyi bound with this row's weighted
 #'   length and, for counts, its outcome; everybody from one factorisation. Weights make nearly all
 #'   rows equally long, so these bounds are nearly equal; only `realised` differs.
@@ -27,9 +28,17 @@
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows it was made from, in any order.
 #' @param subset (`expression`)\cr as in the fit.
+#' @section Fits without losses of single people: The guarantee bounds them all the same. A penalty
+#'   or constraints: a fit on an edge of the penalty has the mass of a whole set of noise, which has
+#'   no closed form. Weights, several rows of a person and `vcov = "HC"`: no formula is proved.
+#'   NAPP-ERM as printed: losses are infinite. [dp_select()]: a person moves the scores of many
+#'   candidates at once, and tests depend on the nearest of them. [dp_online()] and
+#'   [dp_stream_sum()]: rows are not kept, so that nothing is left to compute from.
+#'   [dp_aggregate()]: which block a person is in is not kept. [dp_describe()]: cells and quantiles
+#'   are many steps whose losses are not added up by person.
 #' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`: the
-#'   loss of each from joining, in place of a missing row. The losses are then theirs alone, and the
-#'   losses of anybody who might join are "pDP for all" of Wang (2019).
+#'   loss of each from joining, in place of a missing row, without `realised`. The losses are then
+#'   theirs alone, and the losses of anybody who might join are "pDP for all" of Wang (2019).
 #' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the fit's own.
 #' @param ... unused.
 #' @return An object of class `dp_pdp`, PRIVATE, as [pdp()] describes; `donors` is a data frame with
@@ -80,7 +89,7 @@ pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, .
 
 #' @rdname pdp_rows
 #' @export
-pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
+pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   if (isTRUE(x$release$failed) || length(x$public$facts$wishes) || isTRUE(x$columns$weighted)) {
     abort(c(
@@ -96,7 +105,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, ...) door("pdp", {
       i = "They are finite with {.code calibration = \"tight\"}."
     ), "argument")
   }
-  loss <- record$loss(x, at$table, at$delta)
+  loss <- record$loss(x, at$table, at$delta, outsiders(x, newdata))
   new_row_losses(x, loss, at$delta, x$method, x$calibration)
 })
 

@@ -79,10 +79,26 @@ pdp <- function(x, ...) {
 #' @rdname pdp
 #' @export
 pdp.default <- function(x, ...) door("pdp", {
+  if (inherits(x, names(without_losses))) {
+    reason <- without_losses[[which(inherits(x, names(without_losses), TRUE) > 0)[[1L]]]]
+    abort(c(
+      "Losses of single people are not known for this result.", x = reason,
+      i = "The guarantee bounds each of them."
+    ), "argument")
+  }
   abort(c(
     "{.arg x} must be a private release or a fit that contains one.", x = "It is {describe(x)}."
   ), "argument")
 })
+
+#' Results whose people have no known losses, and why (help of `pdp_rows`)
+#' @noRd
+without_losses <- c(
+  dp_selection = "A person moves the scores of many candidates at once; no formula is proved.",
+  dp_stream = "A stream does not keep the rows that it has read.",
+  dp_aggregate = "The block that a person was in is not kept.",
+  dp_description = "A description has many steps, whose losses are not added up by person."
+)
 
 #' @rdname pdp
 #' @export

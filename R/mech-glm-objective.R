@@ -7,8 +7,9 @@ objective_glm <- function() {
     title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
     weighs = "Rows far from the middle have smaller weights, a function of the regressors. ",
     references = objective_references,
-    loss = function(fit, table, delta) {
-      whitened_row_losses(fit, glm_rows_cpp(table, fit$public$facts, fit$release), delta)
+    loss = function(fit, table, delta, others = NULL) {
+      read <- function(x) if (!is.null(x)) glm_rows_cpp(x, fit$public$facts, fit$release)
+      whitened_row_losses(fit, read(table), delta, read(others))
     },
     families = c("binomial", "poisson", "gaussian"), calibrations = "tight",
     options = c("intervals", "penalty", "constraints", "offset", "weights"),

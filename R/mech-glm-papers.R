@@ -83,7 +83,9 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
         identified = rep(Inf, length(coefficients))
       )
     },
-    loss = function(fit, table, delta) paper_losses(fit, table, delta, losses)
+    loss = function(fit, table, delta, others = NULL) {
+      paper_losses(fit, paper_facts(fit$public, core), table, others, delta, losses)
+    }
   )
 }
 

@@ -3,30 +3,31 @@
 # Formulas: inst/proofs/papers.md, section 8.
 
 #' Losses of dp_glm()'s own objective perturbation
-#' @param rows (`list`, PRIVATE)\cr as `glm_rows_cpp()` gives them.
+#' @param rows,others (`list`, PRIVATE)\cr as `glm_rows_cpp()` gives them: the people of the fit,
+#'   and people who are not among them or `NULL`.
 #' @noRd
-whitened_row_losses <- function(fit, rows, delta) {
+whitened_row_losses <- function(fit, rows, delta, others = NULL) {
   d <- ncol(rows$x)
-  theta <- fit$release$theta
   scale <- fit$release$kappa
   ridge <- fit$release$ridge
-  t <- drop(rows$x %*% theta) + rows$offset
-  loss <- glm_loss_cpp(fit$family, fit$release$span, t, rows$outcome)
-  realised <- realised_linear(rows$x, rows$weight * loss$slope, rows$weight * loss$curvature, theta,
-    numeric(d), ridge, scale, FALSE)
+  realised <- if (is.null(others)) realised_whitened(fit, rows) else NA_real_
+  rows <- others %||% rows
+  loss <- glm_loss_cpp(fit$family, fit$release$span, numeric(), numeric())
   up <- function(x, most) pmin(ceiling(x * 1024) / 1024, most)
   reach <- up(rows$weight * sqrt(rowSums(rows$x^2)), rows$limit)
   # Curvature is bounded by weight |xi|^2, which may exceed the square of weight |xi|.
   most <- up(rows$weight * rowSums(rows$x^2), rows$limit^2)
   bend <- loss$bend * most / ridge
-  ends <- slope_ends(fit, rows$outcome)
+  ends <- slope_ends(fit$family, fit$release$span, rows$outcome)
   nominal <- nominal_epsilon(fit, delta)
   if (fit$privacy$delta > 0) {
     key <- paste(reach, most, ends$low, ends$high)
     first <- which(!duplicated(key))
     losses <- vapply(first, function(i) {
       longest <- reach[[i]] / scale * c(ends$low[[i]], ends$high[[i]])
-      renyi_taken(longest[longest > 0], bend[[i]], fit$family == "gaussian", d, fit$plan$rho, delta)
+      renyi_taken(
+        list(longest[longest > 0]), bend[[i]], fit$family == "gaussian", d, fit$plan$rho, delta
+      )
     }, 0)
     removal <- losses[match(key, key[first])]
     return(row_losses(pmin(removal, nominal), nominal, realised))
@@ -41,11 +42,20 @@ whitened_row_losses <- function(fit, rows, delta) {
   row_losses(pmin(other + removal, nominal), pmin(other + replacement, nominal), realised)
 }
 
+#' log-ratio of densities at the released coefficients
+#' @noRd
+realised_whitened <- function(fit, rows) {
+  theta <- fit$release$theta
+  t <- drop(rows$x %*% theta) + rows$offset
+  loss <- glm_loss_cpp(fit$family, fit$release$span, t, rows$outcome)
+  realised_linear(rows$x, rows$weight * loss$slope, rows$weight * loss$curvature, theta,
+    numeric(ncol(rows$x)), fit$release$ridge, fit$release$kappa, FALSE)
+}
+
 #' How far a person's slope reaches below and above zero, given the outcome
 #' @noRd
-slope_ends <- function(fit, outcome) {
-  span <- fit$release$span
-  switch(fit$family,
+slope_ends <- function(family, span, outcome) {
+  switch(family,
     binomial = list(low = outcome, high = 1 - outcome),
     poisson = list(low = outcome, high = span - outcome),
     gaussian = list(low = rep(span, length(outcome)), high = rep(span, length(outcome)))
@@ -56,24 +66,34 @@ slope_ends <- function(fit, outcome) {
 #'
 #' exp(t D) <= sum over ends of M(1) + M(a) exp(t c (1 - a)), and exp(t c a^2) once, M the moments
 #' of the noise's loss at that length; a symmetric slope has (1 + a^2) / 2 for a^2
-#' (inst/proofs/glm.md, Lemma 2 with one row; the other way, curvature only helps).
+#' (inst/proofs/glm.md, Lemma 2 with one row; the other way, curvature only helps). Stages with
+#' noise of their own add up.
+#' @param lengths (`list` of `numeric`)\cr lengths above zero, for each stage.
+#' @param c (`numeric`)\cr curvature over ridge of each stage.
 #' @noRd
 renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
-  if (!length(lengths)) {
+  if (!sum(lengths(lengths))) {
     return(0)
   }
   a <- 0.7072
+  middle <- if (symmetric) (1 + a^2) / 2 else a^2
   add <- function(x) max(x) + log(sum(exp(x - max(x))))
   value <- function(log_t) {
     t <- exp(log_t)
-    moment <- function(part) {
-      vapply(lengths * part, function(x) spherical_log_moment_cpp(t, x, d), 0)
+    stage <- function(ends, c) {
+      moment <- function(part) {
+        vapply(ends * part, function(x) spherical_log_moment_cpp(t, x, d), 0)
+      }
+      add(c(moment(1), moment(a) + t * c * (1 - a), t * c * middle))
     }
-    middle <- if (symmetric) (1 + a^2) / 2 else a^2
-    total <- add(c(moment(1), moment(a) + t * c * (1 - a), t * c * middle))
+    total <- sum(mapply(stage, lengths, c))
     (total + t * (t + 1) * rho - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
   }
-  max(0, min(vapply(seq(-2, 9, 0.25), value, 0)))
+  # Every order is a certificate: the best of a coarse grid, and of a fine one around it.
+  coarse <- seq(-2, 9, 0.75)
+  values <- vapply(coarse, value, 0)
+  near <- coarse[[which.min(values)]] + c(-0.5, -0.25, 0.25, 0.5)
+  max(0, min(values, vapply(near, value, 0)))
 }
 
 #' log p(theta with the person) / p(theta without), from one factorisation

@@ -27,6 +27,24 @@ shift_epsilon <- function(mu, delta) {
   bisect(function(epsilon) log_shift_delta(mu, epsilon), high, log(delta))
 }
 
+#' Epsilon at delta where a shift is to one side or to the other, whichever costs more
+#' @param low,high (`numeric`)\cr shifts in standard deviations, 0 or more.
+#' @noRd
+sided_epsilon <- function(low, high, delta) {
+  if (delta <= 0) {
+    return(ifelse(pmax(low, high) > 0, Inf, 0))
+  }
+  most <- pmax(low, high)
+  least <- pmin(low, high)
+  # Twice the larger one's is enough.
+  start <- most^2 / 2 + most * sqrt(-2 * log(delta / 2))
+  bisect(function(epsilon) {
+    first <- log_shift_delta(most, epsilon)
+    second <- log_shift_delta(least, epsilon)
+    ifelse(is.finite(first), first + log1p(exp(pmin(second - first, 0))), first)
+  }, start, log(delta))
+}
+
 #' Smallest values in `[0, high]` at which decreasing functions are at most a level, from above
 #' @param f (`function`)\cr vectors to vectors.
 #' @noRd

@@ -3,101 +3,148 @@
 # 8.
 
 #' Losses by a method of the papers
-#' @param table (`matrix`, PRIVATE)\cr rows as `lm_table()` gives them.
-#' @param losses (`function` of fit, rows in public units and delta).
+#' @param facts (`list`)\cr facts for the core. PUBLIC.
+#' @param table,others (`matrix`, PRIVATE)\cr rows as `lm_table()` gives them: the people of the
+#'   fit, and people who are not among them or `NULL`.
+#' @param losses (`function` of fit, rows in public units, rows of others and delta).
 #' @noRd
-paper_losses <- function(fit, table, delta, losses) {
-  if (fit$family != "binomial") {
-    abort(c(
-      "Losses of single people by method {.val {fit$method}} exist for logistic regression only.",
-      i = "For method {.val objective}, {.fn pdp} takes every family."
-    ), "argument")
-  }
-  rows <- paper_rows_cpp(table, fit$public$facts$design)
-  rows$y <- as.double(rows$y > 0)
-  losses(fit, rows, delta)
+paper_losses <- function(fit, facts, table, others, delta, losses) {
+  read <- function(table) if (!is.null(table)) paper_loss_rows_cpp(table, facts)
+  losses(fit, read(table), read(others), delta)
 }
 
 #' Losses of methods with a linear term, rows in public units
 #' @noRd
-linear_row_losses <- function(fit, rows, delta) {
-  plan <- fit$plan
-  length <- sqrt(rowSums(rows$x^2))
-  worst <- sort(unique(ceiling(length * 1024) / 1024))
-  own <- match(ceiling(length * 1024) / 1024, worst)
-  gaussian <- fit$method == "kst" && fit$privacy$delta > 0
-  stages <- seq_along(plan$scale)
+linear_row_losses <- function(fit, rows, others, delta) {
+  of <- others %||% rows
+  of$reach <- pmin(ceiling(sqrt(rowSums(of$x^2)) * 1024) / 1024, 1)
+  of$ends <- if (of$box > 0) box_ends(of) else slope_ends(fit$family, of$span, of$y)
+  bounds <- if (gaussian_term(fit)) {
+    list(removal = gaussian_removal(fit, of, delta), replacement = Inf)
+  } else if (fit$method == "napp" && fit$plan$approximate) {
+    list(removal = renyi_removals(fit, of, delta), replacement = Inf)
+  } else {
+    pure_losses(fit, of)
+  }
   cover <- fit$privacy$epsilon * 1e-3
   nominal <- nominal_epsilon(fit, delta)
-  renyi <- fit$method == "napp" && plan$approximate
-  if (gaussian) {
-    curvature <- log1p(0.25 * worst^2 / plan$ridge)
-    removal <- curvature + shift_epsilon(worst / plan$scale, delta)
-    replacement <- rep(nominal, length(worst))
-  } else if (renyi) {
-    removal <- vapply(worst, renyi_removal, 0, plan = plan, d = ncol(rows$x),
-      delta = delta)
-    replacement <- rep(nominal, length(worst))
+  realised <- if (!is.null(others)) {
+    NA_real_
+  } else if (rows$box > 0) {
+    realised_on_box(fit, rows)
   } else {
-    each <- lapply(stages, function(k) {
-      x <- worst / plan$scale[[k]]
-      c <- worst^2 / plan$ridge[[k]]
-      one <- 1 / plan$scale[[k]]
-      taken <- mapply(joint_loss_cpp, x, c)
-      list(removal = taken, replacement = pmax(
-        taken + one, joint_loss_cpp(one, 1 / plan$ridge[[k]]) + x
-      ))
-    })
-    removal <- Reduce(`+`, lapply(each, `[[`, "removal"))
-    replacement <- Reduce(`+`, lapply(each, `[[`, "replacement"))
-    replacement <- pmin(replacement, nominal - cover)
+    realised_stages(fit, rows)
   }
-  realised <- realised_stages(fit, rows)
-  row_losses(pmin(removal[own] + cover, nominal), pmin(replacement[own] + cover, nominal), realised)
+  row_losses(pmin(bounds$removal + cover, nominal), pmin(bounds$replacement + cover, nominal),
+    realised)
 }
 
-#' Epsilon at delta of taking out a row of length `reach` (Renyi, add or remove)
-#'
-#' exp(t D) <= M(1) + M(a) exp(t c (1 - a)) + exp(t c a^2), M the moments of the noise's loss at
-#' this length (inst/proofs/glm.md, Theorem 3, last line); stages add.
+gaussian_term <- function(fit) fit$method == "kst" && fit$privacy$delta > 0
+
+#' How far slopes of half a squared residual reach below and above zero on a box
 #' @noRd
-renyi_removal <- function(reach, plan, d, delta) {
-  a <- 0.7072
-  add <- function(...) {
-    x <- c(...)
-    max(x) + log(sum(exp(x - max(x))))
+box_ends <- function(rows) {
+  most <- rows$box * sqrt(ncol(rows$x)) * rowSums(abs(rows$x))
+  list(low = most + rows$y, high = most - rows$y)
+}
+
+#' Slopes lie between two ends and the loss is convex in them: one Gaussian shift for each end
+#' @noRd
+gaussian_removal <- function(fit, rows, delta) {
+  shift <- function(end) abs(end) * rows$reach / fit$plan$scale
+  log1p(rows$steepest * rows$reach^2 / fit$plan$ridge) +
+    sided_epsilon(shift(rows$ends$low), shift(rows$ends$high), delta)
+}
+
+#' Bounds that hold at every delta: slope and curvature of the worst place, stages add up
+#' @noRd
+pure_losses <- function(fit, rows) {
+  each <- lapply(seq_along(fit$plan$scale), function(k) {
+    stage_losses(rows, fit$plan$scale[[k]], fit$plan$ridge[[k]])
+  })
+  list(
+    removal = Reduce(`+`, lapply(each, `[[`, "removal")),
+    replacement = Reduce(`+`, lapply(each, `[[`, "replacement"))
+  )
+}
+
+#' The same of one stage. On a box the curvature is one at every slope; else it vanishes with the
+#' slope's reserve (inst/proofs/papers.md, section 8)
+#' @noRd
+stage_losses <- function(rows, scale, ridge) {
+  steep <- pmax(abs(rows$ends$low), abs(rows$ends$high)) * rows$reach / scale
+  if (rows$box > 0) {
+    removal <- steep + log1p(rows$reach^2 / ridge)
+    other <- pmin(steep + rows$unit / scale, rows$apart / scale)
+    return(list(removal = removal, replacement = other + log1p(1 / ridge)))
   }
-  value <- function(log_t) {
-    t <- exp(log_t)
-    total <- 0
-    for (k in seq_along(plan$scale)) {
-      c <- reach^2 / plan$ridge[[k]]
-      one <- spherical_log_moment_cpp(t, reach / plan$scale[[k]], d)
-      part <- spherical_log_moment_cpp(t, a * reach / plan$scale[[k]], d)
-      total <- total + add(one, part + t * c * (1 - a), t * c * a^2)
-    }
-    (total - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
-  }
-  if (reach == 0) {
-    return(0)
-  }
-  grid <- seq(-2, 9, 0.25)
-  max(0, min(vapply(grid, value, 0)))
+  loss <- if (rows$symmetric) even_loss_cpp else joint_loss_cpp
+  one <- rows$unit / scale
+  lengths <- unique(rows$reach)
+  top <- mapply(loss, lengths * one, rows$bend * lengths^2 / ridge)[match(rows$reach, lengths)]
+  # An outcome within the range takes its distance from the nearer end off the slope's reach.
+  removal <- top - (rows$reach * one - steep)
+  list(removal = removal, replacement = pmax(removal + one, loss(one, rows$bend / ridge) + steep))
+}
+
+#' Epsilon at delta of taking a row out of NAPP-ERM's stages (Renyi): one bound for equal rows
+#' @noRd
+renyi_removals <- function(fit, rows, delta) {
+  rows$reach <- pmin(ceiling(rows$reach * 128) / 128, 1)
+  key <- paste(rows$reach, rows$ends$low, rows$ends$high)
+  first <- which(!duplicated(key))
+  losses <- vapply(first, function(i) {
+    reach <- c(rows$ends$low[[i]], rows$ends$high[[i]]) * rows$reach[[i]]
+    renyi_taken(
+      lapply(fit$plan$scale, function(scale) reach[reach > 0] / scale),
+      rows$bend * rows$reach[[i]]^2 / fit$plan$ridge, rows$symmetric, ncol(rows$x), 0, delta
+    )
+  }, 0)
+  losses[match(key, key[first])]
 }
 
 #' log of densities with the person over without, at every stage's coefficients
 #' @noRd
 realised_stages <- function(fit, rows) {
-  d <- ncol(rows$x)
-  units <- stage_units(fit, d)
+  units <- stage_units(fit, ncol(rows$x))
   out <- numeric(nrow(rows$x))
-  centre <- numeric(d)
+  centre <- numeric(ncol(rows$x))
   for (k in seq_along(units)) {
     theta <- units[[k]]
-    p <- stats::plogis(drop(rows$x %*% theta))
-    out <- out + realised_linear(rows$x, p - rows$y, p * (1 - p), theta, centre,
-      fit$plan$ridge[[k]], fit$plan$scale[[k]], fit$method == "kst" && fit$privacy$delta > 0)
+    loss <- glm_loss_cpp(fit$family, rows$span, drop(rows$x %*% theta), rows$y)
+    out <- out + realised_linear(rows$x, loss$slope, loss$curvature, theta, centre,
+      fit$plan$ridge[[k]], fit$plan$scale[[k]], gaussian_term(fit))
     centre <- theta
+  }
+  out
+}
+
+#' The same on a box: a density of the coefficients between the walls, and at a wall the chance of
+#' all terms that lead there. `NA` where a spherical term leads to a wall: no closed form
+#' @noRd
+realised_on_box <- function(fit, rows) {
+  d <- ncol(rows$x)
+  scale <- fit$plan$scale
+  limit <- rows$box * sqrt(d)
+  theta <- stage_units(fit, d)[[1L]]
+  # Noise that covers the solver's error is longer only with a chance of exp(-60).
+  wall <- abs(theta) > limit - fit$plan$cover * (d + sqrt(120 * d) + 61)
+  if (any(wall) && !gaussian_term(fit)) {
+    return(rep(NA_real_, nrow(rows$x)))
+  }
+  theta[wall] <- sign(theta[wall]) * limit
+  slope <- drop(rows$x %*% theta) - rows$y
+  out <- numeric(nrow(rows$x))
+  if (!all(wall)) {
+    out <- realised_linear(rows$x[, !wall, drop = FALSE], slope, rep(1, nrow(rows$x)),
+      theta[!wall], numeric(sum(!wall)), fit$plan$ridge, scale, gaussian_term(fit))
+  }
+  for (j in which(wall)) {
+    # With the person, and without: where the terms begin that lead to this wall.
+    g <- slope * rows$x[, j]
+    edge <- -(sum(g) + fit$plan$ridge * theta[[j]])
+    beyond <- function(b) stats::pnorm(sign(theta[[j]]) * b / scale, log.p = TRUE)
+    out <- out + beyond(edge) - beyond(edge + g)
   }
   out
 }
@@ -110,44 +157,48 @@ stage_units <- function(fit, d) {
 
 #' Losses of output perturbation: how far the minimiser moves without the person
 #' @noRd
-output_row_losses <- function(fit, rows, delta) {
+output_row_losses <- function(fit, rows, others, delta) {
   d <- ncol(rows$x)
   ridge <- fit$plan$ridge[[1L]]
   theta <- ridge_logistic_cpp(rows$x, rows$y, rep(ridge, d), numeric(d), 1e-10 * (fit$nobs + 1))
-  move <- minimiser_moves(rows$x, rows$y, theta, ridge)
+  move <- minimiser_moves(rows, theta, ridge, others)
   gaussian <- fit$privacy$delta > 0 && fit$plan$approximate
   scale <- fit$plan$output
   cover <- fit$privacy$epsilon * 1e-3
   loss <- function(shift) if (gaussian) shift_epsilon(shift / scale, delta) else shift / scale
-  drawn <- stage_units(fit, d)[[1L]]
-  noise <- drawn - theta
+  noise <- stage_units(fit, d)[[1L]] - theta
   away <- sqrt(colSums((noise - t(move$step))^2))
   size <- function(v) if (gaussian) v^2 / (2 * scale^2) else v / scale
   row_losses(
     loss(move$bound) + cover, loss(pmin(move$bound + 1 / ridge, 2 / ridge)) + cover,
-    size(away) - size(sqrt(sum(noise^2)))
+    if (is.null(others)) size(away) - size(sqrt(sum(noise^2))) else NA_real_
   )
 }
 
 #' Minimiser without each person less the one with everybody: a Newton step, and a bound of its norm
 #'
 #' With r at least the move's norm, curvatures between the two change by a factor of at most exp(r)
-#' (rows have length at most 1), so the step is off by (exp(r) - 1) |g| in the norm of H^-1.
+#' (rows have length at most 1), so the step is off by (exp(r) - 1) |g| in the norm of H^-1. Of
+#' `others`: the minimiser with each of them as well.
 #' @noRd
-minimiser_moves <- function(x, y, theta, ridge) {
-  p <- stats::plogis(drop(x %*% theta))
-  g <- (p - y) * x
-  H <- crossprod(x, p * (1 - p) * x) + diag(ridge, ncol(x))
-  inverse <- chol2inv(chol(H))
-  solved <- x %*% inverse
-  a <- p * (1 - p) * rowSums(solved * x)
-  # H without the person: Sherman and Morrison.
-  step <- (p - y) * solved / (1 - a)
+minimiser_moves <- function(rows, theta, ridge, others = NULL) {
+  sign <- if (is.null(others)) -1 else 1 # of the row that H gains
+  of <- others %||% rows
+  p <- stats::plogis(drop(rows$x %*% theta))
+  H <- crossprod(rows$x, p * (1 - p) * rows$x) + diag(ridge, ncol(rows$x))
+  own <- stats::plogis(drop(of$x %*% theta))
+  slope <- own - of$y
+  curvature <- own * (1 - own)
+  solved <- of$x %*% chol2inv(chol(H))
+  length <- rowSums(solved * of$x)
+  # H without the person, or with another: Sherman and Morrison.
+  a <- 1 + sign * curvature * length
+  step <- -sign * slope * solved / a
   norm <- sqrt(rowSums(step^2))
-  local <- sqrt(pmax(0, (p - y)^2 * rowSums(solved * x) / (1 - a)))
-  least <- pmax(ridge, min(eigen(H, symmetric = TRUE, only.values = TRUE)$values) -
-    p * (1 - p) * rowSums(x^2))
-  bound <- sqrt(rowSums(g^2)) / ridge
+  local <- sqrt(pmax(0, slope^2 * length / a))
+  smallest <- min(eigen(H, symmetric = TRUE, only.values = TRUE)$values)
+  least <- pmax(ridge, smallest + pmin(sign, 0) * curvature * rowSums(of$x^2))
+  bound <- abs(slope) * sqrt(rowSums(of$x^2)) / ridge
   for (i in 1:6) bound <- pmin(bound, norm + expm1(bound) * local / sqrt(least))
   list(step = step, bound = bound)
 }

@@ -1023,6 +1023,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// paper_loss_rows_cpp
+Rcpp::List paper_loss_rows_cpp(SEXP rows, const Rcpp::List& facts);
+RcppExport SEXP _dpsc_paper_loss_rows_cpp(SEXP rowsSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(paper_loss_rows_cpp(rows, facts));
+    return rcpp_result_gen;
+END_RCPP
+}
 // ridge_logistic_cpp
 Rcpp::NumericVector ridge_logistic_cpp(const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& ridge, const Eigen::VectorXd& linear, double tolerance);
 RcppExport SEXP _dpsc_ridge_logistic_cpp(SEXP xSEXP, SEXP ySEXP, SEXP ridgeSEXP, SEXP linearSEXP, SEXP toleranceSEXP) {
@@ -1059,6 +1070,17 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
     Rcpp::traits::input_parameter< double >::type curvature(curvatureSEXP);
     rcpp_result_gen = Rcpp::wrap(joint_loss_cpp(shift, curvature));
+    return rcpp_result_gen;
+END_RCPP
+}
+// even_loss_cpp
+double even_loss_cpp(double shift, double curvature);
+RcppExport SEXP _dpsc_even_loss_cpp(SEXP shiftSEXP, SEXP curvatureSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
+    Rcpp::traits::input_parameter< double >::type curvature(curvatureSEXP);
+    rcpp_result_gen = Rcpp::wrap(even_loss_cpp(shift, curvature));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1647,9 +1669,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_paper_release_cpp", (DL_FUNC) &_dpsc_paper_release_cpp, 3},
     {"_dpsc_paper_raw_cpp", (DL_FUNC) &_dpsc_paper_raw_cpp, 2},
     {"_dpsc_paper_rows_cpp", (DL_FUNC) &_dpsc_paper_rows_cpp, 2},
+    {"_dpsc_paper_loss_rows_cpp", (DL_FUNC) &_dpsc_paper_loss_rows_cpp, 2},
     {"_dpsc_ridge_logistic_cpp", (DL_FUNC) &_dpsc_ridge_logistic_cpp, 5},
     {"_dpsc_posterior_loss_cpp", (DL_FUNC) &_dpsc_posterior_loss_cpp, 5},
     {"_dpsc_joint_loss_cpp", (DL_FUNC) &_dpsc_joint_loss_cpp, 2},
+    {"_dpsc_even_loss_cpp", (DL_FUNC) &_dpsc_even_loss_cpp, 2},
     {"_dpsc_probe_cpp", (DL_FUNC) &_dpsc_probe_cpp, 2},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
     {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},

@@ -201,6 +201,22 @@ Rcpp::List paper_rows_cpp(SEXP rows, const Rcpp::List& design) {
   return Rcpp::List::create(_["x"] = x, _["y"] = plain(y));
 }
 
+// The same rows with outcomes as the loss of these facts reads them, and the loss's constants.
+// PRIVATE: losses of single people, for the curator.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List paper_loss_rows_cpp(SEXP rows, const Rcpp::List& facts) {
+  const auto source = as_source(rows);
+  const known_paper known = as_paper(facts);
+  const dpsc::paper_loss& loss = known.facts.loss;
+  const dpsc::public_rows read = dpsc::gather_rows(*source, known.design, interrupter(), loss);
+  const bool symmetric = loss.family.slopes() == dpsc::slope_kind::symmetric;
+  return Rcpp::List::create(
+      _["x"] = read.x, _["y"] = plain(read.y), _["unit"] = loss.unit(known.d()),
+      _["apart"] = loss.apart(known.d()), _["bend"] = loss.family.bend(),
+      _["steepest"] = loss.steepest(), _["symmetric"] = symmetric, _["span"] = loss.family.span,
+      _["box"] = loss.box);
+}
+
 // Minimiser of a logistic loss with a ridge for each coefficient and a linear term: made-up rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector ridge_logistic_cpp(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
@@ -237,8 +253,8 @@ double joint_shift_cpp(double epsilon, double curvature, bool replace) {
 }
 const probe joint_shift_probe("joint_shift", joint_shift_cpp);
 
+// [[Rcpp::export(rng = false)]]
 double even_loss_cpp(double shift, double curvature) { return dpsc::even_loss(shift, curvature); }
-const probe even_loss_probe("even_loss", even_loss_cpp);
 
 Eigen::VectorXd box_ridge_cpp(const Eigen::MatrixXd& A, const Eigen::VectorXd& v, double limit,
                               double tolerance) {

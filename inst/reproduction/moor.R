@@ -9,7 +9,9 @@
 # divides by zero, so that the printed method cannot be run; ours is dp_glm(penalty = ).
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
-runs <- as.integer(Sys.getenv("DPSC_NAPP_RUNS", "10"))
+# The paper has 500 runs of each; 10,000 people, which it has not, get fewer than the others.
+runs <- as.integer(strsplit(Sys.getenv("DPSC_MOOR_RUNS", "40,150,30"), ",")[[1L]])
+names(runs) <- c("figure3", "paper", "many")
 names16 <- paste0("x", 1:16)
 families <- list(
   gaussian = list(
@@ -65,31 +67,32 @@ followed <- function(family, data, lasso, low, more = 0) {
   }
   theta
 }
-figure3 <- function(name, n, lambda, lambda0) {
+# Slopes' distance from the lasso's, one table of people for all settings. Lambda0 as printed,
+# curvature over epsilon at r = 1 / 2: |x| is 1 or 2, and exp(eta) up to e^7 and more, of which 20
+# is taken here.
+settings <- expand.grid(lambda = c(1, 5, 10, 20), lambda0 = c(0.5, 2))
+figure3 <- function(name, n) {
   family <- families[[name]]
-  apart <- replicate(runs, {
-    data <- draw(family, n)
+  data <- draw(family, n)
+  low <- settings$lambda0 * if (name == "poisson") 20 else 1
+  vapply(seq_len(nrow(settings)), function(k) {
+    lambda <- settings$lambda[[k]]
     target <- followed(family, data, lambda / 2, 0)
+    far <- function(theta) sqrt(sum((theta - target)^2))
     c(
-      two_terms = followed(family, data, lambda / 2, 0, more = lambda0),
-      printed = followed(family, data, lambda, lambda0),
-      repaired = followed(family, data, lambda / 2, lambda0)
-    ) - rep(target, 3)
-  })
-  far <- apply(array(apart, c(16, 3, runs)), 2:3, function(v) sqrt(sum(v^2)))
-  stats::setNames(signif(rowMeans(far), 3), c("two_terms", "printed", "repaired"))
+      two_terms = far(followed(family, data, lambda / 2, 0, more = low[[k]])),
+      printed = far(followed(family, data, lambda, low[[k]])),
+      repaired = far(followed(family, data, lambda / 2, low[[k]]))
+    )
+  }, numeric(3))
 }
 set.seed(2110)
-# Lambda0 as printed, curvature over epsilon at r = 1 / 2: |x| is 1 or 2, and exp(eta) up to e^7 and
-# more, of which 20 is taken here.
-cells <- expand.grid(
-  lambda = c(1, 5, 10, 20), lambda0 = c(0.5, 2), n = 500, family = names(families)
-)
-cells$lambda0[cells$family == "poisson"] <- 20 * cells$lambda0[cells$family == "poisson"]
-moor <- do.call(rbind, Map(function(name, n, lambda, lambda0) {
-  data.frame(family = name, n, lambda, lambda0, runs,
-    as.list(figure3(name, n, lambda, lambda0)))
-}, as.character(cells$family), cells$n, cells$lambda, cells$lambda0))
+moor <- do.call(rbind, lapply(names(families), function(name) {
+  apart <- replicate(runs[["figure3"]], figure3(name, 500))
+  data.frame(family = name, n = 500, settings, runs = runs[["figure3"]],
+    t(signif(apply(apart, 1:2, mean), 3)))
+}))
+moor$lambda0 <- moor$lambda0 * ifelse(moor$family == "poisson", 20, 1)
 print(moor, row.names = FALSE)
 utils::write.csv(moor, file.path(home, "results", "moor.csv"), row.names = FALSE)
 
@@ -107,7 +110,13 @@ measure <- function(family, b, test) {
     mse = mean((mean - test$y)^2), error = sqrt(sum((b[-1] - family$beta)^2))
   )
 }
-one_run <- function(name, n, epsilon, lambda, test) {
+# One table of people for all settings; what does not depend on Lambda is fitted once.
+arms <- rbind(
+  data.frame(epsilon = NA, lambda = NA, version = "glm"),
+  data.frame(epsilon = c(0.4, 1), lambda = NA, version = "napp"),
+  expand.grid(epsilon = c(0.4, 1), lambda = c(1, 5, 20), version = "ours")
+)
+one_run <- function(name, n, test) {
   family <- families[[name]]
   data <- draw(family, n)
   rows <- data.frame(data$x, y = data$y)
@@ -115,23 +124,29 @@ one_run <- function(name, n, epsilon, lambda, test) {
     stats::coef(suppressWarnings(dp_glm(y ~ ., rows, name, bounds = bounds_of(name),
       control = dp_control(rng = "R"), ...)))
   }
-  arms <- list(
-    ours = coefficients(epsilon = epsilon, delta = 1e-4, penalty = list(lasso = lambda / n)),
-    napp = coefficients(epsilon = epsilon, delta = 1e-4, method = "napp"),
-    glm = coefficients(epsilon = Inf)
-  )
-  vapply(arms, measure, numeric(4), family = family, test = test)
+  vapply(seq_len(nrow(arms)), function(k) {
+    epsilon <- arms$epsilon[[k]]
+    measure(family, switch(as.character(arms$version[[k]]),
+      ours = coefficients(
+        epsilon = epsilon, delta = 1e-4, penalty = list(lasso = arms$lambda[[k]] / n)
+      ),
+      napp = coefficients(epsilon = epsilon, delta = 1e-4, method = "napp"),
+      glm = coefficients(epsilon = Inf)
+    ), test)
+  }, numeric(4))
 }
-cells <- expand.grid(
-  lambda = c(1, 5, 20), epsilon = c(0.4, 1), n = c(500, 1000, 10000),
-  family = c("gaussian", "poisson"), stringsAsFactors = FALSE
+# The paper's numbers of people, and ten thousand.
+cells <- data.frame(
+  family = rep(c("gaussian", "poisson"), each = 3), n = c(200, 500, 10000, 500, 1000, 10000)
 )
-results <- do.call(rbind, Map(function(name, n, epsilon, lambda) {
+results <- do.call(rbind, Map(function(name, n) {
   test <- draw(families[[name]], 10000)
-  values <- replicate(runs, one_run(name, n, epsilon, lambda, test))
+  times <- runs[[if (n < 5000) "paper" else "many"]]
+  values <- replicate(times, one_run(name, n, test))
   middle <- t(signif(apply(values, 1:2, mean), 3))
-  data.frame(family = name, n, epsilon, lambda, runs, version = rownames(middle), middle,
-    row.names = NULL)
-}, cells$family, cells$n, cells$epsilon, cells$lambda))
+  se <- signif(apply(values["error", , ], 1L, stats::sd) / sqrt(times), 2)
+  out <- data.frame(family = name, n, arms, runs = times, middle, se, row.names = NULL)
+  out[order(out$epsilon, out$lambda, na.last = FALSE), ]
+}, cells$family, cells$n))
 utils::write.csv(results, file.path(home, "results", "napp-families.csv"), row.names = FALSE)
 print(results, row.names = FALSE)

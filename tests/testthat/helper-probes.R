@@ -44,7 +44,6 @@ gamma_norm_noise_cpp <- function(dimension, scale, rng) {
 posterior_bound_cpp <- function(leverage, gamma, error, delta) {
   probe("posterior_bound", leverage, gamma, error, delta)
 }
-even_loss_cpp <- function(shift, curvature) probe("even_loss", shift, curvature)
 box_ridge_cpp <- function(A, v, limit, tolerance) probe("box_ridge", A, v, limit, tolerance)
 joint_shift_cpp <- function(epsilon, curvature, replace) {
   probe("joint_shift", epsilon, curvature, replace)

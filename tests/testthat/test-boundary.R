@@ -19,7 +19,7 @@ public <- c(
   "glm_estimate_cpp", "glm_loss_cpp", "glm_plan_cpp", "growing_estimate_cpp", "growing_plan_cpp",
   "spherical_log_moment_cpp", "treated_frame_cpp", "treated_plan_cpp",
   "aggregate_order_cpp", "aggregate_plan_cpp",
-  "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp", "curvature_bound_cpp",
+  "even_loss_cpp", "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp", "curvature_bound_cpp",
   "describe_numbers_cpp", "describe_plan_cpp",
   "nearest_within_cpp", "plan_algorithm3_cpp", "plan_objective_cpp", "plan_output_cpp",
   "post_sensitivity_cpp", "published_ridge_sensitivity_cpp", "ridge_sensitivity_cpp"
@@ -46,7 +46,8 @@ unprotected <- list(
   noise_calls_cpp = c("new_recorder", "record_and_replay"),
   # Losses of single people, for the curator.
   glm_rows_cpp = "objective_glm", lm_rows_cpp = "lm_row_losses",
-  gram_contributions_cpp = "gram_contributions", paper_rows_cpp = c("paper_losses", "pdp.dp_paper"),
+  gram_contributions_cpp = "gram_contributions", paper_loss_rows_cpp = "paper_losses",
+  paper_rows_cpp = "pdp.dp_paper",
   posterior_loss_cpp = "posterior_losses", ridge_logistic_cpp = "output_row_losses",
   # The grid of a round, asked with no row.
   row_integers_cpp = "round_noise",
@@ -80,7 +81,7 @@ public_probes <- c(
   "bounded_step", "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio",
   "discrete_laplace", "gamma_norm_noise", "gaussian_noise", "gaussian_objective_scale",
   "gaussian_step_variance", "gaussian_vector_mu", "gaussian_vector_variance",
-  "gradient_sensitivity", "growing_frame", "joint_shift", "even_loss", "box_ridge",
+  "gradient_sensitivity", "growing_frame", "joint_shift", "box_ridge",
   "laplace_outer_sensitivity", "lm_closed", "log_normal_cdf", "median_losses",
   "objective_log_moment", "place_losses", "posterior_bound",
   "private_choice", "project_capped_l1", "published_curvature", "quantile_losses",

@@ -199,7 +199,6 @@ test_that("dp_glm() runs the families: close to the noise-free fit, charged, rea
     expect_identical(coef(read_release(path)), coef(made))
     unlink(path)
   }
-  expect_error(pdp(box, data), class = "dpsc_error_argument")
   refused <- function(...) {
     expect_error(dp_glm(bounds = limits, data = data, epsilon = 1, ledger = ledger, ...),
       class = "dpsc_error_argument")

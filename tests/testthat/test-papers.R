@@ -462,3 +462,34 @@ test_that("no row and no sum of rows leaves compiled code or is in an object", {
   fit <- dp_aggregate(data, function(rows) mean(rows$a), lower = c(a = -1), upper = 1, epsilon = 1)
   expect_no_canary(list(fit), secrets, "aggregate")
 })
+
+test_that("the number of people that an error asks for: Theorem 8 holds, its last term is needed", {
+  # Coins with chance q at x = 1: every number of heads, and Laplace noise by quadrature.
+  u <- (seq_len(60) - 0.5) / 60
+  laplace <- ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u))
+  excess <- function(n, q, m, kappa) {
+    theta <- vapply(0:n, function(heads) {
+      vapply(kappa * laplace, function(b) {
+        stats::uniroot(function(t) n * stats::plogis(t) - heads + m * t + b, c(-1e4, 1e4),
+          tol = 1e-9)$root
+      }, 0)
+    }, u)
+    lost <- log1p(exp(-abs(theta))) + pmax(theta, 0) - q * theta
+    best <- stats::qlogis(q)
+    sum(stats::dbinom(0:n, n, q) * colMeans(lost)) - (log1p(exp(best)) - q * best)
+  }
+  without <- 0
+  for (n in c(1, 8)) {
+    for (q in c(0.5, 0.8)) {
+      for (m in c(0.2, 1, 5)) {
+        for (kappa in c(0, 1, 4)) {
+          square <- 2 * kappa^2
+          rest <- (m * stats::qlogis(q)^2 + square / m) / (2 * (n + 1))
+          expect_lte(excess(n, q, m, kappa), rest + 1 / m)
+          without <- max(without, excess(n, q, m, kappa) / rest)
+        }
+      }
+    }
+  }
+  expect_gt(without, 1)
+})

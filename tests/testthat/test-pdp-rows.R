@@ -105,7 +105,7 @@ test_that("output perturbation: refits stay within the bounds, which are nearly 
     fit <- pdp_fit("output", delta, settings = list(ridge = 2), n = 60)
     rows <- rows_of(fit, data)
     theta <- ridge_logistic_cpp(rows$x, rows$y, rep(2, 3), numeric(3), 1e-11)
-    move <- minimiser_moves(rows$x, rows$y, theta, 2)
+    move <- minimiser_moves(rows, theta, 2)
     loss <- pdp(fit, data)$donors
     for (i in c(1, 20, 33, 60)) {
       out <- without(rows, i)
