@@ -3,8 +3,8 @@
 
 #' Audit a mechanism: claimed against observed privacy loss
 #'
-#' Runs a mechanism on two neighbouring panels and looks for more privacy loss than it claims. An
-#' audit can refute a claim, never prove it: it sees one pair of panels and finitely many runs.
+#' Runs a mechanism on two neighbouring panels and searches for more privacy loss than it claims. An
+#' audit can refute a claim, never prove it: it uses one pair of panels and finitely many runs.
 #'
 #' @section Modes:
 #' * `"blackbox"`: any function of a panel that returns numbers. Half of the runs are used to learn
@@ -12,30 +12,32 @@
 #'   coordinates, on distances); the other half counts how often they happen. From Clopper-Pearson
 #'   limits p and q of their probabilities, `epsilon >= log((p - delta) / q)`. A mechanism that
 #'   gives the same output in every run (a fixed seed) is reported as such.
-#' * `"loss"`: the exact privacy loss of each output, from `log_density`, or, for releases of
-#'   ours, from the known law of every noise step. Gives delta(epsilon) with confidence limits.
+#' * `"loss"`: the exact privacy loss of each output, from `log_density` or, for this package's
+#'   releases, from the known distribution of every noise step. Gives delta(epsilon) with confidence
+#'   limits.
 #' * `"replay"`: every noise call is recorded on `data` and replayed on `neighbour` with the same
 #'   outputs so far. The distance between the two values before noise must stay within the declared
-#'   sensitivity, and number, law, size and scale of the calls must not differ.
+#'   sensitivity, and the number, distribution, size and scale of the calls must not differ.
 #'
 #' @section Keep audits of real data to yourself: Runs on real donors are computed from them without
 #' protection. Audit simulated panels, or treat the result like the data.
 #'
-#' @param mechanism (`function` or `dp_audit_mechanism`)\cr from a panel to numbers, or one of our
-#'   releases as described by [audit_mechanism()]. With `mode = "replay"` a function takes a second
-#'   argument `add_noise(value, scale, sensitivity, law)`, through which all its noise must go,
-#'   `law` being `"gaussian"` (`scale` is the standard deviation), `"laplace"` or `"gamma_norm"`.
-#' @param data,neighbour (`any`)\cr two neighbouring panels, as `mechanism` takes them (for
-#'   releases of ours: matrices of donors, n x T, that differ in one row; of everyone, treated
-#'   people below them).
-#' @param epsilon,delta (`number`)\cr the mechanism's claim. Default for our releases: the claim of
-#'   [audit_mechanism()].
+#' @param mechanism (`function` or `dp_audit_mechanism`)\cr a function from a panel to numbers, or
+#'   one of this package's releases as described by [audit_mechanism()]. With `mode = "replay"` a
+#'   function takes a second argument `add_noise(value, scale, sensitivity, law)`, through which all
+#'   its noise must go, `law` being `"gaussian"` (`scale` is the standard deviation), `"laplace"` or
+#'   `"gamma_norm"`.
+#' @param data,neighbour (`any`)\cr two neighbouring panels in the form of `mechanism`'s argument
+#'   (for this package's releases: matrices of donors, n x T, that differ in one row; with `protect
+#'   = "everyone"`, treated people below them).
+#' @param epsilon,delta (`number`)\cr the mechanism's claim. Default for this package's releases:
+#'   the claim of [audit_mechanism()].
 #' @param n_runs (`count`)\cr number of runs on each panel.
 #' @param ... further arguments of `mechanism`.
 #' @param mode (`string`)\cr see above. Default: `"loss"` with a `log_density`, else `"blackbox"`.
 #' @param log_density (`function`)\cr `log_density(output, panel)`: log-density of an output, up to
 #'   a constant that is the same for both panels.
-#' @param level (`number`, in (0, 1))\cr confidence that the lower bounds hold, all together.
+#' @param level (`number`, in (0, 1))\cr joint confidence level of the lower bounds.
 #' @return An object of class `dp_audit`, a list: `mode`, `claimed` and `observed` (`epsilon`,
 #'   `delta`: lower bounds at `level`; for `"replay"` the largest ratio of actual to declared
 #'   sensitivity), `violated` (flag), `note`, `table` (as returned by `tidy()`), `curve` (mode
@@ -56,12 +58,9 @@
 #' audit
 #' tidy(audit)
 #'
-#' # The noise calls of a release of ours.
-#' panel <- sim_panel(n = 30, T0 = 6, T1 = 2)
-#' ours <- audit_mechanism("gram", target = panel$target, T0 = 6, epsilon = 1)
-#' other <- panel$donors
-#' other[1, ] <- -1
-#' dp_audit(ours, panel$donors, other, n_runs = 20, mode = "replay")
+#' # The noise calls of one of the package's releases. panel <- sim_panel(n = 30, T0 = 6, T1 = 2)
+#' ours <- audit_mechanism("gram", target = panel$target, T0 = 6, epsilon = 1) other <- panel$donors
+#' other[1, ] <- -1 dp_audit(ours, panel$donors, other, n_runs = 20, mode = "replay")
 #' @export
 dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n_runs = 1000, ...,
                      mode = NULL, log_density = NULL, level = 0.95) door("dp_audit", {
@@ -99,24 +98,23 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #'
 #' Either a release by method, or any call of a verb that has an argument `control`: covariates,
 #' chunks, several outcomes, a group's `size`, updates. The audit passes its noise through
-#' `control`; the noise is for the audit alone, and a fit with it is marked NOT PRIVATE.
+#' `control`; the noise works in the audit only, and a fit with it is marked NOT PRIVATE.
 #'
 #' @param method (`string`, or `function(people, control)`)\cr the method of a release, or a
-#'   function that calls a verb on people, which [dp_audit()] is given as `data` and `neighbour`. Of
-#'   the other arguments such a function needs `control` alone, and `epsilon` and `delta` in modes
-#'   that compare a budget.
+#'   function that calls a verb on people; [dp_audit()] passes `data` and `neighbour` as these. With
+#'   such a function only `control` is needed, and `epsilon` and `delta` in modes that compare a
+#'   budget.
 #' @inheritParams dp_release
-#' @param calibration (`string`)\cr `"tight"` (default) or, of the papers' methods, `"published"`.
+#' @param calibration (`string`)\cr `"tight"` (default) or, for the papers' methods, `"published"`.
 #' @param target (`numeric(T)`)\cr the target, outcome units. Not with `protect = "everyone"`.
 #' @param T0 (`count`, or one for each treated person)\cr periods before the treatment.
-#' @param protect (`string`)\cr `"donors"`, or `"everyone"`: then the panels that [dp_audit()] is
-#'   given hold donors and treated people, one row each, the treated last.
-#' @param treated (`count` or `NULL`)\cr with `protect = "everyone"`, how many they are.
+#' @param protect (`string`)\cr `"donors"`, or `"everyone"`: then the panels for [dp_audit()] have
+#'   donors and treated people, one row each, the treated last.
+#' @param treated (`count` or `NULL`)\cr with `protect = "everyone"`, the number of treated people.
 #' @param control (`dp_control`)\cr settings. `rng = "R"`, the default here, is faster and lets
-#'   [set.seed()] repeat an audit; the noise has the same law.
+#'   [set.seed()] repeat an audit; the noise has the same distribution.
 #' @return An object of class `dp_audit_mechanism`: the arguments of [dp_release()] other than the
-#'   donors. PUBLIC. Given to [dp_audit()] it stands for the function from donors to released
-#'   statistics.
+#'   donors. PUBLIC. In [dp_audit()] it represents the function from donors to released statistics.
 #' @examples
 #' panel <- sim_panel(n = 20, T0 = 5, T1 = 2)
 #' audit_mechanism("output", target = panel$target, T0 = 5, epsilon = 1, delta = 0)

@@ -26,7 +26,7 @@ audit_blackbox <- function(run, pair, claimed, n_runs, level) {
   )
 }
 
-#' Outputs of both panels as matrices, one row a run
+#' Outputs of both panels as matrices, one row per run
 #' @noRd
 collect_outputs <- function(run, pair, n_runs) {
   both <- repeat_runs(n_runs, function(i) lapply(pair, function(panel) as.double(run(panel))))
@@ -45,7 +45,7 @@ collect_outputs <- function(run, pair, n_runs) {
   })
 }
 
-#' A generator that is seeded anew in each run
+#' A generator with a new seed in each run
 #' @noRd
 repeats_itself <- function(outputs) {
   constant <- vapply(outputs, function(x) all(t(x) == x[1L, ]), logical(1))
@@ -53,7 +53,7 @@ repeats_itself <- function(outputs) {
 }
 
 #' Statistics that separate the two panels, learnt from some runs
-#' @return A list of functions from a matrix of outputs to a score a row.
+#' @return A list of functions from a matrix of outputs to one score per row.
 #' @noRd
 learn_scores <- function(outputs) {
   all <- rbind(outputs$data, outputs$neighbour)
@@ -113,7 +113,7 @@ choose_events <- function(scores, outputs, delta) {
   utils::head(candidates[order(-candidates$promise), ], audit_events)
 }
 
-#' Lower confidence bound on epsilon from how often an event happened
+#' Lower confidence bound on epsilon from the frequency of an event
 #'
 #' Clopper-Pearson limits, each at `(1 - level) / 2`.
 #' @param likelier,other (`count`)\cr runs with the event, on the panel that favours it and on the

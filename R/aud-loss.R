@@ -42,7 +42,7 @@ loss_of_density <- function(run, log_density) {
   }
 }
 
-#' Exact loss of a release of ours: the sum of its noise calls' losses
+#' Exact loss of one of the package's releases: the sum of its noise calls' losses
 #' @noRd
 loss_of_release <- function(mechanism) {
   if (is.function(mechanism)) {
@@ -64,7 +64,7 @@ loss_of_release <- function(mechanism) {
   }
 }
 
-#' Log-ratio of the probabilities of a call's output under the two panels
+#' Log ratio of the probabilities of a call's output under the two panels
 #' @noRd
 call_loss <- function(call) {
   if (isTRUE(is.finite(call$log_curvature))) return(linear_loss(call))

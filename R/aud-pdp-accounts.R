@@ -2,8 +2,8 @@
 
 #' People by account of a release for everyone, and the steps that used them
 #' @param release (`dp_release`)\cr with `protect = "everyone"`.
-#' @return A list by account: `rounds`, as [gram_contributions()] takes them, and `order`, in which
-#'   the columns of a row are read (of rows as the release knows them).
+#' @return A list by account: `rounds`, in the form for [gram_contributions()], and `order`, the
+#'   order of a row's columns relative to the release's rows.
 #' @noRd
 account_rounds <- function(release) {
   s <- release$statistics

@@ -3,12 +3,12 @@
 
 #' Bound on a donor's loss from the donor's own row alone
 #'
-#' A release by method `"gram"` costs a donor more or less depending on that donor's features alone,
-#' relative to the radii that were released. `pdp_bound()` is computed from the release and, at
-#' most, the row of whoever asks: **it may be published** as a function of the norm, and each donor
-#' may evaluate it at their own row. [pdp()] needs the whole panel and may not. It gives the cost of
-#' this run, given its radii; the guarantee made beforehand is the release's epsilon. Of a release
-#' for everyone it is the bound for a donor.
+#' A donor's privacy loss from a release by method `"gram"` depends on that donor's features only,
+#' relative to the released radii. `pdp_bound()` is computed from the release and at most the row of
+#' the donor who requests it: **it may be published** as a function of the norm, and each donor may
+#' evaluate it at their own row. [pdp()] needs the whole panel and may not be published. The bound
+#' is for this run, given its radii; the guarantee made beforehand is the release's epsilon. For a
+#' release with `protect = "everyone"` it is the bound for a donor.
 #'
 #' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
 #' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in all
@@ -18,7 +18,7 @@
 #' @inheritParams pdp
 #' @return A data frame: `norm1`, `norm2` and so on, the shares of the radius round by round;
 #'   `removal` and `replacement`, certified upper bounds on the donor's epsilon at `delta`. PUBLIC
-#'   if from `norm`.
+#'   if computed from `norm`.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)

@@ -2,12 +2,13 @@
 
 #' Privacy loss of each person over several releases
 #'
-#' Releases made from the same people, each with noise of its own: a person's losses add up, at the
-#' sum of the deltas (composition of per-instance losses, Wang, 2019). For the **curator only**.
+#' For releases from the same people, each with its own noise, a person's losses add up, at the sum
+#' of the deltas (composition of per-instance losses, Wang, 2019). For the **curator only**.
 #'
 #' @param ... (`dp_pdp`)\cr losses from [pdp()], of the same people in the same order.
 #' @return An object of class `dp_pdp`, PRIVATE: each person's `removal`, `replacement` and
-#'   `realised` summed, `delta` and the releases' epsilon (`worst`) summed. It holds if all do.
+#'   `realised` summed, `delta` and the releases' epsilon (`worst`) summed. Its guarantee holds if
+#'   all guarantees hold.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).

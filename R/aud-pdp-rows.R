@@ -7,26 +7,26 @@
 #' computed after the release. The answer depends on the rows without noise, so it is for the
 #' **curator only**: never publish it, never choose the noise by it.
 #'
-#' `removal` compares with the same table whose row of this person is missing, `replacement` with
-#' any other row in its place: a certified upper bound at `delta`. Steps that find medians, scales
-#' and radii count with their charge. `realised` is the log-ratio of densities, with the person over
-#' without, at the released coefficients: the information that this release gives about the person.
-#' It may be negative, comes from the steps that draw a linear term or an output, and is not a bound
-#' for anything released later.
+#' `removal` compares with the same table without this person's row, `replacement` with any other
+#' row in its place: a certified upper bound at `delta`. Steps that find medians, scales and radii
+#' are counted at their charge. `realised` is the log ratio of densities, with the person over
+#' without, at the released coefficients: the information in this release about the person. It may
+#' be negative, is from the steps that draw a linear term or an output, and is not a bound for later
+#' releases.
 #'
 #' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round.
 #'   `"ops"`, `"adaops"`: exact two-sided loss of the posterior draw, from leverage and
 #'   leave-one-out residual (Wang, 2019, with the errors of its Theorem 14 mended); everybody from
 #'   one factorisation.
 #' * [dp_glm()], methods of the papers, every family: slope and curvature of a row of this length
-#'   and, for counts and on a box, this outcome, at the worst place; for `"output"` how far the
-#'   minimiser moves, by a Newton step and a bound of its rest.
+#'   and, for counts and on a box, this outcome, at the worst point; for `"output"` the change of
+#'   the minimiser, by a Newton step and a bound on its remainder.
 #' * [dp_glm()], `"objective"`, every family, no penalty: the Renyi bound with this row's weighted
 #'   length and, for counts, its outcome; everybody from one factorisation. Weights make nearly all
 #'   rows equally long, so these bounds are nearly equal; only `realised` differs.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
-#' @param data (`data.frame`, PRIVATE)\cr the rows it was made from, in any order.
+#' @param data (`data.frame`, PRIVATE)\cr the rows to which it was fitted, in any order.
 #' @param subset (`expression`)\cr as in the fit.
 #' @section Fits without losses of single people: The guarantee bounds them all the same. A penalty
 #'   or constraints: a fit on an edge of the penalty has the mass of a whole set of noise, which has
@@ -160,7 +160,7 @@ new_row_losses <- function(x, loss, delta, method, calibration = "tight") {
 
 # Moments -----------------------------------------------------------------------------------------
 
-#' Shifts of a person's row in the rounds of dp_lm(), other steps at their charge
+#' Shifts of a person's row in the rounds of dp_lm(), with other steps at their charge
 #' @noRd
 lm_row_losses <- function(fit, table, delta) {
   facts <- list(
@@ -213,7 +213,7 @@ posterior_row_losses <- function(fit, rows, delta) {
   row_losses(loss$removal, loss$replacement, realised)
 }
 
-#' Losses of people who are not in the data and would take the place of a missing row
+#' Losses of people outside the data who would replace a missing row
 #' @noRd
 posterior_joining_losses <- function(fit, rows, others, delta) {
   law <- posterior_law(fit, rows)

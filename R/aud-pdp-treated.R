@@ -26,7 +26,7 @@ pdp_everyone <- function(release, rows, delta) {
 
 #' The people of a release for everyone, by account
 #' @param adopted (`numeric`)\cr each treated person's number of periods before the treatment.
-#' @return A list of matrices (or, of donors, `dp_chunks`). PRIVATE.
+#' @return A list of matrices (for donors possibly `dp_chunks`). PRIVATE.
 #' @noRd
 people_by_account <- function(release, donors, treated, adopted) {
   dates <- release$statistics$cohorts$T0

@@ -20,45 +20,48 @@
 #'   treatment by the row's norm.
 #' * `"objective"`, tight: the largest gradient difference over the feasible set and the determinant
 #'   term of the proof, for this donor instead of the worst one.
-#' * `"objective"`, published: the Renyi divergence of the two Gaussian laws of the weights (removal
-#'   only); infinite with `delta = 0`, where the published promise fails. Its noise does not keep
-#'   the promised epsilon, so a donor's loss may lie above it.
-#' * `"gram"`: exact shifts of the two releases of moments by the donor's own clipped features,
-#'   given the radii and transforms that were released; the other steps (choices of a radius,
-#'   calibration of the intervals) count at the largest cost of any donor. It is the cost of *this
-#'   run*: other noise would have led to other radii and other losses.
+#' * `"objective"`, published: the Renyi divergence of the two Gaussian distributions of the weights
+#'   (removal only); infinite with `delta = 0`, for which the published guarantee fails. Its noise
+#'   does not guarantee the stated epsilon, so a donor's loss may exceed it.
+#' * `"gram"`: exact shifts of the releases of moments by the donor's own clipped features, given
+#'   the released radii and transforms; the other steps (choices of a radius, calibration of the
+#'   intervals) are counted at the largest cost for any donor. The loss is for *this run*: other
+#'   noise would have led to other radii and other losses.
 #'
-#' In a release for everyone (`protect = "everyone"`) treated people have losses as well, from their
-#' own rounds; donors have the losses of their rounds and of the last step that uses them. Each adds
-#' up by itself.
+#' In a release with `protect = "everyone"` treated people have losses as well, from their own
+#' rounds; donors have the losses of their rounds and of the last step that uses them. The losses of
+#' the two groups are summed separately.
 #'
-#' Losses of the steps add up as if all that the steps gave had been published; for `"output"` and
-#' `"objective"` only a product is, so the true loss may be lower still.
-#' Gaussian steps add up to one Gaussian shift `mu`, from which epsilon follows at the given delta
-#' by the exact trade-off of the Gaussian mechanism. Discrete Gaussian noise of variance V counts as
-#' normal noise of V - 16, of which it is an image (`inst/proofs/accounting.md`).
+#' Losses of the steps add up as if all the steps' results had been published; for `"output"` and
+#' `"objective"` only a product is published, so the true loss may be even lower. Gaussian steps add
+#' up to one Gaussian shift `mu`, from which epsilon follows at the given delta by the exact
+#' trade-off of the Gaussian mechanism. Discrete Gaussian noise of variance V is counted as normal
+#' noise of variance V - 16, of which it is a function (`inst/proofs/accounting.md`).
 #'
-#' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that holds it.
+#' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
+#'   it.
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the released panel,
 #'   in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
 #' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target. The release already
-#'   holds the parts it needs, and the argument is only compared with them. Of a release for
-#'   everyone the treated people's rows, PRIVATE.
-#' @param T0 (`count`)\cr likewise; for everyone with several dates one for each treated person.
+#'   contains the necessary parts, and the argument is only compared with them. For a release with
+#'   `protect = "everyone"`, the treated people's rows, PRIVATE.
+#' @param T0 (`count`)\cr likewise; with `protect = "everyone"` and several dates, one for each
+#'   treated person.
 #' @param data,index see [dp_synth()].
-#' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the release's own.
+#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the
+#'   release's own.
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
 #' @param ... for methods; an unknown argument is an error.
 #' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list: `donors`, a data frame with one
 #'   row per donor in the panel's order (never a name): `donor` (position; for everyone `person` and
 #'   `account`, positions among the donors or the treated), epsilon by `removal` and `replacement`,
-#'   and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` where the loss is not a Gaussian
-#'   shift's); `worst`, the release's epsilon; `delta`; `method`; `calibration`; `holds`, whether
-#'   the release's guarantee does. [write_release()] refuses it.
+#'   and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` if the loss is not from a Gaussian
+#'   shift); `worst`, the release's epsilon; `delta`; `method`; `calibration`; `holds`, whether the
+#'   release's guarantee does. [write_release()] refuses it.
 #'
 #'   `pdp_delta()`: a data frame of each donor's delta at `epsilon`. PRIVATE.
-#' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the one
-#'   that was released. None quotes a donor's value.
+#' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the
+#'   released panel. None quotes a donor's value.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).
 #'
@@ -141,7 +144,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
   new_pdp(x, data.frame(donor = seq_len(x$panel$n), loss), delta)
 })
 
-#' @param unit (`string` or `NULL`)\cr whose losses they are, where not donors'.
+#' @param unit (`string` or `NULL`)\cr the people to whom the losses belong, if not donors.
 #' @noRd
 new_pdp <- function(release, losses, delta, unit = NULL) {
   structure(c(list(
@@ -151,7 +154,7 @@ new_pdp <- function(release, losses, delta, unit = NULL) {
   ), if (!is.null(unit)) list(unit = unit, of = "panel")), class = "dp_pdp")
 }
 
-#' The people of a release for everyone, checked to have its sizes
+#' The people of a release for everyone, with their sizes checked
 #' @inheritParams pdp
 #' @return As [people_by_account()]. PRIVATE.
 #' @noRd
@@ -189,7 +192,7 @@ pdp_delta <- function(x, epsilon) door("pdp_delta", {
   )
 })
 
-#' The donors of a release, checked to have its sizes
+#' The donors of a release, with their sizes checked
 #' @return A double matrix (n x T, outcome units) or `dp_chunks`. PRIVATE.
 #' @noRd
 pdp_donors <- function(release, donors, target, T0, data, index) {

@@ -6,12 +6,12 @@
 
 #' A recorder of noise calls
 #'
-#' `noise` is passed to our own verbs. `hook()` stands for one noise call of a user's function: when
-#' recording it draws and stores the noise; when replaying it returns the stored noise and stores
-#' the other panel's value.
+#' `noise` is passed to the package's verbs. `hook()` represents one noise call of a user's
+#' function: in recording it draws and stores the noise; in replay it returns the stored noise and
+#' stores the other panel's value.
 #' @return An environment: `mode`, `calls` (each with `law`, `scale`, `value`, `output`, and after
-#'   a replay `other`), `places` (positions that were drawn), `moved` (function of such positions:
-#'   where the same people stand in the other panel), `noise`, `hook`.
+#'   a replay `other`), `places` (drawn positions), `moved` (function from such positions to the
+#'   same people's positions in the other panel), `noise`, `hook`.
 #' @noRd
 new_recorder <- function(rng = "R") {
   recorder <- new.env(parent = emptyenv())
@@ -143,14 +143,14 @@ users_noise <- function(recorder) {
   }
 }
 
-#' A release of ours that draws by the noise handed in
+#' One of the package's releases with the audit's noise
 #' @noRd
 handing <- function(mechanism, noise) {
   mechanism$control$rng <- noise
   mechanism
 }
 
-#' How far a replayed call's value moved, in the norm that its noise law prices
+#' The change of a replayed call's value, in the norm that belongs to its noise
 #' @noRd
 call_shift <- function(call) {
   move <- call$other$value - call$value
@@ -163,9 +163,9 @@ call_shift <- function(call) {
   )
 }
 
-#' The sensitivity that a call's noise was calibrated for, in the noise's own units
+#' The sensitivity for which a call's noise was calibrated, in the noise's own units
 #'
-#' The smaller of a step's declared sensitivity and the sensitivity that its noise covers at its
+#' The smaller of a step's declared sensitivity and the sensitivity covered by its noise at its
 #' cost.
 #' @param step (`data.frame`, one row)\cr of the release's record.
 #' @noRd
@@ -225,7 +225,7 @@ audit_replay <- function(hooked, pair, n_runs) {
   )
 }
 
-#' One record and replay as a table: a row a noise call
+#' One record and replay as a table: one row per noise call
 #' @noRd
 replayed_calls <- function(hooked, from, to) {
   calls <- record_and_replay(hooked, from, to)
@@ -248,7 +248,7 @@ replayed_calls <- function(hooked, from, to) {
   account_rows(do.call(rbind, rows), steps$account)
 }
 
-#' Steps by account: one person is in one group, and moves the steps of its account only
+#' Steps by account: one person is in one group and affects the steps of that account only
 #' @param account (`character` or `NULL`)\cr of each step.
 #' @noRd
 account_rows <- function(table, account) {

@@ -1,6 +1,6 @@
 # Runs of the audited mechanism.
 
-#' Run something many times, with a progress bar when it takes long
+#' Run a function many times, with a progress bar if this takes long
 #' @param run (`function`)\cr of the run's number.
 #' @return A list.
 #' @noRd
@@ -14,10 +14,10 @@ repeat_runs <- function(n_runs, run, what = "Auditing") {
   })
 }
 
-#' One release of ours
+#' One of the package's releases
 #'
 #' @param panel (`matrix`)\cr rows of donors; for everyone, followed by the treated people's rows.
-#' @param release (`function`)\cr the verb, or a copy of it into which a test planted a fault.
+#' @param release (`function`)\cr the verb, or a copy with a fault planted by a test.
 #' @return A `dp_release`.
 #' @noRd
 run_release <- function(mechanism, panel, release = dp_release.matrix) {

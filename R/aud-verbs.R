@@ -2,7 +2,7 @@
 # noise used.
 
 #' A call of a verb whose noise is recorded
-#' @return As [as_hooked()]; `run` gives `privacy` and the `numbers` that were released.
+#' @return As [as_hooked()]; `run` returns `privacy` and the released `numbers`.
 #' @noRd
 hooked_verb <- function(mechanism, recorder) {
   list(recorder = recorder, verb = TRUE, run = function(people) {
@@ -11,7 +11,7 @@ hooked_verb <- function(mechanism, recorder) {
   })
 }
 
-#' @param noise (external pointer or `NULL`)\cr noise that is handed in.
+#' @param noise (external pointer or `NULL`)\cr the audit's noise.
 #' @noRd
 run_verb <- function(mechanism, people, noise = NULL) {
   control <- mechanism$control
@@ -29,8 +29,8 @@ released_numbers <- function(fit) {
   unlist(lapply(as.list(table), function(x) if (is.numeric(x)) as.double(x) else as.character(x)))
 }
 
-#' One record and replay of a verb as a table: one row per noise call, one for all calls of a verb
-#' whose budget is declared as a whole, and one for the released values
+#' One record and replay of a verb as a table: one row per noise call (a single row if a verb
+#' declares its budget as a whole), and one for the released values
 #'
 #' `declared` and `observed` are in units of the verb's account: mu, rho or epsilon.
 #' @noRd
@@ -51,7 +51,8 @@ verb_rows <- function(calls) {
   rows
 }
 
-#' The declared step of each call: by label, else in their order where laws agree, else by law
+#' The declared step of each call: by label, else in their order if distributions agree, else by
+#' distribution
 #' @noRd
 steps_of_calls <- function(calls, steps) {
   streamed <- vapply(calls, `[[`, "", "label") %in% c("node of a stream", "iterate")
@@ -89,7 +90,7 @@ verb_row <- function(call, step, whole) {
   )
 }
 
-#' A budget that is declared as a whole: zero-concentrated, or pure
+#' A budget declared as a whole: zero-concentrated, or pure
 #' @noRd
 whole_budget <- function(privacy) {
   if (is_number(privacy$rho)) {
@@ -99,7 +100,7 @@ whole_budget <- function(privacy) {
   }
 }
 
-#' Currency of a step's declared cost
+#' Unit of a step's declared cost
 #' @noRd
 account_of <- function(step) {
   if (is_number(step$mu) && is.finite(step$mu)) {

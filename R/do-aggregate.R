@@ -1,52 +1,54 @@
 #' Any statistic under differential privacy: sample and aggregate
 #'
 #' The people are split at random into disjoint blocks, the statistic is computed on each, and a
-#' middle of the answers is released. One person moves one answer, whatever the statistic is: it may
-#' be a model fit, a correlation, anything that takes rows and gives a few numbers.
+#' private centre of the answers is released. One person changes one answer only, for any statistic:
+#' it may be a model fit, a correlation, or any function from rows to a few numbers.
 #'
 #' The estimate is the statistic *of a block* of `n / blocks` people. With `correct = TRUE` the
 #' answer of a block is twice the statistic of its people minus the mean over its two halves, which
-#' removes the part of the small-sample bias that falls with the number of people (Quenouille,
-#' 1949). The rest remains, and is not part of the standard error. Means, counts and regressions
-#' have mechanisms of their own ([dp_lm()], [dp_stream_sum()], [dp_select()]) that are several to
-#' many times more accurate.
+#' removes the part of the small-sample bias that is inversely proportional to the number of people
+#' (Quenouille, 1949). The rest remains, and is not part of the standard error. Means, counts and
+#' regressions have their own mechanisms ([dp_lm()], [dp_stream_sum()], [dp_select()]), which are
+#' several to many times more accurate.
 #'
 #' @section Methods:
 #' * `"winsorised"`: the median of the answers, the median distance from it (both by the exponential
 #'   mechanism on 262,144 cells between `lower` and `upper`, a quarter of the budget each), then the
-#'   mean of the answers, moved to within six standard deviations of the median, with discrete
-#'   Laplace or Gaussian noise. A box ten times too wide costs little, and skewed answers cause
-#'   little bias. It needs about 96 / epsilon blocks per statistic; an omitted `method` is
-#'   `"median"` without `spread` where there are fewer.
-#' * `"median"`: the median over blocks, each statistic on its own, by the exponential mechanism on
-#'   262,144 cells between `lower` and `upper`. A box ten times too wide costs little.
+#'   mean of the answers, clipped to within six standard deviations of the median, with discrete
+#'   Laplace or Gaussian noise. Limits ten times too wide cost little, and skewed answers cause
+#'   little bias. It needs about 96 / epsilon blocks per statistic; with fewer, the default is
+#'   `"median"` without `spread`.
+#' * `"median"`: the median over blocks, for each statistic separately, by the exponential mechanism
+#'   on 262,144 cells between `lower` and `upper`. Limits ten times too wide cost little.
 #' * `"mean"`: the mean of the clipped answers plus discrete Laplace (`delta = 0`) or Gaussian
-#'   noise, as in Thakurta (2013, section 3.2.1). Its noise is as wide as the box.
+#'   noise, as in Thakurta (2013, section 3.2.1). Its noise is proportional to the width of the
+#'   limits.
 #'
 #' @section The statistic:
-#' It must look at nothing but its argument: not at the whole table in the workspace, and it must
-#' not keep anything from one block for the next (`<<-`, files). Random numbers start from fresh
-#' seeds in every block; factors come as text and attributes are dropped, since levels know of
-#' everybody. Where it fails, gives something else than `length(lower)` numbers, or `NA`, the answer
-#' of that block is `fallback`. So a mistake in the statistic costs the budget and releases
-#' `fallback`, with a warning where the released numbers show it: give `example`, simulated rows on
-#' which it has to work first. The names of its answer on `example` are the names of the statistics
-#' where `lower` and `upper` have none. How long the statistic takes is not protected.
+#' It must use its argument only: neither the whole table in the workspace nor anything stored from
+#' another block (`<<-`, files). Random numbers start from new seeds in every block; factors become
+#' text and attributes are dropped, since levels depend on everybody. If the statistic fails, or
+#' does not return `length(lower)` numbers, or returns `NA`, the answer of that block is `fallback`.
+#' So a mistake in the statistic costs the budget and releases `fallback`, with a warning if the
+#' released numbers show it. Therefore give `example`, simulated rows on which the statistic must
+#' work first. The names of its answer on `example` are the names of the statistics if `lower` and
+#' `upper` have none. The statistic's computing time is not protected.
 #'
 #' @section Intervals:
-#' There is none where a block has fewer than 30 people, or where the blocks are too few for the
-#' noise: the print gives the reason. Measured on normal, exponential, gamma and lognormal data
-#' (`bench/results/aggregate.csv`); a statistic with heavier tails in small samples than these may
-#' be covered less.
+#' There is no interval if a block has fewer than 30 people, or if the blocks are too few for the
+#' noise: the print gives the reason. Coverage was measured on normal, exponential, gamma and
+#' lognormal data (`bench/results/aggregate.csv`); it may be lower for a statistic with heavier
+#' tails in small samples.
 #'
-#' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) a person; with
+#' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) per person; with
 #'   `person = ~ id` a data frame.
-#' @param statistic (`function`)\cr of some people's rows; returns `length(lower)` numbers.
+#' @param statistic (`function`)\cr a function of some people's rows that returns `length(lower)`
+#'   numbers.
 #' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks; `NULL`: enough for released
 #'   quantiles to be well above the noise (160 / epsilon for one statistic), at least 30, but with
 #'   at least 30 people per block.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
-#'   moved into them. Their names are the statistics' names.
+#'   clipped to them. Their names are the statistics' names.
 #' @param epsilon (`number`)\cr privacy loss. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. It helps `"mean"` with several
 #'   statistics, and `"median"` with many.
@@ -60,28 +62,25 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All
-#'   rows of a person are then in one block, halves and numbers of people are of people, and
-#'   neighbours replace all rows of one person: `statistic` sees as many rows as its people have,
-#'   that column among them. `"row"`: each row is another person. `NULL` is taken for the latter.
-#'   See [dp_person].
+#'   rows of a person are then in one block, halves and counts refer to people, and neighbours
+#'   replace all rows of one person: `statistic` gets all rows of the block's people, including that
+#'   column. `"row"`, also assumed for `NULL`: each row is another person. See [dp_person].
 #' @return An object of class `dp_aggregate`:
-#'   * `estimate`: one number a statistic. RELEASED.
+#'   * `estimate`: one number per statistic. RELEASED.
 #'   * `quantiles`: with `spread`, the quartiles over blocks; `"winsorised"`: the median and the
-#'     spread over blocks. RELEASED.
-#'   * `std.error`, `privacy.se`: see [dp_aggregate-methods]; `NA` where the budget does not
-#'     identify
+#'     standard deviation over blocks. RELEASED.
+#'   * `std.error`, `privacy.se`: see [dp_aggregate-methods]; `NA` if the budget does not identify
 #'     the statistic (`plan$identified`) or blocks are too small. RELEASED.
-#'   * `release`: the noisy numbers that the others are made of, in widths of the limits. RELEASED.
+#'   * `release`: the noisy numbers behind the other results, in widths of the limits. RELEASED.
 #'   * `plan`, `privacy`: blocks, limits, cost; neighbours, theorem, whether it holds. PUBLIC.
 #'
-#'   It holds no row, no answer of a block, and not the statistic.
+#'   It contains no row, no block's answer and not the statistic.
 #' @section Privacy:
 #' Neighbours replace one person's row (or, by `person`, all rows of one person); the number of
-#' people is public. One person lies in one block, so one row of the table of
-#' answers is replaced. `"median"`: exponential mechanism on ranks, each loss moves by one
-#' rank at most, up on one side and down on the other; pure. `"mean"`: Laplace or Gaussian
-#' mechanism. `"winsorised"`: adaptive composition of both. Proof: `proofs/papers.md`,
-#' section 1.
+#' people is public. One person is in one block, so one row of the table of answers is replaced.
+#' `"median"`: exponential mechanism on ranks; each loss changes by at most one rank, up on one side
+#' and down on the other; pure. `"mean"`: Laplace or Gaussian mechanism. `"winsorised"`: adaptive
+#' composition of both. Proof: `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #'   `dpsc_error_budget`; from public facts, and from the statistic of your `example`.
 #' @references
@@ -237,8 +236,9 @@ has_large_blocks <- function(facts) floor(facts$n / facts$blocks) >= least_block
 
 #' Blocks beyond the outermost released quantile, in units of the noise on ranks
 #'
-#' A cell beyond all answers is drawn with a weight of exp(-this) against one at the quantile; the
-#' box has 262,144 cells. From 6 on the intervals cover (simulated, boxes of 20 to 1,000 spreads).
+#' A cell beyond all answers has weight exp(-this), relative to a cell at the quantile; there are
+#' 262,144 cells. From 6 on the intervals have their coverage (simulated, with limits 20 to 1,000
+#' standard deviations wide).
 #' @noRd
 clearance <- function(core, exponent, blocks) {
   exponent * blocks * min(core$percents) / 100
@@ -334,7 +334,7 @@ new_aggregate <- function(released, facts, plan, promise) {
   structure(out, class = "dp_aggregate")
 }
 
-#' Released spread over blocks, and the errors that follow from it
+#' Released standard deviation over blocks, and the resulting standard errors
 #' @noRd
 aggregate_errors <- function(released, values, width, facts, plan) {
   if (facts$core$located) {
@@ -387,6 +387,6 @@ warn_of_fallback <- function(x) {
   }
 }
 
-#' Was the spread over blocks released?
+#' Was the standard deviation over blocks released?
 #' @noRd
 has_spread <- function(x) !is.null(x$quantiles)

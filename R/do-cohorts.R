@@ -3,71 +3,72 @@
 
 #' Several adoption dates
 #'
-#' Where treated units adopt at different dates, [dp_synth()] fits every *cohort* (the units that
+#' If treated units adopt at different dates, [dp_synth()] fits every *cohort* (the units that
 #' adopt in the same period) and averages the cohorts' effects by time since adoption, by cohort, by
 #' period, and overall.
 #'
 #' @section How it works: Donors are the units that are never treated; units that are not yet
-#' treated are no donors. They are released **once**, relative to the first adoption, and that one
-#' release serves all cohorts: any number of dates costs as much as one date. A cohort that adopts
-#' later is predicted from its past up to its own adoption, of which the periods after the first one
-#' are used one by one. With `protect = "donors"` the treated units' data are public.
+#'   treated are not donors. The donors are released **once**, relative to the first adoption, and
+#'   this one release is used for all cohorts: any number of dates costs as much as one date. A
+#'   cohort that adopts later is predicted from its past up to its own adoption, with the periods
+#'   after the first adoption used one by one. With `protect = "donors"` the treated units' data are
+#'   public.
 #'
-#' Covariates, `y ~ treated | x1 + x2`, are known of everybody as they were before the *first*
-#' adoption, and every cohort is predicted from its own past and from them. (Classical estimators
-#' use the regressors of each period, see [dp_synth()].)
+#' Covariates, `y ~ treated | x1 + x2`, are measured for everybody before the *first* adoption, and
+#' every cohort is predicted from its own past and from them. (Classical estimators use the
+#' regressors of each period, see [dp_synth()].)
 #'
 #' With `protect = "everyone"` every cohort is a group of people who are protected, too: donors and
 #' cohorts each have the whole budget, since nobody is in two of them (`proofs/treated.md`). The
 #' unknown part of a protected cohort's past is set to the donors', so the event table has no rows
-#' before the adoption. A fifth of the donors' budget at most goes to a last look at them for each
-#' cohort: with many dates it is thinner. Each cohort must be large enough for the budget, and is
-#' refused otherwise.
+#' before the adoption. At most a fifth of the donors' budget is for the last steps on the donors,
+#' one for each cohort, so that with many dates each step has more noise. A cohort that is too small
+#' for the budget is refused.
 #'
 #' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
-#' Averages count people (`size`): an average by time since adoption is over the cohorts that have
-#' been treated so long (fewer for long times; `cohorts` gives their number), by period over
-#' those treated by then; a cohort's is over its periods; the overall one is over the people of all
-#' cohorts, each with the average over their own periods.
+#' Averages count people (`size`): an average by time since adoption is over the cohorts treated for
+#' that long (fewer for long times; `cohorts` gives their number), an average by period over the
+#' cohorts treated by then, and a cohort's average over its periods; the overall average is over the
+#' people of all cohorts, each with the average over their own periods.
 #'
 #' @section Intervals: As for one date they are calibrated on the donors' own placebo errors: each
 #' donor is predicted as if it were in each cohort, and the errors' second moment by cohort and
 #' their tails (of all cohorts together) are released under the same budget. The variance of an
-#' average over cohorts has a part of their own (the prediction error for the people of each) and a
-#' shared part (the noise of the release, the donors' regression), and keeps the tails of single
-#' people that a mean of so many people may have. `simultaneous = TRUE` covers all rows of a table
-#' together, by Sidak's inequality. Where a cohort in an average has no interval, the average has
-#' none, and the print gives the reason. From 20 people on in *every* cohort the release is
-#' calibrated for means; where some cohort is smaller, for single people. Coverage is measured
-#' (`bench/cohorts.R` of the sources) and is no theorem.
+#' average over cohorts has a separate part per cohort (the prediction error for its people) and a
+#' shared part (the noise of the release, the donors' regression); the tails are those of a mean of
+#' this number of people. `simultaneous = TRUE` covers all rows of a table together, by Sidak's
+#' inequality. Where a cohort in an average has no interval, the average has none, and the print
+#' gives the reason. From 20 people on in *every* cohort the release is calibrated for means; if
+#' some cohort is smaller, for single people. Coverage is measured (`bench/cohorts.R` of the
+#' sources), not proved.
 #'
 #' Rows before the adoption are residuals: of the forecast of a period from all periods before it
 #' (`"forecast"`; the release allows them between the first adoption and a cohort's own), else of
-#' the fit (`"fitted"`, close to zero by construction). They show how well cohorts are predicted,
-#' and have no interval.
+#' the fit (`"fitted"`, close to zero by construction). They indicate the quality of the
+#' predictions, and have no interval.
 #'
 #' The classical estimators (`epsilon = Inf`) fit each cohort's mean, NOT PRIVATE, and have no
-#' intervals; `placebo_space(fit$cohorts[[1]])` and the like work on each cohort.
+#' intervals; `placebo_space(fit$cohorts[[1]])` and similar functions take one cohort.
 #'
 #' @param x,object (`dp_cohorts`)\cr a fit by [dp_synth()] of several adoption dates.
 #' @param type (`string`)\cr the rows: `"event"`, by periods since adoption (0 is the first treated
 #'   period); `"cohort"`; `"calendar"`, by period; `"group_time"`, every cohort in every period;
-#'   `"overall"`. `"dynamic"` and `"group"`, as in package did, mean event and cohort. Of `plot()`
-#'   also `"path"`: observed and counterfactual of each cohort.
+#'   `"overall"`. `"dynamic"` and `"group"`, as in package did, mean event and cohort. For `plot()`
+#'   also `"path"`: each cohort's observed and counterfactual path.
 #' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param measure (`string`)\cr of `as.data.frame()`: `"effect"`, `"percent"` or `"cumulative"`.
-#' @param parm (`character` or `NULL`)\cr rows wanted, by `term`; `NULL` for all.
+#' @param parm (`character` or `NULL`)\cr the requested rows, by `term`; `NULL` for all.
 #' @param estimator,lambda,size values for the new fit; unchanged if missing.
 #' @param format,... of `report()`: see [report()]; else unused.
 #' @return An object of class `dp_cohorts`, a list: `release`, the one [dp_release()]; `cohorts`, a
 #'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every verb
 #'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit, in
-#'   no order of theirs where they are protected; `errors`, the part shared by cohorts: T x T
-#'   covariances by cohort and period, squared outcome units, of the `privacy` noise and the donors'
-#'   `regression`; `forecasts`, residuals before the adoption; `estimator`; `protected`, `TRUE`
-#'   where the treated are protected. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
+#'   an order unrelated to the units if they are protected; `errors`, the part shared by cohorts: T
+#'   x T covariances by cohort and period, squared outcome units, of the `privacy` noise and the
+#'   donors' `regression`; `forecasts`, residuals before the adoption; `estimator`; `protected`,
+#'   `TRUE` if the treated are protected. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
 #'
 #'   * `tidy()`: a data frame: `term`; `cohort`, `period`, `event` where they apply; `kind`
 #'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (how many are
@@ -135,7 +136,7 @@ classical_cohorts <- function(panel, size, fit_one) {
   )
 }
 
-#' A panel of some of its treated units: their mean predictors. NOT PRIVATE.
+#' A panel restricted to some of its treated units, with their mean predictors. NOT PRIVATE.
 #' @param known (`integer`)\cr positions of the periods that it keeps.
 #' @noRd
 with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {

@@ -131,7 +131,7 @@ check_quantiles <- function(quantiles) {
   as.integer(sort(unique(c(thousandths, 250, 500, 750))))
 }
 
-#' Everything about a description that is public
+#' All public facts of a description
 #' @noRd
 describe_public <- function(budget, columns, n, quantiles) {
   if (n < 1) abort("{.arg data} must have at least one row.", "data")
@@ -209,7 +209,7 @@ raw_description <- function(table, facts) {
   )
 }
 
-#' Which of some columns of 0 and 1 is 1; `NA`: none
+#' The position of the 1 among several 0/1 columns; `NA`: none
 #' @noRd
 max_level <- function(table, after, count) {
   of <- rep(NA_integer_, nrow(table))

@@ -1,7 +1,7 @@
 # From a release to the fit of its targets, of one date or of several: checks of the request, and
 # the fit itself. All of it is post-processing: no donor is read here.
 
-#' Check the covariates of targets that a release is asked about
+#' Check the covariates of a release's targets
 #' @return A matrix, k x q, or `NULL`.
 #' @noRd
 check_target_covariates <- function(release, covariates, k) {
@@ -19,7 +19,7 @@ check_target_covariates <- function(release, covariates, k) {
   matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))
 }
 
-#' Check the dates that a release shall serve
+#' Check the adoption dates for a release
 #' @param T0 (`numeric`)\cr one number, or one for each target.
 #' @return Whole numbers, one for each target.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_panel`.
@@ -85,8 +85,8 @@ fit_released <- function(release, panel) {
 
 #' Fit several cohorts to a release
 #' @param release (`dp_release`)\cr by method gram.
-#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected people
-#'   that the release holds.
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the release's
+#'   protected people.
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param size (`numeric(k)`)\cr people in each unit.
 #' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets.
@@ -133,13 +133,14 @@ fit_protected <- function(release, estimator) {
 
 #' Fit targets to a release
 #'
-#' Several targets are one group: the fit is for their mean. Those of its members are in
-#' `units`, a fit's fields of their own, for whoever asks.
+#' Several targets are one group, and the fit is for their mean. The field `units` has the same
+#' fields for each member.
 #' @param release (`dp_release`).
-#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the protected group
-#'   that the release holds.
+#' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the release's
+#'   protected group.
 #' @param size (`numeric(k)`)\cr people in each target.
-#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets, where the release has any.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr the targets' covariates, if the release has
+#'   any.
 #' @return A `dp_synth`.
 #' @noRd
 fit_release <- function(release, target, estimator, size, covariates = NULL) {
@@ -185,11 +186,11 @@ fit_targets <- function(release, target, size, estimator, covariates = NULL) {
   out
 }
 
-#' The parts of a target's error as they are reported, squared outcome units
+#' The reported parts of a target's error, squared outcome units
 #'
-#' `privacy` is of the estimate over releases, `noise` before it was drawn towards the target's own
-#' level. The noise removed by this shrinkage returns as its error: `prediction` and `privacy` add
-#' up to the whole.
+#' `privacy` is the estimate's variance over releases, `noise` the same before shrinkage towards the
+#' target's own level. The noise removed by this shrinkage becomes a prediction error: `prediction`
+#' and `privacy` add up to the whole.
 #' @noRd
 reported_variance <- function(fit, unit) {
   parts <- list(
@@ -199,7 +200,7 @@ reported_variance <- function(fit, unit) {
   lapply(parts, `*`, unit^2)
 }
 
-#' Is this the target whose weights were released?
+#' Are the released weights for this target?
 #' @noRd
 check_fitted_target <- function(release, target) {
   pre <- target[1L, seq_len(release$panel$T0)]

@@ -1,6 +1,6 @@
 # Help pages that supplement ?dp_synth: donors in other forms than long data, and single topics.
 
-#' Synthetic control from a matrix of donors, from elsewhere, and from a release
+#' Synthetic control from a matrix of donors, from other sources, and from a release
 #'
 #' [dp_synth()] with the donors as a matrix, as [dp_chunks()] or in [dp_sources()], and the target
 #' given beside them; and further fits from a [dp_release()], which spend nothing.
@@ -10,13 +10,13 @@
 #'   donors), in outcome units (PRIVATE); or a release.
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
 #' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment,
-#'   at least 2. Different ones are several adoption dates, see [dp_cohorts]. Of a release by
-#'   `"gram"`: from its own on; `NULL`: its own.
+#'   at least 2. Different values are several adoption dates, see [dp_cohorts]. For a release by
+#'   `"gram"`: the release's own value or larger; `NULL`: its own.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
-#' @param lambda (`number` or `NULL`)\cr of a release by method `"gram"`: another penalty, see
-#'   [dp_control()]; `NULL` averages over penalties. Free.
-#' @param covariates (`numeric` or `matrix`, k x q)\cr of targets where the release has covariates,
-#'   in the order of its `panel$covariates$name`. PUBLIC.
+#' @param lambda (`number` or `NULL`)\cr for a release by method `"gram"`: another penalty, see
+#'   [dp_control()]; `NULL` averages over penalties. It costs nothing.
+#' @param covariates (`numeric` or `matrix`, k x q)\cr the targets' covariates, if the release has
+#'   covariates, in the order of its `panel$covariates$name`. PUBLIC.
 #' @return As [dp_synth()].
 #' @inheritSection dp_synth Errors
 #' @examples
@@ -31,14 +31,15 @@ NULL
 
 #' Treated people, protected or public
 #'
-#' Several treated units are a group, and `protect` decides whose data are protected:
-#' * `"donors"`: the donors'. The treated units' data are PUBLIC: the group's mean is published.
+#' Several treated units are a group, and `protect` states whose data are protected:
+#' * `"donors"`: the donors' data. The treated units' data are PUBLIC: the group's mean is
+#'   published.
 #' * `"everyone"`: the data of donors and treated people. Neighbours differ in the whole row of one
 #'   person, donor or treated; who is treated, from when, and all counts are public. Each group has
 #'   the whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
-#'   looks at no target; the treated people's own release gives their noisy mean path, which is the
-#'   fit's `target`, and no treated person, no mean without noise and no name is in the fit. From a
-#'   few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
+#'   uses no target; the treated people's own release gives their noisy mean path, which is the
+#'   fit's `target`, and the fit contains no treated person, no mean without noise and no name. From
+#'   a few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
 #'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in
 #'   per cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
 #'   With several adoption dates every cohort is such a group.
@@ -49,12 +50,12 @@ NULL
 #' Covariates of a synthetic control
 #'
 #' `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (`method = "gram"`,
-#' estimator `"ridge"`). Each person has one value: of a number the mean before the treatment, each
-#' value cut to the bounds first; of a factor or string the first level that is known. An unknown
-#' level counts as the first declared one. No message depends on a protected person's covariates;
-#' that they are there counts as public, as for the outcome. A factor that varies within a public
-#' treated unit, or within any unit where nothing is private, is an error. With several adoption
-#' dates "before the treatment" is before the first of them, for everybody.
+#' estimator `"ridge"`). Each person has one value: for a number the mean before the treatment, with
+#' each value clipped to the bounds first; for a factor or string the first known level. An unknown
+#' level counts as the first declared level. No message depends on a protected person's covariates;
+#' their presence counts as public, as for the outcome. A factor that varies within a public treated
+#' unit, or within any unit if nothing is private, is an error. With several adoption dates "before
+#' the treatment" is before the first of them, for everybody.
 #'
 #' @section Covariates of classical estimators: Classical estimators are not private and need no
 #'   bounds (any bounds given are ignored), and a term may be computed from columns. Factors and
@@ -85,45 +86,46 @@ NULL
 
 #' Intervals and tests of a synthetic control
 #'
-#' @section Intervals: A 95 % interval is for the effect on the target: the mean of `size` people,
-#' average or single period. It adds two errors: the prediction error for such a target, and the
-#' noise of the release (`privacy.se`, the standard deviation of the estimate over releases alone:
-#' to first order, with a fifth more variance for higher orders, after the estimate is shrunk to the
-#' target's own level and cut at the bounds). By `"gram"` it is *calibrated on the donors' own
-#' placebo errors*: each donor after the treatment is predicted from that donor's own past, and the
-#' errors' second moment and tails are released under the same budget. That is the placebo test in
-#' space, and holds on 0/1 outcomes, costs and other data that are far from normal. It is measured
-#' (`bench/battery.R` of the sources, `bench/results/battery.csv`) and is no theorem: the target is
-#' taken for a unit like the donors, or a mean of such people with independent prediction errors.
-#' A shock that hits the whole group is part of its effect. People who were chosen for their level
-#' before the treatment come back in part; the fit allows for that (method `"gram"`, one adoption
-#' date, no covariates). It is wrong for a group whose distance will last.
+#' @section Intervals: A 95 % interval is for the effect on the target (the mean of `size` people),
+#' on average or in a single period. It combines two errors: the prediction error for such a target,
+#' and the noise of the release (`privacy.se`, the standard deviation of the estimate over releases
+#' alone: to first order, with a fifth more variance for higher orders, after the estimate is shrunk
+#' to the target's own level and cut at the bounds). By `"gram"` it is *calibrated on the donors'
+#' own placebo errors*: each donor's post-treatment outcome is predicted from that donor's own past,
+#' and the errors' second moment and tails are released under the same budget. This is the placebo
+#' test in space, and is valid for 0/1 outcomes, costs and other data that are far from normal.
+#' Coverage is measured (`bench/battery.R` of the sources, `bench/results/battery.csv`), not proved:
+#' the target is assumed to be a unit like the donors, or a mean of such people with independent
+#' prediction errors. A shock that hits the whole group is part of its effect. People who were
+#' chosen for their level before the treatment regress in part to the mean; the fit allows for this
+#' (method `"gram"`, one adoption date, no covariates), which is wrong for a group whose distance
+#' will last.
 #'
 #' The fit also measures the target's distance from the donors before the treatment, given its
 #' level, relative to that distance for a random target of its size. The interval of a group grows
-#' with that. From seven times the mean square on, the print, the summary and the report note that
-#' few donors are like it: the estimate may then be drawn towards the others. Random targets hardly
-#' ever get this note; nearly every group of 30 or more from a tenth of 5,000 donors with a path of
-#' its own gets it; a single person of such a minority can hardly be distinguished from the others
-#' (`bench/selected.R` of the sources).
+#' with this distance. From seven times the mean square on, the print, the summary and the report
+#' note that few donors are like the target: the other donors may then bias the estimate. Random
+#' targets hardly ever get this note; nearly every group of 30 or more from a tenth of 5,000 donors
+#' with a path of its own gets it; a single person of such a minority can hardly be distinguished
+#' from the others (`bench/selected.R` of the sources).
 #'
-#' There is no interval, and the print gives the reason, where donors and budget cannot calibrate
-#' one: at `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430
-#' for a mean of 20 people or more ([dp_plan()] gives the numbers needed); where the release was
-#' calibrated for another `estimator`, penalty, or for people where a mean is asked; by `"output"`
-#' and `"objective"`, which do not release the donors' errors, so that their limits cover the noise
-#' alone and are labelled accordingly. Then `std.error`, limits and p-values are `NA`.
+#' There is no interval, and the print gives the reason, if donors and budget cannot calibrate one:
+#' at `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for
+#' a mean of 20 people or more ([dp_plan()] gives the numbers needed); if the release was calibrated
+#' for another `estimator` or penalty, or for single people when a mean is requested; and for
+#' `"output"` and `"objective"`, which do not release the donors' errors, so that their limits cover
+#' the noise alone and are labelled accordingly. Then `std.error`, limits and p-values are `NA`.
 #'
 #' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person they
-#' are conformal: they cover whatever the errors' law if the target is drawn like the donors. A
-#' level L needs `L / (1 - L)` donors, 95 % so 19; below there is none. For a mean they are normal,
-#' with the errors' variance over `size`.
+#' are conformal: they cover for any distribution of the errors if the target is drawn like the
+#' donors. A level L needs `L / (1 - L)` donors, so 95 % needs 19; with fewer there is no interval.
+#' For a mean they are normal, with the errors' variance over `size`.
 #'
 #' @section Tests:
-#' `print()` and `tidy()` ask whether there is an effect *on average*; `summary()` also whether
-#' there is one *in any period*. Decide which is yours before you look.
+#' `print()` and `tidy()` test for an effect *on average*; `summary()` also tests for an effect *in
+#' any period*. Choose the test before you look at the results.
 #'
-#' `conformal()` and `placebo_time()` look at single pre-periods and need a release made with
+#' `conformal()` and `placebo_time()` use single pre-periods and need a release made with
 #' `dp_control(features = Inf)`; decide before the budget is spent, since making another release
 #' spends again. The placebo test in `summary()` and `confint()` work with every release by
 #' `"gram"`.

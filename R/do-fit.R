@@ -202,7 +202,8 @@ fit_formula <- function(formula, people, request) {
   fit
 }
 
-#' The formula, if it holds names and plain numbers only: a longer one could be somebody's value
+#' The formula, if it contains names and plain numbers only: a longer number could be somebody's
+#' value
 #' @noRd
 shown_formula <- function(formula) {
   constants <- function(e) {

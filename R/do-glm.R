@@ -269,7 +269,7 @@ glm_plan <- function(public) {
   planned(mechanism_table$dp_glm[[public$method]]$plan(public), "this model")
 }
 
-#' Refuse fits that a method's plan shows to be hopeless
+#' Refuse fits that cannot succeed according to the method's plan
 #' @noRd
 check_hopeful <- function(public, plan) {
   refuse <- mechanism_table$dp_glm[[public$method]]$hopeless
@@ -319,8 +319,8 @@ glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
 }
 
 #' Each person counts once; errors are clustered by person (Liang and Zeger, 1986): NOT PRIVATE
-#' @param who (`numeric`)\cr whose each row is.
-#' @param weights (`numeric` or `NULL`)\cr of rows; a row without weight is not there.
+#' @param who (`numeric`)\cr the person of each row.
+#' @param weights (`numeric` or `NULL`)\cr the rows' weights; a row of weight zero is absent.
 #' @noRd
 raw_glm_by_person <- function(x, y, who, family, offset = NULL, weights = NULL) {
   weights <- weights %||% rep(1, length(y))

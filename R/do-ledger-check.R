@@ -2,21 +2,21 @@
 
 #' Check a ledger that lives outside R
 #'
-#' Each row of such a ledger holds a hash of itself and of the row before it. An edit of a row, a
-#' row that went or came in between, and another order are found. Rows cut off at the end, or an
-#' older copy of the whole ledger, leave a chain that is whole: they are found by `releases`, each
-#' of which records its charge's position, or by `receipts`, or not at all; the result states which
-#' of these applies.
+#' Each row of such a ledger contains a hash of itself and of the previous row. An edited row, a
+#' deleted or inserted row, and a changed order are detected. If rows at the end are missing, or the
+#' whole ledger is an older copy, the chain is intact: this is detected by `releases`, each of which
+#' records its charge's position, or by `receipts`, or not at all; the result states which of these
+#' applies.
 #'
 #' @param ledger (`dp_ledger`)\cr a ledger made with `path` or `con`.
 #' @param releases (`list` or `character`)\cr releases, fits and other results of private calls; or
 #'   files by [write_release()].
-#' @param receipts (`character`)\cr hashes of charges that are known to have been made, as
-#'   `as.data.frame(ledger)$hash` has them, kept elsewhere.
+#' @param receipts (`character`)\cr hashes of known charges, from `as.data.frame(ledger)$hash`,
+#'   stored elsewhere.
 #' @return A list of class `dp_ledger_check`: `whole` (flag: no fault was found), `broken` (numbers
-#'   of rows), `missing` (hashes of charges and draws that are not in the ledger), `other` (which
-#'   releases were paid from another ledger), `unpaid` (which record no charge outside R, or promise
-#'   less than their charge paid for), `charges` (count), `complete` (`NA`: unknown). PUBLIC.
+#'   of rows), `missing` (hashes of charges and draws that are not in the ledger), `other` (releases
+#'   that another ledger paid for), `unpaid` (releases that record no charge outside R, or whose
+#'   promise exceeds the charge), `charges` (count), `complete` (`NA`: unknown). PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a ledger kept in R and for objects that are not
 #'   releases; `dpsc_error_release` for files that are not.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))
@@ -83,7 +83,7 @@ record_of_release <- function(x) {
   record
 }
 
-#' A ledger's record of the charge that a release names
+#' A ledger's record of the charge named in a release
 #' @param privacy (`list`)\cr of a release.
 #' @param rows (`data.frame`)\cr of the ledger, from [ledger_rows()].
 #' @return `"paid"`, `"missing"`, `"undrawn"` (a draw of it is missing), `"other"` (ledger), or

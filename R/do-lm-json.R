@@ -50,7 +50,7 @@ object_again.dp_lm <- function(parts) {
   stats::update(fit, formula_of(parts$model))
 }
 
-#' Versions up to 0.2.0 drew radii and clips: their steps cannot be planned again, only added up
+#' Versions up to 0.2.0 drew radii and clips: their steps cannot be replanned, only added up
 #' @noRd
 is_old_plan <- function(steps, plan) {
   spent <- if (anyNA(steps$mu)) sum(steps$epsilon) else sqrt(sum(steps$mu^2))

@@ -48,7 +48,7 @@ new_paper <- function(columns, public, method, plan, promise, release) {
   ), class = c("dp_paper", "dp_regression"))
 }
 
-#' @param method (`list`)\cr of the table of methods.
+#' @param method (`list`)\cr a record from the table of methods.
 #' @noRd
 posterior_record <- function(method) {
   list(

@@ -41,16 +41,16 @@
 #'
 #' @section Missing values and subsets:
 #' A row with a missing value, or outside `subset`, has weight zero. The number of rows remains the
-#' public `nrow(data)`; the number of missing rows is private. `weights` are those of [stats::lm()],
-#' cut to `max_weight`; rows with weights far below it contribute accordingly little.
+#' public `nrow(data)`; the number of missing rows is private. `weights` are case weights as in
+#' [stats::lm()], cut to `max_weight`; rows with weights far below it contribute accordingly little.
 #'
 #' @section People in a database:
 #' With [dp_table()] or [dp_files()] rows are read in blocks: about nine times, or, where the rows
 #' of a round would take more than 1 GB (4 bytes per number), once per query, about twenty times, so
 #' that memory holds one block. With `compute = "database"` the engine computes all sums in about 30
-#' queries, and no row leaves it. Seeded results are those of the data frame, bit for bit. With
-#' `compute = "database"` variables must be columns (numbers, levels, powers and products of columns
-#' with their lower orders, and comparisons); create others, such as a log, in a view or by
+#' queries, and no row leaves it. Seeded results equal the results for the data frame, bit for bit.
+#' With `compute = "database"` variables must be columns (numbers, levels, powers and products of
+#' columns with their lower orders, and comparisons); create others, such as a log, in a view or by
 #' `mutate()` on a lazy `tbl`, with bounds of their own. `subset` may compare columns with constants
 #' and with each other, and combine comparisons by `&`, `|`, `!`; `weights` must be a column.
 #'
@@ -185,7 +185,7 @@ lm_record <- function() {
   )
 }
 
-#' Everything about a regression that is public
+#' All public facts of a regression
 #' @param budget (`list`)\cr from `checked_budget()`.
 #' @noRd
 lm_public <- function(budget, columns, n, vcov, max_weight) {
@@ -226,7 +226,7 @@ lm_plan <- function(public) {
   plan
 }
 
-#' Refuse where no median can be found: nothing would be identified, and the plan knows it
+#' Refuse a fit in which no median can be found and nothing would be identified, by the plan
 #' @section Errors: `dpsc_error_argument`, before the charge.
 #' @noRd
 check_located <- function(public, plan) {
@@ -260,7 +260,7 @@ new_lm <- function(columns, public, plan, release) {
   estimate_lm(fit)
 }
 
-#' Estimates of the columns that a model keeps, from its release
+#' Estimates for a model's remaining columns, from its release
 #' @noRd
 estimate_lm <- function(fit) {
   p <- length(fit$columns$columns)
@@ -310,7 +310,7 @@ lm_doubts <- function(fit) {
   ))
 }
 
-#' Slopes of columns of 0 and 1 that no outcome within its bounds can have: they are noise
+#' Slopes of 0/1 columns that are impossible for an outcome within its bounds: they are noise
 #' @noRd
 beyond_bounds <- function(fit, slopes) {
   variables <- fit$columns$variables

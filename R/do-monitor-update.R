@@ -2,72 +2,72 @@
 
 #' Monitor a treated unit: a release that grows
 #'
-#' With `dp_synth(..., monitor = 24)` a private fit is made now, and 24 further periods are paid for
-#' at the start. When a period has passed, `update(fit, newdata)` draws it: the fit with one more
-#' effect. Nothing is charged then.
+#' `dp_synth(..., monitor = 24)` makes a private fit now and pays for 24 further periods in advance.
+#' After each period, `update(fit, newdata)` draws it and returns the fit with one more effect,
+#' without a further charge.
 #'
 #' @section Released quantities: The first release is by method `"gram"`, with .45 of the budget. It
 #' gives every donor a weight in the target's counterfactual, a function of the donor's own past and
 #' covariates. For each new period a few sums over the donors are released, with each person's part
-#' shrunk to a radius: the donors' prediction errors, in the direction of their weights and, less
+#' clipped to a radius: the donors' prediction errors, in the direction of their weights and, less
 #' precisely, in the directions of their largest differences; and three second moments for the
 #' intervals. New noise is drawn for each period; earlier published results do not change. Formulas
 #' and proof: the package's `proofs/growing.md`.
 #'
 #' @section Who is protected: Neighbours differ in the whole row of one donor, in all periods, past
-#' and to come, and in every update. All announced periods together with the first release are
-#' (epsilon, delta)-private, whenever one stops and whatever later data look like: each period has a
-#' fixed share, and its guarantee holds for all rows. So past values in `newdata` may have been
-#' revised: that neither breaks the guarantee nor changes earlier results. Nor are they compared: an
-#' error about a changed past cell would reveal something about its person. Only public facts are
-#' compared: the number of people, the periods and the target's own past.
+#'   and future, and in every update. All announced periods together with the first release are
+#'   (epsilon, delta)-private, at any stopping time and for any later data: each period has a fixed
+#'   share, and its guarantee holds for all rows. So past values in `newdata` may have been revised:
+#'   this neither breaks the guarantee nor changes earlier results. Past values are not compared,
+#'   since an error about a changed cell would reveal something about its person. Only public facts
+#'   are compared: the number of people, the periods and the target's own past.
 #'
-#' The guarantee is for as many draws as were announced. **Do not draw a period twice**: keep the
-#' fit that `update()` gives ([write_release()]), and do not update an older copy. With a
-#' [dp_ledger()] you need not take care of this: the ledger records the drawn periods, also when it
-#' is saved and taken over, and must be given to each `update()`. Without one only this session
-#' remembers; an older copy of a fit that is read in another session, or a fork of this one, spends
-#' the same share twice, and nobody notices.
+#' The guarantee is for the announced number of draws. **Do not draw a period twice**: keep the fit
+#' that `update()` returns ([write_release()]), and do not update an older copy. A [dp_ledger()]
+#' ensures this: it records the drawn periods, also when it is saved and taken over, and must be
+#' given to each `update()`. Without a ledger only this session has a record; an older copy of a fit
+#' in another session, or in a fork of this one, spends the same share twice, and nobody notices.
 #'
 #' @section Data:
-#' `newdata` holds everything again: the same people, all periods so far and the new ones, as the
-#' fit's own data did. A fit holds no person's row, so the past is needed anew. Sizes and periods
-#' must agree; that the people are the same cannot be seen, since no name is kept: it is the
-#' guarantee's condition. People who left follow `na`: with `"interpolate"` they stay flat. New
-#' periods have the bounds of the last one before, and follow it immediately; several at once are
-#' drawn one by one.
+#' `newdata` contains the complete data again: the same people, all periods so far and the new ones,
+#' in the form of the fit's data. A fit contains no person's row, so the past is needed again. Sizes
+#' and periods must agree. The identity of the people is a condition of the guarantee that cannot be
+#' checked, since no name is stored. For people who left, `na` applies: with `"interpolate"` their
+#' rows stay flat. New periods have the last period's bounds and follow it immediately; several new
+#' periods are drawn one by one.
 #'
-#' Covariates, `y ~ treated | x1 + x2`, are those before the treatment and stay as the first release
-#' took them: `newdata` must hold the same columns, by the same bounds and levels, which the fit
-#' knows, and the target's must not have changed.
+#' Covariates, `y ~ treated | x1 + x2`, are measured before the treatment and remain as in the first
+#' release: `newdata` must have the same columns, with the bounds and levels stored in the fit, and
+#' the target's covariates must not have changed.
 #'
 #' Rows may be in a [dp_table()], [dp_files()] or [dp_sources()] of these, for the first release and
 #' for each update, and need not be in the same place each time: seeded results equal those from
-#' memory, bit for bit. An update makes people's rows wide once, before anything is drawn, and reads
-#' them twice for each new period. It takes `compute = "here"`: each person's numbers are cut and
-#' shortened before they are summed, and no engine or worker is asked to do that.
+#' memory, bit for bit. An update reshapes people's rows once, before anything is drawn, and reads
+#' them twice for each new period. It needs `compute = "here"`: each person's numbers are clipped
+#' before they are summed, which engines and workers cannot do.
 #'
 #' @section Limits: Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome,
-#' `protect = "donors"`, rows that come here: anything else is refused before anything is spent.
-#' Several dates or outcomes: monitor each by itself, from one [dp_ledger()]. For several dates the
-#' error gives the `epsilon` to use; in measurements (`bench/monitor-dates.R` of the sources) this
-#' has smaller errors than one release whose periods are split over dates, and mostly smaller errors
-#' than a new release in each period. New periods are measured for the fit's own target (of several
-#' treated units: their mean). New people cannot join: the number of donors is fixed by the first
-#' release. The noise of each period grows with the square root of their announced number: announce
-#' no more than you need. [pdp()], [conformal()], [placebo_time()] and [penalty_path()] speak of the
-#' first release alone and refuse a fit that has grown.
+#' `protect = "donors"`, and rows that are read in R: anything else is refused before any budget is
+#' spent. Monitor several dates or outcomes separately, with one [dp_ledger()]. For several dates
+#' the error gives the `epsilon` to use; in measurements (`bench/monitor-dates.R` of the sources)
+#' this has smaller errors than one release whose periods are split over dates, and mostly smaller
+#' errors than a new release in each period. New periods are valid for the fit's own target only
+#' (for several treated units: their mean). New people cannot join: the number of donors is fixed by
+#' the first release. The noise of each period grows with the square root of their announced number:
+#' announce no more than you need. [pdp()], [conformal()], [placebo_time()] and [penalty_path()]
+#' use the first release only and refuse a fit that has grown.
 #'
 #' @section Arguments of update():
 #' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or
 #'   [dp_chunks()]): the panel with all its periods. PRIVATE.
-#' * `target` (`numeric` or `matrix`): with a matrix, chunks or a source of donors alone, the
-#'   treated units' outcomes in all periods. Those that the fit knows must not have changed. PUBLIC.
-#' * `index`, `formula`: of long data; the fit's own if it holds them. A fit that was made from a
-#'   written release holds neither. A table holds its own `index`.
+#' * `target` (`numeric` or `matrix`): with a matrix, chunks or a source of donors only, the treated
+#'   units' outcomes in all periods. Outcomes that are already in the fit must not have changed.
+#'   PUBLIC.
+#' * `index`, `formula`: for long data; by default the fit's own. A fit from a written release has
+#'   neither. A table has its own `index`.
 #' * `na`, `roster`, `times`: as in [dp_synth()]; a roster holds all periods. `times`: if the fit
 #'   has any.
-#' * `ledger` ([dp_ledger()] or `NULL`): the one that paid, if one did.
+#' * `ledger` ([dp_ledger()] or `NULL`): the ledger that paid, if there was one.
 #' * `again` (`flag`): draw a period a second time, because the first draw was lost. It takes the
 #'   share of another announced period.
 #'
@@ -101,7 +101,7 @@ monitor_left <- function(object) door("monitor_left", {
   periods_left(release)
 })
 
-#' A fit with the new periods that the data hold
+#' A fit with the new periods in the data
 #' @param object,newdata,target,times,ledger,again see [dp_monitor].
 #' @param ... `index`, `formula`, `na`, `roster`, see there.
 #' @return A `dp_synth`.
@@ -136,7 +136,7 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
   fit
 }
 
-#' The panel that new data make, checked as any
+#' The panel from new data, with the usual checks
 #' @noRd
 newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
   if (inherits(newdata, "tbl_lazy")) {
@@ -190,8 +190,8 @@ newer_long_panel <- function(object, people, formula = object$formula,
 
 #' Declarations of a release's covariates
 #'
-#' A factor's reference level is not in a release, and need not be: values other than the listed
-#' levels count as it.
+#' A factor's reference level is not in a release and is not needed: values other than the listed
+#' levels count as the reference.
 #' @param columns (`data.frame` or `NULL`)\cr of the release.
 #' @param names (`character` or `NULL`)\cr covariates that the formula names.
 #' @return As from [split_bounds()].
@@ -219,7 +219,7 @@ abort_other_covariates <- function(columns) {
   ), c("covariate", "monitor"))
 }
 
-#' Are a panel's covariates those of the fit, and the target's unchanged?
+#' Do a panel's covariates agree with the fit's, and are the target's unchanged?
 #' @return Those of the mean target, 1 x q, or `NULL`. PUBLIC.
 #' @section Errors: `dpsc_error_covariate`, `dpsc_error_monitor`.
 #' @noRd
@@ -239,13 +239,13 @@ newer_covariates <- function(release, panel) {
   unname(own)
 }
 
-#' Bounds by period, the last one's for those that come
+#' Bounds by period, with the last period's bounds for new periods
 #' @noRd
 longer_bounds <- function(bounds, periods) {
   bounds[pmin(seq_len(periods), nrow(bounds)), , drop = FALSE]
 }
 
-#' Do new data go on where the fit ends? All that is compared is public
+#' Do new data continue the fit's periods? Only public facts are compared
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_newer <- function(object, panel, group) {
@@ -308,7 +308,7 @@ check_newer <- function(object, panel, group) {
   }
 }
 
-#' The first new period that lies further from the one before than known periods do, or `NA`
+#' The first new period with a larger gap to its predecessor than known periods have, or `NA`
 #'
 #' Strings and factors have no distance.
 #' @param old (`count`)\cr number of known periods.
@@ -325,7 +325,7 @@ skipped_period <- function(times, old) {
   if (length(far)) far[[1L]] + 1L else NA_integer_
 }
 
-#' The bounds of a release's periods and of those that come
+#' The bounds of a release's periods and of new periods
 #' @return A `dpsc_bounds`.
 #' @noRd
 newer_bounds <- function(release, periods) {
@@ -333,8 +333,8 @@ newer_bounds <- function(release, periods) {
   new_bounds(longer_bounds(bounds, periods), periods)
 }
 
-#' Donors of all periods, opened once for all that are drawn now, before the first draw
-#' @return As from [open_donors()]; whoever asked closes them. PRIVATE.
+#' Donors of all periods, opened once for all new periods, before the first draw
+#' @return As from [open_donors()]; the caller closes them. PRIVATE.
 #' @section Errors: `dpsc_error_monitor` where only sums would come; the errors of [open_donors()].
 #' @noRd
 open_newer <- function(release, panel) {
@@ -346,7 +346,7 @@ open_newer <- function(release, panel) {
   mechanism_rows(open_donors(panel$donors, public, FALSE), "donors", panel, public)
 }
 
-#' A release with one period more: written down as drawn, then drawn
+#' A release with one further period, recorded as drawn before it is drawn
 #' @param donors (`any`)\cr from `open_newer()`. PRIVATE.
 #' @noRd
 grow_release <- function(release, panel, donors, ledger, again) {
@@ -370,8 +370,8 @@ grow_release <- function(release, panel, donors, ledger, again) {
 
 #' Donors up to a period, and their covariates
 #'
-#' Rows of an engine are on the grid of all periods. Bounds go on as the last one's, so a period has
-#' the same cells on the grid of the first ones alone, whose name they take.
+#' Rows of an engine are on the grid of all periods. New periods have the last period's bounds, so a
+#' period has the same cells as on the grid of the first periods, whose identifier is used.
 #' @param grid (`numeric(2)`)\cr `id` of that grid.
 #' @noRd
 first_periods <- function(donors, columns, grid) {

@@ -4,8 +4,8 @@
 #' Several outcomes of the same people
 #'
 #' `cbind(sales, visits) ~ treated` gives [dp_synth()] several outcomes, each with limits of its own
-#' in `bounds`, a list by name. One person's row is then all outcomes in all periods (and the
-#' covariates), and `epsilon` and `delta` are for all of it together, charged once.
+#' in `bounds`, a list by name. One person's row then contains all outcomes in all periods (and the
+#' covariates); `epsilon` and `delta` are for the whole row, charged once.
 #'
 #' @section How the budget is shared: Every outcome has a release of its own, with an equal share of
 #' the squared Gaussian shift (of `epsilon`, if `delta = 0`). A single release has a smaller budget
@@ -21,7 +21,7 @@
 #' @param x,object,formula (`dp_outcomes`)\cr a fit by [dp_synth()] of several outcomes.
 #' @param conf.int,conf.level,level,simultaneous as for one outcome; with `simultaneous = TRUE`
 #'   limits cover the rows of all outcomes together (Bonferroni over outcomes).
-#' @param parm (`character` or `NULL`)\cr which effects, named as by `coef()`.
+#' @param parm (`character` or `NULL`)\cr effects, with the names in `coef()`.
 #' @param type (`string`)\cr of `plot()`: `"path"`, `"effect"`, `"cumulative"`, `"percent"` or
 #'   `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
 #' @param row.names,optional unused.
@@ -41,8 +41,8 @@
 #'     not released. `confint()`: their limits.
 #'   * `effects()`, `predict()`, `fitted()`, `residuals()`, `weights()`: lists by outcome.
 #'   * `update()`: another estimator, penalty or size for all of them. Spends nothing.
-#'   * `autoplot()`: one ggplot, a panel an outcome, each on its own scale; `plot()` draws it. It
-#'     takes the types of one outcome's fit, except weights.
+#'   * `autoplot()`: one ggplot with one panel per outcome, each on its own scale; `plot()` draws
+#'     it. It takes the types of one outcome's fit, except weights.
 #'   * [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()],
 #'     `simulate()` stop with the advice to use one outcome's fit.
 #'
@@ -102,7 +102,7 @@ fit_outcomes <- function(panels, request) {
   ), with_charge(made["promise"], made$charge, "promise")$promise))
 }
 
-#' How releases of several outcomes are made, by name, under one charge
+#' The release functions for several outcomes, by name, under one charge
 #' @noRd
 outcomes_record <- function() {
   list(

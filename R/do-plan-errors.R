@@ -11,7 +11,7 @@ plan_searched <- 12L
 plan_donors <- 1000
 most_in_group <- 2000
 
-#' Do not simulate the same question twice
+#' Cache of simulations, so that no question is simulated twice
 #' @noRd
 remembered <- function(key, value) {
   key <- rlang::hash(key)
@@ -73,7 +73,7 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
   )
 }
 
-#' The mean of what a control variate of known mean goes with
+#' A mean, corrected by a control variate with known mean
 #' @param largest (`number`)\cr slope.
 #' @noRd
 controlled <- function(x, control, expected, largest = 2) {
@@ -82,7 +82,7 @@ controlled <- function(x, control, expected, largest = 2) {
   mean(x) - min(max(slope, 0), largest) * (mean(control) - expected)
 }
 
-#' The epsilon at which fewer donors, by a factor, have the same noise on their mean
+#' The epsilon at which fewer donors, by a given factor, have the same noise on their mean
 #' @noRd
 same_noise <- function(epsilon, factor, delta) {
   if (factor == 1) {
@@ -99,7 +99,7 @@ plan_half_width <- function(widths) {
 }
 
 #' Half the widths of simulated 95 % intervals; `NA`: none is given
-#' @return A matrix: rows the average effect and one period's, a column a release.
+#' @return A matrix: rows for the average effect and one period's effect, one column per release.
 #' @noRd
 interval_widths <- function(intervals, n, epsilon) {
   vapply(intervals, function(e) {
@@ -137,8 +137,8 @@ vertical_errors <- function(deviation, n, epsilon, facts) {
   )
 }
 
-#' What made-up people are like: errors without privacy, mean squares of outcomes after the
-#' treatment, and the size of a pre-period
+#' Properties of simulated people: errors without privacy, mean squares of outcomes after the
+#' treatment, and the length of a pre-period
 #' @noRd
 plan_scene <- function(facts) {
   remembered(list("scene", facts[c("T0", "T1", "people", "size")]), {
@@ -156,7 +156,7 @@ plan_scene <- function(facts) {
   })
 }
 
-#' Public facts of a release that has not been made, with an ordinary target
+#' Public facts of a hypothetical release with an ordinary target
 #' @noRd
 plan_facts <- function(method, n, epsilon, facts) {
   norm <- plan_scene(facts)$norm

@@ -2,10 +2,10 @@
 
 #' Plan a logistic regression before touching any data
 #'
-#' By how much privacy lengthens the standard errors of [dp_glm()], for several n and epsilon at
-#' once. From formulas that see no data, for regressors that are not nearly collinear: within .7 to
-#' 1.4 of simulated errors where all slopes are identified (`bench/results/glm.csv`). For linear
-#' regression see [dp_plan_lm()].
+#' The factor by which privacy increases the standard errors of [dp_glm()], for several n and
+#' epsilon at once. It is computed from formulas without data, for regressors that are not nearly
+#' collinear: within .7 to 1.4 of simulated errors if all slopes are identified
+#' (`bench/results/glm.csv`). For linear regression see [dp_plan_lm()].
 #'
 #' @param formula,bounds as in [dp_glm()]: `p` and `numbers` follow from them. Without them give
 #'   these.
@@ -15,11 +15,11 @@
 #' @param share (`number` in (0, .5\])\cr the smallest share of people that a value of a 0/1
 #'   regressor, or a level of a factor, is expected to have: `longer` and `identified` are then for
 #'   its coefficient.
-#' @param p (`count`)\cr number of columns: of a factor, its levels less one.
-#' @param numbers (`count`)\cr of the variables, how many are numbers (and not factors).
-#' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, standard errors with
-#'   privacy over those without; `identified`: will slopes be? `located`: will medians be found, so
-#'   that bounds may be wide? PUBLIC.
+#' @param p (`count`)\cr number of columns; a factor counts as its number of levels less one.
+#' @param numbers (`count`)\cr the number of numeric variables (as opposed to factors).
+#' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, the ratio of standard
+#'   errors with and without privacy; `identified`: will slopes be identified? `located`: will
+#'   medians be found, so that bounds may be wide? PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' bounds <- list(ill = c(FALSE, TRUE), age = c(0, 120), region = c("n", "s", "w"))
@@ -54,7 +54,7 @@ dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0
   cbind(cells, do.call(rbind, rows))
 })
 
-#' Version 0.2.0 had `n` and `p` in the first places
+#' In version 0.2.0 the first arguments were `n` and `p`
 #' @noRd
 check_plan_formula <- function(formula) {
   if (is.numeric(formula)) {
@@ -65,9 +65,9 @@ check_plan_formula <- function(formula) {
   }
 }
 
-#' Mean curvature a row of a logistic model is about .17 in whitened coordinates, weights included;
-#' first-order noise is short by the core's 1.2 (measured: bench/glm.R). Rows of a rare group are as
-#' long as the limit, or weigh less by the square.
+#' The mean curvature per row of a logistic model is about .17 in whitened coordinates, weights
+#' included; first-order noise is too small by the core's factor 1.2 (measured: bench/glm.R). Rows
+#' of a rare group are as long as the limit, or have less weight by the square.
 #' @noRd
 plan_logistic_row <- function(n, p, epsilon, delta, numbers, share) {
   given <- seq_len(p)

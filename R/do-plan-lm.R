@@ -11,17 +11,16 @@
 #' outcome, the slopes, or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within
 #' a factor of .7 to 1.4 where the moments are resolved.
 #'
-#' A level that few people have takes larger rows, and so more noise for every slope: `share` gives
-#' their share.
+#' A rare level needs longer rows, and so more noise for every slope: `share` is its share.
 #'
 #' @inheritParams dp_lm
 #' @param n (`count` or `NULL`)\cr number of people. `NULL`: how many are needed for `ratio`.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed for `ratio`.
 #' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest share of people that a value of a
-#'   0/1 regressor, or a level of a factor, is expected to have. Where the noise hides so few the
-#'   plan has no ratio.
-#' @param ratio (`number`, above 1)\cr wanted standard error of a slope, divided by the standard
-#'   error of `lm()`; then one of `n` and `epsilon` is `NULL`.
+#'   0/1 regressor, or a level of a factor, is expected to have. If the noise hides such a rare
+#'   level the plan has no ratio.
+#' @param ratio (`number`, above 1)\cr the required standard error of a slope, divided by the
+#'   standard error of `lm()`; then one of `n` and `epsilon` is `NULL`.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
 #' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` if no value suffices),
@@ -69,7 +68,7 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
   )), class = "dp_plan_lm")
 })
 
-#' Exactly one thing is not given if an error is wanted, none otherwise
+#' Exactly one quantity is missing if an error is required, none otherwise
 #' @noRd
 check_one_unknown <- function(n, epsilon, wanted, name) {
   if (is.null(n) + is.null(epsilon) != !is.null(wanted)) {

@@ -99,7 +99,8 @@ path_seen <- function(periods, persistence = 0.8) {
   list(level = level, within = (1 - level) * periods / (periods - 1))
 }
 
-#' Spreads of a normal that has those asked for once it is cut at the bounds
+#' Standard deviations of a normal distribution that has the requested ones after clipping at the
+#' bounds
 #'
 #' By repeated correction on simulated people; where the bounds are far, nothing is cut.
 #' @return `c(between, within)`, scaled units.

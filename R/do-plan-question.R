@@ -34,7 +34,7 @@ check_plan_effect <- function(effect, scale) {
   effect
 }
 
-#' One of n, epsilon and size is unknown where there is a goal, and none where there is not
+#' One of n, epsilon and size is unknown if there is a goal, and none otherwise
 #' @noRd
 check_plan_goal <- function(unknown, error, effect) {
   goals <- (!is.null(error)) + (!is.null(effect))
@@ -66,8 +66,8 @@ check_plan_goal <- function(unknown, error, effect) {
 
 #' The power of the two-sided 5 % test of the average effect
 #'
-#' Estimates are normal about the effect with the expected error; the test rejects where zero is
-#' outside the 95 % interval, and never where there is no interval.
+#' Estimates are normal around the effect with the expected error; the test rejects if zero is
+#' outside the 95 % interval, and never without an interval.
 #' @param row (`list`)\cr `average`, `half_width`, `given`, from [plan_errors()].
 #' @noRd
 power_of <- function(row, effect) {
@@ -79,7 +79,8 @@ power_of <- function(row, effect) {
   row$given * reach
 }
 
-#' The smallest effect that is found with so much power; `NA` without a test, `Inf` where none is
+#' The smallest effect that is detected with a given power; `NA` without a test, `Inf` if there is
+#' none
 #' @noRd
 least_effect <- function(row, power) {
   if (is.na(row$half_width)) {
@@ -117,7 +118,7 @@ plan_power <- function(rows, method, at, question, facts) {
   list(power = power, detectable = detectable)
 }
 
-#' The smallest effect that is found, where the errors of protected people grow with it
+#' The smallest detectable effect, if the errors of protected people grow with the effect
 #' @return One number per row of [plan_errors()], in scaled units.
 #' @noRd
 detectable_among_protected <- function(method, at, question, facts) {
@@ -174,8 +175,8 @@ solve_question <- function(method, question, facts) {
 plan_limits <- list(n = c(10, 1e7), epsilon = c(0.01, 1000), size = c(2, 1e4))
 plan_starts <- list(n = 1000, epsilon = 1, size = 100)
 
-#' Two numbers, at most a factor apart, between which a decreasing function falls to a value, or the
-#' last ones within the limits
+#' Two numbers, at most a given factor apart, between which a decreasing function reaches a value,
+#' or the last two within the limits
 #' @noRd
 bracket_of <- function(f, value, start, limits, factor = 4) {
   x <- c(start, start)
@@ -191,13 +192,13 @@ bracket_of <- function(f, value, start, limits, factor = 4) {
   x
 }
 
-#' How often the interval that holds the answer is halved
+#' The number of bisections of the interval that contains the answer
 #' @noRd
 plan_steps <- function(method, facts) {
   if (is_study(facts)) 2L else plan_methods()[[method]]$steps
 }
 
-#' One step from an answer that fewer simulations gave, where more of them are off the goal
+#' One step from an answer based on fewer simulations, if more simulations miss the goal
 #' @param f (`function`)\cr decreasing.
 #' @noRd
 corrected <- function(f, value, x, limits) {
@@ -214,7 +215,8 @@ corrected <- function(f, value, x, limits) {
   min(max(exp(log(x) + step), limits[[1L]]), limits[[2L]])
 }
 
-#' What must fall to the goal: the error of a period, or the effect that has the power
+#' The quantity that must reach the goal: the error of a period, or the effect with the required
+#' power
 #' @noRd
 goal_value <- function(method, at, question, facts) {
   facts$size <- rep_len(at$size, length(study_dates(facts)))
@@ -233,8 +235,8 @@ goal_value <- function(method, at, question, facts) {
   if (is.na(least)) Inf else max(least, 1e-12)
 }
 
-#' Where a decreasing function falls to a value: halving on the log scale, then a straight line of
-#' logs. Simulated errors wobble by a few per cent, so more steps would buy nothing.
+#' The point at which a decreasing function reaches a value: bisection on the log scale, then linear
+#' interpolation of logs. Simulated errors vary by a few per cent, so more steps would gain nothing.
 #' @noRd
 solve_decreasing <- function(f, value, limits, steps) {
   x <- log(limits)
@@ -255,7 +257,7 @@ solve_decreasing <- function(f, value, limits, steps) {
   if (!is.finite(y[[1L]])) exp(x[[2L]]) else exp(x[[1L]] + diff(x) * y[[1L]] / (y[[1L]] - y[[2L]]))
 }
 
-#' A bar of cli for those who wait at a console, shown after two seconds
+#' A cli progress bar in interactive sessions, shown after two seconds
 #' @noRd
 plan_progress <- function(method, steps = 12L) {
   if (!plan_methods()[[method]]$bar) {

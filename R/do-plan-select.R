@@ -14,7 +14,8 @@
 #'   gives the number of people needed.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
-#' @param width (`number`)\cr half of a number's bounds in its standard deviations: a public guess.
+#' @param width (`number`)\cr half the width of a variable's bounds in its standard deviations: a
+#'   public guess.
 #' @param r.squared (`number`, in (0, 1))\cr share of the outcome's variance that the regressors
 #'   explain (of a latent one in logistic models): a public guess.
 #' @return `dp_plan_select()`: a data frame with one row per method of `"pursuit"`, `"screening"`,
@@ -68,7 +69,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   )
 })
 
-#' Covariance (scaled units) that stands out from the noise on the covariances of all candidates
+#' Covariance (scaled units) that is clearly above the noise in the covariances of all candidates
 #' @noRd
 selection_hurdle <- function(method, facts, budget, radius) {
   if (is.null(mechanism_table$dp_select[[method]]$pick)) {

@@ -36,8 +36,8 @@ covariate_columns <- function(k) {
   data.frame(name = paste0("x", seq_len(k)), lower = -1, upper = 1)
 }
 
-#' Errors of a study at n donors and epsilon
-#' @return As [plan_errors()]: of all dates together, then of each if there are several.
+#' Errors of a study with n donors and epsilon
+#' @return As [plan_errors()]: for all dates together, then for each if there are several.
 #' @noRd
 study_errors <- function(n, epsilon, facts) {
   remembered(list("study", n, epsilon, facts), {
@@ -54,9 +54,9 @@ study_errors <- function(n, epsilon, facts) {
   })
 }
 
-#' What is made up for n donors: fewer, and by as much more budget as makes the noise the same
+#' The simulated design for n donors: fewer donors, with a larger budget that gives the same noise
 #'
-#' Protected groups become smaller by the same factor, as far as that leaves them people enough.
+#' Protected groups become smaller by the same factor, as far as enough people remain.
 #' @return A list: `n`, `epsilon`, `size` (by date), `facts`, `search` (is it a step of one?).
 #' @noRd
 study_sizes <- function(n, epsilon, facts) {
@@ -96,11 +96,11 @@ one_study <- function(made, seed, intervals) {
   )
 }
 
-#' Is it a step of a search in which nobody stands for others?
+#' Is it a step of a search in which no simulated person represents several?
 #' @noRd
 bare_step <- function(made) made$search && identical(made$size, made$facts$size)
 
-#' Made-up donors and treated people, scaled units
+#' Simulated donors and treated people, scaled units
 #' @return A list: `donors` (n x T); `treated` (m x T) with the effect in them; `without`, the same
 #'   before it; `cohort`, their dates' positions; `between`, covariates of all, or `NULL`.
 #' @noRd
@@ -135,7 +135,7 @@ study_covariates <- function(people, facts) {
   }
 }
 
-#' Rows whose change from before to after the first adoption is foretold by covariates, in part
+#' Rows whose change from before to after the first adoption is partly predicted by covariates
 #'
 #' The change keeps its variance between people, of which the covariates explain a share.
 #' @noRd
@@ -154,7 +154,7 @@ foretold <- function(rows, between, facts) {
   rows
 }
 
-#' The fit of made-up people as [dp_synth()] makes it
+#' The fit of simulated people by the functions of [dp_synth()]
 #' @param epsilon (`number`)\cr `Inf`: without privacy, of the same people.
 #' @noRd
 study_fit <- function(people, made, epsilon) {
@@ -181,7 +181,7 @@ study_fit <- function(people, made, epsilon) {
 
 cohort_means <- function(x, cohort) unname(rowsum(x, cohort)) / tabulate(cohort)
 
-#' Covariates as a panel has them
+#' Covariates in a panel's form
 #' @param own (`function`)\cr of the treated people's rows, those that the panel has.
 #' @noRd
 study_known <- function(people, facts, own) {
@@ -196,7 +196,7 @@ study_known <- function(people, facts, own) {
   )
 }
 
-#' By how much a fit's effects are off: of all dates together, then of each if there are several
+#' The errors of a fit's effects: for all dates together, then for each if there are several
 #' @return A matrix: `average`, the error of the average effect, and `period`, the root mean square
 #'   of the errors by time since the adoption.
 #' @noRd
@@ -240,8 +240,8 @@ study_widths <- function(fit, made) {
 # From studies to expected errors
 # -------------------------------------------------------------------
 
-#' How far chance alone took treated people's changes from the donors', squared, over what is
-#' expected: a control variate, whose mean is one
+#' The squared difference between treated people's and donors' changes by chance alone, relative to
+#' its expectation: a control variate with mean one
 #' @return As [study_measures()].
 #' @noRd
 study_luck <- function(people, made) {
@@ -293,7 +293,7 @@ study_rows <- function(runs, made, facts) {
 
 #' Root mean squares of errors with and without privacy
 #' @param squared,raw (`numeric`)\cr squared errors of studies, with and without privacy.
-#' @param less (`number`)\cr by how much the latter is less for the real group.
+#' @param less (`number`)\cr the reduction of the latter for the real group.
 #' @return `error`, `floor`, and `shrunk`: by how much the real error is smaller.
 #' @noRd
 expected_error <- function(squared, raw, luck, less) {
@@ -305,7 +305,7 @@ expected_error <- function(squared, raw, luck, less) {
 
 # The methods that a plan compares ----------------------------------------------------------------
 
-#' What a plan asks of a method, a record each: functions of n, epsilon and facts
+#' The plan's functions for each method, one record each: functions of n, epsilon and facts
 #'
 #' `errors`: see [plan_errors()]; `noise`: the deviation of that on one weight, or on one moment of
 #' the donors; `penalty` (of facts); `steps`: how often the interval is halved that holds the answer

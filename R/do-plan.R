@@ -2,78 +2,78 @@
 
 #' Plan a release before touching any data
 #'
-#' What error to expect with so many donors, periods and so much budget; whether there will be an
-#' interval, and how wide; which effect will be found, and with what power; how many donors, how
-#' much budget or how large a group an error or a power needs. It sees no protected
-#' data: it makes up panels of people who differ as you say, and releases and estimates them as
-#' [dp_synth()] would, with the same code. Made-up people have their own fixed random numbers, so
-#' a plan answers the same question always alike and leaves R's generator as it is.
+#' The expected error for given numbers of donors and periods and a given budget; whether there will
+#' be an interval, and its width; the detectable effect, and the power for an effect; and the
+#' donors, the budget or the group size needed for an error or a power. A plan uses no protected
+#' data: it simulates panels of people with the differences that you state, and releases and
+#' estimates them with the code of [dp_synth()]. Simulated people have their own fixed random
+#' numbers, so a plan is reproducible and leaves R's generator unchanged.
 #'
-#' Say what you know about people, the more the better:
+#' Describe the people as precisely as you can:
 #' * `pilot`, rows of other people, which must be PUBLIC: an old survey, another clinic's published
-#'   table, a synthetic panel. **Never the donors who shall be protected, nor a part of them**: a
-#'   plan shows what it was computed from, without noise.
-#' * `sd_between` and `sd_within`: by how much people's levels differ, and by how much a person
-#'   strays from the own level from period to period, besides what all people do alike. From
-#'   experience, from the literature, or from another public source.
-#' * Neither: people like those of [sim_panel()], who fill the bounds as a sensible user would give
-#'   them. Real people rarely do, and fare better.
+#'   table, a synthetic panel. **Never use the donors to be protected, or a part of them**: a plan
+#'   reveals its input without noise.
+#' * `sd_between` and `sd_within`: the standard deviation of people's levels, and of a person's
+#'   deviations from the own level from period to period, apart from common movements. They come
+#'   from experience, the literature, or another public source.
+#' * Neither: people as in [sim_panel()], who use the whole width of sensible bounds. Real people
+#'   rarely do, and have smaller errors.
 #'
-#' With `protect = "everyone"`, several adoption dates or covariates whole studies are made up, and
-#' [dp_synth()]'s own functions release and fit them. Errors of a protected group grow with the
-#' effect on it: they are those under `effect`, or under none. Such plans take some seconds.
+#' With `protect = "everyone"`, several adoption dates or covariates whole studies are simulated,
+#' and the functions of [dp_synth()] release and fit them. Errors of a protected group grow with the
+#' effect on it: they are computed under `effect`, or under no effect. Such plans take some seconds.
 #'
-#' Power is that of the two-sided 5 % test of the average effect: zero is outside the 95 % interval.
-#' Releases without an interval find nothing. `detectable` is the smallest effect that is found with
-#' this power. For a protected group it is the one that is found under the errors that go with it.
+#' Power refers to the two-sided 5 % test of the average effect: zero is outside the 95 % interval.
+#' Releases without an interval detect nothing. `detectable` is the smallest effect that is detected
+#' with this power, for a protected group under the errors for that effect.
 #'
 #' Errors of methods `"output"` and `"objective"` come from the known variances of their noise and
-#' from a table of simulated ones (`data-raw/plan_table.R`), with the tight calibration. More than
-#' 1,000 donors are made up by 1,000 (beside a protected group by 2,000) and by as much more budget
-#' as makes the noise the same, and protected groups of more than 100 become smaller with them.
-#' How far plans are right: `bench/results/plan.csv` and `plan-studies.csv` of the sources.
+#' from a table of simulated errors (`data-raw/plan_table.R`), with the tight calibration. More than
+#' 1,000 donors are represented by 1,000 (with a protected group by 2,000) and a larger budget that
+#' gives the same noise; protected groups of more than 100 become smaller in proportion. For the
+#' accuracy of plans see `bench/results/plan.csv` and `plan-studies.csv` of the sources.
 #'
-#' @param n (`count` or `NULL`)\cr number of donors. `NULL`: how many are needed for `error`, or for
+#' @param n (`count` or `NULL`)\cr number of donors. `NULL`: the number needed for `error`, or for
 #'   `effect` with `power`.
 #' @param T0 (`count`, or several)\cr periods before the treatment; with several adoption dates one
 #'   number for each date, in any order. One release serves all dates, see [dp_cohorts].
 #' @param T1 (`count`)\cr periods from the treatment on; with several dates from the last one on.
-#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: what is needed.
+#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
 #' @param method (`character`)\cr methods to compare; of `plot()`, those to draw. Several dates,
 #'   protected treated people and covariates are for `"gram"` only, the default then.
-#' @param error (`number` or `NULL`)\cr error of a period that is wanted, outcome units; then one of
+#' @param error (`number` or `NULL`)\cr the required error of a period, outcome units; then one of
 #'   `n`, `epsilon` and `size` is `NULL`.
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
-#' @param design (`string`)\cr people like which design of [sim_panel()], where neither spreads nor
-#'   a pilot are given.
+#' @param design (`string`)\cr the design of [sim_panel()] for people, if neither standard
+#'   deviations nor a pilot are given.
 #' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviations of
 #'   people's levels, and of a person about the own level over time.
 #' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that follows
 #'   patterns which other people have as well (seasons, trends, shocks that hit some more than
-#'   others), so that donors help to foretell it. 0 where people vary by themselves, near 1 where
-#'   they follow trends of their own steepness; with `sd_within` only.
+#'   others), so that donors help to predict it. 0 if people vary independently, near 1 if they
+#'   follow trends of different slopes; with `sd_within` only.
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
 #' @param size (`count`, or one for each date, or `NULL`)\cr number of people whose mean the target
-#'   is, or who are treated and protected. `NULL`: how many are needed (at each date).
-#' @param protect (`string`)\cr whom the release protects: the `"donors"`, or `"everyone"`, also the
-#'   treated people, of whom there must be enough.
-#' @param effect (`number` or `NULL`, outcome units)\cr an average effect that shall be found. With
-#'   `n`, `epsilon` and `size` the plan gives its power; with one of them `NULL` the value of that
-#'   one at which the effect is found with `power`.
-#' @param power (`number`, above 0.05 and below 1)\cr the power for `detectable`, and to be reached
-#'   where something is asked for.
-#' @param covariates (`count`, at most 50)\cr number of covariates that the fit shall use; a factor
-#'   counts as its levels less one. They are made up as spread over the whole of their bounds.
+#'   is, or who are treated and protected. `NULL`: the number needed (at each date).
+#' @param protect (`string`)\cr the protected people: the `"donors"`, or `"everyone"`, including the
+#'   treated people, who must be numerous enough.
+#' @param effect (`number` or `NULL`, outcome units)\cr an average effect to be detected. With `n`,
+#'   `epsilon` and `size` the plan gives its power; if one of them is `NULL`, the value at which the
+#'   effect is detected with `power`.
+#' @param power (`number`, above 0.05 and below 1)\cr the power for `detectable`, and the required
+#'   power if a quantity is `NULL`.
+#' @param covariates (`count`, at most 50)\cr number of covariates in the fit; a factor counts as
+#'   its number of levels less one. They are simulated as uniform over their bounds.
 #' @param explained (`number`, in \[0, 1))\cr the share of the variance of people's changes, from
 #'   before to after the first adoption, that the covariates explain: the R-squared of a regression
-#'   of that change on them in other people. What they explain of people's levels gains nothing: the
-#'   past holds it. 0: they only cost.
+#'   of this change on them in other people. Explaining people's levels gains nothing, since the
+#'   past determines the levels. 0: covariates only cost.
 #' @param x,object (`dp_plan`)\cr a plan.
-#' @param type (`string`)\cr of the plot: `"error"` of a period, against donors and epsilon, of the
-#'   recommended method and of those that err up to ten times as much; or `"funnel"`: the 95 %
-#'   interval of the average effect about zero, and the smallest effect that is found, for the
+#' @param type (`string`)\cr of the plot: `"error"` of a period, against donors and epsilon, for the
+#'   recommended method and for methods with up to ten times its error; or `"funnel"`: the 95 %
+#'   interval of the average effect around zero, and the smallest detectable effect, for the
 #'   recommended method.
 #' @param ... unused.
 #' @return A list of class `dp_plan`: the arguments; `interval` (`calibrated`: will there be a 95 %
@@ -101,9 +101,8 @@
 #'
 #'   PUBLIC, if the pilot is.
 #' @section Errors: `dpsc_error_argument`: also for a group that is too small to be protected at
-#'   this budget (the message has the size and the budget that serve), for two goals at once, for
-#'   none
-#'   where something is unknown. `dpsc_error_bounds`.
+#'   this budget (the message gives the size and the budget needed), for two goals at once, and for
+#'   an unknown quantity without a goal. `dpsc_error_bounds`.
 #' @examples
 #' # Blood pressures: people's levels differ by 11 mmHg, months by 4.
 #' dp_plan(
@@ -225,7 +224,7 @@ plan_facts_of <- function(groups, delta, people, protect, known, question) {
   ))
 }
 
-#' The methods to compare: those that can do what is asked
+#' The methods to compare: all that support the request
 #' @param method (`character` or `NULL`)\cr `NULL`: all that can.
 #' @noRd
 plan_methods_asked <- function(method, facts) {
@@ -265,7 +264,7 @@ recommend <- function(table, unknown) {
   table$method %in% best
 }
 
-#' What a method has at its point: one row, or all dates together and then each
+#' A method's results at its point: one row, or all dates together and then each
 #' @param at (`list`)\cr `n`, `epsilon`, `size`; one may be `NA`, where nothing reaches the goal.
 #' @noRd
 plan_rows <- function(method, at, question, facts, unit) {
@@ -289,7 +288,7 @@ plan_rows <- function(method, at, question, facts, unit) {
   )
 }
 
-#' What stays where no n and no epsilon reach the goal: the error without privacy
+#' The result if no n and no epsilon reach the goal: the error without privacy
 #' @noRd
 unknown_errors <- function(facts) {
   rows <- length(facts$size) + (length(facts$size) > 1L)
@@ -300,7 +299,7 @@ unknown_errors <- function(facts) {
   )
 }
 
-#' The error of a period, were the target one person; `NA` where it is not simulated
+#' The error of a period for one person as the target; `NA` if it is not simulated
 #' @noRd
 plan_person <- function(method, at, rows, facts, known) {
   if (is_study(facts) || !known) {
@@ -312,7 +311,7 @@ plan_person <- function(method, at, rows, facts, known) {
   plan_errors(method, at$n, at$epsilon, utils::modifyList(facts, list(size = 1)))$error
 }
 
-#' Will method gram give an interval, and if not: what would?
+#' Will method gram give an interval, and if not, which n or epsilon would?
 #' @return A list: `calibrated` (flag or `NA`), `n`, `epsilon` (`NA` where nothing would).
 #' @noRd
 plan_interval <- function(table, facts) {
@@ -331,7 +330,7 @@ plan_interval <- function(table, facts) {
   )
 }
 
-#' What the same people's study comes to where their covariates are not asked for
+#' The results of the same people's study without covariates
 #' @return A list, outcome units, or `NULL` without covariates.
 #' @noRd
 without_covariates <- function(table, facts, unit) {

@@ -44,7 +44,7 @@ object_again.dp_selection <- function(parts) {
   selection_again(out)
 }
 
-#' Recompute the consequences of released moments, or of slopes in the columns' units
+#' Recompute the values that follow from released moments, or from slopes in the columns' units
 #' @noRd
 selection_again <- function(x) {
   if (!is.null(x$moments)) {

@@ -1,12 +1,13 @@
 # Moments of the chosen columns, and the fit that they give: one step of a stream, and arithmetic.
 
-#' Covariance (scaled units) at which a variable is found about two times in three
+#' Covariance (scaled units) at which a variable is found with probability about 2/3
 #'
-#' Of a choice by noisy covariances. It must beat the largest of p - 1 others, which have the noise
-#' of the choice, Gumbel's law of scale g, and that of the people, a deviation s: on average that is
-#' g log p + s^2 / (2 g), but no more than the people's noise alone reaches (as in the random energy
-#' model: Derrida, 1981). A normal number cut at 1.2 deviations has variance one half in units of
-#' its limits; one that is not located is taken to be three deviations within its bounds.
+#' For a choice by noisy covariances. The covariance must exceed the largest of p - 1 others, which
+#' have the choice's noise, a Gumbel distribution of scale g, and the sampling noise of standard
+#' deviation s: on average this is g log p + s^2 / (2 g), but no more than the maximum of the
+#' sampling noise alone (as in the random energy model: Derrida, 1981). A normal variable clipped at
+#' 1.2 standard deviations has variance one half in units of its limits; for a variable that is not
+#' located, the bounds are assumed to be at three standard deviations.
 #' @noRd
 covariance_hurdle <- function(method, facts, constants) {
   if (!mechanism_table$dp_select[[method]]$hurdle || is.infinite(constants$exponent)) {
@@ -46,14 +47,14 @@ selection_moments <- function(table, columns, plan, radius, rng, rho = NULL, bud
   stream_moments_cpp(state)
 }
 
-#' One release of moments is a stream of one step that takes all rows
+#' One release of moments is a stream with one step for all rows
 #' @noRd
 moments_plan <- function(p, rho, budget) {
   budget$rho <- rho
   plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget)
 }
 
-#' The columns of a part of the table, as far as their length goes
+#' The columns of a part of the table, with regard to their norm
 #' @noRd
 sub_columns <- function(columns, used) {
   lengths <- unlist(lapply(columns$regressors, function(column) {
@@ -65,7 +66,7 @@ sub_columns <- function(columns, used) {
   list(intercept = columns$intercept, regressors = lengths[used - columns$intercept])
 }
 
-#' @param rows (`integer`)\cr places in the moments; `places` those among all columns.
+#' @param rows (`integer`)\cr places in the moments; `places`: places among all columns.
 #' @noRd
 add_fit <- function(selection, moments, rows, places) {
   fit <- fit_moments_cpp(moments$moments, rows, moments$sd, moments$rows)

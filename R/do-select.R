@@ -1,25 +1,25 @@
 #' Select variables privately, then regress on them
 #'
-#' Which few of many variables predict an outcome, and by how much, from a table of people under
-#' differential privacy: a support is chosen with most of the budget, and a linear regression on it
-#' is
-#' released with the rest. Neighbours differ in one person's row; the number of rows is public.
+#' Private selection of the few variables that predict an outcome, with their slopes, from a table
+#' of people: most of the budget is for the choice of a support, and the rest for a linear
+#' regression on it. Neighbours differ in one person's row; the number of rows is public.
 #'
 #' @section Methods:
 #' * `"pursuit"` (default): one variable at a time by the exponential mechanism on clipped residual
 #'   correlations, each followed by its noisy step. Needs about `n sqrt(rho) >= 250`.
-#' * `"gram"`: noisy moments of all variables once; selection, any other size and the fit are free.
+#' * `"gram"`: noisy moments of all variables, released once; selection, any other size and the fit
+#'   cost nothing more.
 #' * `"screening"`: the largest correlations at once; for uncorrelated variables only.
 #' * `"votes"` (default for up to 20 candidates, where medians and scales would not be found):
 #'   disjoint blocks of people vote for variables; bounds that are too wide cost nothing.
 #' * `"frank-wolfe"`: Frank and Wolfe's iterations on an l1 ball.
-#' * `"exhaustive"`: the exponential mechanism over all supports; small p, and it loses to the
-#'   others.
-#' * `"blocks"`: the support that most blocks name, if that is stable.
+#' * `"exhaustive"`: the exponential mechanism over all supports, for small p; less accurate than
+#'   the other methods.
+#' * `"blocks"`: the support that most blocks select, if it is stable.
 #' * `"subsamples"`: the same with overlapping random subsets, as published (Thakurta, 2013,
 #'   Algorithm 6.1), with its gaps mended (private). For reproduction: at epsilon = 1 a subset has
-#'   one of 442 people (of 561 if there is a refit), so it needs `8 + 5 size` times as many rows;
-#'   fewer are refused. `"blocks"` needs 6 to 12 times fewer people.
+#'   one person in 442 (in 561 with a refit), so it needs `8 + 5 size` times as many rows; fewer are
+#'   refused. `"blocks"` needs 6 to 12 times fewer people.
 #' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
 #'   people
 #'   would not change it. For thousands of people and nearly orthogonal supports.
@@ -27,34 +27,34 @@
 #'   people.
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
-#' every number, by at most 40 % of the budget, and cut it at 1.2 robust standard deviations for a
-#' choice, 4 for a refit (3 for `"gram"`), within the bounds. So bounds that are far too wide cost
-#' little. It takes about `n sqrt(rho / p) >= 31`; where they would not be found, for a number of
-#' which half of the people share a value and for one with bounds 0 and 1, the bounds serve. Slopes
-#' are for the clipped numbers.
+#' every numeric variable, with at most 40 % of the budget, and clip it at 1.2 robust standard
+#' deviations for a choice, 4 for a refit (3 for `"gram"`), within the bounds. So much too wide
+#' bounds cost little. This needs about `n sqrt(rho / p) >= 31`; otherwise, for a variable with one
+#' value for half of the people, and for a variable with bounds 0 and 1, the bounds are used. Slopes
+#' are for the clipped variables.
 #'
 #' The last four propose, test and release: they may abstain, which is an output like any other
 #' and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
 #'
-#' For synthetic control: features of the pre-period are chosen for free from a release; covariates
-#' of
-#' donors by `"pursuit"`; donors themselves must never be selected, since being in a support is the
-#' secret.
+#' For synthetic control: features of the pre-period can be chosen from a release at no cost, and
+#' covariates of donors by `"pursuit"`; donors themselves must never be selected, since membership
+#' in a support is the secret.
 #'
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in
 #'   `bounds`),
-#'   or a selection by `"gram"`, of which any other `size` is free.
+#'   or a selection by `"gram"`, for which any other `size` costs nothing.
 #' @param data (`data.frame`, PRIVATE)\cr one row per person. A row with a missing value counts as
 #'   zeros.
 #' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
 #'   PRIVATE.
-#' @param size (`count`)\cr how many variables, at most. Public: choosing it by looking is not free.
+#' @param size (`count`)\cr the largest number of variables. It is public: a choice based on the
+#'   data is not free.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string` or `NULL`)\cr see Methods.
 #' @param refit (`flag`)\cr whether to release a regression on the selected variables.
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
-#' @param radius (`number` or `NULL`)\cr longest row of scaled variables in a release of moments.
-#'   `NULL`: as in [dp_online()].
+#' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
+#'   of moments. `NULL`: as in [dp_online()].
 #' @param settings (`list`)\cr public constants: `blocks` (number of blocks; default people over
 #'   50, `"blocks"`:
 #'   80), `subsets` of `"subsamples"` (as printed, where so many fit), `ball` (l1 radius of scaled
@@ -66,13 +66,13 @@
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. For `"votes"` (then the default), `"blocks"`
 #'   and `"subsamples"`, in which all rows of a person vote together, with `refit = FALSE`: fit the
-#'   selected variables by [dp_lm()]. `"row"`: each row is another person. `NULL` is taken for the
-#'   latter. See [dp_person].
+#'   selected variables by [dp_lm()]. `"row"`: each row is another person. `NULL` means the latter.
+#'   See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,
-#'   `$steps` (one row per kind of noise step). All of it is
-#'   RELEASED or PUBLIC; scores, counts, gaps and distances are not in it.
+#'   `$steps` (one row per kind of noise step). All of it is RELEASED or PUBLIC; it contains no
+#'   scores, counts, gaps or distances.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #' `dpsc_error_budget`.
 #' @references
@@ -185,8 +185,8 @@ selection_record <- function() {
   )
 }
 
-#' The rows that are chosen from, person by person where people have several
-#' @return A list: `table`, `rows` (how many each person has that count; PRIVATE) and `n`.
+#' The rows for the selection, person by person if people have several
+#' @return A list: `table`, `rows` (each person's number of rows that count; PRIVATE) and `n`.
 #' @noRd
 selection_people <- function(table, data, person) {
   if (is.null(person$column)) {
@@ -302,10 +302,10 @@ choice_budget <- function(method, shares, constants) {
   )
 }
 
-#' Can the core's samplers draw the selection's noise? Public
+#' Can the core's samplers draw the selection's noise? By public facts
 #'
-#' As greedy.hpp has it, sums of whole numbers in 2^-20 move by three; of votes.hpp, a distance by
-#' 1026.
+#' Sensitivities in the core: sums of integers in units of 2^-20 change by three (greedy.hpp), a
+#' distance by 1026 (votes.hpp).
 #' @noRd
 check_selection_draws <- function(method, shares, constants) {
   rho_step <- choice_budget(method, shares, constants)$rho_step

@@ -123,7 +123,7 @@ check_file <- function(file) {
   file
 }
 
-#' Errors of the core about files, in our class
+#' Errors of the core about files, with the package's class
 #' @noRd
 reading <- function(expression) {
   tryCatch(expression, error = function(e) {
@@ -140,7 +140,7 @@ registry_folder <- function() {
   registry
 }
 
-#' A random name that the registry has had since its first use. PUBLIC.
+#' The registry's random name, fixed at its first use. PUBLIC.
 #' @noRd
 registry_identity <- function() {
   registry <- registry_folder()
@@ -158,7 +158,8 @@ registry_identity <- function() {
   if (length(found) == 1L && nzchar(found)) found else unwritable_registry(registry)
 }
 
-#' A state runs under the registry that it was written under, or a copy would run under each
+#' A state runs under its original registry only; otherwise copies could run under several
+#' registries
 #' @noRd
 check_registry <- function(identity) {
   if (is.null(identity) || identical(identity, registry_identity())) {
@@ -171,7 +172,7 @@ check_registry <- function(identity) {
   ), "stream")
 }
 
-#' Say once and for all that this state runs here
+#' Record permanently that this state runs here
 #' @noRd
 claim_state <- function(id) {
   registry <- registry_folder()

@@ -1,12 +1,12 @@
 #' Learn a regression from a stream of people
 #'
 #' Coefficients that follow a stream under differential privacy: each row is one person, and
-#' everything released from the first to the last step is covered by one budget, charged when the
-#' stream is made. Predicting a row before it is used costs nothing.
+#' one budget, charged when the stream is made, covers all releases from the first to the last step.
+#' Predicting a row before it is used costs nothing.
 #'
 #' @section Methods:
-#' * `"gram"` (default for linear models with up to 50 columns): running sums of all products, ridge
-#'   regression from them. Nothing to tune, standard errors for free.
+#' * `"gram"` (default for linear models with up to 50 columns): running sums of all products, and
+#'   ridge regression from them, without tuning and with standard errors.
 #' * `"ftal"` (default for logistic models): follow the approximate leader. Gradients at released
 #'   coefficients, clipped, enter running sums; the leader of quadratic bounds follows from these.
 #'   Expected regret grows as log(T)^2 for losses with curvature `psi` (proofs/streams.md, Theorem
@@ -14,16 +14,16 @@
 #' * `"ftrl"`: regularised leader for losses without curvature (Kairouz et al., 2021); used by
 #'   default when the noise is too large for `"ftal"`.
 #'
-#' All three release one thing, running sums of clipped whole numbers with exact integer noise, and
-#' are private for every loss and for streams that react to released values (proofs/streams.md,
-#' Theorem 1). Neighbours differ in one entry; the number of entries is public.
+#' All three release running sums of clipped integers with exact integer noise, and are private for
+#' every loss and for streams that react to released values (proofs/streams.md, Theorem 1).
+#' Neighbours differ in one entry; the number of entries is public.
 #'
 #' For reproduction, four algorithms of Thakurta (2013, chapter 5), repaired (proofs/streams.md,
 #' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (the exact
 #' leader of all losses so far; logistic ones take up to 20,000 steps, in time that grows with their
-#' square) release every clean iterate with noise of its own; `"poffl"` releases one average at the
-#' horizon. `psi` is then the weight of a ridge that is part of the loss. They need a finite horizon
-#' and a stream that does not react to released values, and are several times less accurate than the
+#' square) release every iterate with its own noise; `"poffl"` releases one average at the horizon.
+#' `psi` is then the weight of a ridge that is part of the loss. They need a finite horizon and a
+#' stream that does not react to released values, and are several times less accurate than the
 #' default (bench/streams.R).
 #'
 #' @section Noise:
@@ -37,36 +37,33 @@
 #'   stands for the other names in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss for the whole horizon. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
-#' @param horizon (`count` or `Inf`)\cr most steps the stream may take. `Inf`: planned for 2^30
-#'   steps, at the price of 1.4 to 1.5 times the noise.
-#' @param bounds (`list`, PUBLIC)\cr one entry a variable, or an expression by its text: a range
+#' @param horizon (`count` or `Inf`)\cr the largest number of steps. `Inf`: planned for 2^30 steps,
+#'   with 1.4 to 1.5 times the noise.
+#' @param bounds (`list`, PUBLIC)\cr one entry per variable, or an expression by its text: a range
 #'   `c(lower, upper)`, to which values are clipped, or the levels of a factor; see [dp_bounds].
 #'   Nothing (levels, centres, scales) is learned from rows. At the stream's end there is a warning
-#'   where method `"gram"` released numbers that speak against them.
+#'   if numbers released by method `"gram"` contradict them.
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
 #' @param method (`string` or `NULL`)\cr see Methods. `NULL`: a public rule.
 #' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: a public rule.
 #' @param batch (`flag`)\cr whether all rows of one [update()][update.dp_stream] make one step.
 #'   Batch
 #'   sizes are then public.
-#' @param participation (`c(times =, apart =)`)\cr how often one person may have an entry, and how
-#'   many steps apart at least; declared, not checked.
-#' @param radius (`number` or `NULL`)\cr longest row of scaled regressors (each in \[-1, 1\]);
-#'   longer
-#'   ones are shortened. Noise grows with its square. `NULL`: the root of 1 for the intercept, 1 for
-#'   each factor and `0.65 + 0.35 k` for k numbers.
-#' @param ball (`number` or `NULL`)\cr longest vector of scaled coefficients. `NULL`: `sqrt(p)`,
-#'   three
-#'   times that for logistic models.
+#' @param participation (`c(times =, apart =)`)\cr the largest number of entries of one person, and
+#'   the least number of steps between them; declared, not checked.
+#' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled regressors, each in
+#'   \[-1, 1\]; longer rows are clipped. Noise grows with its square. `NULL`: the root of 1 for the
+#'   intercept, 1 for each factor and `0.65 + 0.35 k` for k numbers.
+#' @param ball (`number` or `NULL`)\cr the largest norm of the scaled coefficients. `NULL`:
+#'   `sqrt(p)`, three times that for logistic models.
 #' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.
 #'   `NULL`: `0.9 radius^2 / p`, `0.13 radius^2 / p` for logistic models.
-#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or
-#'   `"published"`, the
-#'   printed constants, for which no guarantee is given.
+#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or `"published"`,
+#'   the published constants, without a guarantee.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged once, here, for the whole horizon.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @return An object of class `dp_online` with reference semantics. It holds RELEASED values and
-#'   PUBLIC facts; the state is in memory that `saveRDS()` does not reach. `$released`: `steps`,
+#'   PUBLIC facts; the state is in memory that `saveRDS()` does not save. `$released`: `steps`,
 #'   `rows`, `estimate`, covariances, and the path. `$privacy`: the guarantee.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @seealso [update.dp_stream()], [checkpoint()], [dp_stream_sum()].
@@ -173,7 +170,7 @@ complete_learner <- function(learner, plan_for, horizon) {
   learner
 }
 
-#' The noise that a stream of these columns would have, as a function of the method
+#' The noise of a stream of these columns, as a function of the method
 #' @noRd
 planner_of <- function(learner, noise, horizon, participation, budget) {
   function(method) {

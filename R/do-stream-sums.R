@@ -1,21 +1,22 @@
 #' Running sums and counts of a stream of people
 #'
-#' Continual counting: the sum to date after every step, all of them together under one budget.
-#' Exact integer noise; the law and its cost are stated in the object. See [dp_online()] for the
-#' three kinds of noise.
+#' Continual counting: the running sum after every step, under one budget for all steps. The noise
+#' is exact integer noise; the object contains its distribution and its cost. See [dp_online()] for
+#' the three kinds of noise.
 #'
-#' Neighbours differ in one entry (one person's row). A sum moves by at most the width of `bounds`
-#' (for several columns, in Euclidean norm); a count by 1, a count in categories by 1 in two cells.
+#' Neighbours differ in one entry (one person's row). A sum changes by at most the width of `bounds`
+#' (for several columns, in Euclidean norm); a count by 1, and a count in categories by 1 in two
+#' cells.
 #'
 #' @inheritParams dp_online
-#' @param bounds (`c(lower, upper)`, or a list of such, named by column; PUBLIC)\cr values are
+#' @param bounds (`c(lower, upper)`, or a list of these, named by column; PUBLIC)\cr values are
 #'   clipped to them. A missing value counts as `lower`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability; 0 gives discrete Laplace noise on
 #'   trees.
 #' @return An object of class `dp_stream_sum`, as [dp_online()] describes. [tidy()] gives the
 #'   running
-#'   sums. `update()` takes a vector, a matrix or a data frame with one column an entry of `bounds`;
-#'   for counts TRUE/FALSE, 0/1, or one of the `categories`.
+#'   sums. `update()` takes a vector, a matrix or a data frame with one column per entry of
+#'   `bounds`; for counts TRUE/FALSE, 0/1, or one of the `categories`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @references
 #' Dwork, C., Naor, M., Pitassi, T. and Rothblum, G. (2010). Differential Privacy under Continual
@@ -48,8 +49,8 @@ dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, 
 })
 
 #' @rdname dp_stream_sum
-#' @param categories (`character` or `NULL`, PUBLIC)\cr count each of these; an entry is one of them
-#'   at most. `NULL`: count entries that are TRUE.
+#' @param categories (`character` or `NULL`, PUBLIC)\cr categories to count; an entry is in at most
+#'   one of them. `NULL`: count entries that are TRUE.
 #' @export
 dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, noise = NULL,
                             batch = FALSE, participation = c(times = 1, apart = 1), ledger = NULL,

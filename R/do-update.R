@@ -41,8 +41,8 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   do.call("dp_synth", arguments)
 })
 
-#' Draw new periods, where nothing else is to change
-#' @param changed (`flag`)\cr is anything else asked for?
+#' Draw new periods, if nothing else is to change
+#' @param changed (`flag`)\cr is any other change requested?
 #' @noRd
 with_new_periods <- function(object, newdata, target, changed, ...) {
   known <- c("index", "formula", "times", "na", "roster", "ledger", "again")

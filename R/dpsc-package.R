@@ -1,8 +1,8 @@
 #' dpsc: differentially private synthetic control
 #'
-#' One treated unit, a panel of donors who are people, and an honest statement about the effect of
-#' the treatment that reveals no more about any one donor than the budget `epsilon` allows.
-#' [dp_synth()] is the main function; [dp_release()] makes the private release alone; [dp_ledger()]
+#' For one treated unit and a panel of donors who are people, the package estimates the effect of
+#' the treatment and reveals no more about any one donor than the budget `epsilon` allows.
+#' [dp_synth()] is the main function; [dp_release()] makes only the private release; [dp_ledger()]
 #' keeps a budget over several releases; [sim_panel()] simulates panels; [clinic_panel] is one.
 #'
 #' @section Functions:
@@ -25,8 +25,8 @@
 #' the number of donors, the periods, the bounds and the target's own data are public.
 #'
 #' @section Installing:
-#' From source the C++ core is compiled: 3 minutes of one core, 2 on two (with `MAKEFLAGS=-j2` in
-#' the environment), and up to 1 GB of memory for a file.
+#' Installation from source compiles the C++ core: 3 minutes on one core, 2 on two (with
+#' `MAKEFLAGS=-j2` in the environment), and up to 1 GB of memory for a file.
 #'
 #' @references
 #' Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control. AISTATS.

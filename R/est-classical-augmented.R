@@ -4,11 +4,12 @@
 #'
 #' Without `lambda` every period before treatment is held out in turn, for 21 penalties from the
 #' largest eigenvalue of the centred donors' moments down to 1e-8 of it. `rule = "1se"`, the
-#' authors', takes the largest penalty whose mean squared error is within one standard error of the
-#' smallest, `"min"` the smallest error.
+#' authors' rule, takes the largest penalty whose mean squared error is within one standard error of
+#' the smallest; `"min"` takes the penalty with the smallest error.
 #'
 #' @param settings (`list`)\cr `lambda` (squared outcome units), `rule`, and `predictors`:
-#'   covariates that are balanced besides the outcomes, each brought to the outcomes' deviation.
+#'   covariates that are balanced in addition to the outcomes, each scaled to the outcomes' standard
+#'   deviation.
 #' @noRd
 complete_augmented <- function(raw, settings) {
   out <- list(rule = check_choice(

@@ -6,7 +6,7 @@
 #' @param settings (`list`)\cr `covariates`, a list of `donors` (n x T x p) and `target` (T x p),
 #'   which change over time; `predictors`, a list of `donors` (n x q) and `target` (q), one value
 #'   per unit.
-#' @return A list of the given ones, checked. NOT PRIVATE.
+#' @return A list of the checked covariates. NOT PRIVATE.
 #' @section Errors: `dpsc_error_argument` for a wrong form; `dpsc_error_covariate` for covariates
 #'   collinear with effects of units and periods, or with each other.
 #' @noRd
@@ -53,7 +53,7 @@ check_varying <- function(given, donors) {
   given[c("donors", "target")]
 }
 
-#' Is every covariate told from the others and from effects of units and periods, by the donors?
+#' Do the donors identify every covariate, beside the others and effects of units and periods?
 #' @noRd
 check_told_apart <- function(raw, given) {
   n <- nrow(raw$donors)
@@ -98,7 +98,7 @@ covariate_names <- function(settings) {
 
 varying_names <- function(x) dimnames(x)[[3L]] %||% paste("covariate", seq_len(dim(x)[[3L]]))
 
-#' Covariates as the core takes them: rows are donors and, last, the target
+#' Covariates in the core's form: rows are donors and, last, the target
 #' @return A list: `varying`, (n + 1) x T p, a block of T columns each; `units`, (n + 1) x q.
 #' @noRd
 covariate_blocks <- function(donors, settings) {
@@ -146,9 +146,9 @@ settings_without <- function(settings, i, target = FALSE) {
 
 #' Remove covariates from outcomes before "sdid"
 #'
-#' Least squares with effects of units and periods on all cells but the treated (Kranz, 2022), of
-#' which the target's row counts as the `treated` units whose mean it is.
-#' @return A list: `donors`, `target` (less `path`), `path` (T, the covariates' contribution for the
+#' Least squares with effects of units and periods on all untreated cells (Kranz, 2022); the
+#' target's row has the weight of the `treated` units whose mean it is.
+#' @return A list: `donors`, `target` (minus `path`), `path` (T, the covariates' contribution to the
 #'   target), `slopes`.
 #' @noRd
 take_covariates_out <- function(donors, target, T0, settings) {

@@ -15,13 +15,15 @@
 #'   halves lambda, as its paper does: its lambda is twice this one.
 #' * `"elastic"`: ||y - sum_j w_j x_j||^2 + lambda (alpha ||w||_1 + (1 - alpha) ||w||^2), signs
 #'   free (Doudchenko and Imbens, 2016, without an intercept).
-#' * `"hsvt"`: donors' pre-period block cut to its `rank` largest singular values, minimum-norm
-#'   least squares on that, prediction with the donors as they are (Amjad, Shah and Shen, 2018).
+#' * `"hsvt"`: donors' pre-period block truncated to its `rank` largest singular values,
+#'   minimum-norm least squares on it, and prediction with the unchanged donors (Amjad, Shah and
+#'   Shen, 2018).
 #' * `"did"`: equal weights and an intercept.
 #' * `"predictors"`: simplex weights that match predictors, each divided by its standard deviation
-#'   over target and donors and weighted by importances V. V is given, or chosen by the fit before
-#'   treatment that it leads to (Abadie, Diamond and Hainmueller, 2010).
-#' * `"augmented"`, `"sdid"`, `"factor"`, `"mcnnm"`: see `complete_augmented()` and its kin.
+#'   over target and donors and weighted by importances V. V is given, or chosen by the resulting
+#'   fit before treatment (Abadie, Diamond and Hainmueller, 2010).
+#' * `"augmented"`, `"sdid"`, `"factor"`, `"mcnnm"`: see `complete_augmented()` and the similar
+#'   functions.
 #'
 #' @param donors (`matrix`, n x T, outcome units)\cr one row per donor. PRIVATE.
 #' @param target (`numeric(T)` or `matrix`, 1 x T)\cr the treated unit.
@@ -37,11 +39,11 @@
 #'   (effort of the search). Completed settings, which hold `importance`, may be given again.
 #' @return A list: `weights` (n, named), `intercept`, `counterfactual` (T), `objective` (the
 #'   minimised value), `kkt` (largest violation of the optimality conditions, `NA` if no problem is
-#'   solved), `settings` (completed), and `slopes` of covariates that change over time, of which the
-#'   weighted donors and the intercept then tell the rest. The simplex family adds `ties`: how many
-#'   further donors could take weight at no cost. `"predictors"` adds `loss`, the mean squared error
-#'   over the judged periods, and puts the V that was used into `settings$importance`. NOT PRIVATE,
-#'   all of it.
+#'   solved), `settings` (completed), and `slopes` of covariates that change over time, whose
+#'   contribution the weighted donors and the intercept do not include. The simplex family adds
+#'   `ties`: the number of further donors that could get weight at no cost. `"predictors"` adds
+#'   `loss`, the mean squared error over the judged periods, and the V used as
+#'   `settings$importance`. All of it is NOT PRIVATE.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 fit_classical <- function(donors, target, T0, estimator = "simplex", settings = list()) {
@@ -99,7 +101,7 @@ complete_settings <- function(raw, estimator, settings) {
   record$complete(raw, settings)
 }
 
-#' Many fits in one call, where an estimator has a way for these settings
+#' Many fits in one call, if the estimator supports this for these settings
 #' @param what (`string`)\cr `"placebos"`, `"left_out"` or `"residuals"`.
 #' @noRd
 batch_of <- function(estimator, settings, what) {
@@ -110,7 +112,7 @@ batch_of <- function(estimator, settings, what) {
 
 #' Counterfactual of every donor from all other donors
 #'
-#' The target takes no part: a treated unit among the donors would bend the placebos.
+#' The target is excluded: a treated unit among the donors would bias the placebos.
 #' @return A matrix, n x T, row i donor i's counterfactual. NOT PRIVATE.
 #' @noRd
 placebo_counterfactuals <- function(raw, estimator, settings) {
@@ -125,8 +127,8 @@ placebo_counterfactuals <- function(raw, estimator, settings) {
   })
 }
 
-#' A path for each of some donors, from the others
-#' @param fit (`function`)\cr of the others, and of which donor is not among them.
+#' A path for each of several donors, from the other donors
+#' @param fit (`function`)\cr a function of the other donors and of the excluded donor's position.
 #' @noRd
 paths_without <- function(raw, which, fit) {
   paths <- vapply(which, function(i) {
@@ -137,7 +139,7 @@ paths_without <- function(raw, which, fit) {
 
 #' Counterfactuals of the target without each of some donors
 #' @param dropped (`integer`)\cr positions of donors.
-#' @return A matrix, one row a dropped donor, T columns. NOT PRIVATE.
+#' @return A matrix, one row per dropped donor, T columns. NOT PRIVATE.
 #' @noRd
 leave_out_counterfactuals <- function(raw, estimator, settings, dropped) {
   left_out <- batch_of(estimator, settings, "left_out")

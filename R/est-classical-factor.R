@@ -1,13 +1,13 @@
 # Generalised synthetic control (Xu, 2017): interactive fixed effects of the donors.
 
-#' Settings of "factor": how many factors
+#' Settings of "factor": the number of factors
 #'
 #' Without `rank` each period before treatment is predicted from the others, for 0 to `most` factors
 #' besides the effects of units and periods; as in the paper one more factor must lower the mean
 #' squared error by a thousandth.
 #' @param settings (`list`)\cr `rank` (`count` from 0), `most` (`count`, default 5), and
-#'   `predictors` and `covariates`, see `complete_covariates()`: the donors' slopes are found with
-#'   their factors, anew for each number of them.
+#'   `predictors` and `covariates`, see `complete_covariates()`: the donors' slopes are estimated
+#'   jointly with the factors, for each number of factors.
 #' @noRd
 complete_factor <- function(raw, settings) {
   given <- complete_covariates(raw, settings)

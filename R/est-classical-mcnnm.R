@@ -1,13 +1,13 @@
 # Matrix completion with nuclear norm minimisation (Athey, Bayati, Doudchenko, Imbens and Khosravi,
 # 2021), unit and period effects not penalised.
 
-#' Settings of "mcnnm": the penalty of the nuclear norm
+#' Settings of "mcnnm": the penalty on the nuclear norm
 #'
 #' In the paper's scale: squared errors are averaged over observed cells. Without `lambda` the
 #' target's periods before treatment are held out in turn (of more than 20 every 20th together), for
-#' 30 penalties from the one that leaves effects of units and periods alone down to a thousandth of
-#' it, and the smallest mean squared error wins. (The authors hold out random cells of all units:
-#' that depends on the draw.)
+#' 30 penalties, from the smallest penalty that leaves only effects of units and periods down to a
+#' thousandth of it, and the penalty with the smallest mean squared error is chosen. (The authors
+#' hold out random cells of all units, so their choice depends on the draw.)
 #' @param settings (`list`)\cr `lambda` (outcome units), and `predictors` and `covariates`, see
 #'   `complete_covariates()`: their coefficients are not penalised.
 #' @noRd

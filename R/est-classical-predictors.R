@@ -1,6 +1,6 @@
 # Predictors of the classical estimators: one row per donor, matched by name.
 
-#' Check predictors, and bring them into the order of the donors
+#' Check predictors, and put them into the donors' order
 #' @param given (`list`)\cr `donors`, a matrix with one row per donor, and `target`, one value per
 #'   predictor.
 #' @return The same, as doubles, and `fixed`: are they known to be the same in all periods? NOT
@@ -28,8 +28,8 @@ check_predictors <- function(given, donors) {
 
 #' Predictors in the order of the donors, and the target's in the order of the columns
 #'
-#' By name, never by position where there are names: a shuffled matrix would give a wrong fit
-#' without a sign. Rows of other units are left out.
+#' By name, never by position if there are names: a shuffled matrix would silently give a wrong fit.
+#' Rows of other units are omitted.
 #' @noRd
 match_predictors <- function(given, donors) {
   donor_names <- rownames(donors)
@@ -134,9 +134,9 @@ complete_balanced <- function(raw, settings) {
 
 #' Balanced variables: outcomes before treatment, then predictors on the outcomes' scale
 #'
-#' A predictor is centred and scaled to the standard deviation of all centred outcomes, as augsynth
-#' does it: with importance 1 it counts as one period.
-#' @param demean (`flag`)\cr are outcomes deviations from each unit's own mean?
+#' A predictor is centred and scaled to the standard deviation of all centred outcomes, as in
+#' augsynth: with importance 1 it counts as one period.
+#' @param demean (`flag`)\cr are outcomes centred at each unit's own mean?
 #' @noRd
 balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = FALSE) {
   pre <- seq_len(T0)
@@ -187,7 +187,7 @@ fit_predictors <- function(donors, target, T0, settings) {
   fit
 }
 
-#' Counterfactual of every donor from all other donors, each by a search of its own
+#' Counterfactual of every donor from all other donors, with a separate search for each
 #' @noRd
 placebo_predictors <- function(raw, settings) {
   scaled <- scale_predictors(settings$predictors$donors)

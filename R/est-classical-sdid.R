@@ -1,13 +1,13 @@
 # Synthetic difference-in-differences (Arkhangelsky, Athey, Hirshberg, Imbens and Wager, 2021).
 
-#' Settings of "sdid": how strongly both sets of weights are spread
+#' Settings of "sdid": the regularisation of both sets of weights
 #'
 #' The defaults are the paper's: with sigma the standard deviation of the donors' first differences
 #' before treatment, `zeta` is (treated units x periods after)^(1/4) sigma, `zeta_periods` 1e-6
 #' sigma, which only makes the weights of periods unique.
 #' @param settings (`list`)\cr `zeta`, `zeta_periods` (outcome units), `treated` (`count`, the
 #'   number of treated units whose mean the target is), and `predictors` and `covariates`, see
-#'   `complete_covariates()`, which are taken out of the outcomes first.
+#'   `complete_covariates()`, which are first partialled out of the outcomes.
 #' @noRd
 complete_sdid <- function(raw, settings) {
   T1 <- ncol(raw$donors) - raw$T0

@@ -3,12 +3,12 @@
 #' The estimators by name
 #'
 #' A record is a list:
-#' * `knows` (character): settings it knows; others are errors.
+#' * `knows` (character): its settings; others are errors.
 #' * `complete` (function of raw, settings and call): its settings, checked, with defaults.
 #' * `fit` (function of donors, target, T0 and settings): see [fit_classical()].
 #' * `placebos` (function of raw and settings), `left_out` (function of raw, settings and donors
-#'   dropped), `residuals` (function of donors, paths and settings): many fits in one call, where
-#'   there is a way; otherwise `NULL`, and they are fitted one by one.
+#'   dropped), `residuals` (function of donors, paths and settings): many fits in one call, if this
+#'   is possible; otherwise `NULL`, with single fits.
 #' @noRd
 classical_table <- function() {
   record <- function(fit, knows = character(), complete = function(raw, settings) list(),
@@ -38,7 +38,7 @@ classical_table <- function() {
 
 #' Weights on the simplex, with or without an intercept, at a penalty or without
 #'
-#' With predictors single fits only, on the balanced variables: `batch_of()` asks for no others.
+#' With predictors, single fits only, on the balanced variables: `batch_of()` uses no others.
 #' @noRd
 simplex_record <- function(demean = FALSE, knows = character(), complete = complete_balanced) {
   penalty <- function(settings) settings$lambda %||% 0

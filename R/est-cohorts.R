@@ -1,13 +1,12 @@
 # Estimates of a release for cohorts with different adoption dates. All post-processing: every
 # cohort's counterfactual is a function of the one release.
 
-#' A release as a cohort sees it that adopts after `T0` periods
+#' A release in the form for a cohort that adopts after `T0` periods
 #'
 #' An ordinary release by method gram: periods between the first adoption and this cohort's own
-#' belong to its past, one by one. Its intervals are those that the release calibrated for this
-#' date.
+#' belong to its past, one by one. Its intervals are the release's intervals for this date.
 #' @param release (`dp_release`)\cr by method gram.
-#' @param T0 (`count`)\cr from the release's own on.
+#' @param T0 (`count`)\cr at least the release's own.
 #' @param pooled (`data.frame` or `NULL`)\cr from `pooled_seconds()`.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
@@ -49,12 +48,12 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   release
 }
 
-#' Second moments of placebo errors by cohort, each shrunk towards the pooled one
+#' Second moments of placebo errors by cohort, each shrunk towards the pooled moment
 #'
-#' Every cohort's has the same noise, larger with more cohorts, while by how much placebo errors
-#' exceed the model's is much the same for all. So the excess over the model is pooled, as far as
-#' noise explains the cohorts' spread around it (empirical Bayes; the variance between cohorts is
-#' taken one standard deviation above its estimate).
+#' All cohorts' moments have the same noise, which grows with the number of cohorts, while the ratio
+#' of placebo errors to the model's errors is similar for all cohorts. So the excess over the model
+#' is pooled, as far as noise explains the cohorts' variation around it (empirical Bayes; the
+#' variance between cohorts is taken one standard deviation above its estimate).
 #' @return A data frame, scaled units, `second` and `second_sd`, one row per cohort; `NULL` without
 #'   calibration. RELEASED.
 #' @noRd
@@ -101,8 +100,8 @@ modelled_second <- function(T0, release) {
   mean(gram_estimate_cpp(s, options, matrix(path, 1L), 1)[[1L]]$prediction)
 }
 
-#' A cohort's path in the order in which it knows its columns, with its covariates, scaled units
-#' @param fit (`dp_synth`)\cr of the cohort. Of protected people: the released path.
+#' A cohort's path in its own order of columns, with its covariates, scaled units
+#' @param fit (`dp_synth`)\cr of the cohort. For protected people: the released path.
 #' @noRd
 cohort_path <- function(fit) {
   release <- fit$release
@@ -162,10 +161,10 @@ regression_excess <- function(release, dates, regression) {
 
 #' One-step forecasts of the periods between the first adoption and each cohort's own
 #'
-#' The release holds these periods one by one, so each can be predicted from those before it, which
+#' The release contains these single periods, so each can be predicted from the earlier ones, which
 #' gives placebo dates at no cost.
 #' @inheritParams shared_errors
-#' @param target (`matrix`, G x T, outcome units)\cr one path a cohort. PUBLIC.
+#' @param target (`matrix`, G x T, outcome units)\cr one path per cohort. PUBLIC.
 #' @param covariates (`matrix`, G x q, or `NULL`)\cr of the cohorts.
 #' @param size (`numeric(G)`)\cr people in each cohort.
 #' @return A data frame: `cohort` (position), `period` (position), `residual` (outcome units).

@@ -1,6 +1,6 @@
 # Numbers of a released description, as a table.
 
-#' All numbers of a description
+#' All statistics of a description
 #' @return A data frame as `tidy()` gives it, with limits.
 #' @noRd
 description_table <- function(x, level) {
@@ -39,7 +39,7 @@ description_table <- function(x, level) {
   out
 }
 
-#' Matrices of estimates, errors and limits; without privacy estimates alone
+#' Matrices of estimates, errors and limits; without privacy only estimates
 #' @noRd
 description_values <- function(x, level) {
   if (x$privacy$private) {

@@ -22,7 +22,7 @@ effects_of <- function(fit) {
   effect
 }
 
-#' Targets in scaled units with their covariates, as a release knows them
+#' Targets in scaled units with their covariates, in a release's form
 #' @param covariates (`matrix`, k x q, or `NULL`).
 #' @noRd
 with_covariates <- function(release, scaled, covariates) {

@@ -37,7 +37,7 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   })
 }
 
-#' Which targets had a round of their own, for this very estimator
+#' The targets with a separate round for this estimator
 #' @return Logicals.
 #' @noRd
 has_own_round <- function(release, target, estimator) {
@@ -49,8 +49,8 @@ has_own_round <- function(release, target, estimator) {
   rowSums(abs(sweep(pre, 2L, own$pre)) > 1e-9) == 0
 }
 
-#' The errors' variance of one person, for the mean of several: at least the released second moment
-#' of placebo errors and its own deviation
+#' The variance of one person's error, for the mean of several people: at least the released second
+#' moment of placebo errors plus its standard deviation
 #' @noRd
 group_variance <- function(intervals, e) {
   if (is.null(intervals) || e$size == 1) {
@@ -78,10 +78,10 @@ placebo_lift <- function(intervals, e) {
   if (average > 0) max(1, least_variance(intervals) / average) else 1
 }
 
-#' Distance of a target from the donors, where donors' errors calibrate the moments
+#' Distance of a target from the donors, if donors' errors calibrate the moments
 #'
-#' Its mean square distance relative to a random mean of as many people. Moments that were drawn to
-#' a mass of equal people make everybody look far; then placebo errors exceed the model's as well.
+#' Its mean square distance relative to a random mean of equally many people. If many identical
+#' people dominate the moments, everybody seems far; then placebo errors exceed the model's as well.
 #' @noRd
 placebo_apart <- function(intervals, e) {
   if (!is.null(intervals)) (e$apart %||% 0) / placebo_lift(intervals, e)
@@ -93,8 +93,8 @@ most_apart <- 7
 
 #' Variance ratio of a group's people to the donors, implied by the distance of the group's mean
 #'
-#' By a fifth, as a donor's own scale does for one person, and never below one; in full beyond the
-#' ratio of random groups.
+#' With weight one fifth, as for a donor's own scale and one person, and never below one; in full
+#' beyond the ratio for random groups.
 #' @noRd
 group_scale <- function(e) {
   if (e$size == 1) {
@@ -106,10 +106,11 @@ group_scale <- function(e) {
 
 #' From the covariances to intervals: the donors' placebo errors
 #'
-#' A standard error is `factor * sqrt(floor * variance)`. `floor` lifts the variance of one person
-#' to the placebo errors' second moment; the factors hold the row's own scale and the tails of the
-#' placebo errors: of the average, of single periods, and of the largest one.
-#' @return A list: `floor`, `average`, `period`, `band`; or `reason`, a string, why there is none.
+#' A standard error is `factor * sqrt(floor * variance)`. `floor` raises the variance of one person
+#' to the placebo errors' second moment; the factors contain the row's own scale and the tails of
+#' the placebo errors of the average, of single periods, and of the largest period.
+#' @return A list: `floor`, `average`, `period`, `band`; or `reason`, a string for a missing
+#'   interval.
 #' @noRd
 interval_spread <- function(release, e, estimator) {
   if (!is.null(release$statistics$reason)) {
@@ -148,8 +149,8 @@ interval_spread <- function(release, e, estimator) {
   )
 }
 
-#' A joint band covers each period as well
-#' @param T1 (`count`)\cr the periods that the factors were found for.
+#' A joint band that also covers each period
+#' @param T1 (`count`)\cr the number of periods for which the factors were computed.
 #' @noRd
 period_factor <- function(period, band, T1) {
   min(period, band * interval_quantile(0.95, T1) / interval_quantile(0.95))
@@ -172,7 +173,7 @@ unseen_words <- paste(
   "are identical and the noise hides the others, or the target is unlike them"
 )
 
-#' Exponent of the choice that finds the range of the placebo errors
+#' Exponent of the choice of the placebo errors' range
 #' @noRd
 tail_signal <- function(release) {
   steps <- release$privacy$steps
@@ -180,7 +181,7 @@ tail_signal <- function(release) {
   min(1 / steps$scale[steps$step == "range of placebo errors"])
 }
 
-#' Why a release calibrated no interval: it was not asked to, or it could not
+#' Reason for a release without calibration: not requested, or not possible
 #' @noRd
 uncalibrated_reason <- function(release, size) {
   facts <- c(release$panel[c("T0", "T1")], delta = release$privacy$delta)
@@ -203,7 +204,7 @@ uncalibrated_reason <- function(release, size) {
   )
 }
 
-#' Why a release cannot give an honest interval, or `NULL`
+#' Reason for a release's missing interval, or `NULL`
 #' @noRd
 no_interval_reason <- function(release, intervals, size, estimator) {
   if (is.null(intervals)) {

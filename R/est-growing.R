@@ -3,7 +3,7 @@
 
 #' Counterfactuals from a release that may have grown
 #'
-#' New periods are known for the target that they were made for, and for no other.
+#' New periods are valid for the release's own target only.
 #' @inheritParams estimate_gram
 #' @return As [estimate_gram()], of all periods.
 #' @noRd
@@ -35,8 +35,8 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
   })
 }
 
-#' The core's input from a first release to which periods are added
-#' @param release (`dp_release`)\cr that grows.
+#' The core's input from a first release and added periods
+#' @param release (`dp_release`)\cr a growing release.
 #' @param e (`list`)\cr from [estimate_gram()], of the target and the first release.
 #' @noRd
 growing_base <- function(release, e = growing_start(release)) {
@@ -67,7 +67,7 @@ capped <- function(covariance, half) {
   covariance * tcrossprod(factor)
 }
 
-#' By how much penalties disagree, carried into new periods: one error, as far as it is left
+#' The disagreement of penalties, extended to new periods: one error, as far as it remains
 #' @param disagreement (`matrix`, T1 x T1).
 #' @param left (`numeric`)\cr of each new period.
 #' @noRd
@@ -78,7 +78,7 @@ carried <- function(disagreement, left) {
   )
 }
 
-#' Do target, people and estimator fit the periods that a release grew by?
+#' Do target, people and estimator agree with a release's new periods?
 #' @param group (`matrix`, 1 x T, outcome units)\cr the mean target.
 #' @param covariates (`matrix`, 1 x q, or `NULL`)\cr of it.
 #' @section Errors: `dpsc_error_monitor`.

@@ -3,20 +3,20 @@
 #' Ridge and lasso of a private regression
 #'
 #' All penalties from one release, at no further cost: coordinate descent on the noisy moments of a
-#' [dp_lm()]. Columns are brought to variance one; the intercept is not penalised.
+#' [dp_lm()]. Columns are scaled to variance one; the intercept is not penalised.
 #'
 #' @param fit (`dp_lm`)\cr a fit, or a submodel of one.
 #' @param alpha (`number`, in \[0, 1\])\cr 1 is the lasso, 0 is ridge.
 #' @param penalties (`numeric` or `NULL`)\cr penalties, decreasing, in units of the outcome. `NULL`:
-#'   50, from the one that leaves no column down to a thousandth of it.
+#'   50 values, from the smallest penalty without any column down to a thousandth of it.
 #' @param x,object (`dp_lm_path`)\cr a path.
 #' @param penalty (`number` or `NULL`)\cr one of `penalties`, or near it. `NULL`: the best.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... unused.
-#' @return An object of class `dp_lm_path`, a list: `alpha`; `path`, a data frame with one row a
+#' @return An object of class `dp_lm_path`, a list: `alpha`; `path`, a data frame with one row per
 #'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of
-#'   the mean, sampling error and privacy noise in it (up to a constant; its least is the best
-#'   penalty); `coefficients`, a matrix with one row a penalty, intercept first; `best`, a row.
+#'   the mean, with sampling error and privacy noise (up to a constant; the best penalty minimises
+#'   it); `coefficients`, a matrix with one row per penalty, intercept first; `best`, a row.
 #'   RELEASED. `coef()`: one row of it. There are no standard errors: the errors of [dp_lm()] are
 #'   for the model without penalty.
 #' @section Errors: `dpsc_error_argument`.
@@ -68,7 +68,7 @@ lm_path <- function(fit, alpha = 1, penalties = NULL) door("lm_path", {
   ), class = "dp_lm_path")
 })
 
-#' Moments of the columns that a model keeps
+#' Moments of a model's remaining columns
 #' @noRd
 path_moments <- function(fit) {
   kept <- fit$kept
@@ -90,10 +90,10 @@ path_moments <- function(fit) {
   )
 }
 
-#' Columns that count, and by how much the error of a fit on its own moments is too small
+#' The effective number of columns, and the optimism of a fit's error on its own moments
 #'
-#' The trace of (S + penalty)^-1 times the covariance of the cross moments' error, on the columns
-#' that are in.
+#' The trace of (S + penalty)^-1 times the covariance of the cross moments' error, on the included
+#' columns.
 #' @noRd
 path_cost <- function(b, penalty, alpha, m) {
   used <- which(b != 0)

@@ -3,7 +3,7 @@
 
 #' The released path of a protected group
 #' @param release (`dp_release`)\cr with `protect = "everyone"`.
-#' @return A list, scaled units: `path` and `lean` (T, about the own level where features are
+#' @return A list, scaled units: `path` and `lean` (T, around the group's level if features are
 #'   demeaned), `level`, `moves` (T x d). RELEASED.
 #' @noRd
 released_path <- function(release) {
@@ -23,12 +23,12 @@ released_path <- function(release) {
 
 #' Fit a protected group to its release
 #'
-#' The path's noise moves the outcome after the treatment and, through the past, the counterfactual:
-#' both by finite differences of one deviation.
+#' The path's noise affects the outcome after the treatment and, through the past, the
+#' counterfactual: both by finite differences of one standard deviation.
 #' @param estimate (`function`)\cr the estimate of method gram.
 #' @param scale (`dpsc_bounds`)\cr of the release.
-#' @return The value of `fit_targets()`, and `translation` (T1, outcome units): what is added to the
-#'   released effects of single periods where they are shown (inst/proofs/treated.md, section 5).
+#' @return The value of `fit_targets()`, and `translation` (T1, outcome units): the changes to the
+#'   displayed effects of single periods (inst/proofs/treated.md, section 5).
 #' @noRd
 fit_treated <- function(release, estimator, estimate, scale) {
   m <- release$panel$treated
@@ -74,7 +74,7 @@ fit_treated <- function(release, estimator, estimate, scale) {
   )
 }
 
-#' Variance of the noise on the level of a released path, scaled units: no effect sees it
+#' Variance of the noise on the level of a released path, scaled units, which affects no effect
 #' @noRd
 level_variance <- function(release) {
   s <- release$statistics
@@ -85,7 +85,7 @@ level_variance <- function(release) {
   (s$treated$mean_sd / sum(s$treated$loadings[, s$pre + 1L]))^2
 }
 
-#' By how much the treated people's own residuals vary more than the donors', beyond their noise
+#' The ratio of the treated people's residual variance to the donors', beyond the noise
 #' @noRd
 group_excess <- function(release) {
   x <- release$statistics$treated
@@ -105,17 +105,17 @@ cut_doubt <- function(release) {
   (share * sum(from_centre(x)[residual]) * unit)^2
 }
 
-#' The group's mean less where the last round was centred, in what the cut keeps of it
+#' The group's mean minus the last round's centre, as retained by clipping
 #' @noRd
 from_centre <- function(x) {
   last <- x$rounds[[length(x$rounds)]]
   last$mean %||% (x$mean - (last$origin - x$rounds[[1L]]$origin))
 }
 
-#' Note if the rows were cut so short that the group's mean is unknown, or `NULL`
+#' Note if clipping leaves the group's mean unknown, or `NULL`
 #'
-#' The last round is centred where the group was found. If its people are still far from there on
-#' average, they lie beyond the radius, and how far is not known.
+#' The last round is centred at the group's estimated mean. If its people are still far from this
+#' centre on average, they lie beyond the radius, at an unknown distance.
 #' @noRd
 clipped_reason <- function(release) {
   x <- release$statistics$treated

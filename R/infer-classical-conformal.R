@@ -89,19 +89,19 @@ conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), 
 #'
 #' For one period after treatment: the effects at which the test on the periods before treatment and
 #' that period does not reject. For the average: constant effects that the test on all periods, with
-#' the absolute mean residual as its statistic, does not reject. That is an interval for the average
-#' effect when the effect is constant (the null must fix every period).
+#' the absolute mean residual as its statistic, does not reject. This is an interval for the average
+#' effect if the effect is constant (the null hypothesis must fix every period).
 #'
-#' With `m` permutations no p-value is below 1/m: where `1 - level` is, the interval is infinite.
-#' The set that is not rejected may have holes; its hull is given, to about 1e-4 of its distance to
-#' `centre`. It need not hold the estimate when the estimator fits the periods before treatment
-#' (almost) perfectly: refitting under the null then explains the effect away.
+#' With `m` permutations no p-value is below 1/m: if `1 - level` is, the interval is infinite. The
+#' set of effects that are not rejected may have holes; its hull is returned, to about 1e-4 of its
+#' distance from `centre`. It need not contain the estimate if the estimator fits the periods before
+#' treatment (almost) perfectly: refitting under the null then explains the effect away.
 #'
 #' @inheritParams conformal_p
 #' @param centre (`numeric(T1)`)\cr where the search starts: the estimated effects.
 #' @param level (`number`)\cr confidence level.
 #' @param average (`flag`)\cr whether to add the interval for the average effect.
-#' @param parts (`logical(T1 + 1)`)\cr which to compute: periods, average. Others have no row.
+#' @param parts (`logical(T1 + 1)`)\cr the parts to compute: periods, average. Others have no row.
 #' @return A data frame with one row per period after the treatment and last, if requested, the
 #'   average: `period` (position after treatment, `NA` for the average), `estimate`, `conf.low`,
 #'   `conf.high`.
@@ -186,7 +186,7 @@ invert_test <- function(centre, unit, sets, level, test) {
   centre + sign * outer
 }
 
-#' Which periods each permutation puts after treatment
+#' The periods that each permutation puts after treatment
 #' @return A 0/1 matrix, periods x permutations; the first column is the identity.
 #' @noRd
 permutation_sets <- function(T0, T1, permutations, n_perm) {
@@ -202,14 +202,14 @@ permutation_sets <- function(T0, T1, permutations, n_perm) {
   sets
 }
 
-#' Statistics of all permutations, a row for each row of residuals
+#' Statistics of all permutations, one row per row of residuals
 #' @noRd
 set_statistics <- function(residuals, sets, statistic) {
   T1 <- sum(sets[, 1L])
   if (statistic == "mean_abs") abs(residuals) %*% sets / T1 else abs(residuals %*% sets) / T1
 }
 
-#' Share of permutations whose statistic is at least the first's, rounding forgiven
+#' Share of permutations whose statistic is at least the first's, up to rounding
 #' @noRd
 share_at_least <- function(values) {
   own <- values[, 1L]

@@ -3,16 +3,15 @@
 #' Standard errors of a classical fit, from placebos
 #'
 #' Every donor (of k treated units: groups of k donors) takes the place of the treated and is fitted
-#' from the other donors; how far those effects spread is the standard error (Arkhangelsky et al.,
-#' 2021, algorithm 4). It rests on donors and treated units having errors of the same size; with few
-#' donors it is rough: with n of them by about a share of `1 / sqrt(2 n)`. Penalties, ranks and
-#' importances given or chosen by the fit are kept, importances that are searched for are searched
-#' for again.
+#' from the other donors; the standard deviation of these effects is the standard error
+#' (Arkhangelsky et al., 2021, algorithm 4). It assumes that donors and treated units have errors of
+#' the same size; with n donors its relative error is about `1 / sqrt(2 n)`. Penalties, ranks and
+#' given importances are kept; importances from a search are searched for again.
 #'
 #' @inheritSection placebo_space Not for private fits
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
-#' @param draws (`count`)\cr groups drawn, by R's generator, where several units are treated. With
-#'   one treated unit every donor counts once and nothing is drawn.
+#' @param draws (`count`)\cr number of groups drawn by R's generator if several units are treated.
+#'   With one treated unit every donor counts once and nothing is drawn.
 #' @param ... unused.
 #' @return The fit, whose `print()`, [tidy()][tidy.dp_synth()], [confint()][effects.dp_synth()],
 #'   [vcov()][coef.dp_synth()] and `plot()` now have standard errors and normal intervals, of the
@@ -58,7 +57,7 @@ placebo_errors.dp_synth <- function(fit, draws = 200, ...) door("placebo_errors"
 })
 
 #' Outcome minus counterfactual of placebo groups
-#' @return A matrix, one row a placebo, T columns. NOT PRIVATE.
+#' @return A matrix, one row per placebo, T columns. NOT PRIVATE.
 #' @noRd
 placebo_gaps <- function(parts, treated, draws) {
   raw <- parts$raw

@@ -3,14 +3,14 @@
 
 #' Placebos in space: every donor in the target's place
 #'
-#' Each donor in turn is treated as if it were the target and fitted from all other donors (the
-#' target takes no part in that). If the target's effect is real, few donors should show one as
-#' large, measured against how well they were fitted before treatment.
+#' Each donor in turn is treated as if it were the target and fitted from all other donors (without
+#' the target). If the target's effect is real, few donors should have an effect as large relative
+#' to their pre-treatment fit.
 #'
-#' @section Not for private fits: The result holds donors' paths. On a private fit the functions
-#' stop with an error that names the free functions for that fit. The placebo test in
-#' [summary()][print.dp_synth()] asks the same question of the released moments; [placebo_time()]
-#' and [conformal()] need a release made with `dp_control(features = Inf)`.
+#' @section Not for private fits: The result holds donors' paths. For a private fit the functions
+#' stop with an error that names the functions available at no cost. The placebo test in
+#' [summary()][print.dp_synth()] is the counterpart for released moments; [placebo_time()] and
+#' [conformal()] need a release made with `dp_control(features = Inf)`.
 #'
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
 #' @param squared (`flag`)\cr whether the ratio is of mean squared errors, as Abadie, Diamond and
@@ -21,8 +21,8 @@
 #' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr the result to show.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time; `"ratio"`:
-#'   the ranking by the ratio of the errors after and before, of which none is left out for a bad
-#'   fit. For `leave_one_out()`: `"paths"` or `"weights"`.
+#'   the ranking by the ratio of the errors after and before, in which no placebo is omitted for a
+#'   bad fit. For `leave_one_out()`: `"paths"` or `"weights"`.
 #' @param prune (`number`, at least 1)\cr `"gaps"` does not draw placebos whose mean squared error
 #'   before the treatment is more than this many times the target's, and gives their number. Ranks
 #'   and p-value include all placebos. `Inf`: all are drawn.
@@ -81,8 +81,8 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
 
 #' Leave one donor out
 #'
-#' The target is fitted again without each donor that carries weight (all donors where every donor
-#' does): an effect that rests on one donor shows. Donors without weight would change nothing.
+#' The target is fitted again without each donor that has weight (all donors if every donor has),
+#' which reveals an effect that depends on one donor. Donors without weight would change nothing.
 #'
 #' @inheritSection placebo_space Not for private fits
 #' @inheritParams placebo_space
@@ -127,11 +127,11 @@ leave_one_out.dp_synth <- function(fit, ...) door("leave_one_out", {
 
 #' Placebo dates on raw data: treatment moved to earlier periods
 #'
-#' The fit uses periods before the placebo date only; the effect is taken from there to the true
-#' date.
+#' The fit uses periods before the placebo date only; the effect is computed from that date to the
+#' true date.
 #' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
 #' @param dates (`vector`)\cr first periods of the placebo treatment, among the fit's times.
-#' @return A data frame, one row a date: `date`, `T0`, `effect` (mean), `rmspe_pre`, `rmspe_post`,
+#' @return A data frame, one row per date: `date`, `T0`, `effect` (mean), `rmspe_pre`, `rmspe_post`,
 #'   `ratio` (not squared).
 #' @noRd
 placebo_time_classical <- function(fit, dates) {
@@ -164,7 +164,7 @@ placebo_time_classical <- function(fit, dates) {
 }
 
 #' The observed pre-treatment path, and its refit to the periods before a date
-#' @param T0 (`count`)\cr periods before the pretended date.
+#' @param T0 (`count`)\cr periods before the placebo date.
 #' @noRd
 placebo_path <- function(target, times, T0, observed, fitted) {
   data.frame(
@@ -304,10 +304,10 @@ tidy.dp_leave_one_out <- function(x, ...) door("tidy", {
   x$table
 })
 
-#' Is the fit the same whatever the order of the periods?
+#' Is the fit independent of the order of the periods?
 #'
-#' Covariates that change over time are cut with their periods; one value per unit must not be a
-#' mean over some of them.
+#' Covariates that change over time are permuted with their periods; one value per unit must not be
+#' a mean over some periods.
 #' @noRd
 treats_periods_alike <- function(fit) {
   given <- fit$settings$predictors

@@ -6,15 +6,15 @@
 
 #' Covariance of the estimated effects of one target over the post-period
 #' @param fit (`dp_synth`).
-#' @param i (`count`)\cr which target.
+#' @param i (`count`)\cr the target's position.
 #' @param parts (`character`)\cr `"prediction"`, `"privacy"` or both.
-#' @return A T1 x T1 matrix, squared outcome units; `NA` where a part is not known.
+#' @return A T1 x T1 matrix, squared outcome units; `NA` if a part is not known.
 #' @noRd
 effect_covariance <- function(fit, i, parts = c("prediction", "privacy")) {
   Reduce(`+`, fit$variance[[i]][parts])
 }
 
-#' The parts of the variance that a fit can speak of
+#' The parts of the variance that a fit contains
 #' @noRd
 known_parts <- function(fit) {
   variance <- fit$variance[[1L]]
@@ -24,13 +24,13 @@ known_parts <- function(fit) {
   )
 }
 
-#' Is the noise's all that is known of the errors?
+#' Is the noise the only known part of the errors?
 #' @noRd
 noise_only <- function(fit) {
   fit$release$privacy$private && !"prediction" %in% known_parts(fit)
 }
 
-#' Why a fit has no interval, or `NULL`
+#' Reason for a fit's missing interval, or `NULL`
 #' @noRd
 missing_interval <- function(fit, i = 1L, level = 0.95) {
   if (!isTRUE(fit$spread[[i]]$raw)) {
@@ -42,8 +42,8 @@ missing_interval <- function(fit, i = 1L, level = 0.95) {
 
 #' Note on a target that few donors are like, or `NULL`
 #'
-#' Given its level: one that was chosen for that alone is like donors of that level. Where the
-#' moments were drawn to a mass of equal people the reason for the missing interval suffices.
+#' Given its level: a target chosen for its level only is like donors of that level. If many
+#' identical people dominate the moments, the reason for the missing interval suffices.
 #' @noRd
 unlike_words <- function(fit, i = 1L) {
   spread <- fit$spread[[i]]
@@ -59,7 +59,7 @@ unlike_words <- function(fit, i = 1L) {
 }
 
 #' Effects with standard errors: one row for each target's average and for each of its periods
-#' @param type (`string`)\cr `"overall"`: of the group; `"unit"`: of each treated unit.
+#' @param type (`string`)\cr `"overall"`: for the group; `"unit"`: for each treated unit.
 #' @return A data frame: `target`, `term`, `estimate`, `std.error` (calibrated: intervals are normal
 #'   in units of it; `NA` where there is no interval), `band.error` (the same for all periods
 #'   together), `privacy.se` (deviation of the estimate over releases), outcome units.
@@ -82,7 +82,7 @@ effect_table <- function(fit, type = "overall") {
   out
 }
 
-#' Deviations of the average and of each period by the covariances alone
+#' Standard deviations of the average and of each period, from the covariances only
 #' @noRd
 model_errors <- function(fit, i, parts) {
   T1 <- fit$release$panel$T1
@@ -122,7 +122,7 @@ raw_path <- function(fit, i) {
   drop(with_covariates(fit$release, path, fit$covariates[i, , drop = FALSE]))
 }
 
-#' Limits of effects without privacy, outcome units, or why there are none
+#' Limits of effects without privacy, outcome units, or the reason for none
 #' @noRd
 raw_limits <- function(fit, i, level, simultaneous = FALSE) {
   limits <- raw_intervals(
@@ -146,11 +146,11 @@ interval_width <- function(table, level, simultaneous = FALSE) {
 
 #' Effects with interval limits and p-values
 #'
-#' Limits stay within the range that the bounds allow: a counterfactual lies within them. Where a
-#' release holds no moments of the donors the limits cover the privacy noise alone.
+#' Limits stay within the range implied by the bounds, since a counterfactual lies within the
+#' bounds. If a release has no moments of the donors, the limits cover the privacy noise alone.
 #' @param simultaneous (`flag`)\cr over all periods of a target together.
-#' @param centred (`flag`)\cr are a protected group's periods shown where limited translation has
-#'   them? Widths, statistics and p-values are those of the released ones.
+#' @param centred (`flag`)\cr are a protected group's periods displayed after limited translation?
+#'   Widths, statistics and p-values belong to the released effects.
 #' @return The columns of [effect_table()] and `statistic`, `p.value`, `conf.low`, `conf.high`.
 #' @noRd
 effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overall",
@@ -174,7 +174,7 @@ effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overa
   raw_rows(fit, table, level, simultaneous)
 }
 
-#' Where nothing is private the donors' own errors give limits and p-values
+#' Limits and p-values from the donors' own errors, if nothing is private
 #' @noRd
 raw_rows <- function(fit, table, level, simultaneous) {
   size <- fit$release$panel$T1 + 1L
@@ -191,7 +191,8 @@ raw_rows <- function(fit, table, level, simultaneous) {
   table
 }
 
-#' The effects that the bounds allow: the observed outcome less any counterfactual within them
+#' The effects that are possible within the bounds: the observed outcome minus any counterfactual
+#' within them
 #' @noRd
 allowed_effects <- function(fit) {
   post <- post_periods(fit)

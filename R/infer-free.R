@@ -2,7 +2,7 @@
 
 #' Free alternatives for a fit, in words
 #'
-#' Every refusal names it, so that none sends the user to another refusal.
+#' Every refusal uses these words, so that none leads the user to another refusal.
 #' @param release (`dp_release`).
 #' @return A string for [abort()].
 #' @noRd
@@ -25,7 +25,7 @@ free_inference <- function(release) {
   )
 }
 
-#' Whether a release can be taken apart into pre-periods
+#' Does a release contain the single pre-periods?
 #' @inheritParams period_statistics
 #' @noRd
 holds_periods <- function(release, alike = TRUE) {

@@ -2,9 +2,9 @@
 
 #' The penalty path of a gram fit
 #'
-#' The average effect under every penalty of the grid, and the weights of the grid. Free. Where
-#' the target had a round of its own (see [dp_release()]) the fit is corrected, points of the path
-#' are not.
+#' The average effect under every penalty of a grid, and the grid's weights, at no cost. If the
+#' target had a separate round (see [dp_release()]), the fit is corrected, but the points of the
+#' path are not.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.
@@ -12,10 +12,10 @@
 #' @return A data frame of class `dp_penalty_path`, one row for each target and penalty: `target`,
 #'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction,
 #'   calibrated as the fit's; `NA` where the fit has no interval), `weight`
-#'   (of this penalty in the fit: by the likelihood of the target's pre-period and the prior; for a
-#'   fit without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean squared
-#'   error of one-step forecasts of the target's own pre-period, rolling origin; `NA` if the release
-#'   does not hold every pre-period).
+#'   (the penalty's weight in the fit, from the likelihood of the target's pre-period and the prior;
+#'   for a fit without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean
+#'   squared error of one-step forecasts of the target's own pre-period, rolling origin; `NA` if the
+#'   release does not hold every pre-period).
 #' @section Errors: `dpsc_error_release`.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 20, T1 = 3, effect = 0.3)
@@ -84,9 +84,9 @@ path_of <- function(fit, i) {
   )
 }
 
-#' The target's pre-period in the release's terms
-#' @return A list: `level` (the reference of demeaned features), `u` (its features less the
-#'   donors' mean).
+#' The target's pre-period in the release's features
+#' @return A list: `level` (the reference of demeaned features), `u` (its features minus the donors'
+#'   mean).
 #' @noRd
 target_features <- function(s, y, T0) {
   pre <- seq_len(T0)

@@ -3,9 +3,9 @@
 
 #' The statistics of a gram release in terms of single periods
 #'
-#' A release that describes the pre-period by fewer features than it has periods cannot be taken
-#' apart into periods.
-#' @param alike (`flag`)\cr whether all periods must carry the same noise.
+#' A release that describes the pre-period by fewer features than periods does not determine single
+#' periods.
+#' @param alike (`flag`)\cr whether all periods must have the same noise.
 #' @return Statistics as [run_gram()] gives them, with the identity for loadings.
 #' @section Errors: `dpsc_error_release` if the release does not hold single periods.
 #' @noRd
@@ -52,7 +52,7 @@ period_statistics <- function(release, what, alike = FALSE) {
 # B: `fitted`, the mean plus `t(map) %*% u`; of B: covariances `prediction` and `privacy`;
 # `penalty`, `evidence`.
 
-#' The penalty that refits keep: the fit's own, which only pre-periods have chosen
+#' The penalty for refits: the fit's own, which depends on pre-periods only
 #' @noRd
 kept_penalty <- function(fit, i) {
   fit$penalty[[i]] / (2 * fit$release$panel$n)
@@ -80,12 +80,12 @@ conformal_engine_release <- function(fit, i) {
 #' Conformal inference on the effect
 #'
 #' Tests a null effect path by refitting on all periods under the null and permuting the residuals
-#' in time (Chernozhukov, Wuthrich and Zhu, 2021); intervals come from inverting the test. Free: it
-#' uses the release and the target. The p-value is never 0.
+#' in time (Chernozhukov, Wuthrich and Zhu, 2021); intervals invert the test. It uses only the
+#' release and the target and costs nothing. The p-value is never 0.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
-#'   pre-period (made with `dp_control(features = Inf)`, which treats all periods alike), or a fit
-#'   by a classical estimator.
+#'   pre-period (made with `dp_control(features = Inf)`, which treats all periods in the same way),
+#'   or a fit by a classical estimator.
 #' @param effect (`number` or `numeric(T1)`)\cr null effect, outcome units.
 #' @param permutations (`string`)\cr `"block"`: all rotations of time, valid for dependent errors;
 #'   `"iid"`: random permutations.
@@ -96,10 +96,10 @@ conformal_engine_release <- function(fit, i) {
 #' @param ... unused.
 #' @return An object of class `dp_conformal`: `test` (data frame: `target`, `p.value`, `statistic`,
 #'   `permutations`), `intervals` (data frame: `target`, `term`, `estimate`, `conf.low`,
-#'   `conf.high`; the row `"average"` assumes a constant effect) and `note`. Where there are too few
-#'   permutations for the level there is no row, and `note` names the highest level possible:
+#'   `conf.high`; the row `"average"` assumes a constant effect) and `note`. If there are too few
+#'   permutations for the level, the row is missing and `note` gives the highest possible level:
 #'   single periods have `T0 + 1` rotations, the average `T0 + T1`, so that 95 % needs 19 periods
-#'   before the treatment. RELEASED, or NOT PRIVATE for a fit that is not. `tidy()` gives the
+#'   before the treatment. RELEASED, or NOT PRIVATE for a non-private fit. `tidy()` gives the
 #'   intervals.
 #' @section Errors: `dpsc_error_release` if the release cannot support it; `dpsc_error_argument`.
 #' @references Chernozhukov, V., Wuthrich, K. and Zhu, Y. (2021). An Exact and Robust Conformal
@@ -215,24 +215,25 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
   x$intervals
 })
 
-#' Placebo dates: pretend that the treatment began earlier
+#' Placebo dates: tests with an earlier start of treatment
 #'
-#' Refits with fewer pre-periods and predicts the periods up to the true treatment, where no effect
-#' can be. Free: nothing is released again.
+#' Refits with fewer pre-periods and predicts the periods up to the true treatment, where there can
+#' be no effect. It costs nothing, since there is no new release.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
 #'   pre-period (see [conformal()]), or a fit by a classical estimator.
-#' @param periods (`vector` or `NULL`)\cr pretended first treated periods, all before the true one
-#'   with at least two periods before them. `NULL`: every one in the second half of the pre-period.
+#' @param periods (`vector` or `NULL`)\cr placebo dates (first treated periods), all before the true
+#'   date and with at least two periods before them. `NULL`: every period in the second half of the
+#'   pre-period.
 #' @param x (`dp_placebo_time`)\cr a result.
-#' @param type (`string`)\cr `"effect"`: the mean effect by pretended date; `"path"`: the observed
-#'   path and the refit's, a panel per date.
-#' @param dates (`vector` or `NULL`)\cr for `"path"`: which of the dates. `NULL`: at most four,
+#' @param type (`string`)\cr `"effect"`: the mean effect by placebo date; `"path"`: the observed
+#'   path and the refit's path, one panel per date.
+#' @param dates (`vector` or `NULL`)\cr for `"path"`: the dates to plot. `NULL`: at most four,
 #'   evenly spread.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... unused.
 #' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`,
-#'   `date`, `T0` (periods before it), `effect` (mean gap from it to the true treatment),
+#'   `date`, `T0` (periods before it), `effect` (mean gap from this date to the true treatment),
 #'   `std.error`, `p.value` (calibrated as the fit's; both `NA` where the fit has no interval and
 #'   for classical estimators), `rmspe_pre`, `rmspe_post`.
 #' @section Errors: `dpsc_error_release`, `dpsc_error_argument`.
