@@ -239,7 +239,7 @@ test_that("a release for several dates is written, read, and used for one or mor
   other <- dp_synth(release, target = panel$target[1, ], T0 = 9)
   expect_s3_class(other, "dp_synth")
   expect_output(
-    print(other), "no interval: the release calibrated no interval for this adoption date"
+    print(other), "no interval: the release has no calibration for this adoption date"
   )
   first <- dp_synth(release, target = panel$target[1, ])
   expect_identical(first$release$panel$T0, 8L)
@@ -254,7 +254,7 @@ test_that("a release for several dates is written, read, and used for one or mor
   both <- dp_synth(one, target = panel$target, T0 = c(8, 10))
   expect_false(anyNA(tidy(both$cohorts[["9"]])$std.error))
   expect_true(all(is.na(tidy(both, "overall")$std.error)))
-  expect_output(print(both), "no interval of 11: the release calibrated no interval")
+  expect_output(print(both), "no interval of 11: the release has no calibration")
 })
 
 test_that("forecasts before the adoption are one-date fits with fewer periods", {
@@ -375,7 +375,7 @@ test_that("an update costs nothing and reproduces the fit", {
   for (type in c("event", "cohort", "group_time")) expect_equal(tidy(same, type), tidy(fit, type))
   did <- update(fit, estimator = "did")
   expect_output(print(did), "difference-in-differences")
-  expect_output(print(did), "calibrated the intervals of another estimator")
+  expect_output(print(did), "intervals are for another estimator")
   expect_false(isTRUE(all.equal(coef(did), coef(fit))))
   expect_equal(update(fit, size = c(5, 3, 2, 4))$size, c(3, 4, 5, 2))
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
@@ -389,7 +389,7 @@ test_that("verbs for single fits return lists, or an error asks for one cohort",
   expect_identical(lengths(residuals(fit)), lengths(fitted(fit)))
   verbs <- list(conformal, placebo_time, penalty_path, placebo_space, leave_one_out, simulate)
   for (verb in verbs) {
-    expect_error(verb(fit), "works on one cohort", class = "dpsc_error_argument")
+    expect_error(verb(fit), "takes one cohort", class = "dpsc_error_argument")
   }
 })
 

@@ -158,7 +158,7 @@ test_that("percentages, sums, limits and other methods give each outcome's own r
   for (verb in list(
     conformal, placebo_time, penalty_path, placebo_space, leave_one_out, simulate
   )) {
-    expect_error(verb(fit), "works on one outcome", class = "dpsc_error_argument")
+    expect_error(verb(fit), "takes one outcome", class = "dpsc_error_argument")
   }
   secure <- outcome_fit(p, control = dp_control())
   expect_output(print(secure), "epsilon = 4, delta = 1e-06.*for all outcomes together")

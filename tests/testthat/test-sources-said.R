@@ -122,7 +122,7 @@ test_that("errors about semicolons and columns name file and place, never a pers
     expect_no_match(text, "smith|jones|kelly")
   }
   text <- said(a.csv = c("id,week,y,income", "a,1,2,3"), b.csv = c("id,week,y,wage", "b,1,2,3"))
-  expect_match(text, "Of the first file's columns it lacks number 4")
+  expect_match(text, "It lacks column 4 of the first file")
   expect_no_match(text, "income|wage")
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
