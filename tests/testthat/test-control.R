@@ -73,7 +73,8 @@ test_that("a fit without intervals states that none were requested", {
   expect_true(all(is.na(tidy(fit)$std.error)))
   expect_false(anyNA(tidy(fit)$privacy.se))
   text <- paste(utils::capture.output(print(fit)), collapse = " ")
-  expect_match(text, "no interval: the release was made without intervals, by dp_control(intervals = FALSE)",
+  expect_match(text,
+    "no interval: the release was made without intervals, by dp_control(intervals = FALSE)",
     fixed = TRUE
   )
 })
