@@ -2,12 +2,11 @@
 
 #' Covariates of every unit, one row each
 #'
-#' The rule for one person: of numbers the mean over that person's rows before the treatment, each
-#' cut to the bounds; of a factor the first level that is known. For the mechanism numbers are first
-#' put on a grid of 2^20 steps in half the bounds' width, as is their mean: then it is the same from
-#' a database, to the last bit. No message depends on a protected
-#' person's values. Of public treated units, and where nothing is private, a factor that varies
-#' within a unit is an error.
+#' The rule for one person: for numbers the mean over that person's rows before the treatment, each
+#' clipped to the bounds; for a factor the first known level. For the mechanism numbers are first
+#' rounded to a grid of 2^20 steps in half the bounds' width, as is their mean: then a database
+#' gives the same, to the last bit. No message depends on a protected person's values. For public
+#' treated units, and if nothing is private, a factor that varies within a unit is an error.
 #' @param people (`list`)\cr `data`, columns by name; `covariates`, from [split_bounds()]; `na`:
 #'   with gaps a person's present values count, or the middle of the bounds if there are none.
 #' @param units,times (`list`)\cr from [code_index()].
@@ -46,7 +45,7 @@ covariates_of_units <- function(people, units, times, treatment, request) {
 #' @noRd
 has_gaps <- function(people) people$na[[1L]] == "interpolate"
 
-#' Covariates of donors and treated units apart; of donors also in the mechanism's units
+#' Covariates of donors and of treated units; for donors also in the mechanism's units
 #' @param found (`list`)\cr from [covariates_of_units()].
 #' @noRd
 split_units <- function(found, treated) {
@@ -84,13 +83,13 @@ numeric_covariate <- function(x, name, people, units, times, treatment, request)
 # Steps of the core's grid in half a range (inst/include/dpsc/rows/row_map.hpp).
 covariate_one <- 1048576
 
-#' Numbers on that grid, cut at its ends
+#' Numbers on that grid, clipped at its ends
 #' @noRd
 covariate_cells <- function(x, centre, half) {
   nearest_whole(pmin(pmax((x - centre) * (covariate_one / half), -covariate_one), covariate_one))
 }
 
-#' The nearest whole number, half to even, as the core has it
+#' The nearest integer, half to even, as in the core
 #' @noRd
 nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 

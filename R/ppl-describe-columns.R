@@ -74,7 +74,7 @@ describe_atom <- function(expression, given) {
   atom[intersect(c("kind", "name", "expression", "lower", "upper", "levels"), names(atom))]
 }
 
-#' A variable of 0 and 1 for every level
+#' A 0/1 variable for every level
 #' @noRd
 indicators_of <- function(atom) {
   lapply(atom$levels, function(level) {

@@ -22,7 +22,7 @@ glm_families <- function() {
   )
 }
 
-#' A family as glm() takes it
+#' A family in the form for glm()
 #' @noRd
 family_law <- function(family) {
   switch(family,
@@ -80,7 +80,7 @@ binary_outcome <- function(expression, given) {
   response
 }
 
-#' A count: a number that is not negative
+#' A count: a nonnegative number
 #' @noRd
 count_outcome <- function(expression, given) {
   response <- lm_outcome(expression, given)

@@ -21,7 +21,7 @@ said_offset <- function(offset) {
   offset[[2L]]
 }
 
-#' The formula of all that needs limits
+#' The formula of all variables that need limits
 #' @noRd
 formula_with <- function(formula, offset) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
@@ -57,7 +57,7 @@ offset_of <- function(expression, given) {
 }
 
 #' Offsets of public rows
-#' @return One number per row; 0 where the model has no offset.
+#' @return One number per row; 0 if the model has no offset.
 #' @noRd
 offset_values <- function(columns, newdata) {
   at <- columns$offset$at

@@ -57,14 +57,14 @@ lm_atom <- function(expression, given) {
   image_of(inner, name, given)
 }
 
-#' The same outside products: a power is a number of its own
+#' The same outside products, where a power is a separate number
 #' @noRd
 whole_atom <- function(expression, given) {
   atom <- lm_atom(expression, given)
   if (atom$kind == "power") image_of(expression, atom$label, given) else atom
 }
 
-#' An expression with limits or levels of its own, by its text
+#' An expression with its own limits or levels, by its text
 #' @noRd
 own_atom <- function(expression, name, bound) {
   check_rowwise(expression)
@@ -78,7 +78,7 @@ own_atom <- function(expression, name, bound) {
   c(list(kind = kind, name = name, expression = expression), bound[c("lower", "upper", "levels")])
 }
 
-#' Two numbers are levels where nothing lies between them: 0 and 1
+#' Two numbers are levels if nothing lies between them: 0 and 1
 #' @noRd
 levels_of_pair <- function(bound, name) {
   if (bound$upper - bound$lower != 1) {
@@ -158,7 +158,7 @@ image_of <- function(expression, name, given) {
   )
 }
 
-#' A checked entry of `bounds`, as one gives it
+#' A checked entry of `bounds`, in the user's form
 #' @noRd
 plain_bound <- function(bound) {
   if (is.null(bound$levels)) {

@@ -5,7 +5,7 @@
 #' Meaning of a formula, from public facts alone
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable, PUBLIC)\cr a range, or the levels of a factor.
-#' @param outcome (`function`)\cr the variable that a formula's left side is.
+#' @param outcome (`function`)\cr from a formula's left side to its variable.
 #' @param apart (`character`)\cr names of `bounds` that a dot leaves out.
 #' @return A list: `text`; `response`; `given` (checked bounds); `variables` (the columns made from
 #'   rows; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
@@ -147,7 +147,7 @@ find_variable <- function(known, variable) {
   list(known = known, at = at)
 }
 
-#' Columns whose lower orders are not in the formula become variables of their own, as they are
+#' Columns whose lower orders are not in the formula become separate, unstandardised variables
 #'
 #' Others are built from standardised variables and multiplied out afterwards.
 #' @noRd

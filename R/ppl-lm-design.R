@@ -1,6 +1,6 @@
 # A regression's columns in the core's form.
 
-#' The columns in the core's terms
+#' The columns in the core's form
 #' @noRd
 lm_design <- function(columns) {
   lower <- vapply(columns$variables, `[[`, 0, "lower")

@@ -27,7 +27,7 @@ lm_source <- function(columns, data, choice, clip) {
   rows_by_person(chosen_rows(columns, data, choice, clip), people)
 }
 
-#' The largest case weight that counts: given, or the upper bound of the weights' column
+#' The largest possible case weight: given, or the upper bound of the weights' column
 #' @noRd
 largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(weights)) {

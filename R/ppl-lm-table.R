@@ -1,13 +1,13 @@
 # People's rows as numbers, one column per variable, row by row; and the model's columns computed
 # from them.
 
-#' The numbers of people's rows, one column a variable
+#' The numbers of people's rows, one column per variable
 #'
 #' Missing values and levels that are not public become `NaN`; the core gives such a row weight
 #' zero. Errors depend on names and types of columns only.
 #' @param data (`data.frame`, PRIVATE).
 #' @param clip (`flag`)\cr clip the formula's variables to their bounds, before any function.
-#' @param variables (`list`)\cr which of `columns$variables`.
+#' @param variables (`list`)\cr some of `columns$variables`.
 #' @return A matrix of doubles. PRIVATE.
 #' @noRd
 lm_table <- function(columns, data, clip, variables = columns$variables) {
@@ -25,9 +25,9 @@ lm_table <- function(columns, data, clip, variables = columns$variables) {
   out
 }
 
-#' Refuse levels that columns of a data frame cannot have, by their classes alone
+#' Refuse levels that columns of a data frame cannot have, by the columns' classes only
 #'
-#' Not for blocks of a source: there a class may depend on the cells.
+#' Not for blocks of a source, in which a class may depend on the cells.
 #' @noRd
 check_classes_fit <- function(columns, data) {
   used <- unique(unlist(lapply(columns$variables, symbols_of)))
@@ -44,7 +44,7 @@ symbols_of <- function(variable) {
   }
 }
 
-#' The formula's variables as plain vectors, each cell by its bounds
+#' The formula's variables as plain vectors, converted cell by cell by the bounds
 #' @noRd
 plain_values <- function(columns, data, clip, needed) {
   missing <- setdiff(needed, names(data))
@@ -75,7 +75,7 @@ plain_values <- function(columns, data, clip, needed) {
 }
 
 #' Refuse a column of a class that holds neither numbers nor text
-#' @param ranged (`flag`)\cr is it to be a number?
+#' @param ranged (`flag`)\cr must it be a number?
 #' @noRd
 check_cell_kind <- function(x, name, ranged) {
   kind <- cell_kind(x)
@@ -111,7 +111,7 @@ variable_values <- function(variable, plain, rows) {
   cell_numbers(value)
 }
 
-#' Rows that a private choice leaves out weigh nothing; n stays
+#' Rows excluded by a private choice have weight zero; n is unchanged
 #' @param subset (`expression` or `NULL`).
 #' @noRd
 leave_out <- function(table, subset, data) {

@@ -3,9 +3,9 @@
 # only here, determine whether a source is refused.
 row_needs <- c("sums", "blocks", "rows")
 
-#' Access to people's rows, by their holder
+#' The access to people's rows that a source offers
 #' @param x (PRIVATE)\cr the user's argument, or a panel's donors.
-#' @return One of `row_needs`: it includes all lesser ones. PUBLIC.
+#' @return One of `row_needs`: it includes all weaker forms of access. PUBLIC.
 #' @noRd
 source_gives <- function(x) {
   if (inherits(x, c("dp_elsewhere", "dp_sources"))) {
@@ -24,7 +24,7 @@ source_gives <- function(x) {
 
 #' Refuse a source without the needed access; nothing was spent
 #' @param needs (`string`)\cr of a method's record.
-#' @param who (`string`)\cr who needs it, marked up.
+#' @param who (`string`)\cr the function with this need, marked up.
 #' @section Errors: of class `dpsc_error_<class>`.
 #' @noRd
 refuse_source <- function(x, needs, who, class = "argument") {
@@ -47,8 +47,8 @@ refuse_source <- function(x, needs, who, class = "argument") {
   abort(c(paste0(who, " needs ", needed, "."), x = given, i = mend), class)
 }
 
-#' Refuse a source for a method; without privacy there are no sums, but the rows. In memory all rows
-#' are there: nobody needs to ask.
+#' Refuse a source for a method; without privacy rows are needed, not sums. Rows in memory always
+#' suffice.
 #' @param private (`flag`)\cr is epsilon finite?
 #' @noRd
 refuse_needed <- function(x, needs, method, private) {
@@ -56,7 +56,7 @@ refuse_needed <- function(x, needs, method, private) {
   if (!private) refuse_source(x, "blocks", "{.code epsilon = Inf}")
 }
 
-#' Refuse rows of which a person's may be in several places, whatever a method needs
+#' Refuse sources in which a person's rows may be in several places, for any method
 #' @noRd
 refuse_split_people <- function(x) {
   if (inherits(x, c("dp_sources", "dp_workers"))) {
@@ -68,11 +68,11 @@ refuse_split_people <- function(x) {
   }
 }
 
-#' Does this hold people's rows elsewhere than in memory or in chunks?
+#' Are these people's rows outside of memory and chunks?
 #' @noRd
 is_elsewhere <- function(x) inherits(x, "dp_source")
 
-#' Does this hold people's rows?
+#' Are these people's rows?
 #' @noRd
 holds_rows <- function(x) {
   is.data.frame(x) || is.matrix(x) || inherits(x, c("dp_chunks", "dp_source"))

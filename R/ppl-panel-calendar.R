@@ -3,9 +3,9 @@
 
 #' Warn of periods that are missing for everybody
 #'
-#' Estimators take periods in their order and never ask how far apart they are, so a year that was
-#' lost on the way to the data is closed up in silence. A declared order of periods (a roster, a
-#' factor, strings, a matrix) is not asked.
+#' Estimators use the order of periods only, not their distances, so a year that was lost from the
+#' data would be skipped silently. A declared order of periods (a roster, a factor, strings, a
+#' matrix) is not checked.
 #' @param times (`vector`)\cr sorted periods, PUBLIC.
 #' @param name (`string`)\cr of the column of time.
 #' @section Warnings: `dpsc_warning_calendar`.
@@ -28,10 +28,10 @@ warn_calendar_gap <- function(times, name) {
   ), "calendar")
 }
 
-#' Where a calendar skips whole periods
+#' The places where a calendar skips whole periods
 #'
-#' Half the steps at least must be the shortest one, all others multiples of it, and no more periods
-#' missing than there are: else the periods are irregular, and gaps are undefined.
+#' At least half of the steps must be the shortest step, all others multiples of it, with no more
+#' periods missing than present: otherwise the periods are irregular and gaps are undefined.
 #' Weekends are not missing days.
 #' @return Places of the last periods before the gaps, or none.
 #' @noRd
@@ -50,7 +50,7 @@ calendar_gaps <- function(times) {
   if (regular) gaps else integer()
 }
 
-#' Steps between periods in whole units, or `NULL` where periods are not numbers of a calendar
+#' Steps between periods in whole units, or `NULL` if periods are not calendar numbers
 #' @noRd
 calendar_steps <- function(times) {
   if (inherits(times, "POSIXct")) {
@@ -70,7 +70,7 @@ calendar_steps <- function(times) {
   if (!is.null(position) && all(position == round(position))) diff(position)
 }
 
-#' Months of dates that are all the same day of their month, or its last
+#' Months of dates that are all on the same day of the month, or on its last day
 #' @noRd
 month_count <- function(dates) {
   part <- function(format) as.numeric(format(dates, format))
@@ -79,7 +79,8 @@ month_count <- function(dates) {
   if (all(day == day[[1L]]) || all(last)) 12 * part("%Y") + part("%m")
 }
 
-#' Whole numbers as they are; years with a month or a quarter, as 199012 and 19904, counted on
+#' Integers unchanged; years with a month or a quarter, as in 199012 and 19904, as consecutive
+#' numbers
 #' @return `NULL` for longer numbers, which may be codes of some other kind.
 #' @noRd
 coded_periods <- function(times) {
@@ -96,7 +97,7 @@ coded_periods <- function(times) {
   NULL
 }
 
-#' Of each gap between days: does it hold Saturdays and Sundays alone?
+#' For each gap between days: does it consist of Saturdays and Sundays only?
 #' @noRd
 only_weekends <- function(dates, gaps) {
   vapply(gaps, function(gap) {

@@ -4,7 +4,7 @@
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param labels (`character(k)`)\cr the treated units, which are public.
 #' @param times (`vector`)\cr the periods.
-#' @param hide (`flag`)\cr are the treated protected, or not to be named?
+#' @param hide (`flag`)\cr are the treated protected, or must messages not name them?
 #' @return `adopted`.
 #' @section Errors: `dpsc_error_panel`; names the units, unless `hide`.
 #' @noRd
@@ -54,7 +54,7 @@ adoption_dates <- function(panel) {
   if (!is.null(panel$adopted)) sort(unique(panel$adopted))
 }
 
-#' Numbers of protected people, by date where there are several; `NULL` for none
+#' Numbers of protected people, by date if there are several; `NULL` for none
 #' @noRd
 treated_counts <- function(panel) {
   if (is.null(panel$treated) || is.null(panel$adopted)) {
@@ -63,7 +63,8 @@ treated_counts <- function(panel) {
   as.integer(table(panel$adopted))
 }
 
-#' People in the smallest cohort, which decides the calibration; in all for one date
+#' The number of people in the smallest cohort, which determines the calibration; for one date, the
+#' total
 #' @param size (`numeric`)\cr people in each treated unit.
 #' @noRd
 smallest_group <- function(size, adopted) {
@@ -74,7 +75,7 @@ smallest_group <- function(size, adopted) {
 #' @noRd
 cohort_account <- function(g) paste("cohort", g)
 
-#' The columns of a row in the order in which a cohort knows them
+#' The columns of a row in a cohort's order
 #'
 #' A release has `before` periods, `q` covariates, and the other periods; a cohort that adopts after
 #' `T0` periods has its own past first, then the covariates.

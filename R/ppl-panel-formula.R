@@ -68,11 +68,11 @@ has_several_terms <- function(formula) {
 
 #' Evaluate both sides of a checked formula
 #'
-#' Goes through [stats::model.frame()], so that `log(y)` is the log and a variable may live in the
-#' formula's environment; the outcome of a private fit through [evaluate_rowwise()]. Warnings on the
-#' way ("NaNs produced") are muffled, since their call can hold data: their causes are found by the
-#' check for non-finite values. An error of the user's code is replaced by one of ours without a
-#' parent, for the same reason.
+#' Uses [stats::model.frame()], so that `log(y)` is the log and a variable may be in the formula's
+#' environment; for the outcome of a private fit [evaluate_rowwise()]. Warnings ("NaNs produced")
+#' are suppressed, since their call may contain data: the check for non-finite values finds their
+#' causes. For the same reason an error of the user's code is replaced by a package error without a
+#' parent.
 #'
 #' @param formula (`formula`)\cr from [check_panel_formula()].
 #' @param data (`data.frame`)\cr long data. PRIVATE.
@@ -80,7 +80,7 @@ has_several_terms <- function(formula) {
 #' @param index (`character(2)`)\cr columns of unit and time, which are public.
 #' @param private (`flag`)\cr is epsilon finite?
 #' @return A list with `outcome` (`numeric`, one value per row, outcome units): PRIVATE; `treated`
-#'   (`integer`): the rows where the indicator is 1, in increasing order. PUBLIC.
+#'   (`integer`): the rows with indicator 1, in increasing order. PUBLIC.
 #' @section Errors: `dpsc_error_panel` for a formula that cannot be evaluated, an outcome that is
 #'   not numeric or may mix rows, a treatment that is not 0/1.
 #' @noRd
@@ -124,9 +124,9 @@ evaluate_frame <- function(formula, data) {
   )
 }
 
-#' Check that who is treated, which is public, is not computed from the outcome
+#' Check that the treatment, which is public, is not computed from the outcome
 #'
-#' Another column by itself is taken as it is, and the index columns are public.
+#' Another column by itself is accepted, and the index columns are public.
 #' @noRd
 check_indicator <- function(formula, index) {
   shared <- setdiff(intersect(all.vars(formula[[2L]]), all.vars(formula[[3L]])), index)

@@ -1,20 +1,20 @@
 # Panels with gaps, `na = "interpolate"`: each row is filled separately; units, roles, dates and
 # periods are declared, so that no missing cell can change them.
 
-#' Declare who is in a panel: units, roles, dates and periods
+#' Declare the units, roles, dates and periods of a panel
 #'
-#' With gaps in the data the participants must be declared, not found in the data: otherwise a
-#' person without any row, or the only observation of a month, would change the number of donors or
-#' of periods, which are published. Everything in a roster is PUBLIC: make it from a register, a
-#' study protocol or a calendar, not from the rows that happen to be there.
+#' With gaps in the data the participants must be declared, not derived from the data: otherwise a
+#' person without any row, or the only observation of a month, would change the published numbers of
+#' donors or periods. Everything in a roster is PUBLIC: create it from a register, a study protocol
+#' or a calendar, not from the observed rows.
 #'
 #' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
-#'   of protected people are used for matching and kept nowhere.
+#'   of protected people are used for matching and are not stored.
 #' @param from (`vector`, one per unit)\cr the period from which the unit is treated; `NA` for
-#'   donors. Different ones are several adoption dates, see [dp_cohorts].
+#'   donors. Different values are several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
 #' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, except the names of the
-#'   units, which it holds: a fit does not.
+#'   units, which a fit does not contain.
 #' @section Errors: `dpsc_error_roster`.
 #' @seealso [dp_synth()] with `na = "interpolate"`.
 #' @examples
@@ -69,7 +69,7 @@ print.dp_roster <- function(x, ...) {
   invisible(x)
 }
 
-#' Check `na` and `roster`, which belong together
+#' Check `na` and `roster`, which must be given together
 #' @noRd
 check_gaps <- function(na, roster) {
   na <- check_choice(na, c("error", "interpolate"))
@@ -105,7 +105,7 @@ panel_with_gaps <- function(formula, people, request) {
   panel
 }
 
-#' The panel of a roster, from long data here or elsewhere
+#' The panel of a roster, from long data in R or in a source
 #' @inheritParams panel_from_formula
 #' @noRd
 panel_of_roster <- function(formula, people, request) {
@@ -114,9 +114,9 @@ panel_of_roster <- function(formula, people, request) {
 
 #' Build a panel with gaps from long data and a roster
 #'
-#' Nothing but the values of a unit's own row depends on which cells are there. Rows of units or
-#' periods outside the roster are left out; of several rows of a unit in a period the first counts;
-#' missing and non-finite values are gaps. The indicator of the formula is not read.
+#' Only the values of a unit's own row depend on the presence of cells. Rows of units or periods
+#' outside the roster are omitted; if a unit has several rows in a period, the first counts; missing
+#' and non-finite values are gaps. The indicator of the formula is not read.
 #' @param people (`list`)\cr see [panel_people()]; `bounds` (`numeric(2)`, `matrix` or `NULL`) limit
 #'   the outcome.
 #' @return As [panel_from_formula()].
@@ -162,7 +162,7 @@ panel_of_roster.default <- function(formula, people, request) {
   panel
 }
 
-#' Some rows of some columns, by no method of a column's class
+#' Some rows of some columns, without methods of a column's class
 #' @noRd
 chosen_cells <- function(data, names, rows) {
   lapply(rlang::set_names(names), function(name) {
@@ -189,7 +189,7 @@ data_column <- function(data, name, declared) {
   x
 }
 
-#' Who is treated and from when, as declared
+#' The declared treated units and dates
 #' @return As [find_treatment()].
 #' @noRd
 roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
@@ -213,7 +213,7 @@ roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
   list(units = units, T0 = first[[1L]] - 1L)
 }
 
-#' The outcome of long data, row by row where anything is private; non-finite values are gaps
+#' The outcome of long data, row by row if anything is private; non-finite values are gaps
 #' @noRd
 roster_outcome <- function(formula, data, n_rows, private) {
   outcome <- if (private) {
@@ -261,7 +261,7 @@ fill_rows <- function(rows, treatment, middle) {
   rows
 }
 
-#' Without bounds a row with nothing before the treatment cannot be filled. NOT PRIVATE.
+#' Without bounds, a row without any value before the treatment cannot be filled. NOT PRIVATE.
 #' @noRd
 check_filled <- function(rows, label) {
   if (!all_finite_cpp(rows)) {

@@ -13,15 +13,15 @@
 #' @param people (`list`)\cr from [panel_people()]. `data` (`data.frame`, tibble, data.table or
 #'   `plm::pdata.frame`): one row for each unit and period, every unit in every period. PRIVATE.
 #'   `index` (`character(2)`): columns of unit and time, in this order. A swapped index is an error
-#'   as far as it can be detected. If both orders make a design and the columns' types do not
-#'   decide, it cannot be detected, and donors' names would be taken for public periods.
+#'   if it can be detected. If both orders give a valid design and the columns' types are
+#'   inconclusive, it cannot be detected, and donors' names would become public periods.
 #' @param request (`list`)\cr see [panel_request()]. Under a finite epsilon the outcome must be
 #'   computed row by row.
 #' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
 #'   `target` (one row per unit) and `columns`.
-#' @section Errors: `dpsc_error_panel`: for donors' rows the kind of problem only, without person,
+#' @section Errors: `dpsc_error_panel`: for donors' rows only the kind of problem, without person,
 #'   place or frequency; the presence of one finite value per unit and period is public. Treated
-#'   units are named, with the period where it is theirs, unless `quiet`.
+#'   units are named, with the period if it is theirs, unless `quiet`.
 #' @noRd
 panel_from_formula <- function(formula, people, request) {
   check_given(!"data" %in% names(people), "data", "a data frame in long format")
@@ -77,11 +77,11 @@ panel_from_formula.default <- function(formula, people, request) {
   panel
 }
 
-#' Who holds the rows of a panel from a formula
+#' The source of a panel's rows, for a formula
 #' @param data,index,na,roster as the user gave them; the first two may be missing.
 #' @param code (`language`)\cr the user's code for `index`.
-#' @return A list of the given arguments; before the panel is made also `bounds` (of the outcome)
-#'   and `covariates` (their declarations, see [split_bounds()]). PRIVATE.
+#' @return A list of the given arguments; later also `bounds` (of the outcome) and `covariates`
+#'   (their declarations, see [split_bounds()]). PRIVATE.
 #' @noRd
 panel_people <- function(data, index, na = "error", roster = NULL, code = quote(index)) {
   if (!missing(data) && inherits(data, "tbl_lazy")) {
@@ -181,15 +181,15 @@ ask_of_units <- function(ask, treated) {
   function() ask(k, failing = TRUE)
 }
 
-#' The cell of the unit x period matrix that each row fills
+#' Each row's cell in the unit x period matrix
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param treated (`integer`)\cr codes of the treated units, which errors may distinguish from
 #'   donors.
-#' @param quiet (`flag`)\cr but not name?
-#' @param ask (`function`)\cr called before one of them.
+#' @param quiet (`flag`)\cr distinguish but not name them?
+#' @param ask (`function`)\cr called before such an error.
 #' @return Cell numbers (`integer`, column-major), a permutation of all cells.
 #' @section Errors: `dpsc_error_panel` for duplicate or absent rows: the kind of problem, and a
-#'   treated unit that has it.
+#'   treated unit with it.
 #' @noRd
 match_cells <- function(units, times, treated, quiet = FALSE, ask = function() NULL) {
   n_units <- length(units$values)

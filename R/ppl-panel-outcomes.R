@@ -2,7 +2,7 @@
 # bounds. One person's row has all outcomes.
 
 #' Several outcomes apart
-#' @param formula (`any`)\cr what the user gave; its other faults are found later.
+#' @param formula (`any`)\cr the user's argument; its other faults are found later.
 #' @param bounds (`list` or `NULL`)\cr by outcome, and by covariate.
 #' @return `NULL` for one outcome; else a list by outcome of lists: `formula`, `bounds` (its own and
 #'   the covariates').
@@ -26,7 +26,7 @@ split_outcomes <- function(formula, bounds, private) {
   rlang::set_names(out, names)
 }
 
-#' Names of outcomes: as given, else as written
+#' Names of outcomes: as given, else the outcomes' text
 #' @noRd
 outcome_names <- function(sides) {
   given <- names(sides) %||% character(length(sides))
@@ -43,7 +43,7 @@ outcome_names <- function(sides) {
 
 #' Bounds of each outcome, with those of the other columns
 #' @param sides,names (`list`, `character`)\cr outcomes as written, and their names.
-#' @return A list, an element an outcome, as [split_bounds()] takes them.
+#' @return A list with one element per outcome, in the form for [split_bounds()].
 #' @noRd
 outcome_bounds <- function(bounds, sides, names, private) {
   if (is.null(bounds) && !private) {
@@ -72,7 +72,8 @@ outcome_bounds <- function(bounds, sides, names, private) {
   lapply(own, function(name) bounds[c(name, others)])
 }
 
-#' An outcome must not have the name of a column that it is computed from: whose would limits be?
+#' An outcome must not have the name of a column from which it is computed, since limits would be
+#' ambiguous
 #' @noRd
 check_own_names <- function(sides, names, bounds) {
   torn <- vapply(seq_along(sides), function(k) {
@@ -94,9 +95,9 @@ check_own_names <- function(sides, names, bounds) {
 
 #' The panel of one outcome
 #' @param people (`list`)\cr from [panel_people()].
-#' @param request (`list`)\cr from [panel_request()]; its `bounds` are of the outcome and of
-#'   covariates. Of a classical estimator the formula names predictors.
-#' @param own (`string` or `NULL`)\cr the outcome's own name.
+#' @param request (`list`)\cr from [panel_request()]; its `bounds` are for the outcome and
+#'   covariates. For a classical estimator the formula names predictors.
+#' @param own (`string` or `NULL`)\cr the outcome's given name.
 #' @return A panel, with `bounds` of the outcome and `limits` of its columns.
 #' @noRd
 formula_panel <- function(formula, people, request, own = NULL) {
@@ -130,7 +131,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
 
 #' Refuse a public treatment that is computed from a private covariate
 #'
-#' One donor's value would make that donor a target.
+#' Otherwise one donor's value could make that donor a target.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 check_public_indicator <- function(formula, covariates, private) {

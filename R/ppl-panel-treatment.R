@@ -1,13 +1,14 @@
 # Who is treated, and from when: the pattern of the indicator in long data.
 
-#' Check that there is a treated row and that unit and time are not the wrong way round
+#' Check that there is a treated row and that unit and time are not interchanged
 #'
-#' With the two swapped, donors' names would be periods, which are public and which errors name. So
-#' this comes before every check that names one. A treatment that lasts to the end is on in the last
-#' periods; other treatments get no further message. The donors' places among the names of units do
-#' not matter: otherwise one donor's other name would change the message.
+#' If they are interchanged, donors' names would be periods, which are public and which errors name.
+#' So this check comes before every check that names a period. A treatment that lasts to the end
+#' includes the last periods; other treatments get no further message. The donors' places among the
+#' names of units have no effect: otherwise a new name for one donor would change the message.
 #' @inheritParams find_treatment
-#' @section Errors: `dpsc_error_panel`; names the columns only. Who is protected is asked before.
+#' @section Errors: `dpsc_error_panel`; names the columns only. The error that requests `protect`
+#'   comes earlier.
 #' @noRd
 check_orientation <- function(units, times, rows, ask = function() NULL) {
   if (length(rows) == 0L) {
@@ -44,10 +45,11 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
   }
 }
 
-#' Refuse numbers as units that look like the time
+#' Refuse numeric units that seem to be the time
 #'
-#' If the last units are treated, the panel is valid either way. Then "donors" who are fewer than
-#' the periods are more likely the periods themselves, and everybody's last reading would be public.
+#' If the last units are treated, the panel is valid in both orders. If there are fewer "donors"
+#' than periods, they are more likely the periods themselves, and everybody's last reading would be
+#' public.
 #' @param n (`count`)\cr number of donors.
 #' @section Errors: `dpsc_error_index`, also a `dpsc_error_panel`; names the columns only.
 #' @noRd
@@ -67,7 +69,7 @@ check_few_numbers <- function(units, times, n, ask = function() NULL) {
   }
 }
 
-#' Are these codes, as a set, the last ones of 1, ..., n?
+#' Are these codes, as a set, the last codes of 1, ..., n?
 #' @noRd
 is_tail <- function(codes, n) {
   length(unique(codes)) == n - min(codes) + 1L
@@ -75,13 +77,13 @@ is_tail <- function(codes, n) {
 
 #' Who is treated, and from when
 #' @param units,times (`list`)\cr from [code_index()].
-#' @param rows (`integer`)\cr rows where the indicator is 1; at least one, no unit and period twice.
+#' @param rows (`integer`)\cr rows with indicator 1; at least one, and no unit and period twice.
 #' @param hide (`flag`)\cr name no treated unit.
 #' @param ask (`function`)\cr called before a message about one.
 #' @return A list with `units` (`integer`, codes of the treated units, sorted), `T0` (`integer`,
 #'   before the first adoption) and `adopted` (`integer`, periods before each unit's own adoption,
 #'   or `NULL` where all adopt in the same period).
-#' @section Errors: `dpsc_error_panel` for a pattern of treatment that is no synthetic control
+#' @section Errors: `dpsc_error_panel` for a pattern of treatment that is not a synthetic control
 #'   design.
 #' @noRd
 find_treatment <- function(units, times, rows, hide = FALSE,

@@ -3,23 +3,23 @@
 # donors is here, too.
 #' Construct a panel
 #'
-#' A value inside the package, never returned to a user: it is the last place where raw donor values
-#' exist before [release()].
+#' An internal value, never returned to a user: the last object with raw donor values before
+#' [release()].
 #'
 #' @param donors (`matrix`, n x T, outcome units)\cr one row per donor. PRIVATE. Integer or double,
-#'   kept as it is: never copied.
-#' @param design (`list`, PUBLIC)\cr `target` (k x T matrix, double, outcome units; one row a
+#'   unchanged and never copied.
+#' @param design (`list`, PUBLIC)\cr `target` (k x T matrix, double, outcome units; one row per
 #'   treated unit, named by unit), `times` (length T; the periods in order: numeric, integer, Date,
 #'   POSIXct or character, a factor's labels), `T0` (periods before the treatment), `adopted`
 #'   (periods before each unit's own adoption, if there are several dates).
 #' @param n (`count`)\cr donors. PUBLIC.
 #' @param outcome,index (`string`, `character(2)`)\cr the outcome as the user wrote it; the columns
 #'   of unit and time. PUBLIC.
-#' @param layout (`list`)\cr public facts on how the panel was given: `source` (`"formula"` or
+#' @param layout (`list`)\cr public facts about the form of the input: `source` (`"formula"` or
 #'   `"matrix"`), `treated` (the indicator as the user wrote it, or `NULL`).
 #' @return A list of class `dpsc_panel` with these fields, `unit` and `time` for `index`, and `T1`
-#'   (`integer`, number of periods from the treatment on). Who makes it may add `donor_names`
-#'   (`character(n)`), where the user declared them public; `covariates`; `bounds`, of the outcome;
+#'   (`integer`, number of periods from the treatment on). The caller may add `donor_names`
+#'   (`character(n)`), if the user declared them public; `covariates`; `bounds`, of the outcome;
 #'   `assumes`.
 #' @noRd
 new_panel_design <- function(donors, design, layout, n = nrow(donors), outcome = "outcome",
@@ -58,8 +58,8 @@ check_donor_count <- function(n, mend) {
 
 #' Check that donors' values are finite; the error states only that some are not
 #'
-#' Where gaps are, and how many, follows from donors' rows. One pass over memory in C++ that
-#' allocates nothing and whose time does not depend on the values.
+#' The places and the number of gaps depend on donors' rows. One pass over memory in C++ without
+#' allocation, whose time does not depend on the values.
 #' @param donors (`matrix`, n x T)\cr PRIVATE.
 #' @param label (`string`)\cr the outcome as the user wrote it.
 #' @noRd
@@ -73,7 +73,7 @@ check_donors_finite <- function(donors, label) {
   }
 }
 
-#' Values of the target are not finite: name unit and period where they may be named
+#' Error for non-finite values of the target: name unit and period if they may be named
 #' @inheritParams check_donors_finite
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
@@ -133,10 +133,10 @@ mean_target <- function(target, size) {
 
 # A matrix of donors -----------------------------------------------------------------------------
 
-#' Build a panel from donors by themselves
+#' Build a panel from a matrix of donors
 #'
-#' A matrix of donors is used as it is: no copy, and no vector of its size is made by the checks.
-#' Row names are donors' names and are ignored.
+#' A matrix of donors is used unchanged: the checks make no copy and no vector of its size. Row
+#' names are donors' names and are ignored.
 #'
 #' @param donors (`matrix`, n x T, integer or double, outcome units, `dp_chunks` or `dp_source`)\cr
 #'   one row per donor. PRIVATE.
@@ -147,7 +147,7 @@ mean_target <- function(target, size) {
 #'   Increasing if numeric, a date or a factor; distinct if character.
 #' @return A `dpsc_panel`, see [new_panel_design()]. Its `outcome`, `unit` and `time` are these
 #'   words.
-#' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is no whole number.
+#' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is not a whole number.
 #' @noRd
 panel_from_donors <- function(donors, target, T0, times = NULL, hide = FALSE) {
   check_given(missing(target), "target", "the treated unit's outcome, one value per period")
@@ -188,7 +188,8 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
 }
 
 #' Check that donors are a matrix of numbers
-#' @return It, without an attribute that means "on the grid already" in our own blocks.
+#' @return The matrix, without the attribute that marks the package's own blocks as already on the
+#'   grid.
 #' @noRd
 check_donor_matrix <- function(donors) {
   if (!is_plain_table(donors)) {
@@ -254,7 +255,7 @@ check_split <- function(T0, n_times) {
 }
 
 #' Check the periods of a matrix
-#' @return Them, with nothing attached but a known class; a factor's labels.
+#' @return The periods, without attributes except a known class; for a factor its labels.
 #' @noRd
 check_times <- function(times, n_times) {
   ok <- is.factor(times) || (is.null(dim(times)) && (is.character(times) || is_plain_number(times)))
@@ -295,12 +296,12 @@ check_times <- function(times, n_times) {
   plain
 }
 
-#' Fill every row by itself
+#' Fill every row separately
 #'
-#' Between two of its own values linearly, by the position of the periods; flat before the first and
-#' after the last; a row without a value before the treatment is the middle of the bounds.
-#' Elementwise over rows: no row's result depends on another's.
-#' @param rows (`matrix`, n x T)\cr `NA` where nothing is known. PRIVATE.
+#' Linearly between two of its own values, by the position of the periods; flat before the first and
+#' after the last; at the middle of the bounds for a row without a value before the treatment.
+#' Elementwise over rows: no row's result depends on another row.
+#' @param rows (`matrix`, n x T)\cr `NA` for missing values. PRIVATE.
 #' @param middle (`numeric(T)`).
 #' @noRd
 interpolate_rows <- function(rows, T0, middle) {

@@ -4,34 +4,34 @@
 #' @name dp_person
 #' @title Several rows of one person
 #'
-#' @description `person =` declares whose rows the data are. Either `~ id`, the column that
-#' identifies people: neighbours then replace *all* rows of one person; or `"row"`: each row is
+#' @description `person =` declares the person of each row: either `~ id`, the column that
+#' identifies people, so that neighbours replace *all* rows of one person; or `"row"`: each row is
 #' another person, which the print repeats. Without this argument each row counts as another person,
 #' and people with several rows are not protected as promised.
 #'
-#' With a column each person counts once, however many rows are theirs: a person's contribution to
-#' any step is the mean of their rows' contributions. So no limit on the rows of a person is needed
-#' and nothing more is spent. The target of estimation is the regression in which every person has
-#' weight one. The number of people is public; the number of rows is private, and no result, message
-#' or plan shows it. Time and memory follow the number of rows.
+#' With a column each person counts once, for any number of rows: a person's contribution to any
+#' step is the mean of their rows' contributions. So no limit on a person's rows is needed, and
+#' there is no additional cost. The estimand is the regression in which every person has weight one.
+#' The number of people is public; the number of rows is private, and no result, message or plan
+#' shows it. Time and memory depend on the number of rows.
 #'
-#' A row that counts for nothing (a value is missing, or `subset` leaves it out) does not count in
-#' its person's mean, either. A row without an identifier is nobody's: it is left out. People all of
-#' whose rows count for nothing stay in the number of people.
+#' A row of weight zero (with a missing value, or outside `subset`) is not in its person's mean,
+#' either. A row without an identifier belongs to nobody and is omitted. People without any counting
+#' row remain in the number of people.
 #'
-#' It is an argument of [dp_lm()] and [dp_glm()], where the above holds, and of [dp_aggregate()] and
-#' [dp_select()], where all rows of a person are in one block and the data are in memory. The
-#' regressions also take [dp_chunks()], over which a person's rows may be scattered, and
-#' [dp_table()] and [dp_files()] whose rows are read here. Identifiers of chunks are compared as
-#' text. For [dp_lm()] a database makes the sums by person (`compute = "database"`, 30 columns at
-#' most). Methods without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
+#' It is an argument of [dp_lm()] and [dp_glm()], as described above, and of [dp_aggregate()] and
+#' [dp_select()], in which all rows of a person are in one block and the data are in memory. The
+#' regressions also take [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and
+#' [dp_files()] with rows read in R. Identifiers of chunks are compared as text. For [dp_lm()] a
+#' database computes the sums by person (`compute = "database"`, 30 columns at most). Methods
+#' without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
 #' `proofs/person.md`.
 NULL
 
-#' Check the declaration of people, and that the method and the rows allow it
+#' Check the declaration of people, and whether the method and the rows permit it
 #' @param person (`NULL`, `"row"` or one-sided formula).
-#' @param record (`list`)\cr the method's; its field `person` gives the access to rows it then
-#'   needs.
+#' @param record (`list`)\cr the method's record; its field `person` gives the access to rows needed
+#'   then.
 #' @return `NULL`, or a list: `declared` (one row is one person) and `column`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -52,7 +52,7 @@ check_person <- function(person, record, method, data) {
   said
 }
 
-#' Meaning of `person`, from its spelling alone
+#' Meaning of `person`, from the expression only
 #' @noRd
 said_person <- function(person) {
   if (is.null(person)) {
@@ -81,9 +81,9 @@ check_frame <- function(block, i) {
   }
 }
 
-#' Who each row is of: whole numbers, 0 where nobody is named
+#' The person of each row as an integer, 0 without an identifier
 #' @param who (`list`)\cr from [check_person()].
-#' @return A list: `of` (PRIVATE) and `n`, how many people there are. PUBLIC.
+#' @return A list: `of` (PRIVATE) and `n`, the number of people. PUBLIC.
 #' @noRd
 people_of <- function(data, who) {
   cells <- identifiers_of(data, who)
@@ -91,7 +91,7 @@ people_of <- function(data, who) {
   list(of = match(cells, known, nomatch = 0L), n = length(known))
 }
 
-#' @param text (`flag`)\cr as text, which blocks of other classes can be compared with.
+#' @param text (`flag`)\cr as text, for comparison with blocks of other classes.
 #' @noRd
 identifiers_of <- function(data, who, text = FALSE) {
   if (!who$column %in% names(data)) {
@@ -115,7 +115,7 @@ check_person_rows <- function(rows) {
   }
 }
 
-#' A table of numbers with its rows person by person, and a last column with the person
+#' A table of numbers with rows sorted by person, and the person in the last column
 #' @param people (`list`)\cr from [people_of()].
 #' @return A list: `table` (PRIVATE), `n`.
 #' @noRd

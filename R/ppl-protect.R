@@ -9,7 +9,7 @@ raw_estimators <- c(
 
 is_classical <- function(method) method %in% raw_estimators
 
-#' The request of a panel that is read again: who is protected was asked when it was released
+#' The request of a panel that is read again; `protect` was required at its release
 #' @param hide (`flag`)\cr are the treated protected?
 #' @noRd
 plain_request <- function(hide = FALSE) {
@@ -19,7 +19,7 @@ plain_request <- function(hide = FALSE) {
 #' Check `protect`
 #' @param request (`list`)\cr from [panel_request()].
 #' @param k (`count`)\cr treated units.
-#' @param people (`flag`)\cr is one treated unit asked about as well?
+#' @param people (`flag`)\cr is `protect` required for one treated unit as well?
 #' @return `"donors"` or `"everyone"`.
 #' @section Errors: `dpsc_error_protect`.
 #' @noRd
@@ -70,12 +70,12 @@ check_protect <- function(request, k, people = FALSE) {
   protect
 }
 
-#' Check `protect`, and put protected people out of the target's place
+#' Check `protect`, and remove protected people from the target
 #'
-#' They leave `target`, which is public; the middle of the bounds stands there, so that nothing that
-#' looks at a target sees them.
+#' In `target`, which is public, the middle of the bounds replaces them, so that no code for targets
+#' uses their data.
 #' @param panel (`dpsc_panel`).
-#' @return `panel` with `size`; where everyone is protected, with `treated` (m x T matrix, PRIVATE).
+#' @return `panel` with `size`; if everyone is protected, with `treated` (m x T matrix, PRIVATE).
 #' @noRd
 guard_panel <- function(panel, request) {
   k <- nrow(panel$target)
@@ -94,11 +94,11 @@ guard_panel <- function(panel, request) {
   panel
 }
 
-#' Is the fit that of the group which its release protects? It may be of a public target, too.
+#' Is the fit for the group that its release protects? It may also be for a public target.
 #' @noRd
 is_released_group <- function(fit) isTRUE(fit$protected)
 
-#' Refuse functions that a fit of a protected group cannot serve
+#' Refuse functions that are unavailable for a protected group
 #' @noRd
 check_not_protected <- function(fit, what) {
   if (is_released_group(fit)) {

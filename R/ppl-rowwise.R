@@ -67,7 +67,7 @@ rowwise_functions <- local({
 
 is_text <- function(x) typeof(x) == "character"
 
-#' Strings by their bytes; where one side is a number, the other is read as one
+#' Strings by their bytes; if one side is a number, the other is converted
 #' @noRd
 same_cells <- function(x, y) {
   if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
@@ -89,7 +89,7 @@ is_single <- function(x) {
   is.atomic(x) && length(x) == 1L && is.null(attributes(x))
 }
 
-#' Refuse code of a formula that could look at several rows at once
+#' Refuse code of a formula that could use several rows at once
 #' @param code (`language`).
 #' @noRd
 check_rowwise <- function(code) {
@@ -110,7 +110,7 @@ check_rowwise <- function(code) {
   check_text_compared(code)
 }
 
-#' Refuse a string where only numbers have a meaning: text has no order
+#' Refuse a string where a number is needed: text has no order
 #' @noRd
 check_text_compared <- function(code) {
   what <- takes_no_text(code)
@@ -126,7 +126,7 @@ check_text_compared <- function(code) {
   }
 }
 
-#' The first function that is given a string and takes none, or `NULL`
+#' The first function with a string argument that it does not accept, or `NULL`
 #' @noRd
 takes_no_text <- function(code) {
   if (!is.call(code)) {
@@ -145,7 +145,7 @@ takes_no_text <- function(code) {
   }
 }
 
-#' Evaluate checked code, where only these columns and row by row functions exist
+#' Evaluate checked code in an environment with these columns and row-wise functions only
 #' @param columns (`list`)\cr plain vectors. PRIVATE or PUBLIC.
 #' @return The value, or `NULL` where there is none.
 #' @noRd
@@ -154,7 +154,7 @@ value_by_row <- function(code, columns) {
   tryCatch(suppressWarnings(eval(plain_code(code), scope)), error = function(e) NULL)
 }
 
-#' Columns that code names: doubles, factors as text
+#' Columns used in code, as doubles, with factors as text
 #' @param data (`data.frame`, PRIVATE).
 #' @section Errors: `dpsc_error_data`, from names and classes alone.
 #' @noRd
@@ -168,8 +168,8 @@ columns_of_code <- function(code, data) {
   })
 }
 
-#' Code in which strings that a column of dates is compared with are numbers, as its cells are
-#' @param data (`data.frame`)\cr only its columns' classes are looked at.
+#' Code in which strings compared with a column of dates are numbers, like the column's cells
+#' @param data (`data.frame`)\cr only its columns' classes are used.
 #' @noRd
 with_dates <- function(code, data) {
   if (!is.call(code)) {
@@ -234,7 +234,7 @@ is_of_table <- function(code) {
     is_constant_table(code[[3L]])
 }
 
-#' Code in which the constants of `%in%` are written out, and dates of constants are numbers
+#' Code with the constants of `%in%` written out and constant dates as numbers
 #' @noRd
 plain_code <- function(code) {
   if (is_constant_date(code)) {
@@ -308,15 +308,15 @@ has_single_constants <- function(code) {
 
 #' Evaluate an outcome row by row
 #'
-#' Only columns of the data, constants and `rowwise_functions` exist where it is evaluated, so that
-#' neither a function of the user's with the name of one of these nor a vector computed before can
-#' make rows depend on each other. A single number of the formula's environment is a constant.
+#' The evaluation environment contains only columns of the data, constants and `rowwise_functions`,
+#' so that neither a user's function with one of these names nor a precomputed vector can make rows
+#' depend on each other. A single number in the formula's environment is a constant.
 #'
-#' How a column was computed is the user's.
+#' The user is responsible for the computation of a column.
 #' @param code (`language`)\cr the left-hand side of the formula.
 #' @param environment (`environment`)\cr the formula's environment.
 #' @param data (`data.frame`)\cr long data. PRIVATE.
-#' @return The outcome as it comes (PRIVATE), or `NULL` if its evaluation failed.
+#' @return The unchecked outcome (PRIVATE), or `NULL` if its evaluation failed.
 #' @section Errors: `dpsc_error_panel` for code that may mix rows.
 #' @noRd
 evaluate_rowwise <- function(code, environment, data) {
@@ -353,13 +353,13 @@ evaluate_rowwise <- function(code, environment, data) {
   outcome_column(value_by_row(code, values))
 }
 
-#' A column as the outcome: numbers, if its class may hold any
+#' A column as the outcome: numbers, if its class can have them
 #' @noRd
 outcome_column <- function(x) {
   if (is.null(plain_column(x)) || cell_kind(x) == "date") x else cell_numbers(plain_column(x))
 }
 
-#' Why code may mix rows, in words, or `NULL`
+#' The reason why code may mix rows, in words, or `NULL`
 #' @noRd
 rowwise_problem <- function(code, environment, data) {
   other <- setdiff(called_by_code(code), names(rowwise_functions))
@@ -404,10 +404,10 @@ find_value <- function(name, environment) {
 
 #' Preparing data without breaking the guarantee
 #'
-#' A private fit starts from the rows that it is given. **One person in, one row out**: a person's
+#' A private fit starts from the given rows. **One person in, one row out**: a person's
 #' prepared row may depend on that person's own data and on public facts, and on nobody else's data.
-#' Otherwise one person is in everybody's row, and the guarantee is not about people.
-#' Nothing in a result would show it.
+#' Otherwise one person affects everybody's row, and the guarantee is no longer about people.
+#' Nothing in a result would show this.
 #'
 #' @section Allowed:
 #'   * scale: `log(y)`, `y / 1000`, per head with published numbers;
@@ -426,14 +426,14 @@ find_value <- function(name, environment) {
 #'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: those that everybody has.
 #'
 #' Row-by-row preparations can be written into the formula, `log(pmin(y, 190)) ~ treated`; functions
-#' of several rows are an error there. A column of `data` is taken as it is: nobody can see how it
-#' came about. `vignette("preparing-data")` has examples, where vignettes are installed.
+#' of several rows are an error there. A column of `data` is accepted unchecked, since its origin
+#' cannot be checked. `vignette("preparing-data")` has examples, where vignettes are installed.
 #'
-#' @section Gaps: With `na = "interpolate"` every row is filled by itself: linearly between its own
-#' values, flat before the first and after the last; a row without a value before the treatment is
-#' the middle of the bounds. A person's rows outside the `roster` are left out; of several rows of a
-#' person in one period the first counts. No number, message or warning reveals the places of gaps.
-#' People who leave early stay flat, which biases the effect towards its value when they left, and
-#' no interval covers that bias.
+#' @section Gaps: With `na = "interpolate"` every row is filled separately: linearly between its own
+#'   values, flat before the first and after the last, and at the middle of the bounds for a row
+#'   without a value before the treatment. A person's rows outside the `roster` are omitted; if a
+#'   person has several rows in one period, the first counts. No number, message or warning reveals
+#'   the places of gaps. Rows of people who leave early stay flat, which biases the effect towards
+#'   its value at that time, and no interval covers this bias.
 #' @name preparing_data
 NULL

@@ -1,14 +1,14 @@
 #' Simulate a panel with a known effect
 #'
-#' Two designs, both inside the bounds `c(-1, 1)` before the effect is added, so that no bound has
-#' to be chosen from data:
+#' Two designs, both within the bounds `c(-1, 1)` before the effect is added, so that no bound must
+#' be chosen from data:
 #'
 #' * `"factor"`: unit effects, a time effect and `factors` autoregressive factors with random
 #'   loadings, plus noise. Without treatment the outcome of unit i in period t is
 #'   `a_i + d_t + l_i' f_t + e_it`, clipped to `[-1, 1]`.
 #' * `"linear"`: Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t` with slopes
 #'   from N(4, 1) cut to \[3, 5\], the noise N(0, 0.1) cut to \[-1, 1\]. The paper does not state
-#'   how this enters `[-1, 1]`; here it is divided by `5 T + 1`, which bounds it surely.
+#'   how this enters `[-1, 1]`; here it is divided by `5 T + 1`, which guarantees the bounds.
 #'
 #' @param n (`count`)\cr number of donors.
 #' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
@@ -124,7 +124,7 @@ print.sim_panel <- function(x, ...) {
   invisible(x)
 }
 
-#' Evaluate with R's generator at a seed, and put its state back
+#' Evaluate with R's generator at a seed, and restore its state
 #' @noRd
 with_generator <- function(seed, code) {
   if (is.null(seed)) {

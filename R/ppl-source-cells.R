@@ -7,8 +7,8 @@
 
 #' Columns in queries about a row: names and contents
 #' @param given (`list` or `NULL`)\cr checked bounds by name.
-#' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, of columns that
-#'   have a number beside each cell; `given`, `dialect`, `call`, `quote`.
+#' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, of columns with
+#'   a number beside each cell; `given`, `dialect`, `call`, `quote`.
 #' @noRd
 cell_row <- function(table, names, given = NULL) {
   con <- table$con
@@ -71,7 +71,7 @@ number_column <- function(name, row) {
   )
 }
 
-#' Does a column hold this level?
+#' SQL for whether a column's cell has this level
 #' @noRd
 holds_level <- function(name, level, row) {
   column <- row$short[[name]]
@@ -97,7 +97,7 @@ holds_level <- function(name, level, row) {
   if (of_any) paste0("(", same, " OR ", column, " = ", row$quote(level), ")") else same
 }
 
-#' A column in a condition on rows, as it is
+#' An unchanged column in a condition on rows
 #' @noRd
 raw_operand <- function(name, row) {
   column <- row$short[[name]]
@@ -152,8 +152,8 @@ with_outcome <- function(table, outcome) {
 
 #' Cells of treated people, which R reads: outcome, then covariates
 #'
-#' R gives a column the type of its first value. So every cell is read by itself, by the rule of the
-#' donors' cells.
+#' Drivers give a column the type of its first value. So every cell is read separately, by the rule
+#' for the donors' cells.
 #' @param table (`dp_table`)\cr from [with_outcome()].
 #' @param declared (`list`)\cr covariates by name, from [split_bounds()].
 #' @param hide (`flag`)\cr are these people protected?
@@ -180,12 +180,11 @@ treated_cells <- function(table, declared, hide) {
   c(table$y, covariates)
 }
 
-#' A column that R reads block by block: one type in every block, whatever an engine takes its first
-#' value for
+#' A column that R reads block by block, with the same type in every block
 #'
-#' Text is read by R. Where an engine keeps anything in a column, every cell is read by itself: as a
+#' R converts text. If an engine permits any type in a column, every cell is read separately: as a
 #' number, text, or one of the public levels.
-#' @param choice (`list`)\cr of conditions on rows, which take columns as they are.
+#' @param choice (`list`)\cr for conditions on rows, which use columns unchanged.
 #' @noRd
 streamed_column <- function(name, row, choice) {
   column <- row$short[[name]]
@@ -231,7 +230,7 @@ indicator_column <- function(table, name) {
   if (row$types[[1L]] == "cell") number_column(name, row) else row$short[[1L]]
 }
 
-#' A number moved into its range, or NULL where it is missing
+#' A number clipped to its range, or NULL if it is missing
 #'
 #' Some engines have NaN above all numbers and equal to itself with a minus. Infinity with a minus
 #' is below infinity.
@@ -255,7 +254,7 @@ sql_within <- function(x, range, dialect) {
   )
 }
 
-#' A column that identifies people, as an engine compares it
+#' A column that identifies people, in the form for comparisons by an engine
 #' @noRd
 sql_identifier <- function(table, column) {
   if (!column %in% table$fields) abort("The rows have no column {.code {column}}.", "data")

@@ -1,9 +1,9 @@
 # Communication with the engine that holds rows: its own messages are shown only if it failed before
 # it read any row, since they may contain values.
 
-#' Let drivers draw random numbers, for names and the like, without moving R's generator
+#' Let drivers draw random numbers, for names and similar uses, without changing R's generator
 #'
-#' A seeded release must not depend on where the rows are.
+#' A seeded release must not depend on the source of the rows.
 #' @noRd
 keep_seed <- function(expr) {
   seed <- globalenv()[[".Random.seed"]]
@@ -15,8 +15,8 @@ keep_seed <- function(expr) {
   expr
 }
 
-#' Run a query or a statement; the engine's error is shown if planning fails already
-#' @param fetch (`flag`)\cr does it give rows?
+#' Run a query or a statement; the engine's error is shown if planning itself fails
+#' @param fetch (`flag`)\cr does it return rows?
 #' @return A data frame, or the number of rows touched.
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
 #' @noRd
@@ -42,10 +42,10 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
   if (fetch) plain_frame(out) else out
 }
 
-#' An engine's error about a statement that it cannot even plan, or `NULL`
+#' An engine's error for a statement that it cannot plan, or `NULL`
 #'
 #' EXPLAIN reads no row, so its errors are about names, rights and syntax. Statements hold no one's
-#' values. Where an engine looks into files to plan, only errors of names count.
+#' values. If an engine reads files for planning, only errors about names are shown.
 #' @noRd
 planning_words <- function(con, text) {
   dialect <- dialect_of(con)
@@ -111,7 +111,7 @@ abort_changed <- function(charged) {
 #' @noRd
 quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))
 
-#' A temporary table's name that nobody has: no random number is drawn
+#' An unused name for a temporary table, without random numbers
 #' @noRd
 fresh_name <- local({
   count <- 0L
@@ -122,7 +122,7 @@ fresh_name <- local({
 })
 
 #' Write rows into a temporary table
-#' @return Could they be written?
+#' @return `TRUE` if they were written.
 #' @noRd
 write_rows <- function(con, name, rows) {
   isTRUE(tryCatch(
@@ -133,7 +133,7 @@ write_rows <- function(con, name, rows) {
   ))
 }
 
-#' Statements whose failure does no harm
+#' Statements whose failure is harmless
 #' @noRd
 quiet_sql <- function(con, statements) {
   for (text in statements) {

@@ -75,7 +75,7 @@ files_by_sqlite <- function() {
 
 #' CSV files as a table of text, with each cell's number beside it
 #'
-#' Commas, double quotes and a header: nothing is guessed. Types follow the verb's bounds.
+#' Commas, double quotes and a header, without guessing. Types follow from the verb's bounds.
 #' @return The SQL after FROM.
 #' @noRd
 copied_csv <- function(paths, con, wanted = character()) {
@@ -107,7 +107,7 @@ copied_csv <- function(paths, con, wanted = character()) {
 # The number of bytes read at a time.
 csv_bytes <- 2^22
 
-#' @param names (`character` or `NULL`)\cr columns of the first file, by which others are matched.
+#' @param names (`character` or `NULL`)\cr columns of the first file, for matching the other files.
 #' @param wanted (`character`)\cr columns that the user named.
 #' @return Names of the columns.
 #' @noRd
@@ -146,8 +146,8 @@ copy_csv <- function(path, con, names, wanted) {
 
 #' Refuse columns other than the first file's
 #'
-#' Without a header the first line is a person's: only names that the user gave are shown, of others
-#' the place.
+#' In a file without a header the first line is a person's row, so the error shows only names given
+#' by the user, and the places of other columns.
 #' @noRd
 check_csv_names <- function(path, found, names, wanted) {
   file <- basename(path)
@@ -201,7 +201,7 @@ csv_block <- function(cells, names) {
 }
 
 #' The copied rows, with numbers in place of some columns' text
-#' @param numeric (`character`)\cr which columns.
+#' @param numeric (`character`)\cr the columns to replace.
 #' @noRd
 csv_from <- function(con, names, numeric = character()) {
   numbers <- paste0("dpsc_n", seq_along(names))
@@ -218,8 +218,8 @@ csv_from <- function(con, names, numeric = character()) {
   paste0("(SELECT ", paste(c(columns, numbers), collapse = ", "), " FROM rows) s")
 }
 
-#' A table of copied files: its columns, and periods as numbers if all of them, which are public,
-#' are whole ones
+#' A table of copied files: its columns, and numeric periods if all periods, which are public, are
+#' integers
 #' @noRd
 with_numbers <- function(table) {
   names <- table$fields[!startsWith(table$fields, "dpsc_n")]
@@ -237,7 +237,7 @@ with_numbers <- function(table) {
 }
 
 #' Units and periods in their declared type: numbers or text
-#' @param unit,periods (`vector`)\cr declared ones. PUBLIC.
+#' @param unit,periods (`vector`)\cr declared values. PUBLIC.
 #' @noRd
 with_index_of <- function(table, unit, periods) {
   if (is.null(table$numbers)) {

@@ -1,8 +1,8 @@
 # SQL for panels with gaps: units of a roster in a temporary table, their rows joined to it, and
 # each person's gaps filled from that person's own values, as `interpolate_rows()` does.
 
-#' Keep units in a temporary table: no statement names one
-#' @param units (`vector`). In their order: of a roster, or places of people.
+#' Store units in a temporary table, so that no statement names one
+#' @param units (`vector`). In order: units of a roster, or places of people.
 #' @param charged (`string`)\cr a sentence on a charge that was made.
 #' @return Its name, quoted.
 #' @noRd
@@ -17,7 +17,7 @@ keep_units <- function(table, name, units, charged = NULL) {
   quoted(table$con, name)
 }
 
-#' Rows of units, all of them, with those units of which there are none
+#' All rows of units, including units without rows
 #' @param where (`string`)\cr further condition on the units' numbers.
 #' @noRd
 joined_units <- function(table, units, where = NULL) {
@@ -84,7 +84,7 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
   )
 }
 
-#' The first of some columns that is known, or its place; NULL if none is
+#' The first known value among several columns, or its place; NULL if there is none
 #' @noRd
 first_known <- function(column, places, place, name, t, dialect) {
   if (!length(places)) {
@@ -97,7 +97,7 @@ first_known <- function(column, places, place, name, t, dialect) {
   )
 }
 
-#' Is the difference of two neighbours no double?
+#' Does the difference of two neighbours overflow?
 #' @noRd
 sql_too_far <- function(t, dialect) {
   b <- paste0("b", t)
@@ -109,9 +109,9 @@ sql_too_far <- function(t, dialect) {
   )
 }
 
-#' A period's own value, or one between its neighbours, as `interpolate_rows()` has it
+#' A period's own value, or an interpolated value as in `interpolate_rows()`
 #'
-#' Products that would be below the doubles are not made: some engines make errors of them.
+#' Products that would underflow are avoided, since some engines stop with an error.
 #' @noRd
 sql_between <- function(t, middle, dialect) {
   at <- function(name) paste0(name, t)

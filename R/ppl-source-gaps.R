@@ -3,8 +3,8 @@
 
 #' Build a panel with gaps from a source and a roster
 #'
-#' An engine's rows have no order: of several rows of a unit in a period the largest outcome counts,
-#' and all values of covariates do.
+#' An engine's rows have no order: if a unit has several rows in a period, the largest outcome
+#' counts, and all values of covariates count.
 #' @param people (`list`)\cr its `data` is a `dp_source`, one table or files. PRIVATE.
 #' @noRd
 #' @exportS3Method
@@ -62,7 +62,7 @@ panel_of_roster.dp_source <- function(formula, people, request) {
   panel
 }
 
-#' The one table that a roster speaks of
+#' The single table for a roster
 #' @noRd
 roster_table <- function(source, columns) {
   parts <- long_parts(source, columns)

@@ -76,7 +76,7 @@ panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide =
   panel
 }
 
-#' A count as R counts rows, while it can
+#' A count as an integer, if R's integers suffice
 #' @noRd
 whole_count <- function(n) if (n <= .Machine$integer.max) as.integer(n) else n
 
@@ -85,7 +85,7 @@ checked_chunks <- function(chunks, target, T0, times, hide) {
   list(donors = panel$donors, n = panel$n, columns = panel$T0 + panel$T1)
 }
 
-#' The columns that a formula names: nothing is computed in an engine
+#' The columns in a formula, since an engine computes no expressions
 #' @noRd
 formula_columns <- function(formula) {
   sides <- list(outcome = formula[[2L]], treated = formula[[3L]])
@@ -112,7 +112,7 @@ long_parts <- function(source, columns) {
   parts
 }
 
-#' Has a table an index, and the columns that are asked for?
+#' Does a table have an index and the requested columns?
 #' @noRd
 check_panel_table <- function(table, names) {
   if (is.null(table$index)) {
@@ -188,8 +188,8 @@ part_facts.dp_table <- function(part, columns) {
   out
 }
 
-#' The rows of protected treated people travel only with the user's permission
-#' @section Errors: `dpsc_error_argument`, before anything of them is read.
+#' The rows of protected treated people leave the database only with the user's permission
+#' @section Errors: `dpsc_error_argument`, before their data are read.
 #' @noRd
 check_people_travel <- function(source) {
   if (source$compute == "database" && !source$calibrate) {
@@ -229,7 +229,7 @@ check_whole_periods <- function(periods) {
   }
 }
 
-#' Treated units, and units of no name after them
+#' Treated units, followed by unnamed units
 #' @noRd
 pad_units <- function(units, count) {
   units$values <- c(units$values, rep(units$values[NA_integer_], count))
@@ -286,7 +286,7 @@ source_design <- function(treated, times, n, columns, request) {
 
 #' Build a panel from chunks, after one pass over them that checks every block
 #'
-#' That pass keeps the size and a checksum of every block, which the later passes must meet.
+#' This pass stores the size and a checksum of every block, for comparison in later passes.
 #' @return A `dpsc_panel` whose `donors` are the chunks.
 #' @noRd
 #' @exportS3Method

@@ -1,7 +1,7 @@
 # People's rows whose sums an engine computes: a temporary table of integers, one row per person,
 # and the core's questions about it.
 
-#' People in an engine, as whole numbers, with functions that answer the core's questions
+#' People in an engine, as integers, with functions that answer the core's questions
 #' @param table (`dp_table`). PRIVATE.
 #' @param columns,choice (`list`)\cr as in [lm_source()].
 #' @return A `dp_asked`. PRIVATE.
@@ -16,7 +16,7 @@ asked_people <- function(table, columns, choice) {
   ), class = "dp_asked")
 }
 
-#' The temporary table of whole numbers
+#' The temporary table of integers
 #' @return A list: `con`, `name`, `n`, `design`, `dialect`, `close`.
 #' @noRd
 make_people <- function(table, columns, choice) {
@@ -37,7 +37,7 @@ make_people <- function(table, columns, choice) {
   list(con = con, name = name, n = n[[1L]], design = design, dialect = dialect, close = close)
 }
 
-#' From a row's columns to whole numbers, as SQL
+#' SQL from a row's columns to integers
 #' @noRd
 people_query <- function(table, columns, choice) {
   con <- table$con
@@ -84,7 +84,8 @@ people_query <- function(table, columns, choice) {
   )
 }
 
-#' Refuse levels that no cell of a typed column can be; a loose engine's cell may be anything
+#' Refuse levels that are impossible for a typed column; in an engine without strict types every
+#' level is possible
 #' @noRd
 check_typed_levels <- function(given, types, dialect) {
   if (dialect$loose) {
@@ -136,7 +137,7 @@ sql_value <- function(variable, row) {
 
 # Questions ---------------------------------------------------------------------------------------
 
-#' The core's question about people, asked of the engine
+#' The core's question about people, as queries to the engine
 #' @param question (`list`)\cr as `from_question()` of src/r_people.h makes it. PUBLIC or RELEASED.
 #' @return A list: `rows`, `there`, `sums`, without noise. PRIVATE.
 #' @noRd
@@ -161,7 +162,7 @@ ask_people <- function(people, question, charged) {
   )
 }
 
-#' Counts by cell of every variable that is no indicator
+#' Counts by cell for every variable that is not an indicator
 #' @param query (`function`)\cr from a variable and its place to a query of cells `f` and counts
 #'   `k`, and the `size` of a cell.
 #' @noRd
@@ -188,7 +189,7 @@ ask_cells <- function(people, cells, charged, query) {
   list(rows = there[[1L]], there = there[[2L]], sums = sums)
 }
 
-#' People by the first limit that is not below, from those beyond each
+#' People by the first limit that is not smaller, from the numbers beyond each limit
 #' @noRd
 ask_limits <- function(people, question, query, charged) {
   text <- query(people$name, people$design, question, people$dialect)
@@ -198,7 +199,7 @@ ask_limits <- function(people, question, query, charged) {
   list(rows = found[[1L]], there = found[[2L]], sums = cbind(rev(unname(inside))))
 }
 
-#' A Gram matrix of whole numbers
+#' A Gram matrix of integers
 #' @noRd
 ask_products <- function(people, question, charged) {
   queries <- sql_products(people$name, people$design, question, people$dialect)

@@ -1,12 +1,12 @@
 # An engine's test for sums over people: on generated rows, before its first use.
 
-#' Let an engine prove itself on questions of a regression, once a table
+#' Test an engine on questions of a regression, once per table
 #'
 #' Some forty rows with ties of the grid and their neighbours, values outside the ranges, the
 #' largest and the smallest doubles, missing values, levels that are not public, weights and
 #' products. The engine's integers must be the core's.
 #' @section Errors: `dpsc_error_engine`.
-#' @param person (`flag`)\cr of people who have several rows.
+#' @param person (`flag`)\cr for people with several rows.
 #' @noRd
 prove_people <- function(table, person = FALSE) {
   proved <- if (person) "proved_persons" else "proved_people"
@@ -50,7 +50,7 @@ proof_people <- function(person = FALSE) {
   list(rows = rows, columns = columns, choice = choice, questions = proof_asked(columns))
 }
 
-#' The same rows, of people with one to nine rows, some identical, and one row of nobody
+#' The same rows for people with one to nine rows, some identical, and one row without a person
 #' @noRd
 proof_rows_shared <- function(rows) {
   n <- nrow(rows)

@@ -15,7 +15,7 @@ sql_grid <- function(x, centre, half, dialect) {
   }, grid_one, 2 * half, 0.25 * half / grid_one, dialect)
 }
 
-#' The root of a case weight over the largest; zero where that is below the doubles
+#' The root of a case weight over the largest; zero if this underflows
 #' @noRd
 sql_presence <- function(w, max_weight, dialect) {
   most <- sql_real(max_weight, dialect)
@@ -26,7 +26,7 @@ sql_presence <- function(w, max_weight, dialect) {
   )
 }
 
-#' The smallest double that, over another, is not zero
+#' The smallest double whose quotient by another is not zero
 #' @noRd
 least_quotient <- function(x) {
   step <- function(t) max(2^-1074, 2^(floor(log2(t)) - 52))
@@ -36,7 +36,7 @@ least_quotient <- function(x) {
   t
 }
 
-#' Rows of people as whole numbers q1, q2, ... and presence a: a query
+#' Rows of people as integers q1, q2, ... and presence a: a query
 #'
 #' @param from (`string`)\cr the SQL after FROM.
 #' @param columns (`character`, named)\cr the needed values of a row, as expressions of its columns.
@@ -86,7 +86,7 @@ sql_people <- function(from, columns, values, design, keep, weight, max_weight, 
   paste0("SELECT ", paste(c(cells, presence, own), collapse = ", "), " FROM ", known)
 }
 
-#' The column that numbers people, where they have several rows
+#' The column that numbers people with several rows
 #' @noRd
 of_person <- function(design) if (isTRUE(design$person)) "dpsc_p"
 
@@ -94,7 +94,7 @@ of_person <- function(design) if (isTRUE(design$person)) "dpsc_p"
 
 sql_there <- "COUNT(*) AS n, SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS there"
 
-#' People in cells of a variable, of equal width: rows of a cell's lower end, from 0, and a count
+#' People in cells of a variable, of equal width: rows with a cell's lower end, from 0, and a count
 #' @noRd
 sql_medians <- function(table, variable, question, dialect, design = NULL) {
   at <- paste0("(", sql_cast(paste0("q", variable), dialect$whole), " + ", sql_whole(grid_one), ")")
@@ -102,7 +102,7 @@ sql_medians <- function(table, variable, question, dialect, design = NULL) {
   sql_counts(cell, paste(table, "WHERE a > 0"), design, dialect)
 }
 
-#' People by the first limit that is not below how far from the middle they are, from 0
+#' People by the first limit that is not below their distance from the middle, from 0
 #' @noRd
 sql_scales <- function(table, variable, middle, limits, dialect, design = NULL) {
   last <- length(limits)
@@ -114,7 +114,7 @@ sql_scales <- function(table, variable, middle, limits, dialect, design = NULL) 
   sql_counts(paste0("CASE ", first, " ELSE ", last - 1L, " END"), rows, design, dialect)
 }
 
-#' Counts `k` of rows by cell `f`, or where people have several rows of shares of people
+#' Counts `k` by cell `f`, of rows or, for people with several rows, of shares of people
 #' @noRd
 sql_counts <- function(cell, rows, design, dialect) {
   if (isTRUE(design$person)) {
@@ -166,7 +166,7 @@ sql_model <- function(table, design, question, dialect) {
   sql_level(c(paste0("e", c(which(is_variable), p + 1L)), cut, kept), out, "m4", dialect)
 }
 
-#' A variable in a product: 0 or 1, or standardised and cut at eight
+#' A variable in a product: 0 or 1, or standardised and clipped at eight
 #' @noRd
 sql_factor <- function(j, design, question, dialect) {
   real <- function(x) sql_real(x, dialect)
@@ -220,7 +220,7 @@ sql_limits <- function(value, limits, rows, design, dialect) {
   )
 }
 
-#' The same with a factor s0 that shortens a row to the radius
+#' The same with a factor s0 that clips a row to the radius
 #' @noRd
 sql_shortened <- function(table, design, question, dialect) {
   z <- c(paste0("z", seq_along(design$columns)), "zr", "a", of_person(design))
@@ -234,7 +234,7 @@ sql_shortened <- function(table, design, question, dialect) {
   )), norms, "e", dialect)
 }
 
-#' People beyond each limit on the shortened residual
+#' People beyond each limit on the clipped residual
 #' @noRd
 sql_beyond <- function(table, design, question, dialect) {
   limits <- vapply(question$limits, sql_real, "", dialect)
@@ -246,7 +246,7 @@ sql_beyond <- function(table, design, question, dialect) {
 
 #' Sums of products of clipped rows (w, r, k), or of their scores
 #'
-#' The last comparisons are of the very columns that are summed.
+#' The last comparisons use the summed columns themselves.
 #' @return Queries whose only rows hold n, there, then, over all of them, g1_1, g1_2, g2_2, ...
 #' @noRd
 sql_products <- function(table, design, question, dialect) {

@@ -20,7 +20,7 @@ people_parts <- function(source) {
 #' @param columns (`list`)\cr from `lm_columns()`.
 #' @param choice (`list`)\cr as in [lm_source()].
 #' @return A list: `table`, a matrix, `dp_chunks` that [read_block()] reads, `dp_asked` or
-#'   `dp_joined`, PRIVATE; `n`, how many people, PUBLIC.
+#'   `dp_joined`, PRIVATE; `n`, the number of people, PUBLIC.
 #' @noRd
 open_people <- function(source, columns, choice, private) {
   opened <- list()
@@ -35,7 +35,7 @@ open_people <- function(source, columns, choice, private) {
   list(table = join_rows(opened), n = whole_count(n))
 }
 
-#' One part of them
+#' People's rows from one part of a source
 #' @noRd
 open_rows <- function(part, columns, choice, private) UseMethod("open_rows")
 

@@ -1,20 +1,20 @@
 # SQL text for sums over people who have several rows: the integers of
 # inst/include/dpsc/mechanism/person.hpp, bit for bit. People are numbered by `dpsc_p`.
 
-#' Parts of a person that counts are kept in
+#' The unit of counts, as a share of a person
 #' @noRd
 share_one <- 1048576
 
-#' floor(a / b) of whole numbers, whatever an engine's division of them is
+#' floor(a / b) of integers, for any kind of integer division in an engine
 #' @noRd
 sql_part <- function(a, b, dialect) {
   a <- paste0("(", a, ")")
   sql_cast(paste0("(", a, " - ", dialect$modulo(a, b), ") / ", b), dialect$whole)
 }
 
-#' Shares of people by cell, cumulated within each person and cut down to whole parts
+#' Shares of people by cell, cumulated within each person and rounded down to whole units
 #' @param cell (`string`)\cr of a row.
-#' @param rows (`string`)\cr the SQL after FROM: rows that count.
+#' @param rows (`string`)\cr the SQL after FROM: the rows that count.
 #' @noRd
 sql_shares <- function(cell, rows, dialect) {
   cells <- sql_level(c("dpsc_p", paste(cell, "AS f")), rows, "c1", dialect)
@@ -50,8 +50,8 @@ sql_limit_shares <- function(value, limits, rows, dialect) {
 
 #' Sums over people of means of u u', or of products of mean scores
 #' @param w (`character`)\cr the columns of whitened regressors; `r` and `k` follow.
-#' @param guard (`string`)\cr a condition on every row; otherwise the person is lost, which is
-#'   noticed.
+#' @param guard (`string`)\cr a condition on every row; a person whose row violates it is dropped,
+#'   which is noticed.
 #' @noRd
 sql_person_products <- function(w, rows, guard, question, dialect) {
   scored <- question$kind == "scores"
@@ -69,7 +69,7 @@ sql_person_products <- function(w, rows, guard, question, dialect) {
   }
 }
 
-#' One score a person: the mean, rounded once
+#' One score per person: the mean, rounded once
 #' @noRd
 sql_mean_scores <- function(u, people, question, dialect) {
   g <- paste0("g", seq_along(u))
@@ -87,7 +87,7 @@ sql_mean_scores <- function(u, people, question, dialect) {
     " FROM ", means, " WHERE bad = 0 AND ", squares, " <= ", sql_whole(question$score_limit^2))
 }
 
-#' A mean of products that is whole as it is, one that is not made smaller and rounded
+#' A mean of products: unchanged if it is an integer, else shrunk and rounded
 #' @noRd
 sql_mean_products <- function(count, people, question, dialect) {
   g <- paste0("g", seq_len(count))
@@ -110,7 +110,7 @@ sql_mean_products <- function(count, people, question, dialect) {
     paste0("SUM(t", seq_len(count), ") AS s", seq_len(count), collapse = ", "), " FROM ", made)
 }
 
-#' A sum of many terms in brackets, as deep as the logarithm of their number
+#' A sum of many terms in brackets, with logarithmic depth
 #' @noRd
 sql_balanced <- function(terms) {
   while (length(terms) > 1L) {
@@ -122,7 +122,7 @@ sql_balanced <- function(terms) {
   terms
 }
 
-#' Refuse more columns than a query by person has room for
+#' Refuse more columns than a query by person can have
 #' @noRd
 check_person_columns <- function(columns) {
   count <- length(columns$columns)

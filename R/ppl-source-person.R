@@ -2,11 +2,12 @@
 # people, the same in every pass. The code that copies a table's rows and reads them in blocks is
 # here, too.
 
-#' Chunks regrouped: each block has all rows of some people
+#' Regrouped chunks: each block has all rows of some people
 #'
-#' A pass over a block reads all chunks, so there are as few blocks as memory asks for, by public
+#' A pass over a block reads all chunks, so there are as few blocks as memory permits, by public
 #' numbers.
-#' @param most (`number`)\cr about how many numbers a block may hold, at one row per person: 256 MB.
+#' @param most (`number`)\cr the approximate number of values per block, at one row per person: 256
+#'   MB.
 #' @return As `lm_source()`.
 #' @noRd
 chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
@@ -45,7 +46,7 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
 #' Blocks of a table's people, with all their rows
 #'
 #' The engine numbers people in the order of their identifiers, once: every pass has the same rows
-#' in the same order. Rows without an identifier are nobody's.
+#' in the same order. Rows without an identifier belong to nobody.
 #' @return `dp_chunks` with `n`, how many people. PRIVATE, except `n`.
 #' @noRd
 stream_persons <- function(table, columns, choice, private) {
@@ -66,10 +67,10 @@ stream_persons <- function(table, columns, choice, private) {
   })
 }
 
-#' Blocks of rows that are copied once into a temporary table: every pass has the same
+#' Blocks of rows, copied once into a temporary table so that every pass has the same rows
 #' @param select (`string`)\cr a query, of rows with their numbers `key`.
-#' @param key (`string`)\cr the column by which they are blocks: `dpsc_r`, a row's own number, or
-#'   `dpsc_p`, of whom they are.
+#' @param key (`string`)\cr the column that defines blocks: `dpsc_r`, a row's own number, or
+#'   `dpsc_p`, the number of its person.
 #' @param count (`function`)\cr of the table's name: how many numbers there are.
 #' @param block_of (`function`)\cr of rows as they are read.
 #' @return `dp_chunks` with `n`, how many there are. PRIVATE, except `n`.
@@ -99,7 +100,7 @@ stream_copied <- function(table, select, key, count, block_of) {
   rows
 }
 
-#' The columns that rows need, as SQL by name
+#' The necessary columns of rows, as SQL by name
 #' @noRd
 streamed_cells <- function(table, columns, choice) {
   more <- c(all.vars(choice$subset), all.vars(choice$weights))

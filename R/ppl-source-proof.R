@@ -1,10 +1,10 @@
 # An engine's test: on generated rows, before its first use, it must count and sum as the core does.
 
-#' Let an engine prove itself, once a table
+#' Test an engine, once per table
 #'
 #' Twenty rows on each of two grids, with ties, neighbours of ties, values far outside the bounds,
-#' the largest and the smallest doubles, and rows that are shortened. The engine's integers must be
-#' the core's. So a dialect that is unknown is safe: it proves itself or is refused.
+#' the largest and the smallest doubles, and rows that are clipped. The engine's integers must equal
+#' the core's. So an unknown dialect is safe: it passes the test or is refused.
 #' @section Errors: `dpsc_error_engine`.
 #' @noRd
 prove_engine <- function(table) {
@@ -29,7 +29,7 @@ check_proof <- function(found, core) {
   }
 }
 
-#' Bounds whose grid has exact ties, and bounds whose constants no decimal holds
+#' Bounds whose grid has exact ties, and bounds whose constants have no finite decimal form
 #' @noRd
 proof_bounds <- function() {
   list(
@@ -104,7 +104,7 @@ engine_sums <- function(table, rows, bounds) {
   })
 }
 
-#' Answers for our own rows in a temporary table, or `NULL` where they cannot be written
+#' Answers for the test rows in a temporary table, or `NULL` if they cannot be written
 #' @param ask (`function`)\cr of a source like `table`, of these rows.
 #' @noRd
 of_made_up <- function(table, rows, ask) {

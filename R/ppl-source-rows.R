@@ -4,10 +4,10 @@
 
 #' Open donors for the passes of one release
 #'
-#' @param donors (`any`)\cr a panel's donors: `dp_elsewhere`, or a matrix or chunks, which stay as
-#'   they are. PRIVATE.
+#' @param donors (`any`)\cr a panel's donors: `dp_elsewhere`, or a matrix or chunks, which are
+#'   returned unchanged. PRIVATE.
 #' @param public (`list`)\cr from `public_facts()`.
-#' @param calibrated (`flag`)\cr will intervals be calibrated, which takes rows?
+#' @param calibrated (`flag`)\cr will intervals be calibrated, which needs rows?
 #' @return The input of the core and of [sum_over_donors()]: a matrix, `dp_chunks`, `dp_asked` or
 #'   `dp_joined`. PRIVATE.
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_engine`, `dpsc_error_argument`.
@@ -55,7 +55,7 @@ open_part <- function(part, design, grid, calibrated) UseMethod("open_part")
 #' @exportS3Method
 open_part.default <- function(part, design, grid, calibrated) part
 
-#' Turn a table's long rows into one row per person, and return a reader or a summer of them
+#' Turn a table's long rows into one row per person, and return a function that reads or sums them
 #' @noRd
 #' @exportS3Method
 open_part.dp_table <- function(part, design, grid, calibrated) {
@@ -72,7 +72,7 @@ open_part.dp_table <- function(part, design, grid, calibrated) {
   rows
 }
 
-#' Intervals are calibrated on rows, which travel only with the user's permission
+#' Calibration needs rows, which leave the source only with the user's permission
 #' @noRd
 check_calibration <- function(source, calibrated) {
   if (source$compute == "database" && calibrated && !source$calibrate) {
@@ -91,7 +91,7 @@ check_calibration <- function(source, calibrated) {
 
 # The core's questions -----------------------------------------------------------------------------
 
-#' The core's question to rows that stay elsewhere; called by the core
+#' The core's question to a source that returns sums; called by the core
 #' @param donors (`dp_asked`). PRIVATE.
 #' @return Sums without noise, for the core alone. PRIVATE.
 #' @noRd
@@ -103,10 +103,10 @@ answer_question <- function(donors, question) {
   sums
 }
 
-#' Rows at some places from elsewhere, for a calibration that was allowed; called by the core
+#' Rows at some places of a source, for a permitted calibration; called by the core
 #' @param places (`environment`)\cr `at`: places in increasing order, from 0; without it all rows.
 #'   PRIVATE: in no message, and in no call that a traceback would show.
-#' @return A list: `blocks` of rows, and `rows`, how many there are in all. PRIVATE.
+#' @return A list: `blocks` of rows, and `rows`, their total number. PRIVATE.
 #' @noRd
 sample_rows <- function(donors, places) {
   if (!donors$calibrate) {
