@@ -285,6 +285,10 @@ raw_statistics_cpp <- function(donors, n, T0, T1, scale) {
     .Call(`_dpsc_raw_statistics_cpp`, donors, n, T0, T1, scale)
 }
 
+raw_weighted_cpp <- function(donors, n, T0, T1, scale, weights) {
+    .Call(`_dpsc_raw_weighted_cpp`, donors, n, T0, T1, scale, weights)
+}
+
 gram_estimate_cpp <- function(statistics, options, targets, size, own = NULL) {
     .Call(`_dpsc_gram_estimate_cpp`, statistics, options, targets, size, own)
 }

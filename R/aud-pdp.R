@@ -127,9 +127,9 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
     ), "argument")
   }
-  if (!is.null(x$panel$covariates)) {
+  if (!is.null(x$panel$covariates) || !is.null(x$panel$weights)) {
     abort(c(
-      "Losses of single people are not known for a release with covariates.",
+      "Losses of single people are not known for a release with covariates or weights.",
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
     ), "argument")
   }

@@ -57,6 +57,9 @@ with_penalty <- function(release, lambda) {
       i = "For other penalties use the fit before the first {.code update(newdata = )}."
     ), "monitor")
   }
+  if (!is.null(release$panel$weights) && !is.null(lambda)) {
+    abort("A release whose donors have weights averages over penalties.", "argument")
+  }
   if (!gives_moments(release$method)) {
     abort(c(
       "The penalty of a release by method {.val {release$method}} is fixed.",

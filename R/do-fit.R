@@ -99,6 +99,18 @@
 #'   periods; required with `na = "interpolate"`, and then used instead of the formula's indicator.
 #' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now;
 #'   [update()][dp_monitor] draws them once they have been observed.
+#' @param weights (`name` of a column)\cr weights of people, as of a survey: moments, placebo errors
+#'   and intervals are then those of a population in which a donor counts by the weight. A column
+#'   of `data`, of which a donor's mean before the treatment counts; PRIVATE. For a matrix one
+#'   number per donor, for [dp_chunks()] `"last"`: the last column of each block. For
+#'   `method = "gram"` with `delta > 0`, one adoption date, one outcome and
+#'   `protect = "donors"`; not for donors in [dp_sources()], nor with `monitor`,
+#'   `dp_control(lambda = )` or `dp_control(features = Inf)`. With `epsilon = Inf` there is no
+#'   interval.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted; larger ones are cut
+#'   to it, negative ones to 0. `NULL`: the limits of the weights' column in `bounds`. The noise has
+#'   the size for donors who all have this weight: it grows, the smaller the mean weight is
+#'   relative to it.
 #' @param ... no further arguments: an unknown argument is an error.
 #' @return A [dp_outcomes] with several outcomes, a [dp_cohorts] with several adoption dates.
 #'   Otherwise an object of class `dp_synth`, a list of public values and of values computed from
@@ -163,6 +175,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
                              calibration = c("tight", "published"), estimator = "ridge",
                              size = NULL, ledger = NULL, control = dp_control(), protect = NULL,
                              na = c("error", "interpolate"), roster = NULL, monitor = NULL,
+                             weights = NULL, max_weight = NULL,
                              ...) door("dp_synth", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
@@ -170,6 +183,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
     control = control, protect = protect, monitor = monitor
   )
+  request <- with_weights(request, substitute(weights), max_weight = max_weight)
   fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
 })
 
@@ -182,6 +196,7 @@ fit_formula <- function(formula, people, request) {
     panel <- formula_panel(formula, people, request)
     fit <- fit_panel(panel, request)
   } else {
+    if (!is.null(request$weights)) refuse_weighted_panel(NULL, several = TRUE)
     panels <- lapply(several, function(one) {
       request$bounds <- one$bounds
       formula_panel(one$formula, people, request, one$own)
@@ -220,13 +235,15 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
                             method = "gram",
                             calibration = c("tight", "published"), estimator = "ridge",
                             size = NULL, ledger = NULL, control = dp_control(), times = NULL,
-                            protect = NULL, monitor = NULL, ...) door("dp_synth", pays = TRUE, {
+                            protect = NULL, monitor = NULL, weights = NULL, max_weight = NULL,
+                            ...) door("dp_synth", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
     control = control, protect = protect, monitor = monitor
   )
+  request <- with_weights(request, x = weights, max_weight = max_weight)
   panel <- donors_panel(x, target, T0, times, request)
   fit_panel(panel, request)
 })

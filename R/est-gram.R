@@ -13,7 +13,7 @@
 #' @noRd
 estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
   s <- release$statistics
-  n <- release$panel$n
+  n <- counted_donors(release)
   private <- release$privacy$private
   scale <- release_scale(release)
   # A penalty chosen by evidence or cross-validation, unless the user fixed one.
@@ -226,7 +226,7 @@ no_interval_reason <- function(release, intervals, size, estimator) {
     ))
   }
   if (size >= group_size && !isTRUE(intervals$group) &&
-        release$panel$n * tail_signal(release) < 40) {
+        counted_donors(release) * tail_signal(release) < 40) {
     return(paste(
       "the release's intervals are for single people, and it has too few donors for the mean",
       "of many: give `size` in the release"

@@ -63,7 +63,7 @@ path_of <- function(fit, i) {
   A <- seq_len(s$pre)
   B <- seq_along(s$mean)[-A]
   private <- release$privacy$private
-  found <- if (!private) validated_penalties(s, release$panel$n)
+  found <- if (!private) validated_penalties(s, counted_donors(release))
   grid <- predict_columns_cpp(s, A, B, own$u, as.double(found$penalty), private)
   weight <- if (private) {
     evidence <- vapply(grid, `[[`, 0, "evidence")
@@ -78,7 +78,7 @@ path_of <- function(fit, i) {
     refit_error(fit, i, g$prediction / s$weight^2, g$privacy / s$weight^2)
   }, 0)
   data.frame(
-    target = rownames(fit$target)[[i]], penalty = 2 * release$panel$n * penalty,
+    target = rownames(fit$target)[[i]], penalty = 2 * counted_donors(release) * penalty,
     effect = (observed - average) * scale$unit, std.error = error * scale$unit,
     weight = weight, cv = rolling_error(release, y, penalty) * scale$unit
   )

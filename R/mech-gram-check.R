@@ -145,7 +145,7 @@ target_conflict <- function(release) {
   }
   # Rows as long as the radius have half the sensitivity, less the effect of rounding.
   longest <- (last$sensitivity / 2 - sqrt(release$panel$T1) / 2) * (1 - 2^-40)
-  if (!about_equal(x$sd, last$scale * x$radius / (longest * release$panel$n))) {
+  if (!about_equal(x$sd, last$scale * x$radius / (longest * counted_donors(release)))) {
     "The noise of the statistics does not match the noise steps."
   }
 }
@@ -190,7 +190,7 @@ shift_of_round <- function(round) {
 
 #' Deviations that a round's noise has in the statistics: of the mean, and on the diagonal
 #' @noRd
-round_noise <- function(round, release, n = release$panel$n) {
+round_noise <- function(round, release, n = counted_donors(release)) {
   empty <- matrix(0, 0L, nrow(round$loadings))
   grid <- row_integers_cpp(
     empty, rows_scale(release), round$loadings, round$origin, round$radius,
@@ -230,7 +230,8 @@ intervals_conflict <- function(release) {
   laplace <- step$law == "discrete_laplace"
   cohorts <- length(x$second)
   sigma <- step$scale * if (laplace) sqrt(2) * cohorts else sqrt(cohorts)
-  if (!calibrates(sigma / step$sensitivity * x$clip^2 / x$second_sd, release$panel$n)) {
+  sd <- x$second_sd * (release$statistics$share %||% 1)
+  if (!calibrates(sigma / step$sensitivity * x$clip^2 / sd, release$panel$n)) {
     "The noise of the statistics does not match the noise steps."
   }
 }

@@ -33,7 +33,7 @@ gram_facts <- function(public) {
   # target's covariates are not among the facts.
   plain <- ridge && is.null(public$dates) && is.null(public$treated) && is.null(public$covariates)
   further <- !isFALSE(control$target_round)
-  list(
+  facts <- list(
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
     y = public$y, features = control$features %||% NaN, intervals = control$intervals %||% TRUE,
     group = (public$size %||% 1) >= group_size, covariates = NROW(public$covariates),
@@ -47,6 +47,8 @@ gram_facts <- function(public) {
     # penalty fixed by the user, which is the penalty of a fit without noise that shrinks to zero.
     level = plain && is.null(control$lambda)
   )
+  facts$weights <- public$weights
+  facts
 }
 
 #' The estimator in the core's terms
@@ -79,7 +81,11 @@ run_gram <- function(plan, donors, public) {
     public$T0 <- public$T0 + q
     public$bounds[names(scale)] <- scale
     statistics <- raw_statistics(donors, public)
-    statistics$leave_one_out <- raw_calibration(donors, public, statistics)
+    if (is.null(public$weights)) {
+      statistics$leave_one_out <- raw_calibration(donors, public, statistics)
+    } else {
+      statistics$reason <- weights_reason
+    }
     if (q > 0L) statistics$covariates <- q
     return(statistics)
   }
@@ -135,7 +141,7 @@ gram_problem <- function(release) {
     is_amount(s$weight) && is_amount(s$mean_sd, TRUE) && is_amount(s$moment_sd, TRUE) &&
     (is.null(lambda) || is_amount(lambda)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel) &&
-    target_fits(s$target, release$panel)
+    target_fits(s$target, release$panel) && weights_fit(release)
   if (!fits) "The statistics do not match the sizes of the panel."
 }
 

@@ -45,7 +45,10 @@ raw_calibration <- function(donors, public, statistics = raw_statistics(donors, 
 #' Mean and covariance of the rows as they are, single periods, scaled units. NOT PRIVATE.
 #' @noRd
 raw_statistics <- function(donors, public) {
-  raw_statistics_cpp(donors, public$n, public$T0, public$T1, public$bounds)
+  if (is.null(public$weights)) {
+    return(raw_statistics_cpp(donors, public$n, public$T0, public$T1, public$bounds))
+  }
+  raw_weighted_cpp(donors, public$n, public$T0, public$T1, public$bounds, public$weights)
 }
 
 scaled_rows <- function(block, bounds) {

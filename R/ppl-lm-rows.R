@@ -36,7 +36,7 @@ largest_weight <- function(weights, max_weight, bounds, private) {
     }
     return(1)
   }
-  if (is.null(max_weight) && is.symbol(weights)) {
+  if (is.null(max_weight) && is.symbol(weights) && is.list(bounds)) {
     bound <- bounds[[as.character(weights)]]
     if (is.numeric(bound) && length(bound) == 2L) max_weight <- bound[[2L]]
   }

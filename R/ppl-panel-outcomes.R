@@ -108,10 +108,12 @@ formula_panel <- function(formula, people, request, own = NULL) {
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
   limits <- split_bounds(bounds, names, request$private, left_side(parts$formula), own,
     people$data)
-  check_public_indicator(parts$formula, parts$names, request$private)
+  check_public_indicator(
+    parts$formula, c(parts$names, request$weights$column), request$private
+  )
   outcome <- outcome_limits(parts$formula, limits$outcome, names(people$data), own)
   people["bounds"] <- list(outcome$limits)
-  people$covariates <- if (is.null(predictors)) limits$covariates
+  people$covariates <- if (is.null(predictors)) weighed_covariates(limits$covariates, request)
   panel <- panel_with_gaps(outcome$formula, people, request)
   # Faults of the formula come first.
   check_named(request$bounds, left_side(formula))
@@ -126,7 +128,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
   panel$assumes <- assumptions_of(people$data)
   panel$bounds <- outcome$limits
   panel$limits <- if (is.call(left_side(parts$formula))) limits$outcome
-  panel
+  take_weights(panel, request)
 }
 
 #' Refuse a public treatment that is computed from a private covariate

@@ -292,17 +292,19 @@ source_design <- function(treated, times, n, columns, request) {
 #' @exportS3Method
 panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide = FALSE) {
   n <- 0
+  # A column of weights.
+  more <- sum(donors$weighted)
   sizes <- checksums <- vector("list", donors$count)
   for (i in seq_len(donors$count)) {
     block <- read_block(donors, i)
     check_donor_matrix(block)
     if (i == 1L) {
       # The first block determines sizes and periods.
-      design <- design_public(target, T0, times, ncol(block), hide)
-    } else if (ncol(block) != ncol(design$target)) {
+      design <- design_public(target, T0, times, ncol(block) - more, hide)
+    } else if (ncol(block) - more != ncol(design$target)) {
       abort(c(
         "All blocks of donors must have the same periods.",
-        x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target)}."
+        x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target) + more}."
       ), "panel")
     }
     check_donors_finite(block, "donors")

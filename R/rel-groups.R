@@ -86,6 +86,9 @@ check_same_release <- function(parts) {
   }
   alike(function(part) part$panel[c("T0", "T1", "times", "outcome")], "periods")
   alike(function(part) part$panel$covariates, "covariates")
+  if (any(vapply(parts, function(part) !is.null(part$panel$weights), NA))) {
+    abort("Releases whose donors have weights cannot be combined.", "release")
+  }
   alike(function(part) part$panel$gaps, "rules for gaps")
   alike(function(part) part$bounds, "bounds")
   alike(function(part) part$settings, "settings")

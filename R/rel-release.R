@@ -54,8 +54,8 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
                                method = "gram",
                                calibration = c("tight", "published"), ledger = NULL,
                                control = dp_control(), size = NULL, protect = NULL,
-                               na = c("error", "interpolate"), roster = NULL,
-                               ...) door("dp_release", pays = TRUE, {
+                               na = c("error", "interpolate"), roster = NULL, weights = NULL,
+                               max_weight = NULL, ...) door("dp_release", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
@@ -68,6 +68,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
       i = "{.fn dp_synth} releases several, {.code cbind(y1, y2) ~ treated}, with one charge."
     ), "panel")
   }
+  request <- with_weights(request, substitute(weights), max_weight = max_weight)
   people <- panel_people(data, index, na, roster, substitute(index))
   release_guarded(formula_panel(x, people, request), request)
 })
@@ -78,13 +79,15 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
                               method = "gram",
                               calibration = c("tight", "published"), ledger = NULL,
                               control = dp_control(), times = NULL, size = NULL,
-                              protect = NULL, ...) door("dp_release", pays = TRUE, {
+                              protect = NULL, weights = NULL, max_weight = NULL,
+                              ...) door("dp_release", pays = TRUE, {
   check_no_dots(...)
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, size = size, ledger = ledger, control = control,
     protect = protect
   )
+  request <- with_weights(request, x = weights, max_weight = max_weight)
   panel <- donors_panel(x, target, T0, times, request)
   release_guarded(panel, request)
 })
@@ -134,10 +137,11 @@ panel_request <- function(..., control) {
 donors_panel <- function(x, target, T0, times, request) {
   # `protect` is required before any error about a target.
   if (!missing(target)) check_protect(request, if (is.matrix(target)) nrow(target) else 1L)
+  x <- weighted_chunks(x, request)
   panel <- panel_from_donors(x, target, T0, times, hide = request$quiet)
   if (request$keep_names) panel$donor_names <- rownames(x)
   panel$bounds <- request$bounds
-  panel
+  take_given_weights(panel, request)
 }
 
 #' From a checked panel to a release of whom `protect` names
@@ -203,6 +207,7 @@ release_facts <- function(panel, request) {
   public$size <- sum(panel$size)
   public$treated <- nrow(panel$treated)
   public$covariates <- panel$covariates$columns
+  public$weights <- panel$weight_limits
   if (!is.null(panel$adopted)) {
     check_cohort_method(public$method, panel$adopted)
     public$size <- smallest_group(panel$size, panel$adopted)
@@ -227,6 +232,7 @@ draw_release <- function(request, plan, rows, mechanism) {
   public <- request$public
   panel <- request$people
   if (!is.null(public$covariates)) rows <- mechanism_rows(rows, "donors", panel, public)
+  rows <- bind_weights(rows, panel)
   if (!is.null(panel$treated)) {
     rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
   }
@@ -383,6 +389,7 @@ new_release <- function(public, plan, statistics, panel) {
       donor_names = if (names_are_public(public)) panel$donor_names
     ), if (!is.null(public$treated)) list(treated = public$treated),
     if (!is.null(public$covariates)) list(covariates = public$covariates),
+    if (!is.null(public$weights)) list(weights = public$weights),
     if (!is.null(panel$gaps)) list(gaps = panel$gaps)),
     bounds = public$bounds[c("lower", "upper")],
     settings = mechanism_table$dp_synth[[public$method]]$settings(public, plan),

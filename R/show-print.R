@@ -121,8 +121,9 @@ panel_line <- function(release) {
   panel <- release$panel
   dates <- length(release$statistics$cohorts$T0)
   paste0(
-    "  ", panel$outcome, ": ", count_of(panel$n, "donor"), ", ", count_of(panel$T0, "period"),
-    " before and ", panel$T1, " from the ", if (dates) "first adoption" else "treatment", " on",
+    "  ", panel$outcome, ": ", count_of(panel$n, "donor"), weights_words(release), ", ",
+    count_of(panel$T0, "period"), " before and ", panel$T1, " from the ",
+    if (dates) "first adoption" else "treatment", " on",
     if (dates) paste0("; ", dates, " adoption dates"),
     if (!is.null(panel$covariates)) {
       paste0("; covariates: ", paste(covariates_told(release), collapse = ", "))

@@ -888,6 +888,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// raw_weighted_cpp
+Rcpp::List raw_weighted_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale, const Eigen::VectorXd& weights);
+RcppExport SEXP _dpsc_raw_weighted_cpp(SEXP donorsSEXP, SEXP nSEXP, SEXP T0SEXP, SEXP T1SEXP, SEXP scaleSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type donors(donorsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    Rcpp::traits::input_parameter< int >::type T1(T1SEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(raw_weighted_cpp(donors, n, T0, T1, scale, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
 // gram_estimate_cpp
 Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& options, const Eigen::MatrixXd& targets, const Eigen::VectorXd& size, const Rcpp::Nullable<Rcpp::LogicalVector>& own);
 RcppExport SEXP _dpsc_gram_estimate_cpp(SEXP statisticsSEXP, SEXP optionsSEXP, SEXP targetsSEXP, SEXP sizeSEXP, SEXP ownSEXP) {
@@ -1657,6 +1672,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_gram_plan_cpp", (DL_FUNC) &_dpsc_gram_plan_cpp, 1},
     {"_dpsc_gram_release_cpp", (DL_FUNC) &_dpsc_gram_release_cpp, 5},
     {"_dpsc_raw_statistics_cpp", (DL_FUNC) &_dpsc_raw_statistics_cpp, 5},
+    {"_dpsc_raw_weighted_cpp", (DL_FUNC) &_dpsc_raw_weighted_cpp, 6},
     {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 5},
     {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
     {"_dpsc_row_integers_cpp", (DL_FUNC) &_dpsc_row_integers_cpp, 6},

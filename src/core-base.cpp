@@ -28,4 +28,5 @@
 #include <dpsc/rows/row_map.cpp>
 #include <dpsc/rows/source.cpp>
 #include <dpsc/rows/sums.cpp>
+#include <dpsc/rows/weighted.cpp>
 #include <dpsc/rows/wide.cpp>

@@ -7,6 +7,12 @@
 #include <string>
 #include <vector>
 
+/// Limits of people's weights.
+inline dpsc::weight_limits as_weights(SEXP x) {
+  const Eigen::VectorXd limits = Rcpp::as<Eigen::VectorXd>(x);
+  return {limits[0], limits[1]};
+}
+
 inline dpsc::panel_facts as_facts(const Rcpp::List& x) {
   dpsc::panel_facts facts;
   facts.n = Rcpp::as<double>(x["n"]);
@@ -21,6 +27,7 @@ inline dpsc::panel_facts as_facts(const Rcpp::List& x) {
   if (x.containsElementNamed("targeted")) facts.targeted = Rcpp::as<bool>(x["targeted"]);
   if (x.containsElementNamed("level")) facts.level = Rcpp::as<bool>(x["level"]);
   if (x.containsElementNamed("thrice")) facts.thrice = Rcpp::as<bool>(x["thrice"]);
+  if (x.containsElementNamed("weights")) facts.weights = as_weights(x["weights"]);
   facts.group = x.containsElementNamed("group") && Rcpp::as<bool>(x["group"]);
   return facts;
 }

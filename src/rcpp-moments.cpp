@@ -13,8 +13,9 @@ namespace {
 
 using Rcpp::_;
 
-Rcpp::List from_release(const dpsc::gram_release& release) {
+Rcpp::List from_release(const dpsc::gram_release& release, bool weighted) {
   Rcpp::List out = from_statistics(release.statistics);
+  if (weighted) out["share"] = release.share;
   out["rounds"] = from_rounds(release.rounds);
   if (release.intervals.made) out["intervals"] = from_intervals(release.intervals);
   const dpsc::targeted_sum& t = release.target;
@@ -55,7 +56,8 @@ Rcpp::List gram_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::Li
                             const Rcpp::List& options, SEXP rng) {
   const auto source = as_source(donors);
   return with_noise(rng, [&](dpsc::noise& draws) {
-    return from_release(release(facts, scale, options, *source, draws));
+    return from_release(release(facts, scale, options, *source, draws),
+                        facts.containsElementNamed("weights"));
   });
 }
 
@@ -64,6 +66,18 @@ Rcpp::List gram_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::Li
 Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale) {
   const auto source = as_source(donors);
   return from_statistics(dpsc::raw_statistics(*source, as_scale(scale), n, T0, T1, interrupter()));
+}
+
+// The same of people with weights, the last column of their rows: NOT PRIVATE.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List raw_weighted_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale,
+                            const Eigen::VectorXd& weights) {
+  const auto source = as_source(donors);
+  double people = 0.0;
+  Rcpp::List out = from_statistics(dpsc::raw_weighted(
+      *source, as_scale(scale), as_weights(Rcpp::wrap(weights)), T0, T1, people, interrupter()));
+  out["share"] = people / n;
+  return out;
 }
 
 // Counterfactuals of targets (rows, scaled units) from a release's statistics; `own` marks those

@@ -6,7 +6,7 @@
 scripts <- c(
   "selection", "lm-dummies", "lm", "plan-lm", "glm", "glm-dummies", "plan", "rounds", "accuracy",
   "protect", "battery", "battery-holdout", "selected", "minority", "aggregate",
-  "online", "person", "privacy-se", "offset", "glm-weights",
+  "online", "person", "privacy-se", "offset", "glm-weights", "synth-weights",
   "wide-bounds", "describe"
 )
 register <- "bench/results/made.csv"

@@ -361,8 +361,8 @@ void test_weights(int rounds) {
 // and its prior.
 std::vector<double> factor_chances(const VectorXd& errors, const dpsc::calibration_plan& plan) {
   const Index m = errors.size();
-  dpsc::placebo_errors people{errors.replicate(1, 2), MatrixXd::Constant(m, 2, 1e-4),
-                              VectorXd::Ones(m)};
+  dpsc::placebo_errors people{
+      errors.replicate(1, 2), MatrixXd::Constant(m, 2, 1e-4), VectorXd::Ones(m), {}, 1.0};
   noting_noise noted;
   (void)dpsc::release_calibration(people, plan, noted);
   const dpsc::private_choice& choice = noted.choices.at(1);
@@ -433,8 +433,11 @@ void test_calibration(int rounds) {
     const dpsc::calibration_plan plan =
         dpsc::plan_calibration(budget, dpsc::share_calibration(budget, rows, group), rows, group);
     CHECK(plan.records.size() == (group ? 2U : 5U));
-    dpsc::placebo_errors people{random_matrix(m, T1 + 1), random_matrix(m, T1 + 1).cwiseAbs(),
-                                random_vector(m).cwiseAbs().array() + 0.5};
+    dpsc::placebo_errors people{random_matrix(m, T1 + 1),
+                                random_matrix(m, T1 + 1).cwiseAbs(),
+                                random_vector(m).cwiseAbs().array() + 0.5,
+                                {},
+                                1.0};
     dpsc::placebo_errors others = people;
     others.error.row(0) = random_matrix(1, T1 + 1, std::pow(10.0, uniform(-3, 3)));
     others.variance.row(0) *= uniform(0.0, 5.0);
@@ -461,6 +464,83 @@ void test_calibration(int rounds) {
     const double moved = std::abs(one.sums.at(0)[0] - two.sums.at(0)[0]);
     CHECK(moved <= std::ldexp(1.0, plan.second_bits));
     CHECK(one.sums[0][0] == std::floor(one.sums[0][0]));
+  }
+}
+
+// People with weights: neighbours replace the weight, too.
+void test_weighted_people(int rounds) {
+  const dpsc::weight_limits limits{0.5, 4.0};
+  CHECK(limits.share(4.0) == 1.0 && limits.share(1e300) == 1.0);
+  CHECK(limits.share(-1.0) == 0.125 && limits.share(std::nan("")) == 0.125);
+  for (int round = 0; round < rounds; ++round) {
+    const Index n = whole(2, 40), d = whole(1, 6);
+    const double limit = 64.0, constant = static_cast<double>(whole(1, 64));
+    MatrixXd z = random_matrix(n, d, 300.0).array().round();
+    const dpsc::weight_limits any{0.0, uniform(0.1, 9.0)};
+    const auto shares = [&](Index rows) {
+      Eigen::ArrayXd out(rows);
+      for (Index i = 0; i < rows; ++i) out[i] = any.share(uniform(-1.0, 12.0));
+      return out;
+    };
+    Eigen::ArrayXd share = shares(n);
+    // One row by itself is no longer than the bound, and its Gram matrix is whole.
+    const double bound = limit * limit + constant * constant;
+    dpsc::weighted_moments one(d, 400.0, limit, constant), two = one, alike = one;
+    one.add(z, share);
+    z.row(0) = random_matrix(1, d, 1e4).array().round();
+    share[0] = shares(1)[0];
+    two.add(z, share);
+    const MatrixXd moved = one.gram() - two.gram();
+    CHECK(moved.squaredNorm() <= 2.0 * bound * bound);
+    CHECK((moved.array() == moved.array().floor()).all());
+    // All have the largest weight: the sums of people who count alike.
+    alike.add(z, Eigen::ArrayXd::Ones(n));
+    dpsc::clipped_moments plain(d, 400.0, limit);
+    plain.add(z);
+    CHECK(alike.gram().topLeftCorner(d, d) == plain.gram());
+    CHECK(alike.gram().col(d).head(d) == constant * plain.sum());
+    CHECK(alike.gram()(d, d) == constant * constant * static_cast<double>(n));
+
+    // What calibrates: losses move by parts of a person, the sum by its unit.
+    const Index m = whole(2, 40), T1 = whole(1, 4);
+    const dpsc::total_budget budget(1.0, 1e-6);
+    const double rows = static_cast<double>(m);
+    const dpsc::calibration_plan plan =
+        dpsc::plan_calibration(budget, dpsc::share_calibration(budget, rows, false), rows, false);
+    dpsc::placebo_errors people;
+    people.error = random_matrix(m, T1 + 1);
+    people.variance = random_matrix(m, T1 + 1).cwiseAbs();
+    people.scale = random_vector(m).cwiseAbs().array() + 0.5;
+    dpsc::placebo_errors others = people, same = people;
+    people.share = shares(m).matrix();
+    people.mean_share = others.mean_share = 0.4;
+    others.share = people.share;
+    others.share[0] = any.share(uniform(0.0, 9.0));
+    others.error.row(0) = random_matrix(1, T1 + 1, std::pow(10.0, uniform(-3, 3)));
+    noting_noise first, second, ones, none;
+    (void)dpsc::release_calibration(people, plan, first);
+    (void)dpsc::release_calibration(others, plan, second);
+    for (std::size_t c = 0; c < first.choices.size(); ++c) {
+      std::int64_t low = 0, high = 0;
+      for (std::size_t k = 0; k < first.choices[c].losses.size(); ++k) {
+        const std::int64_t by = second.choices[c].losses[k] - first.choices[c].losses[k];
+        low = std::min(low, by);
+        high = std::max(high, by);
+      }
+      const double claimed = c == 0 ? plan.clip_exponent : plan.factor_exponent;
+      CHECK(static_cast<double>(high - low) * first.choices[c].exponent() <=
+            claimed * (1.0 + 1e-12));
+    }
+    CHECK(std::abs(first.sums.at(0)[0] - second.sums.at(0)[0]) <=
+          std::ldexp(1.0, plan.second_bits));
+    // All have the largest weight: the same sums, and losses in finer units.
+    (void)dpsc::release_calibration(same, plan, none);
+    same.share = Eigen::VectorXd::Ones(m);
+    (void)dpsc::release_calibration(same, plan, ones);
+    CHECK(ones.sums == none.sums);
+    for (std::size_t c = 0; c < ones.choices.size(); ++c)
+      for (std::size_t k = 0; k < ones.choices[c].losses.size(); ++k)
+        CHECK(ones.choices[c].losses[k] == none.choices[c].losses[k] << dpsc::weight_bits);
   }
 }
 
@@ -892,10 +972,9 @@ void test_side_by_side(int rounds) {
       const dpsc::prediction_fit& fit = c.fits[k];
       const VectorXd along = fit.along * at.u, apart = c.after + along.head(T1) - post;
       const double length = at.u.dot(fit.length * at.u), lost = at.u.dot(fit.lost * at.u);
-      VectorXd one = fit.prediction_of +
-                     c.form_noise * (length * fit.g2 - lost * fit.lost2 +
-                                     along.segment(T1, forms).cwiseAbs2() -
-                                     along.tail(forms).cwiseAbs2());
+      VectorXd one = fit.prediction_of + c.form_noise * (length * fit.g2 - lost * fit.lost2 +
+                                                         along.segment(T1, forms).cwiseAbs2() -
+                                                         along.tail(forms).cwiseAbs2());
       one[0] += apart.mean() * apart.mean();
       one.tail(T1) += apart.cwiseAbs2();
       variance += weights[static_cast<Index>(k)] * one;

@@ -686,6 +686,7 @@ int main(int argc, char** argv) {
       {"prices of radii", test_prices},
       {"budgets", [&] { test_budgets(properties); }},
       {"calibration", [&] { test_calibration(properties); }},
+      {"weights of people", [&] { test_weighted_people(properties); }},
       {"tail factors", test_tail_factors},
       {"weights", [&] { test_weights(properties); }},
       {"sources", [&] { test_sources(properties / 4); }},

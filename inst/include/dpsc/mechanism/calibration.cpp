@@ -95,10 +95,10 @@ namespace calibration_detail {
 beyond_counts::beyond_counts(const std::vector<double>& thresholds)
     : thresholds_(thresholds), first_(thresholds.size() + 1, 0) {}
 
-void beyond_counts::add(double v) {
+void beyond_counts::add(double v, std::int64_t part) {
   const auto at = std::isnan(v) ? thresholds_.end()
                                 : std::lower_bound(thresholds_.begin(), thresholds_.end(), v);
-  ++first_[static_cast<std::size_t>(at - thresholds_.begin())];
+  first_[static_cast<std::size_t>(at - thresholds_.begin())] += part;
 }
 
 std::vector<std::int64_t> beyond_counts::losses(double allowed) const {
@@ -130,11 +130,24 @@ std::vector<double> factor_prior(std::size_t factors, double signal) {
 }
 
 std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
-                                 const std::vector<double>& thresholds, double allowed) {
+                                 const std::vector<double>& thresholds, double allowed,
+                                 const placebo_errors& rows) {
   beyond_counts counts(thresholds);
   for (Eigen::Index j = 0; j < values.cols(); ++j)
-    for (Eigen::Index i = 0; i < values.rows(); ++i) counts.add(values(i, j));
-  return counts.losses(allowed);
+    for (Eigen::Index i = 0; i < values.rows(); ++i) counts.add(values(i, j), rows.part(i));
+  return counts.losses(std::ldexp(allowed, rows.bits()));
+}
+
+private_choice choice_beyond(const std::vector<std::int64_t>& losses, double exponent,
+                             const std::vector<double>& log_prior, int bits) {
+  private_choice choice;
+  choice.losses = losses;
+  choice.units = exponent_units(exponent, shift);
+  choice.offsets = prior_offsets(log_prior, shift);
+  for (std::uint64_t& offset : choice.offsets) offset <<= bits;
+  choice.shift = shift + bits;
+  choice.parts = bits;
+  return choice;
 }
 
 }  // namespace calibration_detail
@@ -153,23 +166,25 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
   std::vector<double> clip_prior;
   for (std::size_t k = 0; k < clips.size(); ++k)
     clip_prior.push_back(-(plan.group ? group_clip_price : clip_price) * static_cast<double>(k));
-  private_choice clip;
-  clip.losses = beyond(rows.error.col(0).cwiseAbs(), clips, std::floor(0.5 / plan.clip_exponent));
-  clip.units = exponent_units(plan.clip_exponent, shift);
-  clip.offsets = prior_offsets(clip_prior, shift);
-  out.clip = clips[draws.choose(plan.records[0].label, clip)];
+  const std::vector<std::int64_t> wide =
+      beyond(rows.error.col(0).cwiseAbs(), clips, std::floor(0.5 / plan.clip_exponent), rows);
+  out.clip = clips[draws.choose(plan.records[0].label,
+                                choice_beyond(wide, plan.clip_exponent, clip_prior, rows.bits()))];
 
   const double one = std::ldexp(1.0, plan.second_bits);
   double sum = 0.0;
   for (Eigen::Index i = 0; i < m; ++i) {
     const double ratio = rows.error(i, 0) / out.clip;
     const double square = ratio * ratio;
-    sum += square < 1.0 ? std::floor(one * square) : one;  // not a number: one
+    const double own = rows.share.size() > 0 ? one * rows.share[i] : one;
+    sum += square < 1.0 ? std::floor(own * square) : std::floor(own);  // not a number: one
   }
   const double noisy =
       draws.add(plan.records[1].label, plan.second_law, Eigen::VectorXd::Constant(1, sum),
                 Eigen::VectorXd::Constant(1, plan.second_noise))[0];
-  const double grid = out.clip * out.clip / (one * static_cast<double>(m));
+  // What the people with their weights count for.
+  const double mass = static_cast<double>(m) * rows.mean_share;
+  const double grid = out.clip * out.clip / (one * mass);
   out.second = noisy * grid;
   out.second_sd = plan.second_sigma * grid;
 
@@ -189,26 +204,24 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
     largest[i] = top;
   }
   const std::vector<double> factors = tail_factors();
-  const std::vector<double> prior =
-      factor_prior(factors.size(), plan.factor_exponent * static_cast<double>(m));
+  const std::vector<double> prior = factor_prior(factors.size(), plan.factor_exponent * mass);
   // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
-  const bool few = plan.factor_exponent * static_cast<double>(m) < 45.0;
+  const bool few = plan.factor_exponent * mass < 45.0;
   const auto allowed = [&](double reserve) {
-    const double rows = plan.tail * static_cast<double>(m);
-    return std::max(0.0, std::ceil(few ? rows - reserve / plan.factor_exponent : rows));
+    const double beyond = plan.tail * mass;
+    return std::max(0.0, std::ceil(few ? beyond - reserve / plan.factor_exponent : beyond));
   };
   const auto factor = [&](std::size_t record, const Eigen::MatrixXd& values, double statements,
                           double parts, double reserve) {
     const double quantile = two_sided_quantile(plan.tail, statements);
     std::vector<double> thresholds;
     for (double f : factors) thresholds.push_back(f * quantile);
-    private_choice choice;
     // A row has `parts` values: it moves a loss by that many at most.
-    choice.losses = beyond(values, thresholds, parts * allowed(reserve));
-    choice.units = exponent_units(plan.factor_exponent / parts, shift);
-    choice.offsets = prior_offsets(prior, shift);
-    choice.shift = shift;
-    return factors[draws.choose(plan.records[record].label, choice)];
+    const std::vector<std::int64_t> losses =
+        beyond(values, thresholds, parts * allowed(reserve), rows);
+    return factors[draws.choose(
+        plan.records[record].label,
+        choice_beyond(losses, plan.factor_exponent / parts, prior, rows.bits()))];
   };
   const double periods = static_cast<double>(T1);
   out.average = factor(2, ratio.col(0), 1.0, 1.0, 0.5);

@@ -19,6 +19,14 @@ struct placebo_errors {
   Eigen::MatrixXd error;     // m x (T1 + 1)
   Eigen::MatrixXd variance;  // m x (T1 + 1)
   Eigen::VectorXd scale;     // m
+  Eigen::VectorXd share;     // m: of people with weights; else empty
+  double mean_share = 1.0;   // theirs, RELEASED
+
+  /// Bits of a share in losses, and a row's part in them: a whole number.
+  int bits() const { return share.size() > 0 ? weight_bits : 0; }
+  std::int64_t part(Eigen::Index i) const {
+    return share.size() > 0 ? static_cast<std::int64_t>(std::ldexp(share[i], weight_bits)) : 1;
+  }
 };
 
 /// Public constants of the calibration's steps.
@@ -106,7 +114,7 @@ class beyond_counts {
  public:
   explicit beyond_counts(const std::vector<double>& thresholds);
 
-  void add(double v);
+  void add(double v, std::int64_t part = 1);
 
   /// Less what may.
   std::vector<std::int64_t> losses(double allowed) const;
@@ -124,8 +132,14 @@ std::vector<double> range_candidates(Eigen::Index rows);
 /// times too long.
 std::vector<double> factor_prior(std::size_t factors, double signal);
 
+/// `rows`: whose values they are, by their parts.
 std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
-                                 const std::vector<double>& thresholds, double allowed);
+                                 const std::vector<double>& thresholds, double allowed,
+                                 const placebo_errors& rows = {});
+
+/// A choice by such losses.
+private_choice choice_beyond(const std::vector<std::int64_t>& losses, double exponent,
+                             const std::vector<double>& log_prior, int bits);
 
 }  // namespace calibration_detail
 

@@ -87,6 +87,16 @@ moments_step plan_moments(const std::string& label, double n, Eigen::Index d, do
   throw budget_too_small();
 }
 
+inline noisy_moments noisy_means(const Eigen::MatrixXd& gram, const Eigen::VectorXd& first,
+                                 double grid, double n, const moments_step& step) {
+  noisy_moments out;
+  out.second = gram * (grid * grid / n);
+  out.mean = first * (grid / (step.constant * n));
+  out.mean_sd = step.sigma / std::sqrt(2.0) * grid / (step.constant * n);
+  out.second_sd = step.sigma * grid * grid / n;
+  return out;
+}
+
 noisy_moments release_moments(const row_source& source, const grid_map& rows, double n,
                               double radius, const moments_step& step, noise& draws,
                               const ticker& tick) {
@@ -96,13 +106,22 @@ noisy_moments release_moments(const row_source& source, const grid_map& rows, do
   Eigen::VectorXd first = step.constant * sums.sum();
   const Eigen::MatrixXd gram =
       add_symmetric(sums.gram(), step.record.label, step.kind, step.noise, draws, &first);
-  const double grid = rows.unit / sums.zoom();
-  noisy_moments out;
-  out.second = gram * (grid * grid / n);
-  out.mean = first * (grid / (step.constant * n));
-  out.mean_sd = step.sigma / std::sqrt(2.0) * grid / (step.constant * n);
-  out.second_sd = step.sigma * grid * grid / n;
-  return out;
+  return noisy_means(gram, first, rows.unit / sums.zoom(), n, step);
+}
+
+noisy_moments release_weighted(const row_source& source, const grid_map& rows, double n,
+                               double radius, const moments_step& step,
+                               const weight_limits& weights, mean_share& share, noise& draws,
+                               const ticker& tick) {
+  const Eigen::Index d = rows.map.dimension();
+  weighted_moments sums(d, radius_steps(radius, rows), step.limit, step.constant);
+  add_weighted(source, rows.map, weights, sums, tick);
+  const Eigen::MatrixXd gram =
+      add_symmetric(sums.gram(), step.record.label, step.kind, step.noise, draws);
+  const double one = step.constant * step.constant * n;
+  share.add(gram(d, d) / one, step.sigma / one);
+  return noisy_means(gram.topLeftCorner(d, d), gram.col(d).head(d), rows.unit / sums.zoom(),
+                     n * share.value(), step);
 }
 
 }  // namespace dpsc

@@ -13,6 +13,7 @@
 #include "../noise/symmetric.hpp"
 #include "../rows/source.hpp"
 #include "../rows/sums.hpp"
+#include "../rows/weighted.hpp"
 #include "budget.hpp"
 
 namespace dpsc {
@@ -88,6 +89,12 @@ struct noisy_moments {
 noisy_moments release_moments(const row_source& source, const grid_map& rows, double n,
                               double radius, const moments_step& step, noise& draws,
                               const ticker& tick);
+
+/// The same of people with weights, per unit of weight; their mean share is released, too.
+noisy_moments release_weighted(const row_source& source, const grid_map& rows, double n,
+                               double radius, const moments_step& step,
+                               const weight_limits& weights, mean_share& share, noise& draws,
+                               const ticker& tick);
 
 }  // namespace dpsc
 

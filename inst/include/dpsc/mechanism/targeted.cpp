@@ -29,23 +29,29 @@ targeted_plan plan_targeted(const total_budget& budget, double share, double n, 
 
 targeted_sum release_targeted(const row_source& source, const grid_map& rows, double n,
                               const std::vector<double>& radii, const targeted_plan& plan,
-                              noise& draws, const ticker& tick) {
+                              noise& draws, const ticker& tick, const weight_limits& weights,
+                              double share) {
   const grid_products products = products_on_grid(rows);
   const Eigen::Index q = products.map.dimension();
   const grid_map steps{rows.map, products.unit, rows.reach};
   const int bits = energy_bits(n, plan.price);
   radius_energy energy(squared_steps(radii, steps), plan.price, bits);
-  add_features(source, products.map, energy, tick);
+  const unweighted_source alike(source, weights);
+  const row_source& people = weights.given() ? alike : source;
+  add_features(people, products.map, energy, tick);
   targeted_sum out;
   const double radius = radius_steps(
       radii[choose_energy(energy, bits, plan.exponent, plan.records[0].label, draws)], steps);
   out.radius = radius * steps.unit;
 
   clipped_sums sums(q, radius, plan.limit);
-  add_features(source, products.map, sums, tick);
+  if (weights.given())
+    add_weighted(source, products.map, weights, sums, tick);
+  else
+    add_features(source, products.map, sums, tick);
   const Eigen::VectorXd noisy = draws.add(plan.records[1].label, law::discrete_gaussian, sums.sum(),
                                           Eigen::VectorXd::Constant(q, plan.noise));
-  const double grid = steps.unit / sums.zoom() / n;
+  const double grid = steps.unit / sums.zoom() / (n * share);
   out.mean = noisy * grid;
   out.sd = plan.sigma * grid;
   return out;

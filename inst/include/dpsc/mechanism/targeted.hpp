@@ -39,10 +39,11 @@ struct targeted_sum {
   double radius = 0.0;   // longer rows were shortened to it
 };
 
-/// `rows`: features f = h'w, then r.
+/// `rows`: features f = h'w, then r. `share`: mean weight over the largest, where there are any.
 targeted_sum release_targeted(const row_source& source, const grid_map& rows, double n,
                               const std::vector<double>& radii, const targeted_plan& plan,
-                              noise& draws, const ticker& tick);
+                              noise& draws, const ticker& tick, const weight_limits& weights = {},
+                              double share = 1.0);
 
 }  // namespace dpsc
 

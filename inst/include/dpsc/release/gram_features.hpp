@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "../rows/weighted.hpp"
+
 namespace dpsc {
 
 /// Everything about a release that is public. Scaled units: the bounds are [-half, half].
@@ -22,6 +24,7 @@ struct panel_facts {
   bool thrice = false;    // a third round of moments, where it pays, also without one for y
   bool group = false;     // intervals are for the mean of many people, not for one
   bool level = false;     // rows' own level is a feature, too, where they are demeaned
+  weight_limits weights;  // of people's weights, the last column of their rows
 };
 
 /// Found by simulation over public designs (bench/accuracy.R); none depends on data.

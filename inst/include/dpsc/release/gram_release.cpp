@@ -108,9 +108,12 @@ row_positions calibrating_rows(noise& draws, double n, double m) {
 placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
                             const counterfactual_estimator& estimator, Eigen::Index T0,
                             Eigen::Index T1, const row_positions& which, double rows,
-                            const ticker& tick) {
+                            const ticker& tick, const weight_limits& weights) {
   const auto m = static_cast<Eigen::Index>(rows);
-  placebo_errors out{Eigen::MatrixXd(m, T1 + 1), Eigen::MatrixXd(m, T1 + 1), Eigen::VectorXd(m)};
+  placebo_errors out;
+  out.error = out.variance = Eigen::MatrixXd(m, T1 + 1);
+  out.scale.resize(m);
+  if (weights.given()) out.share.resize(m);
   const Eigen::Index T = T0 + T1;
   const grid_map map =
       map_on_grid(scale, Eigen::MatrixXd::Identity(T, T), Eigen::VectorXd::Zero(T));
@@ -119,10 +122,14 @@ placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
   row_predictor predictor(estimator.constants());
   std::vector<row_estimate> estimates;
   Eigen::MatrixXd pre;
-  source.rows_at(which, [&](const table_view& table) {
-    block_reader reader(table, map.map);
+  source.rows_at(which, [&](const table_view& whole) {
+    const weighted_table table(whole, weights);
+    block_reader reader(table.rows, map.map);
     for (Eigen::Index b = 0; b < reader.blocks(); ++b) {
       const Eigen::MatrixXd& block = reader.scaled(b);
+      if (weights.given())
+        out.share.segment(at, std::min(block.rows(), m - at)) =
+            table.shares(reader.first_row(b), std::min(block.rows(), m - at)).matrix();
       for (Eigen::Index i = 0; i < block.rows() && at < m; i += lanes) {
         const Eigen::Index rows = std::min({lanes, block.rows() - i, m - at});
         pre = block.block(i, 0, rows, T0).transpose() * unit;
@@ -150,8 +157,8 @@ placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
 
 targeted_sum correct_target(const targeted_plan& plan, const gram_statistics& s,
                             const counterfactual_estimator& estimator, const panel_facts& facts,
-                            const row_scale& scale, const row_source& source, noise& draws,
-                            const ticker& tick) {
+                            double share, const row_scale& scale, const row_source& source,
+                            noise& draws, const ticker& tick) {
   const Eigen::Index p = s.pre, T1 = s.T1();
   const target_direction along = estimator.direction(facts.y);
   const Eigen::VectorXd centre = s.mean.head(p);
@@ -162,9 +169,10 @@ targeted_sum correct_target(const targeted_plan& plan, const gram_statistics& s,
       gain * (s.loadings.rightCols(T1) - s.loadings.leftCols(p) * along.slopes);
   Eigen::VectorXd origin(1 + T1);
   origin << along.h.dot(centre), gain * (s.mean.tail(T1) - along.slopes.transpose() * centre);
-  targeted_sum out = release_targeted(
-      source, map_on_grid(scale, loadings, origin), facts.n,
-      radius_grid(gram_constants::target_low, gram_constants::target_high), plan, draws, tick);
+  targeted_sum out =
+      release_targeted(source, map_on_grid(scale, loadings, origin), facts.n,
+                       radius_grid(gram_constants::target_low, gram_constants::target_high), plan,
+                       draws, tick, facts.weights, share);
   const double unit = 1.0 / (gain * s.weight);
   out.mean *= unit;
   out.sd *= unit;
@@ -191,16 +199,23 @@ gram_release run_gram(const gram_plan& plan, const panel_facts& facts, const row
   std::vector<double> radii = radius_grid(f.low, f.high);
   bool far = false;
   const remembered_source twice(source, tick);
+  const weight_limits& weights = facts.weights;
+  const unweighted_source alike(source, weights);
+  const row_source& people = weights.given() ? static_cast<const row_source&>(alike) : twice;
+  mean_share share(weights);
   for (std::size_t k = 0; k < plan.moments.size(); ++k) {
     const Eigen::MatrixXd loadings = f.loadings * whiten;
     const Eigen::VectorXd origin = whiten.transpose() * centre;
     const grid_map rows = map_on_grid(scale, loadings, origin);
     const double radius = (k == 0 || far ? 1.0 : plan.shorten) *
-                          choose_radius(twice, rows, facts.n, radii, plan.radius,
+                          choose_radius(people, rows, facts.n, radii, plan.radius,
                                         k == 0 ? plan.first_price : plan.price,
                                         plan.records[2 * k].label, draws, tick);
     const moments_step& step = plan.moments[k];
-    const noisy_moments found = release_moments(twice, rows, facts.n, radius, step, draws, tick);
+    const noisy_moments found =
+        weights.given()
+            ? release_weighted(source, rows, facts.n, radius, step, weights, share, draws, tick)
+            : release_moments(people, rows, facts.n, radius, step, draws, tick);
     out.rounds.push_back(
         {loadings, origin, radius, plan.radius, step.limit, step.constant, step.noise});
     s.mean = centre + s.restore * found.mean;
@@ -216,16 +231,20 @@ gram_release run_gram(const gram_plan& plan, const panel_facts& facts, const row
     radii = radius_grid(std::max(spread_low * frame.spread, plan.seen * frame.seen),
                         spread_high * frame.spread);
   }
+  if (weights.given()) out.share = share.value();
   if (!plan.calibration.made() && !plan.target.made()) return out;
   const counterfactual_estimator estimator(s, options);
-  if (plan.calibration.made())
-    out.intervals = release_calibration(
+  if (plan.calibration.made()) {
+    placebo_errors errors =
         placebo_pass(source, scale, estimator, facts.T0 + facts.covariates, facts.T1,
                      calibrating_rows(draws, facts.n, plan.calibration.rows), plan.calibration.rows,
-                     tick),
-        plan.calibration, draws);
+                     tick, weights);
+    errors.mean_share = out.share;
+    out.intervals = release_calibration(errors, plan.calibration, draws);
+  }
   if (plan.target.made())
-    out.target = correct_target(plan.target, s, estimator, facts, scale, source, draws, tick);
+    out.target =
+        correct_target(plan.target, s, estimator, facts, out.share, scale, source, draws, tick);
   return out;
 }
 
@@ -244,6 +263,40 @@ gram_statistics raw_statistics(const row_source& source, const row_scale& scale,
     const Eigen::VectorXd shift = sums.sum() / n;
     s.mean += shift;
     s.covariance = sums.gram() / n - shift * shift.transpose();
+  }
+  return s;
+}
+
+/// Sums of share (z, 1)(z, 1)', and of squared shares: NOT PRIVATE.
+struct raw_shares {
+  explicit raw_shares(Eigen::Index d) : gram(Eigen::MatrixXd::Zero(d + 1, d + 1)) {}
+
+  void add(const Eigen::MatrixXd& z, const Eigen::ArrayXd& share) {
+    Eigen::MatrixXd both(z.rows(), z.cols() + 1);
+    both << z, Eigen::VectorXd::Ones(z.rows());
+    gram += both.transpose() * share.matrix().asDiagonal() * both;
+    squares += share.square().sum();
+  }
+
+  Eigen::MatrixXd gram;
+  double squares = 0.0;
+};
+
+gram_statistics raw_weighted(const row_source& source, const row_scale& scale,
+                             const weight_limits& weights, Eigen::Index T0, Eigen::Index T1,
+                             double& people, const ticker& tick) {
+  const Eigen::Index T = T0 + T1;
+  gram_statistics s;
+  s.loadings = s.restore = Eigen::MatrixXd::Identity(T, T);
+  s.pre = T0;
+  s.mean = Eigen::VectorXd::Zero(T);
+  for (int pass = 0; pass < 2; ++pass) {
+    raw_shares sums(T);
+    add_weighted(source, map_as_is(scale, s.loadings, s.mean), weights, sums, tick);
+    const Eigen::VectorXd shift = sums.gram.col(T).head(T) / sums.gram(T, T);
+    s.mean += shift;
+    s.covariance = sums.gram.topLeftCorner(T, T) / sums.gram(T, T) - shift * shift.transpose();
+    people = sums.gram(T, T) * sums.gram(T, T) / sums.squares;
   }
   return s;
 }

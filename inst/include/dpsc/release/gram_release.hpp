@@ -58,6 +58,7 @@ struct gram_release {
   std::vector<gram_round> rounds;
   calibration intervals;
   targeted_sum target;
+  double share = 1.0;  // mean weight of people over the largest
 };
 
 /// Centre and whitening transform from noisy moments: directions in which the noise is larger than
@@ -84,13 +85,14 @@ row_positions calibrating_rows(noise& draws, double n, double m);
 placebo_errors placebo_pass(const row_source& source, const row_scale& scale,
                             const counterfactual_estimator& estimator, Eigen::Index T0,
                             Eigen::Index T1, const row_positions& which, double rows,
-                            const ticker& tick);
+                            const ticker& tick, const weight_limits& weights = {});
 
-/// Residuals of people's post-period in the direction of the target, outcome units.
+/// Residuals of people's post-period in the direction of the target, outcome units. `share`:
+/// people's mean weight over the largest.
 targeted_sum correct_target(const targeted_plan& plan, const gram_statistics& s,
                             const counterfactual_estimator& estimator, const panel_facts& facts,
-                            const row_scale& scale, const row_source& source, noise& draws,
-                            const ticker& tick);
+                            double share, const row_scale& scale, const row_source& source,
+                            noise& draws, const ticker& tick);
 
 gram_release run_gram(const gram_plan& plan, const panel_facts& facts, const row_scale& scale,
                       const estimator_options& options, const row_source& source, noise& draws,
@@ -99,6 +101,11 @@ gram_release run_gram(const gram_plan& plan, const panel_facts& facts, const row
 /// Mean and covariance as they are, in single periods: NOT PRIVATE.
 gram_statistics raw_statistics(const row_source& source, const row_scale& scale, double n,
                                Eigen::Index T0, Eigen::Index T1, const ticker& tick);
+
+/// The same of people with weights. `people`: how many of equal weights know as much (Kish, 1965).
+gram_statistics raw_weighted(const row_source& source, const row_scale& scale,
+                             const weight_limits& weights, Eigen::Index T0, Eigen::Index T1,
+                             double& people, const ticker& tick);
 
 }  // namespace dpsc
 

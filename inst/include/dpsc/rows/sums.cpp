@@ -89,8 +89,12 @@ double clipped_sums::zoom(Eigen::Index dimension, double radius, double limit) {
 }
 
 const Eigen::MatrixXd& clipped_sums::clip(const Eigen::MatrixXd& z) {
+  return clip(z, Eigen::ArrayXd::Ones(z.rows()));
+}
+
+const Eigen::MatrixXd& clipped_sums::clip(const Eigen::MatrixXd& z, const Eigen::ArrayXd& share) {
   const Eigen::ArrayXd norms = squared_row_norms(z).sqrt();
-  const Eigen::ArrayXd factor = zoom_ * (norms <= radius_).select(1.0, radius_ / norms);
+  const Eigen::ArrayXd factor = zoom_ * (norms <= radius_).select(1.0, radius_ / norms) * share;
   clipped_.resize(z.rows(), z.cols());
   for (Eigen::Index j = 0; j < z.cols(); ++j)
     clipped_.col(j).array() = nearest_integer((z.col(j).array() * factor).eval());

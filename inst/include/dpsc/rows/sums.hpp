@@ -68,10 +68,14 @@ class clipped_sums {
   /// Grid steps of the clipped row per step of the features.
   static double zoom(Eigen::Index dimension, double radius, double limit);
 
-  /// The clipped rows: integers, |w| <= limit.
+  /// The clipped rows: integers, |w| <= limit; with shares in [0, 1] of each.
   const Eigen::MatrixXd& clip(const Eigen::MatrixXd& z);
+  const Eigen::MatrixXd& clip(const Eigen::MatrixXd& z, const Eigen::ArrayXd& share);
 
   void add(const Eigen::MatrixXd& z) { sum_ += clip(z).colwise().sum().transpose(); }
+  void add(const Eigen::MatrixXd& z, const Eigen::ArrayXd& share) {
+    sum_ += clip(z, share).colwise().sum().transpose();
+  }
 
   /// The sums of `add()`, computed elsewhere over so many rows.
   void add_sums(const Eigen::VectorXd& sum, double rows);

@@ -1,0 +1,191 @@
+# Weights of donors in dp_synth(), of a survey or a population: more than one column of a person's
+# row, as private as the others. Proof: inst/proofs/gram.md, section 10.
+
+#' The user's weights in a request: their limits, and `bounds` without those of their column
+#' @param code (`language` or `NULL`)\cr of long data: the user's expression.
+#' @param x (`any`)\cr of donors as a matrix or in chunks: the user's argument.
+#' @param max_weight (`number` or `NULL`).
+#' @return `request`, and where there are weights its `weights`: `column` (`string`) or `x`, and
+#'   `limits` (`numeric(2)`; `NULL`: those of the donors, without privacy).
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL) {
+  weights <- code %||% x
+  most <- largest_weight(weights, max_weight, request$bounds, request$private)
+  if (is.null(weights)) {
+    return(request)
+  }
+  if (!is.null(code) && !is.symbol(code)) {
+    abort(c(
+      "{.arg weights} must be a column of {.arg data}.",
+      i = "Add weights that are computed from columns to {.arg data} as a column of its own."
+    ), "argument")
+  }
+  column <- if (!is.null(code)) as.character(code)
+  bound <- if (is.list(request$bounds) && !is.null(column)) request$bounds[[column]]
+  if (!is.null(bound)) request$bounds[[column]] <- NULL
+  least <- if (is.numeric(bound) && length(bound) == 2L) min(max(0, bound[[1L]]), most) else 0
+  free <- !request$private && is.null(max_weight) && is.null(bound)
+  request$weights <- list(column = column, x = x, limits = if (!free) c(least, most))
+  refuse_weights(request)
+  request
+}
+
+#' Refuse weights where their meaning or their theorem is missing; nothing was spent
+#' @noRd
+refuse_weights <- function(request) {
+  reason <- if (request$classical) {
+    paste(
+      "Estimator", dQuote(request$estimator, FALSE), "finds weights of donors itself: theirs in a",
+      "population have no part in it."
+    )
+  } else if (!identical(request$method, "gram")) {
+    paste("Method", dQuote(request$method[[1L]], FALSE), "has no theorem for them.")
+  } else if (request$private && identical(request$delta, 0)) {
+    "Their noise is Gaussian, which needs delta > 0."
+  } else if (identical(request$protect, "everyone")) {
+    "They are for public treated units, `protect = \"donors\"`."
+  } else if (!is.null(request$monitor)) {
+    "A release that grows has no theorem for them."
+  } else if (!is.null(request$control$lambda)) {
+    "A penalty that is given has another meaning with each weight; leave `lambda` out."
+  } else if (identical(request$control$features, Inf)) {
+    "Tests over time, for which `features = Inf` is, compare people of equal weights."
+  }
+  if (!is.null(reason)) abort(c("{.arg weights} cannot be used here.", x = "{reason}"), "argument")
+}
+
+#' Refuse several outcomes or dates, and donors elsewhere
+#' @noRd
+refuse_weighted_panel <- function(panel, several = FALSE) {
+  reason <- if (several) {
+    "Several outcomes share one row, whose weights have not been derived: fit each by itself."
+  } else if (!is.null(panel$adopted)) {
+    "They are for one adoption date: fit each date by itself, from one ledger."
+  } else if (!is.matrix(panel$donors) && !inherits(panel$donors, "dp_chunks")) {
+    "Sources are not asked for sums of weighted rows: give a data frame, a matrix or chunks."
+  }
+  if (!is.null(reason)) abort(c("{.arg weights} cannot be used here.", x = "{reason}"), "argument")
+}
+
+#' Declarations of covariates, the weights among them as the last
+#' @noRd
+weighed_covariates <- function(covariates, request) {
+  weights <- request$weights
+  if (is.null(weights)) {
+    return(covariates)
+  }
+  if (weights$column %in% names(covariates)) {
+    abort("{.code {weights$column}} cannot be a covariate and the weights.", "argument")
+  }
+  c(covariates, rlang::set_names(list(weights$limits), weights$column))
+}
+
+#' A panel whose last covariate are the weights: the mean of a person's before the treatment
+#' @return `panel` with `weights` (`numeric(n)`, PRIVATE) and `weight_limits` (PUBLIC).
+#' @noRd
+take_weights <- function(panel, request) {
+  if (is.null(request$weights)) {
+    return(panel)
+  }
+  refuse_weighted_panel(panel)
+  found <- panel$covariates
+  last <- nrow(found$columns)
+  if (!identical(found$columns$name[[last]], request$weights$column)) {
+    name <- request$weights$column
+    abort("{.arg weights} must be numbers: {.code {name}} is a factor.", "argument")
+  }
+  weights <- found$donors[, last]
+  panel$covariates <- if (last > 1L) {
+    c(
+      lapply(found[c("donors", "target", "scaled")], function(x) x[, -last, drop = FALSE]),
+      list(columns = found$columns[-last, ])
+    )
+  }
+  weighted_panel(panel, weights, request)
+}
+
+#' A panel of a matrix or of chunks, with its weights
+#' @noRd
+take_given_weights <- function(panel, request) {
+  x <- request$weights$x
+  if (is.null(x)) {
+    return(panel)
+  }
+  refuse_weighted_panel(panel)
+  if (inherits(panel$donors, "dp_chunks")) {
+    return(weighted_panel(panel, NULL, request))
+  }
+  plain <- is_plain_number(x) && is.null(dim(x)) && length(x) == panel$n
+  if (!plain || !all_finite_cpp(cbind(x))) {
+    abort(c(
+      "{.arg weights} must be finite numbers, one per donor.",
+      i = "Of {.fn dp_chunks} write {.code weights = \"last\"}: the last column of each block."
+    ), "argument")
+  }
+  weighted_panel(panel, as.double(x), request)
+}
+
+weighted_panel <- function(panel, weights, request) {
+  limits <- request$weights$limits %||% c(0, max(weights, 0))
+  if (limits[[2L]] <= 0) abort("{.arg weights} are all zero.", "argument")
+  panel$weights <- weights
+  panel$weight_limits <- limits
+  panel
+}
+
+#' Chunks whose last column may hold weights
+#' @noRd
+weighted_chunks <- function(x, request) {
+  given <- request$weights$x
+  if (inherits(x, "dp_chunks") && !is.null(given)) {
+    if (!identical(given, "last")) {
+      abort(c(
+        "{.arg weights} of chunks are the last column of each block: {.code weights = \"last\"}.",
+        x = "They are {describe(given)}."
+      ), "argument")
+    }
+    if (is.null(request$weights$limits)) abort("Chunks need {.arg max_weight}.", "argument")
+    x$weighted <- TRUE
+  }
+  x
+}
+
+#' Rows with their weights as the last column, as the core reads them
+#' @noRd
+bind_weights <- function(rows, panel) {
+  if (is.null(panel$weights)) rows else unname(cbind(rows, panel$weights))
+}
+
+#' Donors of the largest weight who would count as much: of them sums are means. RELEASED
+#' @noRd
+counted_donors <- function(release) release$panel$n * (release$statistics$share %||% 1)
+
+#' Are the weights of a release those of its panel?
+#' @noRd
+weights_fit <- function(release) {
+  limits <- release$panel$weights
+  share <- release$statistics$share
+  if (is.null(limits)) {
+    return(is.null(share))
+  }
+  is.numeric(limits) && length(limits) == 2L && all(is.finite(limits)) && limits[[1L]] >= 0 &&
+    limits[[1L]] <= limits[[2L]] && limits[[2L]] > 0 && is_number(share) && share > 0 && share <= 1
+}
+
+weights_words <- function(release) {
+  limits <- release$panel$weights
+  if (!is.null(limits)) {
+    mean <- release$statistics$share * limits[[2L]]
+    paste0(
+      " (weights up to ", format(limits[[2L]], digits = 3L),
+      if (release$privacy$private) paste0(", mean about ", format(signif(mean, 2))), ")"
+    )
+  }
+}
+
+# Of a fit without privacy.
+weights_reason <- paste(
+  "without privacy no interval is calibrated where donors have weights: leave-one-out errors are",
+  "of donors who count alike"
+)
