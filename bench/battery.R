@@ -113,10 +113,16 @@ cell_names <- function(cells) {
   do.call(paste, c(cells[c("design", "target", "n", "T0", "T1", "epsilon")], sep = "/"))
 }
 
+# A committed table has four digits, and NA for NaN: its rows can be those of a run that was stopped.
 same_numbers <- function(kept, drawn) {
   kept <- kept[match(cell_names(drawn), cell_names(kept)), names(drawn)]
-  skip <- names(drawn) != "seconds"
-  isTRUE(all.equal(kept[skip], drawn[skip], tolerance = 1e-10, check.attributes = FALSE))
+  chosen <- vapply(drawn, is.numeric, NA) & names(drawn) != "seconds"
+  both <- lapply(list(kept, drawn), function(cells) {
+    numbers <- as.matrix(cells[chosen])
+    replace(numbers, is.nan(numbers), NA)
+  })
+  apart <- abs(both[[1L]] - both[[2L]]) > 1e-3 * abs(both[[2L]])
+  all(is.na(both[[1L]]) == is.na(both[[2L]])) && !any(apart, na.rm = TRUE)
 }
 
 #' The blocks of the grid whose cells a run that was stopped has left, and still holds for this code
