@@ -6,9 +6,9 @@
 #' Use one of these in place of a data frame or a matrix of donors: in [dp_synth()] and
 #' [dp_release()] as `data` of a formula, or instead of the matrix, with `target` and `T0`; in
 #' [dp_lm()] and [dp_glm()] as `data` with one row per person. Seeded results equal, bit for bit,
-#' those of a data frame of the same numbers and text with one row per unit and period. Where an
-#' engine returns another number than R would (for text, NUMERIC or 32-bit columns), the results are
-#' those of the engine's number.
+#' the results for a data frame of the same numbers and text with one row per unit and period. If an
+#' engine returns a different number than R would (for text, NUMERIC or 32-bit columns), the results
+#' are for the engine's number.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row per unit and period.
@@ -28,10 +28,10 @@
 #'
 #' `compute = "database"`: SQL computes the sums as well, and only they are transferred: counts,
 #' sums and products of integers, a few hundred numbers per pass. They equal the core's integers bit
-#' for bit; an engine proves that on our test rows before its first use, or is refused. Intervals
+#' for bit; an engine is tested for this before its first use, and refused if it fails. Intervals
 #' are calibrated on the placebo errors of at most 10,000 people (up to 100,000 where the budget is
 #' so small that fewer would be uninformative: below `epsilon` of about 0.2). These errors are not
-#' sums: the rows of these people are transferred if you set `calibrate = TRUE`; otherwise ask for a
+#' sums: the rows of these people are transferred if you set `calibrate = TRUE`; otherwise request a
 #' release without intervals, `dp_control(intervals = FALSE)`. The same holds for the rows of
 #' treated people protected by `protect = "everyone"`. [dp_lm()] sends about 30 queries and
 #' transfers no row; [dp_glm()] needs rows, and is refused before any budget is spent.
@@ -40,7 +40,7 @@
 #' A function's method needs rows, blocks or sums, and this need alone decides which sources it
 #' accepts; other sources are refused before any budget is spent. *Blocks* come from [dp_chunks()],
 #' and from tables and files with `compute = "here"`; *sums* from `compute = "database"` and
-#' [dp_workers()]; several sources together give what the most restrictive one gives, at most
+#' [dp_workers()]; several sources together offer the access of the most restrictive one, at most
 #' blocks. With `epsilon = Inf` sums are always refused.
 #'
 #' | verb | method | in memory | blocks | sums |
@@ -111,12 +111,12 @@
 #' server computes the sums on each server.
 #'
 #' @section A query is outside the guarantee:
-#' If `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee starts
-#' from the query's result**: its rows are the people, and their number is public and exact. Thus
-#' `WHERE age >= 18` reveals the number of adults, and `LIMIT`, `DISTINCT`, or
-#' `y - (SELECT MAX(y) ...)` let one person's row change those of others. Select rows by `subset =`
-#' of [dp_lm()] and [dp_glm()], which does not reveal their number. None of this applies to the name
-#' of a table or a view, unless the view is such a query.
+#' If `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee covers
+#' the query's result**: its rows are the people, and their number is public and exact. Thus `WHERE
+#' age >= 18` reveals the number of adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)`
+#' let one person's row change those of others. Select rows by `subset =` of [dp_lm()] and
+#' [dp_glm()], which does not reveal their number. None of this applies to the name of a table or a
+#' view, unless the view is such a query.
 #'
 #' @section Order:
 #' People are numbered in the order of their identifiers, as in a data frame (strings by their
@@ -248,7 +248,7 @@ look_at_table <- function(con, from) {
   )
 }
 
-#' Possible meanings of a table's name that was not found
+#' Possible meanings of an unknown table name
 #' @noRd
 table_hint <- function(from) {
   name <- sub(" s$", "", from)
@@ -287,7 +287,7 @@ print.dp_source <- function(x, ...) {
   invisible(x)
 }
 
-#' A lazy table that is given as data, as a source
+#' A lazy table, given as data, as a source
 #' @noRd
 source_of_tbl <- function(data, index = NULL) {
   if (inherits(data, "tbl_lazy")) dp_table(data, index = index) else data
@@ -295,8 +295,8 @@ source_of_tbl <- function(data, index = NULL) {
 
 #' Unchecked assumptions of a guarantee over these rows, in words, or `NULL`
 #'
-#' PUBLIC: of how the source was given, never of its rows. A check for people in two sources would
-#' be an answer about people.
+#' PUBLIC: they depend on the form of the source, never on its rows. A check for people in two
+#' sources would reveal something about people.
 #' @noRd
 assumptions_of <- function(x) UseMethod("assumptions_of")
 

@@ -1,9 +1,9 @@
 # One row of integers per person, in a temporary table of the engine: built once per release, read
 # in blocks or queried for sums.
 
-#' How rows are put on the core's grid: centre, scale and limit of its row map, and their `id`
+#' The map of rows to the core's grid: centre, scale and limit of its row map, and their `id`
 #' @param covariates (`count`)\cr columns after the first `T0` periods.
-#' @return These, and `times`: which columns are periods.
+#' @return These, and `times`: the columns that are periods.
 #' @noRd
 grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
   scale <- insert_scale(bounds, covariates, T0)
@@ -17,8 +17,8 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 #' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated);
 #'   `covariates`, from [source_covariates()], and `roster`, from [panel_of_roster()],
 #'   if there are any.
-#' @param grid (`list` or `NULL`)\cr from [grid_of()]; `NULL`: outcomes as they are.
-#' @param covariates (`function`)\cr [sql_covariates()], where the design has some.
+#' @param grid (`list` or `NULL`)\cr from [grid_of()]; `NULL`: unchanged outcomes.
+#' @param covariates (`function`)\cr [sql_covariates()], if the design has covariates.
 #' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and the facts
 #'   needed to read it.
 #' @noRd
@@ -63,7 +63,7 @@ make_wide <- function(table, design, grid, covariates = NULL) {
   )
 }
 
-#' Make people wide, group after group
+#' Reshape people to wide rows, group by group
 #' @param periods (`character`)\cr literals.
 #' @noRd
 fill_wide <- function(table, design, grid, periods, name) {
@@ -90,7 +90,7 @@ fill_wide <- function(table, design, grid, periods, name) {
   }
 }
 
-#' Make the donors of a roster wide and fill their gaps, group after group
+#' Reshape the donors of a roster to wide rows and fill their gaps, group by group
 #' @noRd
 fill_from_roster <- function(table, design, grid, periods, name, units) {
   n <- length(design$roster$units)
@@ -109,14 +109,14 @@ fill_from_roster <- function(table, design, grid, periods, name, units) {
   }
 }
 
-#' Keep the rows of a query: a temporary table, or more rows of it
+#' Store the rows of a query in a new or existing temporary table
 #' @noRd
 keep_rows <- function(table, name, query, first) {
   text <- if (first) table$dialect$make(name, query) else paste("INSERT INTO", name, query)
   run_sql(table$con, text, what = "Preparing the donors' rows")
 }
 
-#' How many people a wide table has; refuse one that is not whole
+#' The number of people in a wide table; an incomplete table is refused
 #' @noRd
 check_wide <- function(con, name, periods, columns) {
   found <- sql_numbers(con, sql_check(name, periods, columns - periods))
@@ -144,9 +144,10 @@ abort_periods <- function(n_times) {
   ), "panel")
 }
 
-#' Cut people into groups that are made wide one after the other
+#' Divide people into groups that are reshaped one after the other
 #'
-#' By the identifiers of one period's rows. A person who has none there makes an error later on.
+#' By the identifiers of one period's rows. A person without a row in that period causes an error
+#' later.
 #' @return The number of groups.
 #' @noRd
 cut_units <- function(table, design, name, time, periods, text) {
@@ -192,7 +193,7 @@ treated_units <- function(table, design) {
   )
 }
 
-#' Public values as literals: whole numbers as such
+#' Public values as literals, with integers as integers
 #' @noRd
 sql_literals <- function(con, values) {
   if (is.numeric(values) && !is.object(values)) {
@@ -201,7 +202,8 @@ sql_literals <- function(con, values) {
   as.character(DBI::dbQuoteLiteral(con, values))
 }
 
-#' Periods as literals: SQLite keeps a date as text or as a number of days, each row its own way
+#' Periods as literals: SQLite stores a date as text or as a number of days, which may differ
+#' between rows
 #' @noRd
 period_literals <- function(table, values) {
   plain <- sql_literals(table$con, values)
@@ -228,9 +230,9 @@ stream_rows <- function(wide) {
   }, wide$close)
 }
 
-#' Rows or people with numbers as chunks of them, each as it was read first
-#' @param read (`function`)\cr of the number before the first, of the last, and of whether it was
-#'   charged.
+#' Numbered rows or people as chunks, each compared with its first reading
+#' @param read (`function`)\cr a function of the number before the first, of the last number, and of
+#'   whether the ledger was charged.
 #' @noRd
 numbered_chunks <- function(n, block, read, close) {
   sums <- new.env(parent = emptyenv())
@@ -244,7 +246,7 @@ numbered_chunks <- function(n, block, read, close) {
   ), class = "dp_chunks")
 }
 
-#' A reader that, of one block only, reads it once: memory holds a block at any time
+#' A reader that reads a single block once: memory contains one block at a time
 #' @noRd
 read_once <- function(reader, count) {
   force(reader)
@@ -258,7 +260,7 @@ read_once <- function(reader, count) {
   }
 }
 
-#' A block that is the one which was read first
+#' A block, checked against its first reading
 #' @param sums (`environment`)\cr checksums of blocks.
 #' @noRd
 same_block <- function(sums, i, block, charged) {
@@ -272,7 +274,7 @@ same_block <- function(sums, i, block, charged) {
   block
 }
 
-#' Rows of a wide table as a matrix, as many as there must be
+#' Rows of a wide table as a matrix, with a check of their number
 #' @noRd
 fetch_rows <- function(wide, query, rows, charged) {
   block <- run_sql(wide$con, query, TRUE, charged, "Reading the donors")
@@ -318,7 +320,7 @@ sample_table <- function(wide, places, charged) {
   fetch_rows(wide, sql_sample(wide$name, kept, wide$periods), length(at), charged)
 }
 
-#' Can places be kept? Asked before the charge; a table that cannot is closed
+#' Can places be stored? Checked before the charge; otherwise the table is closed
 #' @noRd
 check_places <- function(wide) {
   done <- FALSE

@@ -8,24 +8,25 @@
 #' rows in one place.
 #'
 #' **One process draws the noise**: the one that calls [dp_release()]. In a worker [dp_release()],
-#' [dp_synth()] and [dp_lm()] are errors, since every process that drew its own noise on the same
-#' sums would make one more release that no ledger knows of. A worker serves one release at a time.
-#' On MPI let rank 0 be the coordinator (`parallel::makeCluster(type = "MPI")`): it reduces, and
-#' nothing is reduced to all.
+#' [dp_synth()] and [dp_lm()] are errors, since every process with its own noise on the same sums
+#' would make one more release, unknown to any ledger. A worker serves one release at a time. On MPI
+#' let rank 0 be the coordinator (`parallel::makeCluster(type = "MPI")`): it reduces the sums, and
+#' nothing is reduced to all ranks.
 #'
-#' Sums leave a worker *without noise*: whoever runs the cluster is trusted, and so must be the
-#' wires between its machines.
+#' Sums leave a worker *without noise*: the operators of the cluster and the connections between its
+#' machines must be trusted.
 #'
 #' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or another
-#'   cluster that [parallel::clusterApply()] accepts. dpsc must be installed where the workers look.
-#' @param open (`function`)\cr called in worker `i` with `i`; gives its source: a [dp_table()],
+#'   cluster that [parallel::clusterApply()] accepts. dpsc must be installed in the workers'
+#'   library.
+#' @param open (`function`)\cr called in worker `i` with `i`; returns its source: a [dp_table()],
 #'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
-#'   its own connection: connections do not travel.
-#' @param calibrate (`flag`)\cr may the rows of 10,000 people (of more where the budget is small)
-#'   travel to the coordinator, so that intervals are calibrated?
+#'   its own connection, since connections cannot be sent to workers.
+#' @param calibrate (`flag`)\cr may the rows of 10,000 people (more with a small budget) be sent to
+#'   the coordinator, to calibrate intervals?
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
-#'   is asked to draw noise.
+#'   is called to draw noise.
 #' @seealso [dp_table()].
 #' @examples
 #' \donttest{
@@ -61,13 +62,13 @@ dp_workers <- function(cluster, open, calibrate = FALSE) door("dp_workers", {
 
 #' Give every worker its task; all work at the same time
 #'
-#' Not every cluster gives the work of its k-th node to the same process each time (mirai's takes
-#' whoever is free). A process that answered for two would count its people twice and others' never.
-#' So every process knows its worker, takes that worker's task, and names the worker in its answer;
-#' a worker without an answer is asked again.
-#' @param tasks (`list`)\cr arguments, one list a worker.
-#' @return A list, one answer a worker.
-#' @section Errors: `dpsc_error_worker`, or the class of a worker's own error of ours.
+#' Not every cluster gives the work of its k-th node to the same process each time (mirai's cluster
+#' uses any free process). If a process answered for two workers, its people would be counted twice
+#' and others never. So every process stores its worker, does that worker's task, and names the
+#' worker in its answer; a worker without an answer is called again.
+#' @param tasks (`list`)\cr arguments, one list per worker.
+#' @return A list, one answer per worker.
+#' @section Errors: `dpsc_error_worker`, or the class of a package error in a worker.
 #' @noRd
 ask_workers <- function(workers, task, tasks, charged = FALSE) {
   count <- length(workers$cluster)
@@ -106,9 +107,9 @@ abort_workers <- function(why, charged) {
   abort(c("A worker failed.", i = why, i = if (charged) charge_stays), c("worker", "panel"))
 }
 
-#' Do a task in a worker; an error of ours travels, any other is replaced
+#' Do a task in a worker; a package error is passed on, any other error is replaced
 #' @param given (`list`)\cr to open: `open` and `i`; else the arguments of all workers.
-#' @param opening (`string`)\cr which [dp_workers()] it is.
+#' @param opening (`string`)\cr the identity of the [dp_workers()].
 #' @noRd
 worker_task <- function(given, task, opening) {
   steps <- list(
@@ -296,7 +297,7 @@ open_rows.dp_workers <- function(part, columns, choice, private) {
   asked_workers(part, "people", list(columns = columns, choice = choice))
 }
 
-#' A unique name: no random number is drawn for it
+#' A unique name, without random numbers
 #' @noRd
 worker_token <- function() {
   paste(Sys.getpid(), format(Sys.time(), "%Y%m%d%H%M%OS6"), fresh_name(list(name = "")))

@@ -69,7 +69,7 @@ parts_of_term <- function(terms, k) {
   lapply(rownames(factors)[factors[, k] > 0], str2lang)
 }
 
-#' Refuse a product without its parts, of which factors would need other columns
+#' Refuse a product without its main effects, for which factors would need other columns
 #' @noRd
 check_margins <- function(terms) {
   if (any(attr(terms, "factors") == 2L)) {
@@ -111,7 +111,7 @@ multiplied <- function(pieces, intercept) {
   c(list(name = name, expression = code), scale_of(range, intercept))
 }
 
-#' Each number within its bounds before they are multiplied, as in dp_lm()
+#' Each variable is clipped to its bounds before multiplication, as in dp_lm()
 #' @noRd
 clipped_piece <- function(piece) {
   if (isTRUE(piece$indicator)) {
@@ -120,14 +120,15 @@ clipped_piece <- function(piece) {
   call("pmin", call("pmax", piece$expression, piece$lower), piece$upper)
 }
 
-#' Is a column at one of its ends in every row, or may it be? (Bounds 0 and 1 mean a flag.)
+#' Is a column at one of its ends in every row, or possibly so? (Bounds 0 and 1 mean a 0/1
+#' variable.)
 #' @noRd
 always_full <- function(column) {
   !is.null(column$levels) ||
     (is.null(column$deviation) && column$lower == 0 && column$upper == 1)
 }
 
-#' Without an intercept a column must not be moved, or the model would change
+#' Without an intercept a column must not be shifted, or the model would change
 #' @noRd
 scale_of <- function(range, intercept) {
   centre <- if (intercept) mean(range) else 0
@@ -216,7 +217,7 @@ values_of <- function(column, data, batch = TRUE) {
 }
 
 #' A column of the table unchanged, if its class agrees with `bounds`
-#' @return `NULL` where the formula computes something.
+#' @return `NULL` if the formula computes something.
 #' @noRd
 own_column <- function(column, data, batch) {
   code <- column$expression
@@ -287,8 +288,8 @@ outcome_of_score <- function(stream, score) {
   pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
 }
 
-#' Numbers seldom reach all their bounds at once; an intercept, a factor and a flag always have
-#' length one
+#' Variables are seldom all at their bounds at once; an intercept, a factor and a 0/1 variable
+#' always have length one
 #' @noRd
 usual_length <- function(columns) {
   full <- sum(vapply(columns$regressors, always_full, NA))

@@ -4,7 +4,7 @@
 #' Gaussian mechanism; `cdp_rho()`, `cdp_epsilon()` and `cdp_delta()` convert between
 #' zero-concentrated and approximate differential privacy at the optimal order. All are evaluated in
 #' log space and rounded to the private side (up to about 1e-11 relative), so that a `delta` of
-#' 1e-300 is as good as one of 1e-5.
+#' 1e-300 is as accurate as one of 1e-5.
 #'
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
 #' @param delta (`number`, in (0, 1))\cr failure probability.

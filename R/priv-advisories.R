@@ -1,6 +1,6 @@
 # Known faults of published versions: reading their files must not suggest that the guarantee holds.
 
-#' The version that writes
+#' The current version
 #' @noRd
 own_version <- function() unname(getNamespaceVersion("dpsc"))
 
@@ -71,7 +71,7 @@ facts_of_values <- utils::modifyList(facts_of_rows, list(long = FALSE))
 
 #' Facts about a release of a panel
 #'
-#' A matrix does not name its content, so its outcome is called "outcome"; a formula's outcome may
+#' A matrix has no name for its content, so its outcome is called "outcome"; a formula's outcome may
 #' have that name as well.
 #' @noRd
 facts_of_panel <- function(release) {
@@ -84,8 +84,8 @@ facts_of_panel <- function(release) {
   )
 }
 
-#' A privacy record with the faults that became known since it was written
-#' @param privacy (`list`)\cr of a release or a fit; without a `version` it is of 0.2.0 or older.
+#' A privacy record with the faults discovered since it was written
+#' @param privacy (`list`)\cr of a release or a fit; without a `version` it is from 0.2.0 or older.
 #' @param facts (`list`)\cr see `advisories()`.
 #' @return The record; where a fault is found, or cannot be excluded (`doubt`), it does not hold,
 #'   for a `reason`.
@@ -118,7 +118,7 @@ known_privacy <- function(privacy, facts = facts_of_rows) {
   privacy
 }
 
-#' Is a version this one or older? None is the oldest.
+#' Is a version at most this one? A missing version is the oldest.
 #' @noRd
 at_most_version <- function(version, last) {
   plain <- is.character(version) && length(version) == 1L &&

@@ -1,8 +1,8 @@
 #' Settings of a private fit
 #'
-#' All are public and none may be chosen by looking at the donors' data.
+#' All are public, and none may be chosen from the donors' data.
 #'
-#' @param rng (`string`)\cr where the noise comes from. `"secure"`: the operating system's
+#' @param rng (`string`)\cr the source of the noise. `"secure"`: the operating system's
 #'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests
 #'   only; such a release is marked, because whoever knows the seed can remove the noise.
 #' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the paper's parametrisation
@@ -11,16 +11,16 @@
 #'   no cost, for `"gram"`.
 #' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
 #'   a release by method `"gram"`. `NULL`: a public rule, more with more donors or budget. `Inf`:
-#'   every pre-period, which [conformal()] and [placebo_time()] need and few donors pay for in
-#'   accuracy. Decide before the release: another one spends budget again.
-#' @param intervals (`flag`)\cr of a release by method `"gram"`: whether a part of the budget
-#'   measures the donors' own placebo errors, without which there is no interval and no p-value.
-#'   `FALSE` leaves that part to the estimate. Decide before the release: it cannot be had later
-#'   without spending again.
-#' @param target_round (`flag`)\cr of a release by method `"gram"` for one public target: whether an
-#'   additional round corrects the prediction for the target, after a third round of moments.
-#'   `FALSE`: two rounds of moments, as releases for several dates, with covariates and of sums in a
-#'   database have. For `protect = "everyone"`: whether there is a third round of moments.
+#'   every pre-period, which [conformal()] and [placebo_time()] need, but which reduces accuracy
+#'   with few donors. Decide before the release: another release spends budget again.
+#' @param intervals (`flag`)\cr for a release by method `"gram"`: whether a part of the budget is
+#'   for the donors' own placebo errors, without which there is no interval and no p-value. With
+#'   `FALSE` this part is used for the estimate. Decide before the release: later intervals need a
+#'   new release.
+#' @param target_round (`flag`)\cr for a release by method `"gram"` with one public target: whether
+#'   an additional round corrects the prediction for the target, after a third round of moments.
+#'   `FALSE`: two rounds of moments, as in releases for several dates, with covariates, or from sums
+#'   in a database. For `protect = "everyone"`: whether there is a third round of moments.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
 #'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
 #'   minimises the public noise formula; one half with `calibration = "published"`.
@@ -40,9 +40,9 @@
 #'   (`NULL`: nested search) and `"simplex"`, `"demeaned"`, `"penalised"` (1: as much as a period).
 #' @param donor_names (`flag`)\cr declare the donors' identifiers public, so that
 #'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The
-#'   guarantee is then for neighbours that keep their identifier: it no longer hides who is in the
-#'   data, and the fit's `neighbours` state this. Without it weights of people who have names come
-#'   in a random order that is kept nowhere.
+#'   guarantee is then for neighbours that keep their identifier: it no longer hides membership in
+#'   the data, and the fit's `neighbours` state this. Otherwise weights of named people are in a
+#'   random order, which is not stored.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
@@ -120,7 +120,7 @@ check_control <- function(control) {
   control
 }
 
-#' Refuse noise of an audit that is over, or of another session
+#' Refuse noise of a finished audit, or of another session
 #' @noRd
 check_noise_open <- function(noise) {
   if (!noise_open_cpp(noise)) {

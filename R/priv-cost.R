@@ -1,6 +1,6 @@
 # The cost of a release, and a history of such costs.
 
-#' The price of a release, in the currency of its proof
+#' The cost of a release, in its proof's unit
 #' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.
 #' @param epsilon,delta,rho,mu (`number`)\cr the parameters of the kind. A mu-GDP release is
 #'   (mu^2 / 2)-zCDP: its `rho`, if not given.
@@ -14,7 +14,7 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
   list(kind = match.arg(kind), epsilon = epsilon, delta = delta, rho = rho, mu = mu)
 }
 
-#' A plan of the core; an epsilon that it cannot serve is an error of ours
+#' A plan of the core; an epsilon out of its range is a package error
 #' @param plan (`expression`)\cr the call to the core.
 #' @param model (`string`)\cr the planned model.
 #' @noRd
@@ -26,7 +26,7 @@ planned <- function(plan, model) {
   })
 }
 
-#' Warn of a failure probability that lets somebody's row out
+#' Warn of a failure probability that permits the publication of somebody's row
 #' @param who (`string`)\cr whose.
 #' @noRd
 warn_of_delta <- function(delta, n, who = "person") {
@@ -42,12 +42,12 @@ in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 
 #' Stop before a charge below the joint cost of the planned steps
 #'
-#' Epsilons add up, and squares of Gaussian shifts, within each account: groups that share nobody
-#' have one each. Where one proof prices several steps (kind `"approximate"`), those that have an
-#' epsilon of their own must still fit.
+#' Epsilons add up, and squares of Gaussian shifts, within each account: disjoint groups have one
+#' account each. If one proof covers several steps (kind `"approximate"`), steps with their own
+#' epsilon must still fit.
 #' @param steps (`data.frame` or `NULL`)\cr of a plan. `NULL`: of one draw. PUBLIC.
 #' @param cost (`list`)\cr from [new_cost()].
-#' @param holds (`flag`)\cr does the promise hold? A step of one that does not may have no price.
+#' @param holds (`flag`)\cr does the promise hold? Otherwise a step may have no cost.
 #' @noRd
 check_composed <- function(steps, cost, holds = TRUE) {
   unit <- c(pure = "epsilon", approximate = "epsilon", gdp = "mu", zcdp = "rho")[[cost$kind]]
@@ -64,7 +64,7 @@ check_composed <- function(steps, cost, holds = TRUE) {
   }
 }
 
-#' A history with all its columns, also one from an older version
+#' A history with all columns, even if it is from an older version
 #' @noRd
 complete_history <- function(history) {
   if (is.null(history$mu)) history$mu <- rep(NA_real_, nrow(history))

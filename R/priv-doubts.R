@@ -5,7 +5,7 @@
 # Half of the people share one value, up to the finest radius: see location.hpp.
 shared_scale <- 0.5
 
-#' Sentences about bounds that the released numbers speak against
+#' Sentences about bounds that contradict the released numbers
 #' @param numbers (`data.frame`)\cr one row per number: `name`, `lower`, `upper`, `end` (-1, 1: at
 #'   this bound; 0: at none), `narrow` (flag).
 #' @param few (`flag`)\cr do fewer than half of the rows count?
@@ -35,7 +35,7 @@ doubt_words <- function(numbers, few = FALSE) {
   )
 }
 
-#' Is a bound one at which honest numbers are massed: no cost, no event, or its opposite?
+#' Is a bound a value that many people truly have: no cost, no event, or its opposite?
 #' @noRd
 is_natural_end <- function(lower, upper, end) {
   (end < 0 && lower == 0) || (upper - lower == 1 && lower == round(lower))
@@ -47,7 +47,7 @@ doubt_lines <- function(doubts) {
   if (length(doubts)) strwrap(doubts, 90L, prefix = "  ")
 }
 
-#' A warning after a release, in its own words
+#' A warning after a release
 #' @noRd
 warn_doubts <- function(doubts) {
   if (length(doubts)) {
@@ -103,14 +103,15 @@ number_facts <- function(fit, variable, j, spread) {
   )
 }
 
-#' How many halvings of its range located a median: it is the middle of a cell
+#' The number of bisections of the range that located a median, the middle of a cell
 #' @noRd
 location_bits <- function(median) {
   odd <- (median + 1) * 2^(3:20)
   which(odd == round(odd))[1L] + 2L
 }
 
-#' Upper limit of a variable's released deviation, in units of its scale; shortened rows count less
+#' Upper limit of a variable's released standard deviation, in units of its scale; clipped rows
+#' count less
 #' @noRd
 column_spread <- function(fit, j) {
   at <- column_of_variable(fit$columns, j)
@@ -122,7 +123,7 @@ column_spread <- function(fit, j) {
   sqrt(max(0, round$covariance[at, at] + 2.5 * round$sd[[1L]]))
 }
 
-#' The column that is a variable itself
+#' The column that equals a variable
 #' @noRd
 column_of_variable <- function(columns, j) {
   match(TRUE, vapply(columns$columns, function(column) {
@@ -147,11 +148,12 @@ few_rows <- function(fit) {
   !isTRUE(fit$columns$weighted) && sure && max(weights) < 0.45
 }
 
-#' Slopes that no values within the bounds could have
+#' Slopes that are impossible for values within the bounds
 #'
-#' Of an indicator: further than the outcome is wide. Of a number: a slope times the number's
-#' deviation given the others is at most half the outcome's width; twice that is asked, of the
-#' released deviation's lower limit. Rows are shortened, which makes deviations smaller.
+#' For an indicator: larger than the outcome's width. For a numeric variable: a slope times the
+#' variable's standard deviation given the others is at most half the outcome's width; the check
+#' uses twice this, with the lower limit of the released standard deviation. Clipping of rows
+#' reduces standard deviations.
 #' @param fit (`dp_lm`)\cr with `coefficients`.
 #' @return A flag for each column that the model keeps.
 #' @noRd
@@ -188,8 +190,8 @@ impossible_slopes <- function(fit) {
 #' Doubts from released second moments of scaled columns
 #' @param columns (`list`)\cr from [new_columns()].
 #' @param moments (`list`)\cr `moments`, the outcome last; `sd` of an entry.
-#' @param rows (`count`)\cr how many rows there were.
-#' @param places (`integer`)\cr which of `columns$names` the moments are of.
+#' @param rows (`count`)\cr the number of rows.
+#' @param places (`integer`)\cr the positions of the moments in `columns$names`.
 #' @noRd
 moment_doubts <- function(columns, moments, rows, places = seq_along(columns$names)) {
   M <- moments$moments
@@ -230,10 +232,10 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
 
 # Panels -------------------------------------------------------------------------------------------
 
-#' Doubts from a release of a panel: the donors' spread and the target's place
+#' Doubts from a release of a panel: the donors' variation and the target's position
 #'
-#' Donors' moments are of differences: their level is taken from the target, or from the protected
-#' group's released path. Close to a bound with an honest mass of values there is no doubt to raise.
+#' Donors' moments are for differences: their level comes from the target, or from the protected
+#' group's released path. Near a bound at which many true values lie there is no doubt.
 #' @param target (`numeric` or `NULL`)\cr the public target before the treatment, outcome units.
 #' @noRd
 panel_doubts <- function(release, target = NULL) {
@@ -265,7 +267,7 @@ panel_doubts <- function(release, target = NULL) {
   ))
 }
 
-#' The same of a fit, or of a release by itself
+#' The same for a fit, or for a release alone
 #' @noRd
 fit_doubts <- function(fit) {
   target <- if (!is_released_group(fit)) fit$target[, seq_len(fit$release$panel$T0)]

@@ -14,7 +14,7 @@ charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 #'
 #' @param given (`list`)\cr `epsilon` (`NULL`: the ledger's own), `delta`, `path`, `con`, `table`,
 #'   `data`, `study`.
-#' @return A `dp_ledger`: a handle, in which nothing of the state is.
+#' @return A `dp_ledger`: a handle that contains no part of the state.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_source`, `dpsc_error_budget`.
 #' @noRd
 open_ledger <- function(given) {
@@ -50,7 +50,7 @@ check_string <- function(x, arg, empty = FALSE) {
   x
 }
 
-#' Refuse a total that is not the ledger's
+#' Refuse a total that differs from the ledger's
 #' @noRd
 check_same_total <- function(given, total) {
   if (is.null(given$epsilon)) return(invisible())
@@ -63,11 +63,11 @@ check_same_total <- function(given, total) {
   }
 }
 
-#' Run something on a ledger's connection, in a transaction that keeps other writers out
+#' Run a function on a ledger's connection, in a transaction that excludes other writers
 #'
 #' Committed rows are on the disk. An error, or a process that dies, leaves no trace.
-#' @param run (`function`)\cr of the connection.
-#' @param writes (`flag`)\cr a reader keeps nobody out.
+#' @param run (`function`)\cr a function of the connection.
+#' @param writes (`flag`)\cr a reader excludes nobody.
 #' @noRd
 in_ledger <- function(ledger, run, writes = TRUE) {
   con <- ledger$con
@@ -146,7 +146,7 @@ make_ledger_table <- function(con, ledger, given) {
   write_charge(con, ledger, new_charge_row(ledger, cost, "total", 0, ""))
 }
 
-#' A charge as it stands in the table: text, its numbers to the last bit
+#' A charge in the table's form: text, with numbers to the last bit
 #' @noRd
 new_charge_row <- function(ledger, cost, label, number, earlier) {
   exact <- function(x) if (is.na(x)) "" else sprintf("%a", x)
@@ -175,7 +175,7 @@ write_charge <- function(con, ledger, row) {
   ))
 }
 
-#' A row more, after the last one
+#' A further row, after the last row
 #' @param rows (`data.frame`)\cr from [chained_rows()], in the same transaction.
 #' @return It.
 #' @noRd
@@ -209,7 +209,7 @@ raw_ledger_rows <- function(con, ledger) {
 #' @noRd
 is_charge_row <- function(rows) rows$number > 0 & !rows$kind %in% c("grows", "draw")
 
-#' Charges of a ledger, wherever it lives
+#' Charges of a ledger, inside or outside R
 #' @return A data frame: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`; of a ledger outside R
 #'   also `number`, `time`, `account`, `data`, `study`, `version`, `hash`. PUBLIC.
 #' @noRd
@@ -224,8 +224,9 @@ ledger_history <- function(ledger) {
 
 #' Charge a ledger outside R: its stored rows decide, and the charge is on the disk before this
 #' returns
-#' @param pay (`function`)\cr of the history so far; stops where the charge does not fit.
-#' @return Where the charge stands, for the release that it pays for: `ledger` (a table or file, by
+#' @param pay (`function`)\cr a function of the history so far; stops if the charge exceeds the
+#'   budget.
+#' @return The charge's record, for the release that it pays for: `ledger` (a table or file, by
 #'   its name), `first` (hash of the ledger's first row, unique to it), `number`, `hash`,
 #'   `time`, `data`, `study`. PUBLIC.
 #' @noRd
@@ -240,7 +241,7 @@ charge_outside <- function(ledger, cost, label, pay) {
   })
 }
 
-#' Is this what a ledger says of a charge, or nothing?
+#' Is this a ledger's record of a charge, or `NULL`?
 #' @noRd
 is_charge <- function(x) {
   is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
@@ -251,7 +252,7 @@ is_charge <- function(x) {
     x$number >= 1
 }
 
-#' Where the chain of hashes breaks: numbers of rows, or none
+#' Numbers of rows at which the chain of hashes breaks, or none
 #' @noRd
 broken_rows <- function(rows) {
   if (!nrow(rows)) return(0)
@@ -264,7 +265,7 @@ broken_rows <- function(rows) {
   rows$number[!kept]
 }
 
-#' All rows as they stand, if they follow from each other
+#' All rows, if their chain of hashes is intact
 #' @noRd
 chained_rows <- function(con, ledger) {
   rows <- raw_ledger_rows(con, ledger)

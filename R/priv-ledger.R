@@ -9,9 +9,9 @@
 #' added (Rogers et al., 2016). From the first charge with Gaussian noise on, the squares of
 #' Gaussian shifts are added, and the sum is converted once, at the remaining delta (Dong, Roth and
 #' Su, 2022; Smith and Thakurta, 2022); a pure charge counts as the shift that covers it. A charge
-#' with a delta of its own (method `"objective"`) is refused after a Gaussian one: make it first, or
-#' keep a separate ledger for it; the budgets of two ledgers add up. Charges in zCDP, which older
-#' versions made, are converted as zCDP. Proofs: the package's `proofs/accounting.md`.
+#' with its own delta (method `"objective"`) is refused after a Gaussian charge: make it first, or
+#' keep a separate ledger for it; the budgets of two ledgers add up. Charges in zCDP by older
+#' versions are converted as zCDP. Proofs: the package's `proofs/accounting.md`.
 #'
 #' A ledger pays only for private releases: a release whose guarantee does not hold (`rng = "R"`,
 #' the published calibration of `"objective"`, `epsilon = Inf`) is refused.
@@ -21,10 +21,10 @@
 #' again, and the table's content is authoritative: a charge is written there, in a transaction that
 #' excludes others, before the call may draw its noise. A process that dies may leave a charge
 #' without a release, never a release without a charge. Rows are only added, and each has a hash of
-#' itself and of the row before ([verify_ledger()]). Draws of a growing release's periods
+#' itself and of the previous row ([verify_ledger()]). Draws of a growing release's periods
 #' (`monitor`) are rows as well, at no cost; `as.data.frame()` leaves them out. Anyone with write
-#' access to the file or the table can change it at will: grant that right to few, and keep hashes
-#' of charges elsewhere.
+#' access to the file or the table can change it at will: grant this right to few people, and store
+#' hashes of charges elsewhere.
 #'
 #' **Otherwise a ledger is kept in this R session, and in files that you save yourself.** It is
 #' written nowhere else: charges made since the last save are lost when the session ends or crashes,
@@ -32,8 +32,8 @@
 #' publish anything, and after each charge. It can be saved, read and printed, but a copy refuses to
 #' pay, in the same session or in another process (a file read back, a fork), because it cannot know
 #' the original's later charges. `dp_ledger(resume = copy)` takes the copy over. If the original is
-#' in the same session, it refuses from then on, and its history is used; otherwise you vouch that
-#' no other copy pays. A machine checkpoint that is restored twice is not noticed.
+#' in the same session, it refuses from then on, and its history is used; otherwise you guarantee
+#' that no other copy pays. A machine checkpoint that is restored twice is not detected.
 #'
 #' A total counts as exceeded only beyond a relative 1e-9, so that rounding does not refuse parts
 #' that add up to it.
@@ -44,8 +44,7 @@
 #'   `epsilon` and `delta`.
 #' @param path (`string`)\cr a SQLite file, created if it does not exist.
 #' @param con,table (`DBIConnection`, `string`)\cr a connection to SQLite or Postgres, and the name
-#'   of a table, created if it does not exist. For an existing ledger leave out `epsilon` and
-#'   `delta`.
+#'   of a table, created if it does not exist. For an existing ledger omit `epsilon` and `delta`.
 #' @param data,study (`string`)\cr names recorded with this handle's charges: of the data, of the
 #'   study.
 #' @param x (`dp_ledger`)\cr a ledger.
@@ -62,7 +61,7 @@
 #' ledger is an error.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
 #'   functions) for a charge that exceeds the total, for a charge that the ledger's accounting
-#'   cannot cover, and for a copy that is asked to pay.
+#'   cannot cover, and for a payment from a copy.
 #' @references Rogers, R., Roth, A., Ullman, J. and Vadhan, S. (2016). Privacy Odometers and
 #'   Filters.
 #'
@@ -125,7 +124,7 @@ resume_ledger <- function(copy, alone) {
   heir
 }
 
-#' Give a ledger its name, and remember the environment that bears it: a copy is another one
+#' Give a ledger its identity and store its environment, which differs for a copy
 #' @noRd
 register <- function(ledger) {
   ledger$session <- session_mark()
@@ -153,9 +152,9 @@ session <- new.env(parent = emptyenv())
 #' Total epsilon of a history of charges at a given delta
 #'
 #' The rule is a function of the order of kinds alone: basic composition before the first Gaussian
-#' charge, one Gaussian (or zCDP) total from there on. Which of two bounds is smaller is never
-#' asked: a minimum over rules is not a bound when charges are chosen along the way.
-#' @return A number, possibly `Inf` (no budget of failure probability left).
+#' charge, one Gaussian (or zCDP) total from there on. The smaller of two bounds is never used: a
+#' minimum over rules is not a bound if charges are chosen adaptively.
+#' @return A number, possibly `Inf` (no failure probability is left).
 #' @noRd
 total_epsilon <- function(history, delta) {
   basic <- !after_gaussian(history) | history$kind == "approximate"
@@ -167,7 +166,7 @@ total_epsilon <- function(history, delta) {
   sum(history$epsilon[basic]) + gaussian_epsilon(history[!basic, ], min(left, delta))
 }
 
-#' Which charges come with or after the first one that has Gaussian noise?
+#' Flags of the charges from the first charge with Gaussian noise on
 #' @noRd
 after_gaussian <- function(history) {
   cumsum(history$kind %in% c("gdp", "zcdp")) > 0
@@ -175,7 +174,7 @@ after_gaussian <- function(history) {
 
 #' Epsilon of the Gaussian part of a history
 #'
-#' In zCDP if it was ever charged, which no shift covers; in Gaussian shifts otherwise.
+#' In zCDP if there is any zCDP charge, which no shift covers; otherwise in Gaussian shifts.
 #' @noRd
 gaussian_epsilon <- function(charges, delta) {
   if (!nrow(charges)) {
@@ -193,10 +192,10 @@ gaussian_epsilon <- function(charges, delta) {
   gdp_epsilon_cpp(gdp_compose_cpp(c(charges$mu[!pure], covers)), delta)
 }
 
-#' The ledger that a call pays from: its own, or the one that the session or the machine demands
+#' The ledger that a call pays from: its own, or the session's or the machine's
 #'
 #' `options(dpsc.ledger = )` or the environment's `DPSC_LEDGER`, a path; with
-#' `options(dpsc.require_ledger = TRUE)` or `DPSC_REQUIRE_LEDGER=1` none is an error.
+#' `options(dpsc.require_ledger = TRUE)` or `DPSC_REQUIRE_LEDGER=1` a missing ledger is an error.
 #' @noRd
 paying_ledger <- function(ledger, private) {
   if (!is.null(check_ledger(ledger)) || !private) return(ledger)
@@ -217,8 +216,8 @@ paying_ledger <- function(ledger, private) {
 
 #' Charge a ledger, or fail without a trace
 #' @param ledger (`dp_ledger` or `NULL`)\cr `NULL` charges nothing.
-#' @param promise (`list`)\cr the release's claim: `holds` and, where not, `reason`.
-#' @return `NULL`; of a ledger outside R where the charge stands, see [charge_outside()]. PUBLIC.
+#' @param promise (`list`)\cr the release's claim: `holds` and, if it does not, `reason`.
+#' @return `NULL`; for a ledger outside R the charge's record, see [charge_outside()]. PUBLIC.
 #' @noRd
 spend <- function(ledger, cost, label, promise) {
   charge <- NULL
@@ -237,7 +236,7 @@ spend <- function(ledger, cost, label, promise) {
   charge
 }
 
-#' A history with one charge more, or a stop where it does not fit
+#' A history with a further charge, or an error if it exceeds the budget
 #' @noRd
 charged_history <- function(ledger, history, cost, label) {
   charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho", "mu")])
@@ -302,7 +301,7 @@ check_promise <- function(promise) {
   }
 }
 
-#' Charges that the ledger's accounting cannot cover where they stand
+#' Charges that the ledger's accounting cannot cover at their place
 #' @param history (`data.frame`)\cr with the new charge as its last row.
 #' @noRd
 check_order <- function(history) {
@@ -325,7 +324,8 @@ check_order <- function(history) {
 }
 
 #' Epsilon that one more release could spend
-#' @param cost (`list` or `NULL`)\cr of a release that is like it; `NULL`: one by method "gram".
+#' @param cost (`list` or `NULL`)\cr the cost of a similar release; `NULL`: a release by method
+#'   "gram".
 #' @noRd
 remaining_epsilon <- function(ledger, cost = NULL, history = ledger_history(ledger)) {
   history <- history[c("label", "kind", "epsilon", "delta", "rho", "mu")]

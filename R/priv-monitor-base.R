@@ -1,6 +1,6 @@
 # A growing release: its first part, and its remaining announced periods.
 
-#' Was the release made to grow?
+#' Is the release a growing release?
 #' @noRd
 is_growing <- function(release) !is.null(release$statistics$monitor)
 
@@ -8,10 +8,10 @@ is_growing <- function(release) !is.null(release$statistics$monitor)
 #' @noRd
 periods_grown <- function(release) length(release$statistics$monitor$periods)
 
-#' A growing release as it was made at the start, an ordinary one by method gram
+#' The first release of a growing release, an ordinary release by method gram
 #'
 #' Its `epsilon` is the first release's part of the budget.
-#' @param release (`dp_release`)\cr of any kind; one that does not grow is given back as it is.
+#' @param release (`dp_release`)\cr of any kind; other releases are returned unchanged.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 base_release <- function(release) {
@@ -33,7 +33,7 @@ base_release <- function(release) {
   release
 }
 
-#' Refuse functions about the first release alone
+#' Refuse functions for the first release only
 #' @param what (`string`)\cr the requested function.
 #' @noRd
 check_not_grown <- function(release, what) {
@@ -45,7 +45,7 @@ check_not_grown <- function(release, what) {
   }
 }
 
-#' Announced periods that can still be released, as far as the release knows
+#' Remaining announced periods, according to the release
 #' @noRd
 periods_left <- function(release) {
   monitor <- release$statistics$monitor

@@ -2,7 +2,7 @@
 # ledger keeps the record for its releases, the session for all others. A ledger outside R has a row
 # for each draw, which costs nothing and is part of the chain of hashes, like a charge.
 
-#' Let a ledger remember a release whose periods it paid for
+#' Record a growing release in the ledger that paid for its periods
 #' @param id (`string` or `NULL`)\cr of the release; `NULL`: it does not grow.
 #' @noRd
 reserve_draws <- function(ledger, id) {
@@ -17,12 +17,12 @@ reserve_draws <- function(ledger, id) {
 
 #' Take one of a release's announced draws, or fail without a trace
 #'
-#' Written down before anything is drawn, as a charge is.
+#' It is recorded before anything is drawn, like a charge.
 #' @param monitor (`list`)\cr of the release.
 #' @param period (`count`)\cr the period to be drawn, counted from the first new one.
 #' @param again (`flag`)\cr draw a period a second time, from one of the other announced shares.
-#' @return A list: `taken`, how many of the announced draws are taken now, and, of a ledger outside
-#'   R, `hash`, which it has after the draw was written down. PUBLIC.
+#' @return A list: `taken`, the number of announced draws taken so far, and, for a ledger outside R,
+#'   `hash`, its hash after the record of the draw. PUBLIC.
 #' @section Errors: `dpsc_error_monitor`, `dpsc_error_budget`.
 #' @noRd
 take_draw <- function(monitor, period, ledger, again) {
@@ -40,7 +40,7 @@ take_draw <- function(monitor, period, ledger, again) {
   list(taken = known$taken)
 }
 
-#' The draws of a release with one more, or a stop where it may not be
+#' The draws of a release with a further draw, or an error if it is not permitted
 #' @param known (`list` or `NULL`)\cr `periods`, `taken`: the records so far.
 #' @return The same, with this one.
 #' @noRd
@@ -72,7 +72,7 @@ next_draw <- function(monitor, period, known, again) {
   known
 }
 
-#' The same in a ledger outside R: read, decided and written while other writers are kept out
+#' The same in a ledger outside R: read, decided and written while other writers are excluded
 #' @noRd
 take_draw_outside <- function(monitor, period, ledger, again) {
   in_ledger(ledger, function(con) {
@@ -89,7 +89,7 @@ draw_label <- function(id, period, taken) {
 }
 
 #' A growing release's records in a ledger outside R
-#' @return A list: `periods`, `taken`; `NULL`: it did not pay for it.
+#' @return A list: `periods`, `taken`; `NULL` if it did not pay for the release.
 #' @noRd
 draws_outside <- function(con, ledger, id) {
   rows <- chained_rows(con, ledger)
@@ -100,7 +100,7 @@ draws_outside <- function(con, ledger, id) {
   list(periods = setdiff(of("period"), 0L), taken = max(of("draw")))
 }
 
-#' Write down that a release grows, or that a period of it is drawn
+#' Record a growing release, or the draw of one of its periods
 #' @return The row's hash.
 #' @noRd
 add_draw_row <- function(con, ledger, kind, label) {

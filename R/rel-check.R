@@ -45,7 +45,7 @@ record_conflict <- function(release) {
 
 #' Does the promise follow from method, calibration, steps and source of the noise?
 #'
-#' The words of the promise are the package's own: [read_release()] writes them anew.
+#' The words of the promise are the package's own: [read_release()] restores them.
 #' @noRd
 promise_conflict <- function(release) {
   promise <- read_promise(release)
@@ -70,7 +70,7 @@ read_promise <- function(release) {
   guarantee(public, list(steps = privacy$steps))
 }
 
-#' Is every step of a known law, and charged no less than its noise costs?
+#' Does every step have a known distribution, and a charge of at least its noise's cost?
 #' @noRd
 step_conflict <- function(release) {
   steps <- release$privacy$steps
@@ -100,10 +100,9 @@ step_conflict <- function(release) {
   if (!charged) "A noise step has less noise than its cost requires."
 }
 
-#' Fault of a release that was read, in words, or `NULL`
+#' Fault of a release from a file, in words, or `NULL`
 #'
-#' Sizes and types must agree, so that a file that was edited or damaged fails here and not in the
-#' middle of a fit.
+#' Sizes and types must agree, so that an edited or damaged file fails here and not during a fit.
 #' @noRd
 release_problem <- function(release) {
   tryCatch(find_release_problem(release), error = function(e) {
@@ -170,7 +169,7 @@ find_release_problem <- function(release) {
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
 }
 
-#' Has a release something that its method does not have?
+#' Has a release a field that its method does not have?
 #' @noRd
 variant_problem <- function(release) {
   parts <- release$statistics

@@ -3,27 +3,28 @@
 
 #' Write and read a release
 #'
-#' A release holds noisy statistics and public facts only, so it may be published. It is written as
-#' JSON with 17 significant digits, and read back identically.
+#' A release contains noisy statistics and public facts only, so it may be published. It is written
+#' as JSON with 17 significant digits, and read back identically.
 #'
-#' `read_release()` trusts nothing that follows from public facts: it plans again from the file's
-#' facts (sizes, bounds, budget, options), and steps, noise, costs and promise must agree with the
-#' file. Every field has a mark besides. So damage and careless edits are noticed, and the error
-#' names the field. **It is no proof of origin**: somebody who recomputes every part, or invents the
-#' statistics, cannot be caught without a signature. Get releases from somebody you trust, or sign
-#' the file. Files of versions 0.1.0 and 0.2.0 are read: their parts must agree with each other.
+#' `read_release()` recomputes everything that follows from public facts: it makes the plan from the
+#' file's facts (sizes, bounds, budget, options), and steps, noise, costs and promise must agree
+#' with the file. In addition every field has a checksum. So damage and careless edits are detected,
+#' and the error names the field. **This does not prove the origin**: somebody who recomputes every
+#' part, or invents the statistics, can be detected by a signature only. Use releases from trusted
+#' people, or sign the file. Files of versions 0.1.0 and 0.2.0 are read: their parts must agree with
+#' each other.
 #'
 #' @param release (`dp_release`, or a value of [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()],
 #'   [dp_aggregate()] or [dp_describe()])\cr a release, a fit, whose release is written, or a
 #'   regression, selection or statistic with its release. One that is NOT PRIVATE (no noise, noise
 #'   from a seed, or a guarantee that does not hold) is refused, unless `allow_not_private = TRUE`.
-#' @param path (`string`)\cr a file. Written to a temporary file first, then moved: a crash leaves
-#'   the old file or the new one, never half of one.
-#' @param allow_not_private (`flag`)\cr write a release that is not private all the same.
+#' @param path (`string`)\cr a file. Written to a temporary file first, then moved: after a crash
+#'   there is the old file or the new file, never a part.
+#' @param allow_not_private (`flag`)\cr write a release although it is not private.
 #' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or another
 #'   written object.
-#' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is cut
-#'   short, or whose parts do not fit together; a release that is not private; losses from [pdp()].
+#' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is
+#'   truncated, or has contradictory parts; a release that is not private; losses from [pdp()].
 #'   `dpsc_error_argument`.
 #' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
@@ -102,7 +103,7 @@ write_release.dp_synth <- function(release, path, allow_not_private = FALSE) doo
 #' @export
 write_release.dp_cohorts <- write_release.dp_synth
 
-#' Is what shall be written private, or meant not to be?
+#' Is the object to be written private, or deliberately not?
 #' @noRd
 check_publishable <- function(privacy, allow_not_private) {
   if (!privacy$holds && !check_flag(allow_not_private)) {
@@ -114,7 +115,7 @@ check_publishable <- function(privacy, allow_not_private) {
   }
 }
 
-#' Write content to a draft, then move it: a crash leaves the old file or the new one
+#' Write content to a temporary file, then move it, so that a crash leaves the old or the new file
 #' @noRd
 write_json <- function(content, path) {
   rlang::check_installed("jsonlite", "to write a release.")
@@ -158,10 +159,10 @@ read_release <- function(path) door("read_release", {
   object_of_file(content, fail)
 })
 
-#' The object of a file's content; calls `fail` with a reason where there is none
+#' The object in a file's content; calls `fail` with a reason if there is none
 #'
-#' Consequences of public facts are not read: the object is made again from facts and released
-#' numbers, by the plan that made it, and the file must agree.
+#' Values that follow from public facts are not read: the object is rebuilt from facts and released
+#' numbers by the original plan, and the file must agree.
 #' @noRd
 object_of_file <- function(content, fail) {
   file <- current_content(content, fail)
@@ -185,7 +186,7 @@ object_of_file <- function(content, fail) {
 
 #' The object again, from the facts and released numbers written by [file_parts()]
 #' @param parts (`list`)\cr of class `kind`.
-#' @param fail (`function`)\cr called with a reason where they do not fit together.
+#' @param fail (`function`)\cr called with a reason if they contradict each other.
 #' @noRd
 file_object <- function(parts, fail) {
   UseMethod("file_object")
@@ -199,7 +200,7 @@ file_object.default <- function(parts, fail) {
   object
 }
 
-#' The same of a verb of people's rows: an error, or `NULL`, where parts do not fit together
+#' The same for a verb of people's rows: an error or `NULL` if parts contradict each other
 #' @noRd
 object_again <- function(parts) UseMethod("object_again")
 
@@ -261,7 +262,7 @@ planned_again <- function(release) {
   release
 }
 
-#' The facts that a plan is made of
+#' The facts behind a plan
 #' @noRd
 public_again <- function(release) {
   asked <- release$asked
@@ -282,7 +283,7 @@ public_again <- function(release) {
 file_format <- "dpsc-release"
 file_version <- 2L
 
-#' A file's content as the current version writes it
+#' A file's content in the current format
 #' @return A list: `kind`, `parts`, `marks`, and `old` (flag: it was upgraded).
 #' @noRd
 current_content <- function(content, fail) {
@@ -311,7 +312,8 @@ parsed_parts <- function(part, fail) {
   parts
 }
 
-#' From version 1, of 0.1.0 and 0.2.0, which had a format for each of three kinds and no marks
+#' From version 1, of 0.1.0 and 0.2.0, which had a separate format for each of three kinds and no
+#' checksums
 #' @noRd
 first_formats <- function() {
   list(
@@ -330,7 +332,7 @@ first_formats <- function() {
 
 # Marks and differences ----------------------------------------------------------------------------
 
-#' @return The first field that disagrees with its mark, or `NULL`.
+#' @return The first field that disagrees with its checksum, or `NULL`.
 #' @noRd
 changed_field <- function(marks, parts) {
   found <- field_marks(parts)
@@ -339,9 +341,9 @@ changed_field <- function(marks, parts) {
   if (!all(same)) names[!same][[1L]]
 }
 
-#' The first field in which a file disagrees with the object made from it
+#' The first field in which a file disagrees with its rebuilt object
 #'
-#' Of an upgraded file the fields are compared that it has.
+#' For an upgraded file only its own fields are compared.
 #' @noRd
 file_difference <- function(file, object) {
   made <- file_parts(object)

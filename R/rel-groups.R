@@ -1,28 +1,29 @@
 # Unions of releases of disjoint groups of donors: the groups' moments add up to the union's
 # moments. Post-processing.
 
-#' Put releases of disjoint groups of donors together
+#' Combine releases of disjoint groups of donors
 #'
-#' Donors may come in a few public groups, such as regions or types of clinic. Release each group by
-#' itself, with the whole budget: no person is in two of them, so everybody's loss is the loss from
-#' their own group's release (parallel composition). Any union of groups is then free: the groups'
-#' moments add up to the moments of all their donors. So which groups to learn from may be chosen
-#' afterwards, by how well they follow the target before the treatment.
+#' Donors may come in a few public groups, such as regions or types of clinic. Release each group
+#' separately, with the whole budget: no person is in two of them, so everybody's loss is the loss
+#' from their own group's release (parallel composition). Any union of groups then costs nothing:
+#' the groups' moments add up to the moments of all their donors. So the groups to use may be chosen
+#' afterwards, by their fit to the target before the treatment.
 #'
 #' The groups must be public, and must not depend on outcomes. Neighbours replace one donor's row by
-#' another **of the same group**: who belongs to which group is not protected. Give each group a
-#' [dp_ledger()] of its own, and all groups the same number of features by [dp_control()], which
-#' otherwise depends on how many donors there are. Noise adds up over the groups that are used: the
-#' noise of a union equals the noise of one release of all donors, or is slightly larger.
+#' another **of the same group**: group membership is not protected. Give each group its own
+#' [dp_ledger()], and all groups the same number of features by [dp_control()], which otherwise
+#' depends on the number of donors. Noise adds up over the groups used: the noise of a union equals
+#' the noise of one release of all donors, or is slightly larger.
 #'
-#' Intervals are cautious: tails and second moments of the placebo errors were released within each
-#' group; the union takes the widest tails and the mean second moment.
+#' Intervals are conservative: tails and second moments of the placebo errors were released within
+#' each group; the union uses the widest tails and the mean second moment.
 #'
 #' @param ... (`dp_release`)\cr two to eight releases by method `"gram"`, with the same periods,
 #'   target, bounds and settings.
-#' @return A `dp_release` of all their donors, with `groups`: how many donors each has. It serves
-#'   [dp_synth()] as any other. It is not written by [write_release()]: write its parts.
-#' @section Errors: `dpsc_error_argument`; `dpsc_error_release`, where releases do not fit together.
+#' @return A `dp_release` of all their donors, with `groups`: the number of donors in each.
+#'   [dp_synth()] uses it like any other release. [write_release()] does not write it: write its
+#'   parts.
+#' @section Errors: `dpsc_error_argument`; `dpsc_error_release`, if releases cannot be combined.
 #' @references McSherry, F. (2009). Privacy Integrated Queries. SIGMOD.
 #' @examples
 #' panel <- sim_panel(n = 2000, T0 = 10, T1 = 3)

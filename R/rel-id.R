@@ -9,8 +9,8 @@ file_kinds <- c(
 #' The id of a release: a hash of its numbers and public facts
 #'
 #' Equal releases have equal ids. Time, version, the ledger's charge, and words that a later version
-#' may put better stand beside it.
-#' @return A string, or `NULL`: `x` has no file. PUBLIC.
+#' may change are not part of it.
+#' @return A string, or `NULL` if `x` has no file format. PUBLIC.
 #' @noRd
 release_id <- function(x) {
   if (inherits(x, "dp_synth") || inherits(x, "dp_cohorts")) x <- x$release
@@ -30,7 +30,7 @@ file_parts <- function(x) {
   UseMethod("file_parts")
 }
 
-#' A mark for each field, by which damage and careless edits are found, and where
+#' A checksum for each field, to detect and locate damage and careless edits
 #' @return A named list of strings.
 #' @noRd
 field_marks <- function(parts) {

@@ -3,6 +3,7 @@
 # the functions of the verb's record, below (not of a method's record, R/mech-record.R).
 
 #' The request of a verb
+#'
 #' It contains the verb's record, a list of functions of the request and, except `plan`, of the
 #' plan. None of them charges.
 #'
