@@ -23,11 +23,11 @@ delayedAssign("mechanism_table", make_mechanisms())
 #' @noRd
 gives_moments <- function(method) identical(mechanism_table$dp_synth[[method]]$gives, "moments")
 
-#' Has a method another calibration than its default?
+#' Does a method have a calibration besides its default?
 #' @noRd
 has_calibrations <- function(method) length(mechanism_table$dp_synth[[method]]$calibrations) > 1L
 
-#' Can a method do this? One of its variants, see [new_mechanism()]
+#' Does a method have this variant? See [new_mechanism()]
 #' @noRd
 has_variant <- function(method, variant) {
   !is.null(mechanism_table$dp_synth[[method]]$variants[[variant]])
@@ -37,7 +37,7 @@ methods_with <- function(variant) {
   names(Filter(function(record) !is.null(record$variants[[variant]]), mechanism_table$dp_synth))
 }
 
-#' Refuse settings that a method does not know, which would change nothing
+#' Refuse settings that a method does not have, which would change nothing
 #' @param control (`dp_control`).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -75,7 +75,7 @@ check_estimator <- function(estimator, method) {
   estimator
 }
 
-#' Refuse several adoption dates where a method serves one only
+#' Refuse several adoption dates for a method for one date
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_cohort_method <- function(method, adopted) {
@@ -87,9 +87,9 @@ check_cohort_method <- function(method, adopted) {
   }
 }
 
-#' Can such a release grow? Before anything is spent
+#' Can such a release grow? Checked before any budget is spent
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
-#' @param donors (PRIVATE)\cr who holds their rows, where that is known.
+#' @param donors (PRIVATE)\cr the source of their rows, if it is known.
 #' @noRd
 check_can_grow <- function(public, donors = NULL) {
   if (is.null(public$monitor)) {
@@ -120,7 +120,7 @@ check_can_grow <- function(public, donors = NULL) {
   check_growing_source(public$method, donors)
 }
 
-#' New periods are made of people's rows, each cut and shortened by itself
+#' New periods need people's rows, each clipped separately
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_growing_source <- function(method, donors) {

@@ -1,11 +1,11 @@
 # The promise of a release, and whether it holds.
 
-#' Is there noise, and from the operating system?
+#' Is there noise from the operating system?
 #' @param drawn (`list`)\cr `private`, `rng`.
 #' @noRd
 is_kept <- function(drawn) !nzchar(unkept_reason(drawn))
 
-#' Why a promise is not kept that rests on the noise alone; `""`: it is
+#' The reason why a promise that depends on the noise alone fails; `""` if it holds
 #' @noRd
 unkept_reason <- function(drawn) {
   if (!drawn$private) {
@@ -28,7 +28,7 @@ assumed <- function(drawn, assumes) {
 
 #' Promise of a release, its theorem, and whether it holds
 #' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
-#'   noise), and `assumes` (string) where it rests on something. PUBLIC.
+#'   noise), and `assumes` (string) if it depends on an assumption. PUBLIC.
 #' @noRd
 guarantee <- function(public, plan, assumes = NULL) {
   if (!public$private) {
@@ -72,7 +72,7 @@ privacy_facts <- function(budget, ...) {
 
 exact_laws <- c("discrete_gaussian", "discrete_laplace", "exponential")
 
-#' @param record (`list`)\cr of a method of dp_lm().
+#' @param record (`list`)\cr the record of a method of dp_lm().
 #' @noRd
 lm_promise <- function(public, record) {
   list(

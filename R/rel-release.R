@@ -3,13 +3,13 @@
 #' Release the donors' statistics once, privately
 #'
 #' Everything [dp_synth()] computes from donors is computed here, with noise, and charged to the
-#' ledger before the noise is drawn. A release by method `"gram"` serves any target and any settings
-#' at no further cost: `dp_synth(release, target = y)`. The target that it is made for is served
-#' best: where donors and budget allow it, an eighth of the budget is spent on the donors' moments
-#' in that target's direction (with `delta > 0`, the default estimator, features that are not single
-#' periods, one adoption date, no covariates, and `protect = "donors"`). Its intervals are
-#' calibrated for the default estimator and, depending on `size`, for people or for means of many.
-#' Releases by `"output"` and `"objective"` hold weights that were fitted to one target.
+#' ledger before the noise is drawn. A release by method `"gram"` can be used for any target and any
+#' settings at no further cost: `dp_synth(release, target = y)`. Results are most accurate for the
+#' release's own target: if donors and budget permit, an eighth of the budget is spent on the
+#' donors' moments in this target's direction (with `delta > 0`, the default estimator, features
+#' that are not single periods, one adoption date, no covariates, and `protect = "donors"`). Its
+#' intervals are calibrated for the default estimator and, depending on `size`, for people or for
+#' means of many. Releases by `"output"` and `"objective"` contain weights for one target.
 #'
 #' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth
@@ -17,16 +17,16 @@
 #'   1 if `NULL`. From 20 people on a release by `"gram"` spends its budget for intervals on
 #'   intervals of a mean, which are shorter, and has none for single people. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
-#'   * `method`, `calibration`: as asked.
+#'   * `method`, `calibration`: as requested.
 #'   * `statistics`: the noisy statistics. RELEASED (private information with noise).
 #'   * `panel`: `n`, `T0`, `T1`, `times`, `outcome`. PUBLIC.
 #'   * `bounds`: `lower`, `upper`, length T, outcome units. PUBLIC.
 #'   * `settings`: the settings of [dp_control()] that the estimator needs. PUBLIC.
 #'   * `asked`: further facts behind the plan: the target before the treatment, options. PUBLIC.
 #'   * `privacy`: `private`, `holds`, `reason`, `epsilon`, `delta`, `rho`, `neighbours`, `theorem`,
-#'     `steps` (one row a noise step: law, sensitivity, scale, cost), `rng`, `exact`. PUBLIC.
+#'     `steps` (one row per noise step: law, sensitivity, scale, cost), `rng`, `exact`. PUBLIC.
 #'
-#'   It holds no donor value, name, call, formula or environment.
+#'   It contains no donor's value, name, call, formula or environment.
 #' @inheritSection dp_synth Errors
 #' @seealso [dp_synth()], [write_release()].
 #' @examples
@@ -104,11 +104,11 @@ dp_release.dp_source <- dp_release.matrix
 #'
 #' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
 #'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
-#' @return A list: these; `private`; `guarding`, methods that can protect the treated, where that is
-#'   asked for; `classical`, is the estimator one on raw donors? Also rules for messages about the
+#' @return A list: these; `private`; `guarding`, methods that can protect the treated, if this is
+#'   requested; `classical`, is the estimator one on raw donors? Also rules for messages about the
 #'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
-#'   unit one person, judged by `size`?), `ask` (a function that asks who is protected, of the
-#'   number of treated units and whether their rows fail a check; may be `NULL`), `keep_names` (the
+#'   unit one person, judged by `size`?), `ask` (a function of the number of treated units and of
+#'   whether their rows fail a check, which requests `protect`; may be `NULL`), `keep_names` (the
 #'   donors' names are public).
 #' @noRd
 panel_request <- function(..., control) {
@@ -131,7 +131,7 @@ panel_request <- function(..., control) {
   request
 }
 
-#' The panel of donors by themselves, a matrix, chunks or a source, and of targets
+#' The panel of donors (a matrix, chunks or a source) and of targets
 #' @param request (`list`)\cr from [panel_request()].
 #' @noRd
 donors_panel <- function(x, target, T0, times, request) {
@@ -144,7 +144,7 @@ donors_panel <- function(x, target, T0, times, request) {
   take_given_weights(panel, request)
 }
 
-#' From a checked panel to a release of whom `protect` names
+#' From a checked panel to a release that protects the people in `protect`
 #' @noRd
 release_guarded <- function(panel, request) {
   panel <- guard_panel(panel, request)
@@ -155,11 +155,11 @@ release_guarded <- function(panel, request) {
 
 #' From a checked panel to a release: plan, charge, draw
 #'
-#' The order is the guarantee: everything that can fail for a public reason fails before the charge,
-#' the charge comes before the draw, and donors are not used after it.
+#' The guarantee depends on the order: every check by public facts precedes the charge, the charge
+#' precedes the draw, and donors are not used afterwards.
 #' @param panel (`dpsc_panel`, donors PRIVATE)\cr from [guard_panel()].
 #' @param request (`list`)\cr from [panel_request()].
-#' @param refuse (`flag`)\cr stop where the plan is hopeless.
+#' @param refuse (`flag`)\cr stop if the plan cannot succeed.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, request, refuse = FALSE) {
@@ -171,7 +171,7 @@ release_panel <- function(panel, request, refuse = FALSE) {
   release
 }
 
-#' How a release of a panel is made, with these public facts
+#' The verb's record for a release of a panel with these public facts
 #' @noRd
 panel_record <- function(public) {
   mechanism <- release_mechanism(public)
@@ -200,7 +200,7 @@ panel_record <- function(public) {
   )
 }
 
-#' Everything about a release that is public, for all mechanisms
+#' All public facts of a release, for all mechanisms
 #' @noRd
 release_facts <- function(panel, request) {
   public <- public_facts(panel, request)
@@ -240,7 +240,7 @@ draw_release <- function(request, plan, rows, mechanism) {
   new_release(public, plan, statistics, panel)
 }
 
-#' Rows as mechanisms take them: with covariates, in outcome units, after the pre-period
+#' Rows in the mechanisms' form: outcome units, with covariates after the pre-period
 #' @param who (`string`)\cr `"donors"` or `"target"`.
 #' @noRd
 mechanism_rows <- function(rows, who, panel, public) {
@@ -277,7 +277,7 @@ release_mechanism <- function(public) {
   if (is.null(asked)) record else record$variants[[paste(asked, collapse = "_")]]
 }
 
-#' Everything about a release that is public, checked
+#' All public facts of a release, checked
 #' @return A list: sizes, scale, budget, settings, and the scaled pre-period of the (mean) target
 #'   `y`.
 #' @noRd
@@ -326,7 +326,7 @@ public_facts <- function(panel, request) {
   )
 }
 
-#' Do the bounds, which must come from elsewhere, fit the target, which is public?
+#' Do the bounds, which must come from other knowledge, agree with the target, which is public?
 #' @param target (`matrix`, k x T)\cr scaled.
 #' @noRd
 check_target_bounds <- function(panel, target, scale, method, calibration) {
@@ -407,9 +407,9 @@ new_release <- function(public, plan, statistics, panel) {
   ), class = "dp_release")
 }
 
-#' Facts of a plan that are nowhere else in a release, so that a file can be planned again
+#' A plan's facts that are not elsewhere in a release, for a new plan from a file
 #' @return A list: `target` (T0, outcome units) and `y`, the same scaled; the middle of the bounds
-#'   where the treated are protected; `size`, `estimator`, `dates`, `control`. PUBLIC.
+#'   if the treated are protected; `size`, `estimator`, `dates`, `control`. PUBLIC.
 #' @noRd
 asked_facts <- function(public, plan) {
   control <- unclass(public$control)[
@@ -422,9 +422,9 @@ asked_facts <- function(public, plan) {
   )
 }
 
-#' Whose row is replaced between neighbours
+#' The neighbours, in words
 #' @param treated (`count` or `NULL`)\cr protected treated people.
-#' @param named (`flag`)\cr were the donors' identifiers declared public, and are they shown?
+#' @param named (`flag`)\cr were the donors' identifiers declared public, and are they released?
 #' @noRd
 neighbours_of <- function(treated, named = FALSE) {
   if (named) {
@@ -433,7 +433,7 @@ neighbours_of <- function(treated, named = FALSE) {
   if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
 }
 
-#' A method of sums lists no donors, so it keeps no names whatever was declared
+#' A method of sums lists no donors, so it keeps no names under any declaration
 #' @noRd
 names_are_public <- function(public) {
   listed <- mechanism_table$dp_synth[[public$method]]$needs == "rows"

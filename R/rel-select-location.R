@@ -13,7 +13,7 @@ location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 
 #' The draws that find medians and scales, from public facts
 #' @return A list: `exponent`, `cell` (width of a median's cell, scaled units), `rho` (of all), or
-#'   `NULL`: they would not be found, or the method needs none. PUBLIC.
+#'   `NULL` if they would not be found or the method needs none. PUBLIC.
 #' @noRd
 selection_location <- function(method, facts, budget) {
   if (!mechanism_table$dp_select[[method]]$locates || is.null(facts$numbers)) {
@@ -25,7 +25,8 @@ selection_location <- function(method, facts, budget) {
   if (!is.null(cell)) list(exponent = exponent, cell = cell, rho = facts$numbers * exponent^2)
 }
 
-#' Located columns of the table: numbers except flags with bounds 0 and 1; the outcome last
+#' Located columns of the table: numeric variables except those with bounds 0 and 1; the outcome
+#' last
 #' @noRd
 number_places <- function(columns) {
   c(unlist(lapply(columns$regressors, function(column) {
@@ -68,7 +69,7 @@ located_columns <- function(columns, location, what) {
   columns
 }
 
-#' Where it was not located, or half of the people share one value, its bounds stay
+#' If a variable was not located, or half of the people share one value, its bounds remain
 #' @noRd
 located_column <- function(column, median, scale, cell, reach, intercept) {
   if (always_full(column) || scale == shared_scale) {
@@ -84,7 +85,7 @@ located_column <- function(column, median, scale, cell, reach, intercept) {
   out
 }
 
-#' A table in the units of other limits, each row by itself
+#' A table in the units of other limits, row by row
 #' @param table (`matrix`)\cr scaled by `from`. PRIVATE.
 #' @return The same, clipped and scaled by `to`. PRIVATE.
 #' @noRd

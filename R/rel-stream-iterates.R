@@ -1,12 +1,12 @@
 # The online algorithms of Thakurta (2013), chapter 5, for reproduction.
 
-#' Has a method of streams noise of its own, an iterate at a time?
+#' Does a method of streams have separate noise for each iterate?
 #' @noRd
 has_own_noise <- function(method) !is.null(mechanism_table$dp_online[[method]]$printed)
 
 chapter_five <- function() Filter(has_own_noise, names(mechanism_table$dp_online))
 
-#' A stream of clean iterates with noise of their own
+#' A stream of iterates, each with its own noise
 #' @param request (`list`)\cr the user's request, checked; `psi` may be `NULL`.
 #' @noRd
 open_iterates <- function(columns, learner, budget, request) {
@@ -49,8 +49,8 @@ open_iterates <- function(columns, learner, budget, request) {
 #' The ridge with the smallest error: shrinkage of coefficients plus noise, which falls with the
 #' ridge
 #'
-#' Coefficients are taken for half as long as the ball allows, the losses' curvature for the public
-#' guess `facts$psi`.
+#' The assumed norm of the coefficients is half the ball's radius, and the assumed curvature of the
+#' losses is the public guess `facts$psi`.
 #' @return A number. PUBLIC.
 #' @noRd
 iterates_psi <- function(facts, private) {

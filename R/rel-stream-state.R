@@ -1,7 +1,7 @@
 # A stream of people: its promise, its released values, and the entry of rows. The state itself
 # (sums without noise) is in the core, behind a pointer that no file and no fork can copy.
 
-#' @param columns (`list` or `NULL`)\cr how a table becomes numbers.
+#' @param columns (`list` or `NULL`)\cr the map from a table to numbers.
 #' @param learner (`list`)\cr public settings for the core.
 #' @param budget (`list`)\cr from `stream_budget()`.
 #' @noRd
@@ -13,7 +13,7 @@ new_stream <- function(class, what, columns, learner, plan, budget, batch, ledge
 }
 
 #' A stream is a release whose rows arrive later: it is charged once, and its draw is a state
-#' @param shown (`list`, PUBLIC)\cr `what` it is (its name in a ledger), `plan`, other fields.
+#' @param shown (`list`, PUBLIC)\cr `what` (its name in a ledger), `plan`, other fields.
 #' @param promise (`list`)\cr its privacy record. PUBLIC.
 #' @param start (`function`)\cr opens the state in the core: sums without noise. PRIVATE.
 #' @noRd
@@ -156,19 +156,18 @@ live_state <- function(stream) {
 
 #' Feed a stream
 #'
-#' Rows enter in order, each once, and every entry moves the running sums under noise that was
-#' planned for the whole horizon: updates cost nothing beyond the charge made when the stream was
-#' created. A row with a missing value counts as a row of zeros, silently, since an error would
-#' reveal it. Row counts alone decide the course of an update.
+#' Rows enter in order, each once, and every entry changes the running sums under noise planned for
+#' the whole horizon: updates cost nothing beyond the charge at the stream's creation. A row with a
+#' missing value counts as a row of zeros, silently, since an error would reveal it. The course of
+#' an update depends on row counts only.
 #'
 #' @section Each row once:
-#' Whether a row was given before cannot be seen here. A person with k entries where one was
-#' declared
-#' loses k^2 times the rho of one. Keys, and queues that deliver twice, are the caller's to check;
-#' people who come again are declared with `participation`.
+#' Repeated rows cannot be detected here. A person with k entries instead of the declared one has
+#' k^2 times the rho. The caller must check keys, and queues that deliver twice; declare people with
+#' several entries by `participation`.
 #'
 #' @param object (`dp_stream`)\cr from [dp_online()], [dp_stream_sum()] or [dp_stream_count()]. It
-#'   has reference semantics: the stream itself moves on.
+#'   has reference semantics: the stream itself is updated.
 #' @param newdata (`data.frame`, or a vector or matrix for sums and counts, PRIVATE)\cr the rows.
 #'   With `batch = TRUE` at creation all of them make one step.
 #' @param predict (`flag`)\cr return predictions of the outcome, each from the coefficients before
@@ -178,7 +177,7 @@ live_state <- function(stream) {
 #'   of their rows' regressors and of released values: as private as those rows.
 #' @section Errors: `dpsc_error_data` for rows of the wrong form, `dpsc_error_stream` beyond the
 #'   horizon, for a copy in another session, or after the state was moved to a file. After an
-#'   interrupt the error gives the number of rows taken in; give the others.
+#'   interrupt the error gives the number of rows in the stream; give the other rows.
 #' @seealso [checkpoint()].
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 52, batch = TRUE)
@@ -234,7 +233,7 @@ core_learner <- function(learner) {
   learner
 }
 
-#' Are moments of the rows what a stream holds?
+#' Does a stream contain moments of the rows?
 #' @noRd
 holds_moments <- function(stream) {
   identical(mechanism_table$dp_online[[stream$learner$method]]$step, "gram")

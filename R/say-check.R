@@ -3,11 +3,11 @@
 # A condition of the package is an output like any other: it contains no donor's value, no backtrace
 # and no evaluated call. A backtrace or a call made by do.call() would hold the whole panel.
 
-#' Signal a classed error that carries nothing but its text
+#' Signal a classed error that contains only its text
 #' @param message (`character`)\cr cli-styled lines; the first is the headline, the others are
 #'   bullets named `"x"`, `"i"` or `" "`. Interpolate names, sizes and periods, never values.
 #' @param class (`string`)\cr kind of fault, appended to `dpsc_error_`.
-#' @param env (`environment`)\cr where the interpolation is evaluated.
+#' @param env (`environment`)\cr the environment for the interpolation.
 #' @return Never returns.
 #' @noRd
 abort <- function(message, class, env = rlang::caller_env()) {
@@ -16,7 +16,7 @@ abort <- function(message, class, env = rlang::caller_env()) {
   ))
 }
 
-#' Signal a classed warning that carries nothing but its text
+#' Signal a classed warning that contains only its text
 #' @inheritParams abort
 #' @return Invisible `NULL`.
 #' @noRd
@@ -159,7 +159,7 @@ check_epsilon <- function(epsilon) {
   epsilon
 }
 
-#' Refuse arguments given twice or cut short, before R does
+#' Refuse repeated or abbreviated arguments, before R does
 #'
 #' R's own error holds the call, and the call of [do.call()] holds the data.
 #' @param given (`character`)\cr names of the arguments in the caller's dots.
@@ -188,7 +188,7 @@ check_argument_names <- function(given, name) {
   }
 }
 
-#' Refuse the columns of `index` given one by one, as other packages take them
+#' Refuse the columns of `index` as separate arguments, as in other packages
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_index_words <- function(given) {
@@ -202,7 +202,7 @@ check_index_words <- function(given) {
   }
 }
 
-#' Evaluate `index`, whose columns people write without quotes
+#' Evaluate `index`, whose columns are often written without quotes
 #' @param index (`expression`)\cr the argument, evaluated here.
 #' @param code (`language`)\cr the user's code.
 #' @section Errors: of this class; the names in it are the user's code.
@@ -225,9 +225,9 @@ given_index <- function(index, code, class = "panel") {
   ), class)
 }
 
-#' Refuse arguments that no method knows
+#' Refuse unknown arguments
 #'
-#' A misspelt `epsilom = 1` must not fall through to a default.
+#' A misspelt `epsilom = 1` must not be ignored in favour of a default.
 #' @param ... the arguments in the caller's dots.
 #' @noRd
 check_no_dots <- function(...) {
@@ -241,7 +241,7 @@ check_no_dots <- function(...) {
   }
 }
 
-#' The same for verbs of tables, to which packages for tables pass arguments of their own
+#' The same for methods for tables, to which table packages pass further arguments
 #' @noRd
 check_table_dots <- function(...) {
   given <- rlang::names2(substitute(list(...)))[-1L]
@@ -295,7 +295,7 @@ describe_range <- function(min, max, open, infinite) {
   if (length(parts)) paste0(" (", paste(parts, collapse = ", "), ")") else ""
 }
 
-#' Is the number stored as R numbers are? (A 64-bit integer of bit64 is not.)
+#' Is the number stored as an ordinary R number, unlike a 64-bit integer of bit64?
 #' @noRd
 is_plain_number <- function(x) {
   typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
@@ -307,15 +307,15 @@ is_plain_table <- function(x) {
   is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
 }
 
-#' Rows of a user without an attribute that means "on the grid already" in our own blocks
+#' A user's rows without the attribute that marks the package's own blocks as already on the grid
 #' @noRd
 without_grid <- function(rows) {
   if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
   rows
 }
 
-#' Has every column of a data frame a value for each row? A shorter one would be recycled, and one
-#' person's values stand in the rows of others.
+#' Has every column of a data frame a value for each row? A shorter column would be recycled, so
+#' that one person's values would be in other people's rows.
 #' @noRd
 check_whole_columns <- function(data, class) {
   rows <- .row_names_info(data, 2L)
@@ -366,12 +366,12 @@ charges$made <- 0
 
 #' Run an exported function's code
 #'
-#' Of nested doors the outermost, which the user called, has the last word. The call is the
-#' function's name alone: arguments may hold people.
+#' For nested doors, the outermost, which the user called, determines the call. The call is the
+#' function's name only, since arguments may contain people's data.
 #' @param verb (`string`)\cr the function that the user called.
-#' @param code (`expression`)\cr evaluated where it was written, so that `missing()`, `substitute()`
-#'   and `return()` work as without a door.
-#' @param page (`string`)\cr the help page that has the arguments, where there is one.
+#' @param code (`expression`)\cr evaluated in the caller's frame, so that `missing()`,
+#'   `substitute()` and `return()` work as without a door.
+#' @param page (`string`)\cr the help page with the arguments, if there is one.
 #' @param pays (`flag`)\cr may it charge? An error before the charge states that nothing was spent.
 #' @return The value of `code`.
 #' @noRd
@@ -414,7 +414,7 @@ as_unspent <- function(condition) {
 # The rows that this process holds for a coordinator.
 worker_state <- new.env(parent = emptyenv())
 
-#' Refuse to draw noise in a process that holds rows for another
+#' Refuse to draw noise in a process that holds rows for another process
 #' @section Errors: `dpsc_error_worker`.
 #' @noRd
 check_draws_here <- function() {

@@ -1,6 +1,6 @@
 # Helpers for lists and tables, which call no other function of the package.
 
-#' Numbers of options with their names and sizes, without whatever else hangs on them
+#' Numeric options with their names and sizes, without other attributes
 #' @noRd
 bare_options <- function(x) {
   if (is.list(x)) {
@@ -10,7 +10,7 @@ bare_options <- function(x) {
   x
 }
 
-#' A record with these fields: a field that is not known is a mistake of ours
+#' A record with these fields; an unknown field is a programming error
 #' @param fields (`list`)\cr all fields with their defaults.
 #' @param given (`list`)\cr some of them.
 #' @noRd

@@ -3,8 +3,8 @@
 
 waiting <- new.env(parent = emptyenv())
 
-#' Begin to wait; of nested waits the outermost has the bar
-#' @return Is this the outermost?
+#' Start a wait; of nested waits the outermost has the progress bar
+#' @return `TRUE` for the outermost wait.
 #' @noRd
 start_waiting <- function() {
   first <- is.null(waiting$since)
@@ -22,7 +22,7 @@ stop_waiting <- function(first) {
   rm(list = ls(waiting), envir = waiting)
 }
 
-#' One block or statement more; the bar is made when there was time enough to want one
+#' Count a further block or statement; the bar appears after its delay
 #' @noRd
 tick_waiting <- function(after = 2) {
   if (is.null(waiting$since) || proc.time()[["elapsed"]] - waiting$since < after) {

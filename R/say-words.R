@@ -46,7 +46,7 @@ number_text <- function(x) {
   vapply(x, format, "", digits = 15L, scientific = FALSE)
 }
 
-#' A list in words: those shown, and how many more there are
+#' A list in words: the first entries, and the number of others
 #' @noRd
 enumerate <- function(shown, count) {
   more <- count - length(shown)

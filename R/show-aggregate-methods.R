@@ -1,18 +1,18 @@
 # Methods of aggregates: released values and public facts.
 
-#' Read an aggregate of blocks
+#' Methods for an aggregate of blocks
 #'
 #' Post-processing of a [dp_aggregate()]: it costs nothing.
 #'
 #' @param x,object (`dp_aggregate`).
 #' @param ... unused.
 #' @return
-#' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. Limits are of the statistic that
-#'   blocks estimate, and an error without `spread = TRUE`.
+#' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. Limits are for the statistic
+#'   that blocks estimate; without `spread = TRUE` they are an error.
 #' * `tidy()`: `term`, `estimate`, `std.error` (of the median over blocks, privacy included; `NA`
-#'   without `spread`, and where not identified), `privacy.se`, `identified` (whether the budget
-#'   lets the quantiles stand clear of the noise), and `conf.low`, `conf.high`.
-#' * `glance()`: one row of facts. `summary()`: the print, and all on privacy with its steps.
+#'   without `spread`, and where not identified), `privacy.se`, `identified` (whether the quantiles
+#'   are clearly above the noise), and `conf.low`, `conf.high`.
+#' * `glance()`: one row of facts. `summary()`: the print, and all facts on privacy with the steps.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_aggregate-methods
 NULL

@@ -5,15 +5,15 @@
 #' @param x,object (`dp_audit`)\cr from [dp_audit()].
 #' @param ... unused.
 #' @return
-#' * `tidy()`: a data frame. Mode `"blackbox"`: one row an event, with `score`, `favours`,
+#' * `tidy()`: a data frame. Mode `"blackbox"`: one row per event, with `score`, `favours`,
 #'   `true.positive`, `false.positive`, `runs`, `epsilon` (its lower bound). Mode `"loss"`: one row
-#'   a direction, with `from`, `epsilon.claimed`, `delta.estimate`, `delta.low`, `delta.high`,
+#'   per direction, with `from`, `epsilon.claimed`, `delta.estimate`, `delta.low`, `delta.high`,
 #'   `epsilon` (lower bound), `share.above` (of losses above the claim), `largest.loss`, `runs`.
-#'   Mode `"replay"`: one row a noise call, with `call`, `law`, `size`, `declared`, `observed`
-#'   (largest seen), `ratio`.
-#' * `autoplot()`: a ggplot; `plot()` draws it. Events as true against false positives, with the
-#'   region that the claim allows; delta against epsilon, with limits and the claim; or
-#'   observed over declared sensitivity.
+#'   Mode `"replay"`: one row per noise call, with `call`, `law`, `size`, `declared`, `observed`
+#'   (the largest), `ratio`.
+#' * `autoplot()`: a ggplot; `plot()` draws it. True against false positives of the events, with the
+#'   region that the claim permits; delta against epsilon, with limits and the claim; or observed
+#'   over declared sensitivity.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' laplace <- function(panel) sum(panel) + rexp(1) - rexp(1)
 #' audit <- dp_audit(laplace, matrix(0, 3, 1), matrix(c(1, 0, 0)), epsilon = 1, n_runs = 500)
@@ -116,7 +116,7 @@ audit_title <- function(x) {
   if (x$violated) "The claim does not hold" else "No violation found"
 }
 
-#' Events against the region that the claim allows
+#' Events, with the region that the claim permits
 #' @noRd
 plot_audit_events <- function(x) {
   epsilon <- x$claimed$epsilon

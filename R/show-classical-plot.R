@@ -32,9 +32,9 @@ autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), prune =
   switch(type, gaps = plot_placebo_gaps(object, prune), ratio = plot_placebo_ratios(object))
 })
 
-#' Which units are ranked, and which of them were fitted well enough to be drawn
+#' The ranked units, and the units with a sufficient fit for the plot
 #'
-#' A target that is met exactly has no multiple: then all are drawn.
+#' For a perfectly fitted target the multiple is undefined, and all are drawn.
 #' @return A list of `ranked`, `drawn` (flags).
 #' @noRd
 placebos_drawn <- function(x, prune) {
@@ -205,6 +205,6 @@ plot_leave_one_out_paths <- function(x) {
 
 plot_weights <- function(x) plot_weight_bars(x$table)
 
-#' Name of the outcome, where the result knows it
+#' Name of the outcome, if the result contains it
 #' @noRd
 outcome_label <- function(x) axis_name(x$outcome %||% "outcome")

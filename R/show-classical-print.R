@@ -132,7 +132,7 @@ fit_quality_lines <- function(fit) {
   )
 }
 
-#' Effects as printed, with the limits that `placebo_errors()` found
+#' Printed effects, with the limits from `placebo_errors()`
 #' @noRd
 effect_columns <- function(fit, effects) {
   out <- data.frame(effect = format_value(effects$estimate), row.names = effects$term)
@@ -148,8 +148,8 @@ effect_columns <- function(fit, effects) {
 
 #' Predictors of the target, its synthetic control and the donors' mean, with importances (V)
 #'
-#' Of covariates that change over time the means before the treatment, with their coefficients.
-#' @return A data frame, one row a predictor, or `NULL` without predictors. NOT PRIVATE.
+#' For covariates that change over time, the means before the treatment with their coefficients.
+#' @return A data frame, one row per predictor, or `NULL` without predictors. NOT PRIVATE.
 #' @noRd
 balance_table <- function(fit) {
   settings <- fit$settings
@@ -169,7 +169,7 @@ balance_table <- function(fit) {
   out
 }
 
-#' Further input of a fit besides outcomes: one number per unit each
+#' A fit's input besides outcomes, one value per unit each
 #' @return A list: `donors` (n x K), `target` (K); `NULL` if there is nothing.
 #' @noRd
 balanced_means <- function(settings, T0) {
@@ -188,7 +188,7 @@ balanced_means <- function(settings, T0) {
   list(donors = cbind(z$donors, means$donors), target = unname(c(z$target, means$target)))
 }
 
-#' The largest weights: donors' names, as NOT PRIVATE as the fit
+#' The largest weights with donors' names: NOT PRIVATE, like the fit
 #' @noRd
 weight_line <- function(fit) {
   if (fit$estimator == "did") {

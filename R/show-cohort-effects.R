@@ -4,7 +4,7 @@
 
 cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
 
-#' A type of averages, also by the names that package did has for them
+#' A type of averages, also by its name in package did
 #' @noRd
 check_cohort_type <- function(type) {
   aliases <- c(dynamic = "event", group = "cohort")
@@ -25,8 +25,8 @@ effects_table.dp_cohorts <- function(fit, level = 0.95, simultaneous = FALSE, ty
 #' Effects by event time, cohort, period, or all of them
 #' @param fit (`dp_cohorts`).
 #' @param type (`string`)\cr see [tidy.dp_cohorts()].
-#' @return A data frame, the columns of `tidy()` and `band.error`: the deviation that limits for all
-#'   rows together are made of.
+#' @return A data frame, the columns of `tidy()` and `band.error`: the standard deviation behind
+#'   simultaneous limits.
 #' @noRd
 cohort_table <- function(fit, type, level = 0.95, simultaneous = FALSE) {
   contrasts <- cohort_contrasts(fit, type)
@@ -106,9 +106,9 @@ cohort_dates <- function(fit) sort(unique(fit$adopted))
 
 #' One cohort's numbers: its average first, then its periods
 #' @return A data frame: `estimate`; `error`, a standard error before the tails; `tail` and `band`,
-#'   by how much tails exceed normal ones; `privacy`; `scale`, of the shared part; `least` and
-#'   `most` effect that the bounds allow; and `single`, `low`, `high`, `p`: the fit's own, of the
-#'   row by itself.
+#'   the factors by which tails exceed normal tails; `privacy`; `scale`, of the shared part; `least`
+#'   and `most`, the range of effects within the bounds; and `single`, `low`, `high`, `p`: the fit's
+#'   own values for the single row.
 #' @noRd
 cohort_pieces <- function(fit, level) {
   effect <- effects_of(fit)[1L, ]
@@ -176,8 +176,8 @@ cohort_tails <- function(fit, error) {
 }
 
 #' Covariances that cohorts share, by the rows of their pieces
-#' @return A list of matrices `privacy` and `all`, with `at`, where each cohort's rows begin (from
-#'   0); `NULL` where nothing is known of errors.
+#' @return A list of matrices `privacy` and `all`, with `at`, the place at which each cohort's rows
+#'   begin (from 0); `NULL` if errors are unknown.
 #' @noRd
 shared_rows <- function(fit, pieces) {
   if (is.null(fit$errors)) {
@@ -245,14 +245,14 @@ contrast_row <- function(part, pieces, shared, size, level) {
 
 #' Standard error of an average over cohorts, calibrated
 #'
-#' As for the mean of several people the tails of single cohorts fade with their number, and few
-#' people keep a margin for rare events. At most the joint allowance of the cohorts' own intervals
-#' (Bonferroni).
+#' As for the mean of several people, tails become lighter with the number of cohorts, and with few
+#' people a margin for rare events remains. At most the joint allowance of the cohorts' own
+#' intervals (Bonferroni).
 #' @param a (`numeric`)\cr weights.
 #' @param error,tail (`numeric`)\cr of each cohort, see [cohort_pieces()].
 #' @param variance (`number`)\cr of the average by the covariances.
-#' @param people (`number`)\cr how many people it is the mean of, in effect.
-#' @param rest (`number`)\cr the margin of a mean of one.
+#' @param people (`number`)\cr the effective number of people.
+#' @param rest (`number`)\cr the margin for one person.
 #' @noRd
 average_error <- function(a, error, tail, variance, people, rest) {
   lift <- 1 + max(0, max(tail) - 1) * sqrt(sum(a^2)) + rest / people
@@ -302,7 +302,7 @@ with_residuals <- function(table, residuals) {
   out
 }
 
-#' Covariance of the effects of a type, calibrated as their standard errors are
+#' Covariance of a type's effects, calibrated like their standard errors
 #' @noRd
 cohort_covariance <- function(fit, type) {
   contrasts <- cohort_contrasts(fit, type)

@@ -59,8 +59,8 @@ percent_cohorts <- function(fit, type, table, level, simultaneous) {
 
 #' Sums of the average effects up to each time since adoption
 #'
-#' Averages of later times are over fewer cohorts: a sum is the gain by then of somebody who at each
-#' time is like the cohorts treated for that long.
+#' Averages at later times are over fewer cohorts: a sum is the total effect for somebody who at
+#' each time is like the cohorts treated for that long.
 #' @noRd
 cumulative_cohorts <- function(fit, table, level, simultaneous) {
   covariance <- cohort_covariance(fit, "event")[table$term, table$term, drop = FALSE]

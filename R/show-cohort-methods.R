@@ -190,7 +190,7 @@ cohort_lines <- function(fit) {
   )
 }
 
-#' Who is in each cohort, in words
+#' The composition of each cohort, in words
 #' @noRd
 cohort_members <- function(fit, sizes) {
   units <- as.integer(table(fit$adopted))
@@ -224,7 +224,7 @@ overall_lines <- function(fit, level) {
   )
 }
 
-#' Why cohorts have no interval
+#' Reasons for cohorts' missing intervals
 #' @noRd
 cohort_reasons <- function(fit, level) {
   reasons <- unlist(lapply(fit$cohorts, missing_interval, level = level))

@@ -114,7 +114,7 @@ cohort_subtitle <- function(fit) {
   plot_subtitle(fit$cohorts[[1L]], 1L)
 }
 
-#' Cohorts' paths, and where each adopts
+#' Cohorts' paths and adoption dates
 #' @param before (`string`)\cr prefix of a panel's name.
 #' @return A list: `paths`, as [effect_series()] makes them, and `adoption`, each with the panel's
 #'   name, `target`.

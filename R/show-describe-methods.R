@@ -20,7 +20,7 @@
 #'   `conf.high`. Errors of `n` are noise alone.
 #' * `glance()`: one row of facts. `nobs()`: the number of rows. `summary()`: the print, and all on
 #'   privacy.
-#' * `plot()`, `autoplot()`: quantiles, means and shares with their limits, a panel a variable.
+#' * `plot()`, `autoplot()`: quantiles, means and shares with their limits, one panel per variable.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_description-methods
 NULL
@@ -95,7 +95,7 @@ description_labels <- function(rows) {
   ifelse(is.na(rows$level), paste0(rows$variable, ", ", words), paste(rows$variable, rows$level))
 }
 
-#' "43.1 (42.0 to 44.2)", to as many digits as the limits bear; shares in percent
+#' "43.1 (42.0 to 44.2)", with digits according to the limits; shares in per cent
 #' @noRd
 description_cells <- function(table) {
   by <- ifelse(table$statistic == "share", 100, 1)
@@ -159,7 +159,7 @@ description_rows <- function(object, level) {
   )
 }
 
-#' Quantiles as tables name them: p25, median, p75
+#' Names of quantiles in tables: p25, median, p75
 #' @noRd
 statistic_words <- function(statistic) {
   is_quantile <- grepl("^q[0-9.]+$", statistic)

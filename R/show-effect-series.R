@@ -59,12 +59,12 @@ with_bounds <- function(fit, data) {
   data
 }
 
-#' Limits, in per cent of a base that is known up to noise
+#' Limits in per cent of a base that has noise
 #'
-#' A share r is in them if effect less r times base is within both errors, which are taken to go the
-#' worst way together (Fieller, 1954). Unknown where the base may be zero.
-#' @param low,high (`numeric`)\cr of the effect.
-#' @param width (`numeric`)\cr by how much the base may be off.
+#' A share r is within the limits if effect minus r times base is within both errors in the worst
+#' combination (Fieller, 1954). Unknown if the base may be zero.
+#' @param low,high (`numeric`)\cr limits of the effect.
+#' @param width (`numeric`)\cr the largest error of the base.
 #' @return A list: low, high.
 #' @noRd
 share_limits <- function(low, high, base, width) {
@@ -104,7 +104,7 @@ within_limits <- function(limits) {
 }
 
 #' Limits of the sums of the effects: in the proportions of the average's
-#' @param table (`data.frame`)\cr from [effect_limits()], each statement by itself.
+#' @param table (`data.frame`)\cr from [effect_limits()], pointwise.
 #' @noRd
 cumulative_limits <- function(fit, table, level, simultaneous) {
   rows <- table$term != "average"

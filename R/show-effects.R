@@ -5,8 +5,8 @@
 #' @param fit (`dp_synth`, `dp_cohorts` or `dp_outcomes`).
 #' @param type (`string` or `NULL`)\cr kind of rows; see [tidy.dp_synth()] and
 #'   [tidy.dp_cohorts()]. `NULL`: the first.
-#' @return A data frame: the columns that identify rows (see `effect_index`), `label`, which does so
-#'   alone, `estimate`, its errors, test and limits.
+#' @return A data frame: the columns that identify rows (see `effect_index`), `label`, which is
+#'   unique, `estimate`, its errors, test and limits.
 #' @noRd
 effects_table <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
   UseMethod("effects_table")
@@ -59,7 +59,7 @@ tidy_effects <- function(x, conf.int, conf.level, simultaneous, ..., type = NULL
   )]
 }
 
-#' Rows of effects: not the residuals before an adoption
+#' Rows of effects, without the residuals before an adoption
 #' @noRd
 rows_of_effects <- function(table) {
   if (is.null(table$kind)) table else table[table$kind == "effect", ]
@@ -71,7 +71,7 @@ coef_effects <- function(object, type = NULL, ...) {
   stats::setNames(table$estimate, table$label)
 }
 
-#' A fit, or one of each outcome, whose periods are those that were released
+#' A fit, or one fit per outcome, with the released periods
 #' @noRd
 as_released <- function(object) {
   object["translation"] <- NULL
@@ -89,7 +89,7 @@ confint_effects <- function(object, parm, level, simultaneous, type = NULL, ...)
   if (is.null(parm)) out else limits_asked(out, as.character(parm), "effects")
 }
 
-#' Effects and their limits, where there are any, as they are printed
+#' Printed effects and their limits, if there are any
 #' @noRd
 effects_shown <- function(table, level) {
   shown <- data.frame(effect = format_value(table$estimate))
@@ -103,7 +103,7 @@ effects_shown <- function(table, level) {
 
 # Fits of several ---------------------------------------------------------------------------------
 
-#' A verb of each fit, as a list by its name
+#' A method's results for each fit, as a named list
 #' @param verb (`string`)\cr whose code is `each`.
 #' @noRd
 each_fit <- function(verb, object, each, ...) {

@@ -15,8 +15,8 @@
 #'     needed) and `errors` (function: `std.error`, `privacy.se`, `statistic`, `p.value`).
 #'   * `columns` (`character`): the columns of `tidy()`.
 #'   * `text` (`string` or `NULL`): the formula.
-#'   * `lacks` (`list`): why there are no errors, and what would have given some: `reason`,
-#'     `advice`; `strict`, do limits of `tidy()` stop for it? Else they are `NA`.
+#'   * `lacks` (`list`): the `reason` for missing errors, and `advice` on getting them; `strict`: do
+#'     limits of `tidy()` stop with an error? Otherwise they are `NA`.
 #' @noRd
 new_estimates <- function(estimate, facts, nobs, ...) {
   check_estimates(with_fields(list(

@@ -1,17 +1,17 @@
 # The methods that read a record of estimates, each written once, and the classes that have one.
 
-#' Verbs of every private fit
+#' Methods for every private fit
 #'
 #' Fits of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and [dp_online()], and the sums of
-#' [dp_stream_sum()] answer the same verbs. They use the release alone and cost nothing. Further
+#' [dp_stream_sum()] have the same methods, which use the release alone and cost nothing. Further
 #' features of each function are described at [dp_lm-methods], [dp_glm-methods], [dp_paper-methods],
 #' [dp_selection-methods], [dp_aggregate-methods] and [dp_stream-methods].
 #'
 #' @param object,x (`dp_regression`, `dp_selection`, `dp_aggregate` or `dp_stream`)\cr a fit.
-#' @param parm (`character` or `integer`)\cr which estimates.
+#' @param parm (`character` or `integer`)\cr the requested estimates.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
-#' @param type (`string`)\cr `"total"`: about the population. `"privacy"`: the error from noise (and
-#'   from a ridge that privacy needs), relative to the fit without noise on these rows.
+#' @param type (`string`)\cr `"total"`: relative to the population. `"privacy"`: the error from
+#'   noise (and from a ridge that privacy needs), relative to the fit without noise on these rows.
 #'   `"sampling"`: the error of that noise-free fit itself.
 #' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
 #'   ratios.
@@ -20,14 +20,14 @@
 #'   `tidy()`.
 #' @return
 #' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
-#'   rows taken. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an
-#'   error, since those are values of single people.
-#' * `vcov()`: a matrix. `confint()`: a matrix with one row an estimate. If errors were not
+#'   rows used. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an error,
+#'   since those are values of single people.
+#' * `vcov()`: a matrix. `confint()`: a matrix with one row per estimate. If errors were not
 #'   released, both stop with an error that gives the reason.
-#' * `tidy()`: a data frame, one row an estimate: `term`, `estimate`, `std.error` (sampling and
+#' * `tidy()`: a data frame, one row per estimate: `term`, `estimate`, `std.error` (sampling and
 #'   privacy), `privacy.se`, `statistic`, `p.value`, and `conf.low`, `conf.high`. Errors, tests and
-#'   limits are `NA` where nothing is identified or no errors were released. Of [dp_glm()] and
-#'   [dp_aggregate()] also `identified`, of [dp_select()] `rank`.
+#'   limits are `NA` if nothing is identified or no errors were released. For [dp_glm()] and
+#'   [dp_aggregate()] also `identified`, for [dp_select()] `rank`.
 #' * `glance()`: one row of facts.
 #' @section Errors: `dpsc_error_argument`.
 #' @aliases dp_regression

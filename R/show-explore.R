@@ -1,16 +1,15 @@
 # An app for planning. It uses no data: every panel in it is simulated.
 
-#' Explore a design before any data are touched
+#' Explore a design without data
 #'
 #' A small app (package shiny): choose the numbers of donors, treated people and periods, those
 #' protected, dates of enrolment, the budget and the spread of people. It shows a simulated study,
 #' its private
-#' fit, the plan ([dp_plan()]: errors, interval, power), where the budget goes, and what an attacker
-#' could learn. **It takes no data**: everything is simulated, so nothing in it costs anybody's
-#' privacy.
+#' fit, the plan ([dp_plan()]: errors, interval, power), the split of the budget, and an attacker's
+#' possible gain. **It accepts no data**: everything is simulated, so it costs nobody's privacy.
 #'
-#' The plan's numbers are those of [dp_plan()], which computes them, with the call that the page
-#' shows. Where the treated are protected, or enrol at several dates, it takes some seconds.
+#' [dp_plan()] computes the plan's numbers, by the call that the page shows. If the treated are
+#' protected, or enrol at several dates, this takes some seconds.
 #'
 #' @param outcome (`string`)\cr name of the outcome, for the labels.
 #' @param bounds (`numeric(2)`)\cr public limits of the outcome to start with.
@@ -108,7 +107,8 @@ explore_server <- function(outcome) {
 
 # The app's computations: plain functions of a design -------------------------------------------
 
-#' What cannot be released or planned, such as a group that is too small, is said in its place
+#' The reason why a design cannot be released or planned, such as a group that is too small, is
+#' displayed instead
 #' @noRd
 said_in_app <- function(code) {
   tryCatch(code, dpsc_error = function(e) {
@@ -116,7 +116,7 @@ said_in_app <- function(code) {
   })
 }
 
-#' A design from the app's inputs; what is being typed and is not yet valid falls to a message
+#' A design from the app's inputs; an incomplete input gives a message
 #' @return A list: `n`, `size`, `T0` (one number a date), `T1` (from the last one on), `epsilon`,
 #'   `delta`, `spread` (share of the bounds), `bounds`, `effect` (outcome units), `power`,
 #'   `protect`, `outcome`.
@@ -146,8 +146,8 @@ explore_design <- function(input, outcome) {
 
 #' A simulated panel with the design's spread of people, in outcome units
 #'
-#' `sim_panel()` lives on -1 to 1, where the bounds' width is 2.
-#' @return A list: `donors`, and `treated`, a row a person with the effect in it, date by date.
+#' `sim_panel()` uses bounds of -1 and 1, whose width is 2.
+#' @return A list: `donors`, and `treated`, one row per person with the effect, date by date.
 #' @noRd
 explore_panel <- function(design) {
   half <- diff(design$bounds) / 2
@@ -204,7 +204,7 @@ explore_finding <- function(fit, design) {
   )
 }
 
-#' Where the budget goes, step by step, in a user's words; of each account, where there are several
+#' The split of the budget by step, in a user's words; for each account, if there are several
 #' @noRd
 explore_budget <- function(release) {
   steps <- release$privacy$steps

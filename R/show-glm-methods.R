@@ -1,9 +1,9 @@
 # Methods of private generalised linear models: post-processing of the release.
 
-#' Read a private generalised linear model
+#' Methods for a private generalised linear model
 #'
-#' The verbs of [stats::glm()] on a [dp_glm()]. None of them spends budget: they read the release.
-#' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
+#' The methods of [stats::glm()] for a [dp_glm()]. They use the release and spend no budget. No
+#' object contains fitted values, residuals, hat values or model frames of the people.
 #'
 #' @param object,x (`dp_glm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
@@ -15,11 +15,11 @@
 #' @param ... unused; an error for `predict()`, `anova()` and `plot()`.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
-#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: that
-#'   as `fit`, `se.fit` (of the mean to first order, for `"response"`) and `residual.scale`.
+#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: this
+#'   as `fit`, `se.fit` (for `"response"` the mean's, to first order) and `residual.scale`.
 #' * `anova()`: a Wald chi-squared test of every term with the total covariance; `NA` for a term
 #'   with a coefficient that is not identified. `family()`: as of [stats::glm()]. `update()`: an
-#'   error, since no other model can be read from the release.
+#'   error, since the release determines no other model.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
 #'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with
 #'   `.fitted` (the mean) and `.se.fit` (of the linear predictor).

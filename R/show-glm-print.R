@@ -30,7 +30,7 @@ copied_rows_note <- paste(
   "errors are too large, at most by the square root of the number of rows per person."
 )
 
-#' With scores errors are clustered by person
+#' With released scores, errors are clustered by person
 #' @noRd
 copied_rows <- function(x) {
   privacy <- x$privacy
@@ -84,7 +84,7 @@ glm_notes <- function(x) {
   )
 }
 
-#' Is some regressor a number, whose median had to be found?
+#' Is there a numeric regressor, which needs a median?
 #' @noRd
 has_numbers <- function(columns) {
   regressors <- columns$variables[-length(columns$variables)]

@@ -18,7 +18,7 @@ format.dp_ledger <- function(x, ...) {
   )
 }
 
-#' Cost of each charge of a history, in its own currency
+#' Cost of each charge of a history, in its own unit
 #' @noRd
 charge_words <- function(history) {
   history <- complete_history(history)

@@ -1,9 +1,9 @@
 # Methods of private regressions. All of it is post-processing of the release.
 
-#' Read a private regression
+#' Methods for a private regression
 #'
-#' The verbs of [stats::lm()] on a [dp_lm()]. None of them spends budget: they read the release.
-#' Fitted values, residuals, hat values and model frames of the people do not exist in any object.
+#' The methods of [stats::lm()] for a [dp_lm()]. They use the release and spend no budget. No object
+#' contains fitted values, residuals, hat values or model frames of the people.
 #'
 #' @param object,x (`dp_lm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
@@ -11,19 +11,19 @@
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, `"confidence"` (of the mean) or `"prediction"` (of one
 #'   person's outcome, in the formula's units).
-#' @param formula. (`formula`)\cr a submodel, as [stats::update()] takes it: columns of the released
-#'   model only.
+#' @param formula. (`formula`)\cr a submodel, as in [stats::update()]: columns of the released model
+#'   only.
 #' @param se.fit (`flag`)\cr add the standard errors of the means, sampling and privacy together.
 #' @param ... for `anova()` a submodel; otherwise unused, and an error for `predict()`.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
-#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list:
-#'   that as `fit`, `se.fit`, `df` and `residual.scale`.
+#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: this
+#'   as `fit`, `se.fit`, `df` and `residual.scale`.
 #' * `autoplot()`: a ggplot; `plot()` draws it. Slopes with their limits; the thick part is the
 #'   interval from sampling alone. The axis covers the identified slopes: limits of the others end
 #'   in arrows.
-#' * `update()`: a `dp_lm` of the submodel, from the same release: free. Its sampling errors assume
-#'   one variance: scores were released at the full model's residuals.
+#' * `update()`: a `dp_lm` of the submodel, from the same release at no cost. Its sampling errors
+#'   assume a constant variance, since scores were released at the full model's residuals.
 #' * `anova()`: a Wald F test with the total covariance, of every term, or of the terms that a
 #'   submodel drops; `NA` where a slope is not identified. Differences of residual sums of squares
 #'   would be mostly noise.
@@ -56,12 +56,12 @@ lm_estimates <- function(fit) {
   )
 }
 
-#' Limits of the slopes that noisy moments do not contradict, where the budget does not resolve them
+#' Limits of the slopes that are compatible with noisy moments, if the budget does not resolve them
 #'
-#' Without medians nothing is known: rounds choose their frames by their own noise then, and first
-#' looks at it take noise for precision.
-#' @return A data frame with one row per coefficient: `low`, `high`, `NA` where there are none, or
-#'   none are needed; `p`, of the slope 0.
+#' Without medians nothing is known: the rounds' frames are then noise, and their apparent precision
+#' is misleading.
+#' @return A data frame with one row per coefficient: `low`, `high`, `NA` if there are none, or none
+#'   are needed; `p`, for a slope of 0.
 #' @noRd
 uncontradicted <- function(fit, level = 0.95) {
   out <- data.frame(low = NA_real_, high = NA_real_, p = rep(NA_real_, length(fit$coefficients)))
@@ -87,7 +87,7 @@ uncontradicted <- function(fit, level = 0.95) {
   out
 }
 
-#' Standard errors and tests of single coefficients, as far as the budget carries them
+#' Standard errors and tests of single coefficients, as far as the budget permits
 #' @return A data frame: `std.error`, `privacy.se`, `statistic`, `p.value`; `NA` where there is
 #'   none.
 #' @noRd
@@ -173,7 +173,7 @@ update.dp_lm <- function(object, formula., ...) door("update", {
   estimate_lm(object)
 })
 
-#' Which columns the terms of a submodel are, or `NULL`
+#' The columns of a submodel's terms, or `NULL`
 #' @noRd
 submodel_columns <- function(columns, labels) {
   plain <- function(x) {

@@ -1,9 +1,9 @@
 # Methods of posterior draws: coefficients only.
 
-#' Read a linear regression by posterior sampling
+#' Methods for a linear regression by posterior sampling
 #'
-#' Methods `"ops"` and `"adaops"` of [dp_lm()] release coefficients and nothing else. So there are
-#' no standard errors: those would be another release.
+#' Methods `"ops"` and `"adaops"` of [dp_lm()] release only coefficients. There are no standard
+#' errors, which would need another release.
 #'
 #' @param object,x (`dp_paper`)\cr a fit.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
@@ -12,7 +12,7 @@
 #' * `predict()`: a vector, one value per row. `coef()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `tidy()`: `term`, `estimate`, `std.error` (`NA`). `glance()`: one row of facts. `augment()`:
 #'   `newdata` with `.fitted`.
-#'   `summary()`: the print, and all on privacy with its steps.
+#'   `summary()`: the print, and all facts on privacy with the steps.
 #' * `vcov()`, `confint()`, `residuals()`, `fitted()`: an error that gives the reason.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_paper-methods
@@ -65,7 +65,7 @@ paper_lines <- function(x) {
   )
 }
 
-#' The draw's own noise, from the plan: the standard deviation of a slope, where it is largest
+#' The draw's own noise, from the plan: the largest standard deviation of a slope
 #' @noRd
 posterior_noise_words <- function(x) {
   if (!x$privacy$private) {

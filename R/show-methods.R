@@ -1,33 +1,34 @@
 # The methods of a fitted model. They read the fit and no donors.
 
-#' Effects, intervals and the other verbs of a fitted model
+#' Effects, intervals and other methods for a fitted model
 #'
-#' All free of privacy cost: they read the fit, which was computed from the release and public data.
+#' They use the fit, which was computed from the release and public data, and cost no privacy.
 #'
 #' @param object (`dp_synth`)\cr a fit.
-#' @param parm (`character` or `NULL`)\cr rows wanted: `"average"` or periods; `NULL` for all.
+#' @param parm (`character` or `NULL`)\cr requested rows: `"average"` or periods; `NULL` for all.
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @param simultaneous (`flag`)\cr whether the intervals of all periods (and targets) shall cover
-#'   together. By Sidak's inequality, whatever the correlation.
+#'   together. By Sidak's inequality, for any correlation.
 #' @param type (`string`)\cr of `fitted()` and `predict()`: the counterfactual before the treatment,
 #'   from it on, or both.
 #' @param ... unused.
 #' @return
-#' * `effects()`: k x T1 matrix, observed minus counterfactual, outcome units. Of a group with
-#'   `protect = "everyone"` these are the released ones, as in `coef()`. `tidy()`, `confint()`,
-#'   `summary()` and effect plots show its periods, from four on, by limited translation (Efron and
-#'   Morris, 1972): drawn to what they share, by half of a period's own deviation at most, at the
-#'   widths of the released ones and with their p-values. The average is the released one.
+#' * `effects()`: k x T1 matrix, observed minus counterfactual, outcome units. For a group with
+#'   `protect = "everyone"` these are the released effects, as in `coef()`. With four or more
+#'   periods, `tidy()`, `confint()`, `summary()` and effect plots show limited translation of the
+#'   periods (Efron and Morris, 1972): shrinkage towards their common value by at most half of a
+#'   period's standard deviation, with the widths and p-values of the released effects. The average
+#'   is unchanged.
 #' * `confint()`: matrix with one row for the average effect and one for each period (for several
-#'   targets, named `target: period`). It adds the prediction error of a unit drawn like the donors
-#'   and the privacy noise; for methods `"output"` and `"objective"`, which release no moments,
-#'   **the privacy noise alone**.
+#'   targets, named `target: period`). It combines the prediction error of a unit drawn like the
+#'   donors and the privacy noise; for methods `"output"` and `"objective"`, which release no
+#'   moments, **the privacy noise alone**.
 #' * `fitted()`: k x T0 matrix of the counterfactual before the treatment; `predict()`: the
 #'   counterfactual from it on, or all of it. Outcome units.
 #' * `residuals()`: k x T0 matrix, the *target's* observed minus fitted values; never a donor's.
 #' * `nobs()`: the number of donors.
 #' @section Errors: `dpsc_error_argument`.
-#' @seealso [coef()][coef.dp_synth()], `vcov()`, `weights()` and the verbs of other packages.
+#' @seealso [coef()][coef.dp_synth()], `vcov()`, `weights()` and methods for other packages.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
 #' fit <- dp_synth(panel$donors,

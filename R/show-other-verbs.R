@@ -7,17 +7,17 @@
 #' `effects`, `car` and `lmtest`. Each number follows from [coef()][dp_estimates] and
 #' [vcov()][dp_estimates]. Nothing is spent.
 #'
-#' People's rows are in no fit, so averages over them do not exist. If such a function needs data,
-#' give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`). Without,
-#' `emmeans()` and `effects` use artificial rows within `bounds`: numbers are held at the middle of
-#' their bounds, and a level is as frequent as another. Say `at =`, `fixed.predictors =` or
-#' `xlevels =` for other values.
+#' No fit contains people's rows, so averages over them are unavailable. If such a function needs
+#' data, give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`).
+#' Otherwise `emmeans()` and `effects` use artificial rows within `bounds`: numeric variables are at
+#' the middle of their bounds, and all levels are equally frequent. Use `at =`, `fixed.predictors =`
+#' or `xlevels =` for other values.
 #'
-#' `car::Anova()` takes `type = "II"`, each term after all others but those that contain it, or
-#' `"III"`, after all others, as `anova()` has it; its `test.statistic`, and `test` of `waldtest()`,
-#' is `"F"` (the default for [dp_lm()]) or `"Chisq"`. `waldtest()` compares with a fit
-#' by `update()`, a formula such as `. ~ . - x`, or names or numbers of terms to leave out; with
-#' nothing, all terms are left out.
+#' `car::Anova()` takes `type = "II"`, each term after all others except terms that contain it, or
+#' `"III"`, after all others, as in `anova()`; its `test.statistic`, and `test` of `waldtest()`, is
+#' `"F"` (the default for [dp_lm()]) or `"Chisq"`. `waldtest()` compares with a fit by `update()`, a
+#' formula such as `. ~ . - x`, or names or numbers of terms to omit; by default all terms are
+#' omitted.
 #'
 #' @param object,model,formula,x (`dp_lm` or `dp_glm`)\cr a fit.
 #' @param ... unused, or as in the generic.
@@ -122,10 +122,11 @@ model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {
   linear_predictor(object, data)$x
 })
 
-#' Made-up rows within the bounds: numbers spread evenly about the middles, levels alike
+#' Artificial rows within the bounds: numeric values spread evenly around the middles, levels
+#' equally frequent
 #'
-#' In pairs that mirror each other, so that means are the middles, and by multiples of square roots
-#' of primes, so that no column is a combination of others.
+#' In mirrored pairs, so that means are the middles, and by multiples of square roots of primes, so
+#' that no column is a combination of others.
 #' @param outcome (`string` or `NULL`)\cr a column of zeros and ones with this name.
 #' @return A data frame. PUBLIC.
 #' @noRd
@@ -324,8 +325,8 @@ waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
 })
 
 #' Two nested models of one release
-#' @return A list: `full`, the larger fit; `places` of what the smaller leaves out; `dropped`, is
-#'   the second model the smaller one? `text` of both.
+#' @return A list: `full`, the larger fit; `places` of the terms that the smaller fit omits;
+#'   `dropped`, is the second model the smaller one? `text` of both.
 #' @noRd
 wald_pair <- function(object, other) {
   if (inherits(other, "dp_lm") && inherits(object, "dp_lm")) {

@@ -38,7 +38,7 @@ autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous
   )
 })
 
-#' A type by the name that this plot has for it
+#' A type by its name in this plot
 #' @noRd
 outcome_type <- function(type) {
   aliases <- c(gap = "effect", dynamic = "event", group = "cohort")
@@ -48,8 +48,8 @@ outcome_type <- function(type) {
   type
 }
 
-#' Rows of all outcomes, whose panels they name
-#' @param rows (`function`)\cr of one outcome's fit.
+#' Rows of all outcomes, with panels named by outcome
+#' @param rows (`function`)\cr a function of one outcome's fit.
 #' @noRd
 stack_outcomes <- function(x, rows) {
   out <- do.call(rbind, lapply(names(x$outcomes), function(name) {
@@ -91,7 +91,7 @@ draw_outcomes <- function(x, type, level, simultaneous) {
   with_note(plot, switch(type, percent = percent_words(fit, data), path = path_words(fit)))
 }
 
-#' The same for several adoption dates; of paths a panel an outcome and cohort
+#' The same for several adoption dates; for paths one panel per outcome and cohort
 #' @noRd
 draw_outcome_cohorts <- function(x, type, level, simultaneous) {
   fit <- x$outcomes[[1L]]

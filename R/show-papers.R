@@ -1,25 +1,25 @@
 # Help only: the papers by their own names, and the names by which other pages are found.
 # tests/testthat/fixtures/paper-names.csv lists the names; test-papers-found.R searches for each.
 
-#' The papers' algorithms: our calls, and whether their privacy holds
+#' The papers' algorithms: our calls, and the validity of their privacy
 #'
 #' Each algorithm of the papers that this package builds on: its name in the paper, the call that
-#' runs it, whether its privacy holds as printed, and our repairs. Calls with
-#' `calibration = "published"` use a paper's own constants; where those do not hold, the result
-#' states so and a [dp_ledger()] refuses it. Neighbouring (neighboring) data sets differ in one
-#' person's row, which is replaced.
+#' runs it, whether its privacy holds as published, and our repairs. Calls with `calibration =
+#' "published"` use a paper's own constants; if these are invalid, the result states this and a
+#' [dp_ledger()] refuses it. Neighbouring (neighboring) data sets differ in one person's row, which
+#' is replaced.
 #'
 #' @section Rho, Cummings and Misra (2023), Differentially Private Synthetic Control:
 #' * Algorithm 1, synthetic control with ridge weights: `dp_synth(epsilon = Inf)`; section 2.2,
 #'   lasso and elastic-net weights: with `estimator = "elastic"`.
 #' * Algorithm 2, DPSC by output perturbation:
-#'   `dp_synth(method = "output", calibration = "published")`. Holds as printed, with 12 to 29 times
-#'   the noise it needs. `"tight"` has exact sensitivities, [ridge_sensitivity()].
+#'   `dp_synth(method = "output", calibration = "published")`. Holds as published, with 12 to 29
+#'   times the necessary noise. `"tight"` has exact sensitivities, [ridge_sensitivity()].
 #' * Algorithm 3, DPSC by objective perturbation: `dp_synth(method = "objective")`. Does not hold as
 #'   printed: its proof needs weights of bounded length. Repaired: a bounded set (`"tight"`).
 #' * Theorems 3.2 and 3.5, bounds of the error: [paper_rmse_bound()], printed and corrected.
-#' * Section 8.3, rejection sampling: ruled out. Plain it is not private; private it has three times
-#'   the noise.
+#' * Section 8.3, rejection sampling: rejected: the plain version is not private, and the private
+#'   version has three times the noise.
 #' * Section 8, figures 2 to 8: rerun in four versions.
 #'
 #' Shown in: articles *reproduction* and *errata*; proofs `ridge.md` and `objective.md`.
@@ -41,7 +41,7 @@
 #'
 #' @section Thakurta (2013), dissertation:
 #' * Lemma 3.1, output perturbation: `dp_glm(method = "output", calibration = "published")`. Holds
-#'   with twice the noise it needs.
+#'   with twice the necessary noise.
 #' * Section 3.2.1, sample and aggregate (Smith; Nissim, Raskhodnikova and Smith):
 #'   [dp_aggregate()]. Holds.
 #' * Theorem 3.20, excess risk: its ridge is a quarter of the ridge that Algorithm 4.1 needs. The
@@ -49,7 +49,8 @@
 #' * Sections 4.5, against propose-test-release, and 5.8.1, against output perturbation: measured.
 #'   The first claim holds, the second does not.
 #' * Algorithm 4.1, linear regression on a box: `dp_glm(family = "gaussian", method = "kst")`. Holds
-#'   with another proof. [dp_lm()], and `dp_glm(family = "gaussian", constraints = )`, lose less.
+#'   with another proof. [dp_lm()], and `dp_glm(family = "gaussian", constraints = )`, have smaller
+#'   errors.
 #' * Algorithm 4.2, ridge by the data: does not hold as printed. [dp_glm()]'s method `"objective"`
 #'   regularises in coordinates from released moments instead.
 #' * Algorithms 5.1 to 5.4, private online convex programming (POCP), implicit gradient descent
@@ -87,7 +88,7 @@
 #' * NAPP-ERM: `dp_glm(method = "napp")`, logistic, linear (log-cosh) and counts (capped at the
 #'   outcome's upper bound). Does not hold as printed: length of the noise, a division by zero for
 #'   the last two, a penalty that moves while the noise stays. Repaired: stages with fresh noise.
-#'   `calibration = "published"` holds nothing, and the print states so.
+#'   `calibration = "published"` has no guarantee, and the print states this.
 #' * Dual-purpose regularisation and mitigated over-regularization (MOOR) with a lasso, elastic net
 #'   or group penalty: `dp_glm(penalty = )` by method `"objective"`, where the penalty is part of
 #'   the minimisation and costs nothing. Within `"napp"` a penalty that follows the estimate cannot
@@ -95,7 +96,7 @@
 #'   (figure 3).
 #' * Theorem 8, excess risk: its bound can be negative; its part from Thakurta's Lemma 3.19 holds.
 #' * NAPP-VS (selection of variables), privacy budget retrieval and privacy budget recycling: no
-#'   call, since they hold no privacy (a sign without noise; a factor 2; noise used twice).
+#'   call, since they are not private (a sign without noise; a factor 2; noise used twice).
 #'   [dp_select()] selects.
 #'
 #' Shown in: article *papers*; proof `papers.md`, sections 6 and 7.

@@ -5,7 +5,7 @@
 #' @param x,object (`dp_pdp` or `summary.dp_pdp`)\cr losses from [pdp()].
 #' @param epsilon (`number`, at least 0, or `NULL`)\cr `summary()` gives the share of donors whose
 #'   loss is below it; `NULL`: a tenth, a quarter, a half and all of the release's epsilon.
-#' @param probs (`numeric`, in \[0, 1])\cr quantiles.
+#' @param probs (`numeric`, in \[0, 1])\cr probabilities of the quantiles.
 #' @param row.names,optional ignored.
 #' @param ... unused.
 #' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_pdp`:

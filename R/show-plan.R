@@ -16,7 +16,7 @@ print.dp_plan <- function(x, ...) {
   invisible(x)
 }
 
-#' What a plan was asked
+#' A plan's question
 #' @noRd
 plan_known <- function(x) {
   several <- length(x$T0) > 1L
@@ -37,7 +37,7 @@ plan_known <- function(x) {
   )
 }
 
-#' Was something left to the plan?
+#' Is a quantity to be computed by the plan?
 #' @noRd
 is_open <- function(x) is.null(x$n) || is.null(x$epsilon) || is.null(x$size)
 
@@ -127,7 +127,7 @@ width_shown <- function(width) ifelse(is.na(width), "-", paste0("+- ", format_va
 
 percent_shown <- function(share) ifelse(is.na(share), "-", paste0(round(100 * share), " %"))
 
-#' What signs in the table mean
+#' The meaning of signs in the table
 #' @noRd
 plan_legend <- function(x) {
   legend <- c(
@@ -206,7 +206,7 @@ given_words <- function(x, row) {
   })
 }
 
-#' What the same people's study would come to without asking for their covariates
+#' The results of the same people's study without covariates
 #' @noRd
 covariates_worth <- function(x) {
   if (!is.null(x$without)) {

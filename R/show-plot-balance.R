@@ -15,7 +15,8 @@ plot_fit_weights <- function(fit) {
 # The number of bars that fit on a page.
 most_bars <- 25L
 
-#' @param donors (`count` or `NULL`)\cr all donors, of whom the table may hold only some.
+#' @param donors (`count` or `NULL`)\cr the number of all donors, of which the table may have only
+#'   some.
 #' @noRd
 plot_weight_bars <- function(table, donors = NULL) {
   table <- table[order(-abs(table$weight)), ]
@@ -38,7 +39,7 @@ plot_weight_bars <- function(table, donors = NULL) {
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
 }
 
-#' How far the target is from the synthetic control and from a plain mean before the treatment
+#' Distance of the target from the synthetic control and from a plain mean before the treatment
 #' @return A data frame: `target`, `item` (period or predictor), `against`, `difference`.
 #' @noRd
 balance_data <- function(fit, shown) {

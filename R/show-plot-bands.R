@@ -24,7 +24,7 @@ band_labels <- function(level, covers = "", both = TRUE) {
   )
 }
 
-#' Errors as two bands, or a legend's worth of them; nothing where none is known
+#' Errors as two bands, with a legend; nothing if no errors are known
 #' @param data (`data.frame`)\cr `at`, `low`, `high`, `noise_low`, `noise_high`, and the variables
 #'   of panels and groups. A part that is `NA` throughout is not drawn, nor named in the legend.
 #' @param shape (`string`)\cr `"band"` or `"bar"` over `at`, `"lying"` beside it.
@@ -45,7 +45,7 @@ error_layers <- function(data, shape = "band", labels = NULL) {
   c(drawn, band_scale(alpha, shape == "band", labels))
 }
 
-#' The interval and the noise's part, as far as they are known
+#' The interval and the noise's part, if known
 #' @return A list by name of data frames with `at`, `low`, `high`, `part`.
 #' @noRd
 band_parts <- function(data) {
@@ -61,8 +61,8 @@ band_parts <- function(data) {
   Filter(nrow, parts)
 }
 
-#' One band; a bar where there is only one period to draw it over
-#' @param key (`flag`)\cr whether the legend's keys are drawn by it: by two they would be darker.
+#' One band; a bar if there is only one period
+#' @param key (`flag`)\cr does this layer draw the legend's keys? Drawn twice, they would be darker.
 #' @noRd
 band_layer <- function(band, alpha, key) {
   if (all(table(band$target) <= 1L)) {

@@ -1,9 +1,9 @@
 # Figures of coefficients: estimates with their limits; the dark part is from noise alone.
 
-#' A table of coefficients as a figure draws it
+#' A table of coefficients in a figure's form
 #'
-#' The axis covers the identified coefficients: others may have limits a hundred times as wide,
-#' which would compress the identified ones to dots; their limits end in arrows.
+#' The axis covers the identified coefficients: other coefficients may have limits a hundred times
+#' as wide, which would compress the identified ones to dots; these limits end in arrows.
 #' @param table (`data.frame`)\cr `term`, `estimate`, `low`, `high` (all errors), `noise` (half
 #'   width by the privacy noise alone; `NA`: none), `identified`.
 #' @return The table with `term` as a factor, `at`, `from`, `to` (drawn), `in_low`, `in_high` (the
@@ -58,7 +58,8 @@ draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95)
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
 }
 
-#' Arrows where limits leave the figure: from the estimate, or from within where that lies outside
+#' Arrows for limits beyond the figure: from the estimate, or from inside if the estimate lies
+#' outside
 #' @noRd
 cut_arrows <- function(data, limits) {
   step <- 0.08 * diff(limits)
@@ -140,7 +141,7 @@ autoplot.dp_glm <- function(object, level = 0.95, labels = NULL, ...) door("plot
   draw_slopes(object, limits, reach("privacy"), level, labels)
 })
 
-#' @param limits (`matrix`)\cr of all coefficients.
+#' @param limits (`matrix`)\cr limits of all coefficients.
 #' @param noise (`numeric`)\cr half widths by the privacy noise alone.
 #' @noRd
 draw_slopes <- function(object, limits, noise, level, labels) {
@@ -169,7 +170,7 @@ term_colours <- c(
 # Without the dotted line, which marks a penalty.
 term_lines <- c("solid", "dashed", "dotdash", "longdash", "twodash", "F2", "4222")
 
-#' A legend of names in as many columns as a narrow page holds
+#' A legend of names in as many columns as fit on a narrow page
 #' @noRd
 columns_legend <- function(names) {
   long <- max(nchar(short_name(names)))
@@ -275,7 +276,7 @@ autoplot.dp_aggregate <- function(object, level = 0.95, labels = NULL, ...) door
   draw_aggregate(object, level)
 })
 
-#' Statistics have units of their own, so each has an axis of its own
+#' Statistics have different units, so each has its own axis
 #' @noRd
 draw_aggregate <- function(object, level) {
   data <- aggregate_bars(object, level)

@@ -24,7 +24,7 @@ autoplot.dp_placebo_time <- function(object, type = c("effect", "path"), dates =
 # The default number of plotted placebo dates.
 most_dates <- 4L
 
-#' The pretended dates to draw
+#' The placebo dates to draw
 #' @noRd
 chosen_dates <- function(object, dates) {
   known <- unique(object$date)
@@ -41,8 +41,8 @@ chosen_dates <- function(object, dates) {
   known[at]
 }
 
-#' Panels of the pretended dates: observed and refitted paths
-#' @return A list: `lines`, as [path_lines()] takes them, and `start` (of each panel).
+#' Panels of the placebo dates: observed and refitted paths
+#' @return A list: `lines`, in the form for [path_lines()], and `start` (of each panel).
 #' @noRd
 placebo_lines <- function(object, dates) {
   paths <- attr(object, "paths")

@@ -7,7 +7,7 @@ narrow_page <- 4.5
 base_text <- 11
 narrow_text <- 8.5
 
-#' Mark a figure as one that fits its page
+#' Mark a figure to be fitted to its page
 #' @noRd
 #' @exportS3Method ggplot2::ggplot_add
 ggplot_add.dpsc_page <- function(object, plot, ...) {
@@ -22,13 +22,13 @@ ggplot_build.dpsc_figure <- function(plot, ...) {
   ggplot2::ggplot_build(plot)
 }
 
-#' Is there a page? Without a device there is none, and asking for its width would open one.
+#' Is there a page? Without a device there is none, and a query for its width would open a device.
 #' @noRd
 is_page_open <- function() {
   requireNamespace("grid", quietly = TRUE) && !identical(.Device, "null device")
 }
 
-#' Letters of an axis' labels that stand beside each other in one panel
+#' The number of letters of an axis' labels that fit side by side in one panel
 #' @param panels (`count`)\cr side by side.
 #' @noRd
 label_room <- function(panels) {
@@ -40,7 +40,8 @@ label_room <- function(panels) {
 #' Breaks of an axis, as many as the page has room for when the figure is built
 #' @param make (`function`)\cr of limits and a number, such as [pretty()].
 #' @param text (`function`)\cr of breaks: their labels.
-#' @param range (`vector(2)`)\cr of the data: no break lies outside, where labels would be cut.
+#' @param range (`vector(2)`)\cr of the data: no break lies outside it, where labels would be cut
+#'   off.
 #' @param taken (`count`)\cr letters of the axis beside each panel.
 #' @noRd
 breaks_that_fit <- function(make, text, range, panels, taken = 0L) {
@@ -110,7 +111,7 @@ narrow_theme <- function(plot) {
   )
 }
 
-#' Text broken into lines of a width; breaks that stand in it are kept
+#' Text broken into lines of a given width; existing breaks are kept
 #' @param size,points (`number`)\cr of the font, and of a line.
 #' @noRd
 break_lines <- function(text, size, points) {

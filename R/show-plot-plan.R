@@ -25,7 +25,7 @@ autoplot.dp_plan <- function(object, type = c("error", "funnel"), method = NULL,
 # The multiple of the best method's error beyond which a method is not plotted.
 most_error_drawn <- 10
 
-#' The recommended methods of a plan, and those that err within ten times as much
+#' The recommended methods of a plan, and methods with up to ten times their error
 #' @noRd
 methods_within_reach <- function(plan) {
   first <- plan$table[!duplicated(plan$table$method), ]
@@ -36,8 +36,8 @@ methods_within_reach <- function(plan) {
 
 #' Errors of methods along donors and along epsilon, through the plan's own point
 #'
-#' Simulated errors are those of a few points and of the plan's own, joined by straight lines of
-#' their logs.
+#' Errors are simulated at a few points and at the plan's own point, and interpolated linearly in
+#' logs.
 #' @return A data frame: `method`, `panel` (factor), `against`, `error`, `floor`, `half_width`,
 #'   `detectable` (outcome units; `NA` where there is none).
 #' @noRd
@@ -59,7 +59,7 @@ plan_sweep <- function(plan, methods) {
   }))
 }
 
-#' Where errors are simulated, and where lines go
+#' The points at which errors are simulated, and the range of the lines
 #' @param decades (`integer(2)`)\cr of the axis.
 #' @noRd
 plan_knots <- function(facts, centre, decades, method) {
@@ -73,7 +73,7 @@ plan_knots <- function(facts, centre, decades, method) {
   list(at = through(all[seq.int(1L, length(all), by = every)]), line = through(all))
 }
 
-#' Errors at the knots, and between them straight lines of their logs
+#' Errors at the knots, with linear interpolation of logs in between
 #' @param of (`string`)\cr `"n"` or `"epsilon"`.
 #' @noRd
 sweep_line <- function(method, of, knots, centre, facts, plan) {
@@ -105,8 +105,7 @@ sweep_line <- function(method, of, knots, centre, facts, plan) {
   )
 }
 
-#' What errors depend on at a plan's own point: of protected people, with the effect that is looked
-#' for
+#' The determinants of errors at a plan's own point: for protected people, with the plan's effect
 #' @noRd
 centre_facts <- function(plan, centre) {
   facts <- plan$facts
@@ -115,7 +114,7 @@ centre_facts <- function(plan, centre) {
   facts
 }
 
-#' The point of a plan that both panels go through
+#' The plan's point, common to both panels
 #' @noRd
 plan_centre <- function(plan) {
   centre <- plan$table[plan$table$recommended, c("n", "epsilon", "method")][1L, ]
@@ -125,7 +124,7 @@ plan_centre <- function(plan) {
   centre
 }
 
-#' Names of panels that stand below them
+#' Names of panels, placed below them
 #' @noRd
 two_lines <- function(names) {
   vapply(names, function(name) paste(whole_terms(name, 24L), collapse = "\n"), "")
@@ -179,14 +178,15 @@ plot_plan_error <- function(plan, methods) {
     plan_panels()
 }
 
-#' From the least error, or that without privacy, to the largest, but not beyond twice the bounds
+#' From the smallest error, or the error without privacy, to the largest, but at most twice the
+#' bounds
 #' @noRd
 error_limits <- function(data, range) {
   low <- min(data$error, if (!all(is.na(data$floor))) data$floor, na.rm = TRUE)
   c(low, min(max(data$error, 1.2 * low), max(2 * range, 2 * low)))
 }
 
-#' What stands under the title of a plan's errors
+#' The subtitle of a plan's errors
 #' @noRd
 plan_error_words <- function(plan, methods) {
   left <- setdiff(unique(plan$table$method), methods)
@@ -203,7 +203,7 @@ plan_error_words <- function(plan, methods) {
   )
 }
 
-#' The interval about no effect, and the least effect that is found, against donors and epsilon
+#' The interval around zero, and the detectable effect, against donors and epsilon
 #' @noRd
 plot_plan_funnel <- function(plan, method) {
   centre <- plan_centre(plan)

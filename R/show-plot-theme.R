@@ -32,7 +32,7 @@ dpsc_theme <- function() {
   )
 }
 
-#' Print a plot, as `plot()` does
+#' Print a plot, as in `plot()`
 #' @noRd
 show_picture <- function(picture) {
   print(picture)
@@ -66,7 +66,7 @@ path_lines <- function(lines) {
 #' Paths of a fit as lines
 #'
 #' A protected group's path before the treatment is released as fitted values, so a good fit is
-#' uninformative and is not drawn. Its noise may leave the bounds, and is cut there.
+#' uninformative and is not drawn. Its noise may exceed the bounds, and is cut there.
 #' @param data (`data.frame`)\cr `target`, `period`, `treated`, `.observed`, `.fitted`, `.lower`,
 #'   `.upper`.
 #' @noRd
@@ -86,13 +86,13 @@ fit_lines <- function(data, released) {
   )
 }
 
-#' A legend of short names, which stand beside each other on narrow pages too
+#' A legend of short names, side by side even on narrow pages
 #' @noRd
 beside_legend <- function(...) ggplot2::guide_legend(direction = "horizontal", ...)
 
 zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = guide_colour, linewidth = 0.3)
 
-#' An axis of periods: whole numbers where they are, as many labels as the page has room for
+#' An axis of periods: integers for integer periods, with as many labels as fit on the page
 #' @param panels (`count`)\cr panels side by side, which leave less room for each.
 #' @noRd
 period_axis <- function(times, panels = 1) {
@@ -117,7 +117,7 @@ period_axis <- function(times, panels = 1) {
   }
 }
 
-#' An axis of logs, with as many powers of ten as there is room for
+#' An axis of logs, with as many powers of ten as fit
 #' @noRd
 log_axis <- function(values, panels = 1) {
   powers <- function(limits, most) {
@@ -133,7 +133,7 @@ log_axis <- function(values, panels = 1) {
   )
 }
 
-#' Title of an axis of periods: none where its labels are dates
+#' Title of an axis of periods: none if its labels are dates
 #' @noRd
 axis_of_periods <- function(fit) axis_of_times(fit$release$panel$times)
 
@@ -141,7 +141,7 @@ axis_of_times <- function(times) {
   if (!inherits(plot_periods(times), c("Date", "POSIXct"))) "period"
 }
 
-#' Months without their day where all are first days, and years where all are the first of a year's
+#' Months without the day if all are first days, and years if all are first days of a year
 #' @noRd
 date_labels <- function(dates) {
   all_are <- function(what, text) all(format(dates, what) == text, na.rm = TRUE)
@@ -149,7 +149,7 @@ date_labels <- function(dates) {
   format(dates, if (year) "%Y" else if (all_are("%d", "01")) "%Y-%m" else "%Y-%m-%d")
 }
 
-#' As many labels as a line of text holds, evenly spread, the first among them
+#' As many labels as fit on a line, evenly spread, including the first
 #' @param room (`number`)\cr characters that fit.
 #' @noRd
 spread_labels <- function(labels, room) {
@@ -157,15 +157,15 @@ spread_labels <- function(labels, room) {
   labels[seq(1, length(labels), by = ceiling(length(labels) / most))]
 }
 
-#' Between the last period before the treatment and the first one of it
+#' Between the last period before the treatment and the first treated period
 #' @noRd
 treatment_line <- function(x) {
   at <- data.frame(at = between_periods(plot_periods(x$times), x$T0))
   ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), at, linetype = 3, colour = guide_colour)
 }
 
-#' Where an axis has the middle between a period and the next, of the axis' class
-#' @param times (`vector`)\cr as an axis shows them, from [plot_periods()].
+#' The middle between a period and the next on an axis, in the axis' class
+#' @param times (`vector`)\cr in an axis' form, from [plot_periods()].
 #' @param T0 (`integer`)\cr positions.
 #' @noRd
 between_periods <- function(times, T0) {
@@ -190,7 +190,7 @@ dotted_line <- function(x) {
   list(treatment_line(x), ggplot2::labs(caption = dotted_line_words))
 }
 
-#' A title that starts with a capital, unless its first word is a name with figures in it
+#' A title that starts with a capital, unless its first word is a name with digits
 #' @noRd
 capital <- function(text) sub("^([a-z])(?=[a-z]* |[a-z]*$)", "\\U\\1", text, perl = TRUE)
 
@@ -217,7 +217,7 @@ labelled <- function(names, labels) {
   out
 }
 
-#' A name as the title of an axis, which breaks into lines
+#' A name as an axis title, broken into lines
 #' @noRd
 axis_name <- function(name) short_name(name, 60L)
 
@@ -265,7 +265,7 @@ strip_labeller <- function(panels, rows = 1L, taken = 0L) {
   ggplot2::as_labeller(function(names) strip_text(names, panels, rows, taken))
 }
 
-#' Lines of a legend, which no page breaks
+#' Lines of a legend, which are not broken
 #' @noRd
 wrap_text <- function(text, width = 46L) {
   paste(strwrap(text, width), collapse = "\n")

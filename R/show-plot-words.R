@@ -9,7 +9,7 @@ rows_shown <- function(fit, data, shown) {
   data
 }
 
-#' Why a figure has no band but the noise's, which is no interval; or `NULL`
+#' The reason why a figure has only the noise's band, which is not an interval; or `NULL`
 #' @noRd
 no_interval_words <- function(fit, shown, level) {
   reasons <- if (!is_classical(fit$release$method) && !noise_only(fit)) {
@@ -46,7 +46,7 @@ plot_subtitle <- function(fit, shown = seq_len(nrow(fit$target))) {
   paste(text, collapse = "\n")
 }
 
-#' Whether the noise of an average is as large as the bounds: see `noise_note()`
+#' Is the noise of an average as large as the bounds? See `noise_note()`
 #' @noRd
 noise_swamps <- function(fit) {
   release <- fit$release

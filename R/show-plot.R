@@ -1,6 +1,6 @@
 #' Plot a fit
 #'
-#' Draws the target, its counterfactual and their difference with limits. Donors are never drawn,
+#' Draws the target, its counterfactual and their difference with limits. Donors are never plotted,
 #' except the weights of a classical fit, which is NOT PRIVATE.
 #'
 #' @param x,object (`dp_synth`)\cr a fit. A `dp_release` has no target and is refused.
@@ -14,17 +14,17 @@
 #'     `estimator = "predictors"` by predictor, in standard deviations.
 #'   * `"weights"`: the donors' weights; only for classical fits.
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
-#' @param simultaneous (`flag`)\cr whether the band shall cover all periods together.
-#' @param targets (`character`, `numeric` or `NULL`)\cr which of several targets, by name or
-#'   position. `NULL`: the group that several treated units are, or the first nine targets.
+#' @param simultaneous (`flag`)\cr must the band cover all periods together?
+#' @param targets (`character`, `numeric` or `NULL`)\cr the targets to plot, by name or position.
+#'   `NULL`: the group of several treated units, or the first nine targets.
 #' @param labels (`character` or `NULL`)\cr names for readers, of outcomes or of the terms of a
 #'   regression: `c(cigsale = "Packs per person")` puts the text in place of the name.
 #' @param ... nothing else: an unknown argument is an error.
 #' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
 #'   invisibly. The light band is the interval, the dark band the part from the privacy noise alone;
-#'   for methods `"output"` and `"objective"` only the latter is known. Holds nothing but the fit's
-#'   public and released values; its numbers come from [as.data.frame()][coef.dp_synth()]. Text
-#'   breaks into lines that the page holds; on pages narrower than 4.5 inches it is smaller.
+#'   for methods `"output"` and `"objective"` only the latter is known. It contains only the fit's
+#'   public and released values; its numbers are from [as.data.frame()][coef.dp_synth()]. Text
+#'   breaks into lines that fit on the page; on pages narrower than 4.5 inches it is smaller.
 #' @section Errors: `dpsc_error_argument`.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 20, T1 = 6, effect = 0.3)
@@ -145,7 +145,7 @@ plot_effect <- function(fit, shown, type, level, simultaneous) {
   with_note(plot, if (type == "percent") percent_words(fit, data))
 }
 
-#' Why effects in per cent, or their limits, are missing; or `NULL`
+#' The reason for missing effects in per cent or missing limits; or `NULL`
 #' @param data (`data.frame`)\cr from [effect_series()].
 #' @noRd
 percent_words <- function(fit, data) {
@@ -168,7 +168,7 @@ percent_words <- function(fit, data) {
   if (length(words)) paste(words, collapse = " ")
 }
 
-#' A figure with one more sentence below it
+#' A figure with a further sentence below it
 #' @noRd
 with_note <- function(plot, note) {
   if (is.null(note)) {
@@ -179,7 +179,7 @@ with_note <- function(plot, note) {
 
 #' Is a figure of effects drawn from the treatment on only?
 #'
-#' A sum starts with the treatment, and the path of protected people is met before it.
+#' A sum starts with the treatment, and the pre-treatment fit of protected people is exact.
 #' @noRd
 starts_treated <- function(fit, type) {
   type %in% c("effect", "percent", "cumulative") && (type == "cumulative" || is_released_group(fit))
@@ -218,13 +218,13 @@ fit_bands <- function(fit, data, level, simultaneous) {
   )
 }
 
-#' Narrower than the way to the neighbouring period, whatever the unit of time
+#' Narrower than the distance to the neighbouring period, for any unit of time
 #' @noRd
 bar_width <- function(periods) {
   if (is.factor(periods)) 0.3 else 0.3 * min(diff(sort(unique(as.numeric(periods)))))
 }
 
-#' Marks that a line would not show: a single period, and the ends over a bar
+#' Marks for cases in which a line is invisible: a single period, and the ends over a bar
 #' @noRd
 lone_points <- function(lines) {
   known <- lines[!is.na(lines$value), ]
@@ -240,7 +240,7 @@ lone_points <- function(lines) {
   )
 }
 
-#' The marks that every plot of a fit has: the treatment, the panels, the privacy statement
+#' The common parts of a fit's plots: the treatment, the panels, the privacy statement
 #' @noRd
 finish_plot <- function(fit, plot, data, shown, level,
                         line = dotted_line(fit$release$panel)) {

@@ -4,10 +4,9 @@
 #' its absence), the privacy guarantee with its theorem, and whether it holds; if it does not, the
 #' print states NOT PRIVATE and the reason.
 #'
-#' The last lines of a summary are the steps that the budget was spent on: where
-#' the donors are (`radius`), their mean and moments, both again in coordinates in which they are
-#' equally spread (`whitened`), and their prediction errors
-#' (`placebo errors`).
+#' The last lines of a summary are the steps that used the budget: the location of the donors
+#' (`radius`), their mean and moments, both again in coordinates with equal variances (`whitened`),
+#' and their prediction errors (`placebo errors`).
 #'
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr the object to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
@@ -143,7 +142,7 @@ describe_targets <- function(fit) {
   )
 }
 
-#' Who is protected, where it might be taken for granted
+#' The protected people, if this might be misunderstood
 #' @noRd
 protects_line <- function(fit, protected) {
   if (!fit$release$privacy$private) {
@@ -232,7 +231,7 @@ interval_meaning <- function(fit) {
   )
 }
 
-#' People whose effect it is
+#' The people to whom the effect refers
 #' @noRd
 people_words <- function(fit) {
   size <- sum(fit$size)
@@ -268,7 +267,7 @@ noise_note <- function(fit, row) {
   )
 }
 
-#' The standard error, and the part of it that the privacy noise alone makes
+#' The standard error, and the part of it from the privacy noise alone
 #' @noRd
 standard_error_text <- function(row) {
   paste0(
@@ -286,7 +285,7 @@ raw_noise <- function(fit, row) {
 
 #' The group too small for the budget: the smaller of two protected groups
 #'
-#' Both get the whole budget, so that the noise of a mean goes with one over the group's size.
+#' Both get the whole budget, so the noise of a mean is inversely proportional to the group's size.
 #' @noRd
 too_few_words <- function(fit) {
   release <- fit$release
@@ -319,7 +318,7 @@ carry_note <- function(fit) {
   }
 }
 
-#' A budget that protects little, and one that is spent again
+#' Notes on a budget that protects little, and on repeated spending
 #' @noRd
 weak_line <- function(fit) {
   weak <- weak_budget(fit$release$privacy$epsilon)

@@ -1,7 +1,7 @@
 # Lines on privacy in prints and summaries, for every verb: two lines in a print; all facts and the
 # steps in a summary.
 
-#' The privacy record of a verb's value, with the faults that became known since
+#' The privacy record of a verb's value, with the faults discovered since
 #' @param x (`list`)\cr a release, or a fit with one or with a record of its own.
 #' @noRd
 privacy_of <- function(x) {
@@ -59,7 +59,7 @@ privacy_summary <- function(x, whole = NULL) {
   )
 }
 
-#' The price of running the call again
+#' The cost of running the call again
 #' @noRd
 spends_again <- function(charge) {
   paste0(
@@ -68,7 +68,7 @@ spends_again <- function(charge) {
   )
 }
 
-#' Which charge of a ledger outside R paid, in a few words
+#' The charge of a ledger outside R that paid, in a few words
 #' @noRd
 payment_words <- function(charge) {
   if (is.null(charge)) return("running the call again spends the budget again")
@@ -115,7 +115,7 @@ stated_budget <- function(privacy, whole = NULL) {
   paste(c(paste0("epsilon = ", format(privacy$epsilon), delta), whole), collapse = " ")
 }
 
-#' Where the noise comes from, and whether it is exact
+#' The origin of the noise, and its exactness
 #' @noRd
 noise_words <- function(privacy) {
   continuous <- any(privacy$steps$law == "gamma_norm")

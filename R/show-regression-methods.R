@@ -1,7 +1,7 @@
 # The methods common to all private regressions, which use released coefficients and no people's
 # values. Post-processing.
 
-#' Public rows as the fit sees them
+#' Public rows in the fit's form
 #' @return A list: `x`, their model matrix; `offset`, one number per row; `fit`, the linear
 #'   predictor with it, by row name.
 #' @noRd
@@ -19,8 +19,8 @@ predictor_errors <- function(x, covariance) sqrt(rowSums((x %*% covariance) * x)
 
 #' Wald's statistic of the hypothesis that coefficients are zero
 #' @param places (`integer`)\cr among the coefficients.
-#' @return A list: `df`; `value`, chi-squared with so many degrees of freedom, `NA` where one of
-#'   them is not identified.
+#' @return A list: `df`; `value`, chi-squared with these degrees of freedom, `NA` if one of them is
+#'   not identified.
 #' @noRd
 wald_statistic <- function(places, fit) {
   V <- fit$covariance$total[places, places, drop = FALSE]
@@ -54,8 +54,8 @@ wald_row <- function(found, fit, test) {
   data.frame(Df = df, Chisq = found$value, `Pr(>Chisq)` = p, check.names = FALSE)
 }
 
-#' Two fits of one release of which one is a submodel, or `NULL`
-#' @return A list: `full`, the larger; `places` of what only it has; `dropped`, is it the first?
+#' Two fits of one release, one a submodel of the other, or `NULL`
+#' @return A list: `full`, the larger; `places` of its additional terms; `dropped`, is it the first?
 #' @noRd
 nested_fits <- function(one, other) {
   if (!inherits(other, "dp_lm") || !identical(one$release, other$release)) {
@@ -69,7 +69,7 @@ nested_fits <- function(one, other) {
   }
 }
 
-#' Tests of terms as `anova()` gives them
+#' Tests of terms in the form of `anova()`
 #' @param tests (`list` of data frames)\cr by term.
 #' @param notes (`character` or `NULL`)\cr more lines of the heading.
 #' @noRd
@@ -80,7 +80,7 @@ wald_table <- function(tests, fit, notes = NULL) {
   ))
 }
 
-#' The places of every term's coefficients among those of the fit, by term
+#' The places of every term's coefficients in the fit, by term
 #' @param kept (`integer`)\cr the columns that the fit uses.
 #' @noRd
 term_places <- function(columns, kept = seq_along(columns$columns)) {

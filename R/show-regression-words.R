@@ -15,7 +15,7 @@ cat_notes <- function(notes) {
   if (length(notes)) cat("\n", paste0(notes, "\n"), sep = "")
 }
 
-#' The matrix that `summary()` shows
+#' The matrix printed by `summary()`
 #' @param table (`data.frame`)\cr from `tidy()`.
 #' @param letter (`string`)\cr `"t"` or `"z"`.
 #' @noRd
@@ -29,7 +29,7 @@ summary_matrix <- function(table, letter) {
 }
 
 #' Print the heading and the coefficients of a summary
-#' @param errors (`string` or `NULL`)\cr more about the errors of sampling.
+#' @param errors (`string` or `NULL`)\cr further words on sampling errors.
 #' @noRd
 print_summary_matrix <- function(x, errors = NULL) {
   cat(x$heading, sep = "\n")
@@ -93,8 +93,8 @@ guarantee_of_rows <- function(privacy) {
   )
 }
 
-#' Rows that count, and the share of them whose residuals are beyond three deviations: noisy, or
-#' `NA`
+#' The noisy number of rows that count, and the share of residuals beyond three standard deviations,
+#' or `NA`
 #' @noRd
 lm_counts <- function(x) {
   if (!x$privacy$private) {
@@ -109,9 +109,10 @@ lm_counts <- function(x) {
   c(used = used, far = min(max(counts[["far"]] / used, 0), 1), noise = counts[["sd"]] / used)
 }
 
-#' With gross outliers clipped residuals make the fit a robust one: a sentence, or `NULL`
+#' With gross outliers, clipped residuals make the fit robust: a sentence, or `NULL`
 #'
-#' A normal has .3 % beyond three deviations; 2 % are reported if they exceed the count's noise.
+#' A normal distribution has .3 % beyond three standard deviations; 2 % are reported if they exceed
+#' the count's noise.
 #' @noRd
 robust_words <- function(x) {
   counts <- lm_counts(x)

@@ -2,15 +2,15 @@
 
 #' A fit in words: the sentence and the methods paragraph of a paper
 #'
-#' Writes the results, the method and the privacy guarantee in words, with the fit's own numbers.
-#' Free.
+#' Writes the results, the method and the privacy guarantee in words, with the fit's own numbers, at
+#' no cost.
 #'
 #' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a
 #'   release gives the methods and the guarantee only.
 #' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.
-#' @param placebo (`dp_placebo_space` or `NULL`)\cr of a classical fit, which states no interval:
-#'   its placebos, whose rank and p-value are then reported.
+#' @param placebo (`dp_placebo_space` or `NULL`)\cr for a classical fit, which has no interval: its
+#'   placebos, whose rank and p-value are then reported.
 #' @param ... unused.
 #' @return A list of class `dp_report` of strings: `result` (a sentence for each average effect),
 #'   `methods`, `guarantee` (in words), `references`, and `format`. Printing writes them out with
@@ -107,7 +107,7 @@ print.dp_report <- function(x, ...) {
 
 # Sentences ----------------------------------------------------------------------------------------
 
-#' Is there an interval, how ever it was made? Otherwise there is no method to describe
+#' Is there an interval of any kind? Otherwise there is no method to describe
 #' @noRd
 states_interval <- function(fit, level) {
   is_classical(fit$release$method) || is.null(missing_interval(fit, 1L, level))

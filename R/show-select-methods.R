@@ -7,14 +7,14 @@
 #' @param ... unused.
 #' @return
 #' * `tidy()`: `term`, `rank` (order of the picks; 0 for the intercept), and with a refit
-#'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all for a
-#'   selection that is given. By method `"gram"` the same noise chooses and fits: unless every
-#'   candidate is taken, errors and tests are `NA`. Limits TAKE THE SELECTION AS GIVEN: they treat
-#'   the chosen variables as if they had been fixed beforehand, and are too short to cover chance in
-#'   a choice among many candidates.
+#'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all
+#'   conditional on the selection. For method `"gram"` the same noise affects choice and fit: unless
+#'   every candidate is selected, errors and tests are `NA`. Limits TAKE THE SELECTION AS GIVEN:
+#'   they treat the chosen variables as if they had been fixed beforehand, and are too short to
+#'   cover chance in a choice among many candidates.
 #' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates], with the same
-#'   proviso. `predict()`: a vector. `autoplot()`: a ggplot,
-#'   which `plot()` draws. `summary()`: the print, and all on privacy.
+#'   condition. `predict()`: a vector. `autoplot()`: a ggplot, which `plot()` draws. `summary()`:
+#'   the print, and all on privacy.
 #' @name dp_selection-methods
 NULL
 
@@ -37,7 +37,7 @@ selection_estimates <- function(fit) {
   )
 }
 
-#' Did the noise of the fit choose too? Its intervals would then have half of their nominal
+#' Did the fit's noise also affect the choice? Then its intervals would have half of their nominal
 #' coverage.
 #' @noRd
 chosen_by_its_noise <- function(x) {

@@ -6,22 +6,22 @@
 #'
 #' @param x,object (`dp_online` or `dp_stream_sum`)\cr a stream.
 #' @param newdata (`data.frame`)\cr rows to predict; the outcome is not needed.
-#' @param type (`string`)\cr `"response"`: the outcome's scale, within its bounds; `"link"`: the
+#' @param type (`string`)\cr `"response"`: on the outcome's scale, within its bounds; `"link"`: the
 #'   linear predictor, in the outcome's units for linear models.
 #' @param conf.int (`flag`)\cr add limits.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector, one value per row; `NA` where a regressor is missing. By method `"gram"`
-#'   a share of the coefficients predicts, from the middle of the outcome's bounds: none while noise
-#'   alone could have produced them (bench/online.R: regret is at most 1.05 times the regret of
-#'   predicting zero).
-#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the sums to date. It,
-#'   `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()`: see [dp_estimates]. Errors of sums
-#'   come from the privacy noise alone.
+#' * `predict()`: a vector, one value per row; `NA` where a regressor is missing. For method
+#'   `"gram"` predictions use a share of the coefficients, relative to the middle of the outcome's
+#'   bounds: none as long as noise alone could have produced them (bench/online.R: regret is at most
+#'   1.05 times the regret of predicting zero).
+#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums. For
+#'   `coef()`, `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()`: see [dp_estimates].
+#'   Errors of sums come from the privacy noise alone.
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
-#'   `p.value`. Of sums: one row a kept step and term: `step`, `rows`, `term`, `estimate`,
+#'   `p.value`. Of sums: one row per kept step and term: `step`, `rows`, `term`, `estimate`,
 #'   `privacy.se`. Every step up to 500 is kept, then every hundredth part more, and the last one.
 #' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
 #'   (estimates now, with their errors).
@@ -197,7 +197,7 @@ stream_lines <- function(stream, values = TRUE) {
   )
 }
 
-#' That predictions do not take the coefficients as they are
+#' A note that predictions do not use the coefficients unchanged
 #' @noRd
 share_words <- function(stream) {
   share <- stream$released$share %||% 1
@@ -211,8 +211,8 @@ share_words <- function(stream) {
     " % of the way from the middle of the outcome's bounds")
 }
 
-#' Standard errors of the privacy noise of the printed values, in brackets: without them a sum that
-#' is mostly noise looks like a number
+#' Standard errors of the privacy noise of the printed values, in brackets, to identify sums that
+#' are mostly noise
 #' @noRd
 stream_errors <- function(stream, k) {
   if (!stream$privacy$private || stream$released$steps == 0) {
@@ -248,8 +248,8 @@ horizon_se <- function(plan) {
 
 #' Plot a stream
 #'
-#' The released path: coefficients in the units of the variables, as `coef()` gives
-#' them, or running sums with a band.
+#' The released path: coefficients in the units of the variables, as in `coef()`, or running sums
+#' with a band.
 #' @param x,object (`dp_stream`)\cr a stream.
 #' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].

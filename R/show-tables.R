@@ -1,6 +1,6 @@
 # Methods for table packages (modelsummary, parameters): readable terms and rounded numbers.
 
-#' Estimates as package parameters has them
+#' Estimates in the form of package parameters
 #' @param labels (`character`)\cr readable terms.
 #' @param table (`data.frame`)\cr as of `tidy()`, with limits.
 #' @param df (`number`)\cr degrees of freedom; `Inf`: normal.

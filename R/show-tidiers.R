@@ -17,27 +17,26 @@ generics::augment
 #' @param x (`dp_synth`)\cr a fit.
 #' @param conf.int (`flag`)\cr add interval limits.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
-#' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
-#' @param type (`string`)\cr of several treated units, `"overall"`: their mean (the average effect
-#'   on the treated), or `"unit"`: each by itself, under its own name. The treated are not
-#'   protected: show their names and effects only if that is allowed.
+#' @param simultaneous (`flag`)\cr must the limits of all periods cover together?
+#' @param type (`string`)\cr for several treated units, `"overall"`: their mean (the average effect
+#'   on the treated), or `"unit"`: each unit under its own name. The treated are not protected: show
+#'   their names and effects only if that is allowed.
 #' @param ... of `tidy()` an error, except for the arguments that table packages pass (`vcov`,
 #'   `coef_rename`, `data` and the like), which are ignored; else unused.
 #' @return
 #' * `tidy()`: one row for the average effect and one for each period: `target`, `term`, `estimate`,
-#'   `std.error` (calibrated on the donors' placebo errors: limits are the estimate and so many of
-#'   them, cut off where the bounds end), `privacy.se` (standard deviation of the estimate over
-#'   releases), `statistic`, `p.value` (of no effect), and `conf.low`, `conf.high` if asked.
+#'   `std.error` (calibrated on the donors' placebo errors: limits are the estimate plus or minus a
+#'   multiple of it, cut off at the bounds), `privacy.se` (standard deviation of the estimate over
+#'   releases), `statistic`, `p.value` (of no effect), and `conf.low`, `conf.high` if requested.
 #'   `std.error`, `statistic`, `p.value` and limits are `NA` where no interval could be calibrated;
 #'   the print gives the reason. With `epsilon = Inf` limits and p-values come from the donors'
 #'   leave-one-out errors, or are `NA` with fewer donors than the level needs. For methods
 #'   `"output"` and `"objective"` the errors come from the privacy noise alone, and `statistic` and
 #'   `p.value` are `NA`: no prediction error is released.
 #' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
-#'   over targets and periods), `pre.rmse` (of the targets; `NA` of protected people, whose path the
-#'   fit meets by construction), `epsilon`, `delta`, `rho` (half the
-#'   squared Gaussian shift; `NA` where the cost is none), `private` (whether the stated
-#'   guarantee holds).
+#'   over targets and periods), `pre.rmse` (of the targets; `NA` for protected people, whose
+#'   pre-treatment fit is exact by construction), `epsilon`, `delta`, `rho` (half the squared
+#'   Gaussian shift; `NA` if the cost has none), `private` (whether the stated guarantee holds).
 #' * `augment()`: one row for each target and period: `target`, `period`, `treated`, `.observed`,
 #'   `.fitted` (counterfactual), `.resid`.
 #' @examples
@@ -71,7 +70,7 @@ glance.dp_synth <- function(x, ...) door("glance", {
   )
 })
 
-#' Of a protected group the path before the treatment is met by construction: there is none
+#' For a protected group the pre-treatment fit is exact by construction, so there is no value
 #' @noRd
 pre_rmse <- function(x) {
   if (is_released_group(x)) NA_real_ else sqrt(mean(stats::residuals(x)^2))

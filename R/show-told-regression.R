@@ -1,7 +1,7 @@
 # Notes for the reader of a regression: slopes with limits much wider than planned.
 
-#' Slopes whose standard errors are more than twice as long as planned: a sentence, or `NULL`
-#' @param planned (`number`)\cr standard errors with privacy over those without.
+#' Slopes whose standard errors are more than twice as large as planned: a sentence, or `NULL`
+#' @param planned (`number`)\cr ratio of standard errors with and without privacy.
 #' @param where (`string`)\cr the plan.
 #' @noRd
 wide_slopes <- function(fit, planned, where) {

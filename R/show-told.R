@@ -1,7 +1,7 @@
 # Notes on the origin of the results: filled gaps, covariates, and intervals much wider than
 # planned. From public settings and released numbers only.
 
-#' How gaps were filled, in words, or `NULL`: the rule, never where or how many
+#' The rule for gaps, in words, or `NULL`: never their places or their number
 #' @noRd
 gaps_words <- function(release) {
   if (is.null(release$panel$gaps)) {
@@ -47,14 +47,14 @@ covariates_words <- function(release) {
 # 1.02.
 usual_lift <- 2.3
 
-#' How much longer a fit's standard error is than its moments alone make it
+#' The ratio of a fit's standard error to the error implied by its moments alone
 #' @noRd
 interval_lift <- function(spread) {
   known <- is.numeric(spread$average) && is.numeric(spread$floor)
   if (known) spread$average * sqrt(spread$floor) else NA_real_
 }
 
-#' A sentence where an interval is more than twice as wide as releases usually give, or `NULL`
+#' A sentence on an interval more than twice as wide as usual, or `NULL`
 #' @noRd
 wide_words <- function(fit, i = 1L) {
   lift <- interval_lift(fit$spread[[i]])

@@ -1,7 +1,7 @@
 # Limits of named estimates in the form of `confint()`.
 
 #' @param estimate,reach (`numeric`)\cr named estimates, and half widths at `level`.
-#' @return A matrix with a row an estimate and the percentages as column names.
+#' @return A matrix with one row per estimate and the percentages as column names.
 #' @noRd
 symmetric_limits <- function(estimate, reach, level) {
   out <- cbind(estimate - reach, estimate + reach)
@@ -15,8 +15,8 @@ percent_names <- function(level) {
   paste(format(100 * c((1 - level) / 2, (1 + level) / 2), trim = TRUE, digits = 3L), "%")
 }
 
-#' The limits that were asked for
-#' @param parm (`character`, `integer` or missing)\cr which of them; missing: all.
+#' The requested limits
+#' @param parm (`character`, `integer` or missing)\cr the requested estimates; missing: all.
 #' @param what (`string`)\cr the limited quantity, for the error.
 #' @noRd
 limits_asked <- function(limits, parm, what) {
@@ -44,7 +44,7 @@ with_limits <- function(table, limits, change = identity) {
   table
 }
 
-#' The level of each outcome's limits, so that all cover together
+#' The level of each outcome's limits for joint coverage
 #' @noRd
 outcome_level <- function(x, level, simultaneous) {
   if (simultaneous) 1 - (1 - level) / length(x$outcomes) else level

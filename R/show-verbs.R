@@ -5,7 +5,7 @@
 #'
 #' `coef()` and `vcov()` describe the effects, average first, so that functions of the two (such as
 #' `marginaleffects::hypotheses()`, `multcomp::glht()`, `car::linearHypothesis()`, `parameters` and
-#' `modelsummary`) work. Free of privacy cost.
+#' `modelsummary`) work, at no privacy cost.
 #'
 #' @param object,x,formula (`dp_synth`)\cr a fit.
 #' @param type (`string`)\cr of `vcov()`: `"total"`, or the part that is `"privacy"` noise, or
@@ -13,12 +13,12 @@
 #'   `as.data.frame()`: the kind of table, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
-#' @param newdata of a fit that grows: the panel with new periods, see [dp_monitor].
-#' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing: as it
-#'   was; without a `target` of its own, a new `size` is of the same target.
+#' @param newdata for a growing fit: the panel with new periods, see [dp_monitor].
+#' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing values are
+#'   unchanged; without a new `target`, a new `size` is for the same target.
 #' @param nsim (`count`)\cr number of draws.
-#' @param seed (`number` or `NULL`)\cr of R's generator, whose state is kept. `NULL`: go on from
-#'   the present state.
+#' @param seed (`number` or `NULL`)\cr a seed for R's generator, whose state is restored. `NULL`:
+#'   continue from the current state.
 #' @param row.names,optional unused.
 #' @param ... unused; of `update()` with `newdata` see [dp_monitor], else an error, since other
 #'   changes need a new release.
@@ -28,17 +28,17 @@
 #' * `vcov()`: their covariance, with the same names, squared outcome units. `NA` where a part is
 #'   not known: the sampling part of methods `"output"` and `"objective"` (whose total is the
 #'   privacy noise alone, as in `tidy()`), everything for classical estimators, and between two
-#'   targets. A joint test takes the periods without the average, which they determine. Every row of
+#'   targets. A joint test uses the periods without the average, which they determine. Every row of
 #'   the total is scaled to its own calibrated standard error, as in `tidy()`: the average's
 #'   variance therefore differs from the variance of the mean of the periods, which `hypotheses()`
-#'   of `marginaleffects` and the like would compute from the periods' block. For the average take
-#'   its own row.
+#'   of `marginaleffects` and similar functions would compute from the periods' block. For the
+#'   average use its own row.
 #' * `weights()`: weights of the donors: for a classical fit by name (NOT PRIVATE); the noisy
-#'   weights of methods `"output"` and `"objective"`: of a matrix without row names by position;
-#'   else in a random order that is kept nowhere, since a person's place among sorted names is a
+#'   weights of methods `"output"` and `"objective"`: for a matrix without row names by position;
+#'   otherwise in a random order that is not stored, since a person's place among sorted names is a
 #'   function of all names (by name if `dp_control(donor_names = TRUE)` declared them public). An
 #'   error for `"gram"`, which has none.
-#' * `formula()`: the formula that the fit was made with; an error for a fit made from a matrix.
+#' * `formula()`: the fit's formula; an error for a fit to a matrix.
 #' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
 #'   `"path"` the table of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the
 #'   counterfactual) the columns `target`, `period`, `estimate`, `conf.low`, `conf.high`. Limits of
@@ -46,8 +46,8 @@
 #'   below.
 #' * `update()`: a fit of another target, estimator or penalty on the same release. Spends nothing.
 #' * `simulate()`: a data frame of `nsim` columns: draws of the outcome without treatment in the
-#'   periods from the treatment on, from the normal law that the intervals state. One row for each
-#'   target and period.
+#'   periods from the treatment on, from the normal distribution behind the intervals. One row for
+#'   each target and period.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
@@ -197,7 +197,7 @@ as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
 
 # Other packages -----------------------------------------------------------------------------------
 
-#' Let marginaleffects take our fits: it asks for classes by an option
+#' Make marginaleffects accept our fits: it reads classes from an option
 #' @noRd
 announce_classes <- function() {
   name <- "marginaleffects_model_classes"
