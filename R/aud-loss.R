@@ -99,21 +99,17 @@ delta_limits <- function(loss, epsilon, tail) {
   x <- pmax(-expm1(epsilon - loss), 0)
   n <- length(x)
   share <- tail / (length(loss_margins) + 1)
-  radius <- if (n > 1L) {
-    sqrt(2 * stats::var(x) * log(2 / share) / n) + 7 * log(2 / share) / (3 * (n - 1))
-  } else {
-    1
+  radius <- function(log_odds) {
+    if (n < 2L) 1 else sqrt(2 * stats::var(x) * log_odds / n) + 7 * log_odds / (3 * (n - 1))
   }
   margins <- vapply(loss_margins, function(t) {
     -expm1(-t) * clopper_lower(sum(loss > epsilon + t), n, share)
   }, numeric(1))
   above <- sum(loss > epsilon)
   upper <- if (above == n) 1 else stats::qbeta(1 - tail / 2, above + 1, n - above)
-  half <- log(4 / tail)
-  spread <- if (n > 1L) sqrt(2 * stats::var(x) * half / n) + 7 * half / (3 * (n - 1)) else 1
   c(
-    estimate = mean(x), low = max(0, mean(x) - radius, margins),
-    high = min(1, upper, mean(x) + spread)
+    estimate = mean(x), low = max(0, mean(x) - radius(log(2 / share)), margins),
+    high = min(1, upper, mean(x) + radius(log(4 / tail)))
   )
 }
 

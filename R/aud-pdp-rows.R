@@ -190,10 +190,7 @@ lm_row_losses <- function(fit, table, delta) {
   if (fit$privacy$delta > 0) {
     other <- sum(steps$mu[!moments]^2)
     mu <- lapply(list(taken, replaced), function(shift) sqrt(other + shift) * discrete_margin)
-    return(row_losses(
-      shift_epsilon(mu[[1L]], delta), shift_epsilon(mu[[2L]], delta),
-      mu_removal = mu[[1L]], mu_replacement = mu[[2L]]
-    ))
+    return(data.frame(shift_losses(mu[[1L]], mu[[2L]], delta), realised = NA_real_))
   }
   other <- sum(steps$epsilon[!moments])
   row_losses(other + taken, other + replaced)

@@ -121,15 +121,15 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
                            delta = NULL, ...) door("pdp", {
   check_no_dots(...)
   check_private_release(x)
-  if (is_growing(x)) {
+  unknown <- c(
+    if (is_growing(x)) "a growing release",
+    if (!is.null(x$panel$covariates) || !is.null(x$panel$weights)) {
+      "a release with covariates or weights"
+    }
+  )
+  if (length(unknown)) {
     abort(c(
-      "Losses of single people are not known for a growing release.",
-      i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
-    ), "argument")
-  }
-  if (!is.null(x$panel$covariates) || !is.null(x$panel$weights)) {
-    abort(c(
-      "Losses of single people are not known for a release with covariates or weights.",
+      "Losses of single people are not known for {unknown[[1L]]}.",
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
     ), "argument")
   }

@@ -156,7 +156,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    control = dp_control(), person = NULL, offset = NULL, weights = NULL,
                    max_weight = NULL) door("dp_glm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  if (!missing(data)) data <- source_of_tbl(data)
+  if (!missing(data) && inherits(data, "tbl_lazy")) data <- dp_table(data)
   if (!is.null(offset)) offset <- said_offset(offset)
   whole <- if (is.null(offset)) formula else formula_with(formula, offset)
   check_every_bound(whole, if (!missing(bounds)) bounds, if (!missing(data)) data)
@@ -166,9 +166,11 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   columns <- glm_columns(formula, bounds, family, offset)
   asked <- list(
     family = family, method = method, calibration = calibration, intervals = intervals,
-    penalty = bare_options(penalty), constraints = bare_options(constraints),
-    settings = bare_options(settings), offset = columns$offset, weights = choice$weights
+    penalty = penalty, constraints = constraints, settings = settings, offset = columns$offset,
+    weights = choice$weights
   )
+  given <- c("penalty", "constraints", "settings")
+  if (any(lengths(asked[given]) > 0L)) asked[given] <- bare_options(asked[given])
   budget <- checked_budget(epsilon, delta, ledger, control)
   choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   if (!is.null(choice$weights)) columns$weighted <- TRUE
@@ -178,7 +180,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
   public <- glm_public(budget, columns, source$n, asked, choice$max_weight)
-  public$assumes <- assumptions_of(data)
+  if (!is.data.frame(data)) public$assumes <- assumptions_of(data)
   made <- make_release(new_request(glm_record(), public, source$table, ledger))
   if (!public$private) {
     return(new_glm(columns, public, list(), raw_glm(made$drawn, columns, family)))

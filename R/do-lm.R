@@ -140,7 +140,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
                   control = dp_control(), method = "moments",
                   settings = list(), person = NULL) door("dp_lm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  if (!missing(data)) data <- source_of_tbl(data)
+  if (!missing(data) && inherits(data, "tbl_lazy")) data <- dp_table(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row per person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))
@@ -158,7 +158,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))
   public <- lm_public(budget, columns, source$n, vcov, choice$max_weight)
-  public$assumes <- assumptions_of(data)
+  if (!is.data.frame(data)) public$assumes <- assumptions_of(data)
   if (record$gives == "draw") {
     return(lm_by_posterior(columns, public, source$table, method, settings, ledger))
   }

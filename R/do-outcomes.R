@@ -134,14 +134,9 @@ outcomes_record <- function() {
 #' @return `dp_joined` rows, a part per outcome. PRIVATE.
 #' @noRd
 open_outcomes <- function(requests, plans) {
-  opened <- list()
-  done <- FALSE
-  on.exit(if (!done) close_donors(list(parts = opened)))
-  for (name in names(requests)) {
-    opened[[name]] <- requests[[name]]$record$open(requests[[name]], plans[[name]])
-  }
-  done <- TRUE
-  structure(list(parts = opened), class = "dp_joined")
+  open <- function(name) requests[[name]]$record$open(requests[[name]], plans[[name]])
+  names <- stats::setNames(nm = names(requests))
+  structure(list(parts = open_all(names, open)), class = "dp_joined")
 }
 
 #' The steps of all outcomes, in the order in which they are drawn

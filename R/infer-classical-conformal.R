@@ -68,18 +68,14 @@ conformal_engine_classical <- function(fit) {
 #' @param statistic (`string`)\cr `"mean_abs"` or `"abs_mean"`.
 #' @return A list: `p_value`, `statistic`, `n_sets` (permutations counted, with the identity).
 #' @noRd
-conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), n_perm = 999,
-                        effect = 0, statistic = c("mean_abs", "abs_mean")) {
-  permutations <- check_choice(permutations, c("block", "iid"))
-  statistic <- check_choice(statistic, c("mean_abs", "abs_mean"))
-  T0 <- check_count(T0, 1)
-  T1 <- check_count(T1, 1)
+conformal_p <- function(residual_fun, T0, T1, permutations = "block", n_perm = 999, effect = 0,
+                        statistic = "mean_abs") {
   if (!(is.numeric(effect) && length(effect) %in% c(1, T1) && all(is.finite(effect)))) {
     abort(
       "{.arg effect} must be one number, or one for each period after treatment.", "argument"
     )
   }
-  sets <- permutation_sets(T0, T1, permutations, check_count(n_perm, 1, 1e7))
+  sets <- permutation_sets(T0, T1, permutations, n_perm)
   null <- matrix(c(rep(0, T0), rep_len(effect, T1)), 1L)
   values <- set_statistics(residual_fun(null, seq_len(T0 + T1)), sets, statistic)
   list(p_value = share_at_least(values), statistic = values[[1L]], n_sets = ncol(sets))
@@ -106,13 +102,10 @@ conformal_p <- function(residual_fun, T0, T1, permutations = c("block", "iid"), 
 #'   average: `period` (position after treatment, `NA` for the average), `estimate`, `conf.low`,
 #'   `conf.high`.
 #' @noRd
-conformal_interval <- function(residual_fun, T0, centre, level = 0.95,
-                               permutations = c("block", "iid"), n_perm = 999, average = TRUE,
+conformal_interval <- function(residual_fun, T0, centre, level = 0.95, permutations = "block",
+                               n_perm = 999, average = TRUE,
                                parts = rep(c(TRUE, average), c(length(centre), 1L))) {
   T1 <- length(centre)
-  permutations <- check_choice(permutations, c("block", "iid"))
-  level <- check_level(level)
-  n_perm <- check_count(n_perm, 1, 1e7)
   pre <- seq_len(T0)
   start <- residual_fun(matrix(c(rep(0, T0), centre), 1L), seq_len(T0 + T1))
   unit <- max(mean(abs(start)), 1e-9 * abs(centre), 1e-300)

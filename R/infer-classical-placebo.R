@@ -213,22 +213,24 @@ raw_parts <- function(fit) {
 #' Refuse functions of single donors, with the alternatives for this fit
 #' @noRd
 refuse_raw <- function(release) {
-  if (isTRUE(release$privacy$private)) {
-    abort(c(
-      "This fit is private and holds no donor's data.",
-      x = paste(
-        "{.fn placebo_space} and {.fn leave_one_out} use single donors: they are available for",
-        "classical estimators with {.code epsilon = Inf} only."
-      ),
-      i = free_inference(release)
-    ), "private")
-  }
+  private <- isTRUE(release$privacy$private)
   abort(c(
-    "This fit is not by a classical estimator: it uses moments instead of single donors.",
-    x = paste(
-      "{.fn placebo_space} and {.fn leave_one_out} need a classical estimator, such as",
-      "{.code estimator = \"simplex\"}, with {.code epsilon = Inf}."
-    ),
+    if (private) {
+      "This fit is private and holds no donor's data."
+    } else {
+      "This fit is not by a classical estimator: it uses moments instead of single donors."
+    },
+    x = paste("{.fn placebo_space} and {.fn leave_one_out}", if (private) {
+      paste(
+        "use single donors: they are available for classical estimators with",
+        "{.code epsilon = Inf} only."
+      )
+    } else {
+      paste(
+        "need a classical estimator, such as {.code estimator = \"simplex\"}, with",
+        "{.code epsilon = Inf}."
+      )
+    }),
     i = free_inference(release)
   ), "private")
 }
@@ -260,10 +262,7 @@ format.dp_placebo_space <- function(x, ...) {
 
 #' @rdname placebo_space
 #' @export
-print.dp_placebo_space <- function(x, ...) {
-  cat(format(x), sep = "\n")
-  invisible(x)
-}
+print.dp_placebo_space <- function(x, ...) say_lines(x, format(x))
 
 #' @rdname leave_one_out
 #' @export
@@ -283,10 +282,7 @@ format.dp_leave_one_out <- function(x, ...) {
 
 #' @rdname leave_one_out
 #' @export
-print.dp_leave_one_out <- function(x, ...) {
-  cat(format(x), sep = "\n")
-  invisible(x)
-}
+print.dp_leave_one_out <- function(x, ...) say_lines(x, format(x))
 
 #' @rdname placebo_space
 #' @export

@@ -6,7 +6,7 @@ objective_glm <- function() {
   new_mechanism("dp_glm",
     title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
     weighs = "Rows far from the middle have smaller weights, a function of the regressors. ",
-    references = objective_references,
+    references = c("kst", "rkw"),
     loss = function(fit, table, delta, others = NULL) {
       read <- function(x) if (!is.null(x)) glm_rows_cpp(x, fit$public$facts, fit$release)
       whitened_row_losses(fit, read(table), delta, read(others))
@@ -44,17 +44,6 @@ promise_objective_glm <- function(public) {
     exact = public$delta > 0
   )
 }
-
-objective_references <- c(
-  paste(
-    "Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization",
-    "and High-dimensional Regression. COLT."
-  ),
-  paste(
-    "Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality",
-    "of Objective Perturbation for Differentially Private Linear Learners. NeurIPS."
-  )
-)
 
 plan_objective_glm <- function(public) {
   plan <- glm_plan_cpp(public$facts)

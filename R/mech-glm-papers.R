@@ -4,42 +4,38 @@
 #' Their records
 #' @noRd
 paper_mechanisms <- function() {
+  proof <- function(theorem, words) {
+    paste0(words, " (proofs/papers.md, Theorem ", theorem, ")")
+  }
+  both <- c("tight", "published")
   list(
-    output = paper_glm("output", "output perturbation", c("tight", "published"), "ridge", c(
-      tight = "sensitivity 2 / ridge of the minimiser (proofs/papers.md, Theorem 4)",
-      published = paste("Lemma 3.1 of Thakurta (2013), with twice the noise that it needs",
-        "(proofs/papers.md, Theorem 4)")
+    output = paper_glm("output", "output perturbation", both, "ridge", c(
+      tight = proof(4, "sensitivity 2 / ridge of the minimiser"),
+      published = proof(4, "Lemma 3.1 of Thakurta (2013), with twice the noise that it needs")
     ), losses = output_row_losses),
     `objective-public` = paper_glm("objective", "objective perturbation in public coordinates",
-      "tight", "ridge",
-      c(tight = paste("objective perturbation, slope and curvature of a record at one point",
-        "(proofs/papers.md, Theorem 5)"))),
-    kst = paper_glm("kst", "objective perturbation of Kifer, Smith and Thakurta (2012)",
-      c("tight", "published"), "ridge", c(
-        tight = paste("Kifer, Smith and Thakurta (2012), with a repaired and tighter proof",
-          "(proofs/papers.md, Theorem 6)"),
-        published = paste("Kifer, Smith and Thakurta (2012), proof repaired",
-          "(proofs/papers.md, Theorem 6)")
+      "tight", "ridge", c(
+        tight = proof(5, "objective perturbation, slope and curvature of a record at one point")
+      )),
+    kst = paper_glm("kst", "objective perturbation of Kifer, Smith and Thakurta (2012)", both,
+      "ridge", c(
+        tight = proof(6, "Kifer, Smith and Thakurta (2012), with a repaired and tighter proof"),
+        published = proof(6, "Kifer, Smith and Thakurta (2012), proof repaired")
       ), families = c("binomial", "gaussian"), own = list(gaussian = "box"),
       words = c(gaussian = "Linear regression on a box")),
-    cms = paper_glm("cms",
-      "objective perturbation of Chaudhuri, Monteleoni and Sarwate (2011)",
-      c("tight", "published"), "ridge", c(
-        tight = paste("Chaudhuri, Monteleoni and Sarwate (2011), one determinant",
-          "(proofs/papers.md, Theorem 6)"),
-        published = paste("Chaudhuri, Monteleoni and Sarwate (2011), Algorithm 2",
-          "(proofs/papers.md, Theorem 6)")
+    cms = paper_glm("cms", "objective perturbation of Chaudhuri, Monteleoni and Sarwate (2011)",
+      both, "ridge", c(
+        tight = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), one determinant"),
+        published = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), Algorithm 2")
       )),
-    napp = paper_glm("napp", "NAPP-ERM of Li and Liu", c("tight", "published"),
-      c("ridge", "stages"), c(
-        tight = "stages with fresh noise, joint calibration (proofs/papers.md, Theorem 7)",
-        published = ""
-      ),
-      families = c("binomial", "poisson", "gaussian"), own = list(gaussian = "tau"),
-      broken = c(published = paste(
-        "Published NAPP-ERM keeps its noise while its penalty follows the estimate, and draws it",
-        "from the wrong distribution: no epsilon holds (proofs/papers.md, section 6)"
-      )), printed = c("iterations", "target")),
+    napp = paper_glm("napp", "NAPP-ERM of Li and Liu", both, c("ridge", "stages"), c(
+      tight = proof(7, "stages with fresh noise, joint calibration"), published = ""
+    ),
+    families = c("binomial", "poisson", "gaussian"), own = list(gaussian = "tau"),
+    broken = c(published = paste(
+      "Published NAPP-ERM keeps its noise while its penalty follows the estimate, and draws it",
+      "from the wrong distribution: no epsilon holds (proofs/papers.md, section 6)"
+    )), printed = c("iterations", "target")),
     ops = posterior_refusal("ops"), adaops = posterior_refusal("adaops")
   )
 }

@@ -6,24 +6,22 @@
 gram_noise_conflict <- function(release) {
   s <- release$statistics
   noise <- c(s$mean_sd, s$moment_sd)
-  if (!release$privacy$private) {
-    extra <- list(
-      s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated, s$target, s$monitor
-    )
-    if (any(noise != 0) || !all(vapply(extra, is.null, NA))) {
-      return("A release without privacy reports noise.")
-    }
-    return(NULL)
+  private <- release$privacy$private
+  extra <- list(
+    s$rounds, s$intervals, s$cohorts$intervals, s$treated, s$cohorts$treated, s$target, s$monitor
+  )
+  base <- base_release(release)
+  first_fault(
+    "A release without privacy reports noise." =
+      !private && (any(noise != 0) || !all(vapply(extra, is.null, NA))),
+    "A private release holds statistics without noise." = private &&
+      (any(noise == 0) || !is.null(s$leave_one_out) || !is.null(s$cohorts$leave_one_out)),
+    # Some releases of version 0.1.0 hold no rounds.
+    "The noise of the statistics does not match the noise steps." =
+      private && !is.null(s$rounds) && !rounds_agree(base)
+  ) %||% if (private) {
+    treated_conflict(release) %||% target_conflict(base) %||% intervals_conflict(base)
   }
-  if (any(noise == 0) || !is.null(s$leave_one_out) || !is.null(s$cohorts$leave_one_out)) {
-    return("A private release holds statistics without noise.")
-  }
-  # Some releases of version 0.1.0 hold no rounds.
-  if (!is.null(s$rounds) && !rounds_agree(base_release(release))) {
-    return("The noise of the statistics does not match the noise steps.")
-  }
-  treated_conflict(release) %||% target_conflict(base_release(release)) %||%
-    intervals_conflict(base_release(release))
 }
 
 #' The steps that look at donors

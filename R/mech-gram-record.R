@@ -32,18 +32,7 @@ gram_variants <- function() {
 }
 
 gram_theorem <- function(public, steps) {
-  if (public$delta == 0) {
-    "adaptive composition of pure differential privacy (Dwork and Roth, 2014; proofs/gram.md)"
-  } else if (in_shifts(steps)) {
-    paste(
-      "adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
-      "proofs/gram.md)"
-    )
-  } else {
-    # Version 0.1.0.
-    paste(
-      "adaptive composition of zero-concentrated differential privacy (Bun and Steinke, 2016;",
-      "proofs/gram.md)"
-    )
-  }
+  # Version 0.1.0 counted in zCDP.
+  kind <- if (in_shifts(steps)) "Gaussian" else "zero-concentrated"
+  composition_theorem(if (public$delta == 0) "pure" else kind, "gram")
 }

@@ -131,15 +131,14 @@ growing_problem <- function(release) {
   }
   is_count <- function(n) is_number(n) && n == round(n) && n >= 0
   fits <- function(one) {
-    is.list(one) && is.numeric(one$means) && length(one$means) == 8L &&
-      all(is.finite(one$means)) && all(vapply(one[c("radius", "sd")], is_amount, NA))
+    is.list(one) && is_vector_of(one$means, 8L) &&
+      all(vapply(one[c("radius", "sd")], is_amount, NA))
   }
   ok <- is.list(x) && is_count(x$announced) && x$announced >= 1 && is_count(x$drawn) &&
     is.list(x$periods) && length(x$periods) <= x$drawn && x$drawn <= x$announced &&
     length(x$periods) < release$panel$T1 && all(vapply(x$periods, fits, NA)) &&
     is_number(x$epsilon) && x$epsilon > 0 && is.character(x$id) && length(x$id) == 1L &&
-    is.logical(x$paid) && length(x$paid) == 1L && !is.na(x$paid) &&
-    is.numeric(x$target) && length(x$target) == release$panel$T0 && all(is.finite(x$target)) &&
+    is_flag(x$paid) && is_vector_of(x$target, release$panel$T0) &&
     is.numeric(x$covariates %||% 0) && all(is.finite(x$covariates)) &&
     length(x$covariates) == NROW(release$panel$covariates) &&
     is.numeric(x$size) && length(x$size) >= 1L && all(x$size >= 1)
@@ -162,16 +161,15 @@ growing_conflict <- function(release) {
   steps <- release$privacy$steps
   count <- 2L * x$announced
   plan <- growing_plan_cpp(facts_of_growing(release))
-  made <- if (nrow(steps) > count) plan$steps[rep(1:2, x$announced), ]
-  known <- steps[nrow(steps) - count + seq_len(count), ]
-  same <- !is.null(made) && identical(made$law, known$law) &&
-    isTRUE(all.equal(made$scale, known$scale)) &&
-    isTRUE(all.equal(made$sensitivity, known$sensitivity))
-  if (!same) {
-    return("The noise steps of the announced periods do not match the release.")
+  made <- plan$steps[rep(1:2, x$announced), ]
+  same <- function(column) {
+    isTRUE(all.equal(made[[column]], utils::tail(steps[[column]], count)))
   }
-  agrees <- vapply(x$periods, function(one) {
-    isTRUE(all.equal(one$sd, plan$noise * one$radius))
-  }, NA)
-  if (!all(agrees)) "The noise of the new periods does not match the noise steps."
+  agrees <- function(one) isTRUE(all.equal(one$sd, plan$noise * one$radius))
+  first_fault(
+    "The noise steps of the announced periods do not match the release." =
+      nrow(steps) <= count || !all(vapply(c("law", "scale", "sensitivity"), same, NA)),
+    "The noise of the new periods does not match the noise steps." =
+      !all(vapply(x$periods, agrees, NA))
+  )
 }

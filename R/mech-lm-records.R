@@ -8,13 +8,7 @@ moments_mechanism <- function() {
 }
 
 moments_theorem <- function(public) {
-  if (public$delta == 0) {
-    paste("adaptive composition of pure differential privacy (Dwork and Roth, 2014;",
-      "proofs/regression.md)")
-  } else {
-    paste("adaptive composition of Gaussian differential privacy (Dong, Roth and Su, 2022;",
-      "proofs/regression.md)")
-  }
+  composition_theorem(if (public$delta == 0) "pure" else "Gaussian", "regression")
 }
 
 #' One draw from a posterior, for readers of papers

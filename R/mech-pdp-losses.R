@@ -84,12 +84,8 @@ log_shift_delta <- function(mu, epsilon) {
 
 #' Losses of people who are rows, a row each
 #' @noRd
-row_losses <- function(removal, replacement, realised = NA_real_, mu_removal = NA_real_,
-                       mu_replacement = NA_real_) {
-  data.frame(
-    removal = removal, replacement = replacement, mu_removal = mu_removal,
-    mu_replacement = mu_replacement, realised = realised
-  )
+row_losses <- function(removal, replacement, realised = NA_real_) {
+  data.frame(loss_table(removal, replacement), realised = realised)
 }
 
 #' The promise, at a delta at which it holds

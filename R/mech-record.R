@@ -85,7 +85,8 @@ mechanism_fields <- list(
 #' * `loss` (function of fit, table and delta): privacy loss of every person, a table as
 #'   `row_losses()` makes it. PRIVATE.
 #' * `broken` (character by calibration): why one holds nothing.
-#' * `weighs`, `references` (character): a sentence on its weights for papers, and its references.
+#' * `weighs`, `references` (character): a sentence on its weights for papers, and the keys of
+#'   its references in `inst/works.dcf`.
 #'
 #' Its `public` is a list: `private`, `epsilon`, `delta`, `n`, `rng`, `family`, `method`,
 #' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,

@@ -11,6 +11,7 @@
 #' @return A string. PUBLIC.
 #' @noRd
 code_label <- function(code, default) {
+  if (is.symbol(code)) return(trimws(as.character(code)))
   if (!is_plain_code(code)) {
     return(default)
   }
@@ -66,10 +67,11 @@ without_qualified_names <- function(code) {
 
 #' A call of these parts, each changed
 #' @noRd
-code_of_parts <- function(parts, change, ...) {
+code_of_parts <- function(parts, change, ..., head = TRUE) {
   # x[, 1] has an empty argument, which must not be evaluated.
-  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
-  parts[!is_empty] <- lapply(parts[!is_empty], change, ...)
+  changed <- !vapply(parts, identical, NA, quote(expr = )) # nolint
+  changed[[1L]] <- head
+  parts[changed] <- lapply(parts[changed], change, ...)
   as.call(parts)
 }
 
@@ -89,7 +91,9 @@ bare_formula <- function(formula) {
 
 #' Code as `bounds` names it
 #' @noRd
-written <- function(code) gsub("`", "", plain_text(code), fixed = TRUE)
+written <- function(code) {
+  gsub("`", "", if (is.symbol(code)) as.character(code) else plain_text(code), fixed = TRUE)
+}
 
 #' Code as text, unless a whole column is inlined in it, which would be printed
 #' @noRd
@@ -119,4 +123,10 @@ formula_of <- function(text) stats::as.formula(str2lang(text), env = baseenv())
 right_is <- function(formula, operator) {
   inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&
     identical(formula[[3L]][[1L]], operator)
+}
+
+strip_factor <- function(expression) {
+  is_factor <- is.call(expression) && length(expression) == 2L && is.symbol(expression[[2L]]) &&
+    is.symbol(expression[[1L]]) && as.character(expression[[1L]]) %in% c("factor", "as.factor")
+  if (is_factor) expression[[2L]] else expression
 }

@@ -77,10 +77,5 @@ describe_atom <- function(expression, given) {
 #' A 0/1 variable for every level
 #' @noRd
 indicators_of <- function(atom) {
-  lapply(atom$levels, function(level) {
-    list(
-      kind = "level", name = paste0(atom$name, level), expression = atom$expression,
-      levels = atom$levels, level = level, lower = 0, upper = 1
-    )
-  })
+  lapply(atom$levels, function(level) level_of(atom, level))
 }

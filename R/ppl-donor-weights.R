@@ -85,9 +85,6 @@ weighed_covariates <- function(covariates, request) {
 #' @return `panel` with `weights` (`numeric(n)`, PRIVATE) and `weight_limits` (PUBLIC).
 #' @noRd
 take_weights <- function(panel, request) {
-  if (is.null(request$weights)) {
-    return(panel)
-  }
   refuse_weighted_panel(panel)
   found <- panel$covariates
   last <- nrow(found$columns)

@@ -57,16 +57,27 @@ check_family <- function(family) {
   family
 }
 
+#' Columns of a generalised linear model; a dot leaves the offset's columns out
+#' @param offset (`language` or `NULL`)\cr from [said_offset()].
+#' @noRd
+glm_columns <- function(formula, bounds, family, offset = NULL) {
+  apart <- all.vars(offset)
+  columns <- lm_columns(formula, bounds, glm_families()[[family]]$outcome, apart)
+  if (is.null(offset)) {
+    return(columns)
+  }
+  last <- length(columns$variables)
+  columns$variables <- append(columns$variables, list(offset_of(offset, columns$given)), last - 1L)
+  columns$offset <- list(at = last, text = plain_text(offset))
+  columns
+}
+
 #' An outcome of two values: its variable is 1 for the second
 #' @noRd
 binary_outcome <- function(expression, given) {
   response <- lm_atom(expression, given)
   if (response$kind == "levels" && length(response$levels) == 2L) {
-    level <- response$levels[[2L]]
-    return(list(
-      kind = "level", name = response$name, expression = response$expression,
-      levels = response$levels, level = level, lower = 0, upper = 1
-    ))
+    return(level_of(response, response$levels[[2L]], response$name))
   }
   if (response$kind != "value" || response$lower != 0 || response$upper != 1) {
     abort(c(

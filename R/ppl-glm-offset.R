@@ -31,21 +31,6 @@ formula_with <- function(formula, offset) {
   formula
 }
 
-#' Columns of a generalised linear model; a dot leaves the offset's columns out
-#' @param offset (`language` or `NULL`)\cr from [said_offset()].
-#' @noRd
-glm_columns <- function(formula, bounds, family, offset = NULL) {
-  apart <- all.vars(offset)
-  columns <- lm_columns(formula, bounds, glm_families()[[family]]$outcome, apart)
-  if (is.null(offset)) {
-    return(columns)
-  }
-  last <- length(columns$variables)
-  columns$variables <- append(columns$variables, list(offset_of(offset, columns$given)), last - 1L)
-  columns$offset <- list(at = last, text = plain_text(offset))
-  columns
-}
-
 #' @noRd
 offset_of <- function(expression, given) {
   atom <- whole_atom(expression, given)

@@ -90,12 +90,6 @@ levels_of_pair <- function(bound, name) {
   list(levels = as.character(c(bound$lower, bound$upper)))
 }
 
-strip_factor <- function(expression) {
-  is_factor <- is.call(expression) && length(expression) == 2L && is.symbol(expression[[2L]]) &&
-    is.symbol(expression[[1L]]) && as.character(expression[[1L]]) %in% c("factor", "as.factor")
-  if (is_factor) expression[[2L]] else expression
-}
-
 check_known <- function(expression, given) {
   unknown <- setdiff(all.vars(expression), names(given))
   if (length(unknown)) {
@@ -133,12 +127,10 @@ image_of <- function(expression, name, given) {
   grid <- expand.grid(lapply(given[variables], function(bound) {
     if (is.null(bound$levels)) {
       seq(bound$lower, bound$upper, length.out = steps)
-    } else if (isTRUE(bound$codes)) {
-      as.double(bound$levels)
     } else if (identical(bound$levels, c("FALSE", "TRUE"))) {
       c(FALSE, TRUE)
     } else {
-      bound$levels
+      plain_bound(bound)
     }
   }), stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE)
   value <- value_by_row(expression, as.list(grid))
@@ -158,6 +150,16 @@ image_of <- function(expression, name, given) {
   )
 }
 
+#' The indicator of one level, as a variable
+#' @param atom (`list`)\cr of kind `"levels"`.
+#' @noRd
+level_of <- function(atom, level, name = paste0(atom$name, level)) {
+  list(
+    kind = "level", name = name, expression = atom$expression, levels = atom$levels,
+    level = level, lower = 0, upper = 1
+  )
+}
+
 #' A checked entry of `bounds`, in the user's form
 #' @noRd
 plain_bound <- function(bound) {
@@ -168,4 +170,44 @@ plain_bound <- function(bound) {
   } else {
     bound$levels
   }
+}
+
+# Limits of a number ------------------------------------------------------------------------------
+
+check_range <- function(range, name) {
+  ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) &&
+    range[[1L]] < range[[2L]]
+  if (!ok) {
+    abort(c(
+      "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
+      x = "They are {describe_limits(range)}.",
+      i = if (inherits(range, c("Date", "POSIXt"))) {
+        "A date is not a number. Use a column of numbers, such as days since a public date."
+      }
+    ), "bounds")
+  }
+  check_size_of_range(as.double(range), name)
+}
+
+#' Bounds are public: two numbers are shown as they are
+#' @noRd
+describe_limits <- function(range) {
+  if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
+    paste(format(range[[1L]]), "and", format(range[[2L]]))
+  } else {
+    describe(range)
+  }
+}
+
+#' Squares and products of a range must be numbers that a computer has
+#' @noRd
+check_size_of_range <- function(range, name) {
+  if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
+    abort(c(
+      "The bounds of {.code {name}} must lie within 1e100 and be at least 1e-100 apart.",
+      x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
+      i = "Use other units."
+    ), "bounds")
+  }
+  range
 }

@@ -24,8 +24,9 @@ lm_columns <- function(formula, bounds, outcome = lm_outcome, apart = character(
   response <- outcome(formula[[2L]], given)
   check_lm_size(known)
   known$variables <- c(known$variables, list(response))
+  shown <- if ("." %in% all.names(formula)) without_dot(formula, terms) else formula
   c(known, list(
-    response = response$name, text = plain_text(terms_formula(formula, terms)),
+    response = response$name, text = plain_text(shown),
     terms = attr(terms, "term.labels")
   ))
 }
@@ -41,10 +42,7 @@ lm_outcome <- function(expression, given) {
 
 #' The formula with its dot written out
 #' @noRd
-terms_formula <- function(formula, terms) {
-  if (!"." %in% all.names(formula)) {
-    return(formula)
-  }
+without_dot <- function(formula, terms) {
   stats::reformulate(attr(terms, "term.labels"), formula[[2L]], env = baseenv())
 }
 
@@ -116,13 +114,10 @@ atom_columns <- function(known, atom, contrast) {
     levels <- if (contrast) atom$levels[-1L] else atom$levels
     columns <- list()
     for (level in levels) {
-      name <- paste0(atom$name, level)
-      found <- find_variable(known, list(
-        kind = "level", name = name, expression = atom$expression, levels = atom$levels,
-        level = level, lower = 0, upper = 1
-      ))
+      variable <- level_of(atom, level)
+      found <- find_variable(known, variable)
       known <- found$known
-      columns <- c(columns, list(list(name = name, variable = found$at, power = 1L)))
+      columns <- c(columns, list(list(name = variable$name, variable = found$at, power = 1L)))
     }
     return(list(known = known, columns = columns))
   }
@@ -207,4 +202,18 @@ column_range <- function(known, column) {
     range <- range(outer(range, ends))
   }
   check_size_of_range(range, column$name)
+}
+
+#' The columns in the core's form
+#' @noRd
+lm_design <- function(columns) {
+  lower <- vapply(columns$variables, `[[`, 0, "lower")
+  upper <- vapply(columns$variables, `[[`, 0, "upper")
+  list(
+    names = vapply(columns$variables, `[[`, "", "name"), centre = (lower + upper) / 2,
+    half = (upper - lower) / 2,
+    indicator = vapply(columns$variables, function(x) x$kind == "level", NA),
+    columns = lapply(columns$columns, `[`, c("variables", "powers")),
+    weighted = isTRUE(columns$weighted), person = !is.null(columns$person$column)
+  )
 }

@@ -32,7 +32,8 @@ lm_table <- function(columns, data, clip, variables = columns$variables) {
 check_classes_fit <- function(columns, data) {
   used <- unique(unlist(lapply(columns$variables, symbols_of)))
   for (name in intersect(used, names(data))) {
-    check_levels_fit(columns$given[[name]]$levels, type_of_cells(data[[name]]), name)
+    levels <- columns$given[[name]]$levels
+    if (!is.null(levels)) check_levels_fit(levels, type_of_cells(data[[name]]), name)
   }
 }
 
@@ -97,7 +98,8 @@ variable_values <- function(variable, plain, rows) {
     }
     return(value)
   }
-  value <- value_by_row(variable$expression, plain)
+  code <- variable$expression
+  value <- if (is.symbol(code)) plain[[as.character(code)]] else value_by_row(code, plain)
   if (is.null(value) || length(value) != rows) {
     abort(c(
       "{.code {variable$name}} cannot be computed from the rows.",
@@ -109,6 +111,38 @@ variable_values <- function(variable, plain, rows) {
     return(as.double(held == match(variable$level, variable$levels)))
   }
   cell_numbers(value)
+}
+
+# The rows that a regression uses, and their weights -------------------------------------------
+
+#' @noRd
+chosen_rows <- function(columns, data, choice, clip) {
+  table <- lm_table(columns, data, clip)
+  if (!is.null(choice$weights)) {
+    table <- cbind(table, row_weights(choice$weights, data, choice$max_weight))
+  }
+  if (is.null(choice$subset)) table else leave_out(table, choice$subset, data)
+}
+
+#' Case weights divided by the largest: one number per row
+#' @noRd
+row_weights <- function(weights, data, max_weight) {
+  weights <- with_dates(weights, data)
+  check_rowwise(weights)
+  unknown <- setdiff(all.vars(weights), names(data))
+  if (length(unknown) || !length(all.vars(weights))) {
+    abort(c(
+      "{.arg weights} must be a column of {.arg data}, or a function of one row of it.",
+      x = if (length(unknown)) "The rows have no column {.code {unknown}}."
+    ), "argument")
+  }
+  value <- value_by_row(weights, columns_of_code(weights, data))
+  if (length(value) != nrow(data)) {
+    abort("{.arg weights} must give one number per row.", "argument")
+  }
+  value <- cell_numbers(value)
+  value[value %in% Inf] <- max_weight
+  value / max_weight
 }
 
 #' Rows excluded by a private choice have weight zero; n is unchanged

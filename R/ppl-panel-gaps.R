@@ -96,7 +96,7 @@ check_gaps <- function(na, roster) {
 #' @noRd
 panel_with_gaps <- function(formula, people, request) {
   people$na <- check_gaps(people$na, people$roster)
-  if (!has_gaps(people)) {
+  if (people$na == "error") {
     return(panel_from_formula(formula, people, request))
   }
   check_given(!"data" %in% names(people), "data", "a data frame in long format")
@@ -141,16 +141,10 @@ panel_of_roster.default <- function(formula, people, request) {
   rows <- matrix(NA_real_, length(roster$unit), periods)
   rows[cbind(unit[known], time[known])] <- outcome[known]
   rows <- fill_rows(rows, treatment, row_middle(people$bounds, periods, request$private))
-  label <- code_label(formula[[2L]], "outcome")
-  check_filled(rows, label)
-  target <- rows[treatment$units, , drop = FALSE]
-  rownames(target) <- unit_labels(roster$unit[treatment$units])
-  panel <- new_panel_design(
-    rows[-treatment$units, , drop = FALSE],
-    c(list(target = target, times = roster$periods), treatment),
-    list(source = "formula", treated = NULL), outcome = label, index = index
+  check_filled(rows, code_label(formula[[2L]], "outcome"))
+  panel <- panel_of_rows(
+    rows, roster$unit, roster$periods, treatment, formula, index, request$keep_names
   )
-  if (request$keep_names) panel$donor_names <- unit_labels(roster$unit[-treatment$units])
   if (length(people$covariates)) {
     codes <- function(code, values) list(code = code[known], values = values)
     people$data <- chosen_cells(data, intersect(names(people$covariates), names(data)), known)

@@ -56,24 +56,33 @@ panel_from_formula.default <- function(formula, people, request) {
   outcome <- numeric(n_rows)
   outcome[cells] <- variables$outcome
   dim(outcome) <- c(length(units$values), length(times$values))
-  target <- outcome[treatment$units, , drop = FALSE]
-  rownames(target) <- unit_labels(units$values[treatment$units])
-  donors <- outcome[-treatment$units, , drop = FALSE]
+  panel <- panel_of_rows(outcome, units$values, times$values, treatment, formula, index, keep_names)
   warn_calendar_gap(times$values, times$name)
-
-  label <- code_label(formula[[2L]], "outcome")
-  if (!all_finite_cpp(target)) abort_target_gaps(target, times$values, label, quiet, ask)
-  check_donors_finite(donors, label)
-  panel <- new_panel_design(
-    donors, c(list(target = target, times = times$values), treatment),
-    list(source = "formula", treated = code_label(formula[[3L]], "treated")),
-    outcome = label, index = index
-  )
-  if (keep_names) panel$donor_names <- unit_labels(units$values[-treatment$units])
+  if (!all_finite_cpp(panel$target)) {
+    abort_target_gaps(panel$target, times$values, panel$outcome, quiet, ask)
+  }
+  check_donors_finite(panel$donors, panel$outcome)
   if (length(people$covariates)) {
     found <- covariates_of_units(people, units, times, treatment, request)
     panel$covariates <- split_units(found, treatment$units)
   }
+  panel
+}
+
+#' The panel of units' rows
+#' @param rows (`matrix`)\cr of all units, named by `units`. PRIVATE.
+#' @param treatment (`list`)\cr from [find_treatment()].
+#' @noRd
+panel_of_rows <- function(rows, units, times, treatment, formula, index, keep_names) {
+  own <- treatment$units
+  target <- rows[own, , drop = FALSE]
+  rownames(target) <- unit_labels(units[own])
+  panel <- new_panel_design(
+    rows[-own, , drop = FALSE], c(list(target = target, times = times), treatment),
+    list(source = "formula", treated = code_label(formula[[3L]], "treated")),
+    outcome = code_label(formula[[2L]], "outcome"), index = index
+  )
+  if (keep_names) panel$donor_names <- unit_labels(units[-own])
   panel
 }
 

@@ -101,34 +101,33 @@ check_own_names <- function(sides, names, bounds) {
 #' @return A panel, with `bounds` of the outcome and `limits` of its columns.
 #' @noRd
 formula_panel <- function(formula, people, request, own = NULL) {
-  bounds <- named_bounds(request$bounds, left_side(formula), strict = FALSE)
+  left <- left_side(formula)
+  bounds <- named_bounds(request$bounds, left, strict = FALSE)
   predictors <- if (isTRUE(request$classical)) split_predictors(formula, request$estimator)
   parts <- if (is.null(predictors)) split_covariates(formula) else predictors
   # Without privacy covariates need no bounds; bounds from a private call may remain.
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
-  limits <- split_bounds(bounds, names, request$private, left_side(parts$formula), own,
-    people$data)
-  check_public_indicator(
-    parts$formula, c(parts$names, request$weights$column), request$private
-  )
+  limits <- split_bounds(bounds, names, request$private, left, own, people$data)
+  named <- c(parts$names, request$weights$column)
+  if (length(named)) check_public_indicator(parts$formula, named, request$private)
   outcome <- outcome_limits(parts$formula, limits$outcome, names(people$data), own)
   people["bounds"] <- list(outcome$limits)
   people$covariates <- if (is.null(predictors)) weighed_covariates(limits$covariates, request)
   panel <- panel_with_gaps(outcome$formula, people, request)
   # Faults of the formula come first.
-  check_named(request$bounds, left_side(formula))
-  panel$outcome <- code_label(left_side(parts$formula), "outcome")
+  if (is.call(left)) check_named(request$bounds, left)
+  panel$outcome <- code_label(left, "outcome")
   found <- if (isTRUE(request$estimator %in% regressor_estimators)) {
     formula_regressors(predictors, people$data, people$index, panel, has_gaps(people))
-  } else {
+  } else if (!is.null(predictors)) {
     list(predictors = formula_predictors(predictors, people$data, people$index, panel))
   }
   panel$predictors <- found$predictors
   panel$regressors <- found$covariates
   panel$assumes <- assumptions_of(people$data)
   panel$bounds <- outcome$limits
-  panel$limits <- if (is.call(left_side(parts$formula))) limits$outcome
-  take_weights(panel, request)
+  panel$limits <- if (is.call(left)) limits$outcome
+  if (is.null(request$weights)) panel else take_weights(panel, request)
 }
 
 #' Refuse a public treatment that is computed from a private covariate

@@ -177,7 +177,7 @@ design_public <- function(target, T0, times, n_times, hide = FALSE) {
     check_count(T0, min = -Inf)
   }
   adopted <- if (length(unique(T0)) > 1L) T0
-  if (is.null(adopted)) check_split(T0[[1L]], n_times)
+  if (is.null(adopted) && (T0[[1L]] < 2 || T0[[1L]] >= n_times)) abort_split(T0[[1L]], n_times)
   times <- if (is.null(times)) seq_len(n_times) else check_times(times, n_times)
   if (!is.null(adopted)) {
     labels <- if (hide) rep("a treated unit", nrow(target)) else rownames(target)
@@ -244,14 +244,12 @@ check_target <- function(target, n_times) {
   matrix(as.double(target), k, n_times, dimnames = list(labels, NULL))
 }
 
-check_split <- function(T0, n_times) {
-  if (T0 < 2 || T0 >= n_times) {
-    abort(c(
-      "{.arg T0} must be at least 2 and leave at least one period after it.",
-      x = "It is {number_text(T0)}, {.arg donors} has {n_times} period{?s}.",
-      i = "{.arg T0} counts the columns before the treatment."
-    ), "panel")
-  }
+abort_split <- function(T0, n_times) {
+  abort(c(
+    "{.arg T0} must be at least 2 and leave at least one period after it.",
+    x = "It is {number_text(T0)}, {.arg donors} has {n_times} period{?s}.",
+    i = "{.arg T0} counts the columns before the treatment."
+  ), "panel")
 }
 
 #' Check the periods of a matrix

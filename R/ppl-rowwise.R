@@ -289,10 +289,7 @@ unqualified <- function(code) {
   if (is_qualified(head) && as.character(head[[2L]]) %in% c("base", "stats")) {
     parts[[1L]] <- head[[3L]]
   }
-  is_empty <- vapply(parts, identical, NA, quote(expr = )) # nolint
-  is_empty[[1L]] <- TRUE
-  parts[!is_empty] <- lapply(parts[!is_empty], unqualified)
-  as.call(parts)
+  code_of_parts(parts, unqualified, head = FALSE)
 }
 
 has_single_constants <- function(code) {

@@ -160,6 +160,9 @@ with_outcome <- function(table, outcome) {
 #' @return Columns as SQL.
 #' @noRd
 treated_cells <- function(table, declared, hide) {
+  if (!length(declared)) {
+    return(table$y)
+  }
   row <- cell_row(table, names(declared))
   covariates <- vapply(names(declared), function(name) {
     levels <- declared[[name]]

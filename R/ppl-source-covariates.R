@@ -34,7 +34,7 @@ source_covariates <- function(treated, times, T0, people, request) {
 #' @param wide (`list`)\cr from [make_wide()].
 #' @noRd
 raw_covariates <- function(wide, design) {
-  if (is.null(wide$grid) && !is.null(design)) {
+  if (is.null(wide$grid)) {
     at <- design$T0 + seq_len(nrow(design$columns))
     wide$finish <- function(block) {
       block[, at] <- scaled_covariates(block[, at, drop = FALSE], design$columns)

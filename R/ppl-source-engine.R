@@ -15,17 +15,19 @@ keep_seed <- function(expr) {
   expr
 }
 
+#' An engine's work without its words, and without draws from R's generator
+#' @noRd
+quietly <- function(code) keep_seed(suppressMessages(suppressWarnings(code)))
+
 #' Run a query or a statement; the engine's error is shown if planning itself fails
 #' @param fetch (`flag`)\cr does it return rows?
 #' @return A data frame, or the number of rows touched.
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
 #' @noRd
 run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A statement") {
-  tick_waiting()
+  if (!is.null(waiting$since)) tick_waiting()
   out <- tryCatch(
-    keep_seed(suppressMessages(suppressWarnings(
-      if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)
-    ))),
+    quietly(if (fetch) DBI::dbGetQuery(con, text) else DBI::dbExecute(con, text)),
     error = function(e) NULL
   )
   if (is.null(out)) {
@@ -54,9 +56,7 @@ planning_words <- function(con, text) {
   }
   words <- tryCatch(
     {
-      keep_seed(suppressMessages(suppressWarnings(
-        DBI::dbGetQuery(con, paste("EXPLAIN", text))
-      )))
+      quietly(DBI::dbGetQuery(con, paste("EXPLAIN", text)))
       NULL
     },
     error = conditionMessage
@@ -126,10 +126,7 @@ fresh_name <- local({
 #' @noRd
 write_rows <- function(con, name, rows) {
   isTRUE(tryCatch(
-    keep_seed(suppressMessages(suppressWarnings(
-      DBI::dbWriteTable(con, name, rows, temporary = TRUE)
-    ))),
-    error = function(e) FALSE
+    quietly(DBI::dbWriteTable(con, name, rows, temporary = TRUE)), error = function(e) FALSE
   ))
 }
 
@@ -137,9 +134,10 @@ write_rows <- function(con, name, rows) {
 #' @noRd
 quiet_sql <- function(con, statements) {
   for (text in statements) {
-    tryCatch(
-      keep_seed(suppressMessages(suppressWarnings(DBI::dbExecute(con, text)))),
-      error = function(e) NULL
-    )
+    tryCatch(quietly(DBI::dbExecute(con, text)), error = function(e) NULL)
   }
+}
+
+close_quietly <- function(con) {
+  tryCatch(suppressWarnings(DBI::dbDisconnect(con)), error = function(e) NULL)
 }

@@ -73,11 +73,12 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
     paste0("CASE WHEN ", v, " IS NOT NULL THEN ", sql_outcome(v, t, map, dialect), " END")
   }, "")
   gridded <- sql_level(c("r", paste0(cells, " AS c", k), kept), filled, "e", dialect)
-  columns <- sql_columns_of(paste0("c", k), if (!is.null(more)) {
+  columns <- if (is.null(more)) {
+    paste0("c", k, " AS q", k)
+  } else {
     # Nothing is missing where gaps may be.
-    utils::modifyList(more, list(whole = "1 = 1"))
-  })
-  if (is.null(more)) columns <- paste0(columns, " AS q", k)
+    sql_columns_of(paste0("c", k), utils::modifyList(more, list(whole = "1 = 1")))
+  }
   paste0(
     "SELECT r, ", last, " AS k, ", last, " AS ok, ", paste(columns, collapse = ", "), " FROM ",
     gridded

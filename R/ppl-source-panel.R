@@ -140,7 +140,8 @@ part_facts.dp_table <- function(part, columns) {
   outcome <- columns$outcome %||% table$outcome
   check_panel_table(table, c(outcome, columns$treated))
   check_given(is.null(outcome), "outcome", "the outcome's column, in dp_table()")
-  check_covariate_fields(table, columns$covariates)
+  names <- columns$covariates
+  if (length(names)) check_covariate_fields(table, names)
   if (isTRUE(columns$hide)) check_people_travel(table)
   table <- with_outcome(table, outcome)
   unit <- quoted(con, table$index[[1L]])
@@ -174,7 +175,7 @@ part_facts.dp_table <- function(part, columns) {
         "SELECT ", paste(shown, collapse = ", "), " FROM ", table$from, " WHERE ", unit,
         " IN (SELECT ", unit, " FROM ", table$from, " WHERE ", treated, " = ", out$on, ")"
       ), TRUE, what = "Reading the treated units")
-      names(out$treated) <- c("unit", "time", "y", "on", covariate_name(columns$covariates))
+      names(out$treated) <- c("unit", "time", "y", "on", if (length(names)) covariate_name(names))
       own <- nrow(out$treated)
     }
   }

@@ -42,11 +42,7 @@ make_people <- function(table, columns, choice) {
 people_query <- function(table, columns, choice) {
   con <- table$con
   dialect <- table$dialect
-  needed <- unique(c(
-    unlist(lapply(columns$variables, symbols_of)), all.vars(choice$subset), all.vars(choice$weights)
-  ))
-  unknown <- setdiff(needed, table$fields)
-  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
+  needed <- needed_columns(table, columns, choice)
   given <- cell_row(table, needed)
   check_typed_levels(columns$given, given$types, dialect)
   # Cells are converted to numbers when they are copied.
@@ -82,6 +78,17 @@ people_query <- function(table, columns, choice) {
     from, stats::setNames(taken, row$short), values, lm_design(columns), keep, weight,
     choice$max_weight, dialect, if (!is.null(who)) sql_identifier(table, who)
   )
+}
+
+#' The columns of a table that a regression reads
+#' @noRd
+needed_columns <- function(table, columns, choice) {
+  needed <- unique(unlist(c(
+    lapply(columns$variables, symbols_of), lapply(choice[c("subset", "weights")], all.vars)
+  )))
+  unknown <- setdiff(needed, table$fields)
+  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
+  needed
 }
 
 #' Refuse levels that are impossible for a typed column; in an engine without strict types every

@@ -23,15 +23,9 @@ people_parts <- function(source) {
 #'   `dp_joined`, PRIVATE; `n`, the number of people, PUBLIC.
 #' @noRd
 open_people <- function(source, columns, choice, private) {
-  opened <- list()
-  done <- FALSE
-  on.exit(if (!done) close_donors(list(parts = opened)))
-  for (part in people_parts(source)) {
-    opened <- c(opened, list(open_rows(part, columns, choice, private)))
-  }
-  done <- TRUE
+  opened <- open_all(people_parts(source), open_rows, columns, choice, private)
   # For the snapshot that every pass reads, not for the table at a later time.
-  n <- sum(vapply(opened, function(rows) as.double(if (is.matrix(rows)) nrow(rows) else rows$n), 0))
+  n <- sum(vapply(opened, count_rows, 0))
   list(table = join_rows(opened), n = whole_count(n))
 }
 

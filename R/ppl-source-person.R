@@ -103,10 +103,7 @@ stream_copied <- function(table, select, key, count, block_of) {
 #' The necessary columns of rows, as SQL by name
 #' @noRd
 streamed_cells <- function(table, columns, choice) {
-  more <- c(all.vars(choice$subset), all.vars(choice$weights))
-  needed <- unique(c(unlist(lapply(columns$variables, symbols_of)), more))
-  unknown <- setdiff(needed, table$fields)
-  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
+  needed <- needed_columns(table, columns, choice)
   row <- cell_row(table, needed, given = columns$given)
   check_typed_levels(columns$given, row$types, table$dialect)
   vapply(stats::setNames(nm = needed), streamed_column, "",

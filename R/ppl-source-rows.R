@@ -17,30 +17,33 @@ open_donors <- function(donors, public, calibrated) {
     return(donors)
   }
   grid <- if (public$private) grid_of(public$bounds, NROW(public$covariates), public$T0)
-  opened <- list()
-  done <- FALSE
-  on.exit(if (!done) close_donors(list(parts = opened)))
-  n <- 0
-  for (part in donors$parts) {
-    rows <- open_part(part, donors$design, grid, calibrated)
-    opened <- c(opened, list(rows))
-    n <- n + count_rows(rows)
-  }
-  if (n != donors$n) {
+  opened <- open_all(donors$parts, open_part, donors$design, grid, calibrated)
+  if (sum(vapply(opened, count_rows, 0)) != donors$n) {
+    close_donors(list(parts = opened))
     abort(c(
       "The panel must be balanced: every unit in every period.",
       x = "Donors' rows have changed, or do not match the units and periods found before."
     ), "panel")
   }
-  done <- TRUE
   join_rows(opened)
 }
 
-count_rows <- function(rows) {
-  if (is.matrix(rows)) nrow(rows) else if (is.null(rows$n)) sum(block_rows(rows)) else rows$n
+#' Open all parts, or close again those that are open
+#' @param open (`function`)\cr of a part and `...`: its rows.
+#' @noRd
+open_all <- function(parts, open, ...) {
+  opened <- list()
+  done <- FALSE
+  on.exit(if (!done) close_donors(list(parts = opened)))
+  for (part in parts) opened <- c(opened, list(open(part, ...)))
+  done <- TRUE
+  stats::setNames(opened, names(parts))
 }
 
-block_rows <- function(chunks) vapply(chunks$sizes, `[[`, 0L, 1L)
+count_rows <- function(rows) {
+  if (is.matrix(rows)) return(as.double(nrow(rows)))
+  as.double(rows$n %||% sum(vapply(rows$sizes, `[[`, 0L, 1L)))
+}
 
 # Parts -------------------------------------------------------------------------------------------
 
@@ -65,7 +68,8 @@ open_part.dp_table <- function(part, design, grid, calibrated) {
   if (!here) prove_engine(part)
   wide <- make_wide(part, design, grid, sql_covariates)
   if (here) {
-    return(stream_rows(raw_covariates(wide, design$covariates)))
+    if (!is.null(design$covariates)) wide <- raw_covariates(wide, design$covariates)
+    return(stream_rows(wide))
   }
   rows <- asked_table(wide)
   if (calibrated) rows$ready()

@@ -131,10 +131,12 @@ sql_wide <- function(people, periods, map, dialect, more = NULL) {
     " THEN 1 ELSE 0 END) AS ok, ", paste(c(cells, more$inner), collapse = ", "), " FROM ",
     people$from, " GROUP BY ", people$unit
   )
+  columns <- paste0("q", seq_along(periods))
+  if (!is.null(more)) columns <- sql_columns_of(columns, more)
   by <- if (people$text) dialect$order("u") else "u"
   paste0(
     "SELECT ROW_NUMBER() OVER (ORDER BY ", by, ") + ", sql_whole(people$before), " AS r, k, ok, ",
-    paste(sql_columns_of(paste0("q", seq_along(periods)), more), collapse = ", "), " FROM (",
+    paste(columns, collapse = ", "), " FROM (",
     grouped, ") p"
   )
 }
@@ -143,9 +145,6 @@ sql_wide <- function(people, periods, map, dialect, more = NULL) {
 #' covariates are whole
 #' @noRd
 sql_columns_of <- function(outcomes, more) {
-  if (is.null(more)) {
-    return(outcomes)
-  }
   pre <- seq_len(more$T0)
   values <- c(outcomes[pre], more$outer, outcomes[-pre])
   c(

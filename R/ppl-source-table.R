@@ -282,29 +282,17 @@ dp_sources <- function(sources) door("dp_sources", {
 
 #' @rdname dp_table
 #' @export
-print.dp_source <- function(x, ...) {
-  cat(source_words(x), sep = "\n")
-  invisible(x)
-}
-
-#' A lazy table, given as data, as a source
-#' @noRd
-source_of_tbl <- function(data, index = NULL) {
-  if (inherits(data, "tbl_lazy")) dp_table(data, index = index) else data
-}
+print.dp_source <- function(x, ...) say_lines(x, source_words(x))
 
 #' Unchecked assumptions of a guarantee over these rows, in words, or `NULL`
 #'
 #' PUBLIC: they depend on the form of the source, never on its rows. A check for people in two
 #' sources would reveal something about people.
 #' @noRd
-assumptions_of <- function(x) UseMethod("assumptions_of")
-
-#' @export
-assumptions_of.default <- function(x) NULL
-
-#' @export
-assumptions_of.dp_source <- function(x) {
+assumptions_of <- function(x) {
+  if (!inherits(x, "dp_source")) {
+    return(NULL)
+  }
   parts <- if (inherits(x, "dp_sources")) x$parts else list(x)
   queries <- vapply(parts, function(part) inherits(part, "dp_table") && isTRUE(part$query), NA)
   several <- length(parts) > 1L || length(x$cluster) > 1L

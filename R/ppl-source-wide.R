@@ -6,7 +6,7 @@
 #' @return These, and `times`: the columns that are periods.
 #' @noRd
 grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
-  scale <- insert_scale(bounds, covariates, T0)
+  scale <- if (covariates > 0L) insert_scale(bounds, covariates, T0) else bounds
   columns <- length(scale$centre)
   map <- row_map_cpp(scale, diag(columns), numeric(columns))
   between <- if (covariates > 0L) T0 + seq_len(covariates)
@@ -73,7 +73,11 @@ fill_wide <- function(table, design, grid, periods, name) {
   time <- quoted(con, table$index[[2L]])
   outcome <- table$y
   text <- is.character(table$kinds[[1L]])
-  groups <- cut_units(table, design, paste0(name, "_cuts"), time, periods, text)
+  groups <- if (table$groups > 1) {
+    cut_units(table, design, paste0(name, "_cuts"), time, periods, text)
+  } else {
+    1L
+  }
   for (b in seq_len(groups)) {
     chosen <- if (groups > 1L) sql_group(unit, paste0(name, "_cuts"), b, groups, dialect, text)
     before <- if (b > 1L) {
@@ -151,9 +155,6 @@ abort_periods <- function(n_times) {
 #' @return The number of groups.
 #' @noRd
 cut_units <- function(table, design, name, time, periods, text) {
-  if (table$groups == 1) {
-    return(1L)
-  }
   con <- table$con
   unit <- quoted(con, table$index[[1L]])
   from <- donors_from(table, design, paste(time, "=", periods[[1L]]))

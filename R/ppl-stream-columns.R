@@ -261,14 +261,14 @@ clip_scaled <- function(x, column) {
 #' @return A list: `map` (p x p) and `shift` (p). PUBLIC.
 #' @noRd
 unscaling <- function(columns) {
-  half <- unlist(lapply(columns$regressors, function(column) {
-    if (is.null(column$levels)) column$half else rep(1, length(column_names(column,
-      columns$intercept)))
-  }))
-  centre <- unlist(lapply(columns$regressors, function(column) {
-    if (is.null(column$levels)) column$centre else numeric(length(column_names(column,
-      columns$intercept)))
-  }))
+  each <- function(part, of_level) {
+    unlist(lapply(columns$regressors, function(column) {
+      if (is.null(column$levels)) return(column[[part]])
+      rep(of_level, length(column_names(column, columns$intercept)))
+    }))
+  }
+  half <- each("half", 1)
+  centre <- each("centre", 0)
   size <- columns$outcome$half
   p <- length(columns$names)
   map <- diag(size / c(if (columns$intercept) 1, half), p)

@@ -40,6 +40,21 @@ warn_of_delta <- function(delta, n, who = "person") {
 #' @noRd
 in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 
+#' The theorem of adaptive composition
+#' @param kind (`string`)\cr of the privacy that composes.
+#' @param proof (`string`)\cr the file in `inst/proofs`.
+#' @noRd
+composition_theorem <- function(kind, proof) {
+  works <- c(
+    pure = "Dwork and Roth, 2014", Gaussian = "Dong, Roth and Su, 2022",
+    `zero-concentrated` = "Bun and Steinke, 2016"
+  )
+  paste0(
+    "adaptive composition of ", kind, " differential privacy (", works[[kind]], "; proofs/", proof,
+    ".md)"
+  )
+}
+
 #' Stop before a charge below the joint cost of the planned steps
 #'
 #' Epsilons add up, and squares of Gaussian shifts, within each account: disjoint groups have one

@@ -244,11 +244,10 @@ charge_outside <- function(ledger, cost, label, pay) {
 #' Is this a ledger's record of a charge, or `NULL`?
 #' @noRd
 is_charge <- function(x) {
-  is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
   # `drawn`: the ledger's hash after the last draw of a growing release.
   is.null(x) || is.list(x) && identical(setdiff(names(x), "drawn"), charge_fields) &&
-    (is.null(x$drawn) || is_text(x$drawn)) &&
-    all(vapply(x[setdiff(charge_fields, "number")], is_text, NA)) && is_number(x$number) &&
+    (is.null(x$drawn) || is_string(x$drawn)) &&
+    all(vapply(x[setdiff(charge_fields, "number")], is_string, NA)) && is_number(x$number) &&
     x$number >= 1
 }
 

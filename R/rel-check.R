@@ -26,21 +26,18 @@ release_conflict <- function(release) {
 #' @noRd
 record_conflict <- function(release) {
   privacy <- release$privacy
-  finite <- all(is.finite(unlist(release$bounds[c("lower", "upper")])))
   # Up to version 0.2.0 releases with names had the same neighbours as those without.
   told <- c(neighbours_of(release$panel$treated), if (!is.null(release$panel$donor_names)) {
     neighbours_of(NULL, named = TRUE)
   })
-  if (!privacy$rng %in% c("secure", "R") || !privacy$neighbours %in% told) {
-    return("The privacy record is wrong.")
-  }
-  if (privacy$private && !finite) {
-    return("A private release needs finite bounds.")
-  }
-  empty <- is.null(privacy$steps) && is.na(privacy$rho) && privacy$delta == 0
-  if (!privacy$private && !empty) {
-    "A release without privacy has a budget."
-  }
+  first_fault(
+    "The privacy record is wrong." =
+      !privacy$rng %in% c("secure", "R") || !privacy$neighbours %in% told,
+    "A private release needs finite bounds." =
+      privacy$private && !all(is.finite(unlist(release$bounds[c("lower", "upper")]))),
+    "A release without privacy has a budget." =
+      !privacy$private && !(is.null(privacy$steps) && is.na(privacy$rho) && privacy$delta == 0)
+  )
 }
 
 #' Does the promise follow from method, calibration, steps and source of the noise?
@@ -112,59 +109,46 @@ release_problem <- function(release) {
 
 find_release_problem <- function(release) {
   parts <- c("method", "calibration", "statistics", "panel", "bounds", "settings", "privacy")
-  if (!all(parts %in% names(release))) {
-    return("Parts are missing.")
-  }
   lists <- c("statistics", "panel", "bounds", "settings", "privacy")
-  if (!all(vapply(release[lists], is.list, NA))) {
-    return("A part has the wrong type.")
-  }
-  is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
-  is_flag <- function(x) is.logical(x) && length(x) == 1L && !is.na(x)
+  columns <- c("step", "law", "sensitivity", "scale", "epsilon", "rho")
+  all_are <- function(is, values) all(vapply(values, is, NA))
   is_size <- function(x, min) is_number(x) && is.finite(x) && x >= min && x == round(x)
   is_vector <- function(x, size) is.numeric(x) && length(x) == size && !anyNA(x)
   panel <- release$panel
-  if (!(is_size(panel$n, 1) && is_size(panel$T0, 2) && is_size(panel$T1, 1))) {
-    return("The sizes of the panel are missing or wrong.")
-  }
-  periods <- panel$T0 + panel$T1
   names <- panel$donor_names
-  if (!is_string(panel$outcome) || !is.atomic(panel$times) || length(panel$times) != periods ||
-    !(is.null(names) || (is.character(names) && length(names) == panel$n))) {
-    return("The periods or names do not match the sizes of the panel.")
-  }
-  if (!is.null(panel$gaps) && !identical(panel$gaps, "interpolate")) {
-    return("The rule for gaps is unknown.")
-  }
   bounds <- release$bounds
-  if (!is_vector(bounds$lower, periods) || !is_vector(bounds$upper, periods) ||
-    any(bounds$lower >= bounds$upper)) {
-    return("The bounds do not match the panel.")
-  }
-  if (!is_string(release$method) || !release$method %in% names(mechanism_table$dp_synth) ||
-    !is_string(release$calibration) || !release$calibration %in% c("tight", "published")) {
-    return("The method is unknown.")
-  }
   privacy <- release$privacy
-  flags <- vapply(c("private", "holds", "exact"), function(f) is_flag(privacy[[f]]), NA)
-  strings <- vapply(c("neighbours", "theorem", "reason", "rng"), function(f) {
-    is_string(privacy[[f]])
-  }, NA)
-  columns <- c("step", "law", "sensitivity", "scale", "epsilon", "rho")
-  if (!all(flags, strings) || !is_number(privacy$epsilon) || privacy$epsilon <= 0 ||
-    !is_number(privacy$delta) || privacy$delta < 0 || privacy$delta >= 1 ||
-    !is.numeric(privacy$rho) || length(privacy$rho) != 1L ||
-    privacy$private != is.finite(privacy$epsilon) ||
-    privacy$private != (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps)))) {
-    return("The privacy record is wrong.")
-  }
-  if (!is.null(privacy$version) && !is_string(privacy$version)) {
-    return("The version that wrote it is wrong.")
-  }
-  if (!is.null(privacy$assumes) && !is_string(privacy$assumes)) {
-    return("Its assumptions are wrong.")
-  }
-  variant_problem(release) %||% growing_problem(release) %||%
+  first_fault(
+    "Parts are missing." = !all(parts %in% names(release)),
+    "A part has the wrong type." = !all_are(is.list, release[lists]),
+    "The sizes of the panel are missing or wrong." =
+      !(is_size(panel$n, 1) && is_size(panel$T0, 2) && is_size(panel$T1, 1)),
+    "The periods or names do not match the sizes of the panel." =
+      !is_string(panel$outcome) || !is.atomic(panel$times) ||
+        length(panel$times) != panel$T0 + panel$T1 ||
+        !(is.null(names) || (is.character(names) && length(names) == panel$n)),
+    "The rule for gaps is unknown." =
+      !is.null(panel$gaps) && !identical(panel$gaps, "interpolate"),
+    "The bounds do not match the panel." =
+      !all_are(function(x) is_vector(x, panel$T0 + panel$T1), bounds[c("lower", "upper")]) ||
+        any(bounds$lower >= bounds$upper),
+    "The method is unknown." =
+      !is_string(release$method) || !release$method %in% names(mechanism_table$dp_synth) ||
+        !is_string(release$calibration) || !release$calibration %in% c("tight", "published"),
+    "The privacy record is wrong." =
+      !all_are(is_flag, privacy[c("private", "holds", "exact")]) ||
+        !all_are(is_string, privacy[c("neighbours", "theorem", "reason", "rng")]) ||
+        !is_number(privacy$epsilon) || privacy$epsilon <= 0 ||
+        !is_number(privacy$delta) || privacy$delta < 0 || privacy$delta >= 1 ||
+        !is.numeric(privacy$rho) || length(privacy$rho) != 1L ||
+        privacy$private != is.finite(privacy$epsilon) ||
+        privacy$private !=
+          (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps))),
+    "The version that wrote it is wrong." =
+      !is.null(privacy$version) && !is_string(privacy$version),
+    "Its assumptions are wrong." = !is.null(privacy$assumes) && !is_string(privacy$assumes)
+  ) %||%
+    variant_problem(release) %||% growing_problem(release) %||%
     mechanism_table$dp_synth[[release$method]]$problem(base_release(release)) %||%
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
 }

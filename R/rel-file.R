@@ -287,7 +287,6 @@ file_version <- 2L
 #' @return A list: `kind`, `parts`, `marks`, and `old` (flag: it was upgraded).
 #' @noRd
 current_content <- function(content, fail) {
-  is_string <- function(x) is.character(x) && length(x) == 1L
   first <- if (is_string(content$format)) first_formats()[[content$format]]
   if (is.null(first)) fail("It is JSON with other content.")
   if (identical(content$version, 1L)) {

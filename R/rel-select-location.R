@@ -56,8 +56,7 @@ located_columns <- function(columns, location, what) {
   if (is.null(location)) {
     return(columns)
   }
-  sizes <- lengths(lapply(columns$regressors, column_names, columns$intercept))
-  first <- cumsum(c(1L, sizes))
+  first <- first_places(columns)
   near <- function(column, at) {
     located_column(
       column, location$median[[at]], location$scale[[at]], location$cell, location_reach[[what]],
@@ -67,6 +66,12 @@ located_columns <- function(columns, location, what) {
   columns$regressors <- Map(near, columns$regressors, first[-length(first)], USE.NAMES = FALSE)
   columns$outcome <- near(columns$outcome, first[[length(first)]])
   columns
+}
+
+#' The place of each variable's first column, and of the outcome, among the table's columns
+#' @noRd
+first_places <- function(columns) {
+  cumsum(c(1L, lengths(lapply(columns$regressors, column_names, columns$intercept))))
 }
 
 #' If a variable was not located, or half of the people share one value, its bounds remain
@@ -96,8 +101,7 @@ rescaled_table <- function(table, from, to) {
       table[, at] <<- clip_scaled(table[, at] * from$half + from$centre, to)
     }
   }
-  sizes <- lengths(lapply(from$regressors, column_names, from$intercept))
-  at <- first + cumsum(c(1L, sizes))
+  at <- first + first_places(from)
   Map(change, at, c(from$regressors, list(from$outcome)), c(to$regressors, list(to$outcome)))
   table
 }
@@ -109,8 +113,7 @@ location_doubts <- function(columns, location) {
   if (is.null(location)) {
     return(character())
   }
-  sizes <- lengths(lapply(columns$regressors, column_names, columns$intercept))
-  at <- cumsum(c(1L, sizes))
+  at <- first_places(columns)
   facts <- Map(function(column, median, scale) {
     if (!always_full(column)) {
       shared <- scale == shared_scale

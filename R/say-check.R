@@ -42,6 +42,10 @@ is_number <- function(x) {
   is.numeric(x) && length(x) == 1L && !is.na(x)
 }
 
+is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
+
+is_flag <- function(x) is.logical(x) && length(x) == 1L && !is.na(x)
+
 #' Checks of numbers read from a file: an amount (0 if it may be none), of the stated count
 #' @noRd
 is_amount <- function(x, zero = FALSE) {
@@ -347,6 +351,15 @@ check_whole_columns <- function(data, class) {
 check_given <- function(missing, arg, meaning) {
   if (missing) {
     abort(c("{.arg {arg}} is required: {meaning}."), "argument")
+  }
+}
+
+need_package <- function(name, what) {
+  if (!nzchar(system.file(package = name))) {
+    abort(c(
+      "{what} needs package {.pkg {name}}.",
+      i = "{.code install.packages(\"{name}\")} installs it."
+    ), "package")
   }
 }
 

@@ -19,3 +19,14 @@ with_fields <- function(fields, given) {
   fields[names(given)] <- given
   fields
 }
+
+#' The first fault that is found, in its words, or `NULL`
+#' @param ... (`flag`)\cr named by the words; each is looked at if those before it are `FALSE`.
+#' @noRd
+first_fault <- function(...) {
+  for (i in seq_len(...length())) {
+    if (...elt(i)) {
+      return(...names()[[i]])
+    }
+  }
+}

@@ -87,3 +87,11 @@ weak_budget <- function(epsilon) {
     )
   }
 }
+
+#' Print lines, as the last thing of a print method
+#' @param ... (`character`)\cr the lines.
+#' @noRd
+say_lines <- function(x, ...) {
+  cat(..., sep = "\n")
+  invisible(x)
+}

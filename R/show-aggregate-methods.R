@@ -59,12 +59,11 @@ print.dp_aggregate <- function(x, ...) print_lines(x, aggregate_lines(x))
 summary.dp_aggregate <- function(object, ...) new_summary(object, aggregate_lines(object), ...)
 
 aggregate_lines <- function(x) {
-  whole <- function(n) formatC(n, format = "d", big.mark = ",")
   title <- mechanism_table$dp_aggregate[[x$method]]$title
   c(
     paste0(if (!x$privacy$private) "Raw ", if (x$privacy$private) title else tolower(title),
-      " of your statistic over ", whole(x$plan$blocks), " blocks of ",
-      whole(floor(x$nobs / x$plan$blocks)), " people"),
+      " of your statistic over ", count_words(x$plan$blocks), " blocks of ",
+      count_words(floor(x$nobs / x$plan$blocks)), " people"),
     "",
     paste0("  ", formatC(names(x$estimate), width = -max(nchar(names(x$estimate)))), "  ",
       formatC(x$estimate, digits = 5L, format = "g"),
@@ -77,12 +76,11 @@ aggregate_lines <- function(x) {
 #' Reason for a missing interval, by public facts, or `NULL`
 #' @noRd
 aggregate_reason <- function(x) {
-  whole <- function(n) formatC(n, format = "d", big.mark = ",")
   if (!x$plan$identified) {
     return(paste0(
       "Not identified at this budget: the noise amounts to ", formatC(x$plan$ranks, digits = 3L,
-        format = "g"), " of ", whole(x$plan$blocks), " ranks. More people, fewer statistics or a ",
-      "larger epsilon help."
+        format = "g"), " of ", count_words(x$plan$blocks), " ranks. More people, fewer ",
+      "statistics or a larger epsilon help."
     ))
   }
   if (!has_spread(x)) {

@@ -19,10 +19,7 @@
 #' audit <- dp_audit(laplace, matrix(0, 3, 1), matrix(c(1, 0, 0)), epsilon = 1, n_runs = 500)
 #' plot(audit)
 #' @export
-print.dp_audit <- function(x, ...) {
-  cat(format.dp_audit(x), sep = "\n")
-  invisible(x)
-}
+print.dp_audit <- function(x, ...) say_lines(x, format.dp_audit(x))
 
 #' @rdname print.dp_audit
 #' @export
@@ -89,16 +86,9 @@ tidy.dp_audit <- function(x, ...) door("tidy", {
 })
 
 #' @rdname print.dp_audit
-#' @export
-plot.dp_audit <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_audit(x, ...))
-})
-
-#' @rdname print.dp_audit
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_audit <- function(object, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot an audit.")
+  start_picture("to plot an audit.", ...)
   if (is.null(object$table)) {
     abort("There is nothing to plot, because the sequences of noise calls differed.", "argument")
   }
@@ -108,6 +98,10 @@ autoplot.dp_audit <- function(object, ...) door("plot", {
   )
   picture + dpsc_theme()
 })
+
+#' @rdname print.dp_audit
+#' @export
+plot.dp_audit <- plot_by(autoplot.dp_audit)
 
 # Okabe and Ito's blue and vermillion.
 audit_colours <- c(claimed = "#0072B2", observed = "#D55E00")

@@ -4,6 +4,17 @@
 placebo_colours <- c(target = "#0072B2", others = "grey65")
 
 #' @rdname placebo_space
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), prune = 20,
+                                      labels = NULL, ...) door("plot", {
+  start_picture("to plot placebos.", ...)
+  object$outcome <- labelled(object$outcome %||% "outcome", labels)
+  type <- check_choice(type, c("gaps", "ratio"))
+  prune <- check_number(prune, 1, infinite = TRUE)
+  switch(type, gaps = plot_placebo_gaps(object, prune), ratio = plot_placebo_ratios(object))
+})
+
+#' @rdname placebo_space
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 20, T0 = 15, T1 = 4, effect = 0.3)
 #' fit <- dp_synth(panel$donors,
@@ -15,22 +26,7 @@ placebo_colours <- c(target = "#0072B2", others = "grey65")
 #' plot(space)
 #' @importFrom rlang .data
 #' @export
-plot.dp_placebo_space <- function(x, type = c("gaps", "ratio"), prune = 20, labels = NULL,
-                                  ...) door("plot", {
-  show_picture(autoplot.dp_placebo_space(x, type = type, prune = prune, labels = labels, ...))
-})
-
-#' @rdname placebo_space
-#' @exportS3Method ggplot2::autoplot
-autoplot.dp_placebo_space <- function(object, type = c("gaps", "ratio"), prune = 20,
-                                      labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot placebos.")
-  object$outcome <- labelled(object$outcome %||% "outcome", labels)
-  type <- check_choice(type, c("gaps", "ratio"))
-  prune <- check_number(prune, 1, infinite = TRUE)
-  switch(type, gaps = plot_placebo_gaps(object, prune), ratio = plot_placebo_ratios(object))
-})
+plot.dp_placebo_space <- plot_by(autoplot.dp_placebo_space)
 
 #' The ranked units, and the units with a sufficient fit for the plot
 #'
@@ -86,11 +82,8 @@ plot_placebo_gaps <- function(x, prune = Inf) {
     zero_line() +
     ggplot2::geom_line() +
     dotted_line(x) + period_axis(plot_periods(x$times)) +
-    ggplot2::scale_colour_manual(NULL,
-      values = placebo_colours, labels = labels, guide = beside_legend()
-    ) +
-    ggplot2::scale_linewidth_manual(NULL,
-      values = c(target = 1.1, others = 0.35), labels = labels, guide = beside_legend()
+    two_scales(placebo_colours, c(target = 1.1, others = 0.35),
+      labels = labels, guide = beside_legend(), second = ggplot2::scale_linewidth_manual
     ) +
     ggplot2::labs(
       x = axis_of_times(x$times), y = paste("effect on", outcome_label(x)),
@@ -139,6 +132,16 @@ plot_placebo_ratios <- function(x) {
 }
 
 #' @rdname leave_one_out
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), labels = NULL,
+                                      ...) door("plot", {
+  start_picture("to plot fits without a donor.", ...)
+  object$outcome <- labelled(object$outcome %||% "outcome", labels)
+  type <- check_choice(type, c("paths", "weights"))
+  switch(type, paths = plot_leave_one_out_paths(object), weights = plot_weights(object))
+})
+
+#' @rdname leave_one_out
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 20, T0 = 15, T1 = 4, effect = 0.3)
 #' fit <- dp_synth(panel$donors,
@@ -148,21 +151,7 @@ plot_placebo_ratios <- function(x) {
 #' without
 #' plot(without)
 #' @export
-plot.dp_leave_one_out <- function(x, type = c("paths", "weights"), labels = NULL,
-                                  ...) door("plot", {
-  show_picture(autoplot.dp_leave_one_out(x, type = type, labels = labels, ...))
-})
-
-#' @rdname leave_one_out
-#' @exportS3Method ggplot2::autoplot
-autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), labels = NULL,
-                                      ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot fits without a donor.")
-  object$outcome <- labelled(object$outcome %||% "outcome", labels)
-  type <- check_choice(type, c("paths", "weights"))
-  switch(type, paths = plot_leave_one_out_paths(object), weights = plot_weights(object))
-})
+plot.dp_leave_one_out <- plot_by(autoplot.dp_leave_one_out)
 
 #' Outcome, counterfactual and counterfactuals without one donor, in long form
 #' @noRd

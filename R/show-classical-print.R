@@ -3,12 +3,10 @@
 #' @rdname print.dp_synth
 #' @export
 print.dp_synth_classical <- function(x, ...) {
-  cat(
-    fit_headline(x), describe_targets(x), "",
-    average_effect_lines(x), closing_lines(x),
-    sep = "\n"
+  say_lines(
+    x, fit_headline(x), describe_targets(x), "",
+    average_effect_lines(x), closing_lines(x)
   )
-  invisible(x)
 }
 
 closing_lines <- function(fit) {
@@ -62,8 +60,7 @@ print.summary.dp_synth_classical <- function(x, ...) {
     cat("", "  balance of predictors", sep = "\n")
     print(x$balance, digits = 4L)
   }
-  cat("", closing_lines(fit), sep = "\n")
-  invisible(x)
+  say_lines(x, "", closing_lines(fit))
 }
 
 #' @rdname effects.dp_synth

@@ -129,11 +129,9 @@ as.data.frame.dp_cohorts <- function(x, ..., type = "group_time", level = 0.95,
 print.dp_cohorts <- function(x, level = 0.95, ...) {
   cat(cohort_headline(x), cohort_lines(x), "", overall_lines(x, level), "", sep = "\n")
   print_cohort_table(x, "event", level)
-  cat("", next_cohort_lines(x), doubt_lines(fit_doubts(x)), "", privacy_lines(x),
-    growing_line(x$release),
-    sep = "\n"
+  say_lines(x, "", next_cohort_lines(x), doubt_lines(fit_doubts(x)), "", privacy_lines(x),
+    growing_line(x$release)
   )
-  invisible(x)
 }
 
 #' @rdname dp_cohorts
@@ -161,8 +159,7 @@ print.summary.dp_cohorts <- function(x, ...) {
     cat("\n", titles[[type]], "\n", sep = "")
     print_cohort_table(fit, type, x$level)
   }
-  cat("", cohort_meaning(fit), "", privacy_summary(fit), growing_line(fit$release), sep = "\n")
-  invisible(x)
+  say_lines(x, "", cohort_meaning(fit), "", privacy_summary(fit), growing_line(fit$release))
 }
 
 cohort_headline <- function(fit) {

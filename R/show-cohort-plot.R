@@ -2,21 +2,11 @@
 # cohorts' paths. Donors are never plotted.
 
 #' @rdname dp_cohorts
-#' @export
-plot.dp_cohorts <- function(x, type = c("event", "cohort", "calendar", "path"), level = 0.95,
-                            simultaneous = FALSE, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_cohorts(x,
-    type = type, level = level, simultaneous = simultaneous, labels = labels, ...
-  ))
-})
-
-#' @rdname dp_cohorts
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", "path"),
                                 level = 0.95, simultaneous = FALSE, labels = NULL,
                                 ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a fit.")
+  start_picture("to plot a fit.", ...)
   if (identical(type, "dynamic")) type <- "event"
   if (identical(type, "group")) type <- "cohort"
   type <- check_choice(type, c("event", "cohort", "calendar", "path"))
@@ -28,6 +18,10 @@ autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", 
   }
   plot_cohort_effects(object, type, level, simultaneous)
 })
+
+#' @rdname dp_cohorts
+#' @export
+plot.dp_cohorts <- plot_by(autoplot.dp_cohorts)
 
 #' Data of an effect plot: the rows of the table, with limits and the noise's share
 #' @noRd
@@ -155,9 +149,7 @@ draw_cohort_paths <- function(fit, known, level, simultaneous, across = NULL, sc
   n <- length(panels)
   across <- across %||% if (n > 4L) 3 else if (n > 1L) 2 else 1
   ggplot2::ggplot() +
-    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), adoption,
-      linetype = 3, colour = guide_colour
-    ) +
+    dotted_at(adoption) +
     path_bands(one, paths, level, simultaneous) + path_lines(lines) + lone_points(lines) +
     target_panels(paths$target, ncol = across, scales = scales) +
     period_axis(plot_periods(fit$release$panel$times), across) + dpsc_theme()

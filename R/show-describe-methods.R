@@ -59,7 +59,7 @@ summary.dp_description <- function(object, ...) {
 description_lines <- function(x) {
   table <- description_table(x, 0.95)
   title <- paste0(if (!x$privacy$private) "Raw description of " else "Description of ",
-    formatC(x$nobs, format = "d", big.mark = ","), " rows",
+    count_words(x$nobs), " rows",
     if (x$privacy$private) ", with 95 % limits (sampling and privacy together)")
   c(title, "", paste0("  ", table_text(table)))
 }
@@ -120,16 +120,9 @@ description_cells <- function(table) {
 }
 
 #' @rdname dp_description-methods
-#' @export
-plot.dp_description <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_description(x, level = level, labels = labels, ...))
-})
-
-#' @rdname dp_description-methods
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_description <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a description.")
+  start_picture("to plot a description.", ...)
   level <- check_level(level)
   rows <- description_rows(object, level)
   shares <- levels(rows$variable) %in% rows$variable[rows$share]
@@ -138,6 +131,10 @@ autoplot.dp_description <- function(object, level = 0.95, labels = NULL, ...) do
   )
   draw_description(object, rows, level)
 })
+
+#' @rdname dp_description-methods
+#' @export
+plot.dp_description <- plot_by(autoplot.dp_description)
 
 #' The plotted part of a description: no counts, and no standard deviations
 #' @noRd

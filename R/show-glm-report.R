@@ -11,21 +11,9 @@ report.dp_glm <- function(x, format = c("text", "markdown", "latex"), level = 0.
 
 glm_sentences <- function(x, level) {
   kind <- switch(x$family, binomial = "log odds", poisson = "log rate", gaussian = "mean")
-  table <- generics::tidy(x, conf.int = !is.null(x$covariance), conf.level = level)[-1L, ]
-  vapply(seq_len(nrow(table)), function(i) {
-    row <- table[i, ]
-    paste0(
-      "The coefficient of ", row$term, " on the ", kind, " is ", format_value(row$estimate),
-      if (!row$identified) {
-        " (not identified at this budget)"
-      } else if (!is.null(x$covariance)) {
-        paste0(
-          " (", format(100 * level, digits = 4L), " % interval ", format_value(row$conf.low),
-          " to ", format_value(row$conf.high), ", sampling and privacy together)"
-        )
-      }, "."
-    )
-  }, "")
+  table <- generics::tidy(x, conf.int = !is.null(x$covariance), conf.level = level)
+  if (!is.null(x$covariance)) table$errors <- "sampling and privacy together"
+  coefficient_sentences(table, paste("the", kind), level)
 }
 
 glm_methods_words <- function(x) {
@@ -63,11 +51,7 @@ glm_methods_words <- function(x) {
 }
 
 glm_references <- function(x) {
-  if (!x$privacy$private) {
-    return(NULL)
+  if (x$privacy$private) {
+    cited_works(c(mechanism_table$dp_glm[[x$method]]$references, "exact"))
   }
-  c(
-    mechanism_table$dp_glm[[x$method]]$references,
-    published_works[["exact"]]
-  )
 }

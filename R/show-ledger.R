@@ -34,10 +34,7 @@ charge_words <- function(history) {
 
 #' @rdname dp_ledger
 #' @export
-print.dp_ledger <- function(x, ...) {
-  cat(format(x), where_ledger_lives(x), sep = "\n")
-  invisible(x)
-}
+print.dp_ledger <- function(x, ...) say_lines(x, format(x), where_ledger_lives(x))
 
 where_ledger_lives <- function(ledger) {
   if (!is_outside(ledger)) {
@@ -65,10 +62,7 @@ summary.dp_ledger <- function(object, ...) door("summary", {
 })
 
 #' @export
-print.summary.dp_ledger <- function(x, ...) {
-  cat(x$text, sep = "\n")
-  invisible(x)
-}
+print.summary.dp_ledger <- function(x, ...) say_lines(x, x$text)
 
 #' @rdname dp_ledger
 #' @export

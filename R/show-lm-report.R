@@ -11,26 +11,14 @@ report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.9
 
 lm_sentences <- function(x, level) {
   table <- generics::tidy(x, conf.int = TRUE, conf.level = level)
-  outcome <- plain_text(stats::formula(x)[[2L]])
   errors <- if (x$privacy$private) {
     "sampling and privacy together"
   } else {
     "sampling alone; NOT PRIVATE"
   }
-  vapply(seq_len(nrow(table))[-1L], function(i) {
-    row <- table[i, ]
-    paste0(
-      "The coefficient of ", row$term, " on ", outcome, " is ", format_value(row$estimate),
-      if (x$identified[[i]]) {
-        paste0(
-          " (", percent_text(level), " interval ", format_value(row$conf.low), " to ",
-          format_value(row$conf.high), ", p ", format_p(row$p.value), ", ", errors, ")"
-        )
-      } else {
-        " (not identified at this budget)"
-      }, "."
-    )
-  }, "")
+  table$errors <- paste0("p ", vapply(table$p.value, format_p, ""), ", ", errors)
+  table$identified <- x$identified
+  coefficient_sentences(table, plain_text(stats::formula(x)[[2L]]), level)
 }
 
 lm_methods_words <- function(x) {
@@ -66,13 +54,8 @@ robust_errors_words <- function(x) {
 }
 
 lm_references <- function(x) {
-  c(
-    if (x$privacy$private) {
-      unname(published_works[c(if (x$privacy$delta > 0) "gdp" else "pure", "exact")])
-    },
-    if (x$robust) paste(
-      "White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator and a Direct",
-      "Test for Heteroskedasticity. Econometrica 48."
-    )
-  )
+  cited_works(c(
+    if (x$privacy$private) c(if (x$privacy$delta > 0) "gdp" else "pure", "exact"),
+    if (x$robust) "white"
+  ))
 }

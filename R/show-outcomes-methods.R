@@ -131,10 +131,10 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
   for (name in names(x$outcomes)) {
     cat(outcome_lines(x$outcomes[[name]], name, level), sep = "\n")
   }
-  cat("", "  fit$outcomes has each fit; tidy(fit) gives all effects, with a column outcome.", "",
-    privacy_lines(x, all_outcomes), weak_together(x), sep = "\n"
+  say_lines(x, "",
+    "  fit$outcomes has each fit; tidy(fit) gives all effects, with a column outcome.", "",
+    privacy_lines(x, all_outcomes), weak_together(x)
   )
-  invisible(x)
 }
 
 #' @rdname dp_outcomes
@@ -161,8 +161,7 @@ print.summary.dp_outcomes <- function(x, ...) {
     print(shown)
     cat("\n")
   }
-  cat(privacy_summary(fit, all_outcomes), weak_together(fit), sep = "\n")
-  invisible(x)
+  say_lines(x, privacy_summary(fit, all_outcomes), weak_together(fit))
 }
 
 outcome_headline <- function(fit) {

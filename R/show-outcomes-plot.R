@@ -2,20 +2,10 @@
 # are never plotted.
 
 #' @rdname dp_outcomes
-#' @export
-plot.dp_outcomes <- function(x, type = NULL, level = 0.95, simultaneous = FALSE, labels = NULL,
-                             ...) door("plot", {
-  show_picture(autoplot.dp_outcomes(x,
-    type = type, level = level, simultaneous = simultaneous, labels = labels, ...
-  ))
-})
-
-#' @rdname dp_outcomes
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous = FALSE,
                                  labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a fit.")
+  start_picture("to plot a fit.", ...)
   level <- check_level(level)
   simultaneous <- check_flag(simultaneous)
   several <- inherits(object$outcomes[[1L]], "dp_cohorts")
@@ -37,6 +27,10 @@ autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous
     title = outcomes_title(object), subtitle = outcomes_subtitle(object)
   )
 })
+
+#' @rdname dp_outcomes
+#' @export
+plot.dp_outcomes <- plot_by(autoplot.dp_outcomes)
 
 #' A type by its name in this plot
 #' @noRd
@@ -70,10 +64,8 @@ draw_outcomes <- function(x, type, level, simultaneous) {
   own <- outcome_level(x, level, simultaneous)
   if (type == "balance") {
     data <- stack_outcomes(x, function(one) balance_data(one, 1L))
-    kinds <- levels(data$against)
     return(draw_balance(data) + target_panels(data$target, across, "free_y") +
-      ggplot2::scale_colour_manual(NULL, values = stats::setNames(contrast_colours, kinds)) +
-      ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds)) +
+      balance_scales(levels(data$against)) +
       period_axis(data$item, across) +
       ggplot2::labs(x = axis_of_periods(fit), y = "difference") + dpsc_theme())
   }

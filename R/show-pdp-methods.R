@@ -141,16 +141,9 @@ print_quantiles <- function(table) {
 }
 
 #' @rdname print.dp_pdp
-#' @export
-plot.dp_pdp <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_pdp(x, ...))
-})
-
-#' @rdname print.dp_pdp
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_pdp <- function(object, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot privacy losses.")
+  start_picture("to plot privacy losses.", ...)
   kinds <- known_losses(object$donors)
   n <- nrow(object$donors)
   steps <- do.call(rbind, lapply(kinds, function(kind) {
@@ -172,12 +165,9 @@ autoplot.dp_pdp <- function(object, ...) door("plot", {
       ggplot2::aes(colour = .data$neighbour, linetype = .data$neighbour),
       linewidth = 0.8
     ) +
-    ggplot2::scale_colour_manual(
-      NULL,
-      values = c(removal = "#0072B2", replacement = "#D55E00"), labels = loss_labels(object$unit)
-    ) +
-    ggplot2::scale_linetype_manual(
-      NULL, values = c(removal = 1, replacement = 2), labels = loss_labels(object$unit)
+    two_scales(
+      c(removal = "#0072B2", replacement = "#D55E00"), c(removal = 1, replacement = 2),
+      labels = loss_labels(object$unit)
     ) +
     ggplot2::scale_y_continuous(
       limits = c(0, 1), labels = function(x) paste(round(100 * x), "%")
@@ -194,6 +184,10 @@ autoplot.dp_pdp <- function(object, ...) door("plot", {
     ) +
     dpsc_theme()
 })
+
+#' @rdname print.dp_pdp
+#' @export
+plot.dp_pdp <- plot_by(autoplot.dp_pdp)
 
 loss_labels <- function(unit) {
   c(

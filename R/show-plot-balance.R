@@ -116,10 +116,7 @@ plot_balance <- function(fit, shown) {
     paste0(kinds, " (root mean square ", formatC(size, digits = 3L, format = "g"), ")"), kinds
   )
   scales <- list(
-    ggplot2::scale_colour_manual(NULL,
-      values = stats::setNames(contrast_colours, kinds), labels = labels
-    ),
-    ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(1, 16), kinds), labels = labels),
+    balance_scales(kinds, labels = labels),
     ggplot2::labs(
       title = "Target minus comparison, before the treatment",
       subtitle = plot_subtitle(fit, shown)
@@ -141,6 +138,13 @@ plot_balance <- function(fit, shown) {
       x = axis_of_periods(fit), y = paste("difference in", axis_name(fit$release$panel$outcome))
     ) +
     scales
+}
+
+#' @param kinds (`character(2)`)\cr the comparisons.
+#' @noRd
+balance_scales <- function(kinds, ...) {
+  named <- function(values) stats::setNames(values, kinds)
+  two_scales(named(contrast_colours), named(c(1, 16)), ..., second = ggplot2::scale_shape_manual)
 }
 
 #' Differences before the treatment, period by period

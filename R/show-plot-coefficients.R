@@ -105,16 +105,9 @@ unknown_words <- function(data, limits, unknown) {
 # Private regressions ------------------------------------------------------------------------------
 
 #' @rdname dp_lm-methods
-#' @export
-plot.dp_lm <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_lm(x, level = level, labels = labels, ...))
-})
-
-#' @rdname dp_lm-methods
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_lm <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a fit.")
+  start_picture("to plot a fit.", ...)
   level <- check_level(level)
   reach <- stats::qt((1 + level) / 2, object$df.residual)
   draw_slopes(
@@ -123,23 +116,24 @@ autoplot.dp_lm <- function(object, level = 0.95, labels = NULL, ...) door("plot"
   )
 })
 
-#' @rdname dp_glm-methods
+#' @rdname dp_lm-methods
 #' @export
-plot.dp_glm <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_glm(x, level = level, labels = labels, ...))
-})
+plot.dp_lm <- plot_by(autoplot.dp_lm)
 
 #' @rdname dp_glm-methods
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_glm <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a fit.")
+  start_picture("to plot a fit.", ...)
   level <- check_level(level)
   width <- stats::qnorm((1 + level) / 2)
   reach <- function(type) width * sqrt(diag(glm_covariance(object, type)))
   limits <- symmetric_limits(object$coefficients, reach("total"), level)
   draw_slopes(object, limits, reach("privacy"), level, labels)
 })
+
+#' @rdname dp_glm-methods
+#' @export
+plot.dp_glm <- plot_by(autoplot.dp_glm)
 
 #' @param limits (`matrix`)\cr limits of all coefficients.
 #' @param noise (`numeric`)\cr half widths by the privacy noise alone.
@@ -156,12 +150,6 @@ draw_slopes <- function(object, limits, noise, level, labels) {
     unknown = "not identified at this budget"
   )
 }
-
-#' @rdname lm_path
-#' @export
-plot.dp_lm_path <- function(x, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_lm_path(x, labels = labels, ...))
-})
 
 # Okabe and Ito's colours that are distinguishable on white, most contrast first.
 term_colours <- c(
@@ -180,8 +168,7 @@ columns_legend <- function(names) {
 #' @rdname lm_path
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_lm_path <- function(object, labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a path.")
+  start_picture("to plot a path.", ...)
   slopes <- object$coefficients[, -1L, drop = FALSE]
   terms <- labelled(colnames(slopes), labels)
   largest <- order(-apply(abs(slopes), 2L, max))
@@ -205,13 +192,9 @@ autoplot.dp_lm_path <- function(object, labels = NULL, ...) door("plot", {
     }) +
     ggplot2::geom_line(linewidth = 0.7) +
     log_axis(data$penalty) +
-    ggplot2::scale_colour_manual(NULL,
-      values = c(term_colours[seq_along(named)], muted_colour), labels = short_name,
-      guide = columns_legend(named)
-    ) +
-    ggplot2::scale_linetype_manual(NULL,
-      values = c(term_lines[seq_along(named)], "solid"), labels = short_name,
-      guide = columns_legend(named)
+    two_scales(
+      c(term_colours[seq_along(named)], muted_colour), c(term_lines[seq_along(named)], "solid"),
+      labels = short_name, guide = columns_legend(named)
     ) +
     ggplot2::labs(
       x = "penalty", y = "slope", title = paste("Slopes of", object$text),
@@ -223,19 +206,14 @@ autoplot.dp_lm_path <- function(object, labels = NULL, ...) door("plot", {
     dpsc_theme()
 })
 
-#' @rdname dp_selection-methods
-#' @param level (`number`, in (0, 1))\cr coverage.
-#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
+#' @rdname lm_path
 #' @export
-plot.dp_selection <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_selection(x, level = level, labels = labels, ...))
-})
+plot.dp_lm_path <- plot_by(autoplot.dp_lm_path)
 
 #' @rdname dp_selection-methods
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a selection.")
+  start_picture("to plot a selection.", ...)
   level <- check_level(level)
   table <- generics::tidy(object)
   table <- table[table$rank > 0, ]
@@ -258,23 +236,26 @@ autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door
   )
 })
 
-#' @rdname dp_aggregate-methods
+#' @rdname dp_selection-methods
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @export
-plot.dp_aggregate <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_aggregate(x, level = level, labels = labels, ...))
-})
+plot.dp_selection <- plot_by(autoplot.dp_selection)
 
 #' @rdname dp_aggregate-methods
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_aggregate <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot an aggregate.")
+  start_picture("to plot an aggregate.", ...)
   level <- check_level(level)
   names(object$estimate) <- labelled(names(object$estimate), labels)
   draw_aggregate(object, level)
 })
+
+#' @rdname dp_aggregate-methods
+#' @param level (`number`, in (0, 1))\cr coverage.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
+#' @export
+plot.dp_aggregate <- plot_by(autoplot.dp_aggregate)
 
 #' Statistics have different units, so each has its own axis
 #' @noRd
@@ -322,17 +303,9 @@ aggregate_words <- function(object) {
 # Plans --------------------------------------------------------------------------------------------
 
 #' @rdname dp_plan_lm
-#' @param object (`dp_plan_lm`)\cr a plan.
-#' @export
-plot.dp_plan_lm <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_plan_lm(x, ...))
-})
-
-#' @rdname dp_plan_lm
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_plan_lm <- function(object, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a plan.")
+  start_picture("to plot a plan.", ...)
   if (is.na(object$n) || is.na(object$epsilon)) {
     abort("No number of people and no epsilon suffices, so there is nothing to plot.",
       "argument")
@@ -344,13 +317,9 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
       i = "Its print gives the numbers needed."
     ), "argument")
   }
-  here <- data.frame(panel = levels(data$panel), at = c(object$n, object$epsilon))
-  here$panel <- factor(here$panel, levels = levels(data$panel))
   ggplot2::ggplot(data, ggplot2::aes(.data$against, .data$ratio)) +
     ggplot2::geom_hline(yintercept = 1, colour = guide_colour, linewidth = 0.3) +
-    ggplot2::geom_vline(
-      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = guide_colour
-    ) +
+    plan_point(data, c(object$n, object$epsilon)) +
     ggplot2::geom_line(colour = band_colour, linewidth = 0.7, na.rm = TRUE) +
     ggplot2::scale_y_log10(labels = plain_labels) +
     ggplot2::labs(
@@ -360,6 +329,11 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
     ) +
     plan_panels()
 })
+
+#' @rdname dp_plan_lm
+#' @param object (`dp_plan_lm`)\cr a plan.
+#' @export
+plot.dp_plan_lm <- plot_by(autoplot.dp_plan_lm)
 
 #' Expected ratios along people and along epsilon, through the plan's own point
 #' @return A data frame: `panel` (factor), `against`, `ratio` (`NA` where nothing is resolved).

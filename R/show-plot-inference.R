@@ -4,22 +4,18 @@
 # environment, where a user may have the donors. So methods call functions that draw.
 
 #' @rdname placebo_time
-#' @export
-plot.dp_placebo_time <- function(x, type = c("effect", "path"), dates = NULL,
-                                 labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_placebo_time(x, type = type, dates = dates, labels = labels, ...))
-})
-
-#' @rdname placebo_time
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_placebo_time <- function(object, type = c("effect", "path"), dates = NULL,
                                      labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot placebo dates.")
+  start_picture("to plot placebo dates.", ...)
   attr(object, "outcome") <- labelled(attr(object, "outcome") %||% "outcome", labels)
   type <- check_choice(type, c("effect", "path"))
   switch(type, effect = draw_placebo_dates(object), path = draw_placebo_paths(object, dates))
 })
+
+#' @rdname placebo_time
+#' @export
+plot.dp_placebo_time <- plot_by(autoplot.dp_placebo_time)
 
 # The default number of plotted placebo dates.
 most_dates <- 4L
@@ -68,10 +64,7 @@ draw_placebo_paths <- function(object, dates) {
   panels <- nlevels(data$lines$target)
   across <- if (panels > 4L) 3 else if (panels > 1L) 2 else 1
   ggplot2::ggplot() +
-    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), data$start,
-      linetype = 3, colour = guide_colour
-    ) +
-    path_lines(data$lines) + target_panels(data$lines$target, across) +
+    dotted_at(data$start) + path_lines(data$lines) + target_panels(data$lines$target, across) +
     period_axis(data$times, across) +
     ggplot2::labs(
       x = axis_of_times(data$times), y = outcome_label(list(outcome = attr(object, "outcome"))),
@@ -113,18 +106,15 @@ draw_placebo_dates <- function(object) {
 }
 
 #' @rdname penalty_path
-#' @export
-plot.dp_penalty_path <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_penalty_path(x, ...))
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_penalty_path <- function(object, ...) door("plot", {
+  start_picture("to plot a penalty path.", ...)
+  draw_penalty_path(object)
 })
 
 #' @rdname penalty_path
-#' @exportS3Method ggplot2::autoplot
-autoplot.dp_penalty_path <- function(object, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a penalty path.")
-  draw_penalty_path(object)
-})
+#' @export
+plot.dp_penalty_path <- plot_by(autoplot.dp_penalty_path)
 
 draw_penalty_path <- function(object) {
   data <- as.data.frame(unclass(object))
@@ -156,16 +146,9 @@ draw_penalty_path <- function(object) {
 }
 
 #' @rdname conformal
-#' @export
-plot.dp_conformal <- function(x, ...) door("plot", {
-  show_picture(autoplot.dp_conformal(x, ...))
-})
-
-#' @rdname conformal
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_conformal <- function(object, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot conformal intervals.")
+  start_picture("to plot conformal intervals.", ...)
   if (NROW(object$intervals) == 0L) {
     abort(c(
       "There are no intervals to plot.",
@@ -174,6 +157,10 @@ autoplot.dp_conformal <- function(object, ...) door("plot", {
   }
   draw_conformal(object)
 })
+
+#' @rdname conformal
+#' @export
+plot.dp_conformal <- plot_by(autoplot.dp_conformal)
 
 draw_conformal <- function(object) {
   data <- object$intervals

@@ -1,17 +1,10 @@
 # Plots of plans: the gain from more donors or more budget. No data are involved.
 
 #' @rdname dp_plan
-#' @export
-plot.dp_plan <- function(x, type = c("error", "funnel"), method = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_plan(x, type = type, method = method, ...))
-})
-
-#' @rdname dp_plan
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_plan <- function(object, type = c("error", "funnel"), method = NULL,
                              ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a plan.")
+  start_picture("to plot a plan.", ...)
   type <- check_choice(type, c("error", "funnel"))
   method <- if (!is.null(method)) {
     vapply(method, check_choice, "", unique(object$table$method), arg = "method", USE.NAMES = FALSE)
@@ -21,6 +14,10 @@ autoplot.dp_plan <- function(object, type = c("error", "funnel"), method = NULL,
     funnel = plot_plan_funnel(object, method[1L] %||% plan_centre(object)$method)
   )
 })
+
+#' @rdname dp_plan
+#' @export
+plot.dp_plan <- plot_by(autoplot.dp_plan)
 
 # The multiple of the best method's error beyond which a method is not plotted.
 most_error_drawn <- 10
@@ -130,6 +127,13 @@ two_lines <- function(names) {
   vapply(names, function(name) paste(whole_terms(name, 24L), collapse = "\n"), "")
 }
 
+#' A plan's own numbers of people and epsilon, dotted
+#' @noRd
+plan_point <- function(data, at) {
+  panels <- levels(data$panel)
+  dotted_at(data.frame(panel = factor(panels, levels = panels), at = at))
+}
+
 plan_panels <- function() {
   list(
     ggplot2::facet_wrap(~panel,
@@ -164,13 +168,7 @@ plot_plan_error <- function(plan, methods) {
     ggplot2::scale_y_log10(labels = plain_labels) +
     # Lines end where the error exceeds the error of knowing the bounds alone.
     ggplot2::coord_cartesian(ylim = error_limits(data, range)) +
-    ggplot2::scale_colour_manual(NULL,
-      values = colours, breaks = methods, guide = legend
-    ) +
-    ggplot2::scale_linetype_manual(NULL,
-      values = c(gram = 1, output = 2, objective = 4), breaks = methods,
-      guide = legend
-    ) +
+    two_scales(colours, c(gram = 1, output = 2, objective = 4), breaks = methods, guide = legend) +
     ggplot2::labs(
       x = NULL, y = "error of one period's effect", title = "Expected errors",
       subtitle = plan_error_words(plan, methods)
@@ -215,8 +213,6 @@ plot_plan_funnel <- function(plan, method) {
       i = "{.code print()} of the plan reports how to get one."
     ), "argument")
   }
-  here <- data.frame(panel = levels(data$panel), at = c(centre$n, centre$epsilon))
-  here$panel <- factor(here$panel, levels = levels(data$panel))
   found <- paste("detected with power", percent_shown(plan$power))
   ggplot2::ggplot(data, ggplot2::aes(.data$against)) +
     error_layers(data.frame(
@@ -228,9 +224,7 @@ plot_plan_funnel <- function(plan, method) {
       ggplot2::aes(y = -.data$detectable, linetype = found), colour = band_colour
     ) +
     zero_line() +
-    ggplot2::geom_vline(
-      ggplot2::aes(xintercept = .data$at), here, linetype = 3, colour = guide_colour
-    ) +
+    plan_point(data, c(centre$n, centre$epsilon)) +
     (if (!is.null(plan$effect)) {
       ggplot2::geom_hline(
         ggplot2::aes(yintercept = plan$effect, linetype = "the effect looked for"), data.frame(1)

@@ -32,13 +32,6 @@ dpsc_theme <- function() {
   )
 }
 
-#' Print a plot, as in `plot()`
-#' @noRd
-show_picture <- function(picture) {
-  print(picture)
-  invisible(picture)
-}
-
 #' Observed and counterfactual paths
 #' @param lines (`data.frame`)\cr `period`, `value`, `line`, one of `line_colours`' names.
 #' @noRd
@@ -52,13 +45,9 @@ path_lines <- function(lines) {
       ), lines,
       na.rm = TRUE, linewidth = 0.7
     ),
-    ggplot2::scale_colour_manual(NULL,
-      values = line_colours[used], labels = line_labels[used],
-      guide = beside_legend(order = 1)
-    ),
-    ggplot2::scale_linetype_manual(NULL,
-      values = c(observed = 1, released = 1, counterfactual = 2)[used], labels = line_labels[used],
-      guide = beside_legend(order = 1)
+    two_scales(
+      line_colours[used], c(observed = 1, released = 1, counterfactual = 2)[used],
+      labels = line_labels[used], guide = beside_legend(order = 1)
     )
   )
 }
@@ -84,6 +73,15 @@ fit_lines <- function(data, released) {
     data.frame(one, value = shown, line = "released"),
     data.frame(one, value = fitted, line = "counterfactual")
   )
+}
+
+#' Scales of lines or points that differ in colour and in one thing more, with one legend
+#' @param second (`function`)\cr the other scale.
+#' @param ... of both: `labels`, `guide`, `breaks`.
+#' @noRd
+two_scales <- function(colours, others, ..., second = ggplot2::scale_linetype_manual) {
+  first <- ggplot2::scale_colour_manual(NULL, values = colours, ...)
+  list(first, second(NULL, values = others, ...))
 }
 
 #' A legend of short names, side by side even on narrow pages
@@ -160,8 +158,16 @@ spread_labels <- function(labels, room) {
 #' Between the last period before the treatment and the first treated period
 #' @noRd
 treatment_line <- function(x) {
-  at <- data.frame(at = between_periods(plot_periods(x$times), x$T0))
-  ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at), at, linetype = 3, colour = guide_colour)
+  dotted_at(data.frame(at = between_periods(plot_periods(x$times), x$T0)))
+}
+
+#' Dotted lines, of each panel where there are several
+#' @param data (`data.frame`)\cr `at`, and the column of the panels.
+#' @noRd
+dotted_at <- function(data) {
+  ggplot2::geom_vline(
+    ggplot2::aes(xintercept = .data$at), data, linetype = 3, colour = guide_colour
+  )
 }
 
 #' The middle between a period and the next on an axis, in the axis' class

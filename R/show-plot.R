@@ -1,3 +1,36 @@
+#' @rdname plot.dp_synth
+#' @exportS3Method ggplot2::autoplot
+autoplot.dp_synth <- function(object, type = c(
+                                "path", "effect", "cumulative", "percent", "weights", "balance"
+                              ), level = 0.95, simultaneous = FALSE, targets = NULL,
+                              labels = NULL, ...) door("plot", {
+  start_picture("to plot a fit.", ...)
+  if (identical(type, "gap")) type <- "effect"
+  type <- check_choice(
+    type, c("path", "effect", "cumulative", "percent", "weights", "balance")
+  )
+  level <- check_level(level)
+  simultaneous <- check_flag(simultaneous)
+  object$release$panel$outcome <- labelled(object$release$panel$outcome, labels)
+  # With several treated units the fit is for the group; named units are drawn separately.
+  if (!is.null(targets)) object <- fit_view(object, "unit")
+  shown <- chosen_targets(object, targets)
+  switch(type,
+    weights = plot_fit_weights(object), balance = plot_balance(object, shown),
+    path = plot_path(object, shown, level, simultaneous),
+    plot_effect(object, shown, type, level, simultaneous)
+  )
+}, page = "autoplot.dp_synth")
+
+#' @rdname plot.dp_synth
+#' @export
+plot.dp_release <- function(x, ...) door("plot", {
+  abort(c(
+    "A release has no target of its own to plot.",
+    i = "Fit one: {.code plot(dp_synth(release, target = ))}."
+  ), "argument")
+})
+
 #' Plot a fit
 #'
 #' Draws the target, its counterfactual and their difference with limits. Donors are never plotted,
@@ -34,49 +67,7 @@
 #' plot(fit)
 #' plot(fit, type = "cumulative", simultaneous = TRUE)
 #' @export
-plot.dp_synth <- function(x, type = c(
-                            "path", "effect", "cumulative", "percent", "weights", "balance"
-                          ), level = 0.95, simultaneous = FALSE, targets = NULL, labels = NULL,
-                          ...) door("plot", {
-  show_picture(autoplot.dp_synth(x,
-    type = type, level = level, simultaneous = simultaneous, targets = targets, labels = labels,
-    ...
-  ))
-})
-
-#' @rdname plot.dp_synth
-#' @exportS3Method ggplot2::autoplot
-autoplot.dp_synth <- function(object, type = c(
-                                "path", "effect", "cumulative", "percent", "weights", "balance"
-                              ), level = 0.95, simultaneous = FALSE, targets = NULL,
-                              labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a fit.")
-  if (identical(type, "gap")) type <- "effect"
-  type <- check_choice(
-    type, c("path", "effect", "cumulative", "percent", "weights", "balance")
-  )
-  level <- check_level(level)
-  simultaneous <- check_flag(simultaneous)
-  object$release$panel$outcome <- labelled(object$release$panel$outcome, labels)
-  # With several treated units the fit is for the group; named units are drawn separately.
-  if (!is.null(targets)) object <- fit_view(object, "unit")
-  shown <- chosen_targets(object, targets)
-  switch(type,
-    weights = plot_fit_weights(object), balance = plot_balance(object, shown),
-    path = plot_path(object, shown, level, simultaneous),
-    plot_effect(object, shown, type, level, simultaneous)
-  )
-}, page = "autoplot.dp_synth")
-
-#' @rdname plot.dp_synth
-#' @export
-plot.dp_release <- function(x, ...) door("plot", {
-  abort(c(
-    "A release has no target of its own to plot.",
-    i = "Fit one: {.code plot(dp_synth(release, target = ))}."
-  ), "argument")
-})
+plot.dp_synth <- plot_by(autoplot.dp_synth)
 
 # Small multiples stay readable up to three by three.
 most_panels <- 9L

@@ -34,11 +34,9 @@ NULL
 #' @rdname print.dp_synth
 #' @export
 print.dp_synth <- function(x, level = 0.95, ...) {
-  cat(fit_headline(x), describe_targets(x), "", average_lines(x, level),
-    doubt_lines(fit_doubts(x)), "", privacy_lines(x), growing_line(x$release),
-    sep = "\n"
+  say_lines(x, fit_headline(x), describe_targets(x), "", average_lines(x, level),
+    doubt_lines(fit_doubts(x)), "", privacy_lines(x), growing_line(x$release)
   )
-  invisible(x)
 }
 
 #' @rdname print.dp_synth
@@ -90,8 +88,7 @@ print.summary.dp_synth <- function(x, ...) {
   )
   said <- c(said, unlike_words(fit), wide_words(fit), fit_doubts(fit))
   cat("\n", if (length(said)) paste0(c(said, ""), "\n"), sep = "")
-  cat(privacy_summary(fit), growing_line(fit$release), sep = "\n")
-  invisible(x)
+  say_lines(x, privacy_summary(fit), growing_line(fit$release))
 }
 
 # Lines --------------------------------------------------------------------------------------------

@@ -95,8 +95,7 @@ id_lines <- function(x, charge) {
 #' Print lines, with the lines on privacy below
 #' @noRd
 print_lines <- function(x, lines, privacy = privacy_lines(x)) {
-  cat(lines, "", privacy, sep = "\n")
-  invisible(x)
+  say_lines(x, lines, "", privacy)
 }
 
 #' A summary of an object without a table: the lines of its print, and all lines on privacy

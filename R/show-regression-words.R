@@ -56,6 +56,28 @@ weak_budget_of_rows <- function(epsilon) {
 
 # Papers -------------------------------------------------------------------------------------------
 
+#' A sentence per slope
+#' @param table (`data.frame`)\cr of all coefficients, the intercept first, with limits and
+#'   `identified`; `errors`, words on the errors, unless there are none.
+#' @param on (`string`)\cr the outcome, or what of it.
+#' @noRd
+coefficient_sentences <- function(table, on, level) {
+  vapply(seq_len(nrow(table))[-1L], function(i) {
+    row <- table[i, ]
+    paste0(
+      "The coefficient of ", row$term, " on ", on, " is ", format_value(row$estimate),
+      if (!row$identified) {
+        " (not identified at this budget)"
+      } else if (!is.null(row$errors)) {
+        paste0(
+          " (", percent_text(level), " interval ", format_value(row$conf.low), " to ",
+          format_value(row$conf.high), ", ", row$errors, ")"
+        )
+      }, "."
+    )
+  }, "")
+}
+
 #' A report of a regression
 #' @param sentences (`function` of the fit and the level)\cr the results.
 #' @noRd

@@ -195,26 +195,10 @@ methods_paragraph <- function(release, estimator, parts, targets, doubts = NULL)
 }
 
 estimator_words <- function(release, estimator) {
-  how <- c(
-    simplex = paste(
-      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to all outcomes",
-      "before the treatment"
-    ),
-    demeaned = "the demeaned synthetic control (Ferman and Pinto, 2021)",
-    penalised = "the penalised synthetic control of Abadie and L'Hour (2021)",
-    predictors = paste(
-      "the synthetic control of Abadie, Diamond and Hainmueller (2010), fitted to predictors of",
-      "the outcome"
-    ),
-    hsvt = "the robust synthetic control of Amjad, Shah and Shen (2018)",
-    augmented = "the ridge augmented synthetic control of Ben-Michael, Feller and Rothstein (2021)",
-    sdid = "synthetic difference-in-differences (Arkhangelsky et al., 2021)",
-    factor = "interactive fixed effects (generalised synthetic control, Xu, 2017)",
-    mcnnm = "matrix completion with nuclear norm minimisation (Athey et al., 2021)"
-  )
-  if (release$method %in% names(how)) {
+  known <- published_works()[, "Words"][release$method]
+  if (!is.na(known)) {
     given <- release$settings$covariates
-    return(paste0(how[[release$method]], if (length(given)) {
+    return(paste0(known, if (length(given)) {
       paste0(", with the covariates ", paste(given, collapse = ", "))
     }))
   }
@@ -329,55 +313,21 @@ guarantee_words <- function(release) {
   )
 }
 
-# References for reports.
-published_works <- c(
-  rcm = paste(
-    "Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.",
-    "AISTATS."
-  ),
-  zcdp = "Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy. TCC.",
-  gdp = paste(
-    "Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal",
-    "Statistical Society B 84."
-  ),
-  pure = paste(
-    "Dwork, C. and Roth, A. (2014). The Algorithmic Foundations of Differential Privacy.",
-    "Foundations and Trends in Theoretical Computer Science 9."
-  ),
-  exact = paste(
-    "Canonne, C., Kamath, G. and Steinke, T. (2020). The Discrete Gaussian for Differential",
-    "Privacy. NeurIPS."
-  ),
-  adh = paste(
-    "Abadie, A., Diamond, A. and Hainmueller, J. (2010). Synthetic Control Methods for",
-    "Comparative Case Studies. JASA 105."
-  ),
-  demeaned = paste(
-    "Ferman, B. and Pinto, C. (2021). Synthetic Controls with Imperfect Pretreatment Fit.",
-    "Quantitative Economics 12."
-  ),
-  penalised = paste(
-    "Abadie, A. and L'Hour, J. (2021). A Penalized Synthetic Control Estimator for",
-    "Disaggregated Data. JASA 116."
-  ),
-  hsvt = "Amjad, M., Shah, D. and Shen, D. (2018). Robust Synthetic Control. JMLR 19.",
-  augmented = paste(
-    "Ben-Michael, E., Feller, A. and Rothstein, J. (2021). The Augmented Synthetic Control",
-    "Method. JASA 116."
-  ),
-  sdid = paste(
-    "Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021).",
-    "Synthetic Difference-in-Differences. American Economic Review 111."
-  ),
-  factor = paste(
-    "Xu, Y. (2017). Generalized Synthetic Control Method: Causal Inference with Interactive",
-    "Fixed Effects Models. Political Analysis 25."
-  ),
-  mcnnm = paste(
-    "Athey, S., Bayati, M., Doudchenko, N., Imbens, G. and Khosravi, K. (2021). Matrix",
-    "Completion Methods for Causal Panel Data Models. JASA 116."
-  )
-)
+#' References of the works with these keys; others have none
+#' @noRd
+cited_works <- function(keys) {
+  works <- published_works()[, "Reference"]
+  unname(works[intersect(keys, names(works))])
+}
+
+#' Published works by key: the `Reference`, and the `Words` for an estimator within a sentence
+#' @return A `character` matrix, `NA` where there is none.
+#' @noRd
+published_works <- function() {
+  works <- read.dcf(system.file("works.dcf", package = "dpsc"))
+  rownames(works) <- works[, "Key"]
+  works
+}
 
 report_references <- function(release, estimator) {
   # The theorem's text names its authors.
@@ -391,7 +341,7 @@ report_references <- function(release, estimator) {
   } else {
     switch(release$method, simplex = , predictors = "adh", release$method)
   }
-  unname(published_works[intersect(wanted, names(published_works))])
+  cited_works(wanted)
 }
 
 # Markup -------------------------------------------------------------------------------------------

@@ -129,10 +129,7 @@ planned_horizon <- function(stream) {
 
 #' @rdname dp_stream-methods
 #' @export
-print.dp_stream <- function(x, ...) {
-  cat(stream_lines(x), sep = "\n")
-  invisible(x)
-}
+print.dp_stream <- function(x, ...) say_lines(x, stream_lines(x))
 
 #' @rdname dp_stream-methods
 #' @export
@@ -157,12 +154,10 @@ print.summary.dp_stream <- function(x, ...) {
   blank <- which(!nzchar(x$stream))[[1L]]
   cat(x$stream[seq_len(blank)], sep = "\n")
   print(x$table, digits = 4L, row.names = FALSE)
-  cat(x$stream[-seq_len(blank - 1L)], sep = "\n")
-  invisible(x)
+  say_lines(x, x$stream[-seq_len(blank - 1L)])
 }
 
 stream_lines <- function(stream, values = TRUE) {
-  whole <- function(n) formatC(n, format = "d", big.mark = ",")
   horizon <- planned_horizon(stream)
   online <- inherits(stream, "dp_online")
   title <- if (online) {
@@ -178,9 +173,9 @@ stream_lines <- function(stream, values = TRUE) {
     paste0(if (stream$privacy$private) "Private " else "Raw ", title, ", noise \"",
       stream$plan$facts$noise, "\""),
     if (online) paste0("  ", stream$columns$text),
-    paste0("  ", whole(stream$released$steps), " of ",
-      if (is.finite(horizon)) whole(horizon) else "unboundedly many", " steps taken",
-      if (stream$batch) paste0(" (", whole(stream$released$rows), " rows)")),
+    paste0("  ", count_words(stream$released$steps), " of ",
+      if (is.finite(horizon)) count_words(horizon) else "unboundedly many", " steps taken",
+      if (stream$batch) paste0(" (", count_words(stream$released$rows), " rows)")),
     if (!online && stream$privacy$private) {
       paste0("  standard error of privacy noise at the horizon: ", plan_text(stream))
     },
@@ -246,29 +241,10 @@ horizon_se <- function(plan) {
   one * sqrt(sum(v[used]))
 }
 
-#' Plot a stream
-#'
-#' The released path: coefficients in the units of the variables, as in `coef()`, or running sums
-#' with a band.
-#' @param x,object (`dp_stream`)\cr a stream.
-#' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
-#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
-#' @param ... unused.
-#' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly.
-#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
-#' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 500)
-#' update(visits, rbinom(500, 1, 0.3))
-#' plot(visits)
-#' @export
-plot.dp_stream <- function(x, level = 0.95, labels = NULL, ...) door("plot", {
-  show_picture(autoplot.dp_stream(x, level = level, labels = labels, ...))
-})
-
 #' @rdname plot.dp_stream
 #' @exportS3Method ggplot2::autoplot
 autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
-  check_no_dots(...)
-  rlang::check_installed("ggplot2", "to plot a stream.")
+  start_picture("to plot a stream.", ...)
   level <- check_level(level)
   data <- stream_path(object, level)
   if (!nrow(data)) abort("The stream has no steps yet.", "stream")
@@ -302,6 +278,22 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
     ) +
     dpsc_theme()
 })
+
+#' Plot a stream
+#'
+#' The released path: coefficients in the units of the variables, as in `coef()`, or running sums
+#' with a band.
+#' @param x,object (`dp_stream`)\cr a stream.
+#' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
+#' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
+#' @param ... unused.
+#' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly.
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
+#' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 500)
+#' update(visits, rbinom(500, 1, 0.3))
+#' plot(visits)
+#' @export
+plot.dp_stream <- plot_by(autoplot.dp_stream)
 
 stream_path <- function(stream, level) {
   if (!inherits(stream, "dp_online")) {

@@ -208,16 +208,10 @@ announce_classes <- function() {
 # fitted values.
 
 #' @exportS3Method insight::get_parameters
-get_parameters.dp_synth <- function(x, ...) {
-  moved <- x$moved %||% coef.dp_synth(x)
-  data.frame(Parameter = names(moved), Estimate = unname(moved))
-}
+get_parameters.dp_synth <- get_parameters.dp_regression
 
 #' @exportS3Method marginaleffects::set_coef
-set_coef.dp_synth <- function(model, coefs, ...) {
-  model$moved <- stats::setNames(coefs, names(coef.dp_synth(model)))
-  model
-}
+set_coef.dp_synth <- set_coef.dp_regression
 
 #' @exportS3Method marginaleffects::get_vcov
-get_vcov.dp_synth <- function(model, ...) vcov.dp_synth(model)
+get_vcov.dp_synth <- get_vcov.dp_regression

@@ -1,8 +1,9 @@
 .onLoad <- function(libname, pkgname) {
   announce_classes()
-  # The table of methods is built here, once, and not inside a user's call.
+  # Tables are built here, once, and not inside a user's call.
   force(mechanism_table)
   force(default_control)
+  force(sql_dialect_table)
 }
 
 .onUnload <- function(libpath) {
