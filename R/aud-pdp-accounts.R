@@ -17,7 +17,7 @@ account_rounds <- function(release) {
     loadings[order, ] <- group$loadings
     last <- group$rounds[[length(group$rounds)]]
     c(group$control[c("clipped", "constant", "noise")], list(
-      loadings = loadings, origin = group$rounds[[1L]]$origin, radius = last$radius
+      loadings = loadings, origin = donor_origin(group), radius = last$radius
     ))
   }, groups, orders)
   treated <- Map(function(group, order) {

@@ -92,17 +92,21 @@ group_excess <- function(release) {
   max(0, x$second - x$second_sd - x$own_variance)
 }
 
-#' Variance of the part that clipping may have removed from the group's mean: unknown, but of the
+#' Covariance of the part that clipping may have removed from the group's mean: unknown, but of the
 #' size of the distance between that mean and the centre of the last round (share: bench/protect.R)
 #' @noRd
 cut_doubt <- function(release) {
   x <- release$statistics$treated
   residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
   # From features to outcomes, scaled units.
-  unit <- abs(mean(utils::tail(x$moves, release$panel$T1)[, residual])) / x$mean_sd
-  # Versions up to 0.2.0 did not estimate the share of a shift that clipping keeps.
-  share <- if (is.null(x$kept)) 0.8 else 0.3
-  (share * sum(from_centre(x)[residual]) * unit)^2
+  back <- utils::tail(x$moves, release$panel$T1)[, residual, drop = FALSE] / x$mean_sd
+  if (is.null(x$kept)) {
+    # Versions up to 0.2.0 did not estimate the share of a shift that clipping keeps.
+    return((0.8 * sum(from_centre(x)[residual]) * abs(mean(back)))^2)
+  }
+  # Donors know little of what clipping removes around a distant centre.
+  tcrossprod(0.3 * back %*% from_centre(x)[residual]) +
+    (x$stray %||% 0) * length(residual) * mean(back)^2
 }
 
 #' The group's mean minus the last round's centre, as retained by clipping

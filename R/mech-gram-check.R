@@ -85,6 +85,13 @@ treated_conflict <- function(release) {
 group_conflict <- function(group, steps, control) {
   x <- group$x
   release <- group$release
+  # Versions up to 0.2.0 did not ask for the group's place.
+  placed <- !is.null(x$place)
+  problem <- if (placed) place_conflict(x$place, steps[1L, ])
+  if (!is.null(problem)) {
+    return(problem)
+  }
+  if (placed) steps <- steps[-1L, ]
   moments <- steps[steps$law != "exponential", ]
   count <- length(x$rounds)
   if (nrow(steps) != 2L * count || nrow(moments) != count || control$account != "donors" ||
@@ -97,7 +104,7 @@ group_conflict <- function(group, steps, control) {
   asked <- c(split(moments, seq_len(count)), list(control))
   made <- mapply(round_of_step, c(x$rounds, list(donors)), asked)
   # The donors are clipped around their own centre.
-  donors$origin <- x$rounds[[1L]]$origin
+  donors$origin <- donor_origin(x)
   own <- vapply(rounds, function(round) round_noise(round, release, group$m)$mean, 0)
   # Releases of versions that took the last round's mean alone have no such field.
   weights <- x$weights %||% c(x$of_first %||% 0, 1 - (x$of_first %||% 0))
@@ -109,6 +116,18 @@ group_conflict <- function(group, steps, control) {
         !about_equal(x$control$mean_sd, round_noise(donors, release)$mean)) {
     "The noise of the treated group's statistics does not match the noise steps."
   }
+}
+
+#' Is the noise on the group's place that of its step?
+#' @param step (`data.frame`)\cr of one row.
+#' @noRd
+place_conflict <- function(place, step) {
+  gaussian <- step$law == "discrete_gaussian"
+  one <- step$sensitivity / if (gaussian) sqrt(2) else 2 * sqrt(2)
+  sd <- step$scale * if (gaussian) 1 else sqrt(2)
+  said <- step$law %in% c("discrete_gaussian", "discrete_laplace") &&
+    about_equal(place$counts_sd, sd / one)
+  if (!said) "The place of the treated group does not match its step."
 }
 
 #' Is the noise on what cuts keep of donors that of its step?

@@ -72,13 +72,14 @@ other_costs <- function(release) {
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
 }
 
-#' The steps that release moments: the first with noise, and, for everyone, all steps of the treated
-#' and the last of the donors
+#' The steps that release moments: the first with noise, and, for everyone, all rounds of the treated
+#' and the last step of the donors
 #' @noRd
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")
   if (!identical(steps$account[1L] %||% "donors", "donors")) {
-    return(noisy)
+    # Each after the choice of its radius; not the group's place.
+    return(noisy[noisy > 1L & steps$law[pmax(noisy - 1L, 1L)] == "exponential"])
   }
   control <- length(release$panel$treated)
   c(noisy[seq_along(release$statistics$rounds)], utils::tail(noisy, control))

@@ -37,6 +37,10 @@ protected_groups <- function(release) {
   })
 }
 
+#' Where the donors' features are centred: versions up to 0.2.0 began there
+#' @noRd
+donor_origin <- function(x) x$origin %||% x$rounds[[1L]]$origin
+
 #' Does what was released of a group fit its sizes?
 #' @noRd
 group_fits <- function(x, m, release) {
@@ -50,12 +54,27 @@ group_fits <- function(x, m, release) {
     is_vector_of(x$path, periods) && is_vector_of(x$lean, periods) &&
     is_number(x$second) && is.finite(x$second) && is_amount(x$mean_sd) &&
     is_amount(x$second_sd) && is_amount(x$own_variance) && rounds_weigh(x) &&
+    place_fits(x$place, d, x$origin) &&
+    (is.null(x$place) || (is_number(x$stray) && is.finite(x$stray) && x$stray >= 0)) &&
     is_vector_of(x$control$mean, d) &&
     all(vapply(x$control[c("mean_sd", "clipped", "constant", "noise")], is_amount, NA)) &&
     all(vapply(x$rounds, function(round) {
       is.list(round) && length(round$origin) == d &&
         all(vapply(round[c("radius", "exponent", "clipped", "constant", "noise")], is_amount, NA))
     }, NA))
+}
+
+#' Can this be the place that was found of a group? Versions up to 0.2.0 did not look for one.
+#' @noRd
+place_fits <- function(place, d, origin) {
+  if (is.null(place)) {
+    return(is.null(origin))
+  }
+  knots <- place$knots
+  is.list(place) && is_vector_of(origin, d) && is.numeric(knots) && length(knots) > 2L &&
+    all(is.finite(knots)) && all(diff(knots) > 0) && is_vector_of(place$counts, length(knots)) &&
+    is_amount(place$counts_sd) && is_number(place$centre) && is.finite(place$centre) &&
+    is_number(place$doubt) && is.finite(place$doubt) && place$doubt >= 0
 }
 
 #' Do the weights of a group's rounds fit them, and what its cuts keep of a shift?

@@ -116,7 +116,8 @@ check_group_noise <- function(noise, group) {
 #' Release for everyone: donors, then the treated in the donors' released coordinates
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param run_first (`function`)\cr of method gram.
-#' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features, their noisy
+#' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features about the
+#'   donors' `origin`, the `place` where the group was found before its rounds, their noisy
 #'   `mean`, its noise's deviation `mean_sd` and the `weights` that the rounds have in it, the
 #'   `path` (T, scaled units) that they amount to,
 #'   with a `lean` one whose past is not cut to what stands out, and how it `moves`

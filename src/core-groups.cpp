@@ -7,4 +7,5 @@
 #include <dpsc/mechanism/one_period.cpp>
 #include <dpsc/release/cohorts_release.cpp>
 #include <dpsc/release/growing_release.cpp>
+#include <dpsc/release/treated_location.cpp>
 #include <dpsc/release/treated_release.cpp>

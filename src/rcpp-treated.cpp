@@ -56,18 +56,13 @@ Rcpp::List control(const dpsc::row_source& donors, const Rcpp::List& facts,
                    const Rcpp::List& treated, const Rcpp::List& scale, dpsc::noise& draws) {
   const dpsc::treated_facts group = as_treated_facts(facts);
   const Rcpp::List rounds(treated["rounds"]);
-  const auto round = [&](int i) {
-    const Rcpp::List x(rounds[i]);
-    dpsc::treated_round out{};
-    out.origin = Rcpp::as<Eigen::VectorXd>(x["origin"]);
-    out.radius = Rcpp::as<double>(x["radius"]);
-    return out;
-  };
+  const Rcpp::List last(rounds[rounds.size() - 1]);
   const dpsc::row_scale bounds = as_scale(scale);
   const dpsc::moments_step step = dpsc::plan_treated(group).control;
-  const dpsc::noisy_moments x = dpsc::run_control(
-      step, group.n, Rcpp::as<Eigen::MatrixXd>(treated["loadings"]), round(0),
-      round(static_cast<int>(rounds.size()) - 1), bounds, donors, draws, interrupter());
+  const dpsc::noisy_moments x =
+      dpsc::run_control(step, group.n, Rcpp::as<Eigen::MatrixXd>(treated["loadings"]),
+                        Rcpp::as<Eigen::VectorXd>(treated["origin"]),
+                        Rcpp::as<double>(last["radius"]), bounds, donors, draws, interrupter());
   return Rcpp::List::create(_["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd,
                             _["clipped"] = step.limit, _["constant"] = step.constant,
                             _["noise"] = step.noise);
@@ -81,11 +76,16 @@ Rcpp::List from_treated(const dpsc::treated_release& x) {
         _["exponent"] = round.exponent, _["clipped"] = round.clipped,
         _["constant"] = round.constant, _["noise"] = round.noise,
         _["mean"] = Rcpp::wrap(round.mean), _["mean_sd"] = round.mean_sd, _["kept"] = round.kept));
+  const Rcpp::List place = Rcpp::List::create(
+      _["knots"] = Rcpp::wrap(x.place.knots), _["counts"] = Rcpp::wrap(x.place.counts),
+      _["counts_sd"] = x.place.counts_sd, _["centre"] = x.place.centre, _["doubt"] = x.place.doubt);
   return Rcpp::List::create(
-      _["loadings"] = x.loadings, _["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd,
-      _["weights"] = Rcpp::wrap(x.weights), _["kept"] = x.kept, _["path"] = Rcpp::wrap(x.path),
-      _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves, _["second"] = x.second,
-      _["second_sd"] = x.second_sd, _["own_variance"] = x.own_variance, _["rounds"] = rounds);
+      _["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin), _["place"] = place,
+      _["mean"] = Rcpp::wrap(x.mean), _["mean_sd"] = x.mean_sd,
+      _["weights"] = Rcpp::wrap(x.weights), _["stray"] = x.stray, _["kept"] = x.kept,
+      _["path"] = Rcpp::wrap(x.path), _["lean"] = Rcpp::wrap(x.lean), _["moves"] = x.moves,
+      _["second"] = x.second, _["second_sd"] = x.second_sd, _["own_variance"] = x.own_variance,
+      _["rounds"] = rounds);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
   expect_gt(sqrt(sum(moved^2)), planted)
 
   x <- release$statistics$treated
-  z <- sweep(p$donors %*% x$loadings, 2L, x$rounds[[1L]]$origin)
+  z <- sweep(p$donors %*% x$loadings, 2L, x$origin)
   own <- seq.int(to = ncol(z), length.out = p$T1)
   kept <- function(R) {
     norm <- sqrt(rowSums(z^2))
@@ -51,6 +51,60 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
     mean((clipped(sweep(z, 2L, step, "+")) - clipped(sweep(z, 2L, step)))[, k]) / 2e-5
   }, 0)
   expect_equal(mean(shown), kept(R), tolerance = 1e-3)
+})
+
+test_that("a person changes the sums for the group's place by a vector of length sqrt(2) at most", {
+  # Plants faults 79.
+  # Lemma 8: people at both ends against the claim, and a group far away against a plain computation.
+  p <- protected_panel_of(n = 150, m = 60, T0 = 5, effect = 0.4)
+  recorder <- new_recorder()
+  scope <- hooked_namespace(recorder, protected_hooks(recorder))
+  place_of <- function(p, other, delta) {
+    run <- function(p) {
+      scope$dp_release.matrix(p$donors,
+        target = p$group, T0 = p$T0, epsilon = 4, delta = delta, bounds = c(-1, 1),
+        protect = "everyone", control = dp_control(rng = "R")
+      )
+    }
+    calls <- withr::with_seed(4, record_and_replay(list(recorder = recorder, run = run), p, other))
+    release <- attr(calls, "result")
+    at <- which(release$privacy$steps$step == "place of the treated")
+    list(
+      claim = release$privacy$steps$sensitivity[[at]], value = calls[[at]]$value,
+      moved = calls[[at]]$value - calls[[at]]$other$value, x = release$statistics$treated
+    )
+  }
+  replaced <- function(side) {
+    p$group[1, ] <- rep(c(0, side), c(p$T0, p$T1))
+    p
+  }
+  pure <- place_of(replaced(-1), replaced(1), 0)
+  expect_lte(sum(abs(pure$moved)), pure$claim)
+  expect_gt(sum(abs(pure$moved)), pure$claim / 2)
+  p <- replaced(-1)
+  place <- place_of(p, replaced(1), 1e-6)
+  expect_lte(sqrt(sum(place$moved^2)), place$claim)
+  # Noise for one person's vector in the place of two would be noticed.
+  expect_gt(sqrt(sum(place$moved^2)), 0.99 * place$claim)
+
+  x <- place$x
+  own <- seq.int(to = length(x$mean), length.out = p$T1)
+  knots <- x$place$knots
+  at <- rowMeans(sweep(p$group %*% x$loadings, 2L, x$origin)[, own])
+  at <- pmin(pmax(at, min(knots)), max(knots))
+  left <- pmin(findInterval(at, knots), length(knots) - 1L)
+  angle <- pi / 2 * (at - knots[left]) / (knots[left + 1L] - knots[left])
+  by_hand <- numeric(length(knots))
+  for (i in seq_along(at)) {
+    to <- left[[i]] + 0:1
+    by_hand[to] <- by_hand[to] + c(cos(angle[[i]]), sin(angle[[i]]))
+  }
+  one <- 2^round(log2(place$claim / sqrt(2)))
+  expect_equal(place$value / one, by_hand, tolerance = 1e-3)
+  # Found to within 1.5 standard deviations of a person.
+  person <- knots[[(length(knots) + 3) / 2]] / 4
+  expect_gt(abs(mean(at)), 3 * person)
+  expect_lt(abs(x$place$centre - mean(at)), 1.5 * person)
 })
 
 test_that("errors of single periods of a smooth panel are within four times a public target's", {

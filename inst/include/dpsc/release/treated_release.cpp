@@ -34,33 +34,16 @@ namespace treated_detail {
 
 look_plan plan_look(const total_budget& budget, double n, double share) {
   using namespace treated_constants;
-  const double none = std::numeric_limits<double>::quiet_NaN();
   look_plan out;
   const double radius =
       budget.share_of_exponent(donor_votes / n, look_least * share, look_most * share);
   out.radius = budget.exponent(radius);
   out.records.push_back(budget.choice_record("radius of the donors' residuals", out.radius));
   const double points = kept_points;
-  for (out.bits = 20; out.bits >= 8; --out.bits) {
-    const bool gaussian = budget.gaussian();
-    const double one = std::ldexp(1.0, out.bits);
-    const double sensitivity = (gaussian ? std::sqrt(points) : points) * one * (1.0 + 1e-12);
-    if (gaussian) {
-      out.noise = gaussian_vector_variance(sensitivity, budget.mu(look_kept * share));
-      out.sigma = std::sqrt(out.noise);
-    } else {
-      out.kind = law::discrete_laplace;
-      out.noise = std::ceil(sensitivity / budget.epsilon(look_kept * share) * (1.0 + gdp_margin));
-      out.sigma = std::sqrt(2.0) * out.noise;
-    }
-    if (!(out.sigma <= largest_sigma)) continue;
-    out.records.push_back({"what a cut keeps of donors", law_name(out.kind), sensitivity,
-                           gaussian ? out.sigma : out.noise,
-                           gaussian ? none : sensitivity / out.noise,
-                           gaussian ? gaussian_vector_mu(sensitivity, out.noise) : none});
-    return out;
-  }
-  throw budget_too_small();
+  out.kept = unit_noise("what a cut keeps of donors", budget, look_kept * share, std::sqrt(points),
+                        points);
+  out.records.push_back(out.kept.record);
+  return out;
 }
 
 }  // namespace treated_detail
@@ -73,14 +56,16 @@ treated_plan plan_treated(const treated_facts& facts) {
   out.total = budget.total();
   const double radius = budget.share_of_exponent(votes / facts.m, votes_least, votes_most);
   out.radius = budget.exponent(radius);
+  out.place = plan_location(budget, facts.m);
+  out.records.push_back(out.place.record);
+  const double left = 1.0 - rounds * radius - location_share(budget, facts.m);
   const char* names[] = {"", ", centred", ", centred again"};
   for (int j = 0; j < rounds; ++j) {
     const std::string which = std::string("of the treated") + names[j];
     // As long a constant as the rows: then the mean costs what it costs alone, and the second
     // moments come free.
     out.moments.push_back(plan_moments("mean and moments " + which, facts.m, facts.dimension(), 1.0,
-                                       budget,
-                                       (1.0 - rounds * radius) * treated_constants::moments[j]));
+                                       budget, left * treated_constants::moments[j]));
     out.records.push_back(budget.choice_record("radius " + which, out.radius));
     out.records.push_back(out.moments.back().record);
   }
@@ -140,7 +125,7 @@ treated_frame::treated_frame(const gram_statistics& s, double second) {
   const Eigen::MatrixXd forward = shape * same + (1.0 - shape) * mean;
   const Eigen::MatrixXd backward = (same - mean) / shape + mean;
   const double length = (forward * left * forward).trace() + periods * (own_variance - left.mean());
-  const double by_residual = std::sqrt(residual / std::max(length, 1e-8));
+  by_residual = std::sqrt(residual / std::max(length, 1e-8));
   const double by_past = std::sqrt(past / static_cast<double>(pre));
   const double by_level = std::sqrt(treated_constants::level) / level_spread;
 
@@ -278,26 +263,43 @@ bool at_the_edge(const treated_frame& frame, const treated_round& round) {
          treated_constants::edge * round.radius + treated_constants::edge_noise * round.mean_sd;
 }
 
+double distance_squared(const treated_frame& frame, const Eigen::VectorXd& missed, double sd,
+                        bool near_edge) {
+  const double periods = static_cast<double>(frame.T1);
+  const double all = missed.tail(frame.T1).squaredNorm();
+  const double mean = missed.tail(frame.T1).mean(), along = periods * mean * mean;
+  const auto seen = [&](double total, double directions) {
+    const double stands = near_edge ? 0.0 : treated_constants::stands_out;
+    const bool out = total > (directions + stands * std::sqrt(2.0 * directions)) * sd * sd;
+    return out ? total - directions * sd * sd : 0.0;
+  };
+  return seen(along, 1.0) + seen(std::max(0.0, all - along), periods - 1.0);
+}
+
 pooled_mean::pooled_mean(const treated_frame& frame, const std::vector<treated_round>& rounds) {
   using namespace treated_constants;
-  const Eigen::VectorXd start = rounds.front().origin;
+  const Eigen::VectorXd& start = frame.origin;
   const auto found = [&](const treated_round& round) {
     return Eigen::VectorXd(round.origin - start + round.mean / round.kept);
   };
   const treated_round& last = rounds.back();
-  const double noise = static_cast<double>(frame.T1) * std::pow(last.mean_sd / last.kept, 2.0);
   const auto size = static_cast<Eigen::Index>(rounds.size());
-  Eigen::VectorXd variance(size);
+  Eigen::VectorXd variance(size), doubts(size);
   weights.resize(size);
   for (Eigen::Index j = 0; j < size; ++j) {
     const treated_round& round = rounds[static_cast<std::size_t>(j)];
     const Eigen::VectorXd missed = found(last) - (round.origin - start);
-    const double far = std::max(0.0, missed.tail(frame.T1).squaredNorm() - noise);
-    const double outside = std::max(0.0, std::sqrt(far) - round.radius);
+    const auto bias = [&](bool near_edge) {
+      const double far = distance_squared(frame, missed, last.mean_sd / last.kept, near_edge);
+      const double outside = std::max(0.0, std::sqrt(far) - round.radius);
+      return doubt * doubt * far + outside * outside;
+    };
     variance[j] = std::pow(round.mean_sd / round.kept, 2.0);
-    weights[j] = 1.0 / (variance[j] + doubt * doubt * far + outside * outside);
+    weights[j] = 1.0 / (variance[j] + bias(at_the_edge(frame, round)));
+    doubts[j] = bias(true);
   }
   weights /= weights.sum();
+  stray = weights.cwiseAbs2().dot(doubts);
   mean = Eigen::VectorXd::Zero(start.size());
   for (Eigen::Index j = 0; j < size; ++j)
     mean += weights[j] * found(rounds[static_cast<std::size_t>(j)]);
@@ -320,18 +322,18 @@ donor_look run_look(const treated_plan& plan, const treated_facts& facts,
   out.base = plan.cut(facts) * out.radius;
   std::vector<double> squared;
   for (double at : kept_at) squared.push_back(std::pow(radius_steps(at * out.base, rows), 2.0));
-  treated_detail::kept_shares sums(squared, facts.T1, plan.look.bits);
+  treated_detail::kept_shares sums(squared, facts.T1, plan.look.kept.bits);
   add_features(donors, rows.map, sums, tick);
   const Eigen::VectorXd noisy =
-      draws.add(plan.look.records[1].label, plan.look.kind, sums.sums(),
-                Eigen::VectorXd::Constant(sums.sums().size(), plan.look.noise));
-  const double all = std::ldexp(facts.n, plan.look.bits);
+      draws.add(plan.look.records[1].label, plan.look.kept.kind, sums.sums(),
+                Eigen::VectorXd::Constant(sums.sums().size(), plan.look.kept.noise));
+  const double all = std::ldexp(facts.n, plan.look.kept.bits);
   // More is kept by a longer cut, and never all of it by none.
   out.kept = noisy / all;
   double most = kept_floor;
   for (Eigen::Index k = 0; k < out.kept.size(); ++k)
     most = out.kept[k] = std::min(1.0, std::max(most, out.kept[k]));
-  out.kept_sd = plan.look.sigma / all;
+  out.kept_sd = plan.look.kept.sigma / all;
   return out;
 }
 
@@ -346,9 +348,15 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
     throw std::invalid_argument("the donors' release does not fit the treated group's plan");
   treated_release out;
   out.loadings = frame.loadings;
+  out.origin = frame.origin;
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(frame.origin.size());
-  double middle = look.radius;
-  double first = above_first, next = above;
+  out.place = run_location(plan.place, source, map_on_grid(scale, frame.loadings, frame.origin),
+                           facts.m, frame.T1, frame.by_residual * std::sqrt(frame.own_variance),
+                           2.0 * frame.by_residual, draws, tick);
+  const bool placed = out.place.centre != 0.0;
+  centre.tail(frame.T1).setConstant(out.place.centre);
+  double middle = std::hypot(look.radius, out.place.doubt * std::sqrt(frame.T1));
+  double first = placed ? above_placed_first : above_first, next = placed ? above_placed : above;
   noisy_moments last;
   for (std::size_t j = 0; j < plan.moments.size(); ++j) {
     const moments_step& step = plan.moments[j];
@@ -357,7 +365,7 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
     const radius_search search{middle, 0.5, -3, below, first, next};
     const double radius =
         plan.cut(facts) * choose_treated_radius(source, rows, facts.m, search, plan.radius,
-                                                plan.records[2 * j].label, draws, tick);
+                                                plan.records[2 * j + 1].label, draws, tick);
     last = release_moments(source, rows, facts.m, radius, step, draws, tick);
     out.rounds.push_back({origin, radius, plan.radius, step.limit, step.constant, step.noise,
                           last.mean, last.mean_sd, look.kept_of(radius)});
@@ -365,6 +373,7 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
     out.mean = all.mean;
     out.mean_sd = all.sd;
     out.weights = all.weights;
+    out.stray = all.stray;
     // The next round. People are as long about a centre that misses the group's by its noise.
     const next_centre found(frame, all.mean, all.sd);
     centre = found.centre;
@@ -400,11 +409,10 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
 }
 
 noisy_moments run_control(const moments_step& step, double n, const Eigen::MatrixXd& loadings,
-                          const treated_round& first, const treated_round& last,
-                          const row_scale& scale, const row_source& donors, noise& draws,
-                          const ticker& tick) {
-  const grid_map rows = map_on_grid(scale, loadings, first.origin);
-  return release_moments(donors, rows, n, last.radius, step, draws, tick);
+                          const Eigen::VectorXd& origin, double radius, const row_scale& scale,
+                          const row_source& donors, noise& draws, const ticker& tick) {
+  const grid_map rows = map_on_grid(scale, loadings, origin);
+  return release_moments(donors, rows, n, radius, step, draws, tick);
 }
 
 }  // namespace dpsc

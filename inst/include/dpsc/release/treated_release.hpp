@@ -16,6 +16,7 @@
 #include "../mechanism/budget.hpp"
 #include "../mechanism/moments.hpp"
 #include "../rows/source.hpp"
+#include "treated_location.hpp"
 
 namespace dpsc {
 
@@ -56,11 +57,13 @@ constexpr int look_lowest = -16;
 // above and of each further one. Most groups spread as donors do about their centre: one that was
 // seen to be far from it is another matter.
 constexpr double below = 1.2, above_first = 2.8, above = 0.8, above_found = 1.0, above_far = 0.8;
+// The same about a place that was found away from the donors.
+constexpr double above_placed_first = 2.5, above_placed = 0.8;
 // An average residual is far from a centre if it is this share of the radius and so many deviations
 // of its noise.
 constexpr double edge = 0.25, edge_noise = 1.5;
 // Votes of a group that a choice is worth, at the share that it takes, within limits.
-constexpr double votes = 7.0, votes_least = 0.004, votes_most = 0.09, donor_votes = 40.0;
+constexpr double votes = 7.0, votes_least = 0.004, votes_most = 0.07, donor_votes = 40.0;
 // Rows are cut at so much of the radius over the root of the noise that it makes, on the group's
 // mean and the donors', within limits: where many share it, noise is cheaper than what the cut
 // takes off skewed rows.
@@ -83,15 +86,13 @@ constexpr double doubt = 0.15;
 /// PUBLIC.
 struct look_plan {
   double radius = 0.0;  // exponent
-  law kind = law::discrete_gaussian;
-  int bits = 0;        // a row keeps at most 2^bits
-  double noise = 0.0;  // variance, or Laplace scale
-  double sigma = 0.0;  // deviation
+  unit_noise kept;      // a row keeps at most 2^bits
   std::vector<step_record> records;
 };
 
 /// Fixed before anything is drawn. PUBLIC.
 struct treated_plan {
+  unit_noise place;
   double radius = 0.0;  // exponent of each round's
   std::vector<moments_step> moments;
   look_plan look;        // of the donors
@@ -120,6 +121,7 @@ struct treated_frame {
   Eigen::Index pre = 0, level = 0, T1 = 0;
   Eigen::VectorXd average;    // d: v to the average residual
   double own_variance = 0.0;  // of one person's average residual, as the donors' release has it
+  double by_residual = 0.0;   // from an average residual, scaled units, to the average of features
 
   treated_frame(const gram_statistics& s, double second);
 };
@@ -148,9 +150,12 @@ struct treated_round {
 /// What is released of a treated group. RELEASED.
 struct treated_release {
   Eigen::MatrixXd loadings;
+  Eigen::VectorXd origin;  // of the donors
+  group_location place;
   Eigen::VectorXd mean;     // of v, about the donors
   double mean_sd = 0.0;     // of its noise, each coordinate
   Eigen::VectorXd weights;  // of the rounds in that mean
+  double stray = 0.0;       // variance of what cuts may have done to it, along any one direction
   double kept = 1.0;        // of a shift by the last round
   Eigen::VectorXd path;     // T, scaled units; a past that does not stand out is the donors'
   Eigen::VectorXd lean;    // T, the same with the past that is likeliest: its errors are the path's
@@ -230,11 +235,17 @@ struct next_centre {
 /// Did a round find the group near the edge of what its radius let it see?
 bool at_the_edge(const treated_frame& frame, const treated_round& round);
 
+/// How far residuals are, squared, by a noisy word on it: less its noise, and only what stands out
+/// of it, unless a round near whose edge they were found said so already.
+double distance_squared(const treated_frame& frame, const Eigen::VectorXd& missed, double sd,
+                        bool near_edge);
+
 /// The rounds' means, each as far as its cut, about where it was centred, may be trusted.
 struct pooled_mean {
   Eigen::VectorXd mean;
   double sd = 0.0;  // of the noise, each coordinate
   Eigen::VectorXd weights;
+  double stray = 0.0;  // variance of what cuts may have done to it, along any one direction
 
   pooled_mean(const treated_frame& frame, const std::vector<treated_round>& rounds);
 };
@@ -256,9 +267,8 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
 /// The donors' own mean of the same features, cut at the same length about their own centre: what
 /// the cut takes off skewed residuals, and what the first release's noise left in them. RELEASED.
 noisy_moments run_control(const moments_step& step, double n, const Eigen::MatrixXd& loadings,
-                          const treated_round& first, const treated_round& last,
-                          const row_scale& scale, const row_source& donors, noise& draws,
-                          const ticker& tick);
+                          const Eigen::VectorXd& origin, double radius, const row_scale& scale,
+                          const row_source& donors, noise& draws, const ticker& tick);
 
 }  // namespace dpsc
 
