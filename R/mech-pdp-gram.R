@@ -72,8 +72,8 @@ other_costs <- function(release) {
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
 }
 
-#' The steps that release moments: the first with noise, and, for everyone, all rounds of the treated
-#' and the last step of the donors
+#' The steps that release moments: the first with noise, and, for everyone, all rounds of the
+#' treated and the last step of the donors
 #' @noRd
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")

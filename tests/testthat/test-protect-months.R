@@ -55,7 +55,7 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
 
 test_that("a person changes the sums for the group's place by a vector of length sqrt(2) at most", {
   # Plants faults 79.
-  # Lemma 8: people at both ends against the claim, and a group far away against a plain computation.
+  # Lemma 8: people at both ends against the claim; a group far away against a plain computation.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5, effect = 0.4)
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, protected_hooks(recorder))
