@@ -7,7 +7,7 @@
 # splits, which are the same for all methods. Noise is seeded, for this figure alone.
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
-runs <- as.integer(Sys.getenv("DPSC_ADULT_RUNS", "20"))
+runs <- as.integer(Sys.getenv("DPSC_ADULT_RUNS", "15"))
 if (nzchar(Sys.getenv("DPSC_DPPACK"))) .libPaths(c(.libPaths(), Sys.getenv("DPSC_DPPACK")))
 seeded <- dp_control(rng = "R")
 

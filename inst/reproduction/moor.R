@@ -9,8 +9,8 @@
 # divides by zero, so that the printed method cannot be run; ours is dp_glm(penalty = ).
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
-# The paper has 500 runs of each; 10,000 people, which it has not, get fewer than the others.
-runs <- as.integer(strsplit(Sys.getenv("DPSC_MOOR_RUNS", "40,150,30"), ",")[[1L]])
+# The paper has 500 runs of each. Runs: of figure 3, of its own numbers of people, of 10,000.
+runs <- as.integer(strsplit(Sys.getenv("DPSC_MOOR_RUNS", "20,120,15"), ",")[[1L]])
 names(runs) <- c("figure3", "paper", "many")
 names16 <- paste0("x", 1:16)
 families <- list(

@@ -8,7 +8,7 @@
 #   glm       neither noise nor lasso: not private
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
-runs <- as.integer(strsplit(Sys.getenv("DPSC_NAPP_RUNS", "250,40"), ",")[[1L]])
+runs <- as.integer(strsplit(Sys.getenv("DPSC_NAPP_RUNS", "500,100"), ",")[[1L]])
 seeded <- dp_control(rng = "R")
 names16 <- paste0("x", 1:16)
 beta <- c(4 - 0.5 * (0:7) / 7, rep(0, 8))
