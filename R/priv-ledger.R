@@ -22,7 +22,9 @@
 #' excludes others, before the call may draw its noise. A process that dies may leave a charge
 #' without a release, never a release without a charge. Rows are only added, and each has a hash of
 #' itself and of the previous row ([verify_ledger()]). Draws of a growing release's periods
-#' (`monitor`) are rows as well, at no cost; `as.data.frame()` leaves them out. Anyone with write
+#' (`monitor`) are rows as well, at no cost; `as.data.frame()` leaves them out. 200 races of 8
+#' processes and 200 kills, on a file and on Postgres, found neither an overspent ledger nor a
+#' release without its charge (`bench/results/ledger.csv` of the sources). Anyone with write
 #' access to the file or the table can change it at will: grant this right to few people, and store
 #' hashes of charges elsewhere.
 #'

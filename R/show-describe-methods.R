@@ -61,7 +61,19 @@ description_lines <- function(x) {
   title <- paste0(if (!x$privacy$private) "Raw description of " else "Description of ",
     count_words(x$nobs), " rows",
     if (x$privacy$private) ", with 95 % limits (sampling and privacy together)")
-  c(title, "", paste0("  ", table_text(table)))
+  c(title, "", paste0("  ", table_text(table)), counts_note(x, table))
+}
+
+#' Why several counts of one group differ
+#' @noRd
+counts_note <- function(x, table) {
+  counts <- table[table$statistic == "n", ]
+  if (x$privacy$private && anyDuplicated(counts$group)) {
+    c("", strwrap(paste(
+      "Each variable has its own count of people, with its own noise and without its missing",
+      "values: counts of the same people differ."
+    ), 84L, prefix = "  "))
+  }
 }
 
 #' One row per statistic, one column per group

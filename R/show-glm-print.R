@@ -53,11 +53,6 @@ offset_words <- function(x) {
   if (!is.null(x$columns$offset)) paste0(", offset ", x$columns$offset$text)
 }
 
-#' @noRd
-weight_words <- function(x) {
-  if (isTRUE(x$columns$weighted)) paste0(", weights up to ", format(x$public$max_weight))
-}
-
 glm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(

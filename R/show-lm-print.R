@@ -41,7 +41,7 @@ print.summary.dp_lm <- function(x, ...) {
 lm_heading <- function(x) {
   c(
     paste("Linear regression of", format(x$nobs, big.mark = ","), "people"),
-    paste0("  ", x$text)
+    paste0("  ", x$text, weight_words(x))
   )
 }
 

@@ -148,3 +148,11 @@ robust_words <- function(x) {
     "least squares."
   )
 }
+
+#' The largest case weight of a regression
+#' @noRd
+weight_words <- function(x) {
+  if (isTRUE(x$columns$weighted)) {
+    paste0(", weights up to ", format(x$max_weight %||% x$public$max_weight))
+  }
+}

@@ -241,3 +241,26 @@ test_that("the print is a table and marks results that are not private", {
   skip_if_not_installed("ggplot2")
   expect_s3_class(ggplot2::autoplot(described(data, by = ~arm)), "ggplot")
 })
+
+test_that("limits of a deviation allow for tails that neither noise nor a sample shows", {
+  # t with 2.5 degrees: no fourth moment; its deviation within these bounds.
+  bounds <- list(x = c(-500, 1500))
+  truth <- 10.69
+  covered <- vapply(1:20, function(seed) {
+    x <- withr::with_seed(seed, 51.3 + 5 * stats::rt(2000, 2.5))
+    table <- withr::with_seed(seed, tidy(dp_describe(~x, data.frame(x = x),
+      epsilon = 1, bounds = bounds, control = dp_control(rng = "R")
+    )))
+    at <- table$statistic == "sd"
+    table$conf.low[at] <= truth && truth <= table$conf.high[at]
+  }, NA)
+  expect_gte(mean(covered), 0.9)
+})
+
+test_that("the print explains why several counts of one group differ", {
+  data <- describe_people(400)
+  text <- function(...) paste(utils::capture.output(print(described(data, ...))), collapse = " ")
+  expect_match(text(by = ~arm), "counts of the same people differ")
+  expect_no_match(text(by = ~arm, epsilon = Inf), "counts of the same people differ")
+  expect_no_match(text(formula = ~age), "counts of the same people differ")
+})

@@ -368,3 +368,13 @@ test_that("with gross outliers print and report call the slopes robust slopes", 
   expect_output(print(summary(fit)), "robust regression")
   expect_output(print(report(fit)), "robust regression")
 })
+
+test_that("the print of a regression states its weights", {
+  data <- withr::with_seed(2, data.frame(a = stats::runif(300), y = stats::runif(300), w = 1))
+  bounds <- list(a = c(0, 1), y = c(0, 1), w = c(0, 1))
+  fit <- dp_lm(y ~ a, data, epsilon = 4, bounds = bounds, weights = w)
+  expect_match(paste(utils::capture.output(print(fit)), collapse = " "), "y ~ a, weights up to 1")
+  expect_match(paste(utils::capture.output(summary(fit)), collapse = " "), "weights up to 1")
+  bare <- dp_lm(y ~ a, data, epsilon = 4, bounds = bounds[1:2])
+  expect_no_match(paste(utils::capture.output(print(bare)), collapse = " "), "weights")
+})

@@ -94,6 +94,23 @@ inline curve curve_of(const describe_facts& facts, const describe_plan& plan,
   return out;
 }
 
+/// Mean square, about the median, of people who are farther than `edge` on one side if the tail
+/// goes on as a power law through the quartile's and the radius' distance; `end` is the bound's.
+inline double tail_square(double quartile, double radius, double share, double edge, double end) {
+  if (!(edge < end && radius > 0.0 && share < 0.25)) return 0.0;
+  const double inner = std::max(quartile, radius / 20.0);
+  if (!(inner < radius)) return 0.0;
+  // Tails get steeper outwards: by so much, as measured (bench/describe.R).
+  constexpr double steeper = 1.5;
+  const double power = steeper * std::log(0.25 / share) / std::log(radius / inner);
+  const double beyond = share * std::pow(radius / edge, power);
+  // Those past the bound are on it.
+  const double past = std::pow(end / edge, 2.0 - power);
+  const double within =
+      std::fabs(power - 2.0) > 1e-6 ? (past - 1.0) / (2.0 - power) : std::log(end / edge);
+  return beyond * edge * edge * (power * within + past);
+}
+
 inline described_row row_of(double estimate, double sampling, double privacy, double low,
                             double high) {
   described_row out;
@@ -200,8 +217,19 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   described_row spread = row_of(sd, w * vary / half, w * noisy / half, 0.0, 0.0);
   const double reach = std::hypot(level.reach * vary, noise_reach(plan, level) * noisy);
   spread[3] = w * std::sqrt(std::max(0.0, variance - reach));
+  // What noise and a sample of this size do not show of the tails.
+  double tails = 0.0;
+  if (plan.tail > 0.0) {
+    const double share = plan.beyond / m;
+    const double first = at_quantile(found, facts.quantiles, 250),
+                 third = at_quantile(found, facts.quantiles, 750);
+    tails = tail_square(window.middle - first, found.radii[0], share, window.middle - window.low,
+                        window.middle - lower) +
+            tail_square(third - window.middle, found.radii[1], share, window.high - window.middle,
+                        upper - window.middle);
+  }
   const double most =
-      w * std::sqrt(variance + reach) +
+      std::sqrt(w * w * (variance + reach) + tails) +
       std::sqrt(beyond) *
           (missed ? std::max(w, std::max(upper - window.high, window.low - lower)) : w);
   spread[4] = std::min(range / 2.0 * std::sqrt(m / std::max(1.0, m - 1.0)), most);
