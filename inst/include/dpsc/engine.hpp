@@ -1,5 +1,5 @@
-// Where random bits come from. Every sampler takes an engine as a template argument, so that the
-// operating system, R's generator and a recorded tape drive the same code.
+// Sources of random bits. Every sampler has an engine as a template argument, so that the operating
+// system, R's generator and a recorded tape run the same code.
 //
 // An engine has one member: std::uint64_t bits(), 64 independent fair bits.
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace dpsc {
 
-/// Replays recorded words; for exact tests and audits. Running out is an error, never a repeat.
+/// Replays recorded words; for exact tests and audits. An exhausted tape is an error, never a
+/// repeat.
 class tape_engine {
  public:
   explicit tape_engine(std::vector<std::uint64_t> words) : words_(std::move(words)) {}

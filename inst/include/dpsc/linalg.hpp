@@ -10,7 +10,7 @@
 
 namespace dpsc {
 
-/// `options`: Eigen::EigenvaluesOnly where vectors are not needed.
+/// `options`: Eigen::EigenvaluesOnly if vectors are not needed.
 Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigh(const Eigen::MatrixXd& symmetric,
                                                     int options = Eigen::ComputeEigenvectors);
 
@@ -18,7 +18,7 @@ Eigen::LLT<Eigen::MatrixXd> llt(const Eigen::MatrixXd& positive);
 
 Eigen::LDLT<Eigen::MatrixXd> ldlt(const Eigen::MatrixXd& symmetric);
 
-/// Of a square matrix that is no more than invertible: of one right side, and of several.
+/// For a general invertible matrix: one right-hand side, or several.
 Eigen::VectorXd lu_solve(const Eigen::MatrixXd& square, const Eigen::VectorXd& right);
 Eigen::MatrixXd lu_solve_all(const Eigen::MatrixXd& square, const Eigen::MatrixXd& right);
 Eigen::MatrixXd lu_inverse(const Eigen::MatrixXd& square);

@@ -26,7 +26,7 @@
 
 namespace dpsc {
 
-/// No randomness to be had: nothing may be released.
+/// No randomness is available: nothing may be released.
 struct entropy_error : std::runtime_error {
   entropy_error() : std::runtime_error("the operating system gave no randomness") {}
 };

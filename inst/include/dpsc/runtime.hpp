@@ -1,4 +1,4 @@
-// A long loop's hook into its host: a place to be interrupted.
+// A hook for the host in long loops, at which they can be interrupted.
 #pragma once
 
 #include <functional>
@@ -6,13 +6,13 @@
 
 namespace dpsc {
 
-/// Calls the host's handler now and then. The handler leaves the loop by throwing.
+/// Calls the host's handler from time to time. The handler stops the loop by throwing.
 class runtime {
  public:
   runtime() = default;
   explicit runtime(std::function<void()> handler) : handler_(std::move(handler)) {}
 
-  /// Says that about `work` floating-point operations were done since the last call.
+  /// Reports about `work` floating-point operations since the last call.
   void tick(double work) {
     pending_ += work;
     if (pending_ < operations_between_calls) return;

@@ -30,7 +30,7 @@ log_value log_gaussian_delta(double epsilon, double mu) {
   const double a = log_normal_cdf(mu / 2.0 - epsilon / mu);
   const double b = epsilon + log_normal_cdf(-mu / 2.0 - epsilon / mu);
   if (!(b < a)) return {minus_infinity, std::numeric_limits<double>::infinity()};
-  // Both logarithms carry a few units in the last place; the difference magnifies them.
+  // Both logarithms have errors of a few units in the last place, which the difference magnifies.
   const double error = 1e-15 * (std::fabs(a) + std::fabs(b) + epsilon + 1.0) / -std::expm1(b - a);
   return {a + log1m_exp(b - a), error};
 }
@@ -45,8 +45,8 @@ double gaussian_mu(double epsilon, double delta) {
                ? std::log(mu) <= target  // lost in rounding; but delta(epsilon) <= delta(0) < mu
                : value.log + value.error <= target;
   };
-  // The first term alone: mu/2 - epsilon/mu = -z with Phi(-z) <= exp(-z^2/2) = delta. Private
-  // without cancellation: the answer where epsilon is huge and rounding hides the difference.
+  // The first term alone: mu/2 - epsilon/mu = -z with Phi(-z) <= exp(-z^2/2) = delta. Valid without
+  // cancellation: used if epsilon is huge and rounding hides the difference.
   const double z = std::sqrt(-2.0 * target);
   double low = 2.0 * epsilon / (z + std::sqrt(z * z + 2.0 * epsilon)) * (1.0 - 1e-13);
   double high = 1.0;

@@ -1,5 +1,5 @@
-// The Gaussian mechanism, exactly: Balle and Wang (2018), Theorem 8, evaluated in log space so
-// that a delta of 1e-300 is as good as one of 1e-5.
+// The Gaussian mechanism, exactly: Balle and Wang (2018), Theorem 8, evaluated in log space, so
+// that a delta of 1e-300 is as accurate as a delta of 1e-5.
 #pragma once
 
 #include <cmath>

@@ -31,7 +31,7 @@ double exponential_exponent(double mu) {
   const double z = mu / 2.0;
   const double exponent = z <= 0.6 ? 4.0 * std::atanh(std::erf(z / std::sqrt(2.0)))
                                    : 2.0 * (log_normal_cdf(z) - log_normal_cdf(-z));
-  // Three margins: the rounding up of exponential_step_mu() is to fit, too.
+  // Three margins, to allow for the rounding up in exponential_step_mu(), too.
   return exponent * (1.0 - 3.0 * gdp_margin);
 }
 
@@ -48,7 +48,7 @@ double gdp_epsilon(double mu, double delta) {
   const double target = std::log(delta);
   const auto is_private = [&](double epsilon) {
     const log_value value = log_gaussian_delta(epsilon, mu);
-    // Lost in rounding: delta(epsilon) is below mu and below its own first term.
+    // The difference is lost in rounding: delta(epsilon) is below mu and below its own first term.
     return value.log == -std::numeric_limits<double>::infinity()
                ? std::fmin(std::log(mu), log_normal_cdf(mu / 2.0 - epsilon / mu)) <= target
                : value.log + value.error <= target;

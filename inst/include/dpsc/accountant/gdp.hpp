@@ -1,4 +1,4 @@
-// Gaussian differential privacy (Dong, Roth and Su, 2022) of every step the package takes: shifts
+// Gaussian differential privacy (Dong, Roth and Su, 2022) of every step in the package: shifts
 // mu of exponential draws and of discrete Gaussian noise, their sum of squares, and the conversion
 // of a total to epsilon and delta. Proofs: inst/proofs/accounting.md. Everything errs on the
 // private side.
@@ -22,8 +22,8 @@ double exponential_step_mu(double exponent);
 /// Largest exponent whose exponential_step_mu() is at most mu, rounded down: 2 logit(Phi(mu / 2)).
 double exponential_exponent(double mu);
 
-/// Largest mu such that mu-GDP is (epsilon, delta)-private, rounded down. The margin also pays for
-/// discreteness: 1e130 terms of a sum would not use it up.
+/// Largest mu such that mu-GDP is (epsilon, delta)-private, rounded down. The margin also covers
+/// discreteness, even for a sum of 1e130 terms.
 double gdp_budget(double epsilon, double delta);
 
 /// Smallest epsilon such that mu-GDP is (epsilon, delta)-private, rounded up; the margin of
@@ -48,8 +48,8 @@ double gdp_compose(Iterator first, Iterator last) {
 constexpr double discrete_variance = 16.0;
 
 /// Variance V of integer noise on an integer vector of L2 sensitivity `sensitivity`, so that the
-/// step is mu-GDP: sensitivity^2 / (V - 16) <= mu^2. Not bounded: the caller refuses noise that its
-/// sampler cannot draw.
+/// step is mu-GDP: sensitivity^2 / (V - 16) <= mu^2. There is no upper limit: the caller refuses
+/// noise that its sampler cannot draw.
 double gaussian_vector_variance(double sensitivity, double mu);
 
 /// Even variance V for the Gram matrix of vectors of squared norm at most `bound` (integers): V on

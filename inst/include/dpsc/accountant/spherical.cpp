@@ -20,7 +20,7 @@ double log_bessel_k(double nu, double z) {
     } else {
       sum += std::exp(term - top);
     }
-    // Beyond the peak, and nothing left of it.
+    // Beyond the peak, where the terms are negligible.
     if (z * std::sinh(t) > nu && term < top - 60.0) break;
   }
   return top + std::log(sum * step);

@@ -1,5 +1,5 @@
 // Spherical Laplace noise, density proportional to exp(-|b|) on R^d: its moments and privacy curve
-// in closed form, and the Renyi bound of objective perturbation that rests on them. Proofs:
+// in closed form, and the Renyi bound of objective perturbation that follows from them. Proofs:
 // inst/proofs/glm.md, sections 2 and 3. Every function errs on the private side.
 #pragma once
 
@@ -36,8 +36,8 @@ class spherical_loss {
   /// log E exp(t L), t > 0, rounded up.
   double log_moment(double t) const;
 
-  /// Hockey stick E (1 - exp(epsilon - L))_+: the exact delta of adding the noise to a statistic
-  /// that moves by this length. L = -length eta; 1-D integral over eta, rounded up.
+  /// Hockey stick E (1 - exp(epsilon - L))_+: the exact delta of the noise for a statistic that
+  /// changes by this length. L = -length eta; 1-D integral over eta, rounded up.
   double delta(double epsilon) const;
 
  private:
@@ -54,7 +54,7 @@ enum class slope_kind {
   symmetric  // [-tau, tau] for every y: log-cosh. Unit of length tau R, c = 2 R^2 / Lambda
 };
 
-/// Where the chord of the proof is split; at least 1 / sqrt 2 (glm.md, Lemma 2).
+/// The point at which the proof splits the chord; at least 1 / sqrt 2 (glm.md, Lemma 2).
 constexpr double chord_split = 0.7072;
 
 /// Renyi divergence of objective perturbation with spherical Laplace noise, replace-one
@@ -112,7 +112,7 @@ renyi_certificate best_order(const LogMoment& log_moment, double rho, double eps
 }
 
 /// Largest reach = 2 units / kappa at which objective perturbation, after and before steps of
-/// rho-zCDP in all, is (epsilon, delta)-private; rounded down. Zero: there is none.
+/// rho-zCDP in all, is (epsilon, delta)-private; rounded down. Zero if there is none.
 struct objective_calibration {
   double reach;
   double c;      // curvature over ridge that it was found for

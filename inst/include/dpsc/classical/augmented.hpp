@@ -1,7 +1,7 @@
 // Ridge augmented synthetic control (Ben-Michael, Feller and Rothstein, 2021): simplex weights,
 // then the step along a ridge regression that removes the remaining imbalance,
 //
-//   w = w_simplex + Xc (Xc'Xc + lambda I)^-1 (y - X'w_simplex),   Xc: donors less their mean.
+//   w = w_simplex + Xc (Xc'Xc + lambda I)^-1 (y - X'w_simplex),   Xc: donors minus their mean.
 //
 // The weights still sum to one but may be negative. As lambda grows they are the simplex weights.
 #pragma once
@@ -19,14 +19,14 @@ struct augmented_fit {
   Eigen::Index ties = 0;
 };
 
-/// The ridge step for many penalties: one factorisation of Xc'Xc serves them all.
+/// The ridge step for many penalties, with one factorisation of Xc'Xc.
 class ridge_step {
  public:
   /// @param gram Xc'Xc, m x m.
   explicit ridge_step(const Eigen::MatrixXd& gram) : parts_(gram) {}
 
   /// @param imbalance the imbalance left by the weights, m.
-  /// @return the coefficients c of the step: the weights move by Xc c.
+  /// @return the coefficients c of the step: the weights change by Xc c.
   Eigen::VectorXd coefficients(const Eigen::VectorXd& imbalance, double lambda) const;
 
  private:
@@ -44,7 +44,7 @@ struct augmented_errors {
 };
 
 /// Squared errors of periods before treatment, each held out in turn, for a path of penalties.
-/// @param periods how many leading columns are periods: the others are never held out.
+/// @param periods the number of leading columns that are periods: the others are never held out.
 augmented_errors cross_validate_augmented(const simplex_ls::matrix_ref& donors,
                                           const simplex_ls::vector_ref& target,
                                           Eigen::Index periods, int penalties, double smallest,

@@ -34,7 +34,7 @@ matrix_completion::matrix_completion(const matrix_ref& outcomes, std::vector<Eig
   for (Eigen::Index i = 0; i < cells(); ++i)
     point_[i] = filled_.data()[missing_[static_cast<std::size_t>(i)]];
   // Rows without a missing cell enter every evaluation with the same moments. Effects of rows and
-  // columns change nothing but the fitted values: without them no digits are lost in squares.
+  // columns change only the fitted values: without them squares lose no digits.
   row_shift_ = filled_.rowwise().mean();
   column_shift_ = filled_.colwise().mean().transpose().array() - row_shift_.mean();
   filled_.colwise() -= row_shift_;
@@ -202,7 +202,7 @@ int matrix_completion::minimise(double theta, const completion_settings& setting
       next = point_ + length * direction;
       reached = evaluate(next, theta);
       ++used;
-      // Near the minimum f no longer changes in its last digits: then the gradient decides.
+      // Near the minimum f is constant up to rounding: then the gradient is the criterion.
       const double rounding = 1e-13 * std::abs(value);
       if (reached <= value + 1e-4 * length * direction.dot(slope) + rounding) break;
       if (length < 1e-3) {

@@ -6,7 +6,7 @@
 // (the paper's lambda is 2 theta / number of observed cells).
 //
 // With covariates Y_it is less x_it' beta, and effects of periods may depend on a unit's own z_i:
-// `basis` spans (1, z) across units, in place of the constant alone.
+// `basis` spans (1, z) across units instead of the constant only.
 //
 // Given beta and values z for the missing cells the minimum over a, b, L has a
 // closed form: demean both ways (across units: residuals on the basis), shrink the singular values
@@ -81,10 +81,10 @@ class matrix_completion {
   // Their fitted values.
   Eigen::MatrixXd fitted_rows(double theta, const std::vector<Eigen::Index>& rows) const;
 
-  // Missing cells and slopes, of which the other cells are less.
+  // Missing cells and slopes, whose products are subtracted from the observed cells.
   void place(const Eigen::VectorXd& point);
 
-  // f at a point; leaves the decomposition and the gradient behind.
+  // f at a point; stores the decomposition and the gradient.
   double evaluate(const Eigen::VectorXd& z, double theta);
 
   // Singular values, largest first, and right singular vectors of the demeaned matrix, through the

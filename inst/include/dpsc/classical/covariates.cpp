@@ -81,7 +81,7 @@ void effects_projection::fill(Eigen::MatrixXd& values,
   if (left < 1.0) throw std::invalid_argument("a row without an observed cell");
   for (const Eigen::Index t : periods) values(last, t) = 0.0;
   const Eigen::MatrixXd now = residual(values);
-  // The last row's own share in its residual: 0 if no other row determines its coefficients.
+  // The share of the last row in its own residual: 0 if no other row determines its coefficients.
   const double share = std::max(1.0 - basis_.row(last).squaredNorm(), 1e-12);
   double sum = 0.0;
   for (const Eigen::Index t : periods) sum += now(last, t);

@@ -1,10 +1,10 @@
-// Covariates beside effects of units and periods:
+// Covariates in addition to effects of units and periods:
 //
 //   Y_it = unit_i + time_t + x_it' beta + z_i' b_t + ...
 //
-// x changes over time and has one coefficient each. z is a unit's own in all periods: only changes
-// of its coefficient from period to period are identified beside the unit's effect. The residual of
-// a panel from effects and z is a product of deviations over time and of residuals across units on
+// x changes over time and has one coefficient each. z is constant over time: only changes of its
+// coefficient between periods are identified in addition to the unit's effect. The residual of a
+// panel from effects and z is a product of deviations over time and of residuals across units on
 // (1, z).
 #pragma once
 
@@ -19,8 +19,8 @@ namespace dpsc {
 /// The cells of a panel, column by column.
 Eigen::VectorXd cells_of(const Eigen::MatrixXd& values);
 
-/// Columns less their means over rows, each scaled to length 1; columns of rounding errors become
-/// 0.
+/// Columns minus their means over rows, each scaled to length 1; columns of mere rounding error
+/// become 0.
 struct unit_columns {
   Eigen::MatrixXd columns;
   Eigen::RowVectorXd scale;  ///< what they were multiplied by
@@ -50,7 +50,7 @@ Eigen::MatrixXd told_by_donors(const Eigen::MatrixXd& units);
 /// Least squares of panels on effects of units and periods and on z by period.
 class effects_projection {
  public:
-  /// @param units N x q, in any units: parts explained by other columns count for nothing.
+  /// @param units N x q, in any units: parts explained by other columns are ignored.
   /// @param last the weight of the last row; the others have 1.
   explicit effects_projection(const Eigen::MatrixXd& units, double last = 1.0);
 
@@ -59,8 +59,8 @@ class effects_projection {
 
   Eigen::MatrixXd residual(Eigen::MatrixXd values) const;
 
-  /// Fills cells of the last row with the effects' prediction, fitted to all other cells.
-  /// @param periods where: not all.
+  /// Fills cells of the last row with the effects' prediction, fitted to all other cells. @param
+  /// periods the filled periods, not all.
   void fill(Eigen::MatrixXd& values, const std::vector<Eigen::Index>& periods) const;
 
   /// Coefficients b of z by period, q x T, their mean over time 0.
@@ -83,7 +83,7 @@ Eigen::VectorXd regression_weights(const Eigen::MatrixXd& units, const Eigen::Ro
 Eigen::VectorXd few_slopes(Eigen::MatrixXd columns, const Eigen::VectorXd& goal);
 
 /// Residuals of each x from effects, one column each: of N T cells, those of `periods` in the last
-/// row 0. A covariate of which nothing but rounding is left is 0.
+/// row 0. A covariate that is rounding error only is set to 0.
 Eigen::MatrixXd varying_residuals(const effects_projection& effects, const panel_covariates& given,
                                   Eigen::Index T, const std::vector<Eigen::Index>& periods);
 
@@ -97,8 +97,8 @@ struct covariate_adjustment {
   Eigen::VectorXd path;    ///< the same terms of the target, T
 };
 
-/// Covariates taken out by least squares with effects of units and periods on cells that are not
-/// treated: all of the donors, the target's before treatment.
+/// Covariates partialled out by least squares with effects of units and periods, on untreated
+/// cells: all cells of the donors, and the target's before treatment.
 /// @param given N = n + 1 rows, the target last.
 /// @param weight of the target's row: the number of units whose mean it is.
 covariate_adjustment adjust_for(const Eigen::Ref<const Eigen::MatrixXd>& donors,

@@ -10,7 +10,8 @@ namespace dpsc {
 
 namespace {
 
-/// How far a coordinate is from its optimality condition; `slope`: of the smooth part.
+/// The distance of a coordinate from its optimality condition; `slope`: the smooth part's
+/// derivative.
 double violation(double weight, double slope, double lasso) {
   if (weight > 0.0) return std::fabs(slope + lasso);
   if (weight < 0.0) return std::fabs(slope - lasso);

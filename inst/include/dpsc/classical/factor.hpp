@@ -8,9 +8,9 @@
 // Since sum_i u_ik = 0, the target's path is also a sum of donors with weights that sum to one,
 // plus an intercept; those implied weights are returned.
 //
-// With covariates the donors' slopes are found beside the factors: see interactive.hpp. A unit's
-// own covariates z, with coefficients by period, take the place of the mean over donors: regression
-// on (1, z) instead of on 1.
+// With covariates the donors' slopes are estimated jointly with the factors: see interactive.hpp. A
+// unit's own covariates z, with coefficients by period, take the place of the mean over donors:
+// regression on (1, z) instead of on 1.
 #pragma once
 
 #include <Eigen/Eigenvalues>
@@ -41,7 +41,7 @@ struct leading_parts {
   leading_parts() = default;
   leading_parts(const Eigen::MatrixXd& centred, Eigen::Index most);
 
-  /// Without directions that are below rounding errors of data of this size: they are none.
+  /// Without directions below the rounding error of data of this size.
   void drop_rounding(double size, Eigen::Index cells);
 };
 
@@ -55,14 +55,14 @@ class factor_model {
   /// @param units (n + 1) x q: covariates of the donors and, last, the target.
   factor_model(const matrix_ref& donors, Eigen::Index most, const Eigen::MatrixXd& units);
 
-  /// How many factors there are to choose from: at most `most`, and the rank of the data.
+  /// The number of available factors: at most `most` and at most the rank of the data.
   Eigen::Index rank() const { return parts_.values.size(); }
   const Eigen::MatrixXd& factors() const { return parts_.factors; }
 
   factor_fit fit(const vector_ref& target, Eigen::Index T0, Eigen::Index rank) const;
 
   /// Mean squared error of the target's periods before treatment, each predicted from the others,
-  /// by number of factors 0 to `most`; infinite where the others do not determine the loadings.
+  /// by number of factors 0 to `most`; infinite if the others do not determine the loadings.
   Eigen::VectorXd cross_validate(const vector_ref& target, Eigen::Index T0,
                                  Eigen::Index most) const;
 

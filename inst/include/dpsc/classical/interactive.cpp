@@ -75,7 +75,7 @@ Eigen::VectorXd interactive_effects::step(const state& now, bool both) const {
     Eigen::Map<Eigen::MatrixXd> x(columns.col(k).data(), donors_.rows(), donors_.cols());
     x -= ((x * now.parts.factors) * now.parts.factors.transpose()).eval();
     if (both) x -= (now.parts.units * (now.parts.units.transpose() * x)).eval();
-    // Factors took all of it: its slope stays.
+    // The factors explain all of it, so its slope is unchanged.
     if (x.norm() <= 1e-8 * columns_.col(k).norm()) x.setZero();
   }
   return few_slopes(columns, cells_of(now.left));
@@ -99,7 +99,7 @@ interactive_fit interactive_effects::slopes(Eigen::Index rank,
       const double reached = then.left.squaredNorm();
       const bool still = (columns_ * move).norm() <= goal;
       if (reached > size * (1.0 + 1e-14) && !still) {
-        // By the factors alone the objective cannot rise but by rounding.
+        // The factor step alone cannot increase the objective, except by rounding.
         if (!both) break;
         both = false;
         continue;

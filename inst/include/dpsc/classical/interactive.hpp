@@ -3,9 +3,9 @@
 //   min over slopes, effects and factors  sum_it (Y_it - x_it' beta - effects - u_i' f_t)^2,
 //
 // then the target as in factor.hpp, on its outcome less x'beta. For given slopes the factors are
-// singular vectors. The slopes move by regressing the residual on covariates with both factors and
-// loadings projected out, which is a Gauss-Newton step on the remaining problem; where that
-// does not descend, with the factors alone projected out, which always does.
+// singular vectors. The update of the slopes regresses the residual on covariates with both factors
+// and loadings projected out, a Gauss-Newton step on the remaining problem; if this does not
+// descend, only the factors are projected out, which always does.
 #pragma once
 
 #include <dpsc/classical/factor.hpp>
@@ -38,8 +38,8 @@ class interactive_effects {
 
   interactive_fit fit(Eigen::Index rank);
 
-  /// As `factor_model::cross_validate()`, the slopes found anew for each number of factors: at most
-  /// `most`, as many as the donors have.
+  /// As `factor_model::cross_validate()`, with new slopes for each number of factors: at most
+  /// `most` and at most the donors' rank.
   Eigen::VectorXd cross_validate(Eigen::Index most);
 
  private:
@@ -59,7 +59,8 @@ class interactive_effects {
 
   state at(const Eigen::VectorXd& beta, Eigen::Index rank);
 
-  // Slopes of the residuals on the covariates less the factors, and less the loadings if `both`.
+  // Slopes of the residuals on the covariates, with the factors projected out, and the loadings too
+  // if `both`.
   Eigen::VectorXd step(const state& now, bool both) const;
 
   interactive_fit slopes(Eigen::Index rank, const interactive_settings& settings = {});

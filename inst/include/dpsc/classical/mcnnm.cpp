@@ -26,7 +26,7 @@ target_completion::target_completion(const matrix_completion::matrix_ref& donors
     for (Eigen::Index t = 0; t < T; ++t) own_(t, k) = columns(t * (n + 1) + n, k);
     for (const Eigen::Index t : periods) own_(t, k) = given.one(k, T)(n, t) - x(n, t);
   }
-  // Orthonormal: slopes on them determine slopes on the columns, whatever their units.
+  // Orthonormal, so that slopes on them determine slopes on the columns in any units.
   if (columns.cols() > 0) {
     scale_ = columns.colwise().norm();
     scale_ = (scale_.array() > 0.0).select(scale_.cwiseInverse(), 1.0);

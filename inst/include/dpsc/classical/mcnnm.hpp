@@ -4,9 +4,9 @@
 // with H the smoother of rows (effects of periods and shrinkage), f_t = const + H_00 f_t +
 // sum_i H_0i Y_it.
 //
-// Covariates x with one coefficient each are fitted beside, without a penalty, less their
-// prediction by effects: f is then the outcome less x'beta. A unit's own z has coefficients by
-// period, which are effects without a penalty, too (Athey et al., 2021, section 8.1).
+// Covariates x, minus their prediction by effects, have one unpenalised coefficient each: f is then
+// the outcome minus x'beta. A unit's own z has coefficients by period, which are effects without a
+// penalty, too (Athey et al., 2021, section 8.1).
 #pragma once
 
 #include <dpsc/classical/completion.hpp>
@@ -49,7 +49,7 @@ class target_completion {
   Eigen::MatrixXd own_;  // T x p: the target's covariates less what effects say of them
 };
 
-/// The periods from T0 on, and of those before the ones of a fold, if there are folds.
+/// The periods from T0 on and, with folds, the earlier periods of one fold.
 std::vector<Eigen::Index> held_out(Eigen::Index T0, Eigen::Index T, Eigen::Index folds = 0,
                                    Eigen::Index fold = 0);
 
@@ -65,7 +65,7 @@ struct mcnnm_errors {
   Eigen::VectorXd error;   ///< mean squared error of held-out periods of the target
 };
 
-/// The target's periods before treatment, held out in at most twenty turns, every twentieth
+/// The target's periods before treatment, held out in at most twenty folds, every twentieth period
 /// together, for a path of penalties.
 mcnnm_errors cross_validate_mcnnm(const matrix_completion::matrix_ref& donors,
                                   const Eigen::Ref<const Eigen::VectorXd>& target, Eigen::Index T0,

@@ -41,7 +41,7 @@ Eigen::MatrixXd anderson_rubin(const lm_pool& pool, const lm_units& units, doubl
     const double length = back.row(j).norm();
     if (!(length > 0.0)) continue;
     const Eigen::VectorXd l = back.row(j).transpose() / length;
-    // Directions at right angles to l.
+    // Directions orthogonal to l.
     const Eigen::MatrixXd Q = whole_q(l).rightCols(p - 1);
     const Eigen::MatrixXd CQ = C * Q;
     out(j, 2) = least_ratio(c + C * l * l.dot(b), CQ, v_c + v_C * l.dot(b) * l.dot(b), v_C);

@@ -1,6 +1,6 @@
-// Intervals of single slopes that hold however little of the curvature is known (after Anderson and
-// Rubin, 1949; nuisance slopes minimised out as Guggenberger et al., 2012). Post-processing.
-// Notes: inst/proofs/regression.md, section 6.
+// Intervals for single slopes that are valid however little is known about the curvature (after
+// Anderson and Rubin, 1949; nuisance slopes minimised out as in Guggenberger et al., 2012).
+// Post-processing. Notes: inst/proofs/regression.md, section 6.
 #pragma once
 
 #include <Eigen/Cholesky>

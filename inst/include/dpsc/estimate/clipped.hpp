@@ -9,17 +9,17 @@
 
 namespace dpsc {
 
-/// Share of a normal's second moment that is left when values are clipped at 1 / tau deviations,
-/// in units of the clip's square.
+/// Second moment of a normal distribution after clipping at 1 / tau standard deviations, in units
+/// of the clip's square.
 double clipped_second(double tau);
 
-/// Variance of a normal whose clipped second moment is `second`.
+/// Variance of a normal distribution whose clipped second moment is `second`.
 double unclipped_variance(double second, double clip);
 
 /// Slope of the mean of a clipped residual: the share within the clip.
 double clip_slope(const lm_round& round);
 
-/// How much larger the variance of slopes is where residuals are clipped, of normal ones.
+/// Inflation of the slopes' variance by clipping, for normal residuals.
 double clipped_efficiency(const lm_round& last);
 
 }  // namespace dpsc

@@ -46,7 +46,7 @@ shared_errors cohort_errors(const std::vector<cohort_target>& cohorts, double n)
     const counterfactual_estimator estimator(cohort.view, cohort.options);
     parts.push_back(estimator.linear(cohort.pre));
     size += cohort.view.T1();
-    // The past of the last cohort holds everybody's.
+    // The last cohort's past includes every other cohort's past.
     if (cohort.view.pre >= longest) {
       longest = cohort.view.pre;
       covariance = estimator.model().covariance.topLeftCorner(longest, longest);

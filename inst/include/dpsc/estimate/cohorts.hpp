@@ -1,5 +1,5 @@
 // Several adoption dates from one release: estimates for a cohort that adopts later, and the shared
-// part of two cohorts' errors. Post-processing: nothing here sees people.
+// part of two cohorts' errors. Post-processing: nothing here reads people's rows.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,15 +12,15 @@
 
 namespace dpsc {
 
-/// Where the columns of a row come from, in the order in which a cohort knows them: periods before
-/// its adoption, covariates, periods after it. The release has `before` periods, q covariates, and
-/// then the other ones.
+/// The origin of a row's columns, in the order of a cohort: periods before its adoption,
+/// covariates, periods after it. The release has `before` periods, q covariates, and then the other
+/// periods.
 std::vector<Eigen::Index> cohort_order(Eigen::Index before, Eigen::Index q, Eigen::Index T0,
                                        Eigen::Index periods);
 
-/// The release as a cohort sees it that adopts after T0 periods: single periods between the first
-/// adoption and its own are past to it, and levels are means over all T0. A linear map of features,
-/// so the whitened ones do not change.
+/// The release for a cohort that adopts after T0 periods: single periods between the first adoption
+/// and its own belong to its past, and levels are means over all T0. This is a linear map of
+/// features, so the whitened features do not change.
 gram_statistics cohort_view(const gram_statistics& s, Eigen::Index T0);
 
 /// Covariances between the errors of several cohorts' counterfactuals, cohort by cohort and period

@@ -26,7 +26,7 @@ counterfactual_estimator::counterfactual_estimator(const gram_statistics& s,
   c.mean_noise =
       square(model_.mean_sd) * model_.restore_B.colwise().squaredNorm().mean() / square(s.weight);
   c.form_noise = square(model_.moment_sd) / 2.0;
-  // A penalty that the user fixed draws to no change.
+  // A penalty fixed by the user shrinks to no change.
   if (options.kind == estimator_kind::ridge && std::isnan(options.penalty) && has_level_feature(s))
     c.level = make_level_prior(s);
   prepare();
@@ -84,13 +84,15 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
     out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
     out.penalty += share * fit.penalty;
   }
-  // Disagreement between penalties that the evidence does not separate: not noise of a release.
+  // Disagreement between penalties that the evidence does not separate, which is not noise of a
+  // release.
   out.disagreement = Eigen::MatrixXd::Zero(T1, T1);
   for (Eigen::Index k = 0; k < posts.cols(); ++k) {
     const Eigen::VectorXd apart = posts.col(k) - fitted.tail(T1);
     out.disagreement += weights[k] * apart * apart.transpose();
   }
-  // Possible difference of the level's return from its prior, where the moments did not decide.
+  // Possible deviation of the level's regression to the mean from its prior, if the moments are
+  // inconclusive.
   out.disagreement.array() += square(constants_.level.doubt) * doubt;
   if (options_.is_private)
     out.disagreement.diagonal().array() += far_doubt * std::max(0.0, far - far_target) *
@@ -110,9 +112,9 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
   double noise = constants_.mean_noise;
   out.released = gram_inflation * out.privacy;
   if (correction) {
-    // Weighted by their precisions. The error after the correction is of second order. Where
-    // features are many for the noise its estimate runs away: three times what there was before,
-    // at most.
+    // Weighted by their precisions. The error after the correction is of second order. With many
+    // features and much noise its estimate is unstable, so it is limited to three times the error
+    // before.
     const double periods = static_cast<double>(T1);
     const double V = (out.privacy.trace() + out.disagreement.trace()) / periods;
     second *= std::min(1.0, 3.0 * w2 * V * periods / second.trace()) / w2;
@@ -124,7 +126,8 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
     out.privacy.diagonal().array() += gain * gain * q2;
     out.released.diagonal().array() += gain * gain * q2;
     out.disagreement *= rest;
-    // As without a correction, a path is drawn to its own level by the noise of means alone.
+    // As without a correction, the noise of means alone determines the shrinkage of a path to its
+    // own level.
     noise = rest * std::min(V, noise) + gain * gain * q2;
   }
   if (options_.is_private) {
@@ -172,7 +175,7 @@ linear_error counterfactual_estimator::linear(const Eigen::VectorXd& pre) const 
     for (Eigen::Index t = 0; t < T1; ++t)
       out.form[static_cast<std::size_t>(t)] += share * constants_.fits[k].g.col(t) * h.transpose();
   }
-  // Shrinkage takes away the noise within the directions below the edge.
+  // Shrinkage removes the noise in the directions below the edge.
   const Eigen::MatrixXd& lost = model_.noise_directions;
   for (Eigen::MatrixXd& form : out.form) {
     form = ((form + form.transpose()) / 2.0).eval();

@@ -33,8 +33,8 @@ struct estimator_options {
 /// Of one target: path and covariances, scaled units. `prediction` is the prediction error of a
 /// unit drawn like the donors, `regression` the error of the donors' own regression, `privacy` the
 /// error from the noise before the path is shrunk, including the part hidden by shrinkage.
-/// `released` is the remaining variation over releases, `hidden` the part removed by shrinkage,
-/// which returns as an error of the estimate.
+/// `released` is the remaining variation over releases; `hidden` is the part removed by shrinkage,
+/// which becomes an error of the estimate.
 struct target_estimate {
   Eigen::VectorXd path;          // T, level included
   Eigen::MatrixXd prediction;    // T1 x T1, of one person
@@ -56,7 +56,7 @@ struct linear_error {
   Eigen::VectorXd w;                  // p: of the donors' features in the prediction
 };
 
-/// Where a target's prediction is most in doubt: features' units.
+/// The direction in which a target's prediction is most uncertain, in features' units.
 struct target_direction {
   Eigen::MatrixXd slopes;  // p x T1
   Eigen::VectorXd h;       // p: a row counts 1 + h'(x - mean)
@@ -70,7 +70,7 @@ struct target_correction {
   double sd = 0.0;
 };
 
-/// The regression that a target's counterfactual is made of, averaged over penalties as it is.
+/// The regression behind a target's counterfactual, averaged over penalties in the same way.
 struct mean_regression {
   Eigen::MatrixXd basis;   // T0 x p: features of a row
   Eigen::VectorXd u;       // p: the target's, less the donors'
@@ -83,27 +83,27 @@ struct mean_regression {
 /// the penalties (measured: bench/battery.R).
 constexpr double gram_inflation = 1.2;
 
-/// A target so many times as far from the donors as they are on average is far: estimates for
-/// people there rest on few donors. From there on a share of one person's variance for each such
-/// distance is in doubt (measured: bench/minority.R).
+/// The multiple of the donors' mean distance beyond which a target is far: estimates for people
+/// there use few donors. Beyond it, a share of one person's variance per unit of this distance is
+/// added as uncertainty (measured: bench/minority.R).
 constexpr double far_target = 3.0, far_doubt = 0.15;
 
 class counterfactual_estimator {
  public:
   counterfactual_estimator(const gram_statistics& s, const estimator_options& options);
 
-  /// The prediction of a target in its own terms: the aim of its own round.
+  /// The prediction of a target as a linear function: the aim of its own round.
   target_direction direction(const Eigen::VectorXd& pre) const;
 
-  /// `correction`: of a round for this very target.
+  /// `correction`: from a round for this target.
   target_estimate target(const Eigen::VectorXd& pre,
                          const target_correction* correction = nullptr) const;
 
-  /// How unlike the donors the mean of so many people is: the mean square of its features given its
-  /// level, over that of a random mean (one, on average). 0 where levels are no feature.
+  /// Distance of a group's mean from the donors: the mean square of its features given its level,
+  /// relative to a random mean's (one, on average). 0 if levels are not a feature.
   double apart(const Eigen::VectorXd& pre, double people, double donors) const;
 
-  /// How the release's errors reach a target: averaged over penalties, scaled units.
+  /// The effect of the release's errors on a target: averaged over penalties, scaled units.
   linear_error linear(const Eigen::VectorXd& pre) const;
 
   mean_regression regression(const Eigen::VectorXd& pre) const;
@@ -118,17 +118,17 @@ class counterfactual_estimator {
 
   static double square(double x) { return x * x; }
 
-  // Covariance of the finished path if noise of this covariance moves it about where it was shrunk
-  // to: over normal vectors that are fixed, so that nothing but the release decides.
+  // Covariance of the final path under noise with this covariance around the shrunken path: over
+  // fixed normal vectors, so that only the release determines the result.
   Eigen::MatrixXd finished_covariance(const Eigen::VectorXd& post,
                                       const Eigen::MatrixXd& covariance, const row_features& own,
                                       double noise) const;
 
-  // Nothing that lies within [-half, half] deviates more (Popoviciu, 1935).
+  // The largest standard deviation of a variable within [-half, half] (Popoviciu, 1935).
   void cap(Eigen::MatrixXd& covariance) const;
 
-  // Variance after a correction along h: the noise of the slopes times that of the
-  // covariance, and times the part removed by the penalty.
+  // Variance after a correction along h: the noise of the slopes times the covariance's noise, and
+  // times the part removed by the penalty.
   Eigen::MatrixXd second_order(const prediction_fit& fit, const Eigen::VectorXd& h) const;
 
   void add_fit(double penalty, double log_prior, const Eigen::MatrixXd& solve, double log_det,
@@ -142,7 +142,7 @@ class counterfactual_estimator {
 
   void prepare();
 
-  // The donors' mean square of the pre-period about each one's level, floored by its own noise.
+  // The donors' mean square of the pre-period around each donor's level, at least its own noise.
   void prepare_variation();
 
   gram_statistics s_;

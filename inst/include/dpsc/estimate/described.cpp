@@ -14,7 +14,7 @@ inline double at_quantile(const described_number& found, const std::vector<int>&
   return found.quantiles[at - thousandths.begin()];
 }
 
-/// A side of the window without a radius: some distances of quartiles, or up to the bound.
+/// A side of the window without a radius: some interquartile distances, or up to the bound.
 inline double side_of(double own, double other) {
   const double far = std::max(own, 0.3 * (own + other));
   return far > 0.0 ? describe_constants::window * far : std::numeric_limits<double>::infinity();
@@ -40,7 +40,8 @@ struct curve {
     return value.back();
   }
 
-  /// Is a piece near the place next to flat, beside the others? Many share a value there.
+  /// Is a piece near this point almost flat, compared with the others? Then many people share a
+  /// value.
   bool flat_beside(double s) const {
     double least = std::numeric_limits<double>::infinity(), most = 0.0;
     for (std::size_t i = 2; i + 1 < share.size(); ++i) {
@@ -57,8 +58,9 @@ inline double share_beyond(const describe_facts& facts, const describe_plan& pla
   return plan.beyond * facts.parts() / facts.n;
 }
 
-/// Puts a knee between a curve's outer place and the bound: beyond it nothing is known, before it
-/// the curve goes on `thinner` times as steep as inside. Where it is flat inside nothing is put.
+/// Adds a knot between the curve's outermost point and the bound. Up to the knot the slope is
+/// `thinner` times the slope inside; beyond it nothing is known. A curve that is flat inside gets
+/// no knot.
 inline void soften(curve& own, std::size_t outer, std::size_t inner, std::size_t end) {
   const double slope =
       (own.value[outer] - own.value[inner]) / (own.share[outer] - own.share[inner]);
@@ -87,7 +89,7 @@ inline curve curve_of(const describe_facts& facts, const describe_plan& plan,
   out.add(1.0, facts.upper[number]);
   out.value.back() = facts.upper[number];
   for (double& v : out.value) v = std::min(v, facts.upper[number]);
-  // Up to the bounds people are as dense as `thinner` times less than just inside, at least.
+  // Up to the bounds the density is at least the density just inside divided by `thinner`.
   const std::size_t last_one = out.share.size() - 1;
   soften(out, last_one - 1, last_one - 2, last_one);
   soften(out, 1, 2, 0);
@@ -118,7 +120,7 @@ inline described_row row_of(double estimate, double sampling, double privacy, do
   return out;
 }
 
-/// Noise reaches as far as its law says: a Laplace tail is longer than a normal one.
+/// The noise's quantile depends on its distribution: a Laplace tail is longer than a normal tail.
 inline double noise_reach(const describe_plan& plan, const describe_level& level) {
   return plan.gaussian ? level.reach : -std::log(level.alpha) / std::sqrt(2.0);
 }
@@ -133,7 +135,7 @@ inline described_row limited(const describe_plan& plan, const describe_level& le
                 std::min(most, std::max(least, estimate + reach + up)));
 }
 
-/// How many people answered: all of n, where noise explains why fewer seem to.
+/// The number of people with a value: all n, if noise explains an apparent deficit.
 inline double answered(double counted, double error, double n, bool several) {
   return !several && counted > n - 2.0 * error ? n : std::min(n, std::max(1.0, counted));
 }
@@ -149,10 +151,11 @@ describe_window window_of(const describe_facts& facts, const describe_plan& plan
   double down = out.middle - at_quantile(found, facts.quantiles, 250);
   double up = at_quantile(found, facts.quantiles, 750) - out.middle;
   if (facts.whole[number] != 0 && upper - lower <= describe_constants::few) {
-    // A scale of few points: nothing is to be gained by cutting it.
+    // A scale with few points: clipping gains nothing.
     down = up = upper - lower;
   } else if (plan.tail > 0.0) {
-    // Few are beyond the radius, fewer beyond twice of it; where more are, farther.
+    // Few people are beyond the radius, and fewer beyond twice the radius; with more people beyond,
+    // the limit is farther.
     const double times = 2.0 + 2.0 * std::min(1.0, 5.0 * share_beyond(facts, plan));
     down = times * found.radii[0];
     up = times * found.radii[1];
@@ -196,8 +199,8 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const double square_error = std::hypot(power_error, z2 * count_error) / m;
   // The part of the variance that noise may have removed counts as sampling error as well.
   const double deviation = std::sqrt(std::max(variance, square_error));
-  // People beyond the window moved a mean by about as much again as they are far. Where they are
-  // hardly fewer than beyond the radius, the window was missed, and they may be anywhere.
+  // People beyond the window bias a mean by about their distance from it. If they are hardly fewer
+  // than the people beyond the radius, the window is wrong, and they may be anywhere.
   const bool missed = beyond > 0.5 * share_beyond(facts, plan);
   const double down = window.low > lower
                           ? beyond * (missed ? window.low - lower : window.middle - window.low)
@@ -241,7 +244,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   for (std::size_t k = 0; k < facts.quantiles.size(); ++k) {
     const double q = facts.quantiles[k] / 1000.0,
                  own = found.quantiles[static_cast<Eigen::Index>(k)];
-    // A rank is off by about a Laplace draw of scale 1 / exponent.
+    // The error of a rank is about a Laplace draw of scale 1 / exponent.
     const double ranks = plan.exponents.empty() ? 0.0 : 1.0 / (plan.exponents[k] * m);
     const double sampling = std::sqrt(q * (1.0 - q) / m);
     const double one = std::hypot(sampling, std::sqrt(2.0) * ranks);
@@ -249,7 +252,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
     const double slope = (places.at(q + one) - places.at(q - one)) / (2.0 * one);
     double down = std::max(0.0, own - places.at(q - far));
     double up = std::max(0.0, places.at(q + far) - own);
-    // Where the curve bends it is steeper on one side than its pieces; most so past a flat one.
+    // Near a bend the curve is steeper on one side than its pieces, most of all after a flat piece.
     const double steep = places.flat_beside(q) ? 10.0 : 3.0;
     const double narrow = std::min(down, up), wide = std::max(down, up);
     down = std::max(down, std::min(wide, steep * narrow));
@@ -271,7 +274,7 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
   const auto levels = static_cast<double>(counts.size());
   const double one = plan.table.deviation(plan.gaussian, plan.table.one);
   Eigen::VectorXd people = counts / plan.table.one;
-  // Counts that add up to all rows but for noise are made to.
+  // Counts that add up to all rows except for noise are adjusted to do so.
   if (n > 0.0 && people.sum() > n - 2.0 * std::sqrt(levels) * one)
     people.array() += (n - people.sum()) / levels;
   people = people.cwiseMax(0.0);
@@ -283,7 +286,7 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
     const double privacy = by_difference(plan, counts.size(), !(n > 0.0))
                                ? 0.5 * noise * std::hypot(1.0, 2.0 * p - 1.0)
                                : noise * std::sqrt(1.0 - 2.0 * p + levels * p * p);
-    // A rare level's own share underestimates its error: as Agresti and Coull.
+    // A rare level's own share underestimates its error: as in Agresti and Coull (1998).
     const double fair = (p * m + 2.0) / (m + 4.0);
     const double sampling = std::sqrt(fair * (1.0 - fair) / m);
     out.row(k) = describe_detail::limited(plan, level, p, sampling, privacy, 0.0, 1.0);

@@ -1,5 +1,5 @@
-// Normal numbers that are always the same: the effect of noise or shortening on a nonlinear
-// function, by post-processing alone.
+// Fixed normal numbers, to compute the effect of noise or clipping on a nonlinear function by
+// post-processing.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -11,7 +11,7 @@
 namespace dpsc {
 
 /// Standard normal numbers, always the same ones: Box and Muller (1958) on SplitMix64 (Steele, Lea
-/// and Flood, 2014). No law of privacy rests on them.
+/// and Flood, 2014). No privacy claim depends on them.
 class fixed_normal {
  public:
   double operator()();

@@ -18,7 +18,7 @@ namespace dpsc {
 
 namespace glm_detail {
 
-/// Reproducible bits that are no secret: for averages over public noise.
+/// Reproducible bits that are not secret, for averages over public noise.
 class public_engine {
  public:
   std::uint64_t bits() {
@@ -33,8 +33,8 @@ class public_engine {
   std::uint64_t state_ = 20;
 };
 
-/// Under regressors with the released moments, the model and the weights: variance of the score
-/// over the information, and the information itself a row.
+/// Given regressors with the released moments, the model and the weights: variance of the score
+/// over the information, and the information per row.
 struct surrogate {
   double ratio;
   Eigen::MatrixXd information;  // a row
@@ -52,8 +52,7 @@ double upper_normal(double chance) {
   return low;
 }
 
-/// A normal row; columns with two values have them in their shares, and about the same
-/// correlations.
+/// A normal row; columns with two values have the right shares and about the right correlations.
 void draw_row(const rare_columns& rare, const Eigen::VectorXd& cut, const Eigen::MatrixXd& whiten,
               public_engine& engine, Eigen::VectorXd& xi) {
   xi[0] = 1.0;
@@ -107,7 +106,7 @@ Eigen::MatrixXd symmetric_root(const Eigen::MatrixXd& x, double power) {
 }
 
 /// Turns an information matrix H into the covariance of the score, H^1/2 times it times H^1/2.
-/// Where no group is rare one ratio serves all directions.
+/// If no group is rare, one ratio suffices for all directions.
 Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate& model) {
   const Eigen::Index d = f.theta.size();
   if (!f.rare.any() || !(f.limit > row_limit(d) * (1.0 + 1e-9)))
@@ -116,8 +115,8 @@ Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate& model)
   return root * model.score * root;
 }
 
-/// Eigenvalues drawn towards their mean by as much as the noise spreads them, none below a share of
-/// it.
+/// Eigenvalues shrunk towards their mean by the noise's share of their variance, none below a share
+/// of the mean.
 Eigen::MatrixXd shrunk_information(const Eigen::MatrixXd& noisy, double sd, double least,
                                    double share) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(noisy);
@@ -135,16 +134,16 @@ Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, doub
   return shrunk_information(noisy, sd, least, 0.02);
 }
 
-/// One step against the ridge's pull, and none where the ridge is all there is.
+/// One step against the ridge's shrinkage, and none in directions where only the ridge has
+/// curvature.
 Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::MatrixXd& A, double ridge) {
   const Eigen::MatrixXd kept = H * A;
   return Eigen::MatrixXd::Identity(H.rows(), H.cols()) + ridge * A * kept * kept;
 }
 
 /// The covariance of the score from its own noisy second moments: a multiple of the information,
-/// and as much of what they say besides as is more than noise. Weights of mean v in [0, 1] have
-/// second moments of v^2 at least (Jensen), so it is no less than that share of what the model
-/// says.
+/// plus the part of the remainder that exceeds the noise. Weights with mean v in [0, 1] have second
+/// moments of at least v^2 (Jensen), so the covariance is at least that share of the model's.
 Eigen::MatrixXd score_covariance(const glm_facts_released& f, const Eigen::MatrixXd& H,
                                  double modelled) {
   const double d = static_cast<double>(H.rows());
@@ -167,15 +166,15 @@ void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, const Eige
   const Eigen::Index d = f.theta.size();
   const double dim = static_cast<double>(d);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
-  // A penalty that was asked for bends the objective as rows do, without a score: errors are about
-  // the population's own penalised fit.
+  // A requested penalty adds curvature, as rows do, but no score: errors refer to the population's
+  // penalised fit.
   const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
   const Eigen::MatrixXd A = ldlt(whole + f.ridge * I).solve(I);
   const Eigen::MatrixXd G = undo_shrinkage(whole, A, f.ridge), undo = G * A;
   const Eigen::MatrixXd left = I - undo * whole;
   const double middle = whole.trace() / dim;
-  // Bias that the ridge may still hide: as if theta were as long, in the information's metric, as
-  // it seems, and all of it along the direction one looks at.
+  // Bias that the ridge may still hide: the worst case in which theta, with its apparent length in
+  // the information's metric, lies entirely along the direction in question.
   const double size = std::max(1.0, f.theta.dot(whole * f.theta) / middle);
   const Eigen::MatrixXd hidden = size * middle * ldlt(whole).solve(I);
   out.privacy += glm_inflation * (dim + 1.0) * f.kappa * f.kappa * undo * undo.transpose() +

@@ -1,5 +1,5 @@
 // Coefficients and their errors from the released minimiser and information matrix.
-// Post-processing: nothing here sees people. Notes: inst/proofs/glm.md, section 6.
+// Post-processing: nothing here reads people's rows. Notes: inst/proofs/glm.md, section 6.
 #pragma once
 
 #include <Eigen/Core>
@@ -41,8 +41,8 @@ struct glm_covariance {
   Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information some deviations less
 };
 
-/// Deviations of the information's noise that a direction must be clear of: of columns that nobody
-/// has, one in two hundred passes.
+/// The number of standard deviations of the information's noise that a direction must exceed: one
+/// in two hundred columns that nobody has passes.
 constexpr double information_doubt = 2.5;
 
 /// Higher-order part of privacy variances (measured: bench/glm.R).

@@ -21,7 +21,7 @@ growing_estimate::growing_estimate(const growing_base& base)
   ways_ = fit.basis * directions;
   ways_at_ = -(directions.transpose() * mean);
   reach_ = directions.transpose() * fit.u;
-  // Directions are too long by the part of the moments that shortening removed.
+  // Directions are too long by the part of the moments that clipping removed.
   spread_ = 1.0;
   if (base.radius > 0.0) {
     const Eigen::VectorXd kept = eigh(s.covariance).eigenvalues().cwiseMax(0.0);
@@ -75,7 +75,7 @@ void growing_estimate::add(const period_release& month) {
   const double likeness = find_spread(law, month, now);
   const period_law::kept kept = law.shifts(month.radius, now);
 
-  // Of residuals on one and the directions, which are nearly independent of each other.
+  // Of residuals on the constant and the directions, which are nearly independent of each other.
   const Eigen::VectorXd sums = month.means.head(m + 1);
   Eigen::VectorXd found = (sums - e * e.dot(sums)) / (other * kept.other);
   found += e * (e.dot(sums) / kept.aim);
@@ -109,10 +109,11 @@ void growing_estimate::add(const period_release& month) {
   stays_.push_back(1.0 - gain);
   left_.push_back((1.0 - gain) * (left_.empty() ? 1.0 : left_.back()));
   target_error_.push_back(target_walk_.error);
-  // The part kept by shortening is known in part only, which the draw of the radius moves.
+  // The part kept by clipping is only approximately known, and depends on the draw of the radius.
   extra_.push_back(square(kept_error * (1.0 - kept.aim) * gain * moved));
 
-  // One person's residual about the group's own: its variance, and that with the earlier ones.
+  // One person's residual around the group's mean: its variance, and its covariance with earlier
+  // residuals.
   const double explained =
       gain * std::max(0.0, square(moved) - noise) / size +
       gain_across * std::max(0.0, across.squaredNorm() - dimensions * square(other_sd));
@@ -128,7 +129,7 @@ void growing_estimate::add(const period_release& month) {
   variance_error_ += square(variance_step * variance_);
   const double follow = variance_error_ / (variance_error_ + seen_noise);
   variance_error_ *= 1.0 - follow;
-  // Shortening hides tails: no period is taken for calmer than the first ones.
+  // Clipping hides tails, so no period is assumed to vary less than the first periods.
   variance_ = std::max(least_variance_, variance_ + follow * (seen - variance_));
   correlation_error_ += square(correlation_step);
   const double heed = correlation_error_ / (correlation_error_ + together_noise / square(middle));
@@ -145,7 +146,7 @@ Eigen::MatrixXd growing_estimate::privacy(const Eigen::MatrixXd& base) const {
   const Eigen::Index T1 = base_.statistics.T1(), k = months();
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(T1 + k, T1 + k);
   out.topLeftCorner(T1, T1) = base;
-  // The base's errors were corrected since, where it had a round for the target.
+  // The base's errors were corrected later, if it had a round for the target.
   const double mean = base.mean();
   const double shared = mean > start_error_ ? std::sqrt(start_error_ / mean) : 1.0;
   for (Eigen::Index t = 0; t < k; ++t) {
@@ -204,8 +205,8 @@ Eigen::MatrixXd growing_estimate::choose_directions(const mean_regression& fit) 
   if (k == 0) return Eigen::MatrixXd(p, 0);
   const Eigen::VectorXd sd = values.tail(k).cwiseSqrt();
   const Eigen::MatrixXd top = spectrum.eigenvectors().rightCols(k);
-  // Where the released covariance is nothing, the first release's regression is nothing either,
-  // but weights would be largest: the part of the target that lies there is left out.
+  // In directions where the released covariance is zero the first release's regression is zero as
+  // well, but weights would be largest: the target's part in these directions is left out.
   Eigen::VectorXd apart = fit.u;
   for (int i = 0; i < 3; ++i) apart -= (covariance * (fit.solve * apart)).eval();
   Eigen::VectorXd q = fit.solve * (fit.u - apart);

@@ -1,6 +1,6 @@
 // A counterfactual that grows: estimates for its target from periods released one by one after a
-// gram release. Post-processing: nothing here sees people. Formulas: inst/proofs/growing.md,
-// section 4.
+// gram release. Post-processing: nothing here reads people's rows. Formulas:
+// inst/proofs/growing.md, section 4.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -18,23 +18,25 @@
 
 namespace dpsc {
 
-/// Assumed where data do not decide: all are relative, and public.
+/// Assumptions where the data are not informative; all are relative and public.
 namespace growing_constants {
 // Variance of a period's change of the slopes, relative to the variance that they explain.
 constexpr double drift = 0.1;
 constexpr double drift_count = 2.0;  // how many periods' evidence that is worth
-// Directions that explain less than this part of the first's variance are left alone.
+// Directions that explain less than this share of the first direction's variance are left
+// unchanged.
 constexpr double least_direction = 0.02;
-// Deviations of a person's variance: at first, and of its change a period.
+// Standard deviation of a person's variance at the start, and of its change per period.
 constexpr double variance_first = 0.3, variance_step = 0.1;
-// The same of the correlation between periods, and its value with one earlier period.
+// The same for the correlation between periods, and its value with one earlier period.
 constexpr double correlation_first = 0.25, correlation_step = 0.04, correlation_usual = 0.5;
-// Deviation of the directions' spread before it was measured, and its limits.
+// Prior standard deviation of the directions' scale, and its limits.
 constexpr double spread_first = 0.2, spread_least = 0.2, spread_most = 8.0;
-// At most so much of a difference across the aim is followed: directions' spreads differ.
+// The largest share of a difference across the aim that is followed, as the directions' scales
+// differ.
 constexpr double most_across = 0.8;
-// Standard deviation of the part kept by shortening, relative to the part removed: the radius is
-// drawn, the law not known.
+// Standard deviation of the part kept by clipping, relative to the part removed: the radius is
+// random and the distribution unknown.
 constexpr double kept_error = 0.33;
 }  // namespace growing_constants
 
@@ -63,21 +65,21 @@ class growing_estimate {
   /// The new periods' counterfactuals, scaled units.
   Eigen::VectorXd path(double half) const;
 
-  /// How one person strays from its prediction, all periods: without the lift.
+  /// A person's deviation from the prediction in all periods, without the lift.
   Eigen::MatrixXd own() const { return own_ / base_.lift; }
 
   /// Share of the error from the base's slopes that remains in each new period.
   Eigen::VectorXd left() const { return Eigen::Map<const Eigen::VectorXd>(left_.data(), months()); }
 
-  /// Covariance of the noise's errors in all periods after the treatment; `base` is that of the
-  /// base's own.
+  /// Covariance of the errors due to noise in all periods after the treatment; `base` is the base
+  /// release's covariance.
   Eigen::MatrixXd privacy(const Eigen::MatrixXd& base) const;
 
-  /// Covariance of the error that the directions' spread makes, in all periods after the treatment.
+  /// Covariance of the error due to the directions' scale, in all periods after the treatment.
   Eigen::MatrixXd model() const;
 
  private:
-  /// A number that wanders, seen under noise. The step's variance is estimated as it goes.
+  /// A random walk observed with noise. The variance of its steps is estimated sequentially.
   struct walk {
     double error = 0.0, prior = 0.0, evidence = 0.0, count = 0.0;
 
@@ -90,7 +92,7 @@ class growing_estimate {
 
   double average_deviation() const { return std::sqrt(std::max(own_.mean(), 1e-8)); }
 
-  /// The target's one and directions, in the units that people's have in the frame.
+  /// The target's constant and directions, in the units of people's values in the frame.
   Eigen::VectorXd aim() const;
 
   /// Features to directions of variance one, p x k: first the donors' weights in the target's
@@ -101,8 +103,8 @@ class growing_estimate {
   void prepare_errors(const mean_regression& fit, const Eigen::MatrixXd& directions,
                       const Eigen::VectorXd& slope);
 
-  /// Weights that the noise turned away and a mean beside the donors' own miss a part of the change
-  /// of slopes since the base.
+  /// Because of the noise in the weights and in the donors' mean, a part of the slopes' change
+  /// since the base is missed.
   double missed(std::size_t t, std::size_t u) const;
 
   /// The residuals' variance now, relative to the assumed one.
@@ -111,7 +113,7 @@ class growing_estimate {
   /// The likeness's variance, learnt from all periods.
   double find_spread(const period_law& law, const period_release& month, double now);
 
-  /// A period more, equally correlated with all before, as far as a covariance can be.
+  /// One further period, equally correlated with all earlier ones, as far as a covariance permits.
   void append_own(double variance);
 
   growing_base base_;

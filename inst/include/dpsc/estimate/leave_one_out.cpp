@@ -102,7 +102,7 @@ deleted_limits deleted_ridge::limits(const matrix_ref& rows, const vector_ref& p
 
   deleted_limits out{Eigen::MatrixXd(n, m), Eigen::MatrixXd(n, m), Eigen::VectorXd(n),
                      root_mean_square(own.error, scale)};
-  // Rows that are alike tie, and a tie must not be lost to rounding.
+  // Identical rows tie, and a tie must not be lost to rounding.
   const Eigen::RowVectorXd slack =
       1e-9 * out.spread.transpose().array() + 1e-12 * moments_.mean.cwiseAbs().maxCoeff();
   constexpr double infinite = std::numeric_limits<double>::infinity();

@@ -5,7 +5,7 @@
 // e_i / (1 - h_i). Adding the target with outcome y to the other donors moves donor i's prediction
 // by g_i (y - prediction of the target without i). Both are exact, so the set of outcomes that the
 // conformal test accepts (Vovk, Gammerman and Shafer, 2005, section 2.3: ridge regression
-// confidence machine, here with deleted residuals) is known in closed form without a refit.
+// confidence machine, here with deleted residuals) has a closed form without a refit.
 #pragma once
 
 #include <Eigen/Dense>
@@ -29,7 +29,7 @@ donor_moments moments_of(const Eigen::Ref<const Eigen::MatrixXd>& rows);
 /// Squared deviations of each row's pre-period from its own level.
 Eigen::VectorXd own_variation(const Eigen::Ref<const Eigen::MatrixXd>& pre);
 
-/// Errors with the row left out, and how much each row pulls on itself.
+/// Errors with the row left out, and each row's leverage.
 struct deleted_errors {
   Eigen::MatrixXd error;     ///< rows x (1 + T1): of the average first, then of each period
   Eigen::VectorXd leverage;  ///< h_i, below 1
@@ -74,10 +74,10 @@ class deleted_ridge {
   Eigen::VectorXd row_scale(const vector_ref& variation, double sum = 0.0,
                             double joined = 0.0) const;
 
-  /// How far from its prediction the target's outcomes may lie, by each donor's account.
+  /// The accepted distance of the target's outcomes from its prediction, by donor.
   deleted_limits limits(const matrix_ref& rows, const vector_ref& pre) const;
 
-  /// Largest period of a row of errors in units of their spreads; the average does not count.
+  /// The largest error over periods in units of its standard deviation, without the average.
   static double largest(const Eigen::RowVectorXd& errors, const Eigen::VectorXd& spread);
 
  private:
@@ -98,9 +98,8 @@ class deleted_ridge {
   double variation_ = 0.0;  // the donors' mean
 };
 
-/// How the donors' deleted errors are distributed, in memory that does not grow with them: counts
-/// on a geometric grid, in units of row scale and spread. Columns: average, periods, largest
-/// period.
+/// The distribution of the donors' deleted errors, in bounded memory: counts on a geometric grid,
+/// in units of row scale and standard deviation. Columns: average, periods, largest period.
 class deleted_counts {
  public:
   static constexpr int octave = 64, lowest = -8, highest = 8;

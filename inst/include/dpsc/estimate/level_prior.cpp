@@ -51,8 +51,8 @@ level_prior make_level_prior(const gram_statistics& s) {
     sum += likely * change[k];
     total += likely;
   }
-  // All that can come back is the level itself. The possible part of the noise in the variance of
-  // levels counts against a return, and a variance within the noise gives no evidence of one.
+  // At most the level itself can regress to the mean. The possible part of noise in the variance of
+  // levels counts against a regression, and a variance below the noise is no evidence for one.
   const double most = s.weight / s.loadings.col(0).sum();
   const double full = std::min(0.0, std::max(-most, sum / total / (variance + noise)));
   out.change = full * std::max(0.0, 1.0 - noise / variance);

@@ -1,12 +1,13 @@
-// A row's own level beside features that are relative to it: by how much people whose level is far
-// from the others' come back, judged by the released variances. Post-processing.
+// A row's own level beside features relative to it: the regression to the mean of people whose
+// level is far from the others', estimated from the released variances. Post-processing.
 //
 // A level is a lasting part (variance a) plus the mean of a passing part (variance v over the
-// pre-period). With c the covariance of the latter and of its mean over the post-period, the
-// expected change of a person whose level is Delta above the others' is -(v - c) / (a + v) Delta. a
-// + v is the released variance of levels; v - c follows from the law of the passing part, an
-// autoregression, which all released moments about a row's own level share: they do not depend on
-// the lasting part.
+// pre-period). With c the covariance of the passing part's means over the pre-period and the
+// post-period, the expected change of a person whose level is Delta above the others' is -(v - c) /
+// (a + v) Delta. a
+// + v is the released variance of levels; v - c follows from the passing part, an autoregression,
+// which determines all released moments around a row's own level: these do not depend on the
+// lasting part.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,7 +20,7 @@
 
 namespace dpsc {
 
-/// Is the first feature a row's own level, beside others that are relative to it?
+/// Is the first feature a row's own level, beside features relative to it?
 bool has_level_feature(const gram_statistics& s);
 
 /// RELEASED; feature units, unless stated otherwise.

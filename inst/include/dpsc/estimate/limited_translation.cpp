@@ -29,7 +29,7 @@ Eigen::VectorXd translation_model::centre(const Eigen::VectorXd& y,
   for (int k = 0; k < nodes; ++k) {
     const double tau = scale * std::tan(0.5 * pi * (k + 0.5) / nodes);
     Eigen::MatrixXd total = covariance;
-    // Far below the noise: for a covariance that has directions of none.
+    // Far below the noise, for a singular covariance.
     total.diagonal().array() += tau * tau + 1e-9 * scale * scale;
     const Eigen::LLT<Eigen::MatrixXd> root = llt(total);
     if (root.info() != Eigen::Success) continue;
@@ -56,7 +56,7 @@ Eigen::VectorXd translation_model::centre(const Eigen::VectorXd& y,
 }
 
 Eigen::VectorXd moves_within(const Eigen::VectorXd& wanted, const Eigen::VectorXd& most) {
-  // clip(wanted - shift) adds up to less with a larger shift.
+  // The sum of clip(wanted - shift) decreases in the shift.
   double low = (wanted - most).minCoeff(), high = (wanted + most).maxCoeff();
   const auto moves = [&](double shift) {
     return Eigen::VectorXd((wanted.array() - shift).max(-most.array()).min(most.array()));
@@ -75,7 +75,7 @@ Eigen::VectorXd limited_translation(const Eigen::VectorXd& y, const Eigen::Matri
   if (y.size() < least_periods || !y.allFinite() || !covariance.allFinite()) return none;
   const translation_model model(covariance);
   if (!(model.scale > 0.0)) return none;
-  // A period that is known better than the others keeps to its own noise.
+  // A period with less noise than the others is limited by its own noise.
   const Eigen::VectorXd own = covariance.diagonal().cwiseMax(0.0).cwiseSqrt();
   return moves_within(model.centre(y, covariance) - y, most * model.deviation.cwiseMin(own));
 }

@@ -1,4 +1,4 @@
-// Months that lend each other strength, no further than half a deviation: limited translation
+// Shrinkage of periods towards each other by at most half a standard deviation: limited translation
 // (Efron and Morris, 1972) of released effects. Post-processing. Derivation:
 // inst/proofs/treated.md, section 5.
 #pragma once
@@ -12,16 +12,17 @@
 namespace dpsc {
 
 namespace translation_constants {
-// Fewer periods say nothing of how much effects differ; from six on they may follow a line.
+// With fewer periods the variation of effects cannot be estimated; from six periods on they may
+// follow a line.
 constexpr Eigen::Index least_periods = 4, line_periods = 6;
-// How far a centre may go from what was released, in deviations of its noise about what all share,
-// or of its own noise, whichever is less.
+// The largest distance of a centre from the released value, in standard deviations of its noise
+// around the common value, or of its own noise, whichever is smaller.
 constexpr double most = 0.5;
 // Nodes of the half-Cauchy prior, at the middles of equal probabilities.
 constexpr int nodes = 64;
 }  // namespace translation_constants
 
-/// Where effects are drawn to: y ~ N(X b + u, C), u ~ N(0, tau^2 I), tau half-Cauchy.
+/// The target of the shrinkage: y ~ N(X b + u, C), u ~ N(0, tau^2 I), tau half-Cauchy.
 struct translation_model {
   Eigen::MatrixXd X;          // a constant, and a line
   Eigen::VectorXd deviation;  // of each period's noise about what all share
@@ -33,10 +34,10 @@ struct translation_model {
   Eigen::VectorXd centre(const Eigen::VectorXd& y, const Eigen::MatrixXd& covariance) const;
 };
 
-/// The nearest to `wanted` among the moves within +- `most` that add up to zero.
+/// The changes nearest to `wanted` that are within +- `most` and add up to zero.
 Eigen::VectorXd moves_within(const Eigen::VectorXd& wanted, const Eigen::VectorXd& most);
 
-/// What is added to released effects: it adds up to zero, so that their average stays.
+/// The changes to released effects, which add up to zero, so that the average is unchanged.
 Eigen::VectorXd limited_translation(const Eigen::VectorXd& y, const Eigen::MatrixXd& covariance);
 
 }  // namespace dpsc

@@ -38,7 +38,7 @@ moments_model::moments_model(const gram_statistics& s)
     const Eigen::MatrixXd root = s.restore * spectrum.eigenvectors() *
                                  shrink_spectrum(values, edge).cwiseSqrt().asDiagonal();
     covariance = root * root.transpose();
-    // Eigenvalues increase: those within the edge come first.
+    // Eigenvalues increase: the ones below the edge come first.
     const Eigen::Index lost = (values.array() <= edge).count();
     noise_directions = spectrum.eigenvectors().leftCols(lost);
   } else {

@@ -1,4 +1,4 @@
-// Model of people from the released mean and second moments, before any target.
+// Model of people from the released mean and second moments, independent of a target.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,8 +10,8 @@
 
 namespace dpsc {
 
-/// Mean and whitened covariance of people's features, scaled units, with the noise's deviations.
-/// The first `pre` features are of the pre-period, the others one per period. RELEASED.
+/// Mean and whitened covariance of people's features, scaled units, with the noise's standard
+/// deviations. The first `pre` features are of the pre-period, the others one per period. RELEASED.
 struct gram_statistics {
   Eigen::MatrixXd loadings;     // T x d: features of a scaled row
   Eigen::Index pre = 0;         // p
@@ -34,7 +34,7 @@ struct gram_statistics {
 /// and whose other entries have half the variance (semicircle law: 2 b, b = sd sqrt(d / 2)).
 double spectral_edge(double sd, Eigen::Index d);
 
-/// Within the noise's edge an eigenvalue carries nothing.
+/// An eigenvalue below the noise's edge is uninformative.
 Eigen::VectorXd shrink_spectrum(const Eigen::VectorXd& values, double edge);
 
 /// The nearest positive semidefinite matrix.
@@ -44,7 +44,7 @@ Eigen::MatrixXd positive_part(const Eigen::MatrixXd& m);
 struct moments_model {
   explicit moments_model(const gram_statistics& s);
 
-  /// Of some features only: those at `to` are predicted from those at `from`.
+  /// For some features only: the features `to` are predicted from the features `from`.
   moments_model(const gram_statistics& s, const std::vector<Eigen::Index>& from,
                 const std::vector<Eigen::Index>& to);
 

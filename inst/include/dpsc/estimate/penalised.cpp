@@ -11,7 +11,7 @@ column_moments pooled_columns(const lm_pool& pool, const lm_units& units, double
   const Eigen::Index p = pool.p();
   const lm_solution full = solve_pool(pool);
   const Eigen::MatrixXd C = floored_covariance(pool, full.theta);
-  // Raw columns are root' w about their mean.
+  // Raw columns are their mean plus root' w.
   const Eigen::MatrixXd root = lu_inverse(units.map.transpose() * pool.last().frame.whiten);
   const pooled_cross c(pool, full.theta);
   const double s = units.y_scale;

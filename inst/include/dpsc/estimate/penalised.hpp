@@ -19,11 +19,11 @@ struct column_moments {
   Eigen::MatrixXd doubt;  // covariance of the error of `cross - covariance beta`
 };
 
-/// From the pooled rounds, not shrunk but where noise makes it indefinite.
+/// From the pooled rounds, unshrunk except where noise makes it indefinite.
 column_moments pooled_columns(const lm_pool& pool, const lm_units& units, double rows);
 
 /// Slopes for each penalty, by coordinate descent on columns of variance one:
-/// b'Sb/2 - b'm + lambda (alpha |b|_1 + (1 - alpha)/2 |b|^2). One row a penalty.
+/// b'Sb/2 - b'm + lambda (alpha |b|_1 + (1 - alpha)/2 |b|^2). One row per penalty.
 Eigen::MatrixXd penalised_path(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& cross,
                                double alpha, const std::vector<double>& penalties);
 

@@ -14,7 +14,7 @@ double moments_kept(const Eigen::VectorXd& spectrum, double radius) {
       const double z = next();
       lengths[i] += spectrum[j] * z * z;
     }
-  // As a share of rows' energy: falls as the rows are taken for longer.
+  // As a share of the rows' energy: it decreases in the assumed length of the rows.
   const double sum = spectrum.sum(), square = radius * radius;
   double low = std::log(0.05), high = 0.0;
   for (int k = 0; k < 30; ++k) {
@@ -28,7 +28,7 @@ double moments_kept(const Eigen::VectorXd& spectrum, double radius) {
 period_law::period_law(const Eigen::VectorXd& aim) : aim_(aim.normalized()) {
   const Eigen::Index k = aim.size() - 1;
   across_ = Eigen::VectorXd::Zero(k + 1);
-  // Of the directions that the aim leaves, one.
+  // One of the directions orthogonal to the aim.
   Eigen::Index least = 0;
   aim_.cwiseAbs().minCoeff(&least);
   across_[least] = 1.0;

@@ -1,4 +1,4 @@
-// Loss of a period's sums from shortening, for normal people: a simulation with fixed numbers.
+// The effect of clipping on a period's sums, for normal people: a simulation with fixed numbers.
 // Public; formulas: inst/proofs/growing.md, section 4.
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace dpsc {
 
-/// Moments of normal rows shortened to a radius, relative to unshortened ones, given the remaining
-/// spectrum: a factor of one at most.
+/// Moments of normal rows clipped to a radius, relative to unclipped rows, given the remaining
+/// spectrum: factors of at most one.
 double moments_kept(const Eigen::VectorXd& spectrum, double radius);
 
-/// A period of made-up normal people. Half of them mirror the others.
+/// A period of simulated normal people. Half of them mirror the others.
 class period_law {
  public:
   explicit period_law(const Eigen::VectorXd& aim);
@@ -25,7 +25,7 @@ class period_law {
     double aim, other;  // parts of a shift of residuals along the aim, and across it
   };
 
-  /// Of residuals of such a variance, shortened to a radius.
+  /// For residuals with this variance, clipped to a radius.
   kept shifts(double radius, double variance) const;
 
   /// Means of the first and the last second moment, at such variances of residuals and likeness.

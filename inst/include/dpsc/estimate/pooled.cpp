@@ -34,7 +34,7 @@ lm_pool::lm_pool(const std::vector<lm_round>& given) : rounds(given) {
   covariance = ((covariance + covariance.transpose()) / 2.0).eval();
   const double d = static_cast<double>(p);
   sd = std::sqrt(weight.cwiseInverse().mean() * d / (d + 1.0));
-  // Squares of entries that are noise alone vary about their mean, the fewer the more.
+  // Squares of pure-noise entries vary around their mean, more so if they are few.
   const double chance = 1.0 + 2.0 * std::sqrt(4.0 / (d * (d + 1.0)));
   for (std::size_t t = 0; t < rounds.size(); ++t) {
     own[t] = ((own[t] + own[t].transpose()) / 2.0 - covariance).eval();
@@ -100,14 +100,14 @@ void shrink_covariance(const lm_pool& pool, const Eigen::MatrixXd& C, lm_solutio
   raw = spectrum.eigenvalues();
   const double middle = raw.mean();
   const double spread = (raw.array() - middle).square().sum();
-  // The noise's part of it: a mean eigenvalue is a free parameter.
+  // The noise's part of it: the mean eigenvalue is a free parameter.
   const double noise = pool.sd * pool.sd * (d * (d + 1.0) - 2.0);
   const double keep = spread > 0.0 ? std::max(0.0, 1.0 - noise / spread) : 1.0;
   const double floor = pool.floor();
   out.values = (middle + keep * (raw.array() - middle)).max(floor);
   out.directions = spectrum.eigenvectors();
   out.covariance = out.directions * out.values.asDiagonal() * out.directions.transpose();
-  // Below half the noise's edge first order is useless, however often it is iterated.
+  // Below half the noise's edge a first-order correction is useless, for any number of iterations.
   out.resolved = raw / std::max(floor, 1e-300);
 }
 
@@ -173,7 +173,7 @@ lm_solution solve_pool(const lm_pool& pool) {
   const Eigen::ArrayXd left =
       (out.directions.transpose() * (out.theta - pool.slope.back())).array().square();
   const Eigen::ArrayXd l = out.values.array(), bias = (l - raw.array()).square();
-  // Little is further away than all of the response's variance. The hidden part may be nonzero.
+  // The distance hardly exceeds the response's whole variance. The hidden part may be nonzero.
   const Eigen::ArrayXd most = out.response / l;
   Eigen::ArrayXd pv = Eigen::ArrayXd::Zero(pool.p());
   for (int step = 0; step < 6; ++step) {
@@ -194,7 +194,7 @@ lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   out.slope = frame.whiten * solution.theta;
   out.level = frame.level + frame.slope.dot(shift) + last.residual;
   if (pool.rounds.size() > 2) {
-    // Rows are weighted alike from now on, and no direction is lengthened any more.
+    // From here on rows are weighted equally, and no direction is lengthened further.
     out.whiten = frame.whiten;
     return out;
   }
@@ -300,7 +300,7 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
   const lm_solution full = solve_pool(pool);
   const Eigen::Index p = pool.p(), q = static_cast<Eigen::Index>(kept.size());
   const Eigen::MatrixXd C = floored_covariance(pool, full.theta);
-  // Raw columns are root' w about their mean.
+  // Raw columns are their mean plus root' w.
   const Eigen::MatrixXd root = lu_inverse(units.map.transpose() * pool.last().frame.whiten);
   Eigen::MatrixXd part(p, q);
   for (Eigen::Index k = 0; k < q; ++k) part.col(k) = root.col(kept[static_cast<std::size_t>(k)]);

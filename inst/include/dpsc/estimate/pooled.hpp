@@ -1,5 +1,5 @@
 // Coefficients, their errors and submodels from the noisy moments of all rounds together.
-// Post-processing: nothing here sees people. Notes: inst/proofs/regression.md, section 6.
+// Post-processing: nothing here reads people's rows. Notes: inst/proofs/regression.md, section 6.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -33,7 +33,7 @@ struct lm_pool {
   const lm_round& last() const { return rounds.back(); }
   /// The edge of the covariance's noise, halved.
   double floor() const { return std::max(sd * std::sqrt(static_cast<double>(p())), 1e-12); }
-  /// A round with a far wider clip than the last one's has far noisier residuals, or biased ones.
+  /// A round with a much wider clip than the last round has much noisier, or biased, residuals.
   bool left_out(std::size_t t) const { return rounds[t].clip > 2.0 * last().clip * 1.0001; }
 
   std::vector<lm_round> rounds;               // per unit of their mean weight
@@ -41,8 +41,9 @@ struct lm_pool {
   double sd = 0.0;                            // of its noise, off the diagonal
   std::vector<Eigen::VectorXd> slope, cross;  // of each round, last frame
   std::vector<double> cross_variance;
-  // Difference between a round's covariance and the pooled one, as far as noise does not explain
-  // it: rounds of other radii weigh rows otherwise. And the variance of its noise.
+  // The part of the difference between a round's covariance and the pooled covariance that noise
+  // does not explain, since rounds with other radii weight rows differently; and the variance of
+  // its noise.
   std::vector<Eigen::MatrixXd> own;
   std::vector<double> own_variance;
   std::vector<double> kept_slope;  // what a round's clip leaves of cross moments
@@ -52,8 +53,8 @@ struct lm_pool {
   void share_weight();
 };
 
-/// Rounds weighted as their cross moments deserve at a slope theta: sum_t w_t (c_t / k_t + C_t b_t)
-/// = (sum_t w_t C_t) beta + noise, each round with its own C_t.
+/// Rounds weighted by the precision of their cross moments at a slope theta: sum_t w_t (c_t / k_t +
+/// C_t b_t) = (sum_t w_t C_t) beta + noise, each round with its own C_t.
 struct pooled_cross {
   std::vector<double> weights;
   Eigen::MatrixXd covariance;  // sum_t w_t C_t, not shrunk
@@ -98,12 +99,12 @@ double residual_variance(const lm_pool& pool, const Eigen::MatrixXd& C,
 
 lm_solution solve_pool(const lm_pool& pool);
 
-/// A combination of standardised columns that varies less than the inverse is not magnified more:
-/// columns that repeat each other would use up the grid.
+/// The largest magnification of a combination of standardised columns: nearly collinear columns
+/// would otherwise use up the grid.
 constexpr double longest_direction = 256.0;
 
-/// The second whitening lengthens a direction by the inverse root of this at most: one whose rows
-/// are cut looks short.
+/// The second whitening lengthens a direction by at most the inverse root of this, since a
+/// direction with clipped rows appears short.
 constexpr double longest_lengthening = 0.25;
 
 /// The frame of the next round.
@@ -137,17 +138,17 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
 
 }  // namespace pooled_detail
 
-/// Rows that count, as they were weighted.
+/// The weighted number of rows.
 double effective_rows(const lm_pool& pool, double n);
 
-/// `rows`: how many sampling errors reckon with.
+/// `rows`: the number of rows for sampling errors.
 lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double rows);
 
-/// The pooled covariance at the fit, not shrunk but where noise makes it indefinite.
+/// The pooled covariance at the fit, unshrunk except where noise makes it indefinite.
 Eigen::MatrixXd floored_covariance(const lm_pool& pool, const Eigen::VectorXd& theta);
 
-/// A model with some of the columns, from the same moments: those that are not shrunk, since
-/// shrinking one column's share would move the others' slopes.
+/// A model with some of the columns, from the same unshrunk moments, since shrinking one column's
+/// share would change the others' slopes.
 lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double rows,
                           const std::vector<int>& kept);
 

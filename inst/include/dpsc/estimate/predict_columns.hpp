@@ -30,12 +30,12 @@ column_prediction predict_columns(const moments_model& model, double penalty,
 /// Whitened directions of the residual of a regression with these slopes.
 Eigen::MatrixXd residual_directions(const moments_model& model, const Eigen::MatrixXd& slopes);
 
-/// How far a unit drawn like the donors strays from its own prediction: the residual moments,
-/// whatever of their noise is negative cut.
+/// Prediction error of a unit drawn like the donors: the residual moments, without negative parts
+/// due to noise.
 Eigen::MatrixXd residual_covariance(const moments_model& model, const Eigen::MatrixXd& g);
 
-/// Variance of g' N h + g' e, N the noise of the moments (less its part within the directions that
-/// shrinkage cut) and e that of the mean.
+/// Variance of g' N h + g' e, N the noise of the moments (without its part in the directions that
+/// shrinkage removes) and e the noise of the mean.
 Eigen::MatrixXd privacy_covariance(const moments_model& model, const Eigen::MatrixXd& g,
                                    const Eigen::VectorXd& h);
 
@@ -47,7 +47,7 @@ struct weighted_penalty {
 /// Around the noise's edge; prior centred at 0.8 of half of it, one octave wide.
 std::vector<weighted_penalty> evidence_penalties(double edge);
 
-/// Without noise: penalties to choose from, and which has the least generalised cross-validation
+/// Without noise: candidate penalties, and the one with the least generalised cross-validation
 /// over n donors (Golub, Heath and Wahba, 1979) for the regression of the columns after the first p
 /// on these.
 struct validated_penalties {

@@ -66,8 +66,7 @@ void prediction_constants::finish(Eigen::VectorXd& post, const row_features& own
 
 namespace row_detail {
 
-/// Sum over rows of what `of` gives for each, lane by lane, in one order: pairs of rows in two
-/// sums.
+/// Sum of `of` over rows, lane by lane, in a fixed order: pairs of rows in two sums.
 template <typename Of>
 auto sum_of_rows(Eigen::Index rows, const Of& of) {
   Eigen::Array<double, 1, lanes> even = of(0), odd;
@@ -129,7 +128,7 @@ void row_predictor::add_fit(Eigen::Index k) {
   };
   const lane_values length = square(0), lost = square(p);
   side_by_side& posts = posts_[static_cast<std::size_t>(k)];
-  // Short steps, which compilers make vectors of.
+  // Short steps, which compilers vectorise.
   lane_values one;
   for (Eigen::Index t = 0; t < T1; ++t) {
     one = found.row(2 * p + t);
@@ -201,7 +200,7 @@ void row_predictor::predict(const Eigen::MatrixXd& pre, std::vector<row_estimate
   }
   post_.setZero();
   variance_.setZero();
-  // Not a number is not zero: such a row keeps it.
+  // NaN differs from zero, so such a row keeps its NaN.
   const auto counts = [&](Eigen::Index k) { return (weights_.row(k).array() != 0.0).any(); };
   for (Eigen::Index k = 0; k < fits; ++k)
     if (counts(k)) add_fit(k);

@@ -1,6 +1,6 @@
 // The prediction of one row from released moments: a struct of constant matrices, and functions of
-// one vector, or of a few side by side. Nothing but the row and the release enters. A target's
-// counterfactual starts from the same (counterfactual.hpp).
+// one vector, or of a few side by side. Only the row and the release enter. A target's
+// counterfactual starts from the same code (counterfactual.hpp).
 #pragma once
 
 #include <Eigen/Core>
@@ -18,12 +18,12 @@ struct prediction_fit {
   Eigen::MatrixXd slopes;  // p x T1
   Eigen::MatrixXd lift;    // p x p: fitted features of the pre-period
   Eigen::VectorXd rest;    // p: what the prior of the level keeps
-  // Errors; empty where only paths are asked for.
+  // Errors; empty if only paths are requested.
   Eigen::MatrixXd g;               // whitened x T1: directions of the residual
   Eigen::MatrixXd prediction;      // T1 x T1
   Eigen::MatrixXd whitened_solve;  // whitened x p
-  // By form (0 the average, then the periods), of features: noise of the moments moves form j by
-  // g2_j |h|^2 + (g_j'h)^2 with h = whitened_solve u, less the same within the part removed by
+  // By form (0 the average, then the periods), of features: the moments' noise adds g2_j |h|^2 +
+  // (g_j'h)^2 to form j, with h = whitened_solve u, minus the same within the part removed by
   // shrinkage.
   Eigen::MatrixXd along;          // T1 + 2 (T1 + 1) x p: the path, then g_j'h, then what is lost
   Eigen::MatrixXd length, lost;   // p x p: |h|^2, and of what is lost
@@ -37,7 +37,7 @@ struct row_features {
   Eigen::VectorXd u;
 };
 
-/// All that the prediction of a row takes. RELEASED, but for `half`, which is PUBLIC.
+/// All inputs of a row's prediction. RELEASED, except `half`, which is PUBLIC.
 struct prediction_constants {
   Eigen::MatrixXd basis;        // T0 x p
   Eigen::VectorXd mean, after;  // of the donors: p features, T1 periods
@@ -53,23 +53,23 @@ struct prediction_constants {
 
   row_features features(const Eigen::VectorXd& pre) const;
 
-  /// How likely each penalty makes the pre-period, if it was drawn like one donor's, by a law with
-  /// the tails of Student's t. The mean of a group counts as one draw, too: its people need not be
-  /// a random sample of the donors.
+  /// The likelihood of the pre-period under each penalty, if it was drawn like one donor's, with
+  /// the tails of Student's t. A group's mean counts as one draw, too: its people need not be a
+  /// random sample of the donors.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u) const;
   /// The same of u'solve u, by fit.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& squares, Eigen::Index features) const;
 
-  /// Where noise is all there is, a path stays at the row's level, or comes back from there by the
-  /// released variances; about `row_features::level`.
+  /// If there is only noise, a path stays at the row's level, or regresses from it to the mean by
+  /// the released variances; around `row_features::level`.
   double flat_of(const row_features& own) const;
 
   /// Shrunk; never beyond the bounds.
   void finish(Eigen::VectorXd& post, const row_features& own, double noise) const;
 };
 
-/// Shrinkage towards the own level where noise is all there is (positive-part empirical Bayes,
-/// James and Stein, 1961), of a path about it.
+/// Shrinkage of a path towards the row's own level if there is only noise (positive-part empirical
+/// Bayes, James and Stein, 1961).
 double kept_of_path(const Eigen::VectorXd& about, double noise);
 
 /// A donor's prediction, by form: entry 0 the average, then the periods.
@@ -80,13 +80,13 @@ struct row_estimate {
 };
 
 /// Predictions of rows on the grid, a few side by side: matrices are read once for all of them. No
-/// step takes numbers of two rows, and a row's steps are the same in every place: its estimate does
-/// not depend on other rows. PRIVATE if the rows are.
+/// step combines two rows, and a row's steps are the same in every lane: its estimate does not
+/// depend on other rows. PRIVATE if the rows are.
 class row_predictor {
  public:
   explicit row_predictor(const prediction_constants& c, bool wide = has_wide_vectors());
 
-  /// `pre`: T0 x so many rows, at most `lanes`. As many estimates follow in `out`.
+  /// `pre`: T0 x the number of rows, at most `lanes`. `out` has one estimate per row.
   void predict(const Eigen::MatrixXd& pre, std::vector<row_estimate>& out);
 
  private:
@@ -111,12 +111,12 @@ class row_predictor {
   side_by_side weights_;             // by fit
 };
 
-/// Degrees of freedom of the evidence. Released moments describe a minority's directions too
-/// weakly: radii shorten its rows, and noise hides the rest. A normal law would take a target from
-/// there for impossible, and the largest penalty for the likeliest.
+/// Degrees of freedom of the evidence. Released moments underestimate a minority's directions:
+/// radii clip its rows, and noise hides the rest. Under a normal distribution a target from a
+/// minority would seem impossible, and the largest penalty would seem most likely.
 constexpr double evidence_freedom = 4.0;
 
-/// Penalties that are less likely together with all others move nothing that doubles show.
+/// Penalties below this total likelihood change nothing in double precision.
 constexpr double least_evidence = 1e-13;
 
 }  // namespace dpsc

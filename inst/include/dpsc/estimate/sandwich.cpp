@@ -18,7 +18,7 @@ shrunk_meat::shrunk_meat(const lm_scores& scores, const Eigen::MatrixXd& likely)
   own = ((own + own.transpose()) / 2.0).eval();
   const double D = static_cast<double>(d);
   const double level = std::max(own.trace() / D, 1e-300);
-  // Noise of the entries, as if the root were near a multiple of one.
+  // Noise of the entries, as if the root were close to a multiple of the identity.
   Eigen::VectorXd sd = Eigen::VectorXd::Constant(d, std::sqrt(scores.sd_slopes));
   sd[d - 1] = std::sqrt(scores.sd_constant);
   sd = sd.cwiseQuotient(likely.diagonal().cwiseSqrt());
@@ -39,7 +39,7 @@ void apply_scores(const lm_pool& pool, const lm_units& units, const lm_scores& s
                   lm_estimate& out) {
   const Eigen::Index p = pool.p();
   const lm_solution s = solve_pool(pool);
-  // The last frame's covariance in that of the scores, where rows have their mean at 0.
+  // The last frame's covariance in the frame of the scores, where rows have mean 0.
   const Eigen::MatrixXd to =
       lu_solve_all(pool.last().frame.whiten, scores.frame.whiten).transpose();
   const Eigen::MatrixXd C = to * s.covariance * to.transpose();

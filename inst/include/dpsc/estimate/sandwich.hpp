@@ -13,13 +13,13 @@
 
 namespace dpsc {
 
-/// Second moments of scores, shrunk towards their value under one variance, by as much as their
-/// noise explains of the difference; in units of the latter's root.
+/// Second moments of scores, shrunk towards their value under a constant variance, by the share of
+/// the difference that noise explains; in units of that value's root.
 struct shrunk_meat {
   Eigen::MatrixXd value;
   double kept;  // 1: as released, 0: one variance
 
-  /// `likely`: the meat under one variance, up to a factor.
+  /// `likely`: the middle matrix of the sandwich under a constant variance, up to a factor.
   shrunk_meat(const lm_scores& scores, const Eigen::MatrixXd& likely);
 };
 

@@ -1,4 +1,4 @@
-// Budget of a release, in the one currency of its steps, and the cost of each step.
+// Budget of a release, in the common unit of its steps, and the cost of each step.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace dpsc {
 
-/// An epsilon whose noise the exact samplers cannot draw. Public; found before anything is spent.
+/// An epsilon whose noise the exact samplers cannot draw. Public; detected before any budget is
+/// spent.
 struct budget_too_small : std::domain_error {
   budget_too_small();
 };
@@ -28,7 +29,7 @@ struct step_record {
   double mu;       // Gaussian differential privacy, else NaN
 };
 
-/// (epsilon, delta) as a total to be shared: squares of mu with delta > 0, epsilon without.
+/// (epsilon, delta) as a total to be divided: squares of mu if delta > 0, else epsilon.
 class total_budget {
  public:
   total_budget(double epsilon, double delta);
@@ -36,14 +37,14 @@ class total_budget {
   bool gaussian() const { return gaussian_; }
   /// mu, or epsilon.
   double total() const { return total_; }
-  /// For the conversion through zCDP, the currency of public rules.
+  /// For the conversion through zCDP, the unit of public rules.
   double rho() const { return rho_; }
 
   /// mu of a step that holds a share of the budget (gaussian only).
   double mu(double share) const { return std::sqrt(share) * total_; }
   double epsilon(double share) const { return share * total_; }
 
-  /// Exponent of a choice whose losses move within a range of one.
+  /// Exponent of a choice whose losses change within a range of one.
   double exponent(double share) const;
 
   /// The share that an exponent needs, within limits.
@@ -56,8 +57,8 @@ class total_budget {
     double epsilon, delta, mu, rho;
   };
 
-  /// A call asks for its own budget several times, a simulation for one over and over: the last one
-  /// is kept.
+  /// A call computes its budget several times, and a simulation very often: the last budget is
+  /// cached.
   static conversion converted(double epsilon, double delta);
 
   bool gaussian_;

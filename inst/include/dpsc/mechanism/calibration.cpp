@@ -24,11 +24,12 @@ double rows_to_calibrate(const total_budget& budget, double n) {
 calibration_shares share_calibration(const total_budget& budget, double m, bool group,
                                      double least) {
   calibration_shares out;
-  // The mean of many people hangs on the rare large errors of single ones: the clip must find them.
+  // The mean of many people depends on rare large errors of single people, which the clip must
+  // cover.
   out.clip = group ? budget.share_of_exponent(100.0 / m, 0.005 * least, 0.06)
                    : budget.share_of_exponent(45.0 / m, 0.005 * least, 0.03);
   if (!group) out.factor = budget.share_of_exponent(40.0 / m, 0.005 * least, 0.06);
-  // The second moment's noise is a 25th of the squared clip where that is affordable.
+  // The second moment's noise is 1/25 of the squared clip if the budget permits.
   const double wanted = budget.gaussian() ? std::pow(24.5 / (m * budget.total()), 2.0)
                                           : std::sqrt(2.0) * 24.5 / (m * budget.total());
   out.second = std::min(0.05, std::max(0.01 * least, wanted));
@@ -161,7 +162,7 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
   out.tail = plan.tail;
   out.group = plan.group;
 
-  // A range that holds nearly all errors of the average; each step up must be worth it.
+  // A range that contains nearly all errors of the average; each step up must pay.
   const std::vector<double> clips = range_candidates(m);
   std::vector<double> clip_prior;
   for (std::size_t k = 0; k < clips.size(); ++k)
@@ -190,7 +191,7 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
 
   if (plan.group) return out;
 
-  // Errors in units of the interval of each row, at a factor of one.
+  // Errors in units of each row's interval at a factor of one.
   Eigen::MatrixXd ratio(m, T1 + 1);
   Eigen::VectorXd largest(m);
   for (Eigen::Index i = 0; i < m; ++i) {
@@ -205,7 +206,7 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
   }
   const std::vector<double> factors = tail_factors();
   const std::vector<double> prior = factor_prior(factors.size(), plan.factor_exponent * mass);
-  // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
+  // If the draw is coarse, a reserve covers some of its error, more for the largest of several.
   const bool few = plan.factor_exponent * mass < 45.0;
   const auto allowed = [&](double reserve) {
     const double beyond = plan.tail * mass;
@@ -216,7 +217,7 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
     const double quantile = two_sided_quantile(plan.tail, statements);
     std::vector<double> thresholds;
     for (double f : factors) thresholds.push_back(f * quantile);
-    // A row has `parts` values: it moves a loss by that many at most.
+    // A row has `parts` values, so it changes a loss by at most `parts`.
     const std::vector<std::int64_t> losses =
         beyond(values, thresholds, parts * allowed(reserve), rows);
     return factors[draws.choose(

@@ -1,5 +1,5 @@
-// Calibration of intervals by the donors' own placebo errors, privately: their second moment, and
-// the excess of their tails over the model's. Proofs: inst/proofs/gram.md, section 4.
+// Private calibration of intervals by the donors' own placebo errors: their second moment, and the
+// excess of their tails over the model's tails. Proofs: inst/proofs/gram.md, section 4.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,8 +13,8 @@
 
 namespace dpsc {
 
-/// Placebo errors of people: column 0 the average, then the periods; the model's variances of them;
-/// and each row's own scale. PRIVATE.
+/// Placebo errors of people: column 0 the average, then the periods; their variances under the
+/// model; and each row's own scale. PRIVATE.
 struct placebo_errors {
   Eigen::MatrixXd error;     // m x (T1 + 1)
   Eigen::MatrixXd variance;  // m x (T1 + 1)
@@ -59,14 +59,14 @@ struct calibration {
   double floor() const { return std::max(second, 0.5 * second_sd); }
 };
 
-/// A row's own scale from its pre-period variation about its own level, over the donors' mean.
+/// A row's own scale: its pre-period variation around its own level, relative to the donors' mean.
 inline double row_scale_factor(double variation) { return std::sqrt((4.0 + variation) / 5.0); }
 
-/// Two-sided normal quantile that leaves `tail` outside m statements together (Sidak, 1967).
+/// Two-sided normal quantile with probability `tail` outside m intervals jointly (Sidak, 1967).
 double two_sided_quantile(double tail, double statements = 1.0);
 
-/// Required gain from half an octave more of the clip, in log-odds: for a person, and for the mean
-/// of many, whose interval is as long as the noise that a longer clip brings.
+/// Required gain from a clip larger by half an octave, in log odds: for a person, and for the mean
+/// of many, whose interval grows with the noise of a larger clip.
 constexpr double clip_price = 0.7, group_clip_price = 1.2;
 
 /// Below this many units of exponent times rows, a tail cannot be calibrated.
@@ -81,14 +81,15 @@ struct calibration_shares {
   double total() const { return clip + second + 3.0 * factor; }
 };
 
-/// Donors whose placebo errors calibrate the intervals: enough for every budget's shares to stay
-/// small, as few as do, since their rows travel from where they are.
+/// The number of donors whose placebo errors calibrate the intervals: enough to keep the shares
+/// small for every budget, and no more, since their rows leave their source.
 constexpr double calibration_rows = 10000.0, most_calibration_rows = 100000.0;
 
-/// Their least shares, of those of fewer donors: there the shares' floors have no effect.
+/// The smallest shares as a fraction of the shares with fewer donors: there the shares' floors have
+/// no effect.
 constexpr double least_share_of_many = 0.1;
 
-/// How many of n rows calibrate. PUBLIC.
+/// The number of rows, of n, that calibrate. PUBLIC.
 double rows_to_calibrate(const total_budget& budget, double n);
 
 /// `least`: the floors' part.
@@ -108,15 +109,14 @@ namespace calibration_detail {
 
 constexpr int shift = 20;
 
-/// How many values lie beyond each of some thresholds that increase. One that is not a number lies
-/// beyond all.
+/// The number of values beyond each of several increasing thresholds. NaN lies beyond all.
 class beyond_counts {
  public:
   explicit beyond_counts(const std::vector<double>& thresholds);
 
   void add(double v, std::int64_t part = 1);
 
-  /// Less what may.
+  /// Minus the permitted number.
   std::vector<std::int64_t> losses(double allowed) const;
 
  private:
@@ -124,12 +124,12 @@ class beyond_counts {
   std::vector<std::int64_t> first_;
 };
 
-/// Ranges that may hold nearly all errors.
+/// Candidate ranges for nearly all errors.
 std::vector<double> range_candidates(Eigen::Index rows);
 
-/// Fine steps above one cost little, threefold ones more: the dearer, the better the draw tells
-/// tails (`signal`: units of exponent times rows), so that chance makes hardly an interval nine
-/// times too long.
+/// Fine steps above one cost little, threefold steps more, and the more the better the draw
+/// distinguishes tails (`signal`: units of exponent times rows), so that an interval is hardly ever
+/// nine times too long by chance.
 std::vector<double> factor_prior(std::size_t factors, double signal);
 
 /// `rows`: whose values they are, by their parts.

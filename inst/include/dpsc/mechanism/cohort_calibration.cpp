@@ -71,7 +71,7 @@ cohort_calibration release_cohort_calibration(const std::vector<placebo_errors>&
   out.second_sd = plan.second_sigma * grid;
   if (plan.group) return out;
 
-  // Errors in units of the interval of each row, at a factor of one.
+  // Errors in units of each row's interval at a factor of one.
   Eigen::Index cells = 0;
   for (const placebo_errors& cohort : cohorts) cells += cohort.error.cols() - 1;
   Eigen::MatrixXd average(m, G), period(m, cells), largest(m, G);
@@ -99,7 +99,7 @@ cohort_calibration release_cohort_calibration(const std::vector<placebo_errors>&
   const std::vector<double> factors = tail_factors();
   const std::vector<double> factor_costs =
       factor_prior(factors.size(), plan.factor_exponent * static_cast<double>(m));
-  // Where the draw is coarse some of its error is kept in hand, more for the largest of several.
+  // If the draw is coarse, a reserve covers some of its error, more for the largest of several.
   const bool few = plan.factor_exponent * static_cast<double>(m) < 45.0;
   const auto factor = [&](std::size_t record, const Eigen::MatrixXd& values, double quantile,
                           double reserve) {
@@ -110,7 +110,7 @@ cohort_calibration release_cohort_calibration(const std::vector<placebo_errors>&
     std::vector<double> thresholds;
     for (double f : factors) thresholds.push_back(f * quantile);
     private_choice choice;
-    // A row has `parts` values: it moves a loss by that many at most.
+    // A row has `parts` values, so it changes a loss by at most `parts`.
     choice.losses = beyond(values, thresholds, parts * allowed);
     choice.units = exponent_units(plan.factor_exponent / parts, shift);
     choice.offsets = prior_offsets(factor_costs, shift);

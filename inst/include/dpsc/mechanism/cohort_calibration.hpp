@@ -1,5 +1,5 @@
-// Placebo errors of several adoption dates at once: the same five draws as for one date, on all
-// that one person adds to. Proofs: inst/proofs/gram.md, section 7.
+// Placebo errors of several adoption dates at once: the same five draws as for one date, on
+// everything to which one person contributes. Proofs: inst/proofs/gram.md, section 7.
 #pragma once
 
 #include <Eigen/Core>
@@ -24,8 +24,8 @@ struct cohort_calibration {
   double floor(Eigen::Index cohort) const { return std::max(second[cohort], 0.5 * second_sd); }
 };
 
-/// The plan for one date, its second moment taken once per cohort at the same cost: one person adds
-/// to every one of them.
+/// The plan for one date, with one second moment per cohort at the same total cost: one person
+/// contributes to each of them.
 calibration_plan calibrate_cohorts(calibration_plan plan, double cohorts);
 
 namespace calibration_detail {

@@ -13,8 +13,8 @@ void describe_facts::check() const {
 }
 
 double rank_exponent(const describe_plan& plan, double share, double a, int parts) {
-  // Within a group a replaced row moves losses within a range of two ranks; one that leaves a group
-  // for another moves those of both, each within a range of twice the larger of a and 1 - a.
+  // Within a group a replaced row changes losses within a range of two ranks; a row that changes
+  // its group changes the losses of both groups, each within a range of 2 max(a, 1-a).
   const double most = parts > 1 ? std::max(a, 1.0 - a) : 0.0;
   const double spent = share * plan.total;
   if (plan.gaussian) return std::sqrt(spent / std::max(0.5, most * most));
@@ -23,7 +23,7 @@ double rank_exponent(const describe_plan& plan, double share, double a, int part
 
 namespace describe_detail {
 
-/// Law and grid of sums that a replaced row moves by `reach` times the integer for 1.
+/// Distribution and grid of sums that a replaced row changes by `reach` times the integer for 1.
 inline describe_sums plan_sums(const describe_plan& plan, double share, double reach, double small,
                                double rounded) {
   const double spent = share * plan.total;
@@ -46,8 +46,8 @@ inline double weights_of(const describe_facts& facts) {
          factor * static_cast<double>(facts.factors.size()) + (facts.groups > 1 ? sizes : 0.0);
 }
 
-/// Sums of powers. Of one group z^2 stands in as large units as z: no pair of rows is both the
-/// farthest in z and in z^2.
+/// Sums of powers. With one group z^2 has the same unit as z: no pair of rows is the farthest both
+/// in z and in z^2.
 inline describe_sums plan_powers(const describe_plan& plan, double share, bool several) {
   if (several)
     return plan_sums(plan, share, plan.gaussian ? std::sqrt(4.25) : 4.0, plan.gaussian ? 0.5 : 0.25,
@@ -59,8 +59,8 @@ inline describe_sums plan_powers(const describe_plan& plan, double share, bool s
   return out;
 }
 
-/// The quantiles' part of a number's share: more where people are few, since a draw far off is
-/// the worst of errors; less where they are many.
+/// The quantiles' part of a variable's share: larger with few people, since a remote draw is the
+/// worst error; smaller with many.
 inline double share_of_places(const describe_facts& facts, const describe_plan& plan, double left) {
   using namespace describe_constants;
   const double own = left * quantiles / static_cast<double>(facts.quantiles.size());
@@ -70,14 +70,14 @@ inline double share_of_places(const describe_facts& facts, const describe_plan& 
   return ranks > many_ranks ? places_many : quantiles;
 }
 
-/// People beyond a radius for whose draw each side has half of `share`.
+/// The number of people beyond a radius, for whose draw each side has half of `share`.
 inline double people_beyond(const describe_plan& plan, double share, int parts) {
   const double exponent = rank_exponent(plan, share / 2.0, 1.0, parts);
   return std::ceil((std::log(static_cast<double>(describe_constants::radii)) + 2.0) / exponent);
 }
 
-/// Cells such that a wrong one far off is drawn with a chance of about one in twenty at most, were
-/// people at one point; where they are spread finer cells take no chance.
+/// Cells such that a remote wrong cell is drawn with probability about 1/20 at most if all people
+/// are at one point; if people vary, finer cells are safe.
 inline int bits_of_cells(double ranks) {
   const double bits = std::floor((ranks + std::log(0.05)) / std::log(2.0));
   const double most = describe_constants::fine_bits;
@@ -123,7 +123,7 @@ inline describe_plan planned(const describe_facts& facts, const total_budget& bu
   if (!(out.total > 0.0)) throw budget_too_small();
   const double unit = 1.0 / weights_of(facts);
   if (!facts.numbers.empty()) plan_numbers(facts, number * unit, out);
-  // A replaced row leaves one cell of a table for another.
+  // A replaced row moves from one cell of a table to another.
   const double moved = out.gaussian ? std::sqrt(2.0) : 2.0;
   if (!facts.factors.empty()) {
     out.table = plan_sums(out, factor * unit, moved, 1.0, 0.0);
@@ -137,7 +137,7 @@ inline describe_plan planned(const describe_facts& facts, const total_budget& bu
   return out;
 }
 
-/// How far off a plan's numbers are, in units of its own: noise on a mean, or on a count.
+/// The error of a plan's statistics, in its own units: noise on a mean, or on a count.
 inline double coarseness(const describe_plan& plan) {
   const describe_sums& sums = plan.moments.one > 0.0 ? plan.moments : plan.table;
   const double added = sums.deviation(plan.gaussian, sums.one);
@@ -152,7 +152,7 @@ describe_plan plan_describe(const describe_facts& facts) {
   if (!(facts.delta > 0.0)) return pure;
   const describe_plan shifts =
       describe_detail::planned(facts, total_budget(facts.epsilon, facts.delta));
-  // Few steps cost less as they are: epsilons that add up.
+  // A few steps cost less under pure composition, in which epsilons add up.
   return describe_detail::coarseness(shifts) < describe_detail::coarseness(pure) ? shifts : pure;
 }
 

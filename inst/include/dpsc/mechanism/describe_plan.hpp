@@ -29,19 +29,20 @@ struct describe_facts {
   void check() const;
 };
 
-/// One draw from a grid a group: a quantile, or how far from the median few people are.
+/// One draw from a grid per group: a quantile, or the distance from the median that few people
+/// exceed.
 struct describe_choice {
   double exponent = 0.0;  // the price of one rank
 };
 
-/// Noise on whole numbers of all groups together.
+/// Joint noise on the integers of all groups.
 struct describe_sums {
   double one = 0.0;                 // grid steps that stand for 1
   double small = 0.0;               // of what is counted
   double square = 0.0, rest = 0.0;  // of z^2; of z^4 and people beyond
   double sensitivity = 0.0, scale = 0.0;
 
-  /// Standard deviation on a number that stands in `unit` grid steps.
+  /// Standard deviation for a number in units of `unit` grid steps.
   double deviation(bool gaussian, double unit) const {
     return (gaussian ? std::sqrt(scale) : std::sqrt(2.0) * scale) / unit;
   }
@@ -74,7 +75,7 @@ constexpr double thinner = 4.0;  // of people just beyond a quantile
 constexpr int powers = 5;        // people, z, z^2, z^4, people beyond
 }  // namespace describe_constants
 
-/// Are two levels drawn as their sum and their difference?
+/// Are two levels released as their sum and their difference?
 inline bool by_difference(const describe_plan& plan, std::int64_t entries, bool several) {
   return !plan.gaussian && entries == 2 && !several;
 }
@@ -84,7 +85,7 @@ double rank_exponent(const describe_plan& plan, double share, double a, int part
 
 describe_plan plan_describe(const describe_facts& facts);
 
-/// Losses of the cells of a histogram as places of the quantile k / 1000: 1000 a rank.
+/// Losses of the cells of a histogram as places of the quantile k / 1000: 1000 per rank.
 std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, int thousandths);
 
 }  // namespace dpsc

@@ -1,4 +1,4 @@
-// Elementary functions whose errors are proved and not a library's word: they enter the certificate
+// Elementary functions with proved error bounds, instead of a library's: they enter the certificate
 // of a private minimiser. Proof: inst/proofs/glm.md, section 4.
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace dpsc {
 
-/// exp(x), off by at most 2^-51 of itself where it is a normal double; 0 below those.
+/// exp(x), with relative error at most 2^-51 if it is a normal double; 0 below these.
 double proven_exp(double x);
 
-/// tanh(x), off by at most 2^-50.
+/// tanh(x), with error at most 2^-50.
 double proven_tanh(double x);
 
-/// log(x) for x >= 1, off by at most 2^-52 of itself and 2^-49; an error where the library's is
-/// farther off.
+/// log(x) for x >= 1, with error at most 2^-52 of itself plus 2^-49; stops if the library's error
+/// is larger.
 double checked_log(double x);
 
 struct library_functions {

@@ -1,6 +1,6 @@
-// Loss functions of private generalised linear models. Every one has slopes within a public range
-// and a curvature that dies where the slope reaches its ends: this makes the determinant of
-// objective perturbation free. Proof: inst/proofs/glm.md, section 1.
+// Loss functions of private generalised linear models. Each has slopes within a public range and a
+// curvature that vanishes at the ends of this range: therefore the determinant of objective
+// perturbation costs nothing. Proof: inst/proofs/glm.md, section 1.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,11 @@ namespace dpsc {
 
 enum class glm_kind { binomial, poisson, gaussian };
 
-/// A loss l(t; y) of the linear predictor t. PUBLIC, but for `span` of counts, which is RELEASED.
+/// A loss l(t; y) of the linear predictor t. PUBLIC, except `span` of counts, which is RELEASED.
 struct glm_family {
   glm_kind kind;
-  /// Counts: the cap M of outcome and mean. Gaussian: tau, where residuals stop to count fully.
+  /// Counts: the cap M of outcome and mean. Gaussian: tau, beyond which residuals do not count in
+  /// full.
   double span;
   /// Counts: the linear predictor of half the cap.
   double middle;
@@ -58,7 +59,7 @@ struct glm_family {
     }
   }
 
-  /// The outcome that the loss reads, from the one in the table: in the range of the proof.
+  /// The outcome for the loss, from the outcome in the table: within the range of the proof.
   double outcome(double y) const {
     switch (kind) {
       case glm_kind::binomial:
@@ -85,7 +86,7 @@ struct glm_family {
     }
   }
 
-  /// dl/dt, by the library's functions or, in a certificate, by those whose errors are proved.
+  /// dl/dt, by the library's functions or, in a certificate, by functions with proved errors.
   template <typename Functions = library_functions>
   double slope(double t, double y) const {
     return kind == glm_kind::gaussian ? -span * Functions::tanh((y - t) / span)
@@ -135,8 +136,8 @@ struct glm_family {
     }
   }
 
-  /// Upper bound of curvature times |t|: the effect of rounding t on a slope, relative to u. Of
-  /// counts twice that: the middle of their range is rounded, too.
+  /// Upper bound of curvature times |t|: the effect of rounding t on a slope, relative to u. For
+  /// counts twice this bound, since the middle of their range is rounded, too.
   double rounding_reach(double largest) const {
     switch (kind) {
       case glm_kind::binomial:

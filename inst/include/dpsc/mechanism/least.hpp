@@ -6,7 +6,7 @@
 
 namespace dpsc {
 
-/// Where a function is least between two numbers, to `tolerance`: golden sections and parabolas
+/// The minimiser of a function between two numbers, to `tolerance`: golden sections and parabolas
 /// (Brent, 1973, chapter 5). Of several local minima it finds one.
 template <typename Function>
 double least_between(const Function& f, double low, double high, double tolerance) {

@@ -31,7 +31,7 @@ location_plan plan_location(double exponent, double n, const std::vector<std::st
   const double h = out.exponent * n / 2.0;
   if (names.empty() || !(h >= least)) return out;
   out.made = true;
-  // A wrong cell far off is drawn with a chance of about cells exp(-h).
+  // A remote wrong cell is drawn with probability about cells exp(-h).
   const double bits = std::floor((h + std::log(1e-3)) / std::log(2.0));
   out.cell_bits = static_cast<int>(std::min(13.0, std::max(3.0, bits)));
   const double finest = std::ldexp(1.0, -std::min(10, std::max(out.cell_bits, scale_bits)));
@@ -91,7 +91,7 @@ scale_counts::scale_counts(const people_question& question)
     : which_(question.design->located()),
       middle_(question.middle),
       limits_(question.limits),
-      // The first limit that is not below a multiple of 2^9: where the search begins.
+      // The first limit not below a multiple of 2^9, at which the search begins.
       begin_((std::size_t{1} << (row_bits + 1 - 9)) + 1) {
   if (middle_.size() != which_.size() || limits_.empty())
     throw std::invalid_argument("a scale needs a middle and limits");
@@ -137,8 +137,7 @@ std::size_t choose_cell(const people_sums& found, std::size_t v, int bits, doubl
   private_choice choice;
   choice.losses =
       median_losses(counts, static_cast<std::int64_t>(found.rows - found.there) << bits);
-  // Whole people again: numbers that move by at most two still do so when their fractions are
-  // dropped.
+  // Back to whole people: counts that change by at most two still do so without their fractions.
   for (std::int64_t& loss : choice.losses) loss >>= bits;
   const std::size_t last = choice.losses.size() - 1;
   for (std::size_t k = 0; k < last; ++k)
@@ -179,7 +178,7 @@ lm_location release_location(const row_source& source, const lm_design& design,
   for (std::size_t v = 0; v < which.size(); ++v) {
     const std::size_t k = choose_cell(scales, v, bits, plan.exponent,
                                       plan.records[which.size() + v].label, draws, price, most);
-    // At the finest radius half of the people share one value: the bounds are the better scale.
+    // At the finest radius half of the people share one value, so the bounds are the better scale.
     out.scale[static_cast<Eigen::Index>(which[v])] = k == 0 ? 0.5 : plan.radii[k] / normal_mad;
   }
   return out;

@@ -18,8 +18,8 @@ namespace dpsc {
 /// Losses of the cells of a histogram as places of the median: 0 for the cell that holds it.
 ///
 /// loss = max(2 below - n, n - 2 upto, 0), whole for every n. A missing row counts one half below
-/// and up to every cell. Replacing a row moves below and upto by one at most: losses move by two,
-/// up on one side of the median and down on the other.
+/// and up to every cell. Replacing a row changes `below` and `upto` by at most one: losses change
+/// by two, up on one side of the median and down on the other.
 std::vector<std::int64_t> median_losses(const std::vector<std::int64_t>& counts,
                                         std::int64_t missing);
 
@@ -29,8 +29,8 @@ struct location_plan {
   double n = 0.0;
   double exponent = 0.0;  // x: a loss of two costs it
   int cell_bits = 0;      // 2^bits cells a variable
-  // Public price of a smaller scale, a step, as a share of n: where few values are taken most radii
-  // hold the same people, and a scale far below the gap between two values serves nobody.
+  // Public price of a smaller scale per step, as a share of n: with few distinct values most radii
+  // contain the same people, and a scale far below the gap between two values is useless.
   double scale_price = 0.0;
   std::vector<double> radii;
   std::vector<step_record> records;  // median and scale of every located variable
@@ -38,26 +38,26 @@ struct location_plan {
 
 constexpr int location_shift = 20;
 
-/// Where n exponent / 2 is smaller, the median's cell is not found.
+/// If n exponent / 2 is smaller, the median's cell is not found.
 constexpr double least_location = 9.7;
 
 /// Target value of n exponent / 2.
 constexpr double wanted_location = 12.0;
 
-/// Exponent of a location draw: its log-ratios have a range of twice that.
+/// Exponent of a location draw: its log ratios have a range of twice this value.
 double location_exponent(const total_budget& budget, double share);
 
-/// Draws of an exponent, of no budget's units: records hold labels alone.
+/// Draws with a given exponent, without a budget's units: records contain labels only.
 location_plan plan_location(double exponent, double n, const std::vector<std::string>& names,
                             double least = least_location, int scale_bits = 0);
 
-/// `share` is that of one draw. Nothing is drawn where n exponent / 2 is below `least`; scales go
-/// down to 2^-`scale_bits` of the bounds where cells are wider.
+/// `share` is one draw's share. Nothing is drawn if n exponent / 2 is below `least`; scales go down
+/// to 2^-`scale_bits` of the bounds if cells are wider.
 location_plan plan_location(const total_budget& budget, double share, double n,
                             const std::vector<std::string>& names, double least = least_location,
                             int scale_bits = 0);
 
-/// Adds up who is in which cell of equal width; a missing row is in none.
+/// Counts people in cells of equal width; a missing row is in none.
 class median_counts {
  public:
   explicit median_counts(const people_question& question);
@@ -68,7 +68,7 @@ class median_counts {
   void people(const people_block& block, Eigen::MatrixXd& counts) const;
 
  private:
-  /// Where a value of located variable v falls.
+  /// The cell of a value of located variable v.
   Eigen::Index place(double x, std::size_t v) const;
 
   std::vector<std::size_t> which_;
@@ -76,7 +76,8 @@ class median_counts {
   std::size_t last_;
 };
 
-/// Adds up how far from the middle people are: by the first limit that is not below, or the last.
+/// Counts people by their distance from the middle: the first limit that is not smaller, or the
+/// last.
 class scale_counts {
  public:
   explicit scale_counts(const people_question& question);
@@ -87,7 +88,7 @@ class scale_counts {
   void people(const people_block& block, Eigen::MatrixXd& counts) const;
 
  private:
-  /// Where a value of located variable v falls.
+  /// The cell of a value of located variable v.
   Eigen::Index place(double x, std::size_t v) const;
 
   std::vector<std::size_t> which_;
@@ -101,7 +102,7 @@ std::size_t choose_cell(const people_sums& found, std::size_t v, int bits, doubl
                         const std::string& label, noise& draws, std::int64_t price = 0,
                         std::int64_t most = 0);
 
-/// Quartile of the absolute standard normal: scales are those of a normal.
+/// Median of the absolute standard normal: scales are in units of a normal standard deviation.
 constexpr double normal_mad = 0.6744897501960817;
 
 /// Medians and scales of all located variables; two passes.

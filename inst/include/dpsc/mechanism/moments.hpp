@@ -1,5 +1,5 @@
-// Two private questions about people's feature vectors: which radius holds them, and what are their
-// mean and second moments within it. Proofs: inst/proofs/gram.md, sections 2 and 3.
+// Two private releases about people's feature vectors: a radius that contains them, and their mean
+// and second moments within it. Proofs: inst/proofs/gram.md, sections 2 and 3.
 #pragma once
 
 #include <Eigen/Core>
@@ -18,21 +18,22 @@
 
 namespace dpsc {
 
-/// Told how much work was done; may throw to stop.
+/// Receives the amount of work done; may throw to stop.
 using ticker = std::function<void(double)>;
 
-/// Standard deviations stay below 2^27 grid units: then 128-bit integers hold every sampler.
+/// Standard deviations stay below 2^27 grid units, so that 128-bit integers suffice for every
+/// sampler.
 constexpr double largest_sigma = 134217728.0;
 constexpr double exact_integers = 9007199254740992.0;  // 2^53
 
 // A radius ----------------------------------------------------------------------------------------
 
-/// Cost of a row outside, relative to the energy of a row on the radius: at least, and at most.
+/// Least and largest cost of a row outside, relative to the energy of a row on the radius.
 constexpr int radius_price = 1, most_radius_price = 30;
 
-/// A public rule. Rows that share one value, such as nothing at all, have one distance from any
-/// centre, and at a low price a radius there wins over all others as soon as six in ten are such:
-/// the others would be ignored. A larger budget supports a higher price.
+/// A public rule. Identical rows, such as rows of zeros, have the same distance from any centre,
+/// and at a low price a radius at this distance wins as soon as six in ten rows are identical: the
+/// others would be ignored. A larger budget permits a higher price.
 constexpr double radius_signal = 60.0;
 
 int radius_price_of(double n, double exponent);
@@ -42,20 +43,20 @@ constexpr int choice_shift = 40;
 /// Bits of a row's energy: sums over n rows at this price stay exact.
 int energy_bits(double n, int price);
 
-/// Radii of a search: from high down by factors of sqrt 2, increasing.
+/// Candidate radii: down from high by factors of sqrt 2, in increasing order.
 std::vector<double> radius_grid(double low, double high);
 
-/// In grid steps of the features: whole numbers, one at least.
+/// In grid steps of the features: integers, at least one.
 double radius_steps(double radius, const grid_map& rows);
 
-/// The draw of a radius by the part that rows keep: losses move within a range of price + 2.
+/// The draw of a radius by the rows' retained part: losses change within a range of price + 2.
 std::size_t choose_energy(const radius_energy& energy, int bits, double exponent,
                           const std::string& label, noise& draws);
 
 /// Squares of radii in grid steps.
 std::vector<double> squared_steps(const std::vector<double>& radii, const grid_map& rows);
 
-/// The radius at which the rows inside keep most squared norm per squared radius.
+/// The radius at which the rows inside have the most squared norm per squared radius.
 double choose_radius(const row_source& source, const grid_map& rows, double n,
                      const std::vector<double>& radii, double exponent, int price,
                      const std::string& label, noise& draws, const ticker& tick);
@@ -76,8 +77,9 @@ struct moments_step {
 moments_step plan_moments(const std::string& label, double n, Eigen::Index d, double kappa,
                           const total_budget& budget, double share);
 
-/// Noisy mean and second moments per person, scaled units, and the noise's deviations: of the mean,
-/// and of the diagonal of the second moments (entries off it have half the variance). RELEASED.
+/// Noisy mean and second moments per person, scaled units, and the noise's standard deviations: for
+/// the mean, and for the diagonal of the second moments (off-diagonal entries have half the
+/// variance). RELEASED.
 struct noisy_moments {
   Eigen::VectorXd mean;
   Eigen::MatrixXd second;

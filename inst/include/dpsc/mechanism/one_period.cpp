@@ -31,7 +31,7 @@ period_plan plan_period(const total_budget& budget, double share, double n) {
     step_record record{"sums of the period", "", 0.0, 0.0, none, none};
     if (budget.gaussian()) {
       out.kind = law::discrete_gaussian;
-      // A sum of vectors within R moves by 2 R at most.
+      // A sum of vectors within R changes by at most 2 R.
       record.sensitivity = 2.0 * R;
       out.noise = gaussian_vector_variance(record.sensitivity, budget.mu(sums));
       record.scale = out.sigma = std::sqrt(out.noise);
@@ -91,7 +91,7 @@ period_release release_period(const row_source& source, const row_scale& scale,
   for (int k = -3; k <= 40; ++k) {
     radii.push_back(radius * std::pow(2.0, k / 2.0));
     prior.push_back(k < 0 ? below * k : -above * k);
-    // Nobody's vector reaches beyond.
+    // No vector is longer.
     if (k >= 3 &&
         radii.back() > rows.reach * (1.0 + cut * std::sqrt(static_cast<double>(directions))) + 20.0)
       break;

@@ -1,5 +1,5 @@
-// One more period of people who were released before: a short vector of each, shortened to a
-// radius, summed and noised. Proof: inst/proofs/growing.md, sections 1 and 2.
+// One more period of people in an earlier release: a short vector per person, clipped to a radius,
+// summed, with noise. Proof: inst/proofs/growing.md, sections 1 and 2.
 #pragma once
 
 #include <Eigen/Core>
@@ -17,20 +17,20 @@ namespace dpsc {
 
 /// Found by simulation over public designs (bench/monitor.R); none depends on data.
 namespace period_constants {
-// Directions in which people's residuals are compared, the target's first; fewer where a release
-// knows fewer.
+// Directions in which people's residuals are compared, the target's first; fewer if a release has
+// fewer.
 constexpr Eigen::Index directions = 4;
-// A person's vector: the residual times one and each direction, and three second moments.
+// Length of a person's vector: the residual times one and each direction, and three second moments.
 constexpr Eigen::Index parts = directions + 4;
-// Quantities less important than the sum that the target needs: other sums, and second moments.
+// Weights of quantities less important than the target's sum: other sums, and second moments.
 constexpr double other = 0.25, second = 0.25;
-// Likeness, and residuals within second moments, are cut at so many deviations.
+// Likeness, and residuals within second moments, are clipped at this number of standard deviations.
 constexpr double cut = 3.0;
 // The likeliest radius, the cost of half an octave below and above it, and the share of people that
 // may lie beyond it.
 constexpr double radius = 2.0, below = 1.2, above = 0.9, beyond = 0.1;
-// Vectors are shortened at so much of the radius over the root of the noise that it makes, within
-// limits: where many people share it, noise costs less than shortening.
+// Vectors are clipped at this multiple of the radius over the root of the resulting noise, within
+// limits: with many people, noise costs less than clipping.
 constexpr double stretch = 0.05, stretch_least = 0.5, stretch_most = 3.0;
 }  // namespace period_constants
 
@@ -44,21 +44,21 @@ struct period_plan {
   double sigma = 0.0;
   std::vector<step_record> records;  // two
 
-  /// Deviation of the noise of a mean, in units of the radius.
+  /// Standard deviation of a mean's noise, in units of the radius.
   double relative_noise() const { return sigma / (n * inner_limit()); }
 
-  /// Rounding lengthens a vector by half the root of its parts at most.
+  /// Rounding lengthens a vector by at most half the root of its dimension.
   double inner_limit() const;
 
   double stretch() const;
 };
 
-/// `share`: of the whole budget, for each period.
+/// `share`: each period's share of the whole budget.
 period_plan plan_period(const total_budget& budget, double share, double n);
 
 /// From a scaled row to numbers that are affine in it: the residual of the period, the average
-/// residual so far, and the directions; all in units of their own spread. A function of earlier
-/// released values, and public. RELEASED.
+/// residual so far, and the directions; all in units of their own standard deviation. A function of
+/// earlier released values, and public. RELEASED.
 struct period_frame {
   Eigen::MatrixXd loadings;  // T x (2 + k)
   Eigen::VectorXd origin;    // 2 + k
@@ -82,7 +82,7 @@ using person_numbers = Eigen::Matrix<double, 1, period_constants::directions + 2
 /// One person's vector from the person's own numbers. `aim` has length one.
 person_vector vector_of(const person_numbers& z, const Eigen::VectorXd& aim);
 
-/// Everybody's vector, one at a time: of as many people in every pass. PRIVATE.
+/// Everybody's vector, one at a time, for the same number of people in every pass. PRIVATE.
 template <typename Visit>
 void each_vector(const row_source& source, const grid_map& rows, const Eigen::VectorXd& aim,
                  double n, const Visit& visit, const ticker& tick) {
@@ -105,8 +105,8 @@ void each_vector(const row_source& source, const grid_map& rows, const Eigen::Ve
 
 }  // namespace period_detail
 
-/// Radius, then sums: two looks at people, whose rows must come here: a vector is cut and shortened
-/// in ways that no question of row_source asks.
+/// Radius, then sums: two passes over people, whose rows are needed here, since no question of
+/// row_source clips vectors in this way.
 period_release release_period(const row_source& source, const row_scale& scale,
                               const period_frame& frame, const period_plan& plan, noise& draws,
                               const ticker& tick);

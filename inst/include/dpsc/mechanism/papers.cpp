@@ -83,8 +83,8 @@ step_record vector_record(const std::string& label, double sensitivity,
   return out;
 }
 
-/// Noise on a minimiser of sensitivity 2 / ridge: its law and its scale times the ridge, the size
-/// of such a vector, and its Gaussian shift.
+/// Noise on a minimiser of sensitivity 2 / ridge: its distribution, its scale times the ridge, the
+/// size of such a vector, and its Gaussian shift.
 struct output_constants {
   vector_law law;
   double unit, size, mu;
@@ -149,7 +149,8 @@ perturbed_stage joint_stage(double ridge, double epsilon, double delta, int d) {
 }
 
 void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan) {
-  // Free at 2 / epsilon; the approximate noise is a little larger in reach, and so is its ridge.
+  // The curvature costs nothing at 2 / epsilon; the approximate noise reaches a little farther, and
+  // its ridge is larger.
   if (!uses_delta(f)) {
     add_objective(joint_stage(f.ridge > 0.0 ? f.ridge : 2.0 / epsilon, epsilon), epsilon, plan);
     return;
@@ -189,7 +190,7 @@ void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
   add_objective(stage, epsilon, plan);
 }
 
-/// How far two records' gradients are apart, the least ridge, and the Gaussian's factor.
+/// The distance of two records' gradients, the least ridge, and the Gaussian's factor.
 struct kst_constants {
   double apart, ridge, factor;
 };
@@ -251,7 +252,7 @@ void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan) {
     (certified(mid) ? low : high) = mid;
   }
   low *= 1.0 - 1e-6;
-  // Pure accounting may be the better one for few dimensions.
+  // Pure accounting may be better for few dimensions.
   const auto scale = [&](int k) { return 2.0 * family.unit() / (low * share(k)); };
   if (!(scale(f.stages) < plan.stages.back().scale) || !certified(low)) return;
   plan.approximate = true;

@@ -21,7 +21,7 @@ namespace dpsc {
 /// at the same linear predictor. x: shift over noise scale; c: curvature over ridge.
 double joint_loss(double x, double c);
 
-/// The same of a slope in [-1, 1] whose curvature is 1 less its square: sup over h in [0, 1] of
+/// The same for a slope in [-1, 1] whose curvature is 1 minus its square: sup over h in [0, 1] of
 /// h x + log(1 + c (1 - h^2) / 2).
 double even_loss(double x, double c);
 
@@ -47,7 +47,7 @@ struct paper_loss {
     if (squared()) return unit(d);
     return family.kind == glm_kind::binomial ? 1.0 : std::max(1.0, family.rounding_reach(1.0));
   }
-  /// The same of sums of products, a row's share: twice the bound of sums within and over blocks.
+  /// The same for sums of products, per row: twice the bound for sums within and over blocks.
   static constexpr int block = 256;
   double loose(double n) const { return 0x1.0p-52 * (2.0 * block + n / block); }
   double outcome(double y) const {
@@ -105,8 +105,8 @@ namespace papers_detail {
 
 constexpr double sup_curvature = 0.25;  // of a logistic record
 constexpr double accuracy_share = 1e-3;
-/// Ridges of tight calibrations are at least this: nothing beside the rows, and something for the
-/// solver's tolerance to stand on when epsilon is large. A larger ridge is always as private.
+/// Ridges of tight calibrations are at least this: negligible compared with the rows, but enough
+/// for the solver's tolerance if epsilon is large. A larger ridge is always at least as private.
 constexpr double least_ridge = 0.05;
 
 /// Curvature of n records that a public rule counts on: |x|^2 spread evenly over d, outcomes near
@@ -117,50 +117,51 @@ inline double usual_curvature(const paper_facts& f) { return 0.19 * f.n / (3.0 *
 /// 2 sqrt d: `spread` / ridge is the noise's size.
 double output_ridge(const paper_facts& f, double spread);
 
-/// As in the printed constants, except where arithmetic fails.
+/// As in the published constants, except where arithmetic fails.
 double ridge_floor(const paper_facts& f);
 
-/// Length that a linear term exceeds with a chance below exp(-60) delta.
+/// Length that a linear term exceeds with probability below exp(-60) delta.
 double longest(const perturbed_stage& stage, const paper_facts& f);
 
 step_record pure_record(const std::string& label, double sensitivity, double scale, double epsilon);
 
-/// The record of one draw of a vector, by its law.
+/// The record of one draw of a vector, by its distribution.
 step_record vector_record(const std::string& label, double sensitivity,
                           const perturbed_stage& noise, double epsilon);
 
 void plan_output(const paper_facts& f, double epsilon, paper_plan& plan);
 
-/// A large epsilon leaves nothing for delta to save.
+/// With a large epsilon, delta gains nothing.
 inline bool uses_delta(const paper_facts& f) { return f.delta > 0.0 && f.epsilon <= 20.0; }
 
 /// Objective perturbation with a ridge, one minimisation.
 void add_objective(const perturbed_stage& stage, double epsilon, paper_plan& plan);
 
-/// At a ridge of 2 / epsilon the curvature is free; below, slope and curvature share.
+/// At a ridge of 2 / epsilon the curvature costs nothing; below it, slope and curvature share
+/// epsilon.
 perturbed_stage joint_stage(double ridge, double epsilon, const glm_family& family = {});
 
-/// Approximate: spherical Laplace noise that goes beyond epsilon with a chance of delta
-/// (papers.md, Theorem 5b): the ridge makes sure that only saturated records can.
+/// Approximate: spherical Laplace noise whose loss exceeds epsilon with probability delta
+/// (papers.md, Theorem 5b): the ridge ensures that only saturated records can cause this.
 perturbed_stage joint_stage(double ridge, double epsilon, double delta, int d);
 
 void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (2011): the cost of the ridge is subtracted
-/// from epsilon; the ridge is raised if nothing is left. As printed the curvatures of the record
-/// that leaves and of the one that comes count both; one of them is enough.
+/// from epsilon; the ridge is raised if nothing is left. The published version counts the
+/// curvatures of both the removed and the added record; one of them suffices.
 void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// Algorithm 3.1 of Thakurta (2013), Kifer, Smith and Thakurta (2012), for a replaced row; tight:
-/// the same proof without its slack. On a box it is Algorithm 4.1.
+/// the same proof with exact constants. On a box it is Algorithm 4.1.
 void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// The same with Renyi accounting (inst/proofs/glm.md, Theorem 3, of every stage; their moments
 /// add): one factor on all scales, found so that the whole is (epsilon, delta)-private.
 void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan);
 
-/// Stages with fresh noise, each about the last one's estimate. Later stages stand on earlier ones:
-/// the k-th has k parts of the budget.
+/// Stages with fresh noise, each centred at the previous estimate. Later stages use earlier ones:
+/// stage k has k parts of the budget.
 void plan_napp(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// Equations 4 and 13, Table 2: the numbers of the paper, for audits. HOLDS NOTHING.

@@ -1,5 +1,5 @@
-// Any question about people's rows, answered by one pass: for whoever holds the rows for another,
-// and for an engine's proof. Sums WITHOUT NOISE.
+// Any question about people's rows, answered by one pass: for a process that holds the rows, and
+// for an engine's test. Sums WITHOUT NOISE.
 #pragma once
 
 #include "location.hpp"

@@ -15,8 +15,8 @@ namespace dpsc {
 
 inline int bits_of_shares(const lm_design& design) { return design.person ? share_bits : 0; }
 
-/// Adds one person: cell by cell floor(2^20 share up to here) less the same before. Whole numbers
-/// that add up to 2^20, and depend on shares alone. Sorts the cells.
+/// Adds one person: for each cell, floor(2^20 cumulative share) minus the same for the cells
+/// before. These integers add up to 2^20 and depend on the shares only. Sorts the cells.
 template <typename Counts>
 void add_person_shares(std::vector<Eigen::Index>& cells, Counts&& counts) {
   std::sort(cells.begin(), cells.end());
@@ -27,7 +27,7 @@ void add_person_shares(std::vector<Eigen::Index>& cells, Counts&& counts) {
   for (std::size_t i = 0; i < cells.size(); ++i) counts(cells[i]) += parts(i + 1) - parts(i);
 }
 
-/// Adds all people of a block, rows that are there by `cell(row)`; of whom no row is there,
+/// Adds all people of a block, with present rows by `cell(row)`; people without a present row add
 /// nothing.
 template <typename Cell, typename Counts>
 void add_shares(const people_block& block, Cell&& cell, Counts&& counts) {
@@ -42,8 +42,8 @@ void add_shares(const people_block& block, Cell&& cell, Counts&& counts) {
   }
 }
 
-/// Adds people by `cell(row)`: whole ones where each has one row, else in shares. A row that is not
-/// there is in the first cell.
+/// Adds people by `cell(row)`: whole people if each has one row, else in shares. An absent row is
+/// in the first cell.
 template <typename Cell>
 void count_people(const people_block& block, std::vector<std::int64_t>& counts,
                   const lm_design& design, Cell&& cell) {
@@ -61,8 +61,8 @@ void count_people(const people_block& block, std::vector<std::int64_t>& counts,
 /// Number of rows of each row's person: the divisor of weights.
 Eigen::VectorXd rows_there(const people_block& block);
 
-/// Adds the mean of u u' over each person's rows that are there. A mean that is not whole is
-/// rounded, and shrunk before by the possible effect of rounding on a distance.
+/// Adds the mean of u u' over each person's present rows. A non-integer mean is rounded, after
+/// shrinkage by the possible effect of rounding on a distance.
 class mean_outer {
  public:
   /// `bound`: |u|^2 at most, d entries.
@@ -71,7 +71,7 @@ class mean_outer {
   /// Factor of a mean before it is rounded.
   static double keep(double bound, Eigen::Index d);
 
-  /// Rows that are not there are zero in u.
+  /// Absent rows are zero in u.
   void add(const Eigen::MatrixXd& u, const people_block& block, Eigen::MatrixXd& sums);
 
  private:

@@ -45,7 +45,7 @@ bool posterior_loss::roots(double level, double& first, double& second) const {
 
 double posterior_loss::log_between(double low, double high) {
   if (!(high > low)) return -std::numeric_limits<double>::infinity();
-  // The tail that does not cancel.
+  // The tail without cancellation.
   const double one = low > 0.0 ? log_normal_cdf(-low) : log_normal_cdf(high);
   const double two = low > 0.0 ? log_normal_cdf(-high) : log_normal_cdf(low);
   return one + log1m_exp(std::min(two - one, -1e-300));
@@ -156,7 +156,7 @@ posterior_plan plan_adaops(double n, double d, double epsilon, double delta, dou
   const posterior_detail::one_way way(half, part);
   posterior_plan plan;
   plan.adaptive = true;
-  // One replaced row moves the smallest eigenvalue by one at most (Weyl); rounding, by two steps.
+  // One replaced row changes the smallest eigenvalue by at most one (Weyl); rounding, by two steps.
   const double sensitivity = std::ldexp(1.0, eigenvalue_bits) + 2.0;
   plan.variance = gaussian_vector_variance(sensitivity, gdp_budget(half, part));
   if (!(plan.variance < std::ldexp(1.0, 56))) throw budget_too_small();

@@ -19,7 +19,7 @@ namespace dpsc {
 /// drawn. `leverage` = x'H^-1 x and `error` = y - x'(fit without the person).
 ///
 /// The log-ratio is a function of x'theta alone: a Z^2 + b Z + c, Z standard normal without the
-/// person. Two normal tails each way are exact.
+/// person. Two normal tails in each direction give it exactly.
 class posterior_loss {
  public:
   posterior_loss(double leverage, double gamma, double error);
@@ -72,8 +72,8 @@ constexpr int eigenvalue_bits = 20;
 
 namespace posterior_detail {
 
-/// A row is replaced by taking one out and putting one in: each way half of epsilon, and
-/// delta (1 + exp(epsilon / 2)) in all.
+/// Replacing a row is removing one and adding one: half of epsilon each, and delta (1 + exp(epsilon
+/// / 2)) in total.
 struct one_way {
   double epsilon, delta;
   one_way(double whole, double total);
@@ -83,8 +83,8 @@ double ops_gamma(double ridge, double n, const one_way& way);
 
 }  // namespace posterior_detail
 
-/// Ridge of OPS by a public rule: the error that it and the posterior's spread make together, where
-/// the rows' squared length is spread evenly and the fit has length one.
+/// Ridge of OPS by a public rule: it minimises the joint error from the ridge and the posterior's
+/// variance, for evenly distributed squared length of the rows and a fit of length one.
 double ops_ridge(double n, double d, double epsilon, double delta);
 
 posterior_plan plan_ops(double n, double d, double epsilon, double delta, double ridge);
@@ -95,7 +95,7 @@ double adaops_gamma(double target, double n, const one_way& way);
 
 }  // namespace posterior_detail
 
-/// Target of AdaOPS by a public rule, as ops_ridge() has it. The ridge is the target less the
+/// Target of AdaOPS by the public rule of ops_ridge(). The ridge is the target minus the
 /// eigenvalue, plus the part `lost` to its noise.
 double adaops_target(double n, double d, double least, double lost,
                      const posterior_detail::one_way& way);

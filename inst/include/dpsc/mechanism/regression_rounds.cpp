@@ -16,7 +16,7 @@ void plan_outer(lm_round_plan& out, const std::string& label, double n, Eigen::I
     out.constant = K;
     out.residual_limit = Rr;
     const double B = out.bound(), longest = std::max(R, Rr);
-    // Half a grid step an entry, as rounding has it, must leave most of a row.
+    // Rounding, by half a grid step per entry, must leave most of a row.
     if (!(std::sqrt(static_cast<double>(p)) < R)) break;
     if (!(n * longest * longest < exact_integers && B * B < exact_integers)) continue;
     if (budget.gaussian()) {
@@ -60,7 +60,7 @@ void read_deviations(lm_round& out, const lm_round_plan& plan, double n, double 
   out.sd_variance = plan.sigma / (zoom_r * zoom_r * total);
   out.sd_mean = off / (zoom_w * plan.constant * total);
   out.sd_residual = off / (zoom_r * plan.constant * total);
-  // Moments about the mean hold the noise of the mean and of the weight, too: the first frame is
+  // Moments around the mean include the noise of the mean and of the weight, so the first frame is
   // not centred.
   const double mean = out.mean.squaredNorm() / static_cast<double>(out.mean.size());
   const double one = out.sd_mean * out.sd_mean, pair = out.sd_covariance * out.sd_covariance;
@@ -78,7 +78,7 @@ void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_round_pl
   out.mean = Eigen::VectorXd::Zero(p);
   read_deviations(out, plan, n, zoom_w, zoom_r);
   out.mean = noisy.col(p + 1).head(p) / (zoom_w * K * total);
-  // A mean within its noise would move the next frame by it.
+  // A mean smaller than its noise would shift the next frame by noise only.
   const double noise = static_cast<double>(p) * out.sd_mean * out.sd_mean;
   out.mean *= std::max(0.0, 1.0 - noise / std::max(out.mean.squaredNorm(), 1e-300));
   out.residual = noisy(p, p + 1) / (zoom_r * K * total);

@@ -36,12 +36,12 @@ struct lm_round {
   double sd_covariance = 0.0, sd_cross = 0.0, sd_variance = 0.0, sd_mean = 0.0, sd_residual = 0.0;
 };
 
-/// A weight that noise has drowned is kept away from zero.
+/// A weight dominated by noise is kept away from zero.
 constexpr double least_weight = 0.1;
 
 namespace rounds_detail {
 
-/// A weight of which noise leaves little is near that of rows that nearly all count.
+/// A weight dominated by noise is replaced by the weight of rows that nearly all count.
 double likely_weight(double noisy, double sd);
 
 /// Deviations of the noise in the moments of a round whose weight is known.
@@ -54,11 +54,11 @@ void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_round_pl
 
 }  // namespace rounds_detail
 
-/// A limit in whole steps of the features, one at least.
+/// A limit in whole steps of the features, at least one.
 double limit_steps(double limit, double unit);
 
-/// `radius` and `clip` are public, or from earlier released values; so is `far`, from where on
-/// residuals are counted (0: they are not).
+/// `radius` and `clip` are public, or from earlier released values; so is `far`, beyond which
+/// residuals are counted (0: they are not counted).
 lm_round release_round(const row_source& source, const lm_design& design,
                        const lm_location& location, const lm_frame& frame,
                        const lm_round_plan& plan, double n, double radius, double clip, double far,

@@ -105,7 +105,7 @@ const Eigen::MatrixXd& lm_outer::rows(const Eigen::MatrixXd& z, const Eigen::Arr
   u_.col(p_).array() = nearest_integer(
       ((z.col(p_).array() * shrink_).max(-clip_).min(clip_) * residual_zoom_).eval());
   u_.col(p_ + 1).array() = nearest_integer((shrink_ * plan_.constant).eval());
-  // The proof asks for these, whatever rounding did.
+  // The proof requires these, for any rounding.
   norms_.setZero();
   for (Eigen::Index j = 0; j < p_; ++j) norms_ += u_.col(j).array().square();
   const bool fits = (norms_ <= plan_.limit * plan_.limit).all() &&
@@ -154,7 +154,7 @@ void limit_counts::people(const people_block& block, Eigen::MatrixXd& counts) {
   add_shares(
       block, [&](Eigen::Index i) { return static_cast<Eigen::Index>(find_(values_[i])); },
       counts.col(0));
-  // Lengths and residuals of missing people are zero, which is within.
+  // Lengths and residuals of missing people are zero, which is within the limits.
   const double missing = static_cast<double>(block.people.size()) - people_there(block);
   counts(0, 0) += std::ldexp(missing, share_bits);
 }
@@ -198,7 +198,7 @@ lm_round_rows::lm_round_rows(const row_source& source, const people_question& qu
                              lm_kept& kept, const ticker& tick)
     : source_(source), question_(question), kept_(kept), tick_(tick) {
   const double numbers = n * static_cast<double>(question.design->p() + 1);
-  // How many rows people have is private: nothing is kept of them but by a bound that they know.
+  // The number of rows per person is private: nothing about it is stored except a public bound.
   keeps_ = !source.answers() && !question.design->person && numbers <= kept.most;
   if (keeps_) read(n);
 }
@@ -215,7 +215,7 @@ std::vector<std::int64_t> lm_round_rows::beyond_residuals(double radius,
   const people_sums found = sum_people(source_, question_, limit_counts(question_), tick_);
   kept_.rows = found.there;
   std::vector<std::int64_t> out = rows_beyond_limits(found.sums);
-  // Whole people: each count still moves by one at most.
+  // Whole people: each count still changes by at most one.
   for (std::int64_t& count : out) count >>= bits_of_shares(*question_.design);
   return out;
 }

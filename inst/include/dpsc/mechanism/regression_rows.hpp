@@ -57,7 +57,8 @@ class limit_finder {
   std::vector<std::size_t> begin_;
 };
 
-/// Adds up values by the first limit that is not below; the last place is for those beyond all.
+/// Counts values by the first limit that is not smaller; the last place is for values beyond all
+/// limits.
 template <typename Counts>
 void count_limits(const Eigen::ArrayXd& values, const limit_finder& find, Counts&& counts) {
   for (Eigen::Index i = 0; i < values.size(); ++i)
@@ -110,7 +111,7 @@ class lm_outer {
   Eigen::ArrayXd norms_, shrink_;
 };
 
-/// Features of the rows that a question is about: z and presence of a block.
+/// Features of the rows of a question: z and presence of a block.
 class asked_features {
  public:
   explicit asked_features(const people_question& question);
@@ -170,9 +171,9 @@ class asked_outer {
   mean_outer mean_;
 };
 
-/// Values kept from a round's one pass where rows are in memory: features of all rows, half as
-/// large as the rows; their squared lengths and residuals for both choices. Memory is used again by
-/// the next. PRIVATE.
+/// Values stored in a round's single pass if rows are in memory: features of all rows, half as
+/// large as the rows; their squared lengths and residuals for both choices. The next round reuses
+/// the memory. PRIVATE.
 struct lm_kept {
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::ArrayXd> there;
@@ -181,7 +182,7 @@ struct lm_kept {
   double rows = 0.0, far = 0.0;  // rows that count, residuals far off
 };
 
-/// Answers the questions of a round: from the values of one pass, or by a pass or a query each.
+/// Answers the questions of a round: from one pass's values, or by one pass or query per question.
 class lm_round_rows {
  public:
   lm_round_rows(const row_source& source, const people_question& question, double n, lm_kept& kept,

@@ -80,7 +80,7 @@ const Eigen::MatrixXd& lm_score_rows::rows(const Eigen::MatrixXd& u) {
 
 const Eigen::MatrixXd& lm_score_rows::people(const Eigen::MatrixXd& u, const people_block& block) {
   each_.resize(u.rows(), p_ + 1);
-  // Products are whole: identical rows of a person give the contribution of one.
+  // Products are integers: identical rows of a person contribute the same as one row.
   for (Eigen::Index j = 0; j <= p_; ++j)
     each_.col(j).array() = u.col(j < p_ ? j : p_ + 1).array() * u.col(p_).array();
   g_.setZero(static_cast<Eigen::Index>(block.people.size()), p_ + 1);
@@ -98,7 +98,7 @@ const Eigen::MatrixXd& lm_score_rows::people(const Eigen::MatrixXd& u, const peo
 
 const Eigen::MatrixXd& lm_score_rows::rounded() {
   g_.array() = nearest_integer(g_.array());
-  // The proof asks for this, whatever rounding did.
+  // The proof requires this, for any rounding.
   if (!(squared_row_norms(g_) <= limit2_).all())
     throw std::logic_error("a score is longer than its limit");
   return g_;

@@ -1,6 +1,6 @@
-// Further questions of a regression besides its rounds: how many rows count and how many residuals
-// are clipped, and the second moments of the scores, for standard errors that do not assume one
-// variance. Proofs: inst/proofs/regression.md, section 4.
+// Further questions of a regression besides its rounds: the numbers of rows that count and of
+// clipped residuals, and the second moments of the scores, for standard errors that do not assume a
+// constant variance. Proofs: inst/proofs/regression.md, section 4.
 #pragma once
 
 #include <Eigen/Core>
@@ -23,10 +23,10 @@ struct lm_counts_plan {
   step_record record;
 };
 
-/// Not made where the noise would be more than this share of the people.
+/// No counts are released if the noise would exceed this share of the people.
 constexpr double worst_count = 0.02;
 
-/// A row moves each count by one at most.
+/// A row changes each count by at most one.
 lm_counts_plan plan_counts(double n, const total_budget& budget, double share);
 
 /// Noisy counts. RELEASED.

@@ -16,10 +16,11 @@ namespace dpsc {
 
 namespace weights_detail {
 
-/// Standard deviations stay below 2^27 grid units: then 128-bit integers hold every exact sampler.
+/// Standard deviations stay below 2^27 grid units, so that 128-bit integers suffice for every exact
+/// sampler.
 constexpr double largest_sigma = 134217728.0;
 
-/// Share of the weights' epsilon that pays for the noise over the solver's error.
+/// The share of the weights' epsilon for the noise that covers the solver's error.
 constexpr double cover_share = 1e-3;
 
 inline double cover_epsilon(double epsilon) { return std::min(cover_share * epsilon, 1.0); }
@@ -57,7 +58,7 @@ inline Eigen::VectorXd pre_half(const weights_facts& f) {
 
 /// Share that minimises the expected squared privacy error of a prediction. With noise variances
 /// a^2 on a weight and b^2 on an outcome it is n a^2 (m + b^2) + b^2 |f|^2, m the mean square of an
-/// outcome. Public stand-ins: m = 1/3 (uniform within the bounds), |f|^2 = 1/n (equal weights).
+/// outcome. Public substitutes: m = 1/3 (uniform within the bounds), |f|^2 = 1/n (equal weights).
 inline double best_share(const weights_facts& f, double weights, double post, double budget,
                          bool gaussian) {
   const auto variance = [&](double sensitivity, double part, double dimension) {
@@ -67,7 +68,7 @@ inline double best_share(const weights_facts& f, double weights, double post, do
   const auto error = [&](double share) {
     const double a2 = variance(weights, share * budget, f.n);
     const double b2 = variance(post, (1.0 - share) * budget, f.n * f.T1);
-    // Finite even where a tiny epsilon makes it overflow.
+    // Finite even if a tiny epsilon would cause overflow.
     return std::min(std::log(f.n * a2 * (1.0 / 3.0 + b2) + b2 / f.n), 1e4);
   };
   return least_between(error, 0.01, 0.99, 1e-4);
@@ -88,9 +89,9 @@ inline bounded_facts bounded(const weights_facts& f, double epsilon, double cove
                           std::sqrt(half.array().square().mean()))};
 }
 
-/// Public accuracy asked of the solver: 1e-9, or the rounding error of its certificate if larger.
-/// The bounds on the linear term are the samplers': no normal deviate from 53 random bits is above
-/// 10.
+/// The solver's public target accuracy: 1e-9, or the rounding error of its certificate if larger.
+/// The bounds on the linear term follow from the samplers: no normal deviate from 53 random bits
+/// exceeds 10.
 inline double solver_tolerance(const weights_facts& f, double mu, const noise_step& term) {
   const Eigen::VectorXd half = pre_half(f);
   const double shape = f.n - 1.0 / 3.0, root = 1.0 + 10.0 / (3.0 * std::sqrt(shape));
@@ -125,8 +126,8 @@ inline curvature_choice judge_curvature(const weights_facts& f, const bounded_fa
   return {mu, m * (noise * room + kept * kept), noise * room};
 }
 
-/// No more than half of the signal is traded for lower noise, unless half of epsilon would go to
-/// the curvature: otherwise a small budget would answer "no weights at all".
+/// At most half of the signal is traded for less noise, unless half of epsilon would go to the
+/// curvature: otherwise a small budget would give no weights at all.
 inline curvature_choice best_curvature(const weights_facts& f, const bounded_facts& b) {
   const double m = f.half.array().square().mean() / 3.0;
   // At least a tenth of epsilon is left for the noise.
@@ -144,7 +145,7 @@ inline curvature_choice best_curvature(const weights_facts& f, const bounded_fac
   return best;
 }
 
-/// Log error of both steps if the weights get this share of epsilon.
+/// Log error of both steps for this share of epsilon for the weights.
 inline double objective_error(const weights_facts& f, double share) {
   const double epsilon = share * f.epsilon, cover = cover_epsilon(epsilon);
   const curvature_choice first = best_curvature(f, bounded(f, epsilon - cover, cover));
@@ -179,7 +180,7 @@ output_plan plan_output(const weights_facts& f) {
                            ? published_ridge_sensitivity(f.n, f.T0, f.lambda)
                            : ridge_sensitivity(y_norm, f.T0, f.lambda,
                                                std::sqrt(pre_half(f).array().square().mean()));
-  // A target that is zero on this scale has weights of zero; any positive bound is one.
+  // A target that is zero on this scale has zero weights; any positive bound is valid.
   out.sensitivity = std::max(exact, 1e-9);
   out.solvable = ridge_backward_error(f.n, f.T0, f.lambda) <= most_backward_error;
   if (!out.solvable || std::isinf(f.epsilon)) return out;

@@ -25,7 +25,7 @@ struct weights_facts {
   double curvature = not_asked;  // of the published objective
 };
 
-/// One step of noise. Fields that a law lacks are NaN.
+/// One noise step. Fields that do not apply to its distribution are NaN.
 struct noise_step {
   law kind = law::gamma_norm;
   double sensitivity = 0.0;
@@ -41,7 +41,7 @@ struct noise_step {
 };
 
 struct output_plan {
-  // No: rounding could reveal donors. Then, and without privacy, no step is filled.
+  // False if rounding could reveal donors. Then, and without privacy, no step is filled.
   bool solvable = true;
   double sensitivity = 0.0;  // of exact ridge weights; that of the step has their rounding in it
   double share = 0.0;

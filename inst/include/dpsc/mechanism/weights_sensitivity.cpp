@@ -41,7 +41,8 @@ double gradient_sensitivity(double n, double cap, const Eigen::VectorXd& y,
     }
     const double others = 4.0 * u * half.squaredNorm();
     const double apart = std::sqrt((2.0 * own) * (2.0 * own) + (n - 1.0) * others * others);
-    // Own and other coordinates want s = 0 together when there are others (see the proof).
+    // Own and other coordinates both attain their maximum at s = 0 if there are others (see the
+    // proof).
     return n > 1.0 ? std::min(apart, 4.0 * together) : apart;
   };
   const double kink = 1.0 - (n - 1.0) * cap;

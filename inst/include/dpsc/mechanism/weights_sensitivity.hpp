@@ -1,5 +1,5 @@
-// How much one donor moves weights on donors, their objective and its curvature. All PUBLIC.
-// Proofs: inst/proofs/ridge.md, inst/proofs/objective.md.
+// Sensitivity to one donor of weights on donors, of their objective and of its curvature. All
+// PUBLIC. Proofs: inst/proofs/ridge.md, inst/proofs/objective.md.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,13 +11,13 @@ namespace dpsc {
 /// number of donors, and is attained for every y.
 double ridge_sensitivity(double y_norm, double T0, double lambda, double bound = 1.0);
 
-/// The same as published (Rho, Cummings and Misra, 2023, Lemma 4.5): valid, many times too large.
+/// The published bound (Rho, Cummings and Misra, 2023, Lemma 4.5): valid, but many times too large.
 double published_ridge_sensitivity(double n, double T0, double lambda);
 
-/// Of the donors' outcomes after the treatment.
+/// The sensitivity of the donors' outcomes after the treatment.
 double post_sensitivity(double T1, double bound = 1.0);
 
-/// Which faces of the feasible set may a minimiser lie on?
+/// The faces of the feasible set on which a minimiser may lie.
 enum class faces { none, box, l1 };
 
 /// c: determinants of 2 XX' + mu I, restricted to directions along a face, change by at most
@@ -48,7 +48,7 @@ double ridge_backward_error(double n, double T0, double lambda);
 /// the rows (ibid., Theorem 10.7), and rounding adds about a tenth to the sensitivity at most.
 constexpr double most_backward_error = 0.05;
 
-/// By how much rounding moves ridge weights, for two panels: at most
+/// The effect of rounding on ridge weights, for two panels: at most
 /// |X (X'X + c I)^-1| |E| |y| / c, the first norm at most 1 / (2 sqrt(c)) and sqrt(n T0) / c. Twice
 /// that, for safety.
 double ridge_rounding(double n, double T0, double lambda, double y_norm);

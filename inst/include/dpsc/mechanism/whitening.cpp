@@ -108,7 +108,7 @@ lm_frame whiten(const lm_frame& frame, const whitening_round& round) {
   const Eigen::Index p = frame.centre.size();
   const Eigen::MatrixXd& C = round.covariance;
   const double least = std::max({round.sd, C.trace() * 1e-4, 1e-12});
-  // Variances that the noise does not separate are taken as one.
+  // Variances that the noise does not separate are set equal.
   const Eigen::ArrayXd own = C.diagonal();
   const double middle = own.mean(), spread = (own - middle).square().mean();
   const double keep =

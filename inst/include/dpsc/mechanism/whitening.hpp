@@ -1,5 +1,5 @@
-// Private means and covariances of regressors, and the coordinates made of them. A round is one of
-// dp_lm()'s without its residual. Proofs: inst/proofs/regression.md, sections 3 and 4.
+// Private means and covariances of regressors, and the resulting coordinates. A round is a round of
+// dp_lm() without the residual. Proofs: inst/proofs/regression.md, sections 3 and 4.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -16,7 +16,7 @@
 
 namespace dpsc {
 
-/// Public constants of a round: with candidates for its radius, of which it draws one.
+/// Public constants of a round: with candidates for its radius, one of which is drawn.
 struct whitening_plan : lm_round_plan {
   double exponent = 0.0;
   std::vector<double> radii;
@@ -34,13 +34,14 @@ struct whitening_round {
   double sd = 0.0;  // of the noise of the covariance, on the diagonal; off it, by sqrt 2 less
 };
 
-/// Share of the rows that may lie beyond a radius: more is never needed for a covariance.
+/// The share of rows that may lie beyond a radius: a covariance never needs more.
 constexpr double rows_beyond = 0.1;
 
-/// A draw of the smallest limit that holds nearly all people: those beyond it, less those that may
-/// be, plus a price a step. `first`: people by the first limit that holds them, the last place for
-/// those beyond all, in units of `bits` bits of a person. Losses of neighbours differ within a
-/// range of one (regression.md, section 3; person.md, section 3).
+/// A draw of the smallest limit that contains nearly all people; the loss is the number beyond it,
+/// minus the permitted number, plus a price per step. `first`: people by the first limit that
+/// contains them, with the last place for people beyond all limits, in units of `bits` bits of a
+/// person. Losses of neighbours differ within a range of one (regression.md, section 3; person.md,
+/// section 3).
 std::size_t choose_limit(const std::vector<std::int64_t>& first, int bits, double allowed,
                          double price, double exponent, const std::string& label, noise& draws);
 
@@ -53,9 +54,9 @@ whitening_round release_whitening(const row_source& source, const lm_design& des
                                   const whitening_plan& plan, double n, noise& draws,
                                   const ticker& tick);
 
-/// Coordinates in which the released moments are those of a standard normal, as far as the noise
-/// lets them be known: correlations within its edge are taken as none, so that a column is scaled
-/// at least. Post-processing.
+/// Coordinates in which the released moments are standard normal, as far as the noise permits:
+/// correlations below its edge are set to zero, so that columns are at least scaled.
+/// Post-processing.
 lm_frame whiten(const lm_frame& frame, const whitening_round& round);
 
 }  // namespace dpsc

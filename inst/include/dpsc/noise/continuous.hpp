@@ -45,7 +45,8 @@ Eigen::VectorXd gaussian_vector(Eigen::Index dimension, double sigma, Engine& en
 }
 
 /// Gamma-norm noise: density proportional to exp(-||v|| / scale) on R^d. Uniform direction,
-/// norm ~ Gamma(d, scale), so E||v|| = d * scale (and not scale: eq. (10) of the 2023 paper errs).
+/// norm ~ Gamma(d, scale), so E||v|| = d * scale (and not scale: eq. (10) of the 2023 paper is
+/// wrong).
 template <typename Engine>
 Eigen::VectorXd gamma_norm_vector(Eigen::Index dimension, double scale, Engine& engine) {
   require_scale(scale);

@@ -70,7 +70,7 @@ class discrete_laplace {
       if (!bernoulli_exp_below_one(u, t, engine)) continue;
       std::int64_t v = 0;
       while (bernoulli_exp_below_one(1, 1, engine)) ++v;
-      // P(v >= 1024) = exp(-1024): stop before the sum could leave 62 bits.
+      // P(v >= 1024) = exp(-1024): stop before the sum could exceed 62 bits.
       if (v >= 1024) throw std::overflow_error("discrete Laplace draw out of range");
       const std::int64_t magnitude = static_cast<std::int64_t>(u) + scale_ * v;
       const bool negative = engine.bits() & 1U;
@@ -104,7 +104,7 @@ class discrete_gaussian {
       // Accept with probability exp(-(|y| - sigma^2/t)^2 / (2 sigma^2)), written as a ratio:
       // (|y| t den - num)^2 / (2 num den t^2).
       if (magnitude >= static_cast<std::uint64_t>(128 * proposal_scale_)) {
-        // The exponent is above 4096. Its first 4096 unit steps decide, but for a chance of
+        // The exponent is above 4096. Its first 4096 unit steps decide, except with probability
         // exp(-4096); and the square below would not fit in 128 bits.
         if (!bernoulli_exp(4096, 1, engine)) continue;
         throw std::overflow_error("discrete Gaussian draw out of range");

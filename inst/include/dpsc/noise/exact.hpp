@@ -1,5 +1,5 @@
-// Continuous laws by comparing random digits, with no arithmetic on them: a double that comes from
-// here is a true draw, rounded. Karney, "Sampling exactly from the normal distribution" (2016).
+// Continuous distributions by comparison of random digits, without arithmetic on them: a resulting
+// double is an exact draw, rounded. Karney, "Sampling exactly from the normal distribution" (2016).
 // Proof: inst/proofs/glm.md, section 4.
 #pragma once
 
@@ -15,13 +15,13 @@
 
 namespace dpsc {
 
-/// A uniform number on (0, 1). Digits are drawn as they are asked for; the others stay uniform.
+/// A uniform number on (0, 1). Digits are drawn on demand; the others remain uniform.
 template <typename Engine>
 class lazy_uniform {
  public:
   explicit lazy_uniform(Engine& engine) : engine_(&engine) {}
 
-  /// Is this the smaller one?
+  /// Is this number smaller than the other?
   bool below(lazy_uniform& other) {
     for (std::size_t i = 0;; ++i) {
       const std::uint64_t own = word(i), its = other.word(i);
@@ -29,7 +29,7 @@ class lazy_uniform {
     }
   }
 
-  /// With a whole number added: off by at most 2^-52 of itself.
+  /// The sum with an integer, with relative error at most 2^-52.
   double plus(std::uint64_t whole) {
     if (whole > 0) return static_cast<double>(whole) + static_cast<double>(word(0)) * 0x1.0p-64;
     std::size_t i = 0;
@@ -51,8 +51,8 @@ class lazy_uniform {
   std::vector<std::uint64_t> words_;
 };
 
-/// Does a run x > u1 > u2 > ..., of which each u is kept with the chance of `keep()`, end after an
-/// even number of u? Its chance is exp(-x P(keep)) (von Neumann, 1951).
+/// Does a run x > u1 > u2 > ..., in which each u is kept with the probability of `keep()`, end
+/// after an even number of u? The probability is exp(-x P(keep)) (von Neumann, 1951).
 template <typename Engine, typename Keep>
 bool even_run(lazy_uniform<Engine>& x, Engine& engine, Keep keep) {
   lazy_uniform<Engine> last(engine);
@@ -65,7 +65,7 @@ bool even_run(lazy_uniform<Engine>& x, Engine& engine, Keep keep) {
   }
 }
 
-/// Exponential with mean one: whole steps of chance 1/e, then a fraction.
+/// Exponential with mean one: whole steps with probability 1/e, then a fraction.
 template <typename Engine>
 double exact_exponential(Engine& engine) {
   for (std::uint64_t whole = 0;; ++whole) {
@@ -101,7 +101,7 @@ double exact_normal(Engine& engine) {
 }
 
 /// Density proportional to exp(-|v| / scale): a uniform direction, and a length that is a sum of
-/// exponentials. Within 2^-40 of its length of a true draw, in up to 1,000 dimensions.
+/// exponentials. Within 2^-40 of its length from an exact draw, in up to 1,000 dimensions.
 template <typename Engine>
 Eigen::VectorXd exact_spherical(Eigen::Index dimension, double scale, Engine& engine) {
   require_scale(scale);

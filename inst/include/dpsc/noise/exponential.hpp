@@ -15,8 +15,8 @@ namespace dpsc {
 /// Candidate k has probability proportional to exp(-(loss_k units + offset_k) 2^-shift).
 ///
 /// Losses are exact sums over people (PRIVATE); units, offsets and shift are public. The offsets
-/// (a log-prior) cancel between neighbours, so log-ratios have a range of at most
-/// units 2^-shift times the range of the losses' changes: nothing is rounded after the losses.
+/// (a log-prior) cancel between neighbours, so log ratios have a range of at most units 2^-shift
+/// times the range of the losses' changes: nothing is rounded after the losses.
 struct private_choice {
   std::vector<std::int64_t> losses;
   std::uint64_t units = 0;
@@ -24,7 +24,7 @@ struct private_choice {
   int shift = 20;
   int parts = 0;  // losses are in units of 2^-parts of a person, which the shift holds, too
 
-  /// The exponent on a loss of one.
+  /// The exponent for a loss of one.
   double exponent() const { return std::ldexp(static_cast<double>(units), -shift); }
 
   std::vector<uint128> exponents() const;
@@ -41,7 +41,8 @@ struct private_choice {
     const uint128 one = static_cast<uint128>(1) << (shift - drop);
     for (;;) {  // the best candidate is always accepted: at most size() proposals on average
       const std::size_t k = static_cast<std::size_t>(uniform_below(gamma.size(), engine));
-      // Unit steps that fail end it at once: a large deficit takes no longer than a small one.
+      // The first failed unit step ends the loop, so a large deficit takes no longer than a small
+      // one.
       if (bernoulli_exp((gamma[k] - best) >> drop, one, engine)) return k;
     }
   }

@@ -1,5 +1,5 @@
-// The one object that draws. A mechanism asks it to add noise to exact sums or to choose from a
-// grid; who made it decides where the bits come from, and whether anything is written down.
+// The one object that draws. A mechanism calls it to add noise to exact sums or to choose from a
+// grid; its creator determines the source of the bits and whether draws are recorded.
 #pragma once
 
 #include <Eigen/Core>
@@ -20,9 +20,9 @@
 
 namespace dpsc {
 
-/// Laws of noise. `whole_gaussian` is the discrete Gaussian by its standard deviation, a whole
-/// number, in place of its variance, `spherical` the gamma norm by exact samplers; `printed_norm` a
-/// mistake of a paper, for mechanisms that are NOT PRIVATE.
+/// Noise distributions. `whole_gaussian` is the discrete Gaussian given by an integer standard
+/// deviation instead of a variance; `spherical` is gamma-norm noise by exact samplers;
+/// `printed_norm` is a paper's mistake, for mechanisms that are NOT PRIVATE.
 enum class law {
   discrete_gaussian,
   discrete_laplace,
@@ -36,7 +36,7 @@ enum class law {
 
 const char* law_name(law which);
 
-/// One noisy step as it was asked for and answered. With `exact` it is PRIVATE: audits only.
+/// One noisy step with its request and answer. With `exact` it is PRIVATE: audits only.
 struct noise_call {
   std::string label;
   law kind;
@@ -56,18 +56,18 @@ class perturbed_objective {
   virtual Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const = 0;
   /// Gradient of the objective without the term.
   virtual Eigen::VectorXd gradient(const Eigen::VectorXd& f) const = 0;
-  /// Log-determinant of its Hessian there, up to a public constant.
+  /// Log determinant of its Hessian at this point, up to a public constant.
   virtual double log_curvature(const Eigen::VectorXd& f) const = 0;
 };
 
-/// A normal law whose mean and covariance both come from people: a draw from a posterior.
+/// A normal distribution whose mean and covariance both depend on people: a draw from a posterior.
 class normal_law {
  public:
   virtual ~normal_law() = default;
   virtual Eigen::Index size() const = 0;
-  /// The point that standard normal numbers give, on a public grid.
+  /// The point for given standard normal numbers, on a public grid.
   virtual Eigen::VectorXd point(const Eigen::VectorXd& standard) const = 0;
-  /// The standard normal numbers that give a point.
+  /// The standard normal numbers for a given point.
   virtual Eigen::VectorXd standard(const Eigen::VectorXd& point) const = 0;
   /// Log-determinant of the precision over two, up to a public constant.
   virtual double log_curvature() const = 0;
@@ -77,34 +77,35 @@ class noise {
  public:
   virtual ~noise() = default;
 
-  /// Exact integers plus independent integer noise; `scale` holds whole numbers, one an entry.
+  /// Exact integers plus independent integer noise; `scale` has one integer per entry.
   virtual Eigen::VectorXd add(const std::string& label, law kind, const Eigen::VectorXd& exact,
                               const Eigen::VectorXd& scale) = 0;
 
   virtual std::size_t choose(const std::string& label, const private_choice& choice) = 0;
 
   /// A real vector plus floating-point noise, rounded to a public grid far below the noise.
-  /// Rounding hides the low bits in which such noise betrays its argument (Mironov, 2012), but
-  /// proves nothing.
+  /// Rounding hides the low bits through which such noise reveals its argument (Mironov, 2012), but
+  /// is not a proof.
   virtual Eigen::VectorXd add_real(const std::string& label, law kind, const Eigen::VectorXd& exact,
                                    double scale) = 0;
 
-  /// The minimiser of an objective plus a random linear term. Given the answer the term is known:
-  /// the noise protects it.
+  /// The minimiser of an objective plus a random linear term. The answer determines the term, which
+  /// the noise protects.
   virtual Eigen::VectorXd perturb(const std::string& label, law kind, double scale,
                                   const perturbed_objective& objective) = 0;
 
-  /// A point from a normal law. Given it, the noise protects the standard normal numbers.
+  /// A point from a normal distribution. It determines the standard normal numbers, which the noise
+  /// protects.
   virtual Eigen::VectorXd draw(const std::string& label, const normal_law& from) = 0;
 
-  /// m of n positions in a random order. They see no data; no output shows them. PRIVATE.
+  /// m of n positions in a random order, independent of data and in no output. PRIVATE.
   virtual std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) = 0;
 
-  /// Random bits that no data meet but by position: who is in which subset, seeds. PRIVATE.
+  /// Random bits that are combined with data by position only: subsets of people, seeds. PRIVATE.
   virtual std::uint64_t sorting_bits() = 0;
 
-  /// A stream's node as it is shown: its noise, of `sorting_bits()`, was drawn before its rows
-  /// came.
+  /// The released value of a stream's node: its noise, from `sorting_bits()`, was drawn before its
+  /// rows arrived.
   virtual Eigen::VectorXd show(const std::string& label, law kind, const Eigen::VectorXd& noisy,
                                const Eigen::VectorXd& scale) = 0;
 };
@@ -184,7 +185,7 @@ class drawn_noise : public noise {
   Engine& engine_;
 };
 
-/// Writes down every call of another noise: for audits on made-up panels.
+/// Records every call of another noise object: for audits on simulated panels.
 class recorded_noise : public noise {
  public:
   explicit recorded_noise(noise& inner) : inner_(inner) {}
@@ -228,12 +229,12 @@ class recorded_noise : public noise {
   std::vector<std::uint64_t> bits_;
 };
 
-/// A panel asked for other noise than the recorded one: its sequence of calls depends on people.
+/// A panel requested noise that differs from the record: the sequence of calls depends on people.
 struct replay_diverged : std::runtime_error {
   replay_diverged() : std::runtime_error("the sequence of noise calls depends on the panel") {}
 };
 
-/// Gives recorded answers, whatever the panel.
+/// Returns recorded answers for any panel.
 class replayed_noise : public noise {
  public:
   explicit replayed_noise(std::vector<Eigen::VectorXd> outputs,

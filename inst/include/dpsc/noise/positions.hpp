@@ -1,5 +1,5 @@
-// Places of people, drawn from uniform bits alone: which rows calibrate, who is in which block, in
-// which order weights are shown. Why no name may decide that: inst/proofs/sources.md, section 5.
+// Places of people, drawn from uniform bits alone: the calibration rows, the blocks, the order of
+// weights. Why names must not determine them: inst/proofs/sources.md, section 5.
 #pragma once
 
 #include <Eigen/Core>
@@ -31,7 +31,7 @@ std::vector<Eigen::Index> random_positions(Eigen::Index n, Eigen::Index m, Engin
     out.assign(order.end() - m, order.end());
     return out;
   }
-  // The same of few: only moved entries are kept.
+  // The same for few numbers: only moved entries are stored.
   std::unordered_map<Eigen::Index, Eigen::Index> moved;
   const auto at = [&](Eigen::Index k) {
     const auto found = moved.find(k);

@@ -8,9 +8,9 @@
 
 namespace dpsc {
 
-/// A symmetric matrix of sums plus noise, one step: of variance `noise_scale` on the diagonal and
-/// half of it off, or of one Laplace scale.
-/// @param beside further sums in the same step, with the noise of entries off the diagonal.
+/// A symmetric matrix of sums plus noise, in one step: with variance `noise_scale` on the diagonal
+/// and half of it off the diagonal, or with one Laplace scale.
+/// @param beside further sums in the same step, with the noise of off-diagonal entries.
 Eigen::MatrixXd add_symmetric(const Eigen::MatrixXd& exact, const std::string& label, law kind,
                               double noise_scale, noise& draws, Eigen::VectorXd* beside = nullptr);
 

@@ -1,6 +1,6 @@
-// Exact discrete Gaussian with a whole standard deviation: Karney (2016), "Sampling exactly from
-// the normal distribution", Algorithm D with mean 0. Twice to five times fewer random words than
-// discrete.hpp, which takes any variance; streams draw one integer a step and coordinate.
+// Exact discrete Gaussian with an integer standard deviation: Karney (2016), "Sampling exactly from
+// the normal distribution", Algorithm D with mean 0. It needs two to five times fewer random words
+// than discrete.hpp, which takes any variance; streams draw one integer per step and coordinate.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dpsc {
 
-/// Hands an engine's words out in quarters: a decision seldom needs more than 16 bits.
+/// Returns an engine's words in quarters, since a decision seldom needs more than 16 bits.
 template <typename Engine>
 class quartered {
  public:

@@ -34,7 +34,7 @@ aggregate_plan plan_quantiles(const aggregate_facts& facts) {
   aggregate_plan plan;
   plan.exponent = pure.exponent(share) / 2.0;
   plan.total = facts.epsilon;
-  // Many draws cost less as Gaussian shifts.
+  // Many draws cost less under Gaussian composition.
   if (facts.delta > 0.0) {
     const total_budget gaussian(facts.epsilon, facts.delta);
     const double exponent = gaussian.exponent(share) / 2.0;
@@ -102,7 +102,7 @@ aggregate_plan plan_mean(const aggregate_facts& facts) {
   aggregate_plan plan;
   plan.gaussian = budget.gaussian();
   plan.total = budget.total();
-  // All answers together are one vector: one step.
+  // All answers together are one vector, hence one step.
   const double size = plan.gaussian ? std::sqrt(d) : d;
   const double room = std::floor(std::log2(std::ldexp(1.0, 26) * plan.total / size));
   if (!(room >= 4.0)) throw budget_too_small();
@@ -131,7 +131,7 @@ std::vector<std::int64_t> cell_counts(const Eigen::Ref<const Eigen::VectorXd>& a
   std::vector<std::int64_t> counts(static_cast<std::size_t>(cells), 0);
   for (Eigen::Index i = 0; i < answers.size(); ++i) {
     const double answer = answers[i];
-    // NaN was replaced by its public value before; none may get past here.
+    // NaN was replaced by its public value earlier; none may pass here.
     const double at = answer > 0.0 ? std::min(std::floor(answer * cells), cells - 1.0) : 0.0;
     ++counts[static_cast<std::size_t>(at)];
   }
@@ -163,7 +163,7 @@ Eigen::MatrixXd run_located(const aggregate_plan& plan,
     double sum = 0.0;
     for (Eigen::Index i = 0; i < answers.rows(); ++i) {
       const double at = (answers(i, j) - median) / window;
-      // An answer that is no number counts as one at the median.
+      // An answer of NaN counts as an answer at the median.
       sum += std::isnan(at) ? 0.0 : std::nearbyint(std::clamp(at, -1.0, 1.0) * steps);
     }
     const Eigen::VectorXd noisy =

@@ -1,4 +1,4 @@
-// Sample and aggregate: a statistic of each of k disjoint blocks of people, and a private middle of
+// Sample and aggregate: a statistic on each of k disjoint blocks of people, and a private centre of
 // the k answers. Proof: inst/proofs/papers.md, section 1.
 #pragma once
 
@@ -38,11 +38,11 @@ struct aggregate_plan {
 constexpr int aggregate_cell_bits = 18;
 constexpr int aggregate_shift = 40;
 
-// A located mean: shares of the budget, and how many spreads its window reaches to either side.
+// A located mean: shares of the budget, and the half-width of its window in standard deviations.
 constexpr double located_choice_share = 0.25;
 constexpr double located_mean_share = 0.5;
 constexpr double located_window = 6.0;
-// Half of a normal law lies within this many standard deviations.
+// Half of a normal distribution lies within this number of standard deviations.
 constexpr double normal_upper_quartile = 0.67448975019608171;
 
 /// Losses of cells as places of a quantile: whole, 0 where the quantile is, 100 a rank.
@@ -55,27 +55,27 @@ std::vector<std::string> aggregate_labels(const aggregate_facts& facts);
 
 aggregate_plan plan_quantiles(const aggregate_facts& facts);
 
-/// The sum of whole numbers within +- 2^bits, all that is left of a person's part in it.
+/// The sum of integers within +- 2^bits, to which a person contributes one.
 step_record located_mean_record(const std::string& label, const total_budget& budget, double share,
                                 aggregate_plan& plan);
 
-/// Median, median distance from it, mean within a window of both: three steps a statistic, each
-/// with the two before it in hand.
+/// Median, median distance from it, and mean within a window based on both: three steps per
+/// statistic, each using the steps before it.
 aggregate_plan plan_located(const aggregate_facts& facts);
 
 aggregate_plan plan_mean(const aggregate_facts& facts);
 
 aggregate_plan plan_aggregate(const aggregate_facts& facts);
 
-/// How many of a column's answers lie in each of 2^bits equal cells of [0, 1].
+/// The number of a column's answers in each of 2^bits equal cells of [0, 1].
 std::vector<std::int64_t> cell_counts(const Eigen::Ref<const Eigen::VectorXd>& answers, int bits);
 
-/// A quantile of values in [0, 1], drawn: the middle of its cell.
+/// A private quantile of values in [0, 1]: the middle of the drawn cell.
 double drawn_quantile(const Eigen::Ref<const Eigen::VectorXd>& values, int percent,
                       const aggregate_plan& plan, const std::string& label, noise& draws);
 
-/// Statistics x (mean, median, spread as a normal law's standard deviation), in widths of the
-/// limits. RELEASED.
+/// Statistics x (mean, median, scale as a normal standard deviation), in units of the limits'
+/// width. RELEASED.
 Eigen::MatrixXd run_located(const aggregate_plan& plan,
                             const Eigen::Ref<const Eigen::MatrixXd>& answers, noise& draws);
 

@@ -1,5 +1,5 @@
-// Several adoption dates: the moments of the never-treated once, about the first adoption, and
-// placebo errors as every cohort's estimator makes them.
+// Several adoption dates: the moments of the never-treated once, relative to the first adoption,
+// and placebo errors of every cohort's estimator.
 #pragma once
 
 #include <Eigen/Core>

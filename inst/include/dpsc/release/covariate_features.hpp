@@ -1,5 +1,5 @@
-// Covariates of a person are more columns of that person's row, after the periods before the
-// treatment, and each is a feature of its own.
+// Covariates of a person are further columns of that person's row, after the pre-treatment periods,
+// and each is a separate feature.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,10 +10,11 @@
 namespace dpsc {
 
 /// Weight of a covariate among the features of the first round (its bounds are [-1, 1]); the second
-/// round finds its own scale.
+/// round estimates its scale.
 constexpr double covariate_weight = 0.3;
 
-/// Features of rows with q covariates between the T0 periods before the treatment and the others.
+/// Features of rows with q covariates between the T0 periods before the treatment and the later
+/// periods.
 gram_features with_covariates(const gram_features& f, Eigen::Index T0, Eigen::Index q);
 
 }  // namespace dpsc

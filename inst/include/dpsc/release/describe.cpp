@@ -7,8 +7,7 @@ namespace dpsc {
 
 namespace describe_detail {
 
-/// A row's cells by their meaning. A value that is no number is missing; only numbers are
-/// moved into their bounds.
+/// A row's cells by their meaning. NaN is missing; only numbers are clipped to their bounds.
 class row_columns {
  public:
   row_columns(const describe_facts& facts, const table_view& table) : facts_(facts), table_(table) {
@@ -29,7 +28,7 @@ class row_columns {
     return facts_.whole[j] != 0 ? std::nearbyint(inside) : inside;
   }
 
-  /// Which of the indicators from column `first` on is set, or -1.
+  /// The position of the indicator, from column `first` on, that is set, or -1.
   int level(Eigen::Index i, Eigen::Index first, int levels) const {
     for (int k = 0; k < levels; ++k)
       if (cell(i, first + k) > 0.5) return k;
@@ -45,7 +44,7 @@ class row_columns {
   const table_view& table_;
 };
 
-/// The last point of a number's grid: a point each where numbers are whole.
+/// The last point of a variable's grid, with one point per integer for integer variables.
 inline double last_point(const describe_facts& facts, std::size_t j) {
   return facts.whole[j] != 0 ? facts.range(j) : std::ldexp(1.0, describe_constants::fine_bits);
 }
@@ -140,8 +139,9 @@ inline Eigen::VectorXd add_noise(const describe_plan& plan, const describe_sums&
   return draws.add(label, kind, exact, Eigen::VectorXd::Constant(exact.size(), sums.scale));
 }
 
-/// The noisy table of a factor. Two levels of one group, with Laplace noise: their sum and their
-/// difference are drawn, which a replaced row moves by 2 together, too, and a share needs only one.
+/// The noisy table of a factor. For two levels of one group with Laplace noise, sum and difference
+/// are released: a replaced row changes both by 2 in total, too, and a share needs only one of
+/// them.
 inline Eigen::VectorXd noisy_levels(const describe_plan& plan, const std::string& label,
                                     const Eigen::VectorXd& exact, bool several, noise& draws) {
   if (!by_difference(plan, exact.size(), several))

@@ -11,7 +11,7 @@
 
 namespace dpsc {
 
-/// One pass: how many people are at each point of a grid, at each level, in each group. PRIVATE.
+/// One pass: the number of people at each point of a grid, at each level, in each group. PRIVATE.
 struct describe_counts {
   std::vector<std::vector<std::int64_t>> cells;  // number by number, group by group
   Eigen::VectorXd table, sizes;
@@ -19,7 +19,7 @@ struct describe_counts {
 
 describe_counts count_columns(const row_source& source, const describe_facts& facts);
 
-/// Sums of powers within released windows, five a group, in grid steps. PRIVATE.
+/// Sums of powers within released windows, five per group, in grid steps. PRIVATE.
 Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts,
                            const describe_plan& plan, std::size_t number,
                            const std::vector<describe_window>& windows);

@@ -1,5 +1,5 @@
 // Coefficients in the formula's units, with errors, from a released minimiser. Post-processing:
-// nothing here sees people. Notes: inst/proofs/glm.md, sections 6 and 7.
+// nothing here reads people's rows. Notes: inst/proofs/glm.md, sections 6 and 7.
 #pragma once
 
 #include <Eigen/Core>
@@ -39,8 +39,8 @@ struct glm_units {
   Eigen::VectorXd shift;
 };
 
-/// Origin of an offset, and the unit of linear predictors: its half-width in it, the
-/// largest it can be. PUBLIC, or a function of released values.
+/// Origin of an offset, and its half-width in units of linear predictors: its largest value.
+/// PUBLIC, or a function of released values.
 struct offset_units {
   double centre, median, half, largest;
 };
@@ -75,7 +75,8 @@ inline glm_units units_of(const glm_facts& facts, const lm_location& location,
   return out;
 }
 
-/// Standardised slopes: coefficients times the deviations that released coordinates give columns.
+/// Standardised slopes: coefficients times the columns' standard deviations in released
+/// coordinates.
 inline slope_units standardise_slopes(const glm_units& units, Eigen::VectorXd& sd) {
   const Eigen::Index p = units.map.rows() - 1;
   const Eigen::MatrixXd S = units.map.bottomRightCorner(p, p);
@@ -99,8 +100,9 @@ inline slope_penalty penalty_of(const glm_wishes& wishes, double n, const Eigen:
   return out;
 }
 
-/// Limits `A slopes <= b` in theta, and a ridge. Springs a thousand times as stiff as rows can be:
-/// they yield by at most a thousandth of the limit, which is undone after the release.
+/// Limits `A slopes <= b` in theta, and a ridge. Quadratic penalties ("springs") a thousand times
+/// as stiff as rows can be: a limit is exceeded by at most a thousandth, which is undone after the
+/// release.
 inline linear_springs springs_of(const glm_wishes& wishes, const glm_family& family, double n,
                                  const glm_units& units, const slope_units& slopes,
                                  const Eigen::VectorXd& sd) {
@@ -122,7 +124,7 @@ inline linear_springs springs_of(const glm_wishes& wishes, const glm_family& fam
   return out;
 }
 
-/// Zeros and bounds that noise over the solver's error has blurred. Post-processing.
+/// Restores zeros and bounds that the noise over the solver's error has blurred. Post-processing.
 inline Eigen::VectorXd snap(const slope_penalty& penalty, const Eigen::VectorXd& noisy,
                             const Eigen::VectorXd& sd) {
   constexpr double far = 8.0;
@@ -178,7 +180,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
   glm_estimate out;
   out.blur = release.out_sd * release.out_sd * units.map * units.map.transpose();
   if (facts.wishes.linear()) {
-    // The yield of springs is undone by callers who know the limits.
+    // Callers with the limits undo the springs' yield.
     out.coefficients = units.shift + units.map * release.theta;
   } else if (facts.wishes.any && !facts.wishes.smooth()) {
     Eigen::VectorXd theta = release.theta;
@@ -187,7 +189,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
         snap(penalty_of(facts.wishes, facts.n, sd), slopes.back * theta.tail(p), blur);
     theta.tail(p) = slopes.to * z;
     out.coefficients = units.shift + units.map * theta;
-    // Exact zeros and bounds, whatever the change of coordinates rounds.
+    // Exact zeros and bounds, despite rounding in the change of coordinates.
     out.coefficients.tail(p) = z.cwiseQuotient(sd);
     for (Eigen::Index j = 0; j < p; ++j)
       out.coefficients[j + 1] =
@@ -205,7 +207,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
     const double inverse = a.dot(errors.inverse * a) / a.squaredNorm();
     out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0) / from;
     if (out.identified[j] > 1.0) continue;
-    // Were there nothing behind it but the ridge, noise alone would do this.
+    // Noise alone would cause this if there were only the ridge.
     const double noise = glm_inflation * (static_cast<double>(d) + 1.0) * release.kappa *
                          release.kappa * (errors.inverse * a).squaredNorm();
     out.privacy(j, j) = std::max(out.privacy(j, j), noise);

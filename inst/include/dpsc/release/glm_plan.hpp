@@ -1,5 +1,5 @@
 // Request and budget of a private generalised linear model: public facts, shares of the
-// budget, steps. Sees no rows. Proofs: inst/proofs/glm.md.
+// budget, steps. Reads no rows. Proofs: inst/proofs/glm.md.
 #pragma once
 
 #include <Eigen/Core>
@@ -18,7 +18,7 @@
 
 namespace dpsc {
 
-/// Constraints on slopes. PUBLIC. Weights are a person's: sums over n rows are n times them.
+/// Constraints on slopes. PUBLIC. Weights are per person: sums over n rows are n times as large.
 struct glm_wishes {
   double lasso = 0.0, ridge = 0.0, group = 0.0;
   std::vector<std::vector<int>> groups;
@@ -29,7 +29,7 @@ struct glm_wishes {
   bool any = false;
 
   bool linear() const { return A.rows() > 0; }
-  /// Nothing but a ridge: errors are those of a smooth minimiser.
+  /// Only a ridge: the standard errors of a smooth minimiser apply.
   bool smooth() const {
     return !linear() && lasso == 0.0 && group == 0.0 && (lower.array() <= -1e300).all() &&
            (upper.array() >= 1e300).all();
@@ -51,7 +51,7 @@ struct glm_facts {
   bool scores() const { return design.weighted && intervals; }
 };
 
-/// Shares of the budget of every step but the objective, which takes the rest: one table, fixed
+/// Every step's share of the budget, except the objective's, which gets the rest: one table, fixed
 /// before the first draw.
 struct glm_shares {
   double location = 0.0, radii = 0.0, moments = 0.0, cap = 0.0, accuracy = 0.0, information = 0.0,
@@ -72,7 +72,7 @@ struct accuracy_step {
   double tolerance = 0.0, grid = 0.0, noise = 0.0, sd = 0.0;
 };
 
-/// Noisy information, or scores: a Gram matrix of whole rows of length at most `limit`.
+/// Noisy information, or scores: a Gram matrix of integer rows of length at most `limit`.
 struct information_step {
   law kind = law::discrete_gaussian;
   double limit = 0.0, noise = 0.0, sigma = 0.0;
@@ -104,25 +104,25 @@ constexpr double whitening = 0.10, whitening_many = 0.16;  // up to five columns
 constexpr double scale_price = 0.02;                       // of n, a step of a scale down
 constexpr int fine_location = 8;                           // bits of a location's cells
 constexpr double radii_part = 0.2;                         // of it
-// Noise of a standardised covariance (whitening_noise()) above which one round serves better than
-// two, and none better than one. Measured: bench/glm.R.
+// Noise of a standardised covariance (whitening_noise()) above which one round is better than two,
+// and none better than one. Measured: bench/glm.R.
 constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;
 constexpr double identified = 2.0, identified_rough = 12.0;  // curvature over ridge
 constexpr double cap = 0.02, accuracy = 0.001, information = 0.1, scores = 0.05;
 constexpr double ridge_share = 0.5;  // c over epsilon
-// Possible cost of rows of the longest limit for rows of the least one: their ridge, a row, and the
-// doubt about their information. Measured: bench/glm-dummies.R.
+// The permitted cost of a large row limit for rows at the smallest limit: their ridge, per row, and
+// the uncertainty of their information. Measured: bench/glm-dummies.R.
 constexpr double ridge_longest = 0.08, doubt_longest = 0.19;
 constexpr double cap_margin = 1.5, cap_quantile = 0.02;
 }  // namespace glm_constants
 
 namespace glm_plan_detail {
 
-/// rho of a step whose log-ratios have a range of `exponent` (Cesar and Rogers, 2021).
+/// rho of a step whose log ratios have a range of `exponent` (Cesar and Rogers, 2021).
 inline double choice_rho(double exponent) { return exponent * exponent / 8.0; }
 
-/// Deviation of the noise of a covariance of p regressors of variance one, from one round with all
-/// of the share: accuracy of whitening, from public facts alone.
+/// Standard deviation of the noise of a covariance of p regressors with variance one, from one
+/// round with the whole share: accuracy of whitening, from public facts alone.
 inline double whitening_noise(const total_budget& budget, double share, double n, Eigen::Index p) {
   const double mu = budget.mu(share * (1.0 - glm_constants::radii_part));
   return 1.5 * std::sqrt(2.0) * static_cast<double>(p) / (mu * n);
@@ -159,8 +159,8 @@ inline information_step plan_information(const std::string& label, double n, Eig
   throw budget_too_small();
 }
 
-/// Medians of the columns, and of a linear outcome: as much of the budget as finds every one,
-/// within limits.
+/// Medians of the columns, and of a linear outcome: the budget needed to find all of them, within
+/// limits.
 inline void add_location(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
   using namespace glm_constants;
   std::vector<std::string> names;
@@ -179,14 +179,13 @@ inline void add_location(const glm_facts& facts, const total_budget& budget, glm
   out.shares.location = std::min(location_most, std::max(location, enough));
   out.location = plan_location(budget, out.shares.location / draws, facts.n, names);
   out.location.scale_price = scale_price;
-  // Coarse cells miss variables far narrower than their bounds: moments alone do better then.
+  // Coarse cells miss variables much narrower than their bounds: then moments alone are better.
   if (gaussian && out.location.cell_bits < fine_location) out.location = location_plan{};
   if (!out.location.made) out.shares.location = 0.0;
   out.records = out.location.records;
 }
 
-/// Coordinates that moments would whiten need Gaussian noise, and people enough, to be worth their
-/// share.
+/// Whitening by moments needs Gaussian noise, and enough people, to be worth its share.
 inline void add_whitening(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
   using namespace glm_constants;
   const Eigen::Index p = facts.design.p();
@@ -227,7 +226,7 @@ inline void add_cap(const glm_facts& facts, const total_budget& budget, glm_plan
   out.records.push_back(budget.choice_record("cap of the outcome", out.cap_exponent));
 }
 
-/// The solver's accuracy, and the information if intervals are wanted.
+/// The solver's accuracy, and the information if intervals are requested.
 inline void add_after(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
   using namespace glm_constants;
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -251,7 +250,7 @@ inline void add_after(const glm_facts& facts, const total_budget& budget, glm_pl
   out.records.push_back(out.scores.record[0]);
 }
 
-/// The linear term: it takes the rest of the budget.
+/// The linear term, with the rest of the budget.
 inline step_record price_objective(const glm_facts& facts, const total_budget& budget,
                                    glm_plan& out) {
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -271,7 +270,7 @@ inline step_record price_objective(const glm_facts& facts, const total_budget& b
     out.reach = found.reach;
     out.order = found.order;
   } else {
-    // Pure: a corner costs the reach, an edge half of it and the curvature.
+    // Pure: a corner costs the reach; an edge costs half of it and the curvature.
     double spent = 0.0;
     for (const step_record& record : out.records) spent += record.epsilon;
     out.objective_epsilon = (facts.epsilon - spent) * (1.0 - 1e-12);
@@ -284,8 +283,8 @@ inline step_record price_objective(const glm_facts& facts, const total_budget& b
   return objective;
 }
 
-/// How long a row may be before the ridge and the noise of the information hide its own group, and
-/// before that noise hides everybody else. `n`: how many the rows count for.
+/// The length of a row beyond which the ridge and the noise of the information hide its own group,
+/// and beyond which that noise hides everybody else. `n`: the effective number of rows.
 inline double longest_limit(const glm_facts& facts, double n, const glm_plan& plan) {
   using namespace glm_constants;
   const total_budget budget(facts.epsilon, facts.delta);
@@ -309,15 +308,15 @@ inline glm_plan plan_glm(const glm_facts& facts) {
   const auto before = static_cast<std::ptrdiff_t>(out.records.size());
   add_after(facts, budget, out);
   out.shares.check();
-  // Paid for last, drawn before the steps that use its result.
+  // Charged last, but drawn before the steps that use its result.
   const step_record objective = price_objective(facts, budget, out);
   out.records.insert(out.records.begin() + before, objective);
   out.longest = longest_limit(facts, facts.n, out);
   return out;
 }
 
-/// Curvature over ridge from which a coefficient counts as identified: more where whitening is
-/// rough, since effects of other columns spill over then. Measured: bench/glm.R.
+/// Curvature over ridge from which a coefficient counts as identified: larger if whitening is
+/// rough, since effects of other columns then spill over. Measured: bench/glm.R.
 inline double identified_from(const glm_facts& facts, double n) {
   const total_budget budget(facts.epsilon, facts.delta);
   if (!budget.gaussian()) return glm_constants::identified;
@@ -328,8 +327,8 @@ inline double identified_from(const glm_facts& facts, double n) {
       glm_constants::identified_rough * glm_plan_detail::whitening_noise(budget, share, n, p));
 }
 
-/// How many rows of the largest weight have the released weight of all: n without case weights, or
-/// where no moments were released.
+/// The number of rows of the largest weight that have the released total weight: n without case
+/// weights, or without released moments.
 inline double counted_rows(const glm_facts& facts, const std::vector<whitening_round>& rounds) {
   if (!facts.design.weighted || rounds.empty()) return facts.n;
   return facts.n * std::min(1.0, std::max(least_weight, rounds.back().weight));

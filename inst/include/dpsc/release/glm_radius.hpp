@@ -1,5 +1,5 @@
-// How long a row of a generalised linear model may be: as long as those of the rarest group that
-// the noise leaves. Functions of released moments and public facts. Proof: inst/proofs/glm.md,
+// The limit on the length of a generalised linear model's rows: the length in the rarest group
+// above the noise. Functions of released moments and public facts. Proof: inst/proofs/glm.md,
 // section 1.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace dpsc {
 
-/// Columns that take two values, in standardised units: the share of the rarer one (0: no such
-/// column), that value and the other.
+/// Columns with two values, in standardised units: the share of the rarer value (0: no such
+/// column), this value and the other.
 inline rare_columns rare_columns_of(const lm_design& design, const lm_location& location,
                                     const lm_frame& frame) {
   const Eigen::Index p = design.p();
@@ -34,8 +34,8 @@ inline rare_columns rare_columns_of(const lm_design& design, const lm_location& 
   return out;
 }
 
-/// The limit R of a row. Up to the length of a group's rows its information grows with R^2, as the
-/// ridge does, and the noise with R: the rarest group sets it.
+/// The row limit R. Up to the length of a group's rows its information grows with R^2, as the ridge
+/// does, and the noise with R: the rarest group determines R.
 inline double glm_limit(const glm_facts& facts, double longest, const lm_location& location,
                         const lm_frame& frame) {
   const double p = static_cast<double>(facts.design.p());

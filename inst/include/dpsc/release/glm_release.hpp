@@ -27,7 +27,7 @@ inline double outcome_of(const lm_variable& v, double grid) {
   return v.centre + v.half * std::ldexp(grid, -row_bits);
 }
 
-/// Smallest cap that all but a share of the outcomes keep to.
+/// The smallest cap that all outcomes except a share respect.
 inline double choose_cap(const row_source& source, const glm_facts& facts, const glm_plan& plan,
                          noise& draws) {
   const lm_variable& v = facts.design.variables[facts.design.response()];
@@ -67,7 +67,7 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
     Eigen::VectorXd weight(z.rows()), outcome(z.rows());
     for (Eigen::Index i = 0; i < z.rows(); ++i) {
       const double length = 1.0 + squared[i] * out.unit * out.unit;
-      // A case weight over the largest comes as its root, at most one.
+      // A case weight relative to the largest is given by its root, at most one.
       weight[i] =
           present[i] > 0.0 ? mallows_weight(length, out.limit) * (present[i] * present[i]) : 0.0;
       const double x = std::sqrt(length);
@@ -162,8 +162,8 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
   out.information_sd = step.sigma / (zoom * zoom);
 }
 
-/// Gram matrix of one score a person on a grid, and its noise: what weights that differ do to
-/// sampling errors. Where people have several rows, of their mean scores.
+/// Gram matrix of one score per person on a grid, and its noise: the effect of unequal weights on
+/// sampling errors. For people with several rows, of their mean scores.
 inline void release_scores(const glm_rows& rows, const glm_family& family,
                            const information_step& step, glm_release& out, noise& draws) {
   const Eigen::Index d = rows.d();
@@ -194,7 +194,7 @@ class released_objective : public perturbed_objective {
  public:
   using solver = std::function<Eigen::VectorXd(const glm_problem&)>;
 
-  /// @param smooth no penalty and no limits: then densities are known.
+  /// @param smooth no penalty and no limits, so that densities are known.
   released_objective(glm_problem problem, solver minimise, bool smooth, ticker tick)
       : problem_(std::move(problem)),
         minimise_(std::move(minimise)),
@@ -235,7 +235,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   const Eigen::Index p = design.p(), d = p + 1;
   const auto response = static_cast<Eigen::Index>(design.response());
   glm_release out;
-  // An outcome that is not located has an indicator's place.
+  // An outcome that is not located is treated like an indicator.
   lm_design placed = design;
   if (facts.kind != glm_kind::gaussian) placed.variables[design.response()].indicator = true;
   out.location = release_location(source, placed, plan.location, draws, tick);
@@ -259,8 +259,8 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
   const double R = rows.limit;
   out.ridge = family.bend() * R * R / plan.c;
   out.kappa = 2.0 * family.unit() * R / plan.reach;
-  // The linear term over kappa has length Gamma(d); beyond this with a chance of exp(-L), paid for
-  // by the margin in delta.
+  // The linear term over kappa has length Gamma(d); larger with probability exp(-L), which the
+  // margin in delta covers.
   const double L = 60.0 + (facts.delta > 0.0 ? -std::log(facts.delta) : 0.0);
   const double dim = static_cast<double>(d);
   rounding_facts rounding{facts.n, R, largest, out.kappa * (dim + std::sqrt(2.0 * dim * L) + L)};
@@ -275,7 +275,7 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
     const glm_units units = units_of(facts, out.location, out.frame);
     slopes = standardise_slopes(units, sd);
     springs = springs_of(facts.wishes, family, facts.n, units, slopes, sd);
-    // The shortest theta that keeps the limits, about.
+    // Approximately the shortest theta within the limits.
     start = minimise_pieces(springs, out.ridge * Eigen::MatrixXd::Identity(d, d),
                             Eigen::VectorXd::Zero(d), Eigen::VectorXd::Zero(d), 0.0);
     rounding.start = start.norm();

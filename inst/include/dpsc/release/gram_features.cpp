@@ -24,7 +24,7 @@ Eigen::MatrixXd public_basis(const Eigen::VectorXd& y, Eigen::Index p, bool leve
   for (const Eigen::VectorXd& candidate : candidates) {
     if (basis.cols() == wanted) break;
     Eigen::VectorXd rest = candidate;
-    // Twice: once leaves rounding errors that are not orthogonal.
+    // Twice, since one pass leaves rounding errors that are not orthogonal.
     for (int i = 0; i < 2; ++i) rest -= basis * (basis.transpose() * rest);
     if (!(rest.norm() > 1e-7 * candidate.norm())) continue;
     basis.conservativeResize(T0, basis.cols() + 1);
@@ -53,7 +53,7 @@ gram_features every_period(const Eigen::VectorXd& y, Eigen::Index T1) {
 gram_features choose_features(const panel_facts& facts, double signal) {
   using namespace gram_constants;
   const Eigen::Index T0 = facts.T0, T1 = facts.T1;
-  // Where donors may be: a target beyond the bounds is no centre for them.
+  // Within the donors' range: a target beyond the bounds cannot be their centre.
   const Eigen::VectorXd y = facts.y.cwiseMin(1.0).cwiseMax(-1.0);
   const double asked = std::isnan(facts.features)
                            ? std::floor(gram_constants::features * std::cbrt(signal)) - 1.0
@@ -63,7 +63,7 @@ gram_features choose_features(const panel_facts& facts, double signal) {
     out = every_period(y, T1);
   } else {
     const bool level = !facts.level && asked >= full * static_cast<double>(T0);
-    // The level takes the place of the fastest wave.
+    // The level replaces the fastest cosine.
     const bool beside = facts.level;
     const double shapes = asked - (beside ? 1.0 : 0.0);
     const double p = std::max(1.0, std::min(static_cast<double>(T0 - 1), shapes));

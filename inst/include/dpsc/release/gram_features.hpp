@@ -1,4 +1,4 @@
-// The public features of a person's row that method "gram" releases moments of.
+// The public features of a person's row whose moments method "gram" releases.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,7 +11,7 @@
 
 namespace dpsc {
 
-/// Everything about a release that is public. Scaled units: the bounds are [-half, half].
+/// All public facts of a release. Scaled units: the bounds are [-half, half].
 struct panel_facts {
   double n = 0.0;
   Eigen::Index T0 = 0, T1 = 0;
@@ -29,35 +29,35 @@ struct panel_facts {
 
 /// Found by simulation over public designs (bench/accuracy.R); none depends on data.
 namespace gram_constants {
-// Share of the first round among those of moments; the others divide the rest evenly.
+// The first round's share of the moments' budget; the other rounds divide the rest evenly.
 constexpr double first_round = 0.25 / 0.97;
 // Number of pre-period features: 1.5 x^(1/3) - 1, x = n sqrt(rho).
 constexpr double features = 1.5;
-// With so many features per period, rows are neither demeaned nor compressed.
+// The number of features per period from which rows are neither demeaned nor compressed.
 constexpr double full = 1.5;
-// Weight of the level beside demeaned features; the second round finds its own scale.
+// Weight of the level beside demeaned features; the second round estimates its scale.
 constexpr double level = 0.3;
 // Weight of a post-period's value among the features.
 constexpr double weight = 0.65;
-// kappa^2 of the first release; of the second 26 / x within limits.
+// kappa^2 of the first release; for the second, 26 / x within limits.
 constexpr double kappa1 = 0.5, kappa2 = 26.0, kappa2_least = 0.1, kappa2_most = 1.0;
-// Radii of whitened rounds, in units of the whitened spread; not below a part of the spread that
-// was seen in spite of the noise, a larger one where rows outside are dear, so that a mass of equal
-// rows cannot draw a radius to itself. They are dear in every round for the mean of many people,
-// and in the first alone for one person, whose slopes suffer more from the noise of a longer
-// radius.
+// Radii of whitened rounds, in units of the whitened standard deviation; at least a share of the
+// standard deviation found above the noise, and a larger share if rows outside have a high price,
+// so that many identical rows cannot attract a radius. The price is high in every round for the
+// mean of many people, and in the first round only for one person, whose slopes suffer more from
+// the noise of a larger radius.
 constexpr double spread_low = 0.15, seen_low = 0.35, seen_priced = 0.5, spread_high = 4.0;
 // Share of the target's own round, and the n sqrt(rho) from which it pays. With it, moments are
-// released three times up to an n sqrt(rho) beyond which time is dearer than noise.
+// released three times, up to an n sqrt(rho) beyond which time matters more than noise.
 constexpr double target = 0.12, least_targeted = 40.0, most_thrice = 20000.0;
-// The radius of a whitened round, over that which keeps most energy: a half up to x = 500, then
-// by the cube root of x up to four fifths.
+// The radius of a whitened round, relative to the radius that keeps most energy: a half up to x =
+// 500, then growing with the cube root of x up to four fifths.
 constexpr double shorten_least = 0.5, shorten_signal = 500.0, shorten_most = 0.8;
-// A radius is not made shorter where the target is far from the donors: `far_target`, or the mean
-// of many people so many times their mean distance.
+// A radius is not reduced if the target is far from the donors: `far_target`, or for the mean of
+// many people this multiple of their mean distance.
 constexpr double far_group = 0.5;
-// Radii of the target's own round, in units of the residuals' size in its direction. Values clipped
-// in earlier rounds are far from it.
+// Radii of the target's own round, in units of the residuals' scale in its direction. Values
+// clipped in earlier rounds are far outside.
 constexpr double target_low = 0.7, target_high = 64.0;
 }  // namespace gram_constants
 
@@ -76,13 +76,13 @@ Eigen::MatrixXd public_basis(const Eigen::VectorXd& y, Eigen::Index p, bool leve
 
 double deviation(const Eigen::VectorXd& y);
 
-/// Features that treat all periods alike, for inference that compares periods.
+/// Features that treat all periods in the same way, for inference that compares periods.
 gram_features every_period(const Eigen::VectorXd& y, Eigen::Index T1);
 
 /// The pre-period as p averages: along the target's own demeaned path, then along cosines of rising
-/// frequency; the post-period less the row's own pre-period mean, times a weight. More donors or
-/// budget pay for more features, and in the end for all there is: the level too, and no demeaning.
-/// The origin is the target's own features with its level continued flat, so that donors like the
+/// frequency; the post-period minus the row's own pre-period mean, times a weight. With more donors
+/// or budget there are more features, and finally all of them: the level too, without demeaning.
+/// The origin is the target's own features with its level extrapolated, so that donors like the
 /// target are short rows. `signal` is n sqrt(rho).
 gram_features choose_features(const panel_facts& facts, double signal);
 

@@ -36,7 +36,7 @@ gram_plan plan_gram(const panel_facts& facts) {
     intervals = share_calibration(budget, m, facts.group, least);
     out.calibration = plan_calibration(budget, intervals, m, facts.group);
   }
-  // Inference over time takes the moments apart; pure noise has no share to spare.
+  // Inference over time uses the single moments; with pure noise there is no budget to spare.
   const bool pays = budget.gaussian() && !std::isinf(facts.features) && signal >= least_targeted;
   const bool targeted = facts.targeted && pays;
   const bool shorter = (facts.targeted || facts.thrice) && pays;
@@ -92,7 +92,7 @@ bool is_far(const gram_statistics& s, const gram_features& f, const whitening& f
       s.restore.topRows(p) * (frame.spread / std::sqrt(static_cast<double>(s.mean.size())));
   const Eigen::VectorXd u = f.origin.head(p) - s.mean.head(p);
   const Eigen::LDLT<Eigen::MatrixXd> known = ldlt(root * root.transpose());
-  // The mean of people drawn from the donors is nearer than one of them.
+  // The mean of people drawn from the donors is nearer than a single person.
   return u.dot(known.solve(u)) >
          (group ? gram_constants::far_group : far_target) * static_cast<double>(p);
 }

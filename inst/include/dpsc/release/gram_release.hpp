@@ -1,5 +1,5 @@
-// Method "gram" from facts to release: two joint releases of mean and second moments of people's
-// features, or three (each in coordinates and about a centre that the last one found), then the
+// Method "gram" from facts to release: two or three joint releases of mean and second moments of
+// people's features (each in coordinates and around a centre from the previous one), then the
 // placebo errors that calibrate intervals, then the fit's residuals in the target's direction.
 #pragma once
 
@@ -41,7 +41,7 @@ struct gram_plan {
 /// rho of Gaussian noise of the same size.
 double gram_signal(const panel_facts& facts, const total_budget& budget);
 
-/// Rounds of more budget can do with longer radii, whose bias is less.
+/// Rounds with more budget can use larger radii, with less bias.
 double shortening_of(double signal);
 
 gram_plan plan_gram(const panel_facts& facts);
@@ -61,8 +61,8 @@ struct gram_release {
   double share = 1.0;  // mean weight of people over the largest
 };
 
-/// Centre and whitening transform from noisy moments: directions in which the noise is larger than
-/// people's spread are kept at the noise's size. RELEASED.
+/// Centre and whitening transform from noisy moments: directions in which the noise exceeds
+/// people's standard deviation are kept at the noise's scale. RELEASED.
 struct whitening {
   Eigen::VectorXd centre;
   Eigen::MatrixXd whiten;   // features to whitened features, by its transpose
@@ -73,12 +73,12 @@ struct whitening {
   whitening(const noisy_moments& first, double radius);
 };
 
-/// Is the public target far from the donors as released? Then those like it are few, and rows must
-/// not be shortened: the directions that others need least explain the target. RELEASED.
+/// Is the public target far from the released donors? Then few donors are like it, and rows must
+/// not be clipped tightly: the directions that others need least explain the target. RELEASED.
 bool is_far(const gram_statistics& s, const gram_features& f, const whitening& frame, bool group);
 
-/// Which m of n rows calibrate: a uniform random set that no name and no order of rows decides.
-/// Drawn once per release; every source is given the same. PRIVATE.
+/// The m of n rows that calibrate: a uniform random set, independent of names and of the order of
+/// rows. Drawn once per release and the same for every source. PRIVATE.
 row_positions calibrating_rows(noise& draws, double n, double m);
 
 /// Placebo errors of some rows by the estimator itself, in the order of the pass. PRIVATE.
@@ -98,7 +98,7 @@ gram_release run_gram(const gram_plan& plan, const panel_facts& facts, const row
                       const estimator_options& options, const row_source& source, noise& draws,
                       const ticker& tick);
 
-/// Mean and covariance as they are, in single periods: NOT PRIVATE.
+/// Exact mean and covariance by single period: NOT PRIVATE.
 gram_statistics raw_statistics(const row_source& source, const row_scale& scale, double n,
                                Eigen::Index T0, Eigen::Index T1, const ticker& tick);
 

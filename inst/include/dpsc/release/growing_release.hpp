@@ -1,5 +1,5 @@
-// A release that grows: a gram release now, and one small release for each of so many announced
-// periods, all paid for at the start. Proof: inst/proofs/growing.md.
+// A release that grows: a gram release now, and one small release for each announced period, all
+// paid for at the start. Proof: inst/proofs/growing.md.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace dpsc {
 
-/// Share of the budget for the release that is made now.
+/// Share of the budget for the first release.
 constexpr double growing_share = 0.45;
 
 struct growing_facts {
@@ -22,10 +22,10 @@ struct growing_facts {
 /// The same for each announced period: fixed before anything is drawn. PUBLIC.
 period_plan plan_growing(const growing_facts& facts);
 
-/// Estimates of all that was released so far.
+/// Estimates from all releases so far.
 growing_estimate grow(const growing_base& base, const std::vector<period_release>& months);
 
-/// The next period, of rows that hold all periods up to it.
+/// The next period, from rows with all periods up to it.
 period_release run_growing(const period_plan& plan, const growing_base& base,
                            const std::vector<period_release>& months, const row_scale& scale,
                            const row_source& source, noise& draws, const ticker& tick);

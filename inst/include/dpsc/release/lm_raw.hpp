@@ -18,7 +18,7 @@ namespace dpsc {
 lm_estimate estimate_raw(const Eigen::VectorXd& mean, const Eigen::MatrixXd& covariance,
                          double rows, const std::vector<int>& kept);
 
-/// Rows of the person whose rows begin at i, and how many of them count.
+/// Rows of the person whose rows begin at i, and the number of them that count.
 inline Eigen::Index raw_person(const table_view& table, const lm_design& design, Eigen::Index i,
                                double& count) {
   const Eigen::Index rows = design.person ? rows_of_person(table, i) : 1;
@@ -35,8 +35,8 @@ inline Eigen::Index raw_person(const table_view& table, const lm_design& design,
   return rows;
 }
 
-/// Raw columns and response of every row that counts, its weight (a person's rows share theirs),
-/// and is it a person's first?
+/// Raw columns and response of every row that counts, its weight (shared by a person's rows), and a
+/// flag for a person's first row.
 template <typename Visit>
 void each_raw_row(const row_source& source, const lm_design& design, Visit&& visit) {
   const Eigen::Index p = design.p();
@@ -83,7 +83,7 @@ struct raw_columns {
   raw_columns(const row_source& source, const lm_design& design);
 };
 
-/// Covariance of the coefficients of the full model without one variance (White, 1980; MacKinnon
+/// Heteroskedasticity-robust covariance of the full model's coefficients (White, 1980; MacKinnon
 /// and White's HC1). NOT PRIVATE.
 Eigen::MatrixXd raw_sandwich(const row_source& source, const lm_design& design,
                              const raw_columns& raw, const Eigen::VectorXd& coefficients);

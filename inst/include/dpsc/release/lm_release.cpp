@@ -41,7 +41,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   const double rest = 1.0 - shares.counts - shares.scores;
   const auto draws = 2.0 * static_cast<double>(facts.located.size());
   if (draws > 0.0) {
-    // As much as finds every median, within limits.
+    // The budget needed to find every median, within limits.
     const double least = location_exponent(budget, rest * location_least / draws) * n / 2.0;
     const double ratio = wanted_location / least;
     const double wanted = location_least * (budget.gaussian() ? ratio * ratio : ratio);
@@ -51,7 +51,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   }
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
-  // Pure noise grows with the number of rounds, not with its root.
+  // Noise under pure privacy grows with the number of rounds, not with its square root.
   shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
   shares.moments = rest - shares.location;
   shares.check();

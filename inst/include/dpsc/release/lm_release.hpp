@@ -59,7 +59,8 @@ constexpr double resolved = 12.0;    // n sqrt(rho) over p^1.5
 constexpr double least_found = 7.0;  // n x / 2 of a location draw, where cells are few
 constexpr int scale_bits = 6;
 constexpr int rounds = 5, rounds_small = 3;
-// Radii over the root of p, and clips over the residual's deviation: as large as the noise allows.
+// Radii over sqrt(p), and clips over the residual's standard deviation: as large as the noise
+// permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
 constexpr double longest = 0.33;  // of n mu over the root of p: the square of the largest radius
@@ -77,16 +78,16 @@ struct lm_limits {
   double radius, clip, far;
 };
 
-/// A number within bounds whose variance is nearly the largest that its mean allows takes little
-/// but its bounds (Bhatia and Davis, 2000).
+/// A variable with nearly the largest variance for its mean has few values besides its bounds
+/// (Bhatia and Davis, 2000).
 constexpr double two_valued = 0.7;
 
-/// Ends of a column's values in standardised units: of a variable its bounds, of a product of
+/// Ends of a column's values in standardised units: for a variable its bounds, for a product of
 /// indicators 0 and 1.
 void two_values(const lm_design& design, const lm_location& location, Eigen::Index k, double& low,
                 double& high);
 
-/// Where a column is 0 or 1, a product of such, or a number at its bounds: the share of its rarer
+/// For a 0/1 column, a product of such columns, or a variable at its bounds: the share of its rarer
 /// value. Else 0. Mean and variance in standardised units.
 double rarer_share(const lm_design& design, const lm_location& location, Eigen::Index k,
                    double mean, double variance);
@@ -94,16 +95,16 @@ double rarer_share(const lm_design& design, const lm_location& location, Eigen::
 /// Columns that are 0 wherever column k is: those whose variables include its own.
 double columns_within(const lm_design& design, Eigen::Index k);
 
-/// Mean square of the rows of a group of share q that has some of p whitened columns for itself.
+/// Mean square of the rows of a group with share q that alone has some of the p whitened columns.
 inline double group_square(double q, double own, double p) { return own * (1.0 - q) / q + p - own; }
 
-/// Where whitened columns have variance one a group of share q has a mean square of (1 - q) / q
-/// along each column of its own. The radius holds the rarest group that the noise leaves.
+/// If whitened columns have variance one, a group with share q has a mean square of (1 - q) / q
+/// along each of its own columns. The radius contains the rarest group above the noise.
 /// Post-processing: shares are from released means.
 double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
                  const lm_round& last);
 
-/// Clips over the residual's deviation: the fewer, the more noise a row of that radius asks for.
+/// Clips over the residual's standard deviation: smaller if a row of that radius needs more noise.
 double reach_of(const lm_plan& plan, double radius);
 
 /// The clip is in standard deviations of the residuals. Post-processing.
@@ -123,11 +124,11 @@ lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& 
                   noise& draws, const ticker& tick);
 
 /// Distance of a release from the consequences of its plan and its own noisy moments: frames,
-/// grids, deviations of the noise. Near 0, unless a part was changed or damaged.
+/// grids, deviations of the noise. Close to 0, unless a part was changed or damaged.
 double release_discrepancy(const lm_plan& plan, const lm_facts& facts, const lm_release& release);
 
-/// Rows that sampling errors reckon with. Case weights hide in a release's weight how many rows
-/// there are: then the noisy count decides, or, cautiously, the weight.
+/// The number of rows for sampling errors. With case weights a release's total weight does not give
+/// the number of rows: then the noisy count is used, or, conservatively, the weight.
 double sampling_rows(const lm_pool& pool, const std::optional<lm_counts>& counts, bool weighted,
                      double n);
 

@@ -104,7 +104,7 @@ law law_of(vector_law which) {
   return which == vector_law::gaussian ? law::gaussian : law::gamma_norm;
 }
 
-/// The printed algorithm minimises another objective in each iteration: no density is known.
+/// The published algorithm minimises another objective in each iteration, so no density is known.
 class printed_objective : public perturbed_objective {
  public:
   printed_objective(const paper_plan& plan, const public_rows& rows) : plan_(plan), rows_(rows) {}
@@ -141,7 +141,7 @@ Eigen::VectorXd covered(const paper_plan& plan, const Eigen::VectorXd& theta, no
   return (out / grid).array().round().matrix() * grid;
 }
 
-// Coefficients of rows that are 1 / sqrt d as long: so is the box times sqrt d.
+// Rows are scaled by 1 / sqrt d, so coefficients and the box are scaled by sqrt d.
 Eigen::VectorXd run_on_box(const paper_plan& plan, const public_rows& rows, noise& draws) {
   const double limit = plan.loss.box * std::sqrt(static_cast<double>(rows.x.cols()));
   const perturbed_stage& stage = plan.stages[0];

@@ -14,8 +14,8 @@
 
 namespace dpsc {
 
-/// All rows, |x| <= 1, outcomes as their loss reads them. A missing row is zero: it has a slope,
-/// but no direction. PRIVATE.
+/// All rows, |x| <= 1, with outcomes in the loss's form. A missing row is zero: it has a slope, but
+/// no direction. PRIVATE.
 struct public_rows {
   Eigen::MatrixXd x;
   Eigen::VectorXd y;
@@ -56,7 +56,7 @@ class box_objective : public perturbed_objective {
 
   Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override;
 
-  /// Inside the box; at its walls no noise is determined, and an audit is informed.
+  /// Inside the box; on its faces the noise is not determined, and an audit is informed.
   Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override;
 
   double log_curvature(const Eigen::VectorXd&) const override;
@@ -67,7 +67,7 @@ class box_objective : public perturbed_objective {
   double limit_, tolerance_;
 };
 
-/// NAPP-ERM as printed, augmented rows without their Monte Carlo error: weights from the last
+/// NAPP-ERM as published, augmented rows without their Monte Carlo error: weights from the last
 /// iterate and the SAME noise in every iteration. NOT PRIVATE.
 Eigen::VectorXd iterate_printed(const paper_plan& plan, const public_rows& rows,
                                 const Eigen::VectorXd& linear);

@@ -1,4 +1,4 @@
-// A private linear regression by one draw from a posterior: reads rows, draws, forgets them.
+// A private linear regression by one draw from a posterior: reads rows, draws, and discards them.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,8 +11,8 @@
 
 namespace dpsc {
 
-/// Rows x = (1, z) / sqrt(p + 1) in public units and y, both in [-1, 1]. A missing row is zero.
-/// Sums of products. PRIVATE.
+/// Sums of products of rows x = (1, z) / sqrt(p + 1) in public units and y, both in [-1, 1]. A
+/// missing row is zero. PRIVATE.
 struct row_products {
   Eigen::MatrixXd gram;
   Eigen::VectorXd cross;

@@ -1,4 +1,4 @@
-// Repeated releases of simulated panels: the errors that a plan may expect. No data of people are
+// Repeated releases of simulated panels: the expected errors for a plan. No data of people are
 // involved, and nothing here may be used for noise that protects anybody.
 #pragma once
 
@@ -41,17 +41,17 @@ class simulation_engine {
   bool spare_made_ = false;
 };
 
-/// Where people of a made-up panel come from. Rows are scaled: the bounds are [-1, 1].
+/// Sources of people for a simulated panel. Rows are scaled: the bounds are [-1, 1].
 class people_law {
  public:
   virtual ~people_law() = default;
   /// The part shared by all people of one panel.
   virtual void renew(simulation_engine& engine) = 0;
-  /// One more row. Targets and donors are alike, but never the same person.
+  /// One more row. Targets and donors have the same distribution, but are never the same person.
   virtual void person(bool target, simulation_engine& engine, Eigen::VectorXd& row) = 0;
 };
 
-/// Level, loadings on shared autoregressive paths, a path of all, one of their own, and noise,
+/// Level, loadings on shared autoregressive paths, a common path, an individual path, and noise,
 /// clipped to the bounds.
 class factor_people : public people_law {
  public:
@@ -85,8 +85,9 @@ class linear_people : public people_law {
   void person(bool, simulation_engine& engine, Eigen::VectorXd& row) override;
 };
 
-/// Rows of a public pilot, with replacement. A fifth of them, anew for each panel, are targets and
-/// no donors: otherwise targets would find themselves among the donors. Groups are drawn from all.
+/// Rows of a public pilot, with replacement. A fifth of them, drawn anew for each panel, are
+/// targets and not donors: otherwise targets would be among their own donors. Groups are drawn from
+/// all rows.
 class pilot_people : public people_law {
  public:
   pilot_people(Eigen::MatrixXd rows, bool groups);
@@ -120,7 +121,7 @@ struct simulated_release {
   calibration intervals;
 };
 
-/// One made-up panel, released and judged.
+/// One simulated panel, released and evaluated.
 simulated_release simulate_release(people_law& law, panel_facts facts,
                                    const estimator_options& options, Eigen::Index targets,
                                    Eigen::Index size, bool with_intervals,

@@ -9,7 +9,8 @@ namespace dpsc {
 
 namespace treated_detail {
 
-/// Deviation of the noise on a mean of rows over the length at which they are cut.
+/// Standard deviation of the noise on a mean of rows, relative to the length at which rows are
+/// clipped.
 double mean_noise(const moments_step& step, double rows) {
   return step.sigma / std::sqrt(2.0) / (step.constant * rows * step.limit);
 }
@@ -62,8 +63,8 @@ treated_plan plan_treated(const treated_facts& facts) {
   const char* names[] = {"", ", centred", ", centred again"};
   for (int j = 0; j < rounds; ++j) {
     const std::string which = std::string("of the treated") + names[j];
-    // As long a constant as the rows: then the mean costs what it costs alone, and the second
-    // moments come free.
+    // A constant as long as the rows: then the mean costs the same as alone, and the second moments
+    // cost nothing.
     out.moments.push_back(plan_moments("mean and moments " + which, facts.m, facts.dimension(), 1.0,
                                        budget, left * treated_constants::moments[j]));
     out.records.push_back(budget.choice_record("radius " + which, out.radius));
@@ -83,7 +84,7 @@ double donor_look::kept_of(double length) const {
   const double at = std::log2(length / base);
   const auto known = [&](Eigen::Index k) { return k < kept.size() ? kept[k] : 1.0; };
   const double place = at - std::log2(treated_constants::kept_at[0]);
-  // A cut that is shorter still keeps in proportion.
+  // Below the shortest clip, the retained share is proportional to the clip.
   if (place <= 0.0) return std::max(treated_constants::kept_floor, kept[0] * std::exp2(place));
   if (place >= static_cast<double>(kept.size())) return 1.0;
   const auto k = static_cast<Eigen::Index>(place);
@@ -113,10 +114,10 @@ treated_frame::treated_frame(const gram_statistics& s, double second) {
   const double periods = static_cast<double>(T1);
   const Eigen::MatrixXd mean = Eigen::MatrixXd::Constant(T1, T1, 1.0 / periods);
   const Eigen::MatrixXd same = Eigen::MatrixXd::Identity(T1, T1);
-  // What the donors' own placebo errors add to the moments, if they were released.
+  // The factor from the donors' own placebo errors, if they were released.
   own_variance = std::max({left.mean(), second, 1e-8});
-  // The noise that all periods have together is least if a direction counts by the root of people's
-  // deviation in it.
+  // The total noise over all periods is smallest if a direction is weighted by the root of people's
+  // standard deviation in it.
   const double along = periods * own_variance;
   const double across =
       T1 > 1 ? std::max((left.trace() - periods * left.mean()) / (periods - 1.0), 1e-8) : along;
@@ -187,7 +188,7 @@ std::vector<std::int64_t> rows_beyond::losses(double allowed) const {
 double choose_treated_radius(const row_source& source, const grid_map& rows, double m,
                              const radius_search& search, double exponent, const std::string& label,
                              noise& draws, const ticker& tick) {
-  // Up to where nobody's features reach.
+  // Up to a length that no features exceed.
   std::vector<double> radii, prior, squared;
   for (int k = search.lowest; k <= 80; ++k) {
     radii.push_back(search.radius(k));
@@ -219,7 +220,7 @@ void kept_shares::add(const Eigen::MatrixXd& z) {
       if (norms[i] > squared_[k])
         share = std::sqrt(squared_[k] / norms[i]) *
                 (1.0 - own[i] / (static_cast<double>(T1_) * norms[i]));
-      // Whatever the rounding, a row adds a whole number between 0 and one.
+      // For any rounding, a row adds an integer between 0 and the unit.
       sums_[static_cast<Eigen::Index>(k)] += std::floor(one_ * std::min(1.0, std::max(0.0, share)));
     }
 }
@@ -328,7 +329,7 @@ donor_look run_look(const treated_plan& plan, const treated_facts& facts,
       draws.add(plan.look.records[1].label, plan.look.kept.kind, sums.sums(),
                 Eigen::VectorXd::Constant(sums.sums().size(), plan.look.kept.noise));
   const double all = std::ldexp(facts.n, plan.look.kept.bits);
-  // More is kept by a longer cut, and never all of it by none.
+  // A larger clip keeps more, and no clip keeps everything.
   out.kept = noisy / all;
   double most = kept_floor;
   for (Eigen::Index k = 0; k < out.kept.size(); ++k)
@@ -374,7 +375,8 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
     out.mean_sd = all.sd;
     out.weights = all.weights;
     out.stray = all.stray;
-    // The next round. People are as long about a centre that misses the group's by its noise.
+    // The next round. People's lengths are around a centre that differs from the group's by its
+    // noise.
     const next_centre found(frame, all.mean, all.sd);
     centre = found.centre;
     const double length = centre.norm();
@@ -388,7 +390,7 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
   Eigen::VectorXd shown = out.mean, likely = out.mean;
   shown.head(frame.pre) = significant(out.mean.head(frame.pre), out.mean_sd);
   likely.head(frame.pre) = shrunk(out.mean.head(frame.pre), out.mean_sd);
-  // A mean of people is no further from the donors than one of them.
+  // A mean of people is no farther from the donors than a single person.
   for (Eigen::VectorXd* x : {&shown, &likely}) {
     const double far = x->head(frame.pre).norm() / std::sqrt(treated_constants::past);
     if (far > 1.0) x->head(frame.pre) /= far;
@@ -399,7 +401,7 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
   const double kept =
       shown.head(frame.pre).norm() / std::max(out.mean.head(frame.pre).norm(), 1e-300);
   out.moves.leftCols(frame.pre) *= kept;
-  // The level moves a path as a whole, and no effect.
+  // The level shifts a whole path and affects no effect.
   if (frame.level == 1) out.moves.col(frame.pre).setZero();
   const Eigen::MatrixXd about = last.second - last.mean * last.mean.transpose();
   out.second = frame.average.dot(about * frame.average);

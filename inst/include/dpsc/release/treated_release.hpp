@@ -1,5 +1,5 @@
-// A treated group whose members are protected, too: what its people share, released by the same two
-// steps as the donors' moments, in coordinates that the donors' release made. The donors are not
+// A treated group whose members are protected, too: its people's common part, released by the same
+// two steps as the donors' moments, in coordinates from the donors' release. The donors are not
 // read here. Proofs: inst/proofs/treated.md.
 #pragma once
 
@@ -20,9 +20,9 @@
 
 namespace dpsc {
 
-/// What is public about a treated group. `dimension` of a person's features follows from the
-/// donors' plan: their pre-period features, the own level if those are demeaned, and one residual a
-/// period.
+/// Public facts about a treated group. The `dimension` of a person's features follows from the
+/// donors' plan: their pre-period features, the person's level if these are demeaned, and one
+/// residual per period.
 struct treated_facts {
   double m = 0.0;  // people
   double n = 0.0;  // donors
@@ -40,22 +40,22 @@ namespace treated_constants {
 // Shares of the moments' rounds.
 constexpr double moments[] = {0.3, 0.3, 0.4};
 constexpr int rounds = 3;
-// Shares of a person's expected squared length: residuals, past, level.
+// Shares of a person's expected squared length for residuals, past and level.
 constexpr double residual = 0.95, past = 0.036, level = 0.014;
-// Deviations of a period's residual from their average count so much of what would be best for
-// single periods, within limits: the average is asked for most.
+// Weight of a period's deviations from the average residual, relative to the best weight for single
+// periods, within limits: the average matters most.
 constexpr double shape_lean = 0.6, shape_least = 0.4, shape_most = 2.0;
-// People's levels are taken to spread so much, scaled units.
+// Assumed standard deviation of people's levels, scaled units.
 constexpr double level_spread = 0.3;
 // The share of people that may lie beyond a radius.
 constexpr double beyond = 0.12;
-// The radius of the donors' residuals: where it is looked for, in units of the expected length and
-// in steps of an eighth of an octave, and what a step costs.
+// The radius of the donors' residuals: its search range, in units of the expected length and in
+// steps of 1/8 octave, and the price per step.
 constexpr double look_radius = 1.4, look_step = 0.125, look_price = 0.75;
 constexpr int look_lowest = -16;
-// Prices of a treated radius, by half octaves from the donors' one: of each below; of the first
-// above and of each further one. Most groups spread as donors do about their centre: one that was
-// seen to be far from it is another matter.
+// Prices of a treated radius, by half octaves from the donors' radius: each below; the first above
+// and each further one. Most groups vary around the centre as donors do, unless a group was found
+// far from it.
 constexpr double below = 1.2, above_first = 2.8, above = 0.8, above_found = 1.0, above_far = 0.8;
 // The same about a place that was found away from the donors.
 constexpr double above_placed_first = 2.5, above_placed = 0.8;
@@ -68,22 +68,25 @@ constexpr double votes = 7.0, votes_least = 0.004, votes_most = 0.07, donor_vote
 // mean and the donors', within limits: where many share it, noise is cheaper than what the cut
 // takes off skewed rows.
 constexpr double cut = 0.146, cut_least = 0.6, cut_most = 4.0;
-// Of the donors' budget, for the radius of their own residuals, for what a cut keeps of a shift,
-// and for the mean of their residuals, cut as those of the treated are. Parts of that share.
+// Share of the donors' budget for the radius of their own residuals, for the share of a shift that
+// clipping keeps, and for the mean of their residuals, clipped like the treated people's. Parts of
+// that share.
 constexpr double control = 0.07, look_least = 0.01, look_most = 0.1, look_kept = 0.15;
-// What a cut keeps is known at these multiples of the usual length; at twice the last one it is 1.
+// The retained share is estimated at these multiples of the usual length; at twice the last one it
+// is 1.
 constexpr double kept_at[] = {0.5, 1.0, 2.0};
 constexpr int kept_points = 3;
 constexpr double kept_floor = 0.1;
-// A past is taken to differ from the donors' if it stands out of its noise by so many deviations.
+// A past counts as different from the donors' if it exceeds its noise by this number of standard
+// deviations.
 constexpr double stands_out = 2.0;
-// A round's mean is taken to be biased by so much of the distance at which it found the residuals,
-// and by all of it beyond its radius.
+// The assumed bias of a round's mean, as a share of the distance at which it found the residuals;
+// beyond its radius, all of it.
 constexpr double doubt = 0.15;
 }  // namespace treated_constants
 
-/// The donors' look at how long and how wide their own residuals are, before anything is drawn.
-/// PUBLIC.
+/// The plan of the step on the length and shape of the donors' own residuals, before anything is
+/// drawn. PUBLIC.
 struct look_plan {
   double radius = 0.0;  // exponent
   unit_noise kept;      // a row keeps at most 2^bits
@@ -100,18 +103,18 @@ struct treated_plan {
   double total = 0.0;    // mu, or epsilon
   std::vector<step_record> records;
 
-  /// Where rows are cut, in units of the radius that holds them.
+  /// The length at which rows are clipped, in units of the radius that contains them.
   double cut(const treated_facts& facts) const;
 
-  /// Deviation of the noise on the group's mean by all rounds, in units of the length at which rows
-  /// are cut.
+  /// Standard deviation of the noise on the group's mean by all rounds, in units of the length at
+  /// which rows are clipped.
   double noise(double m) const;
 };
 
 treated_plan plan_treated(const treated_facts& facts);
 
-/// From a scaled row to what is released of it, v = loadings' x - origin: the whitened past, the
-/// own level, and the residuals after the row's own past. A function of the donors' release.
+/// From a scaled row to its released features, v = loadings' x - origin: the whitened past, the
+/// row's level, and the residuals given the row's past. A function of the donors' release.
 /// RELEASED.
 struct treated_frame {
   Eigen::MatrixXd loadings;  // T x d
@@ -126,19 +129,19 @@ struct treated_frame {
   treated_frame(const gram_statistics& s, double second);
 };
 
-/// What the donors' residuals are like: the radius that holds nearly all, and the share of a shift
-/// that rows which are cut there, and at other multiples of it, still show. RELEASED.
+/// Properties of the donors' residuals: the radius that contains nearly all, and the share of a
+/// shift that remains after clipping there and at other multiples of it. RELEASED.
 struct donor_look {
   double radius = 0.0;
   Eigen::VectorXd kept;  // at treated_constants::kept_at times base
   double kept_sd = 0.0;  // of its noise
   double base = 0.0;
 
-  /// By interpolation, for a cut at another length.
+  /// By interpolation, for clipping at another length.
   double kept_of(double length) const;
 };
 
-/// One round as it was made. RELEASED or PUBLIC.
+/// The record of one round. RELEASED or PUBLIC.
 struct treated_round {
   Eigen::VectorXd origin;
   double radius, exponent, clipped, constant, noise;
@@ -147,7 +150,7 @@ struct treated_round {
   double kept = 1.0;  // of a shift
 };
 
-/// What is released of a treated group. RELEASED.
+/// The released values of a treated group. RELEASED.
 struct treated_release {
   Eigen::MatrixXd loadings;
   Eigen::VectorXd origin;  // of the donors
@@ -168,14 +171,15 @@ struct treated_release {
 
 namespace treated_detail {
 
-/// How many rows lie beyond each of some radii: nested, as whole squares are compared.
+/// The number of rows beyond each of several radii: nested, since integer squares are compared.
 class rows_beyond {
  public:
   explicit rows_beyond(std::vector<double> squared_radii);
 
   void add(const Eigen::MatrixXd& z);
 
-  /// Those beyond, less what may be. Replacing a row changes them within a range of one.
+  /// The number beyond, minus the permitted number. Replacing a row changes these within a range of
+  /// one.
   std::vector<std::int64_t> losses(double allowed) const;
 
  private:
@@ -194,14 +198,14 @@ struct radius_search {
   double prior(int k) const { return k < 0 ? below * k : k == 0 ? 0.0 : -(first + (k - 1) * next); }
 };
 
-/// A radius that holds nearly all rows, or as much of that as its price allows.
+/// A radius that contains nearly all rows, as far as its price permits.
 double choose_treated_radius(const row_source& source, const grid_map& rows, double m,
                              const radius_search& search, double exponent, const std::string& label,
                              noise& draws, const ticker& tick);
 
-/// How much of a shift of the last T1 features, on average over its directions, rows that are cut
-/// at some radii still show: all, inside; R / |z| of what is across z, outside. Whole numbers from
-/// 0 to 2^bits a row and radius.
+/// The share of a shift of the last T1 features, averaged over its directions, that remains after
+/// clipping rows at some radii: all of it inside; outside, R / |z| of the component orthogonal to
+/// z. Integers from 0 to 2^bits per row and radius.
 class kept_shares {
  public:
   kept_shares(std::vector<double> squared_radii, Eigen::Index T1, int bits);
@@ -220,11 +224,12 @@ class kept_shares {
 /// Positive-part shrinkage (James and Stein, 1961) of a noisy vector towards zero.
 Eigen::VectorXd shrunk(const Eigen::VectorXd& x, double sd);
 
-/// The same, but zero unless it stands out of its noise.
+/// The same, but zero unless it exceeds its noise clearly.
 Eigen::VectorXd significant(const Eigen::VectorXd& x, double sd);
 
-/// Where the next round is centred: what of a mean stands out of its noise. The average residual,
-/// their deviations, the past and the level each by themselves; `noisy` are the directions that do.
+/// The centre of the next round: the part of a mean that exceeds its noise. The average residual,
+/// the deviations, the past and the level are treated separately; `noisy` are the directions that
+/// exceed their noise.
 struct next_centre {
   Eigen::VectorXd centre;
   double noisy = 0.0;
@@ -232,7 +237,7 @@ struct next_centre {
   next_centre(const treated_frame& frame, const Eigen::VectorXd& mean, double sd);
 };
 
-/// Did a round find the group near the edge of what its radius let it see?
+/// Did a round find the group near its radius?
 bool at_the_edge(const treated_frame& frame, const treated_round& round);
 
 /// How far residuals are, squared, by a noisy word on it: less its noise, and only what stands out
@@ -252,8 +257,8 @@ struct pooled_mean {
 
 }  // namespace treated_detail
 
-/// How long donors' residuals are, and what a cut keeps of a shift: loadings and origin are those
-/// of the frame. Donors only. RELEASED.
+/// The length of donors' residuals, and the share of a shift that clipping keeps, with the frame's
+/// loadings and origin. Donors only. RELEASED.
 donor_look run_look(const treated_plan& plan, const treated_facts& facts,
                     const Eigen::MatrixXd& loadings, const Eigen::VectorXd& origin,
                     const row_scale& scale, const row_source& donors, noise& draws,
@@ -264,8 +269,9 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
                             const row_scale& scale, const row_source& source, noise& draws,
                             const ticker& tick);
 
-/// The donors' own mean of the same features, cut at the same length about their own centre: what
-/// the cut takes off skewed residuals, and what the first release's noise left in them. RELEASED.
+/// The donors' own mean of the same features, clipped at the same length around their own centre:
+/// the effect of clipping on skewed residuals, and the remaining effect of the first release's
+/// noise. RELEASED.
 noisy_moments run_control(const moments_step& step, double n, const Eigen::MatrixXd& loadings,
                           const Eigen::VectorXd& origin, double radius, const row_scale& scale,
                           const row_source& donors, noise& draws, const ticker& tick);

@@ -50,7 +50,8 @@ weights_objective::weights_objective(const Eigen::Ref<const Eigen::MatrixXd>& x,
 Eigen::VectorXd weights_objective::minimiser(const Eigen::VectorXd& term) const {
   const Eigen::VectorXd linear = linear_ - term;
   // Nothing depends on whether the solver met its tolerance: in exact arithmetic it always does,
-  // after a number of iterations known beforehand. "Zeros on failure" would show a private event.
+  // after a number of iterations known beforehand. Returning zeros on failure would reveal a
+  // private event.
   if (plan_.solver == weights_plan::way::bounded)
     return capped_l1_qp(x_, linear, plan_.penalty, plan_.cap).solve(plan_.tolerance, host_).point;
   return (linear - x_ * llt(moment_).solve(x_.transpose() * linear)) / plan_.penalty;

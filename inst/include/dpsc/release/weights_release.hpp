@@ -1,6 +1,6 @@
 // Releases of weights on people: output and objective perturbation (Rho, Cummings and Misra, 2023),
 // as published and as repaired. First the weights that fit the target's past, with noise on them or
-// on their objective; then their sum over the outcomes from the treatment on, which get noise too.
+// on their objective; then their product with the post-treatment outcomes, which get noise, too.
 // Constants: mechanism/weights_constants.hpp. Proofs: inst/proofs/ridge.md and objective.md.
 #pragma once
 
@@ -27,7 +27,7 @@ struct real_step {
   int grid = 0;
 };
 
-/// How weights are found. All PUBLIC.
+/// Settings for the weights. All PUBLIC.
 struct weights_plan {
   enum class way { ridge, perturbed, bounded };
   way solver = way::ridge;
@@ -37,7 +37,8 @@ struct weights_plan {
   real_step noise;         // on ridge weights, or the linear term of an objective
   real_step cover;         // bounded: over the solver's error
   real_step post;          // on outcomes from the treatment on
-  // Are places decided by names, which are protected? Then weights are shown in a random order.
+  // Do names, which are protected, determine the places? Then weights are released in a random
+  // order.
   bool shuffled = false;
 };
 
@@ -53,7 +54,7 @@ Eigen::MatrixXd scaled_rows(const table_view& table, const row_scale& scale, boo
 /// Rows in another order. PRIVATE.
 Eigen::MatrixXd in_order(const Eigen::MatrixXd& rows, const std::vector<Eigen::Index>& order);
 
-/// Ridge weights X (X'X + (lambda / 2) I)^-1 y: one small system however many people there are.
+/// Ridge weights X (X'X + (lambda / 2) I)^-1 y: one small system for any number of people.
 Eigen::VectorXd ridge_weights(const Eigen::Ref<const Eigen::MatrixXd>& x, const Eigen::VectorXd& y,
                               double lambda);
 
@@ -79,7 +80,7 @@ class weights_objective : public perturbed_objective {
   Eigen::MatrixXd moment_;
 };
 
-/// Numbers plus the noise of a step; as they are if it draws none.
+/// Numbers plus a step's noise; unchanged if the step draws none.
 Eigen::VectorXd add_step(const std::string& label, const Eigen::VectorXd& exact,
                          const real_step& step, noise& draws);
 

@@ -2,10 +2,10 @@
 //
 // A line ends at a line feed and nowhere else; one carriage return before it is part of the end.
 // Cells are separated by commas. A cell that begins with a quote goes to the next single quote, and
-// two quotes in it stand for one; it may hold commas, but not the end of a line. Any other cell is
-// taken as it stands, quotes within it as well. A line is malformed where a quote is not closed,
-// where something stands between a closing quote and the comma, or where there are more or fewer
-// cells than columns: nothing of such a line is used, and no other line is read in another way.
+// two quotes in it stand for one; it may contain commas, but not the end of a line. Any other cell
+// is read literally, including quotes within it. A line is malformed if a quote is not closed, if
+// there is text between a closing quote and the comma, or if the number of cells differs from the
+// number of columns: no part of such a line is used, and no other line is affected.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ struct csv_cell {
   bool missing() const { return !quoted && (text.empty() || text == "NA"); }
 };
 
-/// Cells of a line without its end; `cells` is written over.
+/// Cells of a line without its end; `cells` is overwritten.
 /// @return false if a quote makes the line malformed.
 bool csv_cells(const char* line, std::size_t size, std::vector<csv_cell>& cells);
 
 /// Calls `row(cells)` for every line of `data`, with a null pointer for a malformed one.
-/// @param columns how many cells a line must have.
-/// @param last is there nothing after `data`? Then text after the last line feed is a line as well.
-/// @return how much of `data` was read: whole lines.
+/// @param columns the required number of cells. @param last is `data` the end of the file? Then
+///   text after the last line feed is a line as well. @return the number of bytes read: whole
+///   lines.
 template <typename Row>
 std::size_t csv_lines(const char* data, std::size_t size, std::size_t columns, bool last, Row row) {
   std::vector<csv_cell> cells;

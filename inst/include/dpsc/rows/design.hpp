@@ -14,7 +14,7 @@
 
 namespace dpsc {
 
-/// A variable as rows hold it. PUBLIC. Indicators are 0 or 1 and are not located.
+/// A variable in the rows. PUBLIC. Indicators are 0 or 1 and are not located.
 struct lm_variable {
   double centre;  // middle of the bounds
   double half;    // half of their width
@@ -53,12 +53,12 @@ struct lm_location {
   Eigen::VectorXd median, scale;
 };
 
-/// Standardised values are cut here before they are multiplied.
+/// Standardised values are clipped here before they are multiplied.
 constexpr double widest_factor = 8.0;
 
-/// Values of variables on the grid of row_bits, a block at a time, and how much each row is
-/// present: 1, or the root of its case weight over the largest. A row that holds anything not
-/// finite is missing: all zeros, and 0.
+/// Values of variables on the grid of row_bits, a block at a time, and each row's presence: 1, or
+/// the root of its case weight over the largest. A row with a non-finite value is missing: all
+/// zeros, with presence 0.
 class lm_reader {
  public:
   static constexpr Eigen::Index block_rows = 1024;
@@ -78,8 +78,8 @@ class lm_reader {
     });
   }
 
-  /// How many rows of the block each person has, where the design numbers people: then a block
-  /// holds whole people, and one of more rows than a block is a block.
+  /// Each person's number of rows in the block, if the design numbers people: then a block contains
+  /// whole people, and a person with more rows than a block is one block.
   const std::vector<Eigen::Index>& people() const { return people_; }
 
  private:
@@ -92,7 +92,7 @@ class lm_reader {
   std::vector<Eigen::Index> people_;
 };
 
-/// Rows of the person whose rows begin at `first`: the last column has the person.
+/// Rows of the person whose rows begin at `first`: the last column identifies the person.
 Eigen::Index rows_of_person(const table_view& table, Eigen::Index first);
 
 /// Columns of the model on the grid: integers of at most 2^row_bits, with gain and offset to
@@ -104,14 +104,14 @@ class lm_columns {
   const Eigen::VectorXd& gain() const { return gain_; }
   const Eigen::VectorXd& offset() const { return offset_; }
 
-  /// Whole numbers from whole numbers, row by row.
+  /// Integers from integers, row by row.
   const Eigen::MatrixXd& columns(const Eigen::MatrixXd& grid);
 
  private:
-  /// The variable that a column is, or -1.
+  /// The variable of a column, or -1.
   int variable_of(Eigen::Index k) const;
 
-  /// In a product: 0 or 1, or standardised and cut.
+  /// In a product: 0 or 1, or standardised and clipped.
   double factor(int j, double grid) const;
 
   double largest(const lm_column& column) const;

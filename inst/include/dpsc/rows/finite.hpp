@@ -1,9 +1,8 @@
 // Two checks of a table of donors, each in one pass whose time does not depend on the values: is
-// every entry finite, and are these the entries that were read before?
+// every entry finite, and are the entries unchanged since the last pass?
 //
-// Both look at the bits of a number and never branch on them. A sum would be as fast, but finite
-// terms can overflow it, and a second pass over such tables would distinguish them from others by
-// time.
+// Both use the bits of a number and never branch on them. A sum would be as fast, but finite terms
+// can overflow, and a second pass over such tables would reveal them by its time.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +26,8 @@ std::uint64_t mix_bits(std::uint64_t x);
 
 /// A 64-bit checksum of the entries and their places, the same for integers and for doubles of the
 /// same values. Exact: sums of mixed bits modulo 2^64. One changed entry always changes it; other
-/// changes go unnoticed with a chance of about 2^-64. Against accidents, not against a forger.
+/// changes remain unnoticed with probability about 2^-64. It protects against accidents, not
+/// against forgers.
 template <typename Scalar>
 std::uint64_t checksum(const Scalar* x, std::size_t size) {
   std::uint64_t sum = 0;

@@ -10,15 +10,16 @@
 
 namespace dpsc {
 
-/// n rows as whole numbers times `unit`; a missing row has weight zero. PRIVATE.
+/// n rows as integers times `unit`; a missing row has weight zero. PRIVATE.
 struct glm_rows {
   double unit = 1.0;
   double limit = 0.0;  // R of the proof: weight |xi| <= R and weight |xi|^2 <= R^2
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::VectorXd> weight, outcome;
-  // Known parts of linear predictors; empty where there are none.
+  // Known parts of linear predictors; empty if there are none.
   std::vector<Eigen::VectorXd> offset;
-  // Where people have several rows: how many rows each has, and weights before they are shared.
+  // For people with several rows: each person's number of rows, and weights before they are
+  // divided.
   std::vector<std::vector<Eigen::Index>> people;
   std::vector<Eigen::VectorXd> whole;
   Eigen::Index p = 0, n = 0;
@@ -55,11 +56,11 @@ inline Eigen::MatrixXd sums_of_people(const Eigen::MatrixXd& x,
   return out;
 }
 
-/// Least limit of a row in d = p + 1 coordinates. PUBLIC.
+/// The smallest row limit in d = p + 1 coordinates. PUBLIC.
 inline double row_limit(Eigen::Index d) { return std::sqrt(static_cast<double>(d)); }
 
-/// Mallows weight of a row of this squared length: min(q, q^2), q = R / |xi|. R is a hair shorter
-/// than the limit, so that rounding never lets a row pass it.
+/// Mallows weight of a row of this squared length: min(q, q^2), q = R / |xi|. R is slightly below
+/// the limit, so that no row exceeds it through rounding.
 inline double mallows_weight(double squared, double limit) {
   const double q = limit * (1.0 - 1e-9) / std::sqrt(squared);
   return q < 1.0 ? q * q : q;

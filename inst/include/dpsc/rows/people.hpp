@@ -1,5 +1,5 @@
-// Questions of a regression that are answered by whole numbers summed over people: by one pass over
-// their rows, or by whoever holds the rows.
+// Questions of a regression whose answers are integer sums over people: by one pass over their
+// rows, or by the source of the rows.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,7 +16,7 @@ namespace dpsc {
 double score_zoom(Eigen::Index p, double score_limit, double limit, double constant,
                   double residual_limit);
 
-/// The questions. PUBLIC or RELEASED. Limits are whole numbers.
+/// The questions. PUBLIC or RELEASED. Limits are integers.
 struct people_question {
   enum class kind {
     medians,    // people in cells of equal width, a column a located variable
@@ -47,7 +47,7 @@ struct people_question {
   /// Rows and columns of the answer.
   Eigen::Index height() const;
   Eigen::Index width_of_answer() const;
-  /// No entry that one row adds is larger.
+  /// The largest entry that one row can add.
   double largest() const;
 };
 
@@ -58,27 +58,27 @@ struct people_sums {
 
   explicit people_sums(const people_question& question);
 
-  /// The sums of a pass, computed elsewhere: refused where no rows can have such sums.
+  /// The sums of a pass, computed elsewhere: refused if no rows can have such sums.
   void add(const people_question& question, const Eigen::MatrixXd& own, double own_rows,
            double own_there);
 };
 
-/// Where people have several rows counts of them are kept in parts of 2^-20 of one.
+/// For people with several rows, counts are in units of 2^-20 of a person.
 constexpr int share_bits = 20;
 
-/// A block of rows, and how many each person has.
+/// A block of rows, and each person's number of rows.
 struct people_block {
   const Eigen::MatrixXd& grid;
   const Eigen::ArrayXd& present;
   const std::vector<Eigen::Index>& people;
 };
 
-/// People of whom a row is there.
+/// The number of people with a present row.
 double people_there(const people_block& block);
 
-/// Asks every part of a source; of a part that has no sums, rows go to `add(grid, present, sums)`,
-/// and people of several rows to `add.people(block, sums)`: counts are then in shares of a person
-/// (person.hpp).
+/// Queries every part of a source; if a part has no sums, its rows go to `add(grid, present,
+/// sums)`, and people with several rows to `add.people(block, sums)`: counts are then in shares of
+/// a person (person.hpp).
 template <typename Add, typename Tick>
 people_sums sum_people(const row_source& source, const people_question& question, Add&& add,
                        Tick&& tick) {

@@ -1,4 +1,4 @@
-// Some rows of a pass by their places, which nobody's data or name decided.
+// Some rows of a pass by their places, which do not depend on anybody's data or name.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,8 +12,8 @@ struct row_positions {
   bool all = true;
   std::vector<Eigen::Index> at;
 
-  /// Places from `before` on, counted from there: what a part of the rows is asked for, which
-  /// ignores what lies behind its end.
+  /// Places from `before` on, counted from there: the request to one part of the rows, which
+  /// ignores places beyond its end.
   row_positions from(Eigen::Index before) const;
 
   /// Places in [before, before + rows), counted from `before`.

@@ -21,13 +21,13 @@ struct product_map {
 
   void check() const;
 
-  /// No row's products are longer, but for their rounding.
+  /// The largest norm of a row's products, before rounding.
   double longest() const;
 
   Eigen::MatrixXd rows(const Eigen::MatrixXd& z) const;
 };
 
-/// Products of the features of a grid, coarser where their squared norms would not stay below 2^53.
+/// Products of the features of a grid, coarser if their squared norms could exceed 2^53.
 struct grid_products {
   product_map map;
   double unit;  // one step of a product, scaled units

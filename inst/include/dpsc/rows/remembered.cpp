@@ -17,7 +17,7 @@ bool same_features(const row_map& a, const row_map& b) {
 bool remembered_source::ask(const row_map& map, radius_energy& into) const {
   blocks_.clear();
   if (source_.ask(map, into)) return true;
-  // Features on the grid are whole and below 2^26.5 (row_map::check()).
+  // Features on the grid are integers below 2^26.5 (row_map::check()).
   map_ = map;
   room_ = map.on_grid ? most_ / sizeof(std::int32_t) : 0.0;
   visit_blocks(0, [&](const Eigen::MatrixXd& z) {

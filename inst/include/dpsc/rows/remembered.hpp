@@ -1,4 +1,4 @@
-// Rows that are asked twice for the same features: a radius first, then the moments within it.
+// Rows whose features are needed twice: first for a radius, then for the moments within it.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,15 +10,15 @@
 
 namespace dpsc {
 
-/// Another source's rows, whose features are kept, whole numbers as they are, from the question for
-/// a radius to that for moments: half of the reading and of the products. The sums are the same.
-/// As many blocks as there is room for are kept, from the first on. PRIVATE.
+/// Another source's rows, whose integer features are kept between the question for a radius and the
+/// question for moments, which saves half of the reading and of the products. The sums are the
+/// same. Blocks are kept from the first on, as far as memory permits. PRIVATE.
 class remembered_source : public row_source {
  public:
   /// A third of the memory for 10^6 people of 50 periods.
   static constexpr double most_bytes = 0x1.0p27;
 
-  /// `tick` is told how much work was done, as by add_features(). `most`: bytes kept.
+  /// `tick` receives the amount of work, as in add_features(). `most`: bytes kept.
   remembered_source(const row_source& source, std::function<void(double)> tick,
                     double most = most_bytes)
       : source_(source), tick_(std::move(tick)), most_(most) {}
@@ -46,7 +46,7 @@ class remembered_source : public row_source {
  private:
   using block = Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic>;
 
-  /// Features of every block from one on, in the order of a pass.
+  /// Features of every block from a given one on, in the order of a pass.
   void visit_blocks(std::size_t first,
                     const std::function<void(const Eigen::MatrixXd&)>& visit) const;
 
@@ -58,7 +58,7 @@ class remembered_source : public row_source {
   mutable double room_ = 0.0;  // in entries; below zero when blocks were left out
 };
 
-/// The same features of every row?
+/// Are the features of every row the same?
 bool same_features(const row_map& a, const row_map& b);
 
 }  // namespace dpsc

@@ -49,7 +49,7 @@ int ceil_log2(double x) {
 grid_map map_on_grid(const row_scale& scale, const Eigen::MatrixXd& loadings,
                      const Eigen::VectorXd& origin) {
   const Eigen::VectorXd limit = (scale.half * std::ldexp(1.0, row_bits)).array().floor().matrix();
-  // Sums q'L stay below 2^49, exact whatever their order.
+  // Sums q'L stay below 2^49, exact in any order.
   const Eigen::RowVectorXd largest_column = scale.half.transpose() * loadings.cwiseAbs();
   const int loading_bits = 28 - ceil_log2(largest_column.maxCoeff());
   const Eigen::MatrixXd whole = (loadings * std::ldexp(1.0, loading_bits)).unaryExpr([](double v) {

@@ -1,4 +1,4 @@
-// Who holds the rows of people, and how the core reads them: block by block, in place.
+// Sources of people's rows, which the core reads block by block, in place.
 #pragma once
 
 #include <Eigen/Core>
@@ -27,7 +27,7 @@ struct table_view {
   std::uint64_t grid = 0;  // a source put them on this grid (grid_id): q, not outcome units
 };
 
-/// Which grid a row map puts rows on: of its centre, scale and limit. Never zero.
+/// Identifier of a row map's grid, from its centre, scale and limit. Never zero.
 std::uint64_t grid_id(const row_map& map);
 
 using table_visitor = std::function<void(const table_view&)>;
@@ -42,20 +42,20 @@ class row_source {
   virtual ~row_source() = default;
   virtual void pass(const table_visitor& visit) const = 0;
 
-  /// The closed list of questions that are answered by sums of integers over rows. A source that
-  /// has its sums elsewhere adds them; `false`: it has not, and its rows are to be passed.
+  /// The closed list of questions that are answered by sums of integers over rows. A source whose
+  /// sums are computed elsewhere adds them; `false`: it has none, and its rows must be read.
   virtual bool ask(const row_map&, radius_energy&) const { return false; }
   virtual bool ask(const row_map&, clipped_moments&) const { return false; }
   virtual bool ask(const product_map&, radius_energy&) const { return false; }
   virtual bool ask(const product_map&, clipped_sums&) const { return false; }
   virtual bool ask(const people_question&, people_sums&) const { return false; }
-  /// Does it answer by sums that it has elsewhere?
+  /// Does it answer with sums computed elsewhere?
   virtual bool answers() const { return false; }
 
-  /// Every part by itself, of a source that is made of several.
+  /// Each part of a source that consists of several parts.
   virtual void each_part(const std::function<void(const row_source&)>& visit) const;
 
-  /// Rows at some places of a pass, in its order. Returns how many rows the pass has in all.
+  /// Rows at some places of a pass, in its order. Returns the total number of rows of the pass.
   virtual Eigen::Index rows_at(const row_positions& which, const table_visitor& visit) const;
 
  private:
@@ -82,7 +82,7 @@ class block_reader {
   Eigen::Index blocks() const { return (table_.rows + block_rows - 1) / block_rows; }
   Eigen::Index first_row(Eigen::Index b) const { return b * block_rows; }
 
-  /// Rows of block b on the grid (row_bits), or as they are: at most block_rows x T.
+  /// Rows of block b on the grid (row_bits), or unchanged: at most block_rows x T.
   const Eigen::MatrixXd& scaled(Eigen::Index b);
 
   /// Features of block b: at most block_rows x d.
@@ -98,7 +98,7 @@ class block_reader {
       for (Eigen::Index t = 0; t < map_.periods(); ++t) {
         const Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>> q(
             table + t * table_.rows + first, rows);
-        // Whatever the source did: within the limits, and whole.
+        // Whatever the source returned: integers within the limits.
         scaled_.col(t).array() = nearest_integer(
             q.template cast<double>().max(-map_.limit[t]).min(map_.limit[t]).eval());
       }
@@ -130,7 +130,7 @@ inline const row_map& features_of(const product_map& map) { return map.features;
 inline const Eigen::MatrixXd& summed_of(const row_map&, const Eigen::MatrixXd& z) { return z; }
 Eigen::MatrixXd summed_of(const product_map& map, const Eigen::MatrixXd& z);
 
-/// The answer to one question: the source's own sums, or one pass that gives every block of
+/// The answer to one question: the source's own sums, or one pass that passes every block of
 /// features, or of their products, to an accumulator's `add()`.
 template <typename Map, typename Accumulator, typename Tick>
 void add_features(const row_source& source, const Map& map, Accumulator& into, Tick&& tick) {

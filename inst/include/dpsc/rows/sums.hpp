@@ -16,22 +16,23 @@ namespace dpsc {
 /// Squared norms of the rows; exact when the entries are integers within a checked row map.
 Eigen::ArrayXd squared_row_norms(const Eigen::MatrixXd& z);
 
-/// A whole number of things that doubles count exactly.
+/// An integer that doubles represent exactly.
 inline bool is_count(double x) { return x >= 0.0 && x <= 0x1.0p53 && x == std::floor(x); }
 
-/// How much squared norm each radius keeps per squared radius, less a price for rows beyond it.
+/// The squared norm that each radius keeps per squared radius, minus a price for rows beyond it.
 ///
-/// A row inside radius r (|z|^2 <= r^2, integers) adds round(2^bits |z|^2 / r^2), one outside takes
-/// `price` 2^bits. A row at the origin adds nothing at any radius: a mass of such rows has no vote.
-/// Replacing a row changes the sums, over the radii, within a range of (price + 2) 2^bits.
+/// A row inside radius r (|z|^2 <= r^2, integers) adds round(2^bits |z|^2 / r^2), a row outside
+/// subtracts `price` 2^bits. A row at the origin adds nothing at any radius, so many such rows have
+/// no influence. Replacing a row changes the sums, over the radii, within a range of (price + 2)
+/// 2^bits.
 class radius_energy {
  public:
   radius_energy(std::vector<double> squared_radii, int price, int bits);
 
   void add(const Eigen::MatrixXd& z);
 
-  /// The sums of `add()`, computed elsewhere: for each radius the part that rows within it kept and
-  /// the number beyond it.
+  /// The sums of `add()`, computed elsewhere: for each radius the part kept by rows within it and
+  /// the number of rows beyond it.
   void add_sums(const std::vector<double>& kept, const std::vector<double>& beyond, double rows);
 
   const std::vector<double>& squared_radii() const { return squared_radii_; }
@@ -45,7 +46,7 @@ class radius_energy {
   const std::vector<double>& kept() const { return kept_; }
   std::vector<double> beyond() const;
 
-  /// Losses of the choice: the largest possible sum over rows, less the actual one. Whole, never
+  /// Losses of the choice: the largest possible sum over rows minus the actual sum. Integers, never
   /// negative.
   std::vector<std::int64_t> losses() const;
 
@@ -107,7 +108,7 @@ class clipped_moments : public clipped_sums {
   Eigen::MatrixXd gram_;
 };
 
-/// Sum and Gram matrix of the rows as they are: the non-private limit.
+/// Sum and Gram matrix of the unchanged rows: the non-private limit.
 class raw_moments {
  public:
   explicit raw_moments(Eigen::Index dimension);

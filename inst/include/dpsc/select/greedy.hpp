@@ -1,5 +1,5 @@
 // Variables one by one: private pursuit, one-shot screening and Frank and Wolfe's path. Every sum
-// over people here is a sum of whole numbers that either enters a choice or leaves with noise.
+// over people here is a sum of integers that either enters a choice or is released with noise.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,7 +14,7 @@
 
 namespace dpsc {
 
-/// Rows of people: |x_ij| <= 1 and |y_i| <= 1, on a grid of 2^-10. A row that is not finite is
+/// Rows of people: |x_ij| <= 1 and |y_i| <= 1, on a grid of 2^-10. A row with a non-finite value is
 /// zero.
 class people {
  public:
@@ -38,7 +38,7 @@ class people {
     }
   }
 
-  /// How many rows each person has, one after the other.
+  /// Each person's number of rows, in order.
   void set_rows(const std::vector<double>& each) {
     first_.assign(1, 0);
     for (const double rows : each)
@@ -46,7 +46,7 @@ class people {
     if (first_.back() != n_) throw std::invalid_argument("people's rows do not add up");
   }
 
-  /// People, who have a row each unless it was said.
+  /// The number of people, each with one row unless declared otherwise.
   Eigen::Index count() const {
     return first_.empty() ? n_ : static_cast<Eigen::Index>(first_.size()) - 1;
   }
@@ -83,7 +83,7 @@ struct greedy_path {
 
 namespace greedy_detail {
 
-/// Residuals of released coefficients, clipped to [-1, 1], in units. Each from its own row.
+/// Residuals of released coefficients, clipped to [-1, 1], in grid units, each from its own row.
 inline void residuals(const people& rows, const Eigen::VectorXd& theta, double intercept,
                       std::vector<std::int32_t>& out) {
   constexpr auto unit = static_cast<double>(people::unit);
@@ -108,7 +108,7 @@ inline std::int64_t product(const people& rows, Eigen::Index j,
   return sum;
 }
 
-/// Sums of whole numbers with noise for an L2 sensitivity, whole numbers again.
+/// Sums of integers with noise for an L2 sensitivity; the results are integers.
 inline void release(const std::string& label, std::vector<std::int64_t>& sums, double sensitivity,
                     double rho, noise& draws) {
   if (std::isinf(rho)) return;
@@ -139,9 +139,9 @@ inline double outcome_mean(const people& rows, const greedy_facts& f, noise& dra
 }  // namespace greedy_detail
 
 /// Private pursuit. Each round: a variable by the exponential mechanism on |sum x_ij r_i|, which
-/// one replaced row moves by at most 2 either way; then, for it alone, noisy sums that give its
-/// step. Cost: size (exponent^2/8 + rho_step), and rho_step once more for the mean if there is an
-/// intercept.
+/// one replaced row changes by at most 2 in either direction; then noisy sums for the step of this
+/// variable only. Cost: size (exponent^2/8 + rho_step), and rho_step once more for the mean if
+/// there is an intercept.
 inline greedy_path pursue(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;
   const auto n = static_cast<double>(rows.n());
@@ -157,12 +157,12 @@ inline greedy_path pursue(const people& rows, const greedy_facts& f, noise& draw
     for (std::size_t k = 0; k < left.size(); ++k)
       loss[k] =
           rows.n() * people::unit * people::unit - std::abs(detail::product(rows, left[k], r));
-    // Losses move by at most 2 units either way: their differences by 4.
+    // Losses change by at most 2 units in either direction, so their differences by 4.
     const std::size_t k = choose("pick", loss, f.exponent, 4.0 * detail::squared_unit, draws);
     const Eigen::Index j = left[k];
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(k));
     out.order.push_back(j);
-    // sum x r in [-1, 1], sum x^2 in [0, 1], sum x in [-1, 1] a row.
+    // Per row: x r in [-1, 1], x^2 in [0, 1], x in [-1, 1].
     std::vector<std::int64_t> sums(f.intercept ? 3 : 2, 0);
     sums[0] = detail::product(rows, j, r);
     for (Eigen::Index i = 0; i < rows.n(); ++i) {
@@ -205,7 +205,7 @@ inline greedy_path screen(const people& rows, const greedy_facts& f, noise& draw
   return out;
 }
 
-/// Frank and Wolfe on an l1 ball, one signed vertex an iteration (Talwar, Thakurta and Zhang,
+/// Frank and Wolfe on an l1 ball, one signed vertex per iteration (Talwar, Thakurta and Zhang,
 /// 2015). Cost: iterations exponent^2/8. No intercept: centre the variables by their bounds.
 inline greedy_path frank_wolfe(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;

@@ -1,7 +1,8 @@
 // Supports of (Huberised) LASSO fits with a certified lower bound on how many people would have to
-// be replaced to change them (proofs/selection.md, Theorems 3 and 4). Conditions are the theorems';
-// what rounding can make of a sum over rows is one public slack, taken where the sum is read: by
-// error(), curvature() and sizes of columns. Sensitivity 1026 instead of 1024 pays for the grid.
+// be replaced to change them (proofs/selection.md, Theorems 3 and 4). The conditions are the
+// theorems'. One public slack bounds the rounding error of a sum over rows and is applied wherever
+// a sum is used: by error(), curvature() and sizes of columns. A sensitivity of 1026 instead of
+// 1024 covers the grid.
 #pragma once
 
 #include <Eigen/Dense>
@@ -18,8 +19,8 @@ namespace dpsc {
 struct stability_facts {
   double penalty = 1.0;  // Lambda
   double tau = 1.0;      // where Huber's loss becomes linear
-  // Curvature and sizes of columns, per person. 0: those of a public grid that certify most, which
-  // is a certificate again (the largest of several).
+  // Curvature and sizes of columns, per person. 0: the values of a public grid with the largest
+  // certificate, which is a certificate, too (the largest of several).
   double psi = 0.0, kappa1 = 0.0, kappa2 = 0.0;
   Eigen::Index size = 1;
 };
@@ -43,7 +44,7 @@ class sparse_fit {
   const Eigen::MatrixXd& x() const { return x_; }
   const Eigen::VectorXd& theta() const { return theta_; }
   const Eigen::VectorXd& residual() const { return residual_; }
-  /// What rounding can make of a sum over the rows, with all to spare. PUBLIC.
+  /// A generous bound on the rounding error of a sum over the rows. PUBLIC.
   double slack() const { return 1e-9 * static_cast<double>(x_.rows()); }
   /// Largest violation of the optimality conditions.
   double error() const { return error_ + slack(); }
@@ -65,7 +66,7 @@ class sparse_fit {
     const double target = 1e-8 * std::max(penalty_, 1.0);
     std::vector<Eigen::Index> active;
     for (int sweep = 0; sweep < 400; ++sweep) {
-      // All variables now and then, the active ones in between.
+      // All variables from time to time, the active variables in between.
       const Eigen::VectorXd all = scores();
       error_ = 0.0;
       active.clear();
@@ -176,7 +177,7 @@ struct lasso_reading {
     if (support.empty()) return (f.penalty - off) / delta1 - 1.0;
     double least = (curvature - 2.0 * psi * n) / s;
     if (!(least > 0.0)) return 0.0;
-    // The minimiser on the support is as near as this, and its gradients accordingly.
+    // The distance of the minimiser on the support, and of its gradients accordingly.
     const double inexact = fit.error() * std::sqrt(s) / curvature;
     for (const Eigen::Index j : support) {
       const double size = std::fabs(fit.theta()[j]);
@@ -188,8 +189,8 @@ struct lasso_reading {
 
 }  // namespace stability_detail
 
-/// The printed stability test of Thakurta (2013), Table 6.1, repaired: off-support means all other
-/// variables, no "+1", nothing released from an unstable data set.
+/// The published stability test of Thakurta (2013), Table 6.1, repaired: off-support means all
+/// other variables, no "+1", nothing released from an unstable data set.
 inline stable_support lasso_stability(const people& rows, const stability_facts& f) {
   namespace detail = stability_detail;
   const auto n = static_cast<double>(rows.n());

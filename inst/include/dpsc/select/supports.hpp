@@ -50,8 +50,8 @@ inline double frank_wolfe_gap(const Eigen::MatrixXd& g, const Eigen::VectorXd& h
 }
 
 /// min over |theta|_1 <= ball of (theta'G theta - 2 h'theta + c)/2, from above by at most `gap`:
-/// accelerated projected gradients, restarted, until the gap certifies it: what a person moves is
-/// bounded only then, so however long it takes.
+/// accelerated projected gradients, restarted, until the gap certifies it: a person's effect is
+/// bounded only then, so there is no limit on the time.
 inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::VectorXd& h, double c,
                                     double ball, double gap, runtime& host) {
   const auto k = static_cast<double>(h.size());
@@ -115,8 +115,8 @@ inline std::vector<Eigen::Index> choose_support(const people& rows, Eigen::Index
     for (Eigen::Index i = k + 1; i < size; ++i)
       now[static_cast<std::size_t>(i)] = now[static_cast<std::size_t>(i - 1)] + 1;
   }
-  // A person moves q by at most alpha = 1024 units, solver and whole numbers add less than 2: what
-  // is left covers rounding of the gap by twice its size.
+  // A person changes q by at most alpha = 1024 units; the solver and the rounding to integers add
+  // less than 2. The rest covers twice the rounding error of the gap.
   return supports[choose("support", loss, exponent, 2.0 * 1028.0, draws)];
 }
 

@@ -1,5 +1,5 @@
-// Subsample and aggregate: disjoint blocks of people, each of which votes; positions decide who is
-// in which block, never data.
+// Subsample and aggregate: disjoint blocks of people, each of which votes; positions, never data,
+// determine the blocks.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace dpsc {
 
-/// Variables that a block of people would take, without noise. PRIVATE.
+/// The variables that a block of people selects, without noise. PRIVATE.
 inline std::vector<Eigen::Index> block_support(const people& rows,
                                                const std::vector<Eigen::Index>& block,
                                                Eigen::Index size, bool intercept) {
@@ -49,8 +49,8 @@ inline std::vector<std::vector<Eigen::Index>> partition(Eigen::Index n, Eigen::I
   return out;
 }
 
-/// One replaced person changes one block's votes: each count by at most 1, either way. `size` picks
-/// by the exponential mechanism. Cost: size exponent^2/8.
+/// One replaced person changes one block's votes: each count by at most 1 in either direction.
+/// `size` draws by the exponential mechanism. Cost: size exponent^2/8.
 inline std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eigen::Index blocks,
                                       bool intercept, double exponent, noise& draws) {
   std::vector<std::int64_t> count(static_cast<std::size_t>(rows.p()), 0);
@@ -77,7 +77,7 @@ struct stable_support {
   std::int64_t distance = 0;  // a whole number of 2^-10 steps. PRIVATE until a test passed
 };
 
-/// The support that most of the given sets of people name, and its lead over the second. Ties by
+/// The support that most of the given sets of people select, and its lead over the second. Ties by
 /// lexical order.
 inline std::int64_t common_support(const people& rows, Eigen::Index size, bool intercept,
                                    const std::vector<std::vector<Eigen::Index>>& sets,
@@ -102,8 +102,8 @@ inline std::int64_t common_support(const people& rows, Eigen::Index size, bool i
   return first - second;
 }
 
-/// The support that most blocks name, and a distance to instability: one person moves the lead of
-/// the first over the second by at most 2.
+/// The support that most blocks select, and a distance to instability: one person changes the lead
+/// of the first over the second by at most 2.
 inline stable_support block_mode(const people& rows, Eigen::Index size, Eigen::Index blocks,
                                  bool intercept, noise& draws) {
   stable_support out;
@@ -114,9 +114,10 @@ inline stable_support block_mode(const people& rows, Eigen::Index size, Eigen::I
   return out;
 }
 
-/// Random subsets, each position in each with chance `rate`, drawn again until no position is in
-/// more than `most` of them. Positions and the generator decide, never data; in a random order,
-/// since gaps are computed in doubles, whose law is a little different from place to place.
+/// Random subsets, with each position in each subset with probability `rate`, drawn again until no
+/// position is in more than `most` of them. They depend on positions and the generator, never on
+/// data; in a random order, since gaps are computed in doubles, whose distribution differs slightly
+/// between places.
 inline std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::int64_t subsets,
                                                            double rate, std::int64_t most,
                                                            noise& draws) {
@@ -140,8 +141,8 @@ inline std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::
   throw std::domain_error("so few subsets cannot be balanced");
 }
 
-/// A_samp (Thakurta, 2013, Algorithm 6.1), repaired: the same with random subsets, of which one
-/// person is in `most` at most: the lead moves by at most twice that.
+/// A_samp (Thakurta, 2013, Algorithm 6.1), repaired: the same with random subsets, at most `most`
+/// of which contain one person: the lead changes by at most twice that number.
 inline stable_support subset_mode(const people& rows, Eigen::Index size, std::int64_t subsets,
                                   double rate, bool intercept, noise& draws) {
   const auto most = static_cast<std::int64_t>(2.0 * static_cast<double>(subsets) * rate);
