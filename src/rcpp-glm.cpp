@@ -116,7 +116,7 @@ dpsc::slope_kind as_slopes(const std::string& name) {
   throw std::invalid_argument("unknown slopes");
 }
 
-/// Other noise, but for the linear term of an objective, which is known.
+/// Noise from another source, except for the linear term of an objective, which is known.
 class known_term : public dpsc::noise {
  public:
   known_term(dpsc::noise& inner, const Eigen::VectorXd& linear) : inner_(inner), linear_(linear) {}

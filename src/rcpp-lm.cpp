@@ -180,7 +180,7 @@ std::vector<int> as_kept(const Rcpp::IntegerVector& kept, Eigen::Index p) {
 Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::lm_facts known = as_facts(facts);
   const dpsc::lm_plan plan = dpsc::plan_lm(known);
-  // Of the smallest group of a 0/1 regressor, if it is told: does the largest radius hold it?
+  // Whether the largest radius holds the smallest group of a 0/1 regressor, if its share is given.
   const double share = facts.containsElementNamed("share") ? Rcpp::as<double>(facts["share"]) : 0.5;
   const double group =
       std::sqrt(dpsc::group_square(share, 1.0, static_cast<double>(known.design.p())));
@@ -224,7 +224,7 @@ Rcpp::List lm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& design, 
   return from_estimate(fit);
 }
 
-// Limits of every slope that need no curvature to be known; infinite where there are none.
+// Limits of every slope that hold without knowing the curvature; infinite if there are none.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd lm_anderson_cpp(const Rcpp::List& release, const Rcpp::List& design, double n,
                                 double quantile) {

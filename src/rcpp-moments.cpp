@@ -68,7 +68,7 @@ Rcpp::List raw_statistics_cpp(SEXP donors, double n, int T0, int T1, const Rcpp:
   return from_statistics(dpsc::raw_statistics(*source, as_scale(scale), n, T0, T1, interrupter()));
 }
 
-// The same of people with weights, the last column of their rows: NOT PRIVATE.
+// The same for people with weights, in the last column of their rows: NOT PRIVATE.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List raw_weighted_cpp(SEXP donors, double n, int T0, int T1, const Rcpp::List& scale,
                             const Eigen::VectorXd& weights) {
@@ -179,7 +179,7 @@ std::vector<double> radius_losses_cpp(SEXP donors, const Rcpp::List& scale,
 }
 const probe radius_losses_probe("radius_losses", radius_losses_cpp);
 
-// An index (from 1) by the exponential mechanism in integers, for tests of its law.
+// An index (from 1) by the exponential mechanism in integers, for tests of its distribution.
 int private_choice_cpp(const std::vector<double>& losses, double units,
                        const std::vector<double>& log_prior, int shift, SEXP rng) {
   dpsc::private_choice choice;

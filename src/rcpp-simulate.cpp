@@ -1,4 +1,4 @@
-// Simulations of releases for plans. They see no data but a public pilot's.
+// Simulations of releases for plans. They see no data except a public pilot.
 #include <RcppEigen.h>
 
 #include <dpsc/release/simulate.hpp>

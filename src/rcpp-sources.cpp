@@ -1,4 +1,4 @@
-// Sums over rows that a source answers with, and rows put on the grid.
+// Sums over rows as a source's answers, and rows on the grid.
 #include <RcppEigen.h>
 
 #include <dpsc/mechanism/people_answers.hpp>

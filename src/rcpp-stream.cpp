@@ -235,7 +235,7 @@ std::int64_t advance_sums(dpsc::learner& core, const Eigen::Map<Eigen::MatrixXd>
 }  // namespace
 
 // Rows of a table, one step each, or all of them one step. Returns how many rows were taken (fewer
-// than there are after an interrupt) and, if asked, each row's score before it was used.
+// than there are after an interrupt) and, on request, each row's score before it was used.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& table, bool batch,
                               bool predict, SEXP rng) {

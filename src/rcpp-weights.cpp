@@ -15,7 +15,7 @@ namespace {
 
 using Rcpp::_;
 
-/// A step of R's plan; without a law it draws nothing.
+/// A step of R's plan; without a distribution it draws nothing.
 dpsc::real_step as_step(const Rcpp::List& plan, const char* name) {
   dpsc::real_step out;
   const Rcpp::RObject given = plan.containsElementNamed(name) ? plan[name] : R_NilValue;
@@ -82,7 +82,7 @@ dpsc::weights_facts as_weights_facts(const Rcpp::List& x) {
   return out;
 }
 
-/// A step for R's records; fields that its law lacks are left out.
+/// A step for R's records, without the fields that its distribution lacks.
 Rcpp::List as_r(const dpsc::noise_step& step) {
   Rcpp::List out = Rcpp::List::create(_["law"] = dpsc::law_name(step.kind),
                                       _["sensitivity"] = step.sensitivity, _["scale"] = step.scale);

@@ -1,12 +1,12 @@
-// The least of theta'A theta / 2 - v'theta on a box, A with a ridge in it.
+// The minimiser of theta'A theta / 2 - v'theta on a box; A includes a ridge.
 #pragma once
 
 #include <Eigen/Core>
 
 namespace dpsc {
 
-/// To a gradient of at most `tolerance` along which the box can be left nowhere: within that over
-/// the smallest eigenvalue of the minimiser.
+/// Ends when the part of the gradient that the box does not hold back is at most `tolerance`: the
+/// distance to the minimiser is then at most `tolerance` over the smallest eigenvalue.
 Eigen::VectorXd minimise_in_box(const Eigen::MatrixXd& A, const Eigen::VectorXd& v, double limit,
                                 double tolerance);
 

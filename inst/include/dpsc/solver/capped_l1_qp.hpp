@@ -1,5 +1,5 @@
 // Minimise F(f) = f'Hf / 2 - g'f with H = 2 XX' + mu I over C = {||f||_1 <= 1, |f_j| <= cap}, and
-// say how far the answer can be from the exact minimiser f*.
+// bound the distance of the answer from the exact minimiser f*.
 //
 // The certificate. Let v be any point, d = v - p with p = P_C(v - t (Hv - g)), t > 0. By the
 // definition of a projection <v - t (Hv - g) - p, f* - p> <= 0, and f* is optimal:
@@ -10,9 +10,10 @@
 // blind below the square root of the rounding error).
 //
 // Why it always ends. Nesterov's method with constant momentum has, for t = 1 / L and L >= ||H||,
-// F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu / 2), so a number of iterations that is known
-// beforehand reaches any tolerance (`iteration_bound`). Newton steps on the active set usually end
-// it much earlier; they never replace the main sequence, so they cannot spoil the bound.
+// F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu / 2), so any tolerance is reached within a
+// number of iterations that is known beforehand (`iteration_bound`). Newton steps on the active set
+// usually end it much earlier; they never replace the main sequence, so they cannot spoil the
+// bound.
 #pragma once
 
 #include <Eigen/Dense>
@@ -84,7 +85,7 @@ class capped_l1_qp {
   static void offer(const step& s, double goal, capped_l1_solution& best);
 
   // Semismooth Newton on v = P_C(v - t (Hv - g)): guess the face from a projected step, solve on it
-  // exactly, look again. Ends at a face that was tried before, or after a few tries.
+  // exactly, repeat. Ends at a face that was tried before, or after a few tries.
   void newton(const Eigen::VectorXd& start, const Eigen::VectorXd& h_start, double goal,
               capped_l1_solution& best, runtime& host) const;
 

@@ -16,8 +16,8 @@
 
 namespace dpsc {
 
-/// r(theta) = sum_k stiff_k / 2 reach_k^2, reach_k = row_k'theta - limit_k, of rows of one side
-/// only where it is positive. PUBLIC, or a function of released values.
+/// r(theta) = sum_k stiff_k / 2 reach_k^2, reach_k = row_k'theta - limit_k, of one-sided rows only
+/// where it is positive. PUBLIC, or a function of released values.
 struct linear_springs {
   Eigen::MatrixXd rows;  // one a spring; a column a coordinate of theta
   Eigen::VectorXd limit, stiff;
@@ -89,8 +89,8 @@ struct linear_springs {
     return out;
   }
 
-  /// Bound of what rounds in twice the precision (over its square) among n rows, where r is at most
-  /// `energy` and theta no longer than `length`: a sum of forces, and each force itself.
+  /// Bound on the rounding errors in twice the precision (over its square) among n rows, if r is at
+  /// most `energy` and theta is at most `length` long: of a sum of forces, and of each force.
   double rounding(double n, double energy, double length) const {
     const Eigen::ArrayXd size = rows.rowwise().norm().array();
     const double d = static_cast<double>(rows.cols()), count = static_cast<double>(rows.rows());
@@ -116,8 +116,8 @@ inline Eigen::VectorXd minimise_pieces(const linear_springs& springs, const Eige
     const Eigen::LLT<Eigen::MatrixXd> factor = llt(bent);
     if (factor.info() != Eigen::Success) break;
     const Eigen::VectorXd p = -factor.solve(gradient);
-    // The derivative along p rises piece by piece: value `rise` and slope `bend` at zero, and where
-    // springs let go or catch.
+    // The derivative along p rises piece by piece: value `rise` and slope `bend` at zero, and the
+    // places where springs start or cease to act.
     const Eigen::VectorXd at = springs.rows * v - springs.limit, move = springs.rows * p;
     double rise = plain.dot(p), bend = p.dot(H * p), size = 0.0;
     turns.clear();
@@ -150,8 +150,8 @@ inline Eigen::VectorXd minimise_pieces(const linear_springs& springs, const Eige
   return v;
 }
 
-/// Newton steps in twice the precision from near the minimiser: stiff springs feel what doubles
-/// round off theta. The bound is infinite where it is not within `tolerance`.
+/// Newton steps in twice the precision from near the minimiser: stiff springs react to the part of
+/// theta that doubles round off. The bound is infinite where it is not within `tolerance`.
 inline certified_minimiser polish_sprung(const glm_problem& problem, const linear_springs& springs,
                                          const Eigen::MatrixXd& H, double tolerance,
                                          const ticker& tick, Eigen::VectorXd theta) {
@@ -207,7 +207,7 @@ inline certified_minimiser minimise_sprung(const glm_problem& problem,
       const Eigen::VectorXd there =
           size == 1.0 ? next : Eigen::VectorXd(theta + size * (next - theta));
       const double now = value(there);
-      // Near the minimum rounding hides the remaining gain.
+      // Near the minimum the remaining gain is below the rounding error.
       if (near || now <= here + 1e-13 * std::fabs(here)) {
         theta = there;
         here = std::min(here, now);

@@ -140,7 +140,7 @@ struct glm_problem {
   }
 };
 
-/// No table with several rows a person has more: a public number in the place of a private one.
+/// No table with several rows a person has more: a public number takes the place of a private one.
 constexpr double most_terms = 0x1p27;
 
 /// Public facts that bound the rounding errors of exact_gradient().
@@ -149,13 +149,13 @@ struct rounding_facts {
   // With a penalty: length and penalty of a feasible point, condition of the change of coordinates.
   double start = 0.0, penalty = 0.0, units = 0.0;
   double terms = n;  // of a sum: where people have several rows, at most
-  // With springs: what rounds in twice the precision, from the largest objective and |theta|.
+  // With springs: rounding errors in twice the precision, from the largest objective and |theta|.
   std::function<double(double, double)> springs = nullptr;
   double offset = 0.0;  // largest |offset|
 };
 
-/// Upper bound of the Euclidean error of exact_gradient() near the minimiser, and of what the
-/// sampler's rounding of the linear term (2^-40 of it) may amount to. PUBLIC: no row is looked at.
+/// Upper bound of the Euclidean error of exact_gradient() near the minimiser, and of the effect of
+/// the sampler's rounding of the linear term (2^-40 of it). PUBLIC: no row is looked at.
 inline double gradient_rounding(const glm_family& family, double ridge, const rounding_facts& f,
                                 Eigen::Index d) {
   const double u = std::numeric_limits<double>::epsilon();  // twice the unit roundoff
@@ -185,7 +185,7 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
 }
 
 /// A point, and a proven bound on the norm of an element of the objective's subdifferential there,
-/// with all rounding errors: what every solver of a private fit gives back. PRIVATE.
+/// with all rounding errors: the result of every solver of a private fit. PRIVATE.
 struct certified_minimiser {
   Eigen::VectorXd point;
   double bound;

@@ -94,9 +94,9 @@ class penalised_quadratic {
     }
   }
 
-  /// Coordinates find the face on which the minimum lies, Newton's steps the point on it, which
-  /// coordinates alone would crawl to where some rows bend far more than others. Ends within
-  /// `tolerance`, or where rounding lets nothing be gained.
+  /// Coordinates find the face on which the minimum lies, Newton's steps the point on it;
+  /// coordinates alone would converge slowly if some rows have far more curvature than others. Ends
+  /// within `tolerance`, or if the remaining gain is below the rounding error.
   const Eigen::VectorXd& minimise(double tolerance) {
     double least = std::numeric_limits<double>::infinity();
     for (int sweep = 0, idle = 0; sweep < 1000 && idle < 20; ++sweep) {
@@ -164,7 +164,8 @@ class penalised_quadratic {
       move(static_cast<Eigen::Index>(slope(group, i)), keep * goal[i]);
   }
 
-  // Coordinates that are at no kink and no bound, with force and curvature of all but kinks.
+  // Coordinates that are neither at a kink nor at a bound, with force and curvature of everything
+  // but kinks.
   std::vector<Eigen::Index> free_ones(Eigen::VectorXd& force, Eigen::MatrixXd& curve) const {
     const Eigen::Index p = at_.size() - 1;
     const Eigen::VectorXd z = at_.tail(p);
@@ -197,7 +198,7 @@ class penalised_quadratic {
   }
 
   // One step to the minimum on the face, or to the first kink or bound on the way there: then
-  // another is worth its while.
+  // another step is worthwhile.
   bool on_face() {
     Eigen::VectorXd force;
     Eigen::MatrixXd curve;
@@ -298,7 +299,8 @@ inline certified_minimiser minimise_penalised(const glm_problem& problem,
     const auto on_way = [&](double size) {
       return size == 1.0 ? next : Eigen::VectorXd(u + size * (next - u));
     };
-    // Near the minimum rounding hides the remaining gain: the certificate still detects it.
+    // Near the minimum the remaining gain is below the objective's rounding error: the certificate
+    // still detects it.
     const double rounding = 1e-13 * std::fabs(here);
     const auto gains = [&](double size, double now) {
       if (now <= here - 0.1 * size * promised + rounding) return true;
@@ -312,7 +314,7 @@ inline certified_minimiser minimise_penalised(const glm_problem& problem,
       size /= 2.0;
       now = value(on_way(size));
     }
-    // Where curvature dies away steps are far too long: as good a part of one as halves tell.
+    // Where curvature vanishes, steps are far too long: they are halved as long as this helps.
     while (size < 1.0) {
       const double nearer = value(on_way(size / 2.0));
       if (!(nearer < now)) break;

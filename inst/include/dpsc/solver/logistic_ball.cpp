@@ -38,16 +38,16 @@ void logistic_ball::add(const Eigen::VectorXd& x, double y) {
   rows_ += 1.0;
 }
 
-// Of the gradient, for a row: 64 times what rounding can make of it where no minimiser is further
-// out than radius / psi.
+// For the gradient, per row: 64 times its possible rounding error, for minimisers of length radius
+// / psi at most.
 double logistic_ball::tolerance() const {
   const double reach = std::max(ball_, radius_ / psi_);
   const auto columns = static_cast<double>(x_.cols());
   return std::ldexp(radius_ * (1.0 + columns * radius_ * reach) + psi_ * reach, -46);
 }
 
-// A gradient of at most the tolerance moves the minimiser by that over psi; a length that is off
-// moves it by that times the condition of the Hessian.
+// A gradient of at most the tolerance moves the minimiser by at most the tolerance over psi; an
+// error in its length moves it by this error times the condition of the Hessian.
 double logistic_ball::slack() const {
   const double condition = 1.0 + radius_ * radius_ / (4.0 * psi_);
   return (condition + 1.0) * (on_the_ball * ball_ + tolerance() / psi_);

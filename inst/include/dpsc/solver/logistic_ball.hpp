@@ -1,5 +1,5 @@
 // Logistic regression with a ridge, on a ball, over rows that come one by one: the leader of a
-// stream. Every minimiser starts where the last one was.
+// stream. Every minimisation starts from the last minimiser.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,7 +13,7 @@ class logistic_ball {
 
   void add(const Eigen::VectorXd& x, double y);
 
-  /// From `start`, to within slack(); within it whatever the rows are (proofs/streams.md, 8).
+  /// From `start`, to within slack(), whatever the rows are (proofs/streams.md, 8).
   Eigen::VectorXd minimise(const Eigen::VectorXd& start);
 
   /// Distance from the exact minimiser. PUBLIC.

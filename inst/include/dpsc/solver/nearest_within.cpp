@@ -34,7 +34,7 @@ inline Eigen::VectorXd dual_ascent(const Eigen::MatrixXd& G, Eigen::VectorXd lef
   return force;
 }
 
-/// Least-squares solution of a symmetric system that is not negative, small directions left out.
+/// Least-squares solution of a positive semidefinite system, without small directions.
 inline Eigen::VectorXd solve_known(const Eigen::MatrixXd& symmetric, const Eigen::VectorXd& right) {
   const auto parts = eigh(symmetric);
   const Eigen::VectorXd size = parts.eigenvalues();
@@ -71,7 +71,7 @@ inline Eigen::VectorXd exact_force(const Eigen::MatrixXd& G, const Eigen::Vector
   return out;
 }
 
-/// A limit of one coordinate alone is kept to the last digit.
+/// A limit on a single coordinate holds to the last digit.
 inline void keep_single(Eigen::VectorXd& x, const linear_limits& limits,
                         const std::vector<Eigen::Index>& binds) {
   for (const Eigen::Index k : binds) {

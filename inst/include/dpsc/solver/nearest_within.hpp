@@ -1,5 +1,5 @@
-// The nearest point that keeps linear constraints, in a given metric. Post-processing of released
-// coefficients: everything is RELEASED or PUBLIC.
+// The nearest point that satisfies linear constraints, in a given metric. Post-processing of
+// released coefficients: everything is RELEASED or PUBLIC.
 #pragma once
 
 #include <Eigen/Core>

@@ -32,7 +32,7 @@ class nested_search {
   simplex_ls solver;
 
   /// @param predictors n x K, target_predictors K: already on comparable scales.
-  /// @param outcomes n x S, target_outcomes S: the periods whose fit V is judged by.
+  /// @param outcomes n x S, target_outcomes S: the periods that V is judged by.
   nested_search(const matrix_ref& predictors, const vector_ref& target_predictors,
                 const matrix_ref& outcomes, const vector_ref& target_outcomes,
                 Eigen::Index skip = -1);

@@ -11,7 +11,7 @@
 namespace dpsc {
 
 /// sum_i log(1 + exp(x_i'theta)) - y_i x_i'theta + sum_j ridge_j theta_j^2 / 2 + linear'theta.
-/// A row with `present` 0 counts as nothing.
+/// A row with `present` 0 does not count.
 struct ridge_logistic {
   const Eigen::MatrixXd& x;
   const Eigen::VectorXd& y;

@@ -97,7 +97,7 @@ void simplex_ls::iterate() {
     lowest = std::min(lowest, value_);
     const Index j = candidate();
     const double violation = j < 0 ? 0.0 : level_ - gradient_[j];
-    // Rounding error among the donors with weight must not pass for a reason to move.
+    // Rounding error among the donors with weight must not be taken for a descent direction.
     if (spread_ > 0.25 * tolerance_ && violation < 1e4 * spread_ && polished < 3) {
       ++polished;
       if (polish()) continue;
@@ -124,7 +124,8 @@ void simplex_ls::price() {
   spread_ = 0.0;
   for (Index i = 0; i < size_; ++i)
     spread_ = std::max(spread_, std::abs(gradient_[support_[i]] - level_));
-  // Rounding of the gradient: in its products, and in the residual, a sum of the active columns.
+  // Rounding error of the gradient: from its products, and from the residual, a sum of the active
+  // columns.
   double terms = 0.0;
   for (Index i = 0; i < size_; ++i) terms += weights_[i] * std::sqrt(norms_[support_[i]]);
   const double length = residual_.norm();

@@ -2,9 +2,9 @@
 //   min ||sum_j w_j x_j - y||^2 + c'w + rho ||w||^2, w >= 0, sum w = 1.
 //
 // Wolfe's nearest-point method on donors. Without rho few donors carry weight (at most one more
-// than there are periods), so every step solves a small system, kept factored: R'R = P P' + s^2 1
-// 1' + rho I over the donors with weight, p_j = x_j - y. The term s^2 1 1' costs nothing on sum w =
-// 1 and makes the matrix definite whenever those donors are affinely independent.
+// than there are periods), so every step solves a small system, whose factors are updated: R'R = P
+// P' + s^2 1 1' + rho I over the donors with weight, p_j = x_j - y. The term s^2 1 1' costs nothing
+// on sum w = 1 and makes the matrix definite whenever those donors are affinely independent.
 #pragma once
 
 #include <Eigen/Dense>
@@ -47,7 +47,7 @@ class simplex_ls {
   runtime host;  ///< where long solves, and loops of many, can be interrupted
 
   /// Weights of donors (n x m, one row per donor) for a target (m).
-  /// @param skip a donor that may not be used, or -1.
+  /// @param skip a donor not to be used, or -1.
   /// @param warm start from the donors that carried weight in the previous solution.
   const simplex_solution& solve(const matrix_ref& donors, const vector_ref& target,
                                 const simplex_options& options = {}, Eigen::Index skip = -1,
@@ -79,7 +79,7 @@ class simplex_ls {
   // One Newton step on the support, which removes rounding errors. False if it is of no use.
   bool polish();
 
-  // Gives donor j weight. False if it lost it again at once, which only rounding can cause.
+  // Gives donor j weight. False if the donor loses it at once, which only rounding can cause.
   bool enter(Index j);
 
   // Moves to the minimiser over the affine hull of the support, dropping donors on the way.

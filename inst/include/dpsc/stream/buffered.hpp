@@ -1,4 +1,4 @@
-// Prefix sums of a stream by a Toeplitz factor that a few buffers hold: C x by geometric recursions
+// Prefix sums of a stream by a Toeplitz factor held in a few buffers: C x by geometric recursions
 // in fixed point, all integers, so that the released u = C x + noise is exact. The effect of
 // rounding on the shift of one entry is bounded and charged (proofs/streams.md).
 #pragma once

@@ -1,5 +1,5 @@
-// From a budget to whole-number noise: what one person can move in everything a stream releases,
-// and the grid on which an entry is written.
+// From a budget to integer noise: the largest effect of one person on everything that a stream
+// releases, and the grid of an entry.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Coefficients from noisy moments, and when they may predict at all: post-processing.
+// Coefficients from noisy moments, and whether they are used for prediction: post-processing.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,9 +14,10 @@ namespace dpsc {
 /// noise alone could have made the cross moments.
 ///
 /// `values`: eigenvalues of the regressors' noisy moments; `cross`: cross moments along their
-/// vectors; `noise`: the variance of one of these. Their evidence is the largest log-likelihood of
-/// slopes with a variance of their own over that of none; moments within the noise's edge count as
-/// zero, others as one edge larger, since noise that is taken for curvature is taken for slopes.
+/// vectors; `noise`: the variance of one of these. Their evidence is the largest log-likelihood
+/// ratio of slopes with a variance of their own to no slopes; moments within the noise's edge count
+/// as zero, others as one edge larger, since noise mistaken for curvature is also mistaken for
+/// slopes.
 inline double trusted_share(const Eigen::ArrayXd& values, const Eigen::VectorXd& cross,
                             double noise) {
   constexpr double hurdle = 2.5;
@@ -40,7 +41,7 @@ inline bool stands_out(const Eigen::VectorXd& sums, double sd) {
   return !(sd > 0.0) || (ratio > 1.0 && 0.5 * p * (ratio - 1.0 - std::log(ratio)) > hurdle);
 }
 
-/// Ridge coefficients of a linear model, and how far to trust them.
+/// Ridge coefficients of a linear model, and their reliability.
 struct gram_solution {
   Eigen::VectorXd theta;
   double share = 1.0;       // of the coefficients that predicts
@@ -49,7 +50,7 @@ struct gram_solution {
 };
 
 /// `all`: noisy moments of (x, y), `sd` the noise of a diagonal entry. The penalty is `damping`
-/// edges of the noise, `least` at least, and more where |theta| would leave the ball.
+/// edges of the noise, `least` at least, and more if |theta| would leave the ball.
 inline gram_solution solve_moments(const Eigen::MatrixXd& all, double sd, double least,
                                    double damping, double ball) {
   const Eigen::Index p = all.rows() - 1;

@@ -1,7 +1,7 @@
-// The online algorithms of Thakurta (2013), chapter 5: clean iterates, each released with noise of
-// its own. "Tight" calibration is proofs/streams.md, Theorem 5; "published" are the printed
-// constants. For reproduction: running sums under correlated noise (learner.hpp) need far less
-// noise.
+// The online algorithms of Thakurta (2013), chapter 5: iterates without noise, each released with
+// its own noise. "Tight" calibration follows proofs/streams.md, Theorem 5; "published" uses the
+// printed constants. For reproduction: running sums under correlated noise (learner.hpp) need far
+// less noise.
 #pragma once
 
 #include <Eigen/Dense>
@@ -236,7 +236,7 @@ class perturbed_iterates {
   }
 
   // On a grid of 2^-24 standard deviations: rounding moves a vector by at most root p of its units,
-  // and the whole standard deviation grows by the share of that in the sensitivity.
+  // and the standard deviation grows by the same share as the sensitivity.
   void perturb(Eigen::VectorXd& v, double moved, double s, noise& draws) const {
     if (!(s > 0.0)) return;
     constexpr double fine = 16777216.0;

@@ -1,6 +1,6 @@
-// Learning from a stream under differential privacy. Rows enter as whole numbers, running sums
-// leave with noise, and coefficients are functions of the released sums: every method here is one
-// adaptive release of running sums (proofs/streams.md, Theorem 2) and post-processing.
+// Learning from a stream under differential privacy. Rows enter as integers, running sums are
+// released with noise, and coefficients are functions of the released sums: every method here is
+// one adaptive release of running sums (proofs/streams.md, Theorem 2) and post-processing.
 #pragma once
 
 #include <Eigen/Dense>
@@ -50,8 +50,8 @@ class learner {
   /// Columns of the table of rows: the regressors and the outcome, or the values to add up.
   std::int64_t table_columns() const { return learns() ? facts_.columns + 1 : facts_.columns; }
 
-  /// One step of rows [first, last) of a column-major table with `stride` rows. A row that holds
-  /// anything that is not finite counts as a row of zeros.
+  /// One step of rows [first, last) of a column-major table with `stride` rows. A row with a value
+  /// that is not finite counts as a row of zeros.
   template <typename Engine>
   void step(const double* table, std::int64_t stride, std::int64_t first, std::int64_t last,
             Engine& engine, exposure_observer* observer = nullptr) {
@@ -74,10 +74,10 @@ class learner {
     return share_ * eta;
   }
 
-  /// Share of the coefficients that predicts: less than one where noise may have made them.
+  /// Share of the coefficients used for prediction: less than one if they may come from noise.
   double share() const { return share_; }
 
-  /// Coefficients, or sums, of now, whatever the refresh schedule. Post-processing.
+  /// Present coefficients, or sums, whatever the refresh schedule. Post-processing.
   void refresh() {
     if (facts_.method == "gram" && rows_ > 0.0) solve_gram();
   }
@@ -103,7 +103,7 @@ class learner {
     }
     return out;
   }
-  /// The same with sampling error; empty where that is not known.
+  /// The same with sampling error; empty if this is not known.
   const Eigen::MatrixXd& total_covariance() const { return total_; }
 
   /// Released running sums of a gram stream, per unit of the scaled rows.
@@ -265,8 +265,8 @@ class learner {
       return;
     }
     sums_.estimate(estimate_);
-    // Until gradients at zero stand out from their noise zero predicts best, and its skipped moves
-    // are not carried along.
+    // Until gradients at zero stand out from their noise, zero predicts best, and its skipped moves
+    // are dropped.
     if (share_ == 0.0 && !stands_out(estimate_, sums_.sd(0))) return;
     share_ = 1.0;
     const double below = std::max(curvature(), 1e-300);
@@ -304,7 +304,8 @@ class learner {
     total_ = privacy_ + sigma2 * inverse;
   }
 
-  /// Every step at first, then every hundredth part more: O(log T) rows of released values.
+  /// Every step at first, then after every increase by a hundredth: O(log T) rows of released
+  /// values.
   void keep() {
     const auto t = static_cast<double>(steps());
     if (t < next_trace_) return;

@@ -1,4 +1,4 @@
-// The noise of a stream's coordinates: exact integers, at most two laws.
+// The noise of a stream's coordinates: exact integers, at most two distributions.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,7 +12,7 @@
 
 namespace dpsc {
 
-/// An audit's view of a stream: every integer that leaves it. In production there is none.
+/// An audit's view of a stream: every integer that is released. In production there is none.
 struct exposure_observer {
   virtual ~exposure_observer() = default;
   virtual void seen(std::int64_t* value, Eigen::Index d) = 0;

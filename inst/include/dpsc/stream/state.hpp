@@ -1,5 +1,5 @@
 // Numbers to bytes and back, for checkpoints: fixed width, little endian as the machine is, with a
-// checksum at the end. A file that is cut short or altered is an error, never a state.
+// checksum at the end. A truncated or altered file is an error, never a state.
 #pragma once
 
 #include <Eigen/Core>

@@ -73,8 +73,8 @@ class tree_sums {
     return out;
   }
 
-  /// Fresh noise on every open node: what is released at a node after its value was published must
-  /// not be told from it by subtraction. `fresh` holds levels x d draws.
+  /// Fresh noise on every open node: values released at a node after its own value was published
+  /// must not be obtainable by subtraction. `fresh` holds levels x d draws.
   void refresh(const std::vector<std::int64_t>& fresh) {
     for (int l = 0; l < levels_; ++l) {
       if (!is_open(l)) continue;
@@ -92,7 +92,7 @@ class tree_sums {
     return out;
   }
 
-  /// The values that a public checkpoint shows, for audits.
+  /// The values in a public checkpoint, for audits.
   void show_open(exposure_observer& observer) {
     for (int l = 0; l < levels_; ++l)
       if (is_open(l)) observer.seen(open_.data() + l * d_, d_);
@@ -103,7 +103,7 @@ class tree_sums {
     out.put(levels_);
     out.put(horizon_);
     out.put(t_);
-    // A node that is complete is not open: its value is in `left_` already.
+    // A complete node is not open: its value is already in `left_`.
     std::vector<std::int64_t> open = open_;
     for (int l = 0; l < levels_; ++l)
       if (!is_open(l)) std::fill_n(open.begin() + l * d_, d_, 0);
