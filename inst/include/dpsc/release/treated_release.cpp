@@ -264,6 +264,12 @@ bool at_the_edge(const treated_frame& frame, const treated_round& round) {
          treated_constants::edge * round.radius + treated_constants::edge_noise * round.mean_sd;
 }
 
+bool nobody_there(const treated_frame& frame, const treated_round& round, double place) {
+  const double along = round.mean.tail(frame.T1).mean() * std::sqrt(static_cast<double>(frame.T1));
+  return (along > 0.0) != (place > 0.0) &&
+         std::fabs(along) > treated_constants::nobody * round.radius;
+}
+
 double distance_squared(const treated_frame& frame, const Eigen::VectorXd& missed, double sd,
                         bool near_edge) {
   const double periods = static_cast<double>(frame.T1);
@@ -375,6 +381,13 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
     out.mean_sd = all.sd;
     out.weights = all.weights;
     out.stray = all.stray;
+    if (placed && j == 0 && nobody_there(frame, out.rounds.back(), out.place.centre)) {
+      centre.setZero();
+      middle = look.radius;
+      first = above_first;
+      next = above;
+      continue;
+    }
     // The next round. People's lengths are around a centre that differs from the group's by its
     // noise.
     const next_centre found(frame, all.mean, all.sd);

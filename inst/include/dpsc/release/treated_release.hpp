@@ -59,6 +59,8 @@ constexpr int look_lowest = -16;
 constexpr double below = 1.2, above_first = 2.8, above = 0.8, above_found = 1.0, above_far = 0.8;
 // The same about a place that was found away from the donors.
 constexpr double above_placed_first = 2.5, above_placed = 0.8;
+// Nobody is at a place if the first round's mean is so much of its radius from it.
+constexpr double nobody = 0.8;
 // An average residual is far from a centre if it is this share of the radius and so many deviations
 // of its noise.
 constexpr double edge = 0.25, edge_noise = 1.5;
@@ -239,6 +241,10 @@ struct next_centre {
 
 /// Did a round find the group near its radius?
 bool at_the_edge(const treated_frame& frame, const treated_round& round);
+
+/// Did a round about a place find everybody beyond its cut, towards the donors? Then the place was
+/// the noise's.
+bool nobody_there(const treated_frame& frame, const treated_round& round, double place);
 
 /// How far residuals are, squared, by a noisy word on it: less its noise, and only what stands out
 /// of it, unless a round near whose edge they were found said so already.
