@@ -1,5 +1,6 @@
 # Costs that are mostly zero: what bounds seven times too wide do to dp_synth()'s errors.
 #   Rscript bench/wide-bounds.R       about six minutes; writes bench/results/wide-bounds.csv
+# `target`: public, or the mean of `size` people who are protected (one group per release).
 # The same panels and seeds with bounds of 3,000, where the outcome is cut, and of 21,000. 24
 # targets of each release, which have no effect; a target is one person or the mean of 100.
 #   rmse_tight, rmse_wide, rmse_inf   of the average effect; _inf: epsilon = Inf
@@ -33,12 +34,36 @@ judge_bounds <- function(panel, size, epsilon, upper, seed) {
   )
 }
 
-judge_cell <- function(n, size, epsilon = 1, releases = 30L) {
+# A group whose people are protected, too.
+judge_protected <- function(n, size, epsilon, upper, seed) {
+  set.seed(seed)
+  rows <- pmin(designs$costs(n + size, 10, 4)$rows, 3000)
+  fit <- suppressWarnings(dp_synth(rows[seq_len(n), ],
+    target = rows[n + seq_len(size), ], T0 = 10, epsilon = epsilon, bounds = c(0, upper),
+    protect = "everyone", control = dp_control(rng = "R")
+  ))
+  table <- tidy(fit)
+  c(
+    squared = table$estimate[[1L]]^2, se = table$std.error[[1L]],
+    privacy = table$privacy.se[[1L]], refused = as.numeric(is.na(table$std.error[[1L]]))
+  )
+}
+
+judge_cell <- function(n, size, target = "public", epsilon = 1, releases = 30L) {
+  if (target == "protected") releases <- 4L * releases
   kinds <- list(tight = c(epsilon, 3000), wide = c(epsilon, 21000), inf = c(Inf, 3000))
   each <- lapply(seq_len(releases), function(r) {
-    panel <- costs_panel(n, size, r)
-    vapply(kinds, function(kind) judge_bounds(panel, size, kind[[1L]], kind[[2L]], 1e4 + r),
-      numeric(4L))
+    if (target == "public") panel <- costs_panel(n, size, r)
+    vapply(kinds, function(kind) {
+      if (target == "public") {
+        judge_bounds(panel, size, kind[[1L]], kind[[2L]], 1e4 + r)
+      } else if (is.finite(kind[[1L]])) {
+        judge_protected(n, size, kind[[1L]], kind[[2L]], 1e4 + r)
+      } else {
+        # Without privacy nobody is protected.
+        rep(NA_real_, 4L)
+      }
+    }, numeric(4L))
   })
   part <- function(name) t(vapply(each, function(one) one[name, ], numeric(3L)))
   rmse <- sqrt(colMeans(part("squared")))
@@ -46,7 +71,7 @@ judge_cell <- function(n, size, epsilon = 1, releases = 30L) {
   privacy <- apply(part("privacy"), 2L, stats::median)
   refused <- colMeans(part("refused"))
   data.frame(
-    n, size, epsilon, releases, rmse_tight = rmse[["tight"]], rmse_wide = rmse[["wide"]],
+    target, n, size, epsilon, releases, rmse_tight = rmse[["tight"]], rmse_wide = rmse[["wide"]],
     rmse_inf = rmse[["inf"]], se_tight = se[["tight"]], se_wide = se[["wide"]],
     se_inf = se[["inf"]], privacy_tight = privacy[["tight"]], privacy_wide = privacy[["wide"]],
     refused_tight = refused[["tight"]], refused_wide = refused[["wide"]],
@@ -54,7 +79,13 @@ judge_cell <- function(n, size, epsilon = 1, releases = 30L) {
   )
 }
 
-cells <- expand.grid(n = c(1000, 3000), size = c(1, 100))
-table <- do.call(rbind, Map(judge_cell, cells$n, cells$size))
+cells <- rbind(
+  expand.grid(n = c(1000, 3000), size = c(1, 100), target = "public", stringsAsFactors = FALSE),
+  expand.grid(
+    n = c(1000, 3000), size = c(100, 300), target = "protected", stringsAsFactors = FALSE
+  )
+)
+if (nzchar(only <- Sys.getenv("DPSC_BENCH_TARGET"))) cells <- cells[cells$target == only, ]
+table <- do.call(rbind, Map(judge_cell, cells$n, cells$size, cells$target))
 print(table, digits = 3, row.names = FALSE)
 save_results(table, "wide-bounds.csv")
