@@ -183,7 +183,10 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
     control = control, protect = protect, monitor = monitor
   )
-  request <- with_weights(request, substitute(weights), max_weight = max_weight)
+  weights <- substitute(weights)
+  if (!is.null(weights) || !is.null(max_weight)) {
+    request <- with_weights(request, weights, max_weight = max_weight)
+  }
   fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
 })
 
@@ -243,7 +246,9 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
     control = control, protect = protect, monitor = monitor
   )
-  request <- with_weights(request, x = weights, max_weight = max_weight)
+  if (!is.null(weights) || !is.null(max_weight)) {
+    request <- with_weights(request, x = weights, max_weight = max_weight)
+  }
   panel <- donors_panel(x, target, T0, times, request)
   fit_panel(panel, request)
 })

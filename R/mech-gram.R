@@ -211,3 +211,21 @@ gram_plan_of <- function(n, epsilon, facts) {
 
 # From this number of people on, the tails of single people do not matter for the mean.
 group_size <- 20
+
+#' Are the weights of a release those of its panel?
+#' @noRd
+weights_fit <- function(release) {
+  limits <- release$panel$weights
+  share <- release$statistics$share
+  if (is.null(limits)) {
+    return(is.null(share))
+  }
+  is.numeric(limits) && length(limits) == 2L && all(is.finite(limits)) && limits[[1L]] >= 0 &&
+    limits[[1L]] <= limits[[2L]] && limits[[2L]] > 0 && is_number(share) && share > 0 && share <= 1
+}
+
+# Of a fit without privacy.
+weights_reason <- paste(
+  "without privacy no interval is calibrated where donors have weights: leave-one-out errors are",
+  "of donors who count alike"
+)

@@ -299,3 +299,28 @@ limits_text <- function(x) {
   pair <- is.atomic(x) && !is.object(x) && is.null(dim(x)) && length(x) == 2L
   if (pair) paste(deparse(unname(x), 500L), collapse = "") else "..."
 }
+
+#' The largest possible case weight: given, or the upper bound of the weights' column
+#' @noRd
+largest_weight <- function(weights, max_weight, bounds, private) {
+  if (is.null(weights)) {
+    if (!is.null(max_weight)) {
+      abort("{.arg max_weight} is only for {.arg weights}.", "argument")
+    }
+    return(1)
+  }
+  if (is.null(max_weight) && is.symbol(weights) && is.list(bounds)) {
+    bound <- bounds[[as.character(weights)]]
+    if (is.numeric(bound) && length(bound) == 2L) max_weight <- bound[[2L]]
+  }
+  if (is.null(max_weight) && !private) {
+    return(1)
+  }
+  if (is.null(max_weight)) {
+    abort(c(
+      "{.arg weights} needs {.arg max_weight}, the largest possible weight.",
+      i = "It is public. Larger weights are reduced to it, and the noise grows with it."
+    ), "argument")
+  }
+  check_number(max_weight, 0, open = "min")
+}

@@ -106,9 +106,6 @@ take_weights <- function(panel, request) {
 #' @noRd
 take_given_weights <- function(panel, request) {
   x <- request$weights$x
-  if (is.null(x)) {
-    return(panel)
-  }
   refuse_weighted_panel(panel)
   if (inherits(panel$donors, "dp_chunks")) {
     return(weighted_panel(panel, NULL, request))
@@ -131,11 +128,11 @@ weighted_panel <- function(panel, weights, request) {
   panel
 }
 
-#' Chunks whose last column may hold weights
+#' Chunks whose last column holds weights
 #' @noRd
 weighted_chunks <- function(x, request) {
   given <- request$weights$x
-  if (inherits(x, "dp_chunks") && !is.null(given)) {
+  if (inherits(x, "dp_chunks")) {
     if (!identical(given, "last")) {
       abort(c(
         "{.arg weights} of chunks are the last column of each block: {.code weights = \"last\"}.",
@@ -148,27 +145,9 @@ weighted_chunks <- function(x, request) {
   x
 }
 
-#' Rows with their weights as the last column, as the core reads them
-#' @noRd
-bind_weights <- function(rows, panel) {
-  if (is.null(panel$weights)) rows else unname(cbind(rows, panel$weights))
-}
-
 #' Donors of the largest weight who would count as much: of them sums are means. RELEASED
 #' @noRd
 counted_donors <- function(release) release$panel$n * (release$statistics$share %||% 1)
-
-#' Are the weights of a release those of its panel?
-#' @noRd
-weights_fit <- function(release) {
-  limits <- release$panel$weights
-  share <- release$statistics$share
-  if (is.null(limits)) {
-    return(is.null(share))
-  }
-  is.numeric(limits) && length(limits) == 2L && all(is.finite(limits)) && limits[[1L]] >= 0 &&
-    limits[[1L]] <= limits[[2L]] && limits[[2L]] > 0 && is_number(share) && share > 0 && share <= 1
-}
 
 weights_words <- function(release) {
   limits <- release$panel$weights
@@ -180,9 +159,3 @@ weights_words <- function(release) {
     )
   }
 }
-
-# Of a fit without privacy.
-weights_reason <- paste(
-  "without privacy no interval is calibrated where donors have weights: leave-one-out errors are",
-  "of donors who count alike"
-)

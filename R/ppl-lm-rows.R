@@ -27,31 +27,6 @@ lm_source <- function(columns, data, choice, clip) {
   rows_by_person(chosen_rows(columns, data, choice, clip), people)
 }
 
-#' The largest possible case weight: given, or the upper bound of the weights' column
-#' @noRd
-largest_weight <- function(weights, max_weight, bounds, private) {
-  if (is.null(weights)) {
-    if (!is.null(max_weight)) {
-      abort("{.arg max_weight} is only for {.arg weights}.", "argument")
-    }
-    return(1)
-  }
-  if (is.null(max_weight) && is.symbol(weights) && is.list(bounds)) {
-    bound <- bounds[[as.character(weights)]]
-    if (is.numeric(bound) && length(bound) == 2L) max_weight <- bound[[2L]]
-  }
-  if (is.null(max_weight) && !private) {
-    return(1)
-  }
-  if (is.null(max_weight)) {
-    abort(c(
-      "{.arg weights} needs {.arg max_weight}, the largest possible weight.",
-      i = "It is public. Larger weights are reduced to it, and the noise grows with it."
-    ), "argument")
-  }
-  check_number(max_weight, 0, open = "min")
-}
-
 #' Chunks of numbers from chunks of data frames, after one pass that checks every block
 #' @return As `lm_source()`.
 #' @noRd

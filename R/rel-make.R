@@ -54,7 +54,8 @@ make_release <- function(request) {
     check_composed(plan$steps, plan$cost, promise$holds)
     charge <- spend(request$ledger, plan$cost, record$label(request, plan), promise)
   }
-  drawn <- record$run(request, plan, after_charge(rows, private))
+  if (!is.matrix(rows)) rows <- after_charge(rows, private)
+  drawn <- record$run(request, plan, rows)
   list(plan = plan, promise = promise, drawn = drawn, charge = charge)
 }
 

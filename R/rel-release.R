@@ -68,7 +68,10 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
       i = "{.fn dp_synth} releases several, {.code cbind(y1, y2) ~ treated}, with one charge."
     ), "panel")
   }
-  request <- with_weights(request, substitute(weights), max_weight = max_weight)
+  weights <- substitute(weights)
+  if (!is.null(weights) || !is.null(max_weight)) {
+    request <- with_weights(request, weights, max_weight = max_weight)
+  }
   people <- panel_people(data, index, na, roster, substitute(index))
   release_guarded(formula_panel(x, people, request), request)
 })
@@ -87,7 +90,9 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
     calibration = calibration, size = size, ledger = ledger, control = control,
     protect = protect
   )
-  request <- with_weights(request, x = weights, max_weight = max_weight)
+  if (!is.null(weights) || !is.null(max_weight)) {
+    request <- with_weights(request, x = weights, max_weight = max_weight)
+  }
   panel <- donors_panel(x, target, T0, times, request)
   release_guarded(panel, request)
 })
@@ -137,11 +142,12 @@ panel_request <- function(..., control) {
 donors_panel <- function(x, target, T0, times, request) {
   # `protect` is required before any error about a target.
   if (!missing(target)) check_protect(request, if (is.matrix(target)) nrow(target) else 1L)
-  x <- weighted_chunks(x, request)
+  weighted <- !is.null(request$weights)
+  if (weighted) x <- weighted_chunks(x, request)
   panel <- panel_from_donors(x, target, T0, times, hide = request$quiet)
   if (request$keep_names) panel$donor_names <- rownames(x)
   panel$bounds <- request$bounds
-  take_given_weights(panel, request)
+  if (weighted) take_given_weights(panel, request) else panel
 }
 
 #' From a checked panel to a release that protects the people in `protect`
@@ -232,7 +238,8 @@ draw_release <- function(request, plan, rows, mechanism) {
   public <- request$public
   panel <- request$people
   if (!is.null(public$covariates)) rows <- mechanism_rows(rows, "donors", panel, public)
-  rows <- bind_weights(rows, panel)
+  # The core reads weights as the last column.
+  if (!is.null(panel$weights)) rows <- unname(cbind(rows, panel$weights))
   if (!is.null(panel$treated)) {
     rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
   }
