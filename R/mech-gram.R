@@ -212,6 +212,10 @@ gram_plan_of <- function(n, epsilon, facts) {
 # From this number of people on, the tails of single people do not matter for the mean.
 group_size <- 20
 
+#' Donors of the largest weight who would count as much: of them sums are means. RELEASED
+#' @noRd
+counted_donors <- function(release) release$panel$n * (release$statistics$share %||% 1)
+
 #' Are the weights of a release those of its panel?
 #' @noRd
 weights_fit <- function(release) {

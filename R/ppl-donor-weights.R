@@ -145,10 +145,6 @@ weighted_chunks <- function(x, request) {
   x
 }
 
-#' Donors of the largest weight who would count as much: of them sums are means. RELEASED
-#' @noRd
-counted_donors <- function(release) release$panel$n * (release$statistics$share %||% 1)
-
 weights_words <- function(release) {
   limits <- release$panel$weights
   if (!is.null(limits)) {
