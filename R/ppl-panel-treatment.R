@@ -34,7 +34,7 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
         )
       },
       i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel.",
-      i = if (early) "If it ends earlier, cut the panel, or keep the indicator at 1 once it is 1.",
+      i = if (early) "If it ends earlier, cut the panel, or code the unit as treated to the end.",
       i = if (early && times$alphabetical) {
         paste(
           "If the order is right: strings are sorted alphabetically, so give",
@@ -121,7 +121,7 @@ find_treatment <- function(units, times, rows, hide = FALSE,
           "({length(switches)} such unit{?s})."
         )
       },
-      i = "Cut the panel before the treatment ends, or keep the indicator at 1 once it is 1.",
+      i = "Cut the panel before the treatment ends, or code the unit as treated to the end.",
       i = if (times$alphabetical) {
         "Periods that are strings are sorted alphabetically: use numbers, dates or a factor."
       }
