@@ -210,11 +210,11 @@ Rcpp::List paper_loss_rows_cpp(SEXP rows, const Rcpp::List& facts) {
   const dpsc::paper_loss& loss = known.facts.loss;
   const dpsc::public_rows read = dpsc::gather_rows(*source, known.design, interrupter(), loss);
   const bool symmetric = loss.family.slopes() == dpsc::slope_kind::symmetric;
-  return Rcpp::List::create(
-      _["x"] = read.x, _["y"] = plain(read.y), _["unit"] = loss.unit(known.d()),
-      _["apart"] = loss.apart(known.d()), _["bend"] = loss.family.bend(),
-      _["steepest"] = loss.steepest(), _["symmetric"] = symmetric, _["span"] = loss.family.span,
-      _["box"] = loss.box);
+  return Rcpp::List::create(_["x"] = read.x, _["y"] = plain(read.y),
+                            _["unit"] = loss.unit(known.d()), _["apart"] = loss.apart(known.d()),
+                            _["bend"] = loss.family.bend(), _["steepest"] = loss.steepest(),
+                            _["symmetric"] = symmetric, _["span"] = loss.family.span,
+                            _["box"] = loss.box);
 }
 
 // Minimiser of a logistic loss with a ridge for each coefficient and a linear term: made-up rows.
