@@ -113,7 +113,7 @@ cell_names <- function(cells) {
   do.call(paste, c(cells[c("design", "target", "n", "T0", "T1", "epsilon")], sep = "/"))
 }
 
-# A committed table has four digits, and NA for NaN: its rows can be those of a run that was stopped.
+# A committed table has four digits, and NA for NaN: its rows can be those of a stopped run.
 same_numbers <- function(kept, drawn) {
   kept <- kept[match(cell_names(drawn), cell_names(kept)), names(drawn)]
   chosen <- vapply(drawn, is.numeric, NA) & names(drawn) != "seconds"

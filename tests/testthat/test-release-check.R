@@ -223,7 +223,7 @@ test_that("a gram release whose noise disagrees with its rounds or steps is dete
     calibrated(function(release) {
       release$statistics$intervals <- NULL
       release
-    }, delta, "paid for")
+    }, delta, "charged noise steps are missing")
     calibrated(function(release) {
       steps <- release$privacy$steps
       release$privacy$steps <- steps[!grepl("placebo|tail", steps$step), ]
