@@ -155,7 +155,8 @@ prepare_objective_glm <- function(public, columns) {
   public
 }
 
-#' Squares only: errors are about the population's own penalised fit
+#' Is the penalty a ridge alone, without constraints? Only then are there standard errors, which
+#' refer to the population's penalised fit
 #' @noRd
 only_ridge <- function(wishes) {
   is.null(wishes$A) && wishes$lasso == 0 && wishes$group == 0 && all(wishes$lower <= -1e300) &&

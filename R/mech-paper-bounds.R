@@ -32,7 +32,7 @@
 #'   Must be 0 for `"output"`.
 #' @param form (`string`)\cr `"corrected"` or `"published"`.
 #' @param signal_norm (`number`, scaled units)\cr spectral norm of the donors' signal after the
-#'   treatment, `||M_post||`. Default: its largest value within `[-1, 1]`, `sqrt(n T1)`.
+#'   treatment, `||M_post||`. Default: `sqrt(n T1)`, the largest norm for outcomes in `[-1, 1]`.
 #' @param noise_sd (`number`, scaled units)\cr standard deviation of the outcomes' noise.
 #' @param largest_weight (`number`)\cr bound on the ridge weights' absolute values (the paper's
 #'   psi).

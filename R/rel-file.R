@@ -329,7 +329,7 @@ first_formats <- function() {
   )
 }
 
-# Marks and differences ----------------------------------------------------------------------------
+# Checksums of fields, and the first difference ----------------------------------------------------
 
 #' @return The first field that disagrees with its checksum, or `NULL`.
 #' @noRd

@@ -112,7 +112,7 @@ fit_quality_lines <- function(fit) {
     if (perfect) {
       c(
         "  PERFECT FIT before the treatment: too many donors for so few periods. The weights may",
-        "  not be unique, and the ratio of placebo_space() is meaningless."
+        "  not be unique, and the post/pre ratio in placebo_space() is meaningless."
       )
     },
     if (!perfect && isTRUE(fit$ties > 0)) {

@@ -9,8 +9,8 @@
 # DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
 # Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is; a run
 # that finds this file keeps its cells if those of every tenth block, drawn again, are the same.
-# The table of 2026-11-25 (code of 4a7d3c5) lacks n = 1,000 with T0 = 5, edges, flats, real panels
-# and one design of n = 300.
+# The table of 2026-11-25 (code of 4a7d3c5 and 46bd1495, whose numbers are the same) lacks edges,
+# flats, one design of n = 300, and for six designs n = 1,000 with T0 = 5.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that

@@ -29,7 +29,7 @@ class probe {
   }
 
  private:
-  // Arguments become what the function asks for as they do in what Rcpp writes.
+  // Arguments are converted to the types of the parameters, as in the wrappers that Rcpp generates.
   template <typename Out, typename... In, std::size_t... at>
   static SEXP run(Out (*f)(In...), const Rcpp::List& x, std::index_sequence<at...>) {
     return Rcpp::wrap(f(typename Rcpp::traits::input_parameter<In>::type(SEXP(x[at]))...));

@@ -10,7 +10,7 @@ cost_people <- function(n = 3000) {
   data
 }
 
-test_that("unnamed bounds for an expression stop every verb; the error prints both spellings", {
+test_that("every verb refuses unnamed bounds for an expression and prints both forms", {
   data <- cost_people()
   ledger <- dp_ledger(1, 1e-6)
   formula <- log(cost) ~ age

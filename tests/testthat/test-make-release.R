@@ -106,7 +106,7 @@ test_that("one function charges; its 25 lines at most name no verb, method, sour
   expect_identical(intersect(named, verbs), character())
 })
 
-test_that("each verb charges the promised cost once, through that one line only", {
+test_that("each verb charges the promised cost once, by the one call of spend()", {
   calls <- spending_calls()
   for (name in names(calls)) {
     ledger <- dp_ledger(50, 1e-2)

@@ -266,7 +266,7 @@ test_that("tight, delta > 0: the exact delta stays below the declared one", {
   expect_gt(audit(step, step$scale / 4), step$delta) # too little noise is noticed
 })
 
-test_that("published: the same exact loss exceeds epsilon in most draws", {
+test_that("with the published calibration the exact privacy loss exceeds epsilon in most draws", {
   withr::local_seed(4)
   public <- public_example(10, 10, 1, epsilon = 20, calibration = "published")
   step <- plan_objective(public)$weights

@@ -176,7 +176,7 @@ test_that("balance compares the target with the synthetic control and with the d
   )
 })
 
-test_that("the balance of several targets equals each target's own balance", {
+test_that("a balance plot of several targets shows each target's own balance", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 3)
   picture <- ggplot2::autoplot(fit, type = "balance", targets = c(3, 1))

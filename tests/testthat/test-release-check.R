@@ -256,7 +256,7 @@ test_that("a gram release whose noise disagrees with its rounds or steps is dete
   calibrated(function(release) {
     release$statistics$target <- NULL
     release
-  }, 1e-6, "paid for")
+  }, 1e-6, "charged noise steps are missing")
   calibrated(function(release) {
     release$privacy$steps <- release$privacy$steps[1:11, ]
     release

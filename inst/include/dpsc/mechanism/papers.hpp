@@ -164,7 +164,8 @@ void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan);
 /// stage k has k parts of the budget.
 void plan_napp(const paper_facts& f, double epsilon, paper_plan& plan);
 
-/// Equations 4 and 13, Table 2: the numbers of the paper, for audits. HOLDS NOTHING.
+/// Ridge and noise scale as the paper prints them (equations 4 and 13, Table 2), for audits. NOT
+/// PRIVATE: no guarantee holds.
 void plan_napp_printed(const paper_facts& f, double epsilon, paper_plan& plan);
 
 }  // namespace papers_detail
