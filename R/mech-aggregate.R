@@ -2,11 +2,11 @@
 
 #' Summary of the blocks' answers
 #'
-#' @param by_rank,located,mean (`flag`)\cr are quantiles chosen, are answers added up within
-#'   released quartiles, or as they are?
+#' @param by_rank,located,mean (`flag`)\cr are quantiles chosen? Are the answers added up within
+#'   released quartiles? Are they added up as they are?
 #' @param theorem (function of: is the noise Gaussian?).
-#' @param ranks,noise (functions of a plan)\cr how many ranks the noise is worth, and its deviation
-#'   on the sum of the answers, in widths of the limits; `NA` where there is none.
+#' @param ranks,noise (functions of a plan)\cr the noise in ranks, and the standard deviation of the
+#'   noise on the sum of the answers, in widths of the limits; `NA` where there is none.
 #' @noRd
 aggregator <- function(title, theorem, by_rank = FALSE, located = FALSE, mean = FALSE,
                        ranks = released_ranks, noise = added_deviation) {
@@ -38,6 +38,6 @@ added_deviation <- function(plan) {
   (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid
 }
 
-#' Ranks of a released median are off by about a Laplace draw of scale 1 / exponent
+#' Rank error of a released median: about a Laplace draw of scale 1 / exponent
 #' @noRd
 released_ranks <- function(plan) sqrt(2) / plan$exponent

@@ -2,7 +2,7 @@
 # first adoption, with placebo errors of every cohort's estimator. All code that reads a donor's row
 # is in C++ (inst/include/dpsc/release/cohorts_release.hpp).
 
-#' Budget and steps of a release for several dates: those of a release for the first date
+#' Budget and steps of a release for several dates, the same as of a release for the first date
 #' @param public (`list`)\cr from `public_facts()`, with `dates`.
 #' @return As [plan_gram()]. PUBLIC.
 #' @noRd
@@ -58,7 +58,7 @@ raw_cohorts <- function(plan, donors, public) {
   statistics
 }
 
-#' Fault of the parts for several dates, or `NULL`
+#' Fault in the parts of a release that serve several dates, or `NULL`
 #' @noRd
 cohorts_problem <- function(release) {
   x <- release$statistics$cohorts

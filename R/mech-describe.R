@@ -15,8 +15,8 @@ describe_mechanism <- function() {
   )
 }
 
-#' The steps of a description: choices together, and sums
-#' @param plan (`list`)\cr what the core planned; what the sums leave of it is the choices'.
+#' The steps of a description: all choices as one step, then the sums
+#' @param plan (`list`)\cr the core's plan; the choices have the budget that the sums leave.
 #' @return A data frame of `step`, `law`, `sensitivity`, `scale`, and `rho` or `epsilon`; `NULL`
 #'   without privacy. PUBLIC.
 #' @noRd

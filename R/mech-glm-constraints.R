@@ -5,7 +5,8 @@
 
 #' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as in `dp_glm()`.
 #' @param names (`character`)\cr of slopes.
-#' @return A list: `A` (a row a constraint, a column a slope), `b`, `equal` (a flag a row). PUBLIC.
+#' @return A list: `A` (one row per constraint, one column per slope), `b`, `equal` (one flag per
+#'   row). PUBLIC.
 #' @noRd
 linear_limits <- function(limits, names) {
   p <- length(names)
@@ -62,7 +63,7 @@ check_constraint_rows <- function(A, names) {
   A
 }
 
-#' Coefficients, intercept first, moved to the nearest that keep the limits of slopes
+#' Coefficients, intercept first, moved to the nearest point within the limits on the slopes
 #' @noRd
 constrain_estimate <- function(estimate, limits, within = FALSE) {
   V <- estimate$privacy + estimate$sampling
@@ -85,7 +86,7 @@ constrain_estimate <- function(estimate, limits, within = FALSE) {
   estimate
 }
 
-#' One limit a slope, from one number or numbers by name
+#' One limit per slope, from a single number or from numbers with names
 #' @noRd
 check_limits <- function(given, free, names) {
   out <- rep(free, length(names))

@@ -40,7 +40,7 @@ promise_objective_glm <- function(public) {
       "pure objective perturbation (proofs/glm.md, Theorem 2)"
     },
     # The linear term is an exact draw, rounded, and exact noise covers the rounding, except for the
-    # longest terms, of probability exp(-60): this is a part of delta if delta > 0.
+    # longest terms, of probability exp(-60), which is counted in delta if delta > 0.
     exact = public$delta > 0
   )
 }
@@ -57,9 +57,9 @@ hopeless_share <- 0.8
 
 #' Refuse if the plan shows that the ridge outweighs the rows: nothing would be identified
 #'
-#' Of rows of length R the curvature adds up to at most n k R^2, k the loss's largest, over d
-#' directions; the ridge is b R^2 / c. R and an outcome's span cancel in their ratio. Limits and
-#' penalties carry information of their own: with them a fit may be useful.
+#' For rows of length R the curvature adds up to at most n k R^2 over d directions, where k is the
+#' largest curvature of the loss; the ridge is b R^2 / c. R and the outcome's span cancel in their
+#' ratio. Limits and penalties add information: with them a fit may still be useful.
 #' @section Errors: `dpsc_error_argument`, before the charge.
 #' @noRd
 check_curved <- function(public, plan) {
@@ -82,7 +82,8 @@ check_curved <- function(public, plan) {
 #' Constraints on slopes in the core's form
 #' @noRd
 prepare_objective_glm <- function(public, columns) {
-  # A smaller loss than accepted: beyond it the noise is negligible, and orders leave the search.
+  # Smaller than the largest accepted loss: beyond it the noise is negligible, and the best order
+  # lies outside the search.
   public$facts$epsilon <- min(public$facts$epsilon, 1000)
   penalty <- public$options$penalty
   limits <- public$options$constraints

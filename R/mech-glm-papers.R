@@ -1,7 +1,7 @@
 # The papers' own methods of dp_glm(): regressions in public units, coefficients only. The
 # core is inst/include/dpsc/mechanism/papers.hpp; proofs are in inst/proofs/papers.md.
 
-#' Their records
+#' Records of the papers' methods
 #' @noRd
 paper_mechanisms <- function() {
   proof <- function(theorem, words) {
@@ -41,10 +41,11 @@ paper_mechanisms <- function() {
 }
 
 #' @param settings (`character`)\cr names it takes; `printed`: names of the published calibration.
-#' @param broken (named `character`)\cr why a calibration holds nothing.
+#' @param broken (named `character`)\cr why a calibration is not private.
 #' @param losses (`function`)\cr of the fit, rows in public units and delta.
-#' @param own (`list` by family)\cr settings that it takes for that family besides.
-#' @param words (named `character`)\cr names of families in prints, if unusual.
+#' @param own (`list` by family)\cr additional settings for that family.
+#' @param words (named `character`)\cr names of families in prints, if they differ from the usual
+#'   ones.
 #' @noRd
 paper_glm <- function(core, title, calibrations, settings, theorem, broken = NULL,
                       printed = settings, losses = linear_row_losses, families = "binomial",
@@ -85,7 +86,7 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
   )
 }
 
-#' The invalid published form exists for each family, but divides by zero except for logistic ones
+#' Refuse the invalid published form for all families but the logistic: it divides by zero there
 #' @noRd
 printed_for_logistic <- function(public, broken) {
   if (public$family != "binomial" && public$calibration %in% names(broken)) {
@@ -147,7 +148,8 @@ paper_facts <- function(public, core) {
   )
 }
 
-#' Where a loss stops to count fully: the largest count, or `tau`, of outcomes in \[-1, 1\]
+#' Limit beyond which a loss no longer counts fully: the largest count, or `tau` for outcomes in
+#' \[-1, 1\]
 #' @noRd
 paper_span <- function(public, number) {
   switch(public$family %||% "gaussian",

@@ -1,7 +1,7 @@
 # Does the reported noise of a release by method "gram" agree with its steps? Each part is
 # recomputed from the steps.
 
-#' Is the noise that a gram release reports that of its steps?
+#' Does the noise that a gram release reports agree with its steps?
 #' @noRd
 gram_noise_conflict <- function(release) {
   s <- release$statistics
@@ -16,7 +16,7 @@ gram_noise_conflict <- function(release) {
       !private && (any(noise != 0) || !all(vapply(extra, is.null, NA))),
     "A private release holds statistics without noise." = private &&
       (any(noise == 0) || !is.null(s$leave_one_out) || !is.null(s$cohorts$leave_one_out)),
-    # Some releases of version 0.1.0 hold no rounds.
+    # Some releases of version 0.1.0 contain no rounds.
     "The noise of the statistics does not match the noise steps." =
       private && !is.null(s$rounds) && !rounds_agree(base)
   ) %||% if (private) {
@@ -24,7 +24,7 @@ gram_noise_conflict <- function(release) {
   }
 }
 
-#' The steps that look at donors
+#' The steps of the donors' own release
 #' @noRd
 donor_steps <- function(release) {
   steps <- base_release(release)$privacy$steps
@@ -35,8 +35,9 @@ donor_steps <- function(release) {
   steps[steps$account == "donors" & !seq_len(nrow(steps)) %in% unlist(group_looks(release)), ]
 }
 
-#' Where in the steps the donors are asked for a protected group
-#' @return A list: `look`, a matrix of two rows, and `control`; a column or an entry a group.
+#' Places of the steps that read the donors on behalf of a protected group
+#' @return A list: `look`, a matrix of two rows and one column per group, and `control`, one entry
+#'   per group.
 #' @noRd
 group_looks <- function(release) {
   steps <- release$privacy$steps
@@ -52,7 +53,7 @@ group_looks <- function(release) {
   )
 }
 
-#' Is the noise of protected groups that of their accounts' steps?
+#' Does the noise of protected groups agree with the steps of their accounts?
 #' @noRd
 treated_conflict <- function(release) {
   groups <- protected_groups(release)
@@ -78,14 +79,14 @@ treated_conflict <- function(release) {
   }
 }
 
-#' Is the noise of one group that of its steps?
+#' Does the noise of one group agree with its steps?
 #' @param group (`list`)\cr from [protected_groups()].
-#' @param steps,control (`data.frame`)\cr the group's own, and the last look at the donors.
+#' @param steps,control (`data.frame`)\cr the group's own steps, and the last step on the donors.
 #' @noRd
 group_conflict <- function(group, steps, control) {
   x <- group$x
   release <- group$release
-  # Versions up to 0.2.0 did not ask for the group's place.
+  # Versions up to 0.2.0 did not estimate the group's place.
   placed <- !is.null(x$place)
   problem <- if (placed) place_conflict(x$place, steps[1L, ])
   if (!is.null(problem)) {
@@ -118,7 +119,7 @@ group_conflict <- function(group, steps, control) {
   }
 }
 
-#' Is the noise on the group's place that of its step?
+#' Does the noise on the group's place agree with its step?
 #' @param step (`data.frame`)\cr of one row.
 #' @noRd
 place_conflict <- function(place, step) {
@@ -130,7 +131,8 @@ place_conflict <- function(place, step) {
   if (!said) "The place of the treated group does not match its step."
 }
 
-#' Is the noise on what cuts keep of donors that of its step?
+#' Does the noise on the share of a shift that clipping keeps, measured on donors, agree with its
+#' step?
 #' @param steps (`data.frame`)\cr a choice, and the noise.
 #' @noRd
 look_conflict <- function(group, steps) {
@@ -146,7 +148,7 @@ look_conflict <- function(group, steps) {
   if (!said) "The first release of the donors does not match its noise steps."
 }
 
-#' Is the correction for the target that of the last two steps?
+#' Does the correction for the target agree with the last two steps?
 #' @noRd
 target_conflict <- function(release) {
   x <- release$statistics$target
@@ -177,7 +179,7 @@ rounds_agree <- function(release) {
   all(made) && about_equal(s$mean_sd, noise$mean) && about_equal(s$moment_sd, noise$moment)
 }
 
-#' Does a step's record say what the round was made with?
+#' Does a step's record agree with the constants of its round?
 #' @noRd
 round_of_step <- function(round, step) {
   bound <- round$clipped^2 + round$constant^2
@@ -205,7 +207,7 @@ shift_of_round <- function(round) {
   gaussian_step_mu_cpp(round$clipped^2 + round$constant^2, round$noise)
 }
 
-#' Deviations that a round's noise has in the statistics: of the mean, and on the diagonal
+#' Standard deviations of a round's noise in the statistics: on the mean, and on the diagonal
 #' @noRd
 round_noise <- function(round, release, n = counted_donors(release)) {
   empty <- matrix(0, 0L, nrow(round$loadings))
@@ -223,7 +225,7 @@ round_noise <- function(round, release, n = counted_donors(release)) {
   list(mean = sigma / sqrt(2) * step / (round$constant * n), moment = sigma * step^2 / n)
 }
 
-#' Are calibrated intervals those of five steps, or of two for a group, whose tails are not asked?
+#' Do calibrated intervals agree with their steps: five, or two for a group, whose tails need none?
 #' @noRd
 intervals_conflict <- function(release) {
   x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
@@ -253,8 +255,8 @@ intervals_conflict <- function(release) {
   }
 }
 
-#' Can this many of n donors calibrate? All up to 10,000, at most 100,000 of more; up to version
-#' 0.2.0 every k-th
+#' Can this many of n donors calibrate? Up to 10,000 all do; of more, between 10,000 and 100,000
+#' (every k-th in versions up to 0.2.0)
 #' @noRd
 calibrates <- function(rows, n) {
   if (n <= 10000 || about_equal(rows, ceiling(n / ceiling(n / 10000)))) {

@@ -4,9 +4,9 @@
 
 #' Budget and steps of a gram release
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: intervals are), `noise` (on a
-#'   mean square of features, over its largest value), `settings`, `features` (how many of the
-#'   pre-period, and are they about a row's own level). PUBLIC.
+#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: are the intervals?), `noise`
+#'   (on a mean square of features, over its largest value), `settings`, `features` (the number of
+#'   pre-period features, and whether they are relative to a row's own level). PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
   settings <- list(
@@ -95,7 +95,7 @@ run_gram <- function(plan, donors, public) {
   with_estimator(statistics, plan, public)
 }
 
-#' Say whose intervals were calibrated, and whose prediction was corrected
+#' Message on whose intervals were calibrated, and whose prediction was corrected
 #' @noRd
 with_estimator <- function(statistics, plan, public = NULL) {
   if (!is.null(statistics$intervals)) {
@@ -115,7 +115,7 @@ release_options <- function(plan, public) {
   gram_options(TRUE, public$n, public$bounds, plan$settings$estimator, plan$settings$lambda)
 }
 
-#' All that was released, as one vector
+#' All released values, as one vector
 #' @noRd
 gram_numbers <- function(statistics) {
   s <- statistics
@@ -180,7 +180,7 @@ leave_one_out_fit <- function(x, panel) {
     })
 }
 
-#' Do the rounds of a release, if it has any, fit its sizes?
+#' Do the rounds of a release, if it has any, match its sizes?
 #' @param size (`integer(2)`)\cr periods and features.
 #' @noRd
 rounds_fit <- function(rounds, size) {
@@ -196,7 +196,7 @@ rounds_fit <- function(rounds, size) {
   is.null(rounds) || (is.list(rounds) && length(rounds) %in% 2:3 && all(vapply(rounds, fits, NA)))
 }
 
-#' The core's plan for an ordinary target, or `NULL` where it cannot serve so small a budget
+#' The core's plan for an ordinary target, or `NULL` if the budget is too small
 #' @noRd
 gram_plan_of <- function(n, epsilon, facts) {
   y <- cos(pi * (seq_len(facts$T0) - 0.5) / facts$T0) / 10
@@ -212,11 +212,12 @@ gram_plan_of <- function(n, epsilon, facts) {
 # From this number of people on, the tails of single people do not matter for the mean.
 group_size <- 20
 
-#' Donors of the largest weight who would count as much: of them sums are means. RELEASED
+#' Number of donors of the largest weight with the same total weight, by which sums are divided.
+#' RELEASED
 #' @noRd
 counted_donors <- function(release) release$panel$n * (release$statistics$share %||% 1)
 
-#' Are the weights of a release those of its panel?
+#' Do the weights of a release agree with its panel?
 #' @noRd
 weights_fit <- function(release) {
   limits <- release$panel$weights
@@ -228,7 +229,7 @@ weights_fit <- function(release) {
     limits[[1L]] <= limits[[2L]] && limits[[2L]] > 0 && is_number(share) && share > 0 && share <= 1
 }
 
-# Of a fit without privacy.
+# Reason given for a fit without privacy.
 weights_reason <- paste(
   "without privacy no interval is calibrated where donors have weights: leave-one-out errors are",
   "of donors who count alike"

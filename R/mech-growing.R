@@ -73,8 +73,8 @@ run_growing <- function(plan, donors, public) {
   statistics
 }
 
-#' The name of a growing release: a hash of the numbers of the first one, and of whether a ledger
-#' paid
+#' The name of a growing release: a hash of the numbers of its first release, and of whether a
+#' ledger was charged
 #'
 #' A file with another name, by which periods could be drawn anew, contradicts itself.
 #' @param statistics (`list`)\cr of the release. RELEASED.
@@ -98,7 +98,7 @@ mean_between <- function(covariates, size) {
   }
 }
 
-#' Draw one period more
+#' Draw one more period
 #' @param release (`dp_release`).
 #' @param base (`list`)\cr from `growing_base()`.
 #' @param donors (`matrix` or `dp_chunks`, outcome units)\cr all periods so far and the new one, and
@@ -122,7 +122,7 @@ facts_of_growing <- function(release) {
   )
 }
 
-#' Fault of the growing part of a release, or `NULL`
+#' Fault in the growing part of a release, or `NULL`
 #' @noRd
 growing_problem <- function(release) {
   x <- release$statistics$monitor
@@ -145,7 +145,7 @@ growing_problem <- function(release) {
   if (!ok) "The announced periods do not match the statistics."
 }
 
-#' Are the announced periods' steps what they must be, and their noise that of the statistics?
+#' Are the steps of the announced periods right, and does their noise agree with the statistics?
 #' @noRd
 growing_conflict <- function(release) {
   x <- release$statistics$monitor

@@ -8,8 +8,9 @@
 # errors.
 leave_one_out_rows <- 2000
 
-# Weight of the common scale in a row's own: kappa^2 = (4 + v / v_bar) / 5, v the row's variation
-# before the treatment. Narrower where some people vary more than others (bench/few-donors.R).
+# Weight of the common scale in a row's own scale: kappa^2 = (4 + v / v_bar) / 5, v the row's
+# variation before the treatment. Intervals are narrower where some people vary more than others
+# (bench/few-donors.R).
 row_softness <- 4
 
 # For a group's mean: the required relative accuracy of the errors' variance.
@@ -42,7 +43,7 @@ raw_calibration <- function(donors, public, statistics = raw_statistics(donors, 
   c(out, list(moments = moments, counts = list(ridge = counts(penalty), did = counts(Inf))))
 }
 
-#' Mean and covariance of the rows as they are, single periods, scaled units. NOT PRIVATE.
+#' Mean and covariance of the rows without noise, by single periods, scaled units. NOT PRIVATE.
 #' @noRd
 raw_statistics <- function(donors, public) {
   if (is.null(public$weights)) {
@@ -68,14 +69,14 @@ all_rows <- function(donors, bounds) {
 
 #' Intervals of the effects of a fit without privacy
 #'
-#' For one person (`size = 1`) conformal: of `n + 1` exchangeable rows, the target's error is among
-#' the `level` smallest with probability `level` at least, exactly for the average and for each
-#' period where the penalty does not depend on the donors (nearly where it does); the band over all
-#' periods comes from the largest period in units of the donors' errors and is on the safe side of
-#' that. Errors count in units of a row's own scale. For the mean of `size` people: the errors'
-#' variance over `size` plus the regression's variance, the variance one standard deviation above
-#' its estimate, normal quantiles, stretched by as much of the tail of single people as their mean
-#' can keep.
+#' For one person (`size = 1`) the intervals are conformal: of `n + 1` exchangeable rows, the
+#' target's error is among the smallest share `level` with probability at least `level`. This is
+#' exact for the average and for each period if the penalty does not depend on the donors, and
+#' nearly so if it does. The band over all periods comes from the largest period in units of the
+#' donors' errors and is conservative. Errors are in units of a row's own scale. For the mean of
+#' `size` people: the errors' variance over `size`, one standard deviation above its estimate, plus
+#' the regression's variance, with normal quantiles, widened by as much of the tail of single
+#' people as their mean can keep.
 #'
 #' @param release (`dp_release`)\cr not private, with `statistics$leave_one_out` by
 #'   [raw_calibration()].
@@ -140,7 +141,7 @@ raw_p_value <- function(release, y, size = 1, estimator = "ridge") {
   (1 + at_least) / (account$n + 1)
 }
 
-#' The donors' account of one target
+#' The donors' errors and the target's effects
 #' @return A list: `n`, `term`, `gap` (effects: average, periods), `leverage`, `scale` (the target's
 #'   row scale), `spread` (root mean squared errors over row scales), `squares` (mean squared
 #'   errors), `doubt` (standard deviation of `squares` over itself), and either `limits` from C++ or
@@ -197,13 +198,13 @@ raw_errors <- function(account, size) {
   account$scale * account$spread
 }
 
-#' Number of donors whose account decides at a level: more than all of them when there is none
+#' Rank of the donor whose error decides at a level: more than `n` if there is none
 #' @noRd
 deciding_rank <- function(n, level) {
   ceiling(level * (n + 1) - 1e-9)
 }
 
-#' How far one person's outcomes may lie from their prediction
+#' Limits on the distance of one person's outcomes from their prediction
 #' @return A list: `low`, `high` (average, periods), `band` (periods); or a string.
 #' @noRd
 person_reach <- function(account, level) {
@@ -241,7 +242,7 @@ ranked_reach <- function(account, rank) {
   list(low = -high, high = high, band = at[[last]] * account$unit[-1L])
 }
 
-#' How far the mean of a group may lie from its prediction
+#' Limits on the distance of a group's mean from its prediction
 #' @inherit person_reach return
 #' @noRd
 group_reach <- function(account, size, level) {
@@ -253,7 +254,7 @@ group_reach <- function(account, size, level) {
   }
   variance <- account$squares * (1 + account$doubt) * (1 / size + account$leverage)
   periods <- length(variance) - 1L
-  # The tails of single people, which a mean retains in part.
+  # A mean retains a part of the tails of single people.
   single <- ranked_reach(account, min(deciding_rank(account$n, 0.95), account$n))
   widest <- pmax(single$high, -single$low) / (account$scale * account$spread)
   tail <- function(widest, statements) {
@@ -286,7 +287,7 @@ raw_penalty <- function(s, n) {
   found$penalty[[found$best]]
 }
 
-#' Penalties to choose from without noise, and which of them cross-validation over donors takes
+#' Candidate penalties without noise, and the choice by cross-validation over donors
 #' @noRd
 validated_penalties <- function(s, n) {
   validate_penalties_cpp(s$restore %*% s$covariance %*% t(s$restore), s$pre, n)

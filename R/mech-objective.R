@@ -7,7 +7,7 @@
 #'
 #' `calibration = "tight"`: the minimiser over `C = {||f||_1 <= 1, |f_j| <= cap}`, where one donor's
 #' influence is bounded; `epsilon` and `delta` are as promised. `calibration = "published"`: the
-#' constants of Algorithm 3 and no constraint, whose promise does not hold.
+#' constants of Algorithm 3 without the constraint; their promise does not hold.
 #'
 #' With `delta > 0`, half of delta goes to each step.
 #' @inheritParams plan_output
@@ -46,8 +46,8 @@ run_objective <- function(plan, donors, public) {
   ), public$control$rng)
 }
 
-#' Is the noise that a release reports that of its steps? It was divided by a curvature of `lambda`
-#' at least.
+#' Does the noise that a release reports agree with its steps? It was divided by a curvature of at
+#' least `lambda`.
 #' @noRd
 objective_conflict <- function(release) {
   vertical_noise_conflict(release, function(noise, settings) {

@@ -1,6 +1,6 @@
 # The methods of dp_online(), as the table of methods has them.
 
-#' A way to learn from a stream
+#' Record of a method that learns from a stream
 #'
 #' @param core (`string`)\cr its name in the core.
 #' @param ... where it is not as usual:
@@ -10,9 +10,8 @@
 #'   * `damping` (`number`), `penalty` (`function` of learner, plan and horizon): of the core's
 #'     learner.
 #'   * `printed` (`string` or `NULL`): of a method of Thakurta (2013), chapter 5, whose iterates
-#'     have noise of their own: why the constants fail that are printed there; `once`: is it
-#'     released once, at the end? `most`
-#'     (`function` of family): steps of the longest horizon.
+#'     have noise of their own: why the printed constants fail; `once`: is it released once, at the
+#'     end? `most` (`function` of family): steps of the longest horizon.
 #' @noRd
 learner_of <- function(core, title, ...) {
   fields <- with_fields(list(

@@ -8,7 +8,7 @@
 #' `calibration = "tight"`: ridge weights have the exact sensitivity of [ridge_sensitivity()]. With
 #' `delta > 0` both releases are discrete Gaussian and share one Gaussian shift (mu); with
 #' `delta = 0` both are gamma-norm and split epsilon. `calibration = "published"`: the constants of
-#' Algorithm 2, which hold but are many times too large.
+#' Algorithm 2, which are private but many times too large.
 #'
 #' @param public (`list`)\cr from `public_facts()`.
 #' @return A list of class `dpsc_plan`: the cost of each noise step. PUBLIC.
@@ -79,7 +79,7 @@ check_solvable <- function(plan) {
   }
 }
 
-#' Refuse an epsilon whose noise, or the product of two noises, leaves the doubles
+#' Refuse an epsilon whose noise, or product of two noises, is outside double precision
 #' @noRd
 check_representable <- function(public) {
   if (public$epsilon < 1e-100 || public$epsilon > 1e100) {
@@ -90,7 +90,7 @@ check_representable <- function(public) {
   }
 }
 
-#' One line of the record that a release keeps of its noise
+#' One row of a release's record of its noise
 #' @param step (`list`)\cr with `shift`, its mu (Gaussian differential privacy), if it has one.
 #' @noRd
 describe_step <- function(what, step) {
@@ -101,7 +101,7 @@ describe_step <- function(what, step) {
   )
 }
 
-#' Is the noise that a release reports that of its steps?
+#' Does the noise that a release reports agree with its steps?
 #' @noRd
 output_conflict <- function(release) {
   vertical_noise_conflict(release, function(noise, settings) {

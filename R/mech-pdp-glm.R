@@ -3,7 +3,7 @@
 # Formulas: inst/proofs/papers.md, section 8.
 
 #' Losses of dp_glm()'s own objective perturbation
-#' @param rows,others (`list`, PRIVATE)\cr as `glm_rows_cpp()` gives them: the people of the fit,
+#' @param rows,others (`list`, PRIVATE)\cr as `glm_rows_cpp()` returns them: the people of the fit,
 #'   and people who are not among them or `NULL`.
 #' @noRd
 whitened_row_losses <- function(fit, rows, delta, others = NULL) {
@@ -42,7 +42,7 @@ whitened_row_losses <- function(fit, rows, delta, others = NULL) {
   row_losses(pmin(other + removal, nominal), pmin(other + replacement, nominal), realised)
 }
 
-#' log-ratio of densities at the released coefficients
+#' Log-ratio of densities at the released coefficients
 #' @noRd
 realised_whitened <- function(fit, rows) {
   theta <- fit$release$theta
@@ -52,7 +52,7 @@ realised_whitened <- function(fit, rows) {
     numeric(ncol(rows$x)), fit$release$ridge, fit$release$kappa, FALSE)
 }
 
-#' How far a person's slope reaches below and above zero, given the outcome
+#' Largest distance of a person's slope below and above zero, given the outcome
 #' @noRd
 slope_ends <- function(family, span, outcome) {
   switch(family,
@@ -62,7 +62,8 @@ slope_ends <- function(family, span, outcome) {
   )
 }
 
-#' Epsilon at delta of taking out a row whose slopes end at these lengths, in scales of the noise
+#' Epsilon at delta of taking out a row whose slopes end at these lengths, in units of the noise's
+#' scale
 #'
 #' exp(t D) <= sum over ends of M(1) + M(a) exp(t c (1 - a)), and exp(t c a^2) once, M the moments
 #' of the noise's loss at that length; a symmetric slope has (1 + a^2) / 2 for a^2

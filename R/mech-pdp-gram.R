@@ -3,7 +3,7 @@
 # In a round, a donor's features z (whole numbers) are shrunk and rounded to w, |w| <= R; released
 # are a radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K) with noise
 # of variance v on the diagonal and v / 2 off it. Given the radius and the transforms, which were
-# released, the shift that a donor causes is known:
+# released, the shift that a donor causes has a closed form:
 # * taken out:        |ww'|^2 + 2 K^2 |w|^2 = |w|^4 + 2 K^2 |w|^2;
 # * replaced by w':   |uu' - u'u''|^2 = |u|^4 + |u'|^4 - 2 (u.u')^2, u = (w, K). Over |w'| <= R it
 #   is largest at |w'| = R and w.w' as close to -K^2 as can be: (|w|^2 + K^2)^2 + (R^2 + K^2)^2 - 2
@@ -14,7 +14,7 @@
 # Allowance for discrete noise (proofs/accounting.md, section 2).
 discrete_margin <- 1 + 1e-12
 
-#' The rounds of a release
+#' The rounds of a release, with their noise
 #' @noRd
 gram_rounds <- function(release) {
   rounds <- release$statistics$rounds
@@ -56,8 +56,8 @@ gram_contributions <- function(round, donors, scale) {
   list(squared = length^2, absolute = sqrt(d) * length)
 }
 
-#' Cost of the steps that are not releases of moments: choices, and one mean of squared errors
-#' @return A number: squared Gaussian shifts, or epsilons, added up.
+#' Cost of all steps except the releases of moments: choices, and one mean of squared errors
+#' @return A number: the sum of squared Gaussian shifts, or of epsilons.
 #' @noRd
 other_costs <- function(release) {
   steps <- release$privacy$steps
@@ -78,14 +78,14 @@ other_costs <- function(release) {
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")
   if (!identical(steps$account[1L] %||% "donors", "donors")) {
-    # Each after the choice of its radius; not the group's place.
+    # Each follows the choice of its radius; without the group's place.
     return(noisy[noisy > 1L & steps$law[pmax(noisy - 1L, 1L)] == "exponential"])
   }
   control <- length(release$panel$treated)
   c(noisy[seq_along(release$statistics$rounds)], utils::tail(noisy, control))
 }
 
-#' Losses from contributions
+#' Losses from the donors' contributions
 #' @param rounds (`list`)\cr rounds with `squared` and `absolute`.
 #' @noRd
 gram_losses <- function(rounds, release, delta) {
@@ -97,7 +97,7 @@ gram_losses <- function(rounds, release, delta) {
   shift_losses(shift(removal_shift2), shift(replacement_shift2), delta)
 }
 
-#' Squared Gaussian shifts of the moments' release
+#' Squared Gaussian shifts of the release of moments
 #' @noRd
 removal_shift2 <- function(round) {
   (round$squared^2 + 2 * round$constant^2 * round$squared) / shift_variance(round)
@@ -110,11 +110,11 @@ replacement_shift2 <- function(round) {
   ((round$squared + K2)^2 + (round$clipped^2 + K2)^2 - 2 * overlap^2) / shift_variance(round)
 }
 
-#' Variance of the normal noise that the discrete noise is an image of (twice 16 less)
+#' Variance of the normal noise from which the discrete noise follows by post-processing (less 32)
 #' @noRd
 shift_variance <- function(round) max(round$noise - 32, 0)
 
-#' Losses of the moments' release with Laplace noise
+#' Losses of the release of moments with Laplace noise
 #'
 #' The entries on and above the diagonal of ww' have absolute values that add up to
 #' `(|w|_1^2 + |w|^2) / 2`, at most `(d + 1) R^2 / 2`. Two rows differ by no more than the step's

@@ -1,6 +1,6 @@
 # Losses of one person from shifts of Gaussian noise, and their table.
 
-#' Losses as columns
+#' Losses as columns of a table
 #' @noRd
 loss_table <- function(removal, replacement, mu_removal = NA_real_, mu_replacement = NA_real_) {
   data.frame(
@@ -16,7 +16,7 @@ shift_losses <- function(mu_removal, mu_replacement, delta) {
   )
 }
 
-#' Epsilon of Gaussian shifts at delta, rounded up: the exact trade-off, by bisection
+#' Epsilon of Gaussian shifts at delta, rounded up, from the exact trade-off by bisection
 #' @param mu (`numeric`)\cr shifts in standard deviations.
 #' @noRd
 shift_epsilon <- function(mu, delta) {
@@ -27,7 +27,7 @@ shift_epsilon <- function(mu, delta) {
   bisect(function(epsilon) log_shift_delta(mu, epsilon), high, log(delta))
 }
 
-#' Epsilon at delta where a shift is to one side or to the other, whichever costs more
+#' Epsilon at delta of a shift to one side or the other, whichever costs more
 #' @param low,high (`numeric`)\cr shifts in standard deviations, 0 or more.
 #' @noRd
 sided_epsilon <- function(low, high, delta) {
@@ -36,7 +36,7 @@ sided_epsilon <- function(low, high, delta) {
   }
   most <- pmax(low, high)
   least <- pmin(low, high)
-  # Twice the larger one's is enough.
+  # Twice the larger one's epsilon is enough.
   start <- most^2 / 2 + most * sqrt(-2 * log(delta / 2))
   bisect(function(epsilon) {
     first <- log_shift_delta(most, epsilon)
@@ -82,19 +82,19 @@ log_shift_delta <- function(mu, epsilon) {
   ifelse(mu > 0 & is.finite(epsilon), out, -Inf)
 }
 
-#' Losses of people who are rows, a row each
+#' Losses of people who have one row each
 #' @noRd
 row_losses <- function(removal, replacement, realised = NA_real_) {
   data.frame(loss_table(removal, replacement), realised = realised)
 }
 
-#' The promise, at a delta at which it holds
+#' The promised epsilon, at a delta at which it holds
 #' @noRd
 nominal_epsilon <- function(fit, delta) {
   if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
 }
 
-#' The delta at which losses are given: the promise's own, or another
+#' The delta of the losses: the promised delta, or another
 #' @noRd
 loss_delta <- function(x, delta) {
   if (is.null(delta)) x$privacy$delta else check_number(delta, 0, 1, open = "max")

@@ -4,7 +4,7 @@
 
 #' Losses by a method of the papers
 #' @param facts (`list`)\cr facts for the core. PUBLIC.
-#' @param table,others (`matrix`, PRIVATE)\cr rows as `lm_table()` gives them: the people of the
+#' @param table,others (`matrix`, PRIVATE)\cr rows as `lm_table()` returns them: the people of the
 #'   fit, and people who are not among them or `NULL`.
 #' @param losses (`function` of fit, rows in public units, rows of others and delta).
 #' @noRd
@@ -41,14 +41,15 @@ linear_row_losses <- function(fit, rows, others, delta) {
 
 gaussian_term <- function(fit) fit$method == "kst" && fit$privacy$delta > 0
 
-#' How far slopes of half a squared residual reach below and above zero on a box
+#' Largest distances of the slopes of half a squared residual below and above zero on a box
 #' @noRd
 box_ends <- function(rows) {
   most <- rows$box * sqrt(ncol(rows$x)) * rowSums(abs(rows$x))
   list(low = most + rows$y, high = most - rows$y)
 }
 
-#' Slopes lie between two ends and the loss is convex in them: one Gaussian shift for each end
+#' Losses under Gaussian noise: slopes lie between two ends and the loss is convex in them, so one
+#' shift per end suffices
 #' @noRd
 gaussian_removal <- function(fit, rows, delta) {
   shift <- function(end) abs(end) * rows$reach / fit$plan$scale
@@ -56,7 +57,7 @@ gaussian_removal <- function(fit, rows, delta) {
     sided_epsilon(shift(rows$ends$low), shift(rows$ends$high), delta)
 }
 
-#' Bounds that hold at every delta: slope and curvature of the worst place, stages add up
+#' Bounds at every delta: worst-case slope and curvature, added up over the stages
 #' @noRd
 pure_losses <- function(fit, rows) {
   each <- lapply(seq_along(fit$plan$scale), function(k) {
@@ -68,8 +69,8 @@ pure_losses <- function(fit, rows) {
   )
 }
 
-#' The same of one stage. On a box the curvature is one at every slope; else it vanishes with the
-#' slope's reserve (inst/proofs/papers.md, section 8)
+#' Bounds for one stage. On a box the curvature is one at every slope; elsewhere it vanishes as the
+#' slope reaches its limit (inst/proofs/papers.md, section 8)
 #' @noRd
 stage_losses <- function(rows, scale, ridge) {
   steep <- pmax(abs(rows$ends$low), abs(rows$ends$high)) * rows$reach / scale
@@ -82,12 +83,12 @@ stage_losses <- function(rows, scale, ridge) {
   one <- rows$unit / scale
   lengths <- unique(rows$reach)
   top <- mapply(loss, lengths * one, rows$bend * lengths^2 / ridge)[match(rows$reach, lengths)]
-  # An outcome within the range takes its distance from the nearer end off the slope's reach.
+  # For an outcome within the range, the slope's limit is smaller by the distance to the nearer end.
   removal <- top - (rows$reach * one - steep)
   list(removal = removal, replacement = pmax(removal + one, loss(one, rows$bend / ridge) + steep))
 }
 
-#' Epsilon at delta of taking a row out of NAPP-ERM's stages (Renyi): one bound for equal rows
+#' Epsilon at delta of taking a row out of NAPP-ERM's stages (Renyi), computed once for equal rows
 #' @noRd
 renyi_removals <- function(fit, rows, delta) {
   rows$reach <- pmin(ceiling(rows$reach * 128) / 128, 1)
@@ -103,7 +104,7 @@ renyi_removals <- function(fit, rows, delta) {
   losses[match(key, key[first])]
 }
 
-#' log of densities with the person over without, at every stage's coefficients
+#' Log-ratio of the densities with and without the person, at every stage's coefficients
 #' @noRd
 realised_stages <- function(fit, rows) {
   units <- stage_units(fit, ncol(rows$x))
@@ -119,15 +120,16 @@ realised_stages <- function(fit, rows) {
   out
 }
 
-#' The same on a box: a density of the coefficients between the walls, and at a wall the chance of
-#' all terms that lead there. `NA` where a spherical term leads to a wall: no closed form
+#' Log-ratio on a box: the density of the coefficients between the walls, and at a wall the
+#' probability of all terms that lead there. `NA` if a spherical term leads to a wall, as there is
+#' no closed form
 #' @noRd
 realised_on_box <- function(fit, rows) {
   d <- ncol(rows$x)
   scale <- fit$plan$scale
   limit <- rows$box * sqrt(d)
   theta <- stage_units(fit, d)[[1L]]
-  # Noise that covers the solver's error is longer only with a chance of exp(-60).
+  # Noise that covers the solver's error is longer only with probability exp(-60).
   wall <- abs(theta) > limit - fit$plan$cover * (d + sqrt(120 * d) + 61)
   if (any(wall) && !gaussian_term(fit)) {
     return(rep(NA_real_, nrow(rows$x)))
@@ -140,7 +142,7 @@ realised_on_box <- function(fit, rows) {
       theta[!wall], numeric(sum(!wall)), fit$plan$ridge, scale, gaussian_term(fit))
   }
   for (j in which(wall)) {
-    # With the person, and without: where the terms begin that lead to this wall.
+    # The end of the terms that lead to this wall, with the person and without.
     g <- slope * rows$x[, j]
     edge <- -(sum(g) + fit$plan$ridge * theta[[j]])
     beyond <- function(b) stats::pnorm(sign(theta[[j]]) * b / scale, log.p = TRUE)
@@ -155,7 +157,7 @@ stage_units <- function(fit, d) {
   lapply(fit$release$scaled, function(theta) theta * sqrt(d))
 }
 
-#' Losses of output perturbation: how far the minimiser moves without the person
+#' Losses of output perturbation, from the minimiser's move without the person
 #' @noRd
 output_row_losses <- function(fit, rows, others, delta) {
   d <- ncol(rows$x)
@@ -175,7 +177,7 @@ output_row_losses <- function(fit, rows, others, delta) {
   )
 }
 
-#' Minimiser without each person less the one with everybody: a Newton step, and a bound of its norm
+#' Minimiser without each person minus the one with everybody: a Newton step and a bound on its norm
 #'
 #' With r at least the move's norm, curvatures between the two change by a factor of at most exp(r)
 #' (rows have length at most 1), so the step is off by (exp(r) - 1) |g| in the norm of H^-1. Of

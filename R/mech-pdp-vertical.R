@@ -1,7 +1,7 @@
 # Per-donor loss of the vertical methods, "output" and "objective", where a donor is a feature of
 # the ridge regression. Closed forms for all donors from one fit. Everything here is PRIVATE.
 
-#' How far each donor moves the ridge weights
+#' Distance by which each donor moves the ridge weights
 #'
 #' With `K = X'X + c I`, `h_i = x_i' K^-1 x_i` and `g_i = |K^-1 x_i|^2`, taking donor i out moves
 #' the weights `f = X K^-1 y` by `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)`. Replacing it by a row z
@@ -39,7 +39,7 @@ ridge_shifts <- function(x, y, lambda, reach, cap = Inf) {
   )
 }
 
-#' How far each donor moves the outcomes after the treatment
+#' Distance by which each donor moves the outcomes after the treatment
 #' @param post (`matrix`, n x T1, scaled, PRIVATE).
 #' @param half (`numeric(T1)`)\cr bounds.
 #' @noRd
@@ -50,7 +50,7 @@ post_shifts <- function(post, half) {
   )
 }
 
-#' The pieces of a vertical release that its losses are computed from
+#' The parts of a vertical release from which its losses are computed
 #' @param donors (`matrix`, n x T, outcome units, PRIVATE).
 #' @noRd
 vertical_pieces <- function(release, donors) {

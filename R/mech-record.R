@@ -48,7 +48,7 @@ mechanism_fields <- list(
 #' * `run` (function of plan, rows and public): the statistics. RELEASED.
 #' * `settings` (function of public and plan): settings for the estimator. PUBLIC.
 #' * `theorem` (function of public and steps): a string.
-#' * `published_fails` (string): why the published calibration does not hold.
+#' * `published_fails` (string): why the promise of the published calibration does not hold.
 #' * `gives` (string): `"moments"` of the donors, which serve any target, penalty and later date, or
 #'   `"weights"` of one.
 #' * `calibrations` (character): which it has; the first is the default.
@@ -80,13 +80,13 @@ mechanism_fields <- list(
 #' * `run` (function of plan, table and public): the release, a list. RELEASED. `table` is the
 #'   matrix of `lm_table()`, the outcome last; `NaN` marks missing rows.
 #' * `estimate` (function of release and public): `coefficients` (intercept first, formula's
-#'   units), `privacy` and `sampling` (matrices, or `NULL`: no errors), `identified` (one number a
-#'   coefficient: above 1 it is). RELEASED.
+#'   units), `privacy` and `sampling` (matrices, or `NULL`: no errors), `identified` (one number per
+#'   coefficient, which is identified if it exceeds 1). RELEASED.
 #' * `loss` (function of fit, table and delta): privacy loss of every person, a table as
 #'   `row_losses()` makes it. PRIVATE.
-#' * `broken` (character by calibration): why one holds nothing.
-#' * `weighs`, `references` (character): a sentence on its weights for papers, and the keys of
-#'   its references in `inst/works.dcf`.
+#' * `broken` (character by calibration): why a calibration is not private.
+#' * `weighs`, `references` (character): a sentence for papers on its weights, and the keys of its
+#'   references in `inst/works.dcf`.
 #'
 #' Its `public` is a list: `private`, `epsilon`, `delta`, `n`, `rng`, `family`, `method`,
 #' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,

@@ -9,8 +9,8 @@ hopeless_noise <- 2.5
 
 #' Can a release by method "gram" succeed, judged by public facts alone?
 #'
-#' Only where the noise exceeds the range of the bounds. A call that may carry something is
-#' never refused, however wide its interval.
+#' No, if the noise exceeds the range of the bounds. A call that may be informative is never
+#' refused, however wide its interval.
 #' @param public (`list`)\cr from `public_facts()`. PUBLIC.
 #' @param plan (`list`)\cr of the method; `noise` is the noise on a mean square, absent for other
 #'   methods and without privacy.
@@ -46,8 +46,8 @@ check_hopeless <- function(public, plan) {
   }
 }
 
-#' The least people, and the least epsilon, that would do instead, in words
-#' @param serves (`function`)\cr of how many and of epsilon: would they do?
+#' The smallest number of people, and the smallest epsilon, that would suffice, in words
+#' @param serves (`function`)\cr of the number of people and of epsilon: would they suffice?
 #' @param one (`string`)\cr the counted thing.
 #' @noRd
 least_that_serves <- function(public, serves, one) {
@@ -59,8 +59,8 @@ least_that_serves <- function(public, serves, one) {
   )
 }
 
-#' An error that names the least n, or epsilon, that would do
-#' @param would (`function` of n and epsilon)\cr is there a hope? PUBLIC.
+#' Error with the smallest n, or epsilon, that would suffice
+#' @param would (`function` of n and epsilon)\cr would they suffice? PUBLIC.
 #' @param reason (`character`)\cr why not.
 #' @param plan (`string`)\cr the verb that plans.
 #' @noRd

@@ -1,6 +1,6 @@
 # The methods of dp_select(), one record each: everything that depends on the method is here.
 
-#' A record of a method
+#' Record of a method of selection
 #'
 #' @param core (`string`)\cr its name in the core.
 #' @param theorem (`string`)\cr why it is private: of `proofs/selection.md`.
@@ -18,7 +18,8 @@
 #'   * `person` (`string`): the access to rows that it needs where people have several: for votes of
 #'     blocks.
 #'   * `locates` (`flag`): are medians and scales found first?
-#'   * `hurdle` (`flag`): do clipped correlations decide, so that a covariance can be told?
+#'   * `hurdle` (`flag`): do clipped correlations decide, so that the smallest covariance that would
+#'     be noticed can be stated?
 #'   * `assumes` (`string` or `NULL`): uncertified assumptions of the theorem.
 #' @noRd
 selector <- function(core, theorem, shares, pick, ...) {
@@ -101,7 +102,7 @@ selectors <- function() {
 
 # Shares -------------------------------------------------------------------------------------------
 
-#' The rest of the budget goes to the refit
+#' Shares of a choice and of the refit, which has the rest of the budget
 #' @noRd
 selection_share <- function(facts) if (facts$refit) facts$share else 1
 
@@ -170,7 +171,7 @@ check_psi <- function(constants, facts) {
   constants
 }
 
-#' Frank-Wolfe steps more often than it selects
+#' Number of Frank-Wolfe steps, which exceeds the number of selected variables
 #' @noRd
 iterations_for_size <- function(constants, facts) {
   constants$size <- constants$iterations
@@ -179,8 +180,8 @@ iterations_for_size <- function(constants, facts) {
 
 #' Rate and number of random subsets
 #'
-#' As printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2; where so many do not fit, twice
-#' as many as make them balanced. Any number is private.
+#' As printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2; if that many do not fit, twice
+#' the number at which they are balanced. Any number is private.
 #' @noRd
 subset_constants <- function(subsets, n, shares) {
   nominal <- if (is.finite(shares$epsilon)) shares else list(epsilon = 1, delta = 1e-6)
@@ -211,7 +212,7 @@ most_members <- 5e7
 
 subset_members <- function(subsets, n, rate) subsets * (1 + n * rate)
 
-#' Subsets too small to find a support never agree on one: refused before the charge
+#' Refuse, before the charge, subsets too small to find a support: they never agree on one
 #' @noRd
 check_subset_people <- function(constants, facts) {
   if (is.null(constants$rate)) {
@@ -227,6 +228,6 @@ check_subset_people <- function(constants, facts) {
   }
 }
 
-#' People of a subset that can name a support
+#' Number of people in a subset that can find a support
 #' @noRd
 subset_people <- function(facts) 8 + 5 * facts$size

@@ -29,7 +29,8 @@ account_conflict <- function(steps, privacy) {
   if (!fits) "The cost of the noise steps does not match the release."
 }
 
-#' Method objective: epsilons add up; a Gaussian step of its own is converted at half of delta
+#' Check of method objective: epsilons add up; a Gaussian step of its own is converted at half of
+#' delta
 #' @noRd
 added_conflict <- function(release) {
   privacy <- release$privacy

@@ -1,6 +1,6 @@
 # Are a release's statements about a protected group possible?
 
-#' Fault of the statistics of a treated group that was read, or `NULL`
+#' Fault in the statistics of a treated group from a file, or `NULL`
 #' @noRd
 treated_problem <- function(release) {
   groups <- protected_groups(release)
@@ -13,7 +13,7 @@ treated_problem <- function(release) {
   if (!fits) "The treated group's statistics do not match the sizes of the panel."
 }
 
-#' The protected groups of a release, each with the release as its date sees it
+#' The protected groups of a release, each with the release at its own date
 #' @return A list of lists: `x`, its released values; `m` people; `release` with the sizes of
 #'   its date. `NULL` where nobody treated is protected.
 #' @noRd
@@ -37,11 +37,11 @@ protected_groups <- function(release) {
   })
 }
 
-#' Where the donors' features are centred: versions up to 0.2.0 began there
+#' Centre of the donors' features, at which the rounds of versions up to 0.2.0 began
 #' @noRd
 donor_origin <- function(x) x$origin %||% x$rounds[[1L]]$origin
 
-#' Does what was released of a group fit its sizes?
+#' Do the released values of a group match its sizes?
 #' @noRd
 group_fits <- function(x, m, release) {
   periods <- release$panel$T0 + NROW(release$panel$covariates) + release$panel$T1
@@ -64,7 +64,7 @@ group_fits <- function(x, m, release) {
     }, NA))
 }
 
-#' Can this be the place that was found of a group? Versions up to 0.2.0 did not look for one.
+#' Can this be the released place of a group? Versions up to 0.2.0 did not estimate one.
 #' @noRd
 place_fits <- function(place, d, origin) {
   if (is.null(place)) {
@@ -77,9 +77,10 @@ place_fits <- function(place, d, origin) {
     is_number(place$doubt) && is.finite(place$doubt) && place$doubt >= 0
 }
 
-#' Do the weights of a group's rounds fit them, and what its cuts keep of a shift?
+#' Do the weights of a group's rounds, and the shares of a shift that clipping keeps, match the
+#' rounds?
 #'
-#' Versions up to 0.2.0 had two rounds, and did not ask what a cut keeps.
+#' Versions up to 0.2.0 had two rounds, and did not estimate these shares.
 #' @noRd
 rounds_weigh <- function(x) {
   size <- length(x$rounds)

@@ -4,14 +4,14 @@
 
 #' Budget and steps of a release for everyone with several dates
 #'
-#' Donors and cohorts are disjoint, so each has an account, and the whole budget. The donors are
-#' asked for each cohort, before and after it.
+#' Donors and cohorts are disjoint, so each has an account, and the whole budget. For each cohort
+#' the donors are read before and after it.
 #' @inheritParams plan_everyone
 #' @param public (`list`)\cr with `dates` and, by date, the number of `treated` people.
 #' @return As [plan_everyone()], with `groups`, the core's facts of each cohort.
 #' @noRd
 plan_everyone_cohorts <- function(public, plan_first) {
-  # The same share for each cohort as for one date, but no more than the donors' release can spare.
+  # The same share for each cohort as for a single date, within the limit of the donors' budget.
   share <- min(control_share * length(public$dates), largest_control_share)
   public <- with_share(public, 1 - share)
   donors <- plan_first(public)
@@ -39,7 +39,7 @@ plan_everyone_cohorts <- function(public, plan_first) {
   donors
 }
 
-# The share of the donors' budget for all last steps on the donors.
+# The share of the donors' budget for all last steps on the donors together.
 largest_control_share <- 0.2
 
 #' Release for everyone: donors, then every cohort, then the donors again

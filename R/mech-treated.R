@@ -49,7 +49,7 @@ plan_group <- function(group) {
 # (inst/include/dpsc/release/treated_release.hpp).
 control_share <- 0.07
 
-#' Public facts with a share of the budget: of the squared shift, or of epsilon
+#' Public facts with a share of the budget, that is, of the squared shift or of epsilon
 #' @return `public` with a smaller `epsilon`, and `all_epsilon`.
 #' @noRd
 with_share <- function(public, share) {
@@ -58,7 +58,7 @@ with_share <- function(public, share) {
   public
 }
 
-#' The epsilon of a share of a budget: of the squared shift, or of epsilon itself
+#' The epsilon of a share of a budget, that is, of the squared shift or of epsilon itself
 #' @noRd
 share_of_epsilon <- function(epsilon, delta, share) {
   if (delta > 0) {
@@ -70,7 +70,7 @@ share_of_epsilon <- function(epsilon, delta, share) {
   }
 }
 
-#' The cost of a release whose accounts have the whole budget each: they share nobody
+#' The cost of a release with disjoint groups of people, each of which has the whole budget
 #' @noRd
 whole_cost <- function(public) {
   new_cost("gdp", public$all_epsilon,
@@ -117,15 +117,15 @@ check_group_noise <- function(noise, group) {
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param run_first (`function`)\cr of method gram.
 #' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features about the
-#'   donors' `origin`, the `place` where the group was found before its rounds, their noisy
-#'   `mean`, its noise's deviation `mean_sd` and the `weights` that the rounds have in it, the
-#'   `path` (T, scaled units) that they amount to,
-#'   with a `lean` one whose past is not cut to what stands out, and how it `moves`
-#'   (T x (d + T1)) with noise of one deviation; the noisy variance (`second`,
+#'   donors' `origin`, the group's `place` as estimated before its rounds, their noisy `mean`, the
+#'   standard deviation `mean_sd` of its noise and the `weights` of the rounds in it, the resulting
+#'   `path` (T, scaled units), a `lean` path whose past is not cut to the values that stand out, and
+#'   how the path `moves` (T x (d + T1)) with noise of one standard deviation; the noisy variance
+#'   (`second`,
 #'   `second_sd`) of a person's average residual, and the donors' (`own_variance`); `rounds`, each
-#'   with its `mean`, and what its cut has `kept` of a shift;
-#'   `look`, the donors' radius and what cuts keep of a shift; `control`, the donors' own mean of
-#'   the features. RELEASED.
+#'   with its `mean`, and the share of a shift that its cut has `kept`;
+#'   `look`, the donors' radius and the shares of a shift that cuts keep; `control`, the donors' own
+#'   mean of the features. RELEASED.
 #' @noRd
 run_everyone <- function(plan, rows, public, run_first) {
   statistics <- run_first(plan, rows$donors, plan$public)
@@ -147,7 +147,7 @@ run_everyone <- function(plan, rows, public, run_first) {
   statistics
 }
 
-#' A group's path relative to the donors' under the same cut
+#' A group's path relative to the donors' path under the same cut
 #' @return `treated` with `control`, and its noise in `moves`.
 #' @noRd
 less_control <- function(treated, control, T1) {

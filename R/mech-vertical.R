@@ -1,9 +1,9 @@
 # Code shared by methods "output" and "objective", which release weights.
 
-#' Do names decide the donors' places? Then weights come in a random order that is kept nowhere
+#' Do names determine the donors' order? Then weights are in a random order that is not stored
 #'
 #' Long data are sorted by the units, whose names are protected unless they were declared public. A
-#' matrix without row names has the places that the user gave.
+#' matrix without row names keeps the user's order.
 #' @noRd
 named_places <- function(panel, control) {
   named <- !identical(panel$layout$source, "matrix") || !is.null(rownames(panel$donors))
@@ -25,7 +25,7 @@ vertical_settings <- function(public, plan) {
   )
 }
 
-#' All that was released, as one vector
+#' All released values, as one vector
 #' @noRd
 vertical_numbers <- function(statistics) c(statistics$weights, statistics$counterfactual)
 
@@ -44,11 +44,11 @@ vertical_problem <- function(release) {
   }
 }
 
-#' Is the noise that the vertical estimator reckons with that of the steps?
+#' Does the noise that the vertical estimator assumes agree with the steps?
 #'
 #' The first step releases the weights, the last the outcomes.
-#' @param agrees (`function`)\cr is the variance of the weights what the first step's noise, of a
-#'   variance, and the settings imply?
+#' @param agrees (`function`)\cr does the variance of the weights follow from the variance of the
+#'   first step's noise and the settings?
 #' @noRd
 vertical_noise_conflict <- function(release, agrees) {
   settings <- release$settings

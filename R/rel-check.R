@@ -1,6 +1,6 @@
 # Do the parts of a release from a file agree with each other? Facts implied by other parts are
-# recomputed, so that a damaged or edited file is noticed. This does not prove the origin: a forger
-# who recomputes everything can be detected by a signature only.
+# recomputed, so that a damaged or edited file is noticed. This does not prove the origin: only a
+# signature can expose a forger who recomputes everything.
 
 #' Contradictions within a release, in words, or `NULL`
 #'
@@ -22,7 +22,7 @@ release_conflict <- function(release) {
   }
 }
 
-#' The record itself: origin of the noise, neighbours, and fields of a release without noise
+#' Check of the privacy record: origin of the noise, neighbours, fields of a release without noise
 #' @noRd
 record_conflict <- function(release) {
   privacy <- release$privacy
@@ -42,7 +42,7 @@ record_conflict <- function(release) {
 
 #' Does the promise follow from method, calibration, steps and source of the noise?
 #'
-#' The words of the promise are the package's own: [read_release()] restores them.
+#' The wording of the promise is the package's own: [read_release()] restores it.
 #' @noRd
 promise_conflict <- function(release) {
   promise <- read_promise(release)
@@ -153,7 +153,7 @@ find_release_problem <- function(release) {
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
 }
 
-#' Has a release a field that its method does not have?
+#' Does a release have a field that its method does not have?
 #' @noRd
 variant_problem <- function(release) {
   parts <- release$statistics

@@ -173,7 +173,7 @@ object_of_file <- function(content, fail) {
   object <- with_charge(file_object(structure(file$parts, class = file$kind), fail), charge)
   known <- known_release(object)
   other <- file_difference(file, object)
-  # Releases with faults known by now are written as such.
+  # Releases with known faults are written as such.
   if (identical(other, "privacy$holds")) other <- file_difference(file, known)
   if (!is.null(other)) {
     fail(paste0("Its field ", other, " does not follow from its public facts."))
@@ -184,7 +184,7 @@ object_of_file <- function(content, fail) {
   known
 }
 
-#' The object again, from the facts and released numbers written by [file_parts()]
+#' Rebuild the object from the facts and released numbers written by [file_parts()]
 #' @param parts (`list`)\cr of class `kind`.
 #' @param fail (`function`)\cr called with a reason if they contradict each other.
 #' @noRd
@@ -200,7 +200,7 @@ file_object.default <- function(parts, fail) {
   object
 }
 
-#' The same for a verb of people's rows: an error or `NULL` if parts contradict each other
+#' Rebuild the object of a verb of people's rows: an error or `NULL` if parts contradict each other
 #' @noRd
 object_again <- function(parts) UseMethod("object_again")
 
@@ -311,8 +311,8 @@ parsed_parts <- function(part, fail) {
   parts
 }
 
-#' From version 1, of 0.1.0 and 0.2.0, which had a separate format for each of three kinds and no
-#' checksums
+#' Upgrade from format 1, of versions 0.1.0 and 0.2.0, which had a separate layout for each of three
+#' kinds and no checksums
 #' @noRd
 first_formats <- function() {
   list(
@@ -373,7 +373,7 @@ difference <- function(said, made, name, old) {
   }
 }
 
-#' Equal, numbers up to differences between machines
+#' Are two values equal, numbers up to differences between machines?
 #' @noRd
 same_values <- function(x, y) {
   if (!is.numeric(x) || !is.numeric(y)) {

@@ -106,8 +106,8 @@ check_same_release <- function(parts) {
   }
 }
 
-#' Moments of a union, in features that are whitened by the groups' mean whitening
-#' @param share (`numeric`)\cr of the donors.
+#' Moments of a union, in features whitened by the mean of the groups' transforms
+#' @param share (`numeric`)\cr each group's share of the donors.
 #' @noRd
 union_statistics <- function(parts, share) {
   d <- length(parts[[1L]]$mean)
@@ -136,7 +136,7 @@ union_statistics <- function(parts, share) {
   out
 }
 
-#' The widest tails, and the mean second moment, of the groups' own placebo errors
+#' The largest tail factors, and the mean second moment, of the groups' own placebo errors
 #' @noRd
 union_intervals <- function(parts, share) {
   if (any(vapply(parts, is.null, NA))) {

@@ -50,5 +50,5 @@ fields_of <- function(parts) {
   do.call(c, inner)
 }
 
-# The package's own words, which a later version may change.
+# The package's own wording, which a later version may change.
 file_words <- c("privacy$theorem", "privacy$reason")

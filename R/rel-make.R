@@ -59,7 +59,7 @@ make_release <- function(request) {
   list(plan = plan, promise = promise, drawn = drawn, charge = charge)
 }
 
-#' A release, or an object that holds one, with the charge that paid for it
+#' A release, or an object that contains one, with the charge that paid for it
 #' @param charge (`list` or `NULL`)\cr from [spend()]. PUBLIC.
 #' @noRd
 with_charge <- function(x, charge, where = "privacy") {

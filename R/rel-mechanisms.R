@@ -1,6 +1,6 @@
 # The one table of all verbs' methods, with one record each (see new_mechanism()).
 
-#' All records: by verb, by name
+#' All records, by verb and by name
 #' @noRd
 make_mechanisms <- function() {
   list(
@@ -19,7 +19,7 @@ make_mechanisms <- function() {
 # A constant: built once, after all files are read.
 delayedAssign("mechanism_table", make_mechanisms())
 
-#' Does a method release moments of the donors? Estimators on raw donors do not.
+#' Does a method release moments of the donors? Estimators on raw donors release none.
 #' @noRd
 gives_moments <- function(method) identical(mechanism_table$dp_synth[[method]]$gives, "moments")
 
@@ -37,7 +37,7 @@ methods_with <- function(variant) {
   names(Filter(function(record) !is.null(record$variants[[variant]]), mechanism_table$dp_synth))
 }
 
-#' Refuse settings that a method does not have, which would change nothing
+#' Refuse settings that a method does not have and would ignore
 #' @param control (`dp_control`).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -87,7 +87,7 @@ check_cohort_method <- function(method, adopted) {
   }
 }
 
-#' Can such a release grow? Checked before any budget is spent
+#' Can such a release grow? This is checked before any budget is spent
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
 #' @param donors (PRIVATE)\cr the source of their rows, if it is known.
 #' @noRd
@@ -120,7 +120,7 @@ check_can_grow <- function(public, donors = NULL) {
   check_growing_source(public$method, donors)
 }
 
-#' New periods need people's rows, each clipped separately
+#' Refuse sources without people's rows: new periods need each row, clipped separately
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_growing_source <- function(method, donors) {

@@ -1,6 +1,6 @@
 # The promise of a release, and whether it holds.
 
-#' Is there noise from the operating system?
+#' Is there noise, and does it come from the operating system's generator?
 #' @param drawn (`list`)\cr `private`, `rng`.
 #' @noRd
 is_kept <- function(drawn) !nzchar(unkept_reason(drawn))

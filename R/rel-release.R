@@ -105,12 +105,12 @@ dp_release.dp_chunks <- dp_release.matrix
 #' @export
 dp_release.dp_source <- dp_release.matrix
 
-#' Request for a panel, before its people are read
+#' Request for a release of a panel, before its people are read
 #'
 #' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
 #'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
 #' @return A list: these; `private`; `guarding`, methods that can protect the treated, if this is
-#'   requested; `classical`, is the estimator one on raw donors? Also rules for messages about the
+#'   requested; `classical`, does the estimator use raw donors? Also rules for messages about the
 #'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
 #'   unit one person, judged by `size`?), `ask` (a function of the number of treated units and of
 #'   whether their rows fail a check, which requests `protect`; may be `NULL`), `keep_names` (the
@@ -316,7 +316,7 @@ public_facts <- function(panel, request) {
   }
   if (!private) check_nothing_to_charge(check_ledger(request$ledger))
   size <- panel$size %||% rep(1, nrow(panel$target))
-  # One row is the group's, whatever its size.
+  # The single row is the group's mean, whatever its size.
   group <- if (nrow(panel$target) > 1L) mean_target(panel$target, size) else panel$target
   pre_mean <- unname(group[1L, seq_len(panel$T0)])
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)
@@ -429,7 +429,7 @@ asked_facts <- function(public, plan) {
   )
 }
 
-#' The neighbours, in words
+#' The definition of neighbours, in words
 #' @param treated (`count` or `NULL`)\cr protected treated people.
 #' @param named (`flag`)\cr were the donors' identifiers declared public, and are they released?
 #' @noRd
@@ -440,7 +440,7 @@ neighbours_of <- function(treated, named = FALSE) {
   if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
 }
 
-#' A method of sums lists no donors, so it keeps no names under any declaration
+#' Does a release keep the donors' names? A method of sums lists no donors, so it never does
 #' @noRd
 names_are_public <- function(public) {
   listed <- mechanism_table$dp_synth[[public$method]]$needs == "rows"

@@ -48,7 +48,7 @@ find_location <- function(table, columns, plan, rng) {
   }
 }
 
-#' Columns with limits by their medians and scales
+#' Columns with limits set by their medians and scales
 #' @param location (`list` or `NULL`)\cr from [find_location()].
 #' @param what (`string`)\cr purpose of the columns: a name of `location_reach`.
 #' @noRd
@@ -74,7 +74,8 @@ first_places <- function(columns) {
   cumsum(c(1L, lengths(lapply(columns$regressors, column_names, columns$intercept))))
 }
 
-#' If a variable was not located, or half of the people share one value, its bounds remain
+#' Limits from medians and scales; bounds remain for a variable that was not located or whose value
+#' half of the people share
 #' @noRd
 located_column <- function(column, median, scale, cell, reach, intercept) {
   if (always_full(column) || scale == shared_scale) {
@@ -106,8 +107,8 @@ rescaled_table <- function(table, from, to) {
   table
 }
 
-#' Contradictions between bounds and medians or scales: nearly all values at a bound, or hardly any
-#' width
+#' Contradictions between bounds and medians or scales: nearly all values at a bound, or almost no
+#' spread
 #' @noRd
 location_doubts <- function(columns, location) {
   if (is.null(location)) {

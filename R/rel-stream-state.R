@@ -32,7 +32,7 @@ start_stream <- function(class, shown, budget, ledger, promise, start) {
   structure(stream, class = c(class, "dp_stream"))
 }
 
-#' A budget for a stream, checked
+#' The checked budget of a stream
 #' @return A list: `private`, `epsilon`, `delta`, `rho`, `cost`, `rng`. PUBLIC.
 #' @noRd
 stream_budget <- function(epsilon, delta, ledger, control) {
@@ -129,7 +129,7 @@ stream_privacy <- function(budget, plan, learner) {
   )
 }
 
-#' The live state, or an error with its whereabouts
+#' The live state, or an error that explains why it no longer exists
 #' @noRd
 live_state <- function(stream) {
   if (!is.null(stream$gone)) {
