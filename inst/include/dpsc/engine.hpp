@@ -1,5 +1,5 @@
-// Sources of random bits. Every sampler has an engine as a template argument, so that the operating
-// system, R's generator and a recorded tape run the same code.
+// Sources of random bits. Every sampler has an engine as a template argument, so that the same code
+// runs on bits of the operating system, of R's generator and of a recorded tape.
 //
 // An engine has one member: std::uint64_t bits(), 64 independent fair bits.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace dpsc {
 
-/// Replays recorded words; for exact tests and audits. An exhausted tape is an error, never a
-/// repeat.
+/// Replays recorded 64-bit numbers, for exact tests and audits. A tape that runs out raises an
+/// error and is never repeated.
 class tape_engine {
  public:
   explicit tape_engine(std::vector<std::uint64_t> words) : words_(std::move(words)) {}

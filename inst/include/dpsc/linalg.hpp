@@ -1,5 +1,5 @@
 // Decompositions of whole matrices as plain functions: Eigen's templates for them are compiled
-// once, and not in every unit that needs an eigenvalue.
+// once, not in every translation unit that needs an eigenvalue.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -18,15 +18,15 @@ Eigen::LLT<Eigen::MatrixXd> llt(const Eigen::MatrixXd& positive);
 
 Eigen::LDLT<Eigen::MatrixXd> ldlt(const Eigen::MatrixXd& symmetric);
 
-/// For a general invertible matrix: one right-hand side, or several.
+/// Solution for a general invertible matrix, with one right-hand side or several.
 Eigen::VectorXd lu_solve(const Eigen::MatrixXd& square, const Eigen::VectorXd& right);
 Eigen::MatrixXd lu_solve_all(const Eigen::MatrixXd& square, const Eigen::MatrixXd& right);
 Eigen::MatrixXd lu_inverse(const Eigen::MatrixXd& square);
-/// The same of its transpose.
+/// The same for the transposed matrix.
 Eigen::VectorXd lu_solve_transposed(const Eigen::MatrixXd& square, const Eigen::VectorXd& right);
 Eigen::MatrixXd lu_inverse_transposed(const Eigen::MatrixXd& square);
 
-/// Orthonormal columns of Householder's QR: all of them, and the first `count`.
+/// Orthonormal columns of a Householder QR decomposition: all of them, or the first `count`.
 Eigen::MatrixXd whole_q(const Eigen::MatrixXd& columns);
 Eigen::MatrixXd leading_q(const Eigen::MatrixXd& columns, Eigen::Index count);
 

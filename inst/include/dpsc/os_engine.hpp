@@ -45,7 +45,7 @@ inline void os_random_bytes(unsigned char* out, std::size_t size) {
     size -= static_cast<std::size_t>(got);
   }
 #else
-  while (size > 0) {  // getentropy gives at most 256 bytes a call
+  while (size > 0) {  // getentropy returns at most 256 bytes per call
     const std::size_t part = size < 256 ? size : 256;
     if (getentropy(out, part) != 0) throw entropy_error();
     out += part;
@@ -54,8 +54,8 @@ inline void os_random_bytes(unsigned char* out, std::size_t size) {
 #endif
 }
 
-/// Buffered engine over a byte source. It lives inside one call of the core, so a process that
-/// forks between calls never shares buffered bytes; used bytes are wiped.
+/// Buffered engine over a byte source. It exists within one call of the core only, so that
+/// processes that fork between calls never share buffered bytes; used bytes are wiped.
 template <void (*Source)(unsigned char*, std::size_t) = os_random_bytes>
 class buffered_engine {
  public:

@@ -1,4 +1,4 @@
-// A hook for the host in long loops, at which they can be interrupted.
+// A hook in long loops, through which the host can interrupt them.
 #pragma once
 
 #include <functional>

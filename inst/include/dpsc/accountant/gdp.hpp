@@ -1,7 +1,7 @@
-// Gaussian differential privacy (Dong, Roth and Su, 2022) of every step in the package: shifts
-// mu of exponential draws and of discrete Gaussian noise, their sum of squares, and the conversion
-// of a total to epsilon and delta. Proofs: inst/proofs/accounting.md. Everything errs on the
-// private side.
+// Gaussian differential privacy (Dong, Roth and Su, 2022) of every step in the package: shifts mu
+// of exponential draws and of discrete Gaussian noise, their sum of squares, and the conversion of
+// a total to epsilon and delta. Proofs: inst/proofs/accounting.md. All rounding is conservative for
+// privacy.
 #pragma once
 
 #include <cmath>
@@ -56,7 +56,7 @@ double gaussian_vector_variance(double sensitivity, double mu);
 /// its diagonal, V / 2 off it, so that the step is mu-GDP: 2 bound^2 / (V - 32) <= mu^2.
 double gaussian_step_variance(double bound, double mu);
 
-/// Result of the two functions above: mu of a given variance, rounded up.
+/// Inverses of the two functions above: mu for a given variance, rounded up.
 double gaussian_vector_mu(double sensitivity, double variance);
 
 double gaussian_step_mu(double bound, double variance);
@@ -67,7 +67,7 @@ double laplace_outer_sensitivity(double bound, double m);
 
 /// L1 sensitivity of (ww' on and above the diagonal, K w), w in R^d, |w| <= radius, K a constant
 /// whose square is not released, when one w is replaced; rounded up. It is the largest value over c
-/// of  A sqrt(1 - c^2) + C sqrt(1 - c)  (c: cosine between the two), in closed form.
+/// of A sqrt(1 - c^2) + C sqrt(1 - c) (c: cosine of the angle between the two w), in closed form.
 double laplace_gram_sensitivity(double radius, double constant, double d);
 
 }  // namespace dpsc

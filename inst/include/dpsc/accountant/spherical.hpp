@@ -1,6 +1,6 @@
 // Spherical Laplace noise, density proportional to exp(-|b|) on R^d: its moments and privacy curve
 // in closed form, and the Renyi bound of objective perturbation that follows from them. Proofs:
-// inst/proofs/glm.md, sections 2 and 3. Every function errs on the private side.
+// inst/proofs/glm.md, sections 2 and 3. All rounding is conservative for privacy.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace dpsc {
 
-/// Absolute margin of the logs below; errors of the formulas are below 1e-11.
+/// Absolute margin of the logarithms below; errors of the formulas are below 1e-11.
 constexpr double spherical_margin = 1e-9;
 
-/// log K_nu(z): trapezoids of the integral of exp(-z cosh t) cosh(nu t), which converge like
-/// exp(-2 pi^2 width^2 / step^2).
+/// log K_nu(z): trapezoidal rule for the integral of exp(-z cosh t) cosh(nu t), whose error
+/// decreases like exp(-2 pi^2 width^2 / step^2).
 double log_bessel_k(double nu, double z);
 
 /// log I_nu(w), w > 0: its power series, all of whose terms are positive.
@@ -24,9 +24,9 @@ double log_bessel_i(double nu, double w);
 
 double log_add(double a, double b);
 
-/// Moments of the loss L = |b + v| - |b| at one length of the shift v, b standard spherical Laplace
-/// in R^d. With |b| + |b + v| = |v| xi and |b| - |b + v| = |v| eta the density separates, so that
-/// E exp(t L) is a sum of two positive products of Bessel functions.
+/// Moments of the loss L = |b + v| - |b| for a shift v of given length, b standard spherical
+/// Laplace noise in R^d. With |b| + |b + v| = |v| xi and |b| - |b + v| = |v| eta the density
+/// separates, so that E exp(t L) is a sum of two positive products of Bessel functions.
 class spherical_loss {
  public:
   spherical_loss(double length, int d);
@@ -36,8 +36,8 @@ class spherical_loss {
   /// log E exp(t L), t > 0, rounded up.
   double log_moment(double t) const;
 
-  /// Hockey stick E (1 - exp(epsilon - L))_+: the exact delta of the noise for a statistic that
-  /// changes by this length. L = -length eta; 1-D integral over eta, rounded up.
+  /// Hockey-stick divergence E (1 - exp(epsilon - L))_+: the exact delta of the noise for a
+  /// statistic that changes by this length. L = -length eta; 1-D integral over eta, rounded up.
   double delta(double epsilon) const;
 
  private:
@@ -111,11 +111,12 @@ renyi_certificate best_order(const LogMoment& log_moment, double rho, double eps
   return {std::min(0.0, least), std::exp(best) + 1.0};
 }
 
-/// Largest reach = 2 units / kappa at which objective perturbation, after and before steps of
-/// rho-zCDP in all, is (epsilon, delta)-private; rounded down. Zero if there is none.
+/// Largest reach = 2 units / kappa at which objective perturbation, together with earlier and later
+/// steps that cost rho-zCDP in total, is (epsilon, delta)-private; rounded down. Zero if there is
+/// none.
 struct objective_calibration {
   double reach;
-  double c;      // curvature over ridge that it was found for
+  double c;      // the curvature over ridge that was assumed
   double order;  // of the certificate
   double log_delta;
 };

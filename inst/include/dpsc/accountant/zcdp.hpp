@@ -1,5 +1,5 @@
 // Zero-concentrated differential privacy and its conversion: Canonne, Kamath and Steinke (2020),
-// Corollary 13, with the optimal order. Every function errs on the private side.
+// Corollary 13, with the optimal order. All rounding is conservative for privacy.
 #pragma once
 
 #include <cmath>

@@ -37,10 +37,10 @@ class total_budget {
   bool gaussian() const { return gaussian_; }
   /// mu, or epsilon.
   double total() const { return total_; }
-  /// For the conversion through zCDP, the unit of public rules.
+  /// rho by the conversion through zCDP, the unit of public rules.
   double rho() const { return rho_; }
 
-  /// mu of a step that holds a share of the budget (gaussian only).
+  /// mu of a step that gets a share of the budget (gaussian only).
   double mu(double share) const { return std::sqrt(share) * total_; }
   double epsilon(double share) const { return share * total_; }
 

@@ -13,16 +13,16 @@
 
 namespace dpsc {
 
-/// Placebo errors of people: column 0 the average, then the periods; their variances under the
-/// model; and each row's own scale. PRIVATE.
+/// Placebo errors of people (column 0: the average; then the periods), their variances under the
+/// model, and each row's own scale. PRIVATE.
 struct placebo_errors {
   Eigen::MatrixXd error;     // m x (T1 + 1)
   Eigen::MatrixXd variance;  // m x (T1 + 1)
   Eigen::VectorXd scale;     // m
-  Eigen::VectorXd share;     // m: of people with weights; else empty
-  double mean_share = 1.0;   // theirs, RELEASED
+  Eigen::VectorXd share;     // m: relative weights, if people have weights; else empty
+  double mean_share = 1.0;   // mean of these, RELEASED
 
-  /// Bits of a share in losses, and a row's part in them: a whole number.
+  /// Binary places of a share in the losses, and the integer by which a row counts in them.
   int bits() const { return share.size() > 0 ? weight_bits : 0; }
   std::int64_t part(Eigen::Index i) const {
     return share.size() > 0 ? static_cast<std::int64_t>(std::ldexp(share[i], weight_bits)) : 1;
@@ -35,11 +35,11 @@ struct calibration_plan {
   double clip_exponent = 0.0;
   double factor_exponent = 0.0;
   double tail = 0.05;    // share of errors that may lie outside
-  int second_bits = 20;  // squared errors are multiples of 2^-bits of the clip's square
+  int second_bits = 20;  // squared errors over the squared clip are multiples of 2^-bits
   law second_law = law::discrete_gaussian;
   double second_noise = 0.0;  // variance, or Laplace scale
   double second_sigma = 0.0;
-  bool group = false;  // second moment only: tails fade in the mean of many people
+  bool group = false;  // second moment only: a mean of many people has no heavy tails
   std::vector<step_record> records;
 
   bool made() const { return rows > 0.0; }
@@ -48,14 +48,15 @@ struct calibration_plan {
 /// RELEASED.
 struct calibration {
   bool made = false;
-  double clip = 0.0;       // errors beyond it count as if on it, scaled units
+  double clip = 0.0;       // larger errors count as equal to it, scaled units
   double second = 0.0;     // mean squared placebo error of the average
-  double second_sd = 0.0;  // deviation of its noise
+  double second_sd = 0.0;  // standard deviation of its noise
   double average = 1.0, period = 1.0, band = 1.0;  // tail factors
   double tail = 0.05;
   bool group = false;  // no tail factors
 
-  /// Lower limit of the errors' mean square in an interval: noise must not hide it.
+  /// The errors' mean square as used in an interval: at least half of its noise's standard
+  /// deviation.
   double floor() const { return std::max(second, 0.5 * second_sd); }
 };
 
@@ -69,30 +70,30 @@ double two_sided_quantile(double tail, double statements = 1.0);
 /// of many, whose interval grows with the noise of a larger clip.
 constexpr double clip_price = 0.7, group_clip_price = 1.2;
 
-/// Below this many units of exponent times rows, a tail cannot be calibrated.
+/// If exponent times rows is smaller, a tail cannot be calibrated.
 constexpr double least_signal = 20.0;
 
-/// The same for the second moment that an interval of a group needs.
+/// The same limit for the second moment, on which the interval of a group is based.
 constexpr double least_group_signal = 40.0;
 
-/// Shares of the budget: clip, second moment, and three times the factor's.
+/// Shares of the budget: for the clip, for the second moment, and for each of three tail factors.
 struct calibration_shares {
   double clip = 0.0, second = 0.0, factor = 0.0;
   double total() const { return clip + second + 3.0 * factor; }
 };
 
 /// The number of donors whose placebo errors calibrate the intervals: enough to keep the shares
-/// small for every budget, and no more, since their rows leave their source.
+/// small for every budget, and no more, since their rows must leave their source.
 constexpr double calibration_rows = 10000.0, most_calibration_rows = 100000.0;
 
-/// The smallest shares as a fraction of the shares with fewer donors: there the shares' floors have
-/// no effect.
+/// With many donors the lower limits of the shares are multiplied by this number, so that they no
+/// longer bind.
 constexpr double least_share_of_many = 0.1;
 
-/// The number of rows, of n, that calibrate. PUBLIC.
+/// The number of rows, out of n, that calibrate the intervals. PUBLIC.
 double rows_to_calibrate(const total_budget& budget, double n);
 
-/// `least`: the floors' part.
+/// `least`: multiplies the lower limits of the shares.
 calibration_shares share_calibration(const total_budget& budget, double m, bool group,
                                      double least = 1.0);
 
@@ -102,21 +103,21 @@ bool can_calibrate(const total_budget& budget, double m, bool group, double leas
 calibration_plan plan_calibration(const total_budget& budget, const calibration_shares& shares,
                                   double m, bool group);
 
-/// Factors to choose from: fine around 1, then by threes.
+/// Candidate factors: in fine steps around 1, then in threefold steps.
 std::vector<double> tail_factors();
 
 namespace calibration_detail {
 
 constexpr int shift = 20;
 
-/// The number of values beyond each of several increasing thresholds. NaN lies beyond all.
+/// The number of values beyond each of several increasing thresholds. NaN counts as beyond all.
 class beyond_counts {
  public:
   explicit beyond_counts(const std::vector<double>& thresholds);
 
   void add(double v, std::int64_t part = 1);
 
-  /// Minus the permitted number.
+  /// The counts minus the permitted number, at least 0.
   std::vector<std::int64_t> losses(double allowed) const;
 
  private:
@@ -127,23 +128,23 @@ class beyond_counts {
 /// Candidate ranges for nearly all errors.
 std::vector<double> range_candidates(Eigen::Index rows);
 
-/// Fine steps above one cost little, threefold steps more, and the more the better the draw
-/// distinguishes tails (`signal`: units of exponent times rows), so that an interval is hardly ever
-/// nine times too long by chance.
+/// Log-prior of the factors. Fine steps above one cost little. Threefold steps cost more, and most
+/// where the draw distinguishes tails well (`signal`: exponent times rows), so that an interval is
+/// hardly ever nine times too long by chance.
 std::vector<double> factor_prior(std::size_t factors, double signal);
 
-/// `rows`: whose values they are, by their parts.
+/// `rows`: the people who have these values; each counts by `rows.part()`.
 std::vector<std::int64_t> beyond(const Eigen::MatrixXd& values,
                                  const std::vector<double>& thresholds, double allowed,
                                  const placebo_errors& rows = {});
 
-/// A choice by such losses.
+/// A private choice by these losses.
 private_choice choice_beyond(const std::vector<std::int64_t>& losses, double exponent,
                              const std::vector<double>& log_prior, int bits);
 
 }  // namespace calibration_detail
 
-/// The five draws, one after the other on the same people. Neighbours differ in one row of `rows`.
+/// The five draws, one after the other, on the same people. Neighbours differ in one row of `rows`.
 calibration release_calibration(const placebo_errors& rows, const calibration_plan& plan,
                                 noise& draws);
 

@@ -1,5 +1,5 @@
-// Placebo errors of several adoption dates at once: the same five draws as for one date, on
-// everything to which one person contributes. Proofs: inst/proofs/gram.md, section 7.
+// Placebo errors of several adoption dates at once: the same five draws as for one date, each on
+// all the numbers to which one person contributes. Proofs: inst/proofs/gram.md, section 7.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,9 +14,9 @@ namespace dpsc {
 /// RELEASED.
 struct cohort_calibration {
   bool made = false;
-  double clip = 0.0;       // errors beyond it count as if on it, scaled units
+  double clip = 0.0;       // larger errors count as equal to it, scaled units
   Eigen::VectorXd second;  // by cohort: mean squared placebo error of the average
-  double second_sd = 0.0;  // deviation of the noise of each
+  double second_sd = 0.0;  // standard deviation of the noise of each
   double average = 1.0, period = 1.0, band = 1.0;  // tail factors, of all cohorts together
   double tail = 0.05;
   bool group = false;  // no tail factors

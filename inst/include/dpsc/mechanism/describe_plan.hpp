@@ -19,9 +19,9 @@ struct describe_facts {
   double n = 0.0, epsilon = 0.0, delta = 0.0;
   std::vector<std::string> numbers, factors;
   std::vector<double> lower, upper;
-  std::vector<int> whole;      // is a number a whole one?
+  std::vector<int> whole;      // is a number an integer?
   std::vector<int> levels;     // of each factor
-  int groups = 0;              // 0: nobody asked for groups
+  int groups = 0;              // 0: no groups
   std::vector<int> quantiles;  // in thousandths, increasing; quartiles among them
 
   int parts() const { return std::max(1, groups); }
@@ -32,13 +32,13 @@ struct describe_facts {
 /// One draw from a grid per group: a quantile, or the distance from the median that few people
 /// exceed.
 struct describe_choice {
-  double exponent = 0.0;  // the price of one rank
+  double exponent = 0.0;  // cost of one rank
 };
 
 /// Joint noise on the integers of all groups.
 struct describe_sums {
-  double one = 0.0;                 // grid steps that stand for 1
-  double small = 0.0;               // of what is counted
+  double one = 0.0;                 // grid steps per unit
+  double small = 0.0;               // grid steps per person in a count
   double square = 0.0, rest = 0.0;  // of z^2; of z^4 and people beyond
   double sensitivity = 0.0, scale = 0.0;
 
@@ -61,21 +61,21 @@ struct describe_plan {
 
 namespace describe_constants {
 constexpr int fine_bits = 16, shift = 40;
-constexpr double number = 1.0, factor = 0.5, sizes = 0.3;  // weights of what is asked
+constexpr double number = 1.0, factor = 0.5, sizes = 0.3;  // weights of the requested parts
 constexpr double quantiles = 0.6;                          // of a number's share
-constexpr double places_few = 0.75, places_many = 0.45;    // the same, of few and many people
-constexpr double few_ranks = 25.0, many_ranks = 250.0;     // price of a quarter of a group
-constexpr double tails = 0.2, few_tails = 0.1;             // of a number's, before that
-constexpr double far_tail = 0.005;                         // of a group: then few_tails do
-constexpr int radii = 21;                                  // by roots of two, from the bounds
-constexpr double widest_tail = 0.25;                       // of a group, else no radius is drawn
-constexpr double few = 10.0;                               // range of a scale of few points
+constexpr double places_few = 0.75, places_many = 0.45;    // the same with few and with many people
+constexpr double few_ranks = 25.0, many_ranks = 250.0;     // cost of a quarter of a group
+constexpr double tails = 0.2, few_tails = 0.1;             // of a number's share, taken off first
+constexpr double far_tail = 0.005;                         // of a group: below it, few_tails
+constexpr int radii = 21;                                  // by factors of sqrt 2, from the bounds
+constexpr double widest_tail = 0.25;                       // of a group; no radius beyond it
+constexpr double few = 10.0;                               // below this range, few points
 constexpr double window = 6.0;   // distances of quartiles, where there is no radius
 constexpr double thinner = 4.0;  // of people just beyond a quantile
 constexpr int powers = 5;        // people, z, z^2, z^4, people beyond
 }  // namespace describe_constants
 
-/// Are two levels released as their sum and their difference?
+/// Are the counts of two levels released as their sum and their difference?
 inline bool by_difference(const describe_plan& plan, std::int64_t entries, bool several) {
   return !plan.gaussian && entries == 2 && !several;
 }
@@ -85,7 +85,7 @@ double rank_exponent(const describe_plan& plan, double share, double a, int part
 
 describe_plan plan_describe(const describe_facts& facts);
 
-/// Losses of the cells of a histogram as places of the quantile k / 1000: 1000 per rank.
+/// Losses of the cells of a histogram as candidates for the quantile k / 1000: 1000 per rank.
 std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, int thousandths);
 
 }  // namespace dpsc

@@ -1,5 +1,5 @@
-// Elementary functions with proved error bounds, instead of a library's: they enter the certificate
-// of a private minimiser. Proof: inst/proofs/glm.md, section 4.
+// Elementary functions with proved error bounds, instead of a library's functions: the certificate
+// of a private minimiser depends on them. Proof: inst/proofs/glm.md, section 4.
 #pragma once
 
 #include <cmath>

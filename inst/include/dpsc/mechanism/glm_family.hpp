@@ -17,8 +17,8 @@ enum class glm_kind { binomial, poisson, gaussian };
 /// A loss l(t; y) of the linear predictor t. PUBLIC, except `span` of counts, which is RELEASED.
 struct glm_family {
   glm_kind kind;
-  /// Counts: the cap M of outcome and mean. Gaussian: tau, beyond which residuals do not count in
-  /// full.
+  /// Counts: the cap M of the outcome and of the mean. Gaussian: tau; larger residuals do not count
+  /// in full.
   double span;
   /// Counts: the linear predictor of half the cap.
   double middle;

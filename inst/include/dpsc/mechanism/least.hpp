@@ -1,4 +1,4 @@
-// Least value of a function of one number.
+// The minimum of a function of one number.
 #pragma once
 
 #include <cmath>

@@ -15,11 +15,12 @@
 
 namespace dpsc {
 
-/// Losses of the cells of a histogram as places of the median: 0 for the cell that holds it.
+/// Losses of the cells of a histogram as candidates for the median: 0 for the cell that contains
+/// it.
 ///
-/// loss = max(2 below - n, n - 2 upto, 0), whole for every n. A missing row counts one half below
-/// and up to every cell. Replacing a row changes `below` and `upto` by at most one: losses change
-/// by two, up on one side of the median and down on the other.
+/// loss = max(2 below - n, n - 2 upto, 0), an integer for every n. A missing row counts one half
+/// below and up to every cell. Replacing a row changes `below` and `upto` by at most one: losses
+/// change by two, up on one side of the median and down on the other.
 std::vector<std::int64_t> median_losses(const std::vector<std::int64_t>& counts,
                                         std::int64_t missing);
 
@@ -27,8 +28,8 @@ std::vector<std::int64_t> median_losses(const std::vector<std::int64_t>& counts,
 struct location_plan {
   bool made = false;
   double n = 0.0;
-  double exponent = 0.0;  // x: a loss of two costs it
-  int cell_bits = 0;      // 2^bits cells a variable
+  double exponent = 0.0;  // x: the cost of a loss of two
+  int cell_bits = 0;      // 2^bits cells per variable
   // Public price of a smaller scale per step, as a share of n: with few distinct values most radii
   // contain the same people, and a scale far below the gap between two values is useless.
   double scale_price = 0.0;
@@ -51,8 +52,8 @@ double location_exponent(const total_budget& budget, double share);
 location_plan plan_location(double exponent, double n, const std::vector<std::string>& names,
                             double least = least_location, int scale_bits = 0);
 
-/// `share` is one draw's share. Nothing is drawn if n exponent / 2 is below `least`; scales go down
-/// to 2^-`scale_bits` of the bounds if cells are wider.
+/// `share` is one draw's share. Nothing is drawn if n exponent / 2 is below `least`; if cells are
+/// wider than 2^-`scale_bits` of the bounds, scales still go down to this size.
 location_plan plan_location(const total_budget& budget, double share, double n,
                             const std::vector<std::string>& names, double least = least_location,
                             int scale_bits = 0);

@@ -31,9 +31,9 @@ constexpr double exact_integers = 9007199254740992.0;  // 2^53
 /// Least and largest cost of a row outside, relative to the energy of a row on the radius.
 constexpr int radius_price = 1, most_radius_price = 30;
 
-/// A public rule. Identical rows, such as rows of zeros, have the same distance from any centre,
-/// and at a low price a radius at this distance wins as soon as six in ten rows are identical: the
-/// others would be ignored. A larger budget permits a higher price.
+/// A public rule for the price. Identical rows, such as rows of zeros, all have the same distance
+/// from any centre. At a low price a radius of this length wins as soon as six in ten rows are
+/// identical, and the other rows would be ignored. A larger budget permits a higher price.
 constexpr double radius_signal = 60.0;
 
 int radius_price_of(double n, double exponent);
@@ -46,10 +46,10 @@ int energy_bits(double n, int price);
 /// Candidate radii: down from high by factors of sqrt 2, in increasing order.
 std::vector<double> radius_grid(double low, double high);
 
-/// In grid steps of the features: integers, at least one.
+/// A radius in grid steps of the features: an integer, at least one.
 double radius_steps(double radius, const grid_map& rows);
 
-/// The draw of a radius by the rows' retained part: losses change within a range of price + 2.
+/// Draws a radius by the retained part of the rows: losses change within a range of price + 2.
 std::size_t choose_energy(const radius_energy& energy, int bits, double exponent,
                           const std::string& label, noise& draws);
 
@@ -69,7 +69,7 @@ struct moments_step {
   double limit;     // R: whole grid units
   double constant;  // K
   double noise;     // variance on the diagonal (half of it off), or Laplace scale
-  double sigma;     // deviation of the noise on the diagonal
+  double sigma;     // standard deviation of the noise on the diagonal
   step_record record;
 };
 
@@ -92,7 +92,7 @@ noisy_moments release_moments(const row_source& source, const grid_map& rows, do
                               double radius, const moments_step& step, noise& draws,
                               const ticker& tick);
 
-/// The same of people with weights, per unit of weight; their mean share is released, too.
+/// The same for people with weights, per unit of weight; their mean share is released, too.
 noisy_moments release_weighted(const row_source& source, const grid_map& rows, double n,
                                double radius, const moments_step& step,
                                const weight_limits& weights, mean_share& share, noise& draws,

@@ -17,20 +17,20 @@ namespace dpsc {
 
 /// Found by simulation over public designs (bench/monitor.R); none depends on data.
 namespace period_constants {
-// Directions in which people's residuals are compared, the target's first; fewer if a release has
-// fewer.
+// Number of directions in which people's residuals are compared, the target's first; a release may
+// have fewer.
 constexpr Eigen::Index directions = 4;
 // Length of a person's vector: the residual times one and each direction, and three second moments.
 constexpr Eigen::Index parts = directions + 4;
-// Weights of quantities less important than the target's sum: other sums, and second moments.
+// Weights of the other sums and of the second moments, which matter less than the target's sum.
 constexpr double other = 0.25, second = 0.25;
-// Likeness, and residuals within second moments, are clipped at this number of standard deviations.
+// Likeness, and the residuals in second moments, are clipped at this number of standard deviations.
 constexpr double cut = 3.0;
 // The likeliest radius, the cost of half an octave below and above it, and the share of people that
 // may lie beyond it.
 constexpr double radius = 2.0, below = 1.2, above = 0.9, beyond = 0.1;
-// Vectors are clipped at this multiple of the radius over the root of the resulting noise, within
-// limits: with many people, noise costs less than clipping.
+// Vectors are clipped at this multiple of the radius, divided by the root of the resulting noise,
+// within limits: with many people, noise costs less than clipping.
 constexpr double stretch = 0.05, stretch_least = 0.5, stretch_most = 3.0;
 }  // namespace period_constants
 
@@ -53,7 +53,7 @@ struct period_plan {
   double stretch() const;
 };
 
-/// `share`: each period's share of the whole budget.
+/// `share`: the share of the total budget that each period gets.
 period_plan plan_period(const total_budget& budget, double share, double n);
 
 /// From a scaled row to numbers that are affine in it: the residual of the period, the average
@@ -82,7 +82,7 @@ using person_numbers = Eigen::Matrix<double, 1, period_constants::directions + 2
 /// One person's vector from the person's own numbers. `aim` has length one.
 person_vector vector_of(const person_numbers& z, const Eigen::VectorXd& aim);
 
-/// Everybody's vector, one at a time, for the same number of people in every pass. PRIVATE.
+/// Visits everybody's vector, one at a time, with the same number of people in every pass. PRIVATE.
 template <typename Visit>
 void each_vector(const row_source& source, const grid_map& rows, const Eigen::VectorXd& aim,
                  double n, const Visit& visit, const ticker& tick) {
@@ -105,7 +105,7 @@ void each_vector(const row_source& source, const grid_map& rows, const Eigen::Ve
 
 }  // namespace period_detail
 
-/// Radius, then sums: two passes over people, whose rows are needed here, since no question of
+/// Radius, then sums: two passes over people, whose rows are needed here, since no question to a
 /// row_source clips vectors in this way.
 period_release release_period(const row_source& source, const row_scale& scale,
                               const period_frame& frame, const period_plan& plan, noise& draws,

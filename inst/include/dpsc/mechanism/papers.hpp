@@ -25,8 +25,8 @@ double joint_loss(double x, double c);
 /// h x + log(1 + c (1 - h^2) / 2).
 double even_loss(double x, double c);
 
-/// Largest x whose loss when one record is put in the place of another, x + joint_loss(x, c), is at
-/// most epsilon; rounded down. 0: the curvature alone costs more.
+/// Largest x whose loss x + joint_loss(x, c), for one record in place of another, is at most
+/// epsilon; rounded down. 0: the curvature alone costs more than epsilon.
 double joint_shift(double epsilon, double c, bool replace = true,
                    slope_kind kind = slope_kind::pairs);
 
@@ -69,7 +69,7 @@ struct perturbed_stage {
   vector_law law = vector_law::none;
   double scale = 0.0;
   double ridge = 0.0;
-  bool centred = false;  // on the last stage's estimate
+  bool centred = false;  // at the previous stage's estimate
 };
 
 /// PUBLIC.
@@ -109,15 +109,15 @@ constexpr double accuracy_share = 1e-3;
 /// for the solver's tolerance if epsilon is large. A larger ridge is always at least as private.
 constexpr double least_ridge = 0.05;
 
-/// Curvature of n records that a public rule counts on: |x|^2 spread evenly over d, outcomes near
+/// Curvature of n records that a public rule assumes: |x|^2 spread evenly over d, outcomes near
 /// even odds.
 inline double usual_curvature(const paper_facts& f) { return 0.19 * f.n / (3.0 * f.d); }
 
-/// Ridge that makes bias and noise of an output perturbation smallest for coefficients of length
-/// 2 sqrt d: `spread` / ridge is the noise's size.
+/// The ridge that minimises bias and noise of an output perturbation for coefficients of length 2
+/// sqrt d: `spread` / ridge is the noise's size.
 double output_ridge(const paper_facts& f, double spread);
 
-/// As in the published constants, except where arithmetic fails.
+/// A lower limit of the ridge: as published, except where the arithmetic fails.
 double ridge_floor(const paper_facts& f);
 
 /// Length that a linear term exceeds with probability below exp(-60) delta.
@@ -131,7 +131,7 @@ step_record vector_record(const std::string& label, double sensitivity,
 
 void plan_output(const paper_facts& f, double epsilon, paper_plan& plan);
 
-/// With a large epsilon, delta gains nothing.
+/// With a large epsilon, delta brings no gain.
 inline bool uses_delta(const paper_facts& f) { return f.delta > 0.0 && f.epsilon <= 20.0; }
 
 /// Objective perturbation with a ridge, one minimisation.
@@ -156,8 +156,9 @@ void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan);
 /// the same proof with exact constants. On a box it is Algorithm 4.1.
 void plan_kst(const paper_facts& f, double epsilon, paper_plan& plan);
 
-/// The same with Renyi accounting (inst/proofs/glm.md, Theorem 3, of every stage; their moments
-/// add): one factor on all scales, found so that the whole is (epsilon, delta)-private.
+/// The stages of NAPP-ERM with Renyi accounting (inst/proofs/glm.md, Theorem 3, of every stage;
+/// their moments add): one factor on all scales, found so that the whole is (epsilon,
+/// delta)-private.
 void plan_napp_renyi(const paper_facts& f, double epsilon, paper_plan& plan);
 
 /// Stages with fresh noise, each centred at the previous estimate. Later stages use earlier ones:

@@ -42,8 +42,8 @@ void add_shares(const people_block& block, Cell&& cell, Counts&& counts) {
   }
 }
 
-/// Adds people by `cell(row)`: whole people if each has one row, else in shares. An absent row is
-/// in the first cell.
+/// Adds people by `cell(row)`: as whole people if each has one row, else in shares. An absent row
+/// belongs to the first cell.
 template <typename Cell>
 void count_people(const people_block& block, std::vector<std::int64_t>& counts,
                   const lm_design& design, Cell&& cell) {

@@ -34,7 +34,7 @@ class posterior_loss {
   /// Where a z^2 + b z + c = level; false if nowhere.
   bool roots(double level, double& first, double& second) const;
 
-  /// z as it is distributed with the person, standardised.
+  /// z standardised by its distribution with the person.
   double moved(double z) const { return (z - shift_) * std::sqrt(1.0 + mu_); }
 
   static double log_between(double low, double high);
@@ -50,8 +50,8 @@ class posterior_loss {
   double mu_, shift_, a_ = 0.0, b_ = 0.0, c_ = 0.0;
 };
 
-/// Bound of that epsilon at delta for every leverage and |error| up to these, both directions
-/// (papers.md, Lemma 2.2); increasing in all three.
+/// Upper bound of this epsilon at delta for every leverage and |error| up to the given ones, both
+/// directions (papers.md, Lemma 2.2); increasing in all three.
 double posterior_bound(double leverage, double gamma, double error, double delta);
 
 /// Largest gamma at which posterior_bound() is at most epsilon; 0: there is none.
@@ -62,9 +62,9 @@ struct posterior_plan {
   std::vector<step_record> records;
   bool adaptive = false;
   double ridge = 0.0;      // OPS
-  double target = 0.0;     // AdaOPS: the smallest eigenvalue that is made sure of
+  double target = 0.0;     // AdaOPS: the smallest eigenvalue to be ensured
   double variance = 0.0;   // AdaOPS: of the noise on the smallest eigenvalue, in grid steps
-  double allowance = 0.0;  // AdaOPS: what that noise may be off by
+  double allowance = 0.0;  // AdaOPS: largest error of that noise
   double gamma = 0.0;
 };
 

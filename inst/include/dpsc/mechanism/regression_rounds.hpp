@@ -31,20 +31,20 @@ struct lm_round {
   Eigen::MatrixXd covariance;  // of w
   Eigen::VectorXd cross;       // of w with r
   double variance = 0.0;       // of r
-  // Deviations of the noise: entries off the diagonal of w by w (on it, sqrt 2 more), w by r, r by
-  // r, means of w and of r.
+  // Standard deviations of the noise: of entries of w by w off the diagonal (on it, larger by sqrt
+  // 2), of w by r, of r by r, and of the means of w and of r.
   double sd_covariance = 0.0, sd_cross = 0.0, sd_variance = 0.0, sd_mean = 0.0, sd_residual = 0.0;
 };
 
-/// A weight dominated by noise is kept away from zero.
+/// Lower limit of a weight, so that noise cannot move it to zero.
 constexpr double least_weight = 0.1;
 
 namespace rounds_detail {
 
-/// A weight dominated by noise is replaced by the weight of rows that nearly all count.
+/// A weight dominated by noise is replaced by its value when nearly all rows count in full.
 double likely_weight(double noisy, double sd);
 
-/// Deviations of the noise in the moments of a round whose weight is known.
+/// Standard deviations of the noise in the moments of a round, once its weight is known.
 void read_deviations(lm_round& out, const lm_round_plan& plan, double n, double zoom_w,
                      double zoom_r);
 
@@ -54,7 +54,7 @@ void read_moments(lm_round& out, const Eigen::MatrixXd& noisy, const lm_round_pl
 
 }  // namespace rounds_detail
 
-/// A limit in whole steps of the features, at least one.
+/// A limit as an integer number of steps of the features, at least one.
 double limit_steps(double limit, double unit);
 
 /// `radius` and `clip` are public, or from earlier released values; so is `far`, beyond which

@@ -31,9 +31,9 @@ struct lm_frame {
 /// Public constants of a round.
 struct lm_round_plan {
   law kind = law::discrete_gaussian;
-  double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K: whole
+  double limit = 0.0, residual_limit = 0.0, constant = 0.0;  // R, R_r, K: integers
   double noise = 0.0;  // variance on the diagonal (half of it off), or Laplace scale
-  double sigma = 0.0;  // deviation on the diagonal; off it, by sqrt 2 less
+  double sigma = 0.0;  // standard deviation on the diagonal; off it, smaller by sqrt 2
   std::vector<step_record> records;
 
   double bound() const;
@@ -44,7 +44,7 @@ class limit_finder {
  public:
   explicit limit_finder(const std::vector<double>& limits);
 
-  /// The number of limits if it is beyond all, or not a number.
+  /// Position of this limit; the number of limits if the value exceeds all of them or is NaN.
   std::size_t operator()(double v) const;
 
  private:
@@ -65,7 +65,7 @@ void count_limits(const Eigen::ArrayXd& values, const limit_finder& find, Counts
     counts(static_cast<Eigen::Index>(find(values[i]))) += 1.0;
 }
 
-/// Rows beyond each limit, from their number by limit.
+/// Number of rows beyond each limit, from the counts by limit.
 std::vector<std::int64_t> rows_beyond_limits(const Eigen::MatrixXd& first);
 
 /// Features of rows in a frame: p whitened regressors and the residual, all integers.
@@ -111,7 +111,7 @@ class lm_outer {
   Eigen::ArrayXd norms_, shrink_;
 };
 
-/// Features of the rows of a question: z and presence of a block.
+/// Features z of the rows of a block, in the frame of a question.
 class asked_features {
  public:
   explicit asked_features(const people_question& question);
@@ -123,7 +123,7 @@ class asked_features {
   lm_features features_;
 };
 
-/// |z|^2 of the regressors; a missing row is inside.
+/// |z|^2 of the regressors; a missing row counts as within every limit.
 Eigen::ArrayXd lengths_of(const Eigen::MatrixXd& z, const Eigen::ArrayXd& present);
 
 /// a |r| min(1, R / |w|), from a |r| and |w|^2.
@@ -148,7 +148,7 @@ class limit_counts {
   Eigen::ArrayXd values_;
 };
 
-/// The limits of a round's rows, as a question names them.
+/// The limits of a round's rows, from a question.
 lm_round_plan limits_of(const people_question& question);
 
 /// Clipped rows (w, r, k) of a question, block by block.
@@ -178,7 +178,7 @@ struct lm_kept {
   std::vector<Eigen::MatrixXi> blocks;
   std::vector<Eigen::ArrayXd> there;
   Eigen::ArrayXd squared, residual;
-  double most = 0x1p28;          // numbers that may be kept; a pass a question beyond it
+  double most = 0x1p28;          // most numbers kept; with more, one pass per question
   double rows = 0.0, far = 0.0;  // rows that count, residuals far off
 };
 
@@ -190,7 +190,7 @@ class lm_round_rows {
 
   std::vector<std::int64_t> beyond_residuals(double radius, const std::vector<double>& limits);
 
-  /// For `gram`, where no residuals are counted before.
+  /// For `gram`, if no residuals are counted before it.
   void at_radius(double radius) { question_.radius = radius; }
 
   Eigen::MatrixXd gram(double clip);

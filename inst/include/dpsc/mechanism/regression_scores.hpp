@@ -42,7 +42,7 @@ lm_counts release_counts(const lm_kept& kept, const lm_counts_plan& plan, noise&
 struct lm_scores_plan {
   bool made = false;
   law kind = law::discrete_gaussian;
-  double limit = 0.0;  // whole: a score is at most that long
+  double limit = 0.0;  // integer: a score's largest length
   double noise = 0.0, sigma = 0.0;
   step_record record;
 };
@@ -54,8 +54,8 @@ lm_scores_plan plan_scores(double n, Eigen::Index p, const total_budget& budget,
 struct lm_scores {
   lm_frame frame;
   Eigen::MatrixXd meat;  // p + 1: the constant is the last
-  // Deviations of the noise off the diagonal (on it, sqrt 2 more): w by w, w by 1, and of 1 by 1
-  // as if it were off it.
+  // Standard deviations of the noise off the diagonal (on it, larger by sqrt 2): of w by w, of w by
+  // 1, and of 1 by 1 as if it were off the diagonal.
   double sd_slopes = 0.0, sd_mixed = 0.0, sd_constant = 0.0;
 };
 
@@ -69,7 +69,7 @@ class lm_score_rows {
   /// One row per person: the mean of the scores of the rows that count, rounded once.
   const Eigen::MatrixXd& people(const Eigen::MatrixXd& u, const people_block& block);
 
-  /// Of the product of an entry of u and the residual's.
+  /// Grid step of the product of an entry of u and the residual's entry.
   double grid() const { return of_residual_; }
 
  private:

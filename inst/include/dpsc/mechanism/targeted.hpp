@@ -39,7 +39,8 @@ struct targeted_sum {
   double radius = 0.0;   // longer rows were shortened to it
 };
 
-/// `rows`: features f = h'w, then r. `share`: mean weight over the largest, where there are any.
+/// `rows`: features f = h'w, then r. `share`: mean weight over the largest weight, if people have
+/// weights.
 targeted_sum release_targeted(const row_source& source, const grid_map& rows, double n,
                               const std::vector<double>& radii, const targeted_plan& plan,
                               noise& draws, const ticker& tick, const weight_limits& weights = {},

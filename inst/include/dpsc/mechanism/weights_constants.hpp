@@ -20,7 +20,7 @@ struct weights_facts {
   Eigen::VectorXd half;  // T0 + T1: donors' values are within [-half, half], scaled units
   Eigen::VectorXd y;     // T0: the target before the treatment, scaled units
   double lambda = 0.0;
-  double split = not_asked;      // share of the budget that the weights get
+  double split = not_asked;      // share of the budget for the weights
   double cap = not_asked;        // largest weight of the repaired objective
   double curvature = not_asked;  // of the published objective
 };
@@ -43,7 +43,7 @@ struct noise_step {
 struct output_plan {
   // False if rounding could reveal donors. Then, and without privacy, no step is filled.
   bool solvable = true;
-  double sensitivity = 0.0;  // of exact ridge weights; that of the step has their rounding in it
+  double sensitivity = 0.0;  // of exact ridge weights; the step's sensitivity includes rounding
   double share = 0.0;
   double mu = not_asked;  // of both steps, if they are Gaussian
   noise_step weights, post;
@@ -52,7 +52,7 @@ struct output_plan {
 struct objective_plan {
   bool solvable = true;
   double share = 0.0;
-  double mu = 0.0;  // curvature that is added, lambda at least
+  double mu = 0.0;  // added curvature, at least lambda
   double curvature = 0.0;
   double epsilon = 0.0, epsilon0 = 0.0, delta = not_asked;  // of the linear term
   double cap = not_asked, tolerance = not_asked;            // of the repaired form
@@ -63,7 +63,7 @@ output_plan plan_output(const weights_facts& facts);
 
 objective_plan plan_objective(const weights_facts& facts);
 
-/// Algorithm 3, steps 1 to 5, constants as published; `epsilon` is that of the weights.
+/// Algorithm 3, steps 1 to 5, constants as published; `epsilon` is the weights' part.
 objective_plan plan_algorithm3(const weights_facts& facts, double epsilon);
 
 double objective_cap(const weights_facts& facts);

@@ -6,9 +6,9 @@
 
 namespace dpsc {
 
-/// Largest Euclidean distance of the ridge weights (XX' + (lambda / 2) I)^-1 X y of two panels that
-/// differ in one donor's row, whose root mean square is at most `bound`. It does not depend on the
-/// number of donors, and is attained for every y.
+/// Largest Euclidean distance between the ridge weights (XX' + (lambda / 2) I)^-1 X y of two panels
+/// that differ in one donor's row. The root mean square of a row is at most `bound`. The distance
+/// does not depend on the number of donors, and is attained for every y.
 double ridge_sensitivity(double y_norm, double T0, double lambda, double bound = 1.0);
 
 /// The published bound (Rho, Cummings and Misra, 2023, Lemma 4.5): valid, but many times too large.
@@ -44,8 +44,9 @@ double gradient_sensitivity(double n, double cap, const Eigen::VectorXd& y,
 /// is at most n T0; a Cholesky solve is backward stable (Higham, 2002, Theorem 10.4).
 double ridge_backward_error(double n, double T0, double lambda);
 
-/// Above it rounding could reveal donors. Below, a Cholesky factorisation cannot fail, whatever
-/// the rows (ibid., Theorem 10.7), and rounding adds about a tenth to the sensitivity at most.
+/// With a larger error, rounding could reveal donors. Up to it, a Cholesky factorisation cannot
+/// fail for any rows (ibid., Theorem 10.7), and rounding adds about a tenth to the sensitivity at
+/// most.
 constexpr double most_backward_error = 0.05;
 
 /// The effect of rounding on ridge weights, for two panels: at most

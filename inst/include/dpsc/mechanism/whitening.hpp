@@ -20,10 +20,10 @@ namespace dpsc {
 struct whitening_plan : lm_round_plan {
   double exponent = 0.0;
   std::vector<double> radii;
-  double radius_price = 0.0;  // rows that a step up must be worth
+  double radius_price = 0.0;  // rows that each larger radius must gain
 };
 
-/// Candidates from high down to low by 2^-octaves, increasing.
+/// Candidates from `high` down to `low` by factors of 2^-octaves, in increasing order.
 std::vector<double> limit_grid(double low, double high, double octaves);
 
 /// Released values of a round, in its own frame. RELEASED.
@@ -31,13 +31,13 @@ struct whitening_round {
   double radius = 0.0, weight = 0.0;
   Eigen::VectorXd mean;
   Eigen::MatrixXd covariance;
-  double sd = 0.0;  // of the noise of the covariance, on the diagonal; off it, by sqrt 2 less
+  double sd = 0.0;  // of the covariance's noise on the diagonal; off it, smaller by sqrt 2
 };
 
-/// The share of rows that may lie beyond a radius: a covariance never needs more.
+/// The largest share of rows beyond a radius: a covariance needs no smaller radius.
 constexpr double rows_beyond = 0.1;
 
-/// A draw of the smallest limit that contains nearly all people; the loss is the number beyond it,
+/// Draws the smallest limit that contains nearly all people; the loss is the number beyond it,
 /// minus the permitted number, plus a price per step. `first`: people by the first limit that
 /// contains them, with the last place for people beyond all limits, in units of `bits` bits of a
 /// person. Losses of neighbours differ within a range of one (regression.md, section 3; person.md,

@@ -43,7 +43,7 @@ bool bernoulli_ratio(uint128 numerator, uint128 denominator, Engine& engine) {
 template <typename Engine>
 bool bernoulli_exp_below_one(uint128 numerator, uint128 denominator, Engine& engine) {
   std::uint64_t k = 1;
-  // P(g / k) as P(g) and P(1 / k): no product that could overflow.
+  // Probability g / k as g times 1 / k, two draws: no product can overflow.
   while (bernoulli_ratio(numerator, denominator, engine) && bernoulli_ratio(1, k, engine)) ++k;
   return k % 2 == 1;
 }

@@ -15,7 +15,7 @@
 
 namespace dpsc {
 
-/// A uniform number on (0, 1). Digits are drawn on demand; the others remain uniform.
+/// A uniform number on (0, 1). Digits are drawn on demand; digits not yet drawn remain uniform.
 template <typename Engine>
 class lazy_uniform {
  public:
@@ -83,7 +83,8 @@ bool bernoulli_part(std::uint64_t k, lazy_uniform<Engine>& x, Engine& engine) {
   return rest.below(x);
 }
 
-/// Standard normal (Karney, Algorithm N): k + x in proportion to exp(-k/2 - k(k-1)/2 - x(2k+x)/2).
+/// Standard normal (Karney, Algorithm N): k + x with density proportional to exp(-k/2 - k(k-1)/2 -
+/// x(2k+x)/2).
 template <typename Engine>
 double exact_normal(Engine& engine) {
   for (;;) {
@@ -101,7 +102,8 @@ double exact_normal(Engine& engine) {
 }
 
 /// Density proportional to exp(-|v| / scale): a uniform direction, and a length that is a sum of
-/// exponentials. Within 2^-40 of its length from an exact draw, in up to 1,000 dimensions.
+/// exponentials. It differs from an exact draw by at most 2^-40 of its length, in up to 1,000
+/// dimensions.
 template <typename Engine>
 Eigen::VectorXd exact_spherical(Eigen::Index dimension, double scale, Engine& engine) {
   require_scale(scale);

@@ -14,15 +14,15 @@ namespace dpsc {
 
 /// Candidate k has probability proportional to exp(-(loss_k units + offset_k) 2^-shift).
 ///
-/// Losses are exact sums over people (PRIVATE); units, offsets and shift are public. The offsets
-/// (a log-prior) cancel between neighbours, so log ratios have a range of at most units 2^-shift
-/// times the range of the losses' changes: nothing is rounded after the losses.
+/// Losses are exact sums over people (PRIVATE); units, offsets and shift are public. The offsets (a
+/// log-prior) cancel between neighbours, so log ratios have a range of at most units 2^-shift times
+/// the range of the losses' changes: nothing is rounded after the losses are computed.
 struct private_choice {
   std::vector<std::int64_t> losses;
   std::uint64_t units = 0;
   std::vector<std::uint64_t> offsets;  // empty: a flat prior
   int shift = 20;
-  int parts = 0;  // losses are in units of 2^-parts of a person, which the shift holds, too
+  int parts = 0;  // losses are in units of 2^-parts of a person; `shift` includes parts
 
   /// The exponent for a loss of one.
   double exponent() const { return std::ldexp(static_cast<double>(units), -shift); }
@@ -37,7 +37,7 @@ struct private_choice {
     const std::vector<uint128> gamma = exponents();
     const uint128 best = *std::min_element(gamma.begin(), gamma.end());
     const int drop =
-        whole(gamma) ? parts : 0;  // the same law, and the same draws as of whole losses
+        whole(gamma) ? parts : 0;  // the same distribution and draws as with whole losses
     const uint128 one = static_cast<uint128>(1) << (shift - drop);
     for (;;) {  // the best candidate is always accepted: at most size() proposals on average
       const std::size_t k = static_cast<std::size_t>(uniform_below(gamma.size(), engine));

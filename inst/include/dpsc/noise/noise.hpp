@@ -1,5 +1,5 @@
-// The one object that draws. A mechanism calls it to add noise to exact sums or to choose from a
-// grid; its creator determines the source of the bits and whether draws are recorded.
+// The only object that draws random numbers. A mechanism calls it to add noise to exact sums or to
+// choose from a grid; its creator determines the source of the bits and whether draws are recorded.
 #pragma once
 
 #include <Eigen/Core>
@@ -36,7 +36,7 @@ enum class law {
 
 const char* law_name(law which);
 
-/// One noisy step with its request and answer. With `exact` it is PRIVATE: audits only.
+/// One noisy step: its request and its result. With `exact` it is PRIVATE, for audits only.
 struct noise_call {
   std::string label;
   law kind;
@@ -44,7 +44,7 @@ struct noise_call {
   Eigen::VectorXd exact;   // sums without noise, or losses
   Eigen::VectorXd offset;  // log-prior of a choice, as it is used
   Eigen::VectorXd output;  // sums with noise, the choice (from 0), or the minimiser
-  double log_curvature;    // where the density depends on it; NaN: not, infinite: not known
+  double log_curvature;    // if the density depends on it; else NaN; infinite: unknown
 };
 
 /// A convex objective to which a random linear term is added.
@@ -84,8 +84,8 @@ class noise {
   virtual std::size_t choose(const std::string& label, const private_choice& choice) = 0;
 
   /// A real vector plus floating-point noise, rounded to a public grid far below the noise.
-  /// Rounding hides the low bits through which such noise reveals its argument (Mironov, 2012), but
-  /// is not a proof.
+  /// Rounding hides the low-order bits, through which such noise can reveal its argument (Mironov,
+  /// 2012), but it proves nothing.
   virtual Eigen::VectorXd add_real(const std::string& label, law kind, const Eigen::VectorXd& exact,
                                    double scale) = 0;
 
@@ -98,7 +98,7 @@ class noise {
   /// protects.
   virtual Eigen::VectorXd draw(const std::string& label, const normal_law& from) = 0;
 
-  /// m of n positions in a random order, independent of data and in no output. PRIVATE.
+  /// m of n positions in a random order, independent of data and part of no output. PRIVATE.
   virtual std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) = 0;
 
   /// Random bits that are combined with data by position only: subsets of people, seeds. PRIVATE.
@@ -110,7 +110,7 @@ class noise {
                                const Eigen::VectorXd& scale) = 0;
 };
 
-/// An engine of such bits, for callers that need an engine.
+/// An engine whose bits are `sorting_bits()`, for callers that need an engine.
 class sorting_engine {
  public:
   explicit sorting_engine(noise& draws) : draws_(draws) {}
@@ -229,7 +229,8 @@ class recorded_noise : public noise {
   std::vector<std::uint64_t> bits_;
 };
 
-/// A panel requested noise that differs from the record: the sequence of calls depends on people.
+/// The noise requested for a panel differs from the record: the sequence of calls depends on
+/// people.
 struct replay_diverged : std::runtime_error {
   replay_diverged() : std::runtime_error("the sequence of noise calls depends on the panel") {}
 };

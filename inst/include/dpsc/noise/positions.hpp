@@ -13,13 +13,13 @@
 
 namespace dpsc {
 
-/// m different numbers from 0 to n - 1: each such list, in each order, is equally likely (Fisher
-/// and Yates, 1938, from the end; draws are exact, by rejection).
+/// m different numbers from 0 to n - 1: every ordered list of them is equally likely (Fisher and
+/// Yates, 1938, from the end; draws are exact, by rejection).
 template <typename Engine>
 std::vector<Eigen::Index> random_positions(Eigen::Index n, Eigen::Index m, Engine& engine) {
   if (m < 0 || m > n) throw std::invalid_argument("there are not so many positions");
   const auto draw = [&](Eigen::Index i) {
-    if (i == 1) return Eigen::Index{0};  // the last place left takes no bits
+    if (i == 1) return Eigen::Index{0};  // the last remaining place needs no bits
     return static_cast<Eigen::Index>(uniform_below(static_cast<uint128>(i), engine));
   };
   std::vector<Eigen::Index> out(static_cast<std::size_t>(m));

@@ -1,6 +1,7 @@
 // Exact discrete Gaussian with an integer standard deviation: Karney (2016), "Sampling exactly from
-// the normal distribution", Algorithm D with mean 0. It needs two to five times fewer random words
-// than discrete.hpp, which takes any variance; streams draw one integer per step and coordinate.
+// the normal distribution", Algorithm D with mean 0. It needs a half to a fifth of the random bits
+// that discrete.hpp uses, which takes any variance; streams draw one integer per step and
+// coordinate.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace dpsc {
 
-/// Returns an engine's words in quarters, since a decision seldom needs more than 16 bits.
+/// Returns an engine's 64-bit numbers in quarters, since a decision seldom needs more than 16 bits.
 template <typename Engine>
 class quartered {
  public:
@@ -86,7 +87,7 @@ class whole_sigma_gaussian {
     const auto sigma = static_cast<std::uint64_t>(sigma_);
     const uniform_word<quartered<Engine>> below_sigma(sigma), below_twice(2 * sigma * sigma);
     for (;;) {
-      // k with probability proportional to exp(-k^2 / 2): a geometric law, thinned.
+      // k with probability proportional to exp(-k^2 / 2): a thinned geometric distribution.
       std::uint64_t k = 0;
       while (bernoulli_exp_half(engine)) ++k;
       if (k > 64) throw std::overflow_error("discrete Gaussian draw out of range");  // exp(-2048)

@@ -1,4 +1,4 @@
-// One of several candidates by the exponential mechanism, in integers throughout.
+// Choice of one of several candidates by the exponential mechanism, in integers throughout.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace dpsc {
 
-/// Index with probability proportional to exp(-exponent loss_k / unit), losses integers >= 0.
-/// The exponent over the unit is rounded down to a multiple of 2^-60. If one record changes the
-/// losses by amounts that differ by at most `range` units between candidates, the draw is (exponent
+/// Index with probability proportional to exp(-exponent loss_k / unit), losses integers >= 0. The
+/// exponent over the unit is rounded down to a multiple of 2^-60. If one record changes the losses
+/// by amounts that differ by at most `range` units between candidates, the draw is (exponent
 /// range)-DP and (exponent range)^2/8-zCDP (Dong, Durfee and Rogers, 2020). An infinite exponent
-/// gives the smallest loss, the first of several.
+/// selects the smallest loss; of equal losses, the first.
 inline std::size_t choose(const std::string& label, const std::vector<std::int64_t>& loss,
                           double exponent, double unit, noise& draws) {
   if (loss.empty()) throw std::invalid_argument("no candidates");

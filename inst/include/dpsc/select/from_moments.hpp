@@ -11,8 +11,8 @@
 
 namespace dpsc {
 
-/// Orthogonal matching pursuit on moments: the variable that explains most of the residual, after
-/// the `forced` first ones. For released moments: post-processing.
+/// Orthogonal matching pursuit on released moments: after the first `forced` variables, always the
+/// variable that explains most of the residual. Post-processing.
 inline std::vector<Eigen::Index> omp(const Eigen::MatrixXd& gram, const Eigen::VectorXd& cross,
                                      Eigen::Index size, Eigen::Index forced, double ridge) {
   std::vector<Eigen::Index> used;

@@ -1,5 +1,6 @@
-// Variables one by one: private pursuit, one-shot screening and Frank and Wolfe's path. Every sum
-// over people here is a sum of integers that either enters a choice or is released with noise.
+// Selection of variables one by one: private pursuit, one-shot screening and the Frank-Wolfe path.
+// Every sum over people here is a sum of integers that either enters a choice or is released with
+// noise.
 #pragma once
 
 #include <Eigen/Core>
@@ -83,7 +84,7 @@ struct greedy_path {
 
 namespace greedy_detail {
 
-/// Residuals of released coefficients, clipped to [-1, 1], in grid units, each from its own row.
+/// Residuals at released coefficients, clipped to [-1, 1], in grid units, each from its own row.
 inline void residuals(const people& rows, const Eigen::VectorXd& theta, double intercept,
                       std::vector<std::int32_t>& out) {
   constexpr auto unit = static_cast<double>(people::unit);
@@ -139,9 +140,9 @@ inline double outcome_mean(const people& rows, const greedy_facts& f, noise& dra
 }  // namespace greedy_detail
 
 /// Private pursuit. Each round: a variable by the exponential mechanism on |sum x_ij r_i|, which
-/// one replaced row changes by at most 2 in either direction; then noisy sums for the step of this
-/// variable only. Cost: size (exponent^2/8 + rho_step), and rho_step once more for the mean if
-/// there is an intercept.
+/// changes by at most 2 in either direction when one row is replaced; then noisy sums for this
+/// variable's step only. Cost: size (exponent^2/8 + rho_step), plus rho_step for the mean if there
+/// is an intercept.
 inline greedy_path pursue(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;
   const auto n = static_cast<double>(rows.n());
@@ -157,7 +158,8 @@ inline greedy_path pursue(const people& rows, const greedy_facts& f, noise& draw
     for (std::size_t k = 0; k < left.size(); ++k)
       loss[k] =
           rows.n() * people::unit * people::unit - std::abs(detail::product(rows, left[k], r));
-    // Losses change by at most 2 units in either direction, so their differences by 4.
+    // Losses change by at most 2 units in either direction, so their differences change by at most
+    // 4.
     const std::size_t k = choose("pick", loss, f.exponent, 4.0 * detail::squared_unit, draws);
     const Eigen::Index j = left[k];
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(k));
@@ -182,7 +184,7 @@ inline greedy_path pursue(const people& rows, const greedy_facts& f, noise& draw
 }
 
 /// One-shot: the same utilities for all picks, from the outcome alone. Cost: size exponent^2/8
-/// (peeling; Durfee and Rogers, 2019), and rho_step for the mean if there is an intercept.
+/// (peeling; Durfee and Rogers, 2019), plus rho_step for the mean if there is an intercept.
 inline greedy_path screen(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;
   greedy_path out;
@@ -205,8 +207,8 @@ inline greedy_path screen(const people& rows, const greedy_facts& f, noise& draw
   return out;
 }
 
-/// Frank and Wolfe on an l1 ball, one signed vertex per iteration (Talwar, Thakurta and Zhang,
-/// 2015). Cost: iterations exponent^2/8. No intercept: centre the variables by their bounds.
+/// Frank-Wolfe iterations on an l1 ball, one signed vertex each (Talwar, Thakurta and Zhang, 2015).
+/// Cost: iterations exponent^2/8. No intercept: centre the variables by their bounds.
 inline greedy_path frank_wolfe(const people& rows, const greedy_facts& f, noise& draws) {
   namespace detail = greedy_detail;
   greedy_path out;

@@ -1,8 +1,8 @@
 // Supports of (Huberised) LASSO fits with a certified lower bound on how many people would have to
-// be replaced to change them (proofs/selection.md, Theorems 3 and 4). The conditions are the
-// theorems'. One public slack bounds the rounding error of a sum over rows and is applied wherever
-// a sum is used: by error(), curvature() and sizes of columns. A sensitivity of 1026 instead of
-// 1024 covers the grid.
+// be replaced to change them (proofs/selection.md, Theorems 3 and 4). The conditions are taken from
+// these theorems. One public slack bounds the rounding error of a sum over rows; error(),
+// curvature() and the sizes of columns include it. A sensitivity of 1026 instead of 1024 covers the
+// grid.
 #pragma once
 
 #include <Eigen/Dense>
@@ -19,8 +19,8 @@ namespace dpsc {
 struct stability_facts {
   double penalty = 1.0;  // Lambda
   double tau = 1.0;      // where Huber's loss becomes linear
-  // Curvature and sizes of columns, per person. 0: the values of a public grid with the largest
-  // certificate, which is a certificate, too (the largest of several).
+  // Curvature and sizes of columns, per person. 0: values from a public grid, those with the
+  // largest certificate; the largest of several certificates is also a certificate.
   double psi = 0.0, kappa1 = 0.0, kappa2 = 0.0;
   Eigen::Index size = 1;
 };
@@ -66,7 +66,7 @@ class sparse_fit {
     const double target = 1e-8 * std::max(penalty_, 1.0);
     std::vector<Eigen::Index> active;
     for (int sweep = 0; sweep < 400; ++sweep) {
-      // All variables from time to time, the active variables in between.
+      // All variables from time to time; in between, the active variables only.
       const Eigen::VectorXd all = scores();
       error_ = 0.0;
       active.clear();
@@ -151,7 +151,7 @@ inline std::int64_t on_grid(double x) {
 
 }  // namespace stability_detail
 
-/// Curvatures to try: the one that is given, or a public grid.
+/// Curvatures to try: the given one, or a public grid.
 inline std::vector<double> curvatures(const stability_facts& f, double n) {
   if (f.psi > 0.0) return {f.psi};
   std::vector<double> out;
@@ -177,7 +177,7 @@ struct lasso_reading {
     if (support.empty()) return (f.penalty - off) / delta1 - 1.0;
     double least = (curvature - 2.0 * psi * n) / s;
     if (!(least > 0.0)) return 0.0;
-    // The distance of the minimiser on the support, and of its gradients accordingly.
+    // The distance to the minimiser on the support; gradients differ accordingly.
     const double inexact = fit.error() * std::sqrt(s) / curvature;
     for (const Eigen::Index j : support) {
       const double size = std::fabs(fit.theta()[j]);
@@ -189,8 +189,8 @@ struct lasso_reading {
 
 }  // namespace stability_detail
 
-/// The published stability test of Thakurta (2013), Table 6.1, repaired: off-support means all
-/// other variables, no "+1", nothing released from an unstable data set.
+/// The published stability test of Thakurta (2013), Table 6.1, repaired: "off the support" means
+/// all other variables, there is no "+1", and nothing is released from an unstable data set.
 inline stable_support lasso_stability(const people& rows, const stability_facts& f) {
   namespace detail = stability_detail;
   const auto n = static_cast<double>(rows.n());
@@ -230,7 +230,7 @@ class huber_reading {
       whole_ = most(restricted_gram(fit.x(), support_, nullptr, 0.0)) + fit.slack();
   }
 
-  /// K(k) of Theorem 4, for some kappas if none are given.
+  /// Condition K(k) of Theorem 4; for some pair of kappas of the grid if none is given.
   bool holds(double k, double psi) const {
     const double first = column_ + (k - 1.0), second = whole_ + (k - 1.0) * s_;
     const double kappa1 = f_.kappa1 > 0.0 ? f_.kappa1 : first / n_ + 1e-9;
@@ -247,7 +247,7 @@ class huber_reading {
     return curvature(fit_, support_, limit) > psi * n_ + (k - 1.0) * s_;
   }
 
-  /// Largest k above `from` for which K(k) holds, `from` if it holds nowhere beyond.
+  /// Largest k above `from` for which K(k) holds; `from` if there is none.
   double reach(double from, double psi) const {
     if (!holds(from, psi)) return from;
     double low = from, high = 2.0 * from;

@@ -41,8 +41,9 @@ inline Eigen::VectorXd onto_l1_ball(const Eigen::VectorXd& v, double ball) {
 
 /// (theta'G theta - 2 h'theta + c)/2 is at most this above its least value on the l1 ball (Frank
 /// and Wolfe, 1956). G, h and c of n < 2^33 people are exact, sums of multiples of 2^-20; with k
-/// columns the rest rounds by at most 2 (k + 4) n (1 + ball)^2 2^-53. Of the gap that
-/// choose_support() asks for that is (k + 4) n 2^-41: 1 % for 2^31 people and six columns.
+/// columns, rounding of the other operations adds at most 2 (k + 4) n (1 + ball)^2 2^-53. Relative
+/// to the gap that choose_support() requires, this is (k + 4) n 2^-41: 1 % for 2^31 people and six
+/// columns.
 inline double frank_wolfe_gap(const Eigen::MatrixXd& g, const Eigen::VectorXd& h, double ball,
                               const Eigen::VectorXd& theta) {
   const Eigen::VectorXd gradient = g * theta - h;
@@ -50,8 +51,8 @@ inline double frank_wolfe_gap(const Eigen::MatrixXd& g, const Eigen::VectorXd& h
 }
 
 /// min over |theta|_1 <= ball of (theta'G theta - 2 h'theta + c)/2, from above by at most `gap`:
-/// accelerated projected gradients, restarted, until the gap certifies it: a person's effect is
-/// bounded only then, so there is no limit on the time.
+/// accelerated projected gradients, restarted, until the gap certifies it: only then is a person's
+/// effect bounded, so the number of iterations has no limit.
 inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::VectorXd& h, double c,
                                     double ball, double gap, runtime& host) {
   const auto k = static_cast<double>(h.size());
@@ -63,7 +64,7 @@ inline double least_squares_in_ball(const Eigen::MatrixXd& g, const Eigen::Vecto
   for (; frank_wolfe_gap(g, h, ball, theta) > gap; host.tick(4.0 * k * k + 50.0 * k)) {
     const Eigen::VectorXd next = onto_l1_ball(ahead - (g * ahead - h) / slope, ball);
     const double more = (1.0 + std::sqrt(1.0 + 4.0 * momentum * momentum)) / 2.0;
-    if ((ahead - next).dot(next - theta) > 0.0) {  // overshooting: start again from here
+    if ((ahead - next).dot(next - theta) > 0.0) {  // overshooting: restart from this point
       momentum = 1.0;
       ahead = next;
     } else {
@@ -116,7 +117,7 @@ inline std::vector<Eigen::Index> choose_support(const people& rows, Eigen::Index
       now[static_cast<std::size_t>(i)] = now[static_cast<std::size_t>(i - 1)] + 1;
   }
   // A person changes q by at most alpha = 1024 units; the solver and the rounding to integers add
-  // less than 2. The rest covers twice the rounding error of the gap.
+  // less than 2. The remainder of 1028 covers twice the rounding error of the gap.
   return supports[choose("support", loss, exponent, 2.0 * 1028.0, draws)];
 }
 

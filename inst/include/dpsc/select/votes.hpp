@@ -1,5 +1,5 @@
-// Subsample and aggregate: disjoint blocks of people, each of which votes; positions, never data,
-// determine the blocks.
+// Subsample and aggregate: disjoint blocks of people vote. Positions determine the blocks; data
+// never do.
 #pragma once
 
 #include <algorithm>
@@ -74,11 +74,11 @@ inline std::vector<Eigen::Index> vote(const people& rows, Eigen::Index size, Eig
 
 struct stable_support {
   std::vector<Eigen::Index> support;
-  std::int64_t distance = 0;  // a whole number of 2^-10 steps. PRIVATE until a test passed
+  std::int64_t distance = 0;  // a whole number of 2^-10 steps. PRIVATE until a test is passed
 };
 
-/// The support that most of the given sets of people select, and its lead over the second. Ties by
-/// lexical order.
+/// The support that most of the given sets of people select, and its lead over the second. Ties are
+/// broken by lexical order.
 inline std::int64_t common_support(const people& rows, Eigen::Index size, bool intercept,
                                    const std::vector<std::vector<Eigen::Index>>& sets,
                                    std::vector<Eigen::Index>& out) {
@@ -141,8 +141,8 @@ inline std::vector<std::vector<Eigen::Index>> draw_subsets(Eigen::Index n, std::
   throw std::domain_error("so few subsets cannot be balanced");
 }
 
-/// A_samp (Thakurta, 2013, Algorithm 6.1), repaired: the same with random subsets, at most `most`
-/// of which contain one person: the lead changes by at most twice that number.
+/// A_samp (Thakurta, 2013, Algorithm 6.1), repaired: the same with random subsets, of which at most
+/// `most` contain any one person: the lead changes by at most twice this number.
 inline stable_support subset_mode(const people& rows, Eigen::Index size, std::int64_t subsets,
                                   double rate, bool intercept, noise& draws) {
   const auto most = static_cast<std::int64_t>(2.0 * static_cast<double>(subsets) * rate);

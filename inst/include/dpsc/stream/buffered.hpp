@@ -1,6 +1,6 @@
-// Prefix sums of a stream by a Toeplitz factor held in a few buffers: C x by geometric recursions
-// in fixed point, all integers, so that the released u = C x + noise is exact. The effect of
-// rounding on the shift of one entry is bounded and charged (proofs/streams.md).
+// Prefix sums of a stream by a Toeplitz factor that is represented by a few buffers: C x by
+// geometric recursions in fixed point, all integers, so that the released u = C x + noise is exact.
+// The effect of rounding on the shift of one entry is bounded and charged (proofs/streams.md).
 #pragma once
 
 #include <Eigen/Core>

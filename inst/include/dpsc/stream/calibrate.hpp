@@ -31,8 +31,8 @@ struct stream_facts {
   Eigen::Index dimension() const { return shape == "gram" ? size * (size + 1) / 2 : size; }
 };
 
-/// The noise of a stream. An increment is a vector of whole numbers with |x| <= unit (vector),
-/// w w' with |w| <= unit (gram), entries in [0, unit] (range), one cell of `unit` (category).
+/// The noise of a stream. An increment is a vector of integers with |x| <= unit (vector), w w' with
+/// |w| <= unit (gram), entries in [0, unit] (range), one cell of `unit` (category).
 struct stream_plan {
   stream_facts facts;
   std::int64_t unit = 0;
@@ -41,7 +41,7 @@ struct stream_plan {
   double sensitivity = 0.0;         // of all releases together, in units of the noise
   std::vector<std::int64_t> scale;  // by coordinate
   bool gaussian = true;
-  double rho = 0.0, epsilon = 0.0;  // what is spent
+  double rho = 0.0, epsilon = 0.0;  // the spent budget
 
   coordinate_noise noise() const { return {gaussian, scale}; }
   /// Largest absolute entry of an increment.
@@ -172,7 +172,7 @@ inline stream_plan plan_stream(const stream_facts& f) {
 
   const double room = sigma_limit * std::sqrt(2.0 * f.rho);
   double extra = 0.0;
-  if (f.noise != "tree") {  // u on a grid that leaves room for a fine unit
+  if (f.noise != "tree") {  // u on a grid that permits a fine unit
     const double coarse = f.shape == "gram" ? 1024.0 : 65536.0;
     const double places = std::floor(std::log2(room / (out.reach * detail::shift(f, coarse))));
     out.grid = static_cast<int>(std::min(std::max(places, -30.0), buffered ? 20.0 : 0.0));

@@ -9,7 +9,7 @@
 
 namespace dpsc {
 
-/// c_0 .. c_{T-1} as whole numbers of 1/4096.
+/// c_0 .. c_{T-1} as integer multiples of 1/4096.
 inline std::vector<std::int64_t> integer_root_coefficients(std::int64_t horizon) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(horizon));
   double c = 1.0;
@@ -33,7 +33,7 @@ struct buffer_constants {
 
 /// c_k = (1/pi) int_0^1 l^k (l (1-l))^{-1/2} dl. With l = 1/(1 + exp(-y)) it is an integral over
 /// the line of a function that the trapezoidal rule integrates with an error of exp(-pi^2/h); mass
-/// beyond the last node goes to it, mass before the first to l = 0.
+/// beyond the last node is added to this node, and mass before the first node to l = 0.
 inline buffer_constants root_buffers(double horizon) {
   constexpr double h = 1.8, pi = 3.14159265358979323846;
   buffer_constants out;

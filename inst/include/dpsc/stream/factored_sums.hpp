@@ -1,5 +1,5 @@
-// Prefix sums of a stream by a factor C of the matrix A of ones: u = C x +
-// noise is released, A C^{-1} u estimates the sums.
+// Prefix sums of a stream by a factor C of the matrix A of ones: u = C x + noise is released, and A
+// C^{-1} u estimates the sums.
 #pragma once
 
 #include <Eigen/Core>

@@ -1,5 +1,6 @@
-// Checkpoints on disk. A file is written beside its name and moved there in one step, so that at
-// any moment the name holds the old file, the new file or none, and never half of one.
+// Checkpoints on disk. A file is written under a temporary name in the same folder and then renamed
+// in one step. At any moment its name refers to the old file, to the new file or to none, never to
+// half of one.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,8 @@ namespace dpsc {
 
 struct checkpoint_file {
   bool is_public = false;
-  std::vector<unsigned char> id;    // 16 random bytes: which state this is
-  std::vector<unsigned char> meta;  // the host's public record
+  std::vector<unsigned char> id;    // 16 random bytes that identify the state
+  std::vector<unsigned char> meta;  // public record of the host
   std::vector<unsigned char> core;  // the state
 };
 
@@ -72,9 +73,9 @@ inline checkpoint_file parse_checkpoint(std::vector<unsigned char> bytes) {
   return out;
 }
 
-/// Writes `bytes` under a name beside `path` that did not exist, makes them durable, and moves them
-/// to `path`. `secret` files can be read by their owner only, from their first byte on. `at(k)` is
-/// called after the k-th step: tests crash there.
+/// Writes `bytes` under a new name in the folder of `path`, flushes them to disk, and renames the
+/// file to `path`. `secret` files can be read by their owner only, from their first byte on.
+/// `at(k)` is called after the k-th step: tests crash there.
 inline void write_whole(const std::string& path, const std::vector<unsigned char>& bytes,
                         bool secret, const std::function<void(int)>& at = {}) {
   const auto after = [&](int step) {

@@ -1,4 +1,5 @@
-// Coefficients from noisy moments, and whether they are used for prediction: post-processing.
+// Coefficients from noisy moments, and the share of them that is used for prediction.
+// Post-processing.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,8 +11,8 @@
 
 namespace dpsc {
 
-/// Share of the coefficients that predicts, so that it does not lose to predicting zero: 0 where
-/// noise alone could have made the cross moments.
+/// The multiple of the coefficients that is used for prediction, so that the prediction is not
+/// worse than zero: 0 if noise alone could explain the cross moments.
 ///
 /// `values`: eigenvalues of the regressors' noisy moments; `cross`: cross moments along their
 /// vectors; `noise`: the variance of one of these. Their evidence is the largest log-likelihood
@@ -33,7 +34,8 @@ inline double trusted_share(const Eigen::ArrayXd& values, const Eigen::VectorXd&
   return evidence > hurdle ? 1.0 - std::pow(hurdle / evidence, 2.0) : 0.0;
 }
 
-/// Do sums of gradients stand out from noise of one standard deviation? The same ratio, isotropic.
+/// Do sums of gradients stand out from noise with standard deviation `sd`? The same likelihood
+/// ratio, for isotropic noise.
 inline bool stands_out(const Eigen::VectorXd& sums, double sd) {
   constexpr double hurdle = 7.0;
   const auto p = static_cast<double>(sums.size());
@@ -44,13 +46,13 @@ inline bool stands_out(const Eigen::VectorXd& sums, double sd) {
 /// Ridge coefficients of a linear model, and their reliability.
 struct gram_solution {
   Eigen::VectorXd theta;
-  double share = 1.0;       // of the coefficients that predicts
+  double share = 1.0;       // of the coefficients, for prediction
   Eigen::MatrixXd vectors;  // of the regressors' moments
   Eigen::ArrayXd values;    // with the penalty
 };
 
 /// `all`: noisy moments of (x, y), `sd` the noise of a diagonal entry. The penalty is `damping`
-/// edges of the noise, `least` at least, and more if |theta| would leave the ball.
+/// times the edge of the noise, at least `least`, and more if theta would leave the ball.
 inline gram_solution solve_moments(const Eigen::MatrixXd& all, double sd, double least,
                                    double damping, double ball) {
   const Eigen::Index p = all.rows() - 1;

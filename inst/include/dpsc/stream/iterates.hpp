@@ -88,7 +88,7 @@ class perturbed_iterates {
              std::sqrt(std::log(1.0 / f_.delta) + f_.epsilon);
     }
     if (f_.published) return printed_beta() / static_cast<double>(t);
-    // Least sum of standard deviations for sum S_t^2 / s_t^2 = mu^2.
+    // The least sum of standard deviations under sum S_t^2 / s_t^2 = mu^2.
     return std::pow(sensitivity(t), 2.0 / 3.0) * std::sqrt(schedule_) / mu;
   }
 
@@ -127,7 +127,7 @@ class perturbed_iterates {
   }
 
  private:
-  // Printed: the loss with its regulariser. Burn-in of the printed pgiga.
+  // As printed: Lipschitz constant of the loss with its regulariser.
   double lipschitz() const { return f_.clip + f_.psi * f_.ball; }
   double leader_lipschitz() const {
     return f_.radius * (f_.family == "binomial" ? 1.0 : 1.0 + f_.radius * f_.ball);
@@ -193,7 +193,7 @@ class perturbed_iterates {
   double limit() const { return f_.clip / f_.radius; }
 
   // argmin over the ball of |v - theta|^2 / 2 + rate (l(x'v) + psi |v|^2 / 2): in the direction of
-  // x it is an equation in e = x'v; a constraint that binds adds to the curvature until |v| = ball.
+  // x it is an equation in e = x'v; if the constraint binds, curvature is added until |v| = ball.
   void proximal(const Eigen::VectorXd& x, double y, double rate, Eigen::VectorXd& next) const {
     const double along = x.dot(clean_), squared = x.squaredNorm();
     const auto at = [&](double a) {

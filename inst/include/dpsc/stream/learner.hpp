@@ -17,7 +17,7 @@ namespace dpsc {
 
 /// Public facts about a learner. |x| <= radius, |y| <= 1, |gradient| <= clip, |theta| <= ball.
 struct learner_facts {
-  std::string method;  // "gram", "ftal", "ftrl", or "sum", "count": no learner at all
+  std::string method;  // "gram", "ftal", "ftrl", or "sum", "count": no learner
   std::string family;  // "gaussian" or "binomial"
   std::int64_t columns = 1;
   double radius = 1.0, clip = 1.0, ball = 1.0;
@@ -67,7 +67,7 @@ class learner {
     keep();
   }
 
-  /// The prediction of a row, before the row is used.
+  /// The prediction for a row, before the row is used.
   double score(const double* row, std::int64_t stride) const {
     double eta = 0.0;
     for (std::int64_t j = 0; j < facts_.columns; ++j) eta += row[j * stride] * theta_[j];
@@ -103,7 +103,7 @@ class learner {
     }
     return out;
   }
-  /// The same with sampling error; empty if this is not known.
+  /// The same covariance with the sampling error; empty if this error is not known.
   const Eigen::MatrixXd& total_covariance() const { return total_; }
 
   /// Released running sums of a gram stream, per unit of the scaled rows.
@@ -180,7 +180,7 @@ class learner {
         entry_[static_cast<std::size_t>(j)] += std::llround(
             std::min(std::max(row[j * stride], 0.0), 1.0) * static_cast<double>(plan_.unit));
     } else if (facts_.method == "count") {
-      for (std::int64_t j = 0; j < columns; ++j)  // at most one cell a row
+      for (std::int64_t j = 0; j < columns; ++j)  // at most one cell per row
         if (row[j * stride] > 0.5) {
           entry_[static_cast<std::size_t>(j)] += plan_.unit;
           return;
@@ -304,8 +304,8 @@ class learner {
     total_ = privacy_ + sigma2 * inverse;
   }
 
-  /// Every step at first, then after every increase by a hundredth: O(log T) rows of released
-  /// values.
+  /// Keeps every step at first, then one step each time their number has grown by 1 %: O(log T)
+  /// rows of released values.
   void keep() {
     const auto t = static_cast<double>(steps());
     if (t < next_trace_) return;

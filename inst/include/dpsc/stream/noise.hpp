@@ -12,14 +12,14 @@
 
 namespace dpsc {
 
-/// An audit's view of a stream: every integer that is released. In production there is none.
+/// An audit's view of a stream: every released integer. There is none in production.
 struct exposure_observer {
   virtual ~exposure_observer() = default;
   virtual void seen(std::int64_t* value, Eigen::Index d) = 0;
 };
 
 /// Independent noise on d coordinates. `scale` holds the standard deviation (Gaussian) or the scale
-/// (Laplace) of a coordinate, as whole numbers; a scale of 0 is no noise.
+/// (Laplace) of a coordinate, as whole numbers; a scale of 0 means no noise.
 class coordinate_noise {
  public:
   coordinate_noise() = default;
