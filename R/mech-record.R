@@ -53,8 +53,8 @@ mechanism_fields <- list(
 #'   `"weights"` of one.
 #' * `calibrations` (character): which it has; the first is the default.
 #' * `problem` (function of release): the fault of statistics read from a file, or `NULL`.
-#' * `cost`, `noise` (functions of release): the same of a private release whose steps do not add up
-#'   to its promise, and of one whose statistics report other noise than its steps.
+#' * `cost`, `noise` (functions of release): the fault of a private release whose steps do not add
+#'   up to its promise, and of one whose statistics report other noise than its steps.
 #' * `loss` (function of release, donors and delta): privacy loss of every donor, a table as
 #'   `loss_table()` makes it. PRIVATE.
 #' * `numbers` (function of statistics): the released values, one vector, for audits. RELEASED.

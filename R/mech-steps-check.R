@@ -1,6 +1,7 @@
 # Do the steps of a release from a file add up to its promised budget?
 
-#' Methods whose steps compose: for delta > 0 in Gaussian shifts or in zCDP, else epsilons add up
+#' Check of methods whose steps compose: in Gaussian shifts or zCDP for delta > 0, else by adding
+#' epsilons
 #'
 #' Gamma-norm noise (`"output"` as published) is pure whatever delta is.
 #' @noRd
