@@ -88,7 +88,7 @@ outcomes_long <- function(panel) {
   long
 }
 
-test_that("one function charges; its 25 lines at most name no verb, method, source or class", {
+test_that("one function of at most 25 lines charges; it names no verb, method, source or class", {
   code <- spine_sources()
   calls_spend <- function(x) {
     sum(all.names(x) == "spend")
@@ -106,7 +106,7 @@ test_that("one function charges; its 25 lines at most name no verb, method, sour
   expect_identical(intersect(named, verbs), character())
 })
 
-test_that("each verb charges the promised cost once, by the one call of spend()", {
+test_that("each verb charges the promised cost once, through the only call of spend()", {
   calls <- spending_calls()
   for (name in names(calls)) {
     ledger <- dp_ledger(50, 1e-2)
@@ -144,7 +144,7 @@ test_that("a call beyond its ledger's budget draws nothing", {
   }
 })
 
-test_that("after a later failure the charge remains, and the rows are closed", {
+test_that("if a step after the charge fails, the charge remains and the rows are closed", {
   closed <- 0
   rows <- list(parts = list(), close = function() closed <<- closed + 1)
   record <- list(
@@ -166,7 +166,7 @@ test_that("after a later failure the charge remains, and the rows are closed", {
   expect_error(dpsc:::new_request(record[-1L], list(private = TRUE), rows, ledger))
 })
 
-test_that("every verb stops before the charge if its planned steps cost more", {
+test_that("every verb stops before the charge if its steps cost more than the promised cost", {
   dearer <- function(steps) {
     for (unit in intersect(c("epsilon", "rho", "mu"), names(steps))) {
       steps[[unit]] <- steps[[unit]] * 1.001

@@ -18,7 +18,7 @@ test_that("limits of a percentage take the uncertain base into account", {
   expect_identical(unlist(share_limits(-1, 1, 4, 5)), c(NA_real_, NA_real_))
 })
 
-test_that("limits in per cent of a protected group include its level's noise", {
+test_that("percentage limits of a protected group take the noise of its level into account", {
   p <- measured_panel()
   post <- 7:9
   p$group[, post] <- p$group[, post] + p$effect
@@ -47,7 +47,7 @@ test_that("limits in per cent of a protected group include its level's noise", {
   expect_gte(mean(covers, na.rm = TRUE), 0.93)
 })
 
-test_that("fits with several dates have effects in per cent and sums, public or protected", {
+test_that("fits of several dates give percentage effects and sums, public or protected", {
   p <- measured_panel()
   adopted <- rep(c(5, 6), each = 200)
   on <- outer(adopted, 1:9, `<`)

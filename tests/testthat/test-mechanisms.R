@@ -89,7 +89,7 @@ test_that("every record has the fields that its verb needs and no others", {
   )
 })
 
-test_that("a record added to the table, and nothing else, is a method of its verb", {
+test_that("adding a record to the table is enough to add a method to a verb", {
   for (case in twin_calls()) {
     label <- paste(case$verb, case$of)
     run <- function(method) {
@@ -113,7 +113,7 @@ test_that("a record added to the table, and nothing else, is a method of its ver
   }
 })
 
-test_that("a release by the copied record states the copy's theorem", {
+test_that("a release made with a copied record states the theorem of the copy", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   with_twin("dp_synth", "output", theorem = function(...) "of a toy", {
     fit <- dp_release(p$donors, p$target, p$T0, 5, bounds = c(-1, 1), method = "toy",
@@ -123,7 +123,7 @@ test_that("a release by the copied record states the copy's theorem", {
   })
 })
 
-test_that("audits run an added record and detect a wrong one", {
+test_that("audits run an added record and detect a faulty record", {
   p <- toy_panel(n = 8, T0 = 4, T1 = 2)
   other <- p$donors
   other[1, ] <- -other[1, ]
@@ -145,7 +145,7 @@ test_that("audits run an added record and detect a wrong one", {
   })
 })
 
-test_that("a record refuses by its plan and by its needs before any budget is spent", {
+test_that("calls that a record's plan or needs exclude are refused before any budget is spent", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   ledger <- dp_ledger(10, 1e-3)
   ask <- function(donors = p$donors) {
@@ -179,7 +179,7 @@ test_that("a record refuses by its plan and by its needs before any budget is sp
   })
 })
 
-test_that("a stream learns by an added record", {
+test_that("a stream with a copied record learns the same coefficients as with the original", {
   rows <- twin_rows()[1:50, ]
   learn <- function(method) {
     set.seed(3)
@@ -221,7 +221,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("a method's needs determine its sources; several sources offer what all of them offer", {
+test_that("a method's needs set its sources; combined sources offer the access that all share", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))
@@ -289,7 +289,7 @@ test_that("every verb refuses with the same text and spends nothing", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("no verb names a class of source", {
+test_that("no verb tests for the class of a data source", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- list.files(folder, "^(priv|mech|rel|est|infer|do|show)-.*[.]R$", full.names = TRUE)

@@ -16,7 +16,7 @@ average_of <- function(fit) {
   unlist(tidy(fit, conf.int = TRUE, type = "unit")[1L, c("estimate", "conf.low", "conf.high")])
 }
 
-test_that("the fit uses donors with a rare covariate, or its interval covers the error", {
+test_that("the fit uses donors with a rare covariate, or its interval covers the true effect", {
   fit_one <- function(n, seed) {
     withr::local_seed(seed)
     average_of(dp_synth(y ~ treated | x,
@@ -31,7 +31,7 @@ test_that("the fit uses donors with a rare covariate, or its interval covers the
   expect_gte(mean(few[2L, ] <= 0 & few[3L, ] >= 0), 0.7)
 })
 
-test_that("a tenth of the donors with a distinct path explain a group like them", {
+test_that("a group with the distinct path of a tenth of the donors is fitted from these donors", {
   errors <- vapply(1:5, function(seed) {
     withr::local_seed(seed)
     periods <- 1:20
@@ -50,7 +50,7 @@ test_that("a tenth of the donors with a distinct path explain a group like them"
   expect_lt(stats::median(errors), 0.22)
 })
 
-test_that("intervals cover people with an outcome that most never have", {
+test_that("intervals cover the effects of people with an outcome that most people never have", {
   cover <- vapply(1:4, function(seed) {
     withr::local_seed(seed)
     rates <- function(k) stats::rbeta(k, 3, 3)
@@ -68,7 +68,7 @@ test_that("intervals cover people with an outcome that most never have", {
   expect_gt(mean(cover), 0.85)
 })
 
-test_that("each half octave of a group's clip costs more than one person's", {
+test_that("each half octave of clipping costs more for a group than for one person", {
   step_of <- function(group) {
     withr::local_seed(1)
     facts <- c(gram_facts_of(n = 1500), list(group = group))

@@ -32,7 +32,7 @@ covariates_start <- function(p, formula = y ~ on | x1 + g, data = until(p, p$T0 
   )
 }
 
-test_that("a fit with covariates grows, is written, read, and grows further", {
+test_that("a fit with covariates grows, is written and read back, and grows further", {
   withr::local_seed(41)
   p <- growing_covariates()
   start <- covariates_start(p)
@@ -63,7 +63,7 @@ test_that("a fit with covariates grows, is written, read, and grows further", {
   expect_type(release_problem(damaged), "character")
 })
 
-test_that("an update reads covariates as the first release did, here and from a table", {
+test_that("an update reads covariates as the first release did, in memory and from a table", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(220, 5, 3)
   data <- with_covariates_in(p$data)
@@ -231,7 +231,7 @@ test_that("a grown fit holds no person's covariates", {
   expect_no_canary(list(fit, tidy(fit), utils::capture.output(print(fit))), secrets, "fit")
 })
 
-test_that("covariates and gaps in a table give the result of the data frame", {
+test_that("a table with covariates and gaps gives the same result as the data frame", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 3)
   data <- with_covariates_in(p$data)

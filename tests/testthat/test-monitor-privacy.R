@@ -44,7 +44,7 @@ monitor_noise <- function(mechanism, panels, ...) {
   vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 
-test_that("each draw has its own noise with the charged distribution, and reuse is detected", {
+test_that("each draw has its own noise of the charged distribution; reused noise is detected", {
   withr::local_seed(25)
   mechanism <- monitor_mechanism(300, epsilon = 4)
   panels <- monitor_pairs(300)$turn[[1]]
@@ -64,7 +64,7 @@ test_that("each draw has its own noise with the charged distribution, and reuse 
   expect_gte(sum(found), 3)
 })
 
-test_that("steps and shares follow the proof", {
+test_that("the steps and their shares of the budget agree with the proof", {
   for (delta in c(1e-6, 0)) {
     for (K in c(1, 7, 60)) {
       facts <- list(n = 5000, epsilon = 2, delta = delta, periods = K)
@@ -121,7 +121,7 @@ test_that("the frame has the residual, the average so far, and directions of uni
   expect_lt(sqrt(mean(gap^2)), 0.4 * sqrt(mean((colMeans(p$donors[, 1:12]) - p$target[1:12])^2)))
 })
 
-test_that("with next to no noise a new period is found, also after a common shock", {
+test_that("with almost no noise a new period is estimated well, even after a common shock", {
   withr::local_seed(28)
   p <- monitor_panel(n = 4000, T0 = 12, T1 = 4)
   shock <- c(rep(0, 14), 0.3, 0.3)

@@ -22,7 +22,7 @@ nameless <- function(fit) {
   fit
 }
 
-test_that("a fit grows from a table, from shards and files as from the data frame", {
+test_that("a fit grows from a table, shards or files as it does from the data frame", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   con <- sqlite_of(p$first, "first")
@@ -74,7 +74,7 @@ test_that("a fit grows from a table, from shards and files as from the data fram
   )
 })
 
-test_that("sources that hold donors only grow with a target", {
+test_that("a fit to sources that contain only donors grows if a target is given", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   donors <- donors_of(p$data)
@@ -101,7 +101,7 @@ test_that("sources that hold donors only grow with a target", {
   expect_identical(nameless(grow(fit, mixed(8), target = p$target[1:8])), nameless(whole))
 })
 
-test_that("a table with gaps and a roster grows as the data frame does", {
+test_that("a fit grows from a table with gaps and a roster as it does from the data frame", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   treated <- treated_of(p$data)
@@ -119,7 +119,7 @@ test_that("a table with gaps and a roster grows as the data frame does", {
   expect_identical(nameless(fits[[2]]), nameless(fits[[1]]))
 })
 
-test_that("sources that return sums cannot grow and are refused before any budget is spent", {
+test_that("growing fits to sources that return sums are refused before any budget is spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(120)
   con <- sqlite_of(p$data)
@@ -184,7 +184,7 @@ test_that("a table of other people, periods or another target is refused, and no
   expect_identical(monitor_left(update(fit, in_sqlite(con))), 0L)
 })
 
-test_that("rows that change between two passes stop an update; its share stays taken", {
+test_that("rows that change between two passes stop an update; its share remains spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(250)
   con <- sqlite_of(p$data[p$data$week <= 2007, ])
@@ -214,7 +214,7 @@ test_that("rows that change between two passes stop an update; its share stays t
   }
 })
 
-test_that("a fit grown from a table, and its statements, hold no donor's value", {
+test_that("neither a fit grown from a table nor its SQL statements contain a donor's value", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   con <- sqlite_of(p$data[p$data$time <= 2007, ], "first")

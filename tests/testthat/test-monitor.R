@@ -29,7 +29,7 @@ test_that("a fit grows by the announced periods, and earlier results are unchang
   expect_true(14 %in% unlist(lapply(drawn$data, `[[`, "x")))
 })
 
-test_that("prints give the number of remaining periods and the limits of a copy", {
+test_that("prints give the number of remaining periods and advise to update the newest fit", {
   withr::local_seed(2)
   p <- monitor_panel()
   fit <- next_period(start_monitor(p, monitor = 3, rng = "secure"), p)
@@ -45,7 +45,7 @@ test_that("prints give the number of remaining periods and the limits of a copy"
   expect_match(format(ledger), "and 3 periods to come", all = FALSE)
 })
 
-test_that("fits to long data grow by formula and index, and groups by their mean", {
+test_that("fits to long data grow with formula and index, and fits to groups with their mean", {
   withr::local_seed(3)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target, p$target + 0.02)
@@ -74,7 +74,7 @@ test_that("fits to long data grow by formula and index, and groups by their mean
   expect_identical(filled$release$panel$T1, 3L)
 })
 
-test_that("the fit holds the public names of its columns", {
+test_that("a fit stores the public names of its index columns", {
   withr::local_seed(4)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target)
@@ -103,7 +103,7 @@ test_that("the fit holds the public names of its columns", {
   expect_error(update(fit, long), "index", class = "dpsc_error_argument")
 })
 
-test_that("a release from chunks grows to the release from the matrix", {
+test_that("a release from chunks grows into the same release as one from the matrix", {
   p <- monitor_panel(n = 300)
   chunks <- function(upto) {
     dp_chunks(list(p$donors[1:100, seq_len(upto)], p$donors[101:300, seq_len(upto)]))
@@ -152,7 +152,7 @@ test_that("settings that cannot grow are refused before anything is spent", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("dates are monitored one by one from one ledger, as the error for several advises", {
+test_that("dates can be monitored one by one from one ledger, as the error for several advises", {
   p <- monitor_panel(n = 300)
   for (delta in c(1e-6, 0)) {
     error <- expect_error(
@@ -222,7 +222,7 @@ test_that("data that do not continue the fit's periods are refused at no cost", 
   expect_error(pdp(fit, p$donors[, 1:12], p$target[1:12], 10), class = "dpsc_error")
 })
 
-test_that("new dates and months follow the calendar", {
+test_that("skipped months and dates are detected by the calendar", {
   months <- function(...) as.Date(c(...))
   none <- NA_integer_
   expect_identical(skipped_period(months("2020-01-01", "2020-02-01", "2020-03-01"), 2), none)

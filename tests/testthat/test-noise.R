@@ -37,7 +37,7 @@ test_that("large discrete Gaussian noise passes a Kolmogorov-Smirnov test", {
   }
 })
 
-test_that("discrete Laplace noise has its distribution, at small and large scales", {
+test_that("discrete Laplace noise has the correct distribution at small and large scales", {
   withr::local_seed(3)
   x <- discrete_laplace_cpp(rep(1, draws), "R")
   support <- -12:12
@@ -87,14 +87,14 @@ test_that("the operating system's noise has the same distribution and does not u
   expect_false(identical(y, gaussian_noise_cpp(100, 1, "secure")))
 })
 
-test_that("R's generator reproduces under a seed", {
+test_that("R's generator gives the same noise under the same seed", {
   set.seed(9)
   x <- discrete_gaussian_cpp(rep(100, 5), "R")
   set.seed(9)
   expect_identical(discrete_gaussian_cpp(rep(100, 5), "R"), x)
 })
 
-test_that("a tape drives the samplers draw by draw, and an exhausted one is an error", {
+test_that("a tape of random bytes determines every draw, and an exhausted tape is an error", {
   withr::local_seed(10)
   words <- tape(4000)
   x <- discrete_gaussian_cpp(rep(2^24, 20), words)

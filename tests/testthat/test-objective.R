@@ -48,7 +48,7 @@ kkt_violation <- function(h, g, cap, f, theta) {
   )
 }
 
-test_that("projection onto C satisfies its optimality conditions", {
+test_that("projection onto the feasible set satisfies its optimality conditions", {
   withr::local_seed(1)
   for (i in 1:100) {
     n <- sample(c(1, 2, 5, 40), 1)
@@ -80,7 +80,7 @@ test_that("the solver agrees with an enumeration of all faces", {
   }
 })
 
-test_that("the certificate is a bound, at loose and tight tolerances", {
+test_that("the certificate bounds the solver's error at loose and tight tolerances", {
   withr::local_seed(3)
   for (mu in c(1e-3, 0.1, 10, 1e4, 1e8)) {
     n <- 150
@@ -224,7 +224,7 @@ audit_step <- function(case, delta, cap = 0.8) {
   bounded_step(public, case[[1L]], case[[2L]])
 }
 
-test_that("tight, delta = 0: the exact privacy loss stays below epsilon on every face", {
+test_that("tight calibration, delta = 0: on every face the exact privacy loss is below epsilon", {
   points <- points_of_law(0.8, 30)
   worst <- numeric()
   for (case in audit_cases) {
@@ -247,7 +247,7 @@ test_that("tight, delta = 0: the exact privacy loss stays below epsilon on every
   expect_gt(max(worst), 0.6)
 })
 
-test_that("tight, delta > 0: the exact delta stays below the declared one", {
+test_that("tight calibration, delta > 0: the exact delta is below the declared delta", {
   # Plants faults 46.
   points <- points_of_law(0.8, 30)
   gaussian <- function(sd) function(b) -rowSums(b^2) / (2 * sd^2) - log(2 * pi * sd^2)
@@ -302,7 +302,7 @@ test_that("the Gaussian scale is exact for its bound, and below the published sc
   }
 })
 
-test_that("published constants are those of Algorithm 3", {
+test_that("the published constants equal the constants of Algorithm 3", {
   public <- public_example(10, 10, 3, epsilon = 2, delta = 1e-6, calibration = "published")
   step <- plan_objective(public)$weights
   curvature <- (1 + sqrt(145)) * 10
@@ -317,7 +317,7 @@ test_that("published constants are those of Algorithm 3", {
   expect_equal(plan_objective(public)$weights$scale, 4e1 / 10, tolerance = 1e-6)
 })
 
-test_that("plans add up to the budget and beat the published noise", {
+test_that("the steps of a plan add up to the budget, with less noise than published", {
   for (delta in c(0, 1e-6)) {
     for (epsilon in c(0.1, 1, 10, 200)) {
       public <- public_example(100, 10, 3, epsilon, delta)
@@ -342,7 +342,7 @@ test_that("plans add up to the budget and beat the published noise", {
   }
 })
 
-test_that("without noise: the constrained minimiser, and ridge for the published form", {
+test_that("without noise the result is the constrained minimiser, or ridge if published", {
   withr::local_seed(5)
   x <- matrix(stats::runif(40, -1, 1), 5)
   public <- public_example(5, 6, 2, epsilon = Inf, y = stats::runif(6, -1, 1), lambda = 0.5)
@@ -398,7 +398,7 @@ test_that("the released weights equal the minimiser up to the declared accuracy 
   expect_lt(plan$weights$tolerance, 1e-7)
 })
 
-test_that("the curvature equals the best value of a slow search by its public formula", {
+test_that("the chosen curvature is the best value that a slow search of its formula finds", {
   for (case in list(list(30, 5, 1, 0), list(1000, 12, 4, 1e-6))) {
     n <- case[[1L]]
     T0 <- case[[2L]]

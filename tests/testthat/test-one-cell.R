@@ -25,7 +25,7 @@ rows_read <- function(con, subset = NULL) {
   gather_rows(rows)
 }
 
-test_that("a cell of another type changes its own row of a block only", {
+test_that("a cell of another type changes only its own row in a block", {
   skip_if_not_installed("RSQLite")
   for (cell in c("1e300", "7", "x'41'", "NULL", "'zqx'", "9223372036854775807")) {
     for (declared in c("", "INTEGER", "NUMERIC", "TEXT", "BLOB")) {
@@ -183,7 +183,7 @@ test_that("an entirely missing batch is refused for its type, not for its values
   expect_false(stops(levels, rep("a", 3L)))
 })
 
-test_that("an answer whose class causes an error for some people becomes the fallback", {
+test_that("an answer whose class causes an error for some people is replaced by the fallback", {
   assign("as.double.dpsc_odd", function(x, ...) stop("SENTINEL"), globalenv())
   withr::defer(rm("as.double.dpsc_odd", envir = globalenv()))
   statistic <- function(x) if (any(x > 0.9)) structure(1, class = "dpsc_odd") else mean(x)

@@ -96,7 +96,7 @@ test_that("lmtest::waldtest() compares models as for lm() and glm()", {
   expect_error(lmtest::waldtest(f$raw, vcov = diag(7)), class = "dpsc_error_argument")
 })
 
-test_that("parameters::parameters() gives tidy()'s numbers", {
+test_that("parameters::parameters() gives the numbers of tidy()", {
   skip_if_not_installed("parameters")
   f <- other_fits()
   for (fit in f[c("raw", "raw_glm", "private", "private_glm")]) {
@@ -196,7 +196,7 @@ test_that("marginaleffects predicts, compares and tests at public rows", {
   )
 })
 
-test_that("every regression refuses values of people with the reason", {
+test_that("every regression refuses to return people's values and gives the reason", {
   f <- other_fits()
   verbs <- list(
     residuals = stats::residuals, fitted = stats::fitted, AIC = stats::AIC, BIC = stats::BIC,
@@ -235,7 +235,7 @@ test_that("simulated rows lie within the bounds, around their midpoints, and giv
   expect_error(public_rows(own), "has no limits of `w`", class = "dpsc_error_argument")
 })
 
-test_that("tidy() and coef() of every class refuse unknown arguments; tables may pass theirs", {
+test_that("tidy() and coef() refuse unknown arguments, but accept those of table packages", {
   f <- other_fits()
   withr::local_seed(5)
   p <- sim_panel(300, 6, 2)
@@ -262,7 +262,7 @@ test_that("tidy() and coef() of every class refuse unknown arguments; tables may
   expect_identical(utils::tail(tidy(sums)$rows, 1L), 700)
 })
 
-test_that("planners take formula and bounds first", {
+test_that("planning functions take the formula and the bounds first", {
   first <- function(plan) utils::head(names(formals(plan)), 2L)
   for (plan in list(dp_plan_lm, dp_plan_glm, dp_plan_select, dp_plan_online)) {
     expect_identical(first(plan), c("formula", "bounds"))

@@ -176,7 +176,7 @@ test_that("every epsilon within the range of doubles gives a finite release or a
   }
 })
 
-test_that("with delta > 0 both steps share one Gaussian shift, and some pair attains it", {
+test_that("with delta > 0 both steps share one Gaussian shift, which some neighbours attain", {
   for (epsilon in c(0.5, 1, 4)) {
     T0 <- 4
     T1 <- 3
@@ -218,7 +218,7 @@ test_that("steps record mu for Gaussian noise only", {
   expect_identical(is.na(steps(method = "objective")$mu), c(TRUE, TRUE, FALSE))
 })
 
-test_that("the weights' share of the budget is the best of a slow search", {
+test_that("the weights' share of the budget is the best share that a slow search finds", {
   for (delta in c(0, 1e-6)) {
     for (size in list(c(30, 5, 2), c(1000, 12, 4))) {
       n <- size[[1L]]

@@ -28,7 +28,7 @@ test_that("long data and matrices give the same panel, in any order of the rows"
   expect_identical(by_matrix$layout, list(source = "matrix", treated = NULL))
 })
 
-test_that("smallest panel: two donors, two periods before and one after", {
+test_that("the smallest panel has two donors, two periods before the treatment and one after", {
   p <- toy_panel(n = 2, T0 = 2, T1 = 1)
   expect_toy_panel(p$data, p)
 })
@@ -134,7 +134,7 @@ test_that("several treated units are several targets", {
   expect_identical(rownames(panel$target), c("target01", "target02", "target03"))
 })
 
-test_that("log(y) is the log", {
+test_that("the outcome log(y) is the logarithm of the column", {
   p <- toy_panel()
   data <- transform(p$data, y = y + 2)
   panel <- read_panel(log(y) ~ treated, data, index)

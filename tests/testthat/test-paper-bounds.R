@@ -40,7 +40,7 @@ test_that("the papers' bounds equal their formulas, term by term", {
   )
 })
 
-test_that("corrected bounds exceed published ones, and both fall with the budget", {
+test_that("corrected bounds exceed published bounds, and both fall as the budget grows", {
   for (method in c("output", "objective")) {
     for (lambda in c(1, 10, 1000)) {
       expect_gt(bound(method, "corrected", lambda), bound(method, "published", lambda))
@@ -52,7 +52,7 @@ test_that("corrected bounds exceed published ones, and both fall with the budget
   }
 })
 
-test_that("one dimension needs no correction of E||v||", {
+test_that("in one dimension E||v|| needs no correction", {
   one <- function(form) {
     paper_rmse_bound("output",
       n = 1, T0 = 5, T1 = 1, lambda = 5, epsilon1 = 1, epsilon2 = 1e12, form = form,

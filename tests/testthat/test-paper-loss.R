@@ -63,7 +63,7 @@ test_that("objective perturbation: the worst pair's loss is just below the claim
   }
 })
 
-test_that("with delta > 0: exact deltas at the claimed epsilon; half the noise is detected", {
+test_that("with delta > 0 the exact delta is within the claim, and half the noise is detected", {
   # Plants faults 73.
   for (epsilon in c(0.4, 1, 3)) {
     for (delta in c(1e-2, 1e-6)) {
@@ -89,7 +89,7 @@ test_that("with delta > 0: exact deltas at the claimed epsilon; half the noise i
   expect_gt(spherical_delta(2 / plan$scale[[1L]], 1), 0.95e-2)
 })
 
-test_that("KST with delta > 0: at most epsilon / 2 outside an event of the proof's probability", {
+test_that("KST, delta > 0: the loss is at most epsilon / 2 outside the proof's rare event", {
   # Plants faults 74.
   # Gradients that follow the noise: 2 long, along its part in the plane of the two records.
   cost <- function(radius, sd) (sum((c(radius, 0) + c(2, 0))^2) - radius^2) / (2 * sd^2)

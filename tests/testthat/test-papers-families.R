@@ -47,7 +47,7 @@ napp_facts <- function(family, span, epsilon, ...) {
   core_facts("napp", epsilon = epsilon, family = family, span = span, ...)
 }
 
-test_that("slope and curvature of log-cosh at one point: the closed form is the maximum", {
+test_that("the closed form is the maximum of slope and curvature of log-cosh at one point", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       h <- seq(0, 1, length.out = 20001)
@@ -56,7 +56,7 @@ test_that("slope and curvature of log-cosh at one point: the closed form is the 
   }
 })
 
-test_that("NAPP's stages hold everywhere in one dimension; a third of the noise fails", {
+test_that("in one dimension NAPP's stages keep to epsilon; with a third of the noise they do not", {
   for (epsilon in c(0.4, 1, 3)) {
     for (case in list(
       list("poisson", 6, capped(6)), list("poisson", 2, capped(2)),
@@ -140,7 +140,7 @@ test_that("two records' gradients on a box differ by at most the constant", {
   expect_gt(max(apart), 0.85 * bound)
 })
 
-test_that("on a box the pure noise suffices inside and at the faces; a third of it does not", {
+test_that("on a box the pure-DP noise suffices inside and at the faces; a third of it does not", {
   # One dimension: the minimiser is (v - b) / H, cut at the walls; b is Laplace. Rows in [-1, 1].
   # At a wall lies the chance of all b beyond it.
   worst <- function(plan, limit, scale = plan$scale) {

@@ -13,7 +13,7 @@ pages_of <- function(name, library) {
 
 paper_names <- function() utils::read.csv(test_path("fixtures", "paper-names.csv"))
 
-test_that("every name of the papers finds its page", {
+test_that("a help search for any name from the papers finds the right page", {
   library <- installed_help()
   names <- paper_names()
   expect_gt(nrow(names), 85)
@@ -21,7 +21,7 @@ test_that("every name of the papers finds its page", {
   expect_identical(names$name[!found], character())
 })
 
-test_that("a name that is in no paper finds nothing", {
+test_that("a help search for a name that is in no paper finds nothing", {
   library <- installed_help()
   expect_length(pages_of("Kolmogorov-Arnold", library), 0)
 })

@@ -108,7 +108,7 @@ test_that("a posterior draw has the posterior distribution", {
   expect_equal(stats::cov(draws), solve(H) / plan$gamma, tolerance = 0.1)
 })
 
-test_that("slope and curvature at one point: the closed form is the maximum", {
+test_that("the closed form is the maximum of slope and curvature at one point", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       p <- seq(0, 1, length.out = 20001)
@@ -123,7 +123,7 @@ test_that("slope and curvature at one point: the closed form is the maximum", {
   expect_identical(joint_shift_cpp(0.1, 1e6, TRUE), 0)
 })
 
-test_that("published constants equal the papers'", {
+test_that("the published constants equal the papers' constants", {
   # Rows of length 1, replaced: twice the add-or-remove shift. Less a thousandth for the solver.
   e <- 0.999
   plan <- paper_plan_cpp(core_facts("kst", "published", delta = 1e-6))
@@ -159,7 +159,7 @@ test_that("the steps' costs add up to the promised budget", {
   }
 })
 
-test_that("pure calibrations hold everywhere in one dimension; half the ridge fails", {
+test_that("in one dimension pure calibrations keep to epsilon; with half the ridge they do not", {
   # Plants faults 50.
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("objective", "kst", "cms", "napp")) {
@@ -324,7 +324,7 @@ test_that("NAPP-ERM as published: truncated noise, selection without noise, no r
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
-test_that("dp_glm() and dp_lm() run the papers' methods, and their results have methods", {
+test_that("dp_glm() and dp_lm() run the papers' methods, and generics work on the results", {
   data <- paper_people(600)
   fit <- function(method, ..., delta = 1e-6) {
     withr::local_seed(2)
@@ -376,7 +376,7 @@ test_that("dp_glm() and dp_lm() run the papers' methods, and their results have 
   expect_false(raw$privacy$holds)
 })
 
-test_that("AdaOPS by its public rule is no worse than zero, for any number of regressors", {
+test_that("AdaOPS by its public rule errs no more than zero slopes do, for many regressors", {
   withr::local_seed(12)
   p <- 12
   data <- as.data.frame(matrix(stats::runif(5000 * p, -1, 1), 5000))
@@ -463,7 +463,7 @@ test_that("no row and no sum of rows leaves compiled code or is in an object", {
   expect_no_canary(list(fit), secrets, "aggregate")
 })
 
-test_that("the number of people that an error asks for: Theorem 8 holds, its last term is needed", {
+test_that("errors request the number of people given by Theorem 8, whose last term is needed", {
   # Coins with chance q at x = 1: every number of heads, and Laplace noise by quadrature.
   u <- (seq_len(60) - 0.5) / 60
   laplace <- ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u))

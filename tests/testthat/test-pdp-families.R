@@ -37,7 +37,7 @@ record <- function(family, span = 2) {
   )
 }
 
-test_that("stages: what was realised is the ratio of densities, and bounds bound it", {
+test_that("stages: the realised loss is the log ratio of densities, and stays within the bounds", {
   data <- families_people()
   for (delta in c(0, 1e-6)) {
     for (case in list(list(k ~ a + b, "poisson", 9), list(y ~ a + b, "gaussian", 0.25))) {
@@ -109,7 +109,7 @@ bound_input <- function(family, span, x, y, scale, ridge, box = 0) {
   )
 }
 
-test_that("one stage: removal and replacement bound the exact laws, and less would not", {
+test_that("one stage: removal and replacement losses bound the exact losses, the former closely", {
   theta <- seq(-40, 40, length.out = 4001)
   for (family in c("binomial", "poisson", "gaussian")) {
     span <- if (family == "poisson") 4 else 1
@@ -142,7 +142,7 @@ test_that("one stage: removal and replacement bound the exact laws, and less wou
   }
 })
 
-test_that("one stage with delta: the Renyi bound holds for exact laws", {
+test_that("one stage with delta: the Renyi bound holds for the exact distributions", {
   theta <- seq(-60, 60, length.out = 20001)
   delta <- 1e-3
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -166,7 +166,7 @@ test_that("one stage with delta: the Renyi bound holds for exact laws", {
   }
 })
 
-test_that("on a box: bounds hold for exact laws inside and at the walls", {
+test_that("on a box the bounds hold for the exact distributions inside and at the walls", {
   # Masses: cells of a fine grid, and what lies beyond each wall.
   masses <- function(rows, ridge, box, offset, cdf) {
     theta <- seq(-box, box, length.out = 4001)
@@ -207,7 +207,7 @@ test_that("on a box: bounds hold for exact laws inside and at the walls", {
   }
 })
 
-test_that("on a box: what was realised has the chance of the terms beyond a wall", {
+test_that("on a box the realised loss uses the probability of the terms beyond a wall", {
   data <- families_people(60)
   for (box in c(1, 0.1)) {
     fit <- families_fit(y ~ a, "gaussian", "kst", 1e-6, data, settings = list(box = box))
@@ -243,7 +243,7 @@ test_that("on a box: what was realised has the chance of the terms beyond a wall
   expect_true(all(is.finite(pdp(pure, data)$donors$removal)))
 })
 
-test_that("people outside the data lose as much as if they were in it", {
+test_that("people outside the data have the same losses as if they were in the data", {
   data <- families_people()
   extra <- data.frame(
     a = c(0.9, -0.2), b = c(0, 1.3), y = c(-3, 0.1), k = c(9, 2), z = c(TRUE, FALSE)

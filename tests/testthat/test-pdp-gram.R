@@ -50,7 +50,7 @@ test_that("contributions are computed from the integer rows", {
   }
 })
 
-test_that("the largest shift by a replacement in a ball equals the closed form", {
+test_that("the largest shift from a replacement within a ball equals the closed form", {
   withr::local_seed(2)
   for (case in 1:40) {
     d <- sample(2:4, 1)
@@ -124,7 +124,7 @@ test_that("releases by version 0.1.0 give losses that err on the safe side", {
   }
 })
 
-test_that("losses by gram stay below the release's epsilon, with and without chunks", {
+test_that("losses under method gram stay below the release's epsilon, with or without chunks", {
   panel <- toy_panel(n = 80, T0 = 6, T1 = 2)
   panel$donors[7, ] <- c(100, -100, 100, -100, 100, -100, 100, 100)
   for (delta in c(1e-6, 0)) {
@@ -148,7 +148,7 @@ test_that("losses by gram stay below the release's epsilon, with and without chu
   }
 })
 
-test_that("a gram release keeps the facts that losses need, in JSON too", {
+test_that("a gram release keeps the quantities that losses need, also in JSON", {
   skip_if_not_installed("jsonlite")
   panel <- toy_panel(n = 30, T0 = 6, T1 = 2)
   release <- release_of(panel, "gram")

@@ -253,7 +253,7 @@ test_that("bounds for single people hold for exact densities in every family", {
   }
 })
 
-test_that("prints, moments and errors of rows' losses", {
+test_that("losses of rows have correct prints and moments, and invalid calls give errors", {
   data <- paper_people(200)
   fit <- pdp_fit("cms", 0, n = 200)
   loss <- pdp(fit, data)

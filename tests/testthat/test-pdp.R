@@ -98,7 +98,7 @@ test_that("no replacement row exceeds the certified bound", {
 
 # output ----
 
-test_that("losses by output perturbation belong to the noise that was added", {
+test_that("losses under output perturbation are computed for the noise that was added", {
   panel <- toy_panel(n = 8, T0 = 5, T1 = 2)
   lambda <- 3
   x <- panel$donors[, 1:5]
@@ -244,7 +244,7 @@ test_that("removal under the published objective is the divergence between two l
   }
 })
 
-test_that("losses by objective perturbation stay below the valid bound", {
+test_that("losses under objective perturbation stay below the valid bound", {
   panel <- toy_panel(n = 12, T0 = 5)
   panel$donors[4, ] <- 0
   for (delta in c(1e-6, 0)) {

@@ -29,7 +29,7 @@ blocks_aggregate <- function(data, statistic = function(x) mean(x$a), ...) {
   )
 }
 
-test_that("all rows of a person are in one block, and in one half", {
+test_that("all rows of a person are in one block, and in one half of that block", {
   data <- block_people(200)
   data <- data[withr::with_seed(2, sample(nrow(data))), ]
   whole <- as.vector(table(data$id))

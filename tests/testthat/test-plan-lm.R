@@ -58,7 +58,7 @@ test_that("a plan returns the number of people and the epsilon needed", {
   expect_identical(levels$columns, 2L)
 })
 
-test_that("detection limits fall with people and budget; selections find variables beyond them", {
+test_that("more people or budget lower detection limits; selections find variables above them", {
   bounds <- plan_bounds(40, 1)
   plan <- function(n, epsilon) {
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)

@@ -146,7 +146,7 @@ test_that("covariates that explain changes reduce the error; other covariates in
   expect_identical(moved[, 1:8], rows[, 1:8])
 })
 
-test_that("power belongs to the test with the plan's error and interval", {
+test_that("power is computed for the test with the plan's error and interval", {
   row <- data.frame(average = 0.5, half_width = 1, given = 1)
   expect_equal(power_of(row, 1), pnorm(0) + pnorm(-4))
   expect_identical(power_of(row, -1), power_of(row, 1))
@@ -205,7 +205,7 @@ test_that("a plan finds the donors, budget or size for an effect and a power", {
   expect_equal(error$table$error, 0.03, tolerance = 0.15)
 })
 
-test_that("a search starts in the middle and ends at the limits", {
+test_that("a search starts in the middle and stays within the limits", {
   asked <- numeric()
   f <- function(x) {
     asked <<- c(asked, x)

@@ -28,7 +28,7 @@ test_that("a plan does not touch R's generator and is reproducible", {
   expect_identical(a_plan(n = 100, epsilon = 2), first)
 })
 
-test_that("with more donors errors fall for gram and rise for output; all fall with epsilon", {
+test_that("more donors reduce gram's errors and raise output's; a larger epsilon reduces both", {
   error <- function(method, n, epsilon, size = 1) {
     a_plan(n = n, epsilon = epsilon, method = method, size = size)$table$error
   }
@@ -177,7 +177,7 @@ test_that("a pilot's targets are never among its donors", {
   expect_lt(sd(group[, 1]), 2 * sd(rows[, 1]) / 5)
 })
 
-test_that("a group's error is smaller, and the plan includes one person's error", {
+test_that("a group's error is smaller than one person's error, and its plan includes both", {
   person <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1)
   group <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1, size = 100)
   expect_lt(group$table$error, 0.5 * person$table$error)
@@ -254,7 +254,7 @@ test_that("invalid questions are refused", {
   }
 })
 
-test_that("plots of plans show the recommended and similar methods, or the named ones", {
+test_that("plots of plans show the recommended and similar methods, or the requested methods", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_identical(methods_within_reach(plan), "gram")

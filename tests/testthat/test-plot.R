@@ -80,7 +80,7 @@ test_that("the legend gives the level, the band's meaning and the noise's part",
   expect_match(wide[[1L]], "80 % interval, all periods together")
 })
 
-test_that("plot() also refuses unknown arguments and targets", {
+test_that("plot() refuses unknown arguments and unknown targets", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 2)
   expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
@@ -104,7 +104,7 @@ test_that("several treated units form one group; named units are drawn in the gi
   expect_identical(short_name(strrep("ab", 30), 10L), "abababa...")
 })
 
-test_that("a single post-treatment period has a bar of the interval's length", {
+test_that("a single post-treatment period is drawn with a bar as long as the interval", {
   skip_if_not_installed("ggplot2")
   for (times in list(1:9, as.Date("2020-01-01") + 7 * 1:9, letters[1:9])) {
     fit <- fixed_fit(T1 = 1, times = times)
@@ -116,7 +116,7 @@ test_that("a single post-treatment period has a bar of the interval's length", {
   }
 })
 
-test_that("plots of fits without noise or errors give no warning", {
+test_that("plots of fits without noise or standard errors give no warning", {
   skip_if_not_installed("ggplot2")
   raw <- fixed_fit(private = FALSE)
   for (fit in list(raw, fixed_classical(), fixed_fit(k = 2))) {
@@ -211,7 +211,7 @@ test_that("badly fitting placebos are not drawn, and the figure gives their numb
   expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
 })
 
-test_that("effects in per cent have limits, or a sentence gives the reason for none", {
+test_that("effects in per cent have limits, or a sentence gives the reason for their absence", {
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()

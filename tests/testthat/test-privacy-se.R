@@ -19,7 +19,7 @@ finished <- function(path, noise, half, level) {
   pmin(pmax(path * signal / (signal + noise) + level, -half), half)
 }
 
-test_that("without shrinkage and clipping the privacy SE is the first-order one plus a fifth", {
+test_that("without shrinkage or clipping the privacy SE is 1.2 times the first-order SE", {
   fit <- gram_core(donors_of(4000), gram_facts_of(8, 2, 4000, 4, y = sin(1:8) / 3))
   statistics <- fit$statistics
   # Hardly any noise on the mean: then no path is shrunk.
@@ -103,7 +103,7 @@ test_that("the privacy SE equals the standard deviation over releases, for two t
   }
 })
 
-test_that("many identical people do not attract the radius", {
+test_that("many identical people do not make the clipping radius too small", {
   set.seed(8)
   # One in five has events at all.
   rate <- ifelse(stats::runif(20000) < 0.2, 0.15, 0)

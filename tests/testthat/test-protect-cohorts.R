@@ -11,7 +11,7 @@ protected_cohorts_of <- function(n = 300, m = 60, T0 = c(5, 7), T1 = 4, seed = 3
   p
 }
 
-test_that("every cohort is a group with the whole budget, charged once", {
+test_that("every cohort is a group that uses the whole budget, which is charged once", {
   p <- protected_cohorts_of(n = 500, m = 100, T0 = c(5, 6, 7))
   for (delta in c(1e-6, 0)) {
     ledger <- dp_ledger(8, 1e-6)
@@ -37,7 +37,7 @@ test_that("every cohort is a group with the whole budget, charged once", {
   expect_match(report(fit)$guarantee, "donor or treated person")
 })
 
-test_that("no step on a cohort or on the donors sees another cohort's rows", {
+test_that("no step on a cohort or on the donors depends on another cohort's rows", {
   p <- protected_cohorts_of(n = 300, m = 100)
   q <- p
   first <- p$T0 == 5
@@ -103,7 +103,7 @@ test_that("an audit finds no loss above the budget for anyone, and detects plant
   expect_setequal(unique(table$account[table$moved]), c("cohort 1", "cohort 2"))
 })
 
-test_that("a release for everyone of several dates is read back, serves targets and is checked", {
+test_that("a release for everyone with several dates is read back, fitted to targets and checked", {
   skip_if_not_installed("jsonlite")
   p <- protected_cohorts_of(n = 400, m = 100)
   fit <- protected_fit(p, epsilon = 6, control = dp_control())
@@ -195,7 +195,7 @@ test_that("protected cohorts work with covariates, chunks, gaps, tables and esti
   expect_true(all(vapply(two$outcomes, function(fit) isTRUE(fit$protected), NA)))
 })
 
-test_that("with a large budget the effects equal the fit's without privacy", {
+test_that("with a large budget the effects equal the effects of a fit without privacy", {
   p <- protected_cohorts_of(n = 3000, m = 300, effect = 0.2)
   raw <- dp_synth(p$donors, target = p$group, T0 = p$T0, epsilon = Inf)
   fit <- withr::with_seed(1, protected_fit(p, epsilon = 100))
@@ -216,7 +216,7 @@ test_that("a cohort that is too small for the budget is refused, and nothing is 
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("dp_audit() takes releases for everyone, of one date and of several", {
+test_that("dp_audit() accepts releases for everyone with one date or several dates", {
   p <- protected_cohorts_of(n = 150, m = 60)
   panel <- rbind(p$donors, p$group)
   for (T0 in list(5, p$T0)) {

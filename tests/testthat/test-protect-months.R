@@ -107,7 +107,7 @@ test_that("a person changes the sums for the group's place by a vector of length
   expect_lt(abs(x$place$centre - mean(at)), 1.5 * person)
 })
 
-test_that("errors of single periods of a smooth panel are within four times a public target's", {
+test_that("single-period errors in a smooth panel are below four times a public target's errors", {
   # 7.1 times in 0.2.0; an oracle with everybody's residuals comes to 2.7 (bench/protect.R).
   errors <- vapply(1:10, function(seed) {
     withr::local_seed(seed)
@@ -128,7 +128,7 @@ test_that("errors of single periods of a smooth panel are within four times a pu
   expect_lt(means[[2L]] / means[[1L]], 4)
 })
 
-test_that("limited translation changes no period by over half an SD, and not the average", {
+test_that("limited translation moves no period by more than half an SD and keeps the average", {
   withr::local_seed(1)
   for (periods in c(4, 5, 6, 8, 24)) {
     root <- matrix(stats::rnorm(periods^2), periods)
@@ -158,7 +158,7 @@ test_that("limited translation changes no period by over half an SD, and not the
   expect_equal(limited_translation_cpp(y, diag(5)), wanted, tolerance = 0.02)
 })
 
-test_that("bands of raw width about translated periods cover a constant, a ramp and a spike", {
+test_that("bands of raw width around translated estimates cover constant, ramp and spike effects", {
   withr::local_seed(2)
   covariance <- 0.7 * diag(8) + 0.3
   root <- t(chol(covariance))
@@ -177,7 +177,7 @@ test_that("bands of raw width about translated periods cover a constant, a ramp 
   }
 })
 
-test_that("tables show translated periods at raw widths; tests use the released values", {
+test_that("tables show translated estimates with raw widths; tests use the released values", {
   p <- protected_panel_of(T1 = 8)
   fit <- withr::with_seed(1, protected_fit(p))
   table <- tidy(fit, conf.int = TRUE)

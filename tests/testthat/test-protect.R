@@ -132,7 +132,7 @@ test_that("a fit, its file, prints and plots hold no treated person's value", {
   }
 })
 
-test_that("no row and no sum of rows crosses from compiled code", {
+test_that("no row and no sum of rows passes from compiled code to R", {
   p <- protected_panel_of()
   secrets <- protected_secrets(p)
   results <- crossings_of(function(scope) {
@@ -205,7 +205,7 @@ test_that("functions of the treated unit's own data are refused", {
   expect_equal(tidy(moved, conf.int = TRUE), tidy(fit, conf.int = TRUE))
 })
 
-test_that("a percentage has limits if and only if its released base is clear of the noise", {
+test_that("a percentage has limits if and only if its released base is well above the noise", {
   near <- protected_panel_of()
   # People whose level is far from nought beside people near it.
   far <- near
@@ -268,7 +268,7 @@ test_that("delta = 0 works, and the epsilons add up", {
   expect_null(release_problem(fit$release))
 })
 
-test_that("a known effect is estimated, more closely with more budget", {
+test_that("a known effect is estimated, and more precisely with a larger budget", {
   errors <- function(epsilon, effect, seeds = 1:8) {
     vapply(seeds, function(seed) {
       p <- protected_panel_of(n = 500, m = 200, seed = seed, effect = effect)
@@ -281,7 +281,7 @@ test_that("a known effect is estimated, more closely with more budget", {
   expect_lt(sqrt(mean(fine^2)), sqrt(mean(rough^2)))
 })
 
-test_that("the losses of the radius change within a range of one", {
+test_that("a neighbour changes the radius's losses by amounts whose range is at most one", {
   # Lemma 6, by brute force over small tables of integers.
   withr::local_seed(1)
   radii <- sort(sample(1:40, 5))

@@ -15,7 +15,7 @@ smoking_fit <- function(data, ..., epsilon = 1, rng = "secure") {
 
 printed <- function(x) utils::capture.output(print(x))
 
-test_that("Proposition 99 at epsilon = 1 reports no more than 38 donors support", {
+test_that("the print for Proposition 99 at epsilon = 1 claims no more than 38 donors can support", {
   data <- proposition_99()
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {

@@ -75,7 +75,7 @@ test_that("a failing promise cannot be edited to hold", {
   expect_caught("gram", epsilon = Inf, change = edit("privacy", "holds", TRUE), regexp = "promise")
 })
 
-test_that("the promise has the package's own words", {
+test_that("the wording of the promise is always the package's own", {
   release <- doctored(change = edit("privacy", "theorem", "perfect secrecy (Shannon, 1949)"))
   expect_match(release$privacy$theorem, "proofs/gram.md")
   release <- doctored("objective", "published", change = edit("privacy", "reason", ""))
@@ -158,7 +158,7 @@ test_that("the estimator's noise equals the noise of the steps", {
   expect_caught("output", epsilon = Inf, change = edit("settings", "post_variance", 1))
 })
 
-test_that("private fields in a release without privacy are detected, and the reverse", {
+test_that("private fields in a release without privacy are detected, and vice versa", {
   expect_caught(epsilon = Inf, change = edit("privacy", "rho", 0.02), regexp = "budget")
   expect_caught(epsilon = Inf, change = edit("privacy", "delta", 1e-6), regexp = "budget")
   private <- doctored("output")
@@ -267,7 +267,7 @@ test_that("a gram release whose noise disagrees with its rounds or steps is dete
   }, 1e-6, "cost")
 })
 
-test_that("raw statistics in a release marked private are detected, and the reverse", {
+test_that("raw statistics in a release marked private are detected, and vice versa", {
   # Plants faults 67.
   raw <- doctored(epsilon = Inf)
   expect_caught(change = function(release) {

@@ -96,7 +96,7 @@ test_that("budget, steps, noise and promise cannot be changed, even with recompu
   }
 })
 
-test_that("a gram release lists the steps of its plan, scale by scale", {
+test_that("a gram release whose steps differ from its plan is refused", {
   path <- withr::local_tempfile(fileext = ".json")
   for (column in c("sensitivity", "scale", "rho", "mu")) {
     forged <- objects$gram

@@ -26,7 +26,7 @@ test_that("the moments of a union equal the moments of all its donors", {
   expect_identical(union$groups, c(1000, 800, 1200))
 })
 
-test_that("a union's noise equals its moments' noise, up to one common variance", {
+test_that("the errors of a union's mean have roughly the stated noise variance", {
   withr::local_seed(3)
   panel <- sim_panel(n = 2000, T0 = 8, T1 = 2)
   made <- replicate(40, {
@@ -62,7 +62,7 @@ test_that("a union is nearly as good as one release of all donors, and its inter
   expect_gte(mean(results[2, ]), 0.85)
 })
 
-test_that("nobody's loss exceeds the loss in the own group's release", {
+test_that("nobody's loss in a union exceeds the loss in the release of their own group", {
   withr::local_seed(5)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)

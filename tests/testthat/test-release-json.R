@@ -90,7 +90,7 @@ test_that("calibrated intervals and releases without privacy are read back", {
   }
 })
 
-test_that("a release for the mean of many people is read, its steps and factors checked", {
+test_that("a release for the mean of many people is read, and its steps and factors are checked", {
   p <- toy_panel(900, 8, 2)
   for (delta in c(1e-6, 0)) {
     release <- dp_release(p$donors,
@@ -195,7 +195,7 @@ test_that("invalid arguments are refused", {
   }
 })
 
-test_that("a file that is absent, a directory or something else is refused", {
+test_that("a path to no file, to a directory or to a file of another kind is refused", {
   folder <- withr::local_tempdir()
   path <- file.path(folder, "x.json")
   expect_error(read_release(path), "does not exist", class = "dpsc_error_release")

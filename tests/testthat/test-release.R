@@ -100,7 +100,7 @@ test_that("every kind of input refuses an unnamed or misspelt argument", {
   expect_error(dp_synth(release, p$target, estimator = "lasso"), class = "dpsc_error_argument")
 })
 
-test_that("the plan precedes the charge, and the charge the draw: an overspend draws nothing", {
+test_that("plan, charge and draw follow in this order, and an overspend draws nothing", {
   p <- small_panel()
   for (method in every_method[1:4]) {
     ledger <- dp_ledger(1.2, 1e-6)
@@ -127,7 +127,7 @@ test_that("the plan precedes the charge, and the charge the draw: an overspend d
   }
 })
 
-test_that("a ledger refuses releases that do not protect, before any noise is drawn", {
+test_that("a ledger refuses releases without a valid guarantee before any noise is drawn", {
   p <- small_panel()
   ledger <- dp_ledger(100, 1e-3)
   for (method in every_method) {
@@ -230,7 +230,7 @@ test_that("a ledger is charged the cost recorded in the release", {
   }
 })
 
-test_that("epsilon = Inf is marked NOT PRIVATE and refuses a ledger", {
+test_that("a release with epsilon = Inf is marked NOT PRIVATE and cannot use a ledger", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
     for (bounds in list(NULL, c(-1, 1))) {
@@ -334,7 +334,7 @@ test_that("delta gives a warning if and only if it is 1/n or more", {
   expect_no_warning(draw(p, delta = 0.5, epsilon = Inf))
 })
 
-test_that("tiny panels work: two donors, two periods before, one after", {
+test_that("tiny panels work: two donors, two periods before the treatment, one after", {
   p <- small_panel(n = 2, T0 = 2, T1 = 1)
   for (method in every_method) {
     for (delta in c(0, 1e-6)) {
@@ -392,7 +392,7 @@ test_that("every method and calibration clips values outside the bounds", {
   }
 })
 
-test_that("a release by gram serves other targets, releases by other methods do not", {
+test_that("a release by gram can be fitted to other targets; a release by another method cannot", {
   p <- small_panel(k = 2)
   one <- draw(p, target = p$target[1, ])
   ledger <- dp_ledger(1, 1e-6)

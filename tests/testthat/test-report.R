@@ -9,7 +9,7 @@ report_fit <- function(rng = "secure", epsilon = 1, ...) {
   ))
 }
 
-test_that("the sentence holds the estimate, its interval, p-value and budget", {
+test_that("the result sentence contains the estimate, its interval, p-value and budget", {
   fit <- report_fit()
   said <- report(fit, level = 0.9)$result
   limits <- confint(fit, "average", level = 0.9)
@@ -59,7 +59,7 @@ test_that("a range that covers the noise alone is not called an interval", {
   expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
 })
 
-test_that("the references belong to the named theorem", {
+test_that("the references match the named theorem", {
   fit <- report_fit()
   author <- regmatches(
     fit$release$privacy$theorem, regexpr("Bun|Dong", fit$release$privacy$theorem)
@@ -97,7 +97,7 @@ test_that("markup escapes special characters of its format", {
   expect_match(report(fit, "text")$result, "group_1 & co", fixed = TRUE)
 })
 
-test_that("reports print in every format, and for releases too", {
+test_that("reports of fits and of releases print in every format", {
   fit <- report_fit()
   for (format in c("text", "markdown", "latex")) {
     printed <- utils::capture.output(print(report(fit, format)))
@@ -111,7 +111,7 @@ test_that("reports print in every format, and for releases too", {
   expect_error(report(fit, "html"), class = "dpsc_error_argument")
 })
 
-test_that("LaTeX of a report compiles", {
+test_that("the LaTeX output of a report compiles", {
   skip_if(!nzchar(Sys.which("pdflatex")), "pdflatex is not installed")
   withr::local_dir(withr::local_tempdir())
   lines <- utils::capture.output(print(report(report_fit(), "latex")))
@@ -120,7 +120,7 @@ test_that("LaTeX of a report compiles", {
   expect_identical(status, 0L)
 })
 
-test_that("results and plots for papers hold no donor", {
+test_that("results and plots for papers contain no donor's data", {
   p <- canary_panel()
   for (method in c("gram", "output")) {
     fit <- suppressWarnings(canary_fit(p,

@@ -35,7 +35,7 @@ radial <- function(d, norm) {
   z / sqrt(sum(z^2)) * norm
 }
 
-test_that("errors of output perturbation have the same distribution as a plain loop's", {
+test_that("errors of output perturbation have the same distribution as errors of a plain loop", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(1)

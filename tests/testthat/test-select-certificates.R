@@ -202,7 +202,7 @@ test_that("one person changes every condition by nearly one and none by more tha
   }
 })
 
-test_that("the certified number of replacements changes no support; slightly more do", {
+test_that("replacing the certified number of rows changes no support; replacing a few more does", {
   for (case in huber_cases()[c("gap", "coefficient")]) {
     table <- case_table(case)
     now <- certified("stability", table, case$facts)

@@ -119,7 +119,7 @@ test_that("with noise every method finds the support, and intervals given the tr
   }
 })
 
-test_that("the ledger pays once, never beyond its total, and never for seeded selections", {
+test_that("the ledger is charged once, never beyond its total, and never for seeded selections", {
   rows <- sparse_rows(2000, 6)
   ledger <- dp_ledger(4, 1e-6)
   pays <- function(...) {
@@ -137,7 +137,7 @@ test_that("the ledger pays once, never beyond its total, and never for seeded se
   }
 })
 
-test_that("a selection by moments is selected from again at no cost", {
+test_that("a selection by moments allows a further selection at no cost", {
   withr::local_seed(5)
   rows <- sparse_rows(5000, 6)
   found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = select_bounds(rows),
@@ -151,7 +151,7 @@ test_that("a selection by moments is selected from again at no cost", {
   expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
 })
 
-test_that("unstable tables are named with probability delta, stable ones by the Laplace law", {
+test_that("unstable tables pass with probability delta, stable ones by the Laplace distribution", {
   withr::local_seed(6)
   rate <- function(distance, epsilon, delta) {
     mean(replicate(20000, select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
@@ -221,7 +221,7 @@ test_that("the certificates withstand an attack", {
   }
 })
 
-test_that("the same attack refutes a certificate that claims too much", {
+test_that("the attack on certificates refutes a certificate that claims too much", {
   # Plants faults 48.
   withr::local_seed(8)
   # As if one person could move a tenth of what the certificate allows for.
@@ -257,7 +257,7 @@ test_that("the counterexample to the printed LASSO test is not selected", {
   expect_identical(distance(table, "lasso", facts)$support, 1:2)
 })
 
-test_that("overlapping subsets: a neighbour changes the distance by one, with no stable answer", {
+test_that("overlapping subsets: a neighbour changes the distance by one, but no stable answer", {
   withr::local_seed(14)
   n <- 40
   facts <- stable_facts(n, subsets = 400, rate = 0.1)
@@ -308,7 +308,7 @@ test_that("method subsamples reports the number of rows it needs, and selects wi
   expect_setequal(found$selected, c("x.2", "x.4"))
 })
 
-test_that("the certificate needs no guess: uniform columns and signs are selected", {
+test_that("without guessed constants the certificate selects uniform columns and signs", {
   withr::local_seed(16)
   n <- 4000
   draws <- list(
@@ -367,7 +367,7 @@ test_that("without noise the exponential mechanism over supports selects the bes
   expect_setequal(found$selected, names(rows)[pairs[, which.min(left)]])
 })
 
-test_that("a selection holds no row", {
+test_that("a selection object contains no row of the data", {
   rows <- sparse_rows(400, 6)
   canary <- 0.123456789101112
   rows$x.1[[7L]] <- canary
@@ -381,7 +381,7 @@ test_that("a selection holds no row", {
   }
 })
 
-test_that("bad arguments are classed errors before any charge", {
+test_that("invalid arguments give classed errors before any charge", {
   rows <- sparse_rows(60, 6)
   ledger <- dp_ledger(1, 1e-6)
   make <- function(...) {
@@ -465,7 +465,7 @@ wide_people <- function(n, p, wide) {
   ))
 }
 
-test_that("too wide bounds cost little, and slopes are in the variables' units", {
+test_that("bounds that are too wide cost little, and slopes are in the variables' units", {
   withr::local_seed(11)
   p <- wide_people(20000, 8, 20)
   for (method in c("pursuit", "gram", "screening")) {
@@ -489,7 +489,7 @@ test_that("too wide bounds cost little, and slopes are in the variables' units",
   }
 })
 
-test_that("preliminary medians and scales are charged, by public facts alone", {
+test_that("the charge for preliminary medians and scales depends on public facts only", {
   p <- wide_people(3000, 8, 20)
   budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
   columns <- dpsc:::new_columns(y ~ ., p$bounds, "gaussian")
@@ -514,7 +514,7 @@ test_that("preliminary medians and scales are charged, by public facts alone", {
 })
 
 # What one person moves is the business of the same draws of dp_lm(): test-lm-privacy.R.
-test_that("medians and scales equal the columns' own, in scaled units", {
+test_that("medians and scales equal the columns' medians and scales, in scaled units", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
   p$rows$V1[5:40] <- NA

@@ -19,7 +19,7 @@ adversarial_rows <- function(n, T0) {
   )
 }
 
-test_that("the exact ridge sensitivity has its pinned values", {
+test_that("the exact ridge sensitivity equals the reference values", {
   cases <- data.frame(
     T0 = c(6, 6, 6, 8, 8), lambda = c(1, 20, 100, 1000, 5), n = c(4, 4, 4, 3, 3),
     ours = c(3.46410, 0.77460, 0.21748, 0.03156, 1.78885),
@@ -133,7 +133,7 @@ gradient_difference <- function(x, row, y, f) {
   sqrt(sum((gradient(other) - gradient(x))^2))
 }
 
-test_that("gradient differences on C stay within the bound, and reach it", {
+test_that("gradient differences on the feasible set stay within the bound, and reach it", {
   withr::local_seed(3)
   for (n in c(1, 2, 3, 6, 10)) {
     for (cap in c(1, 0.5, 2 / sqrt(n), 0.2)) {

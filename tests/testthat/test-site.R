@@ -88,7 +88,7 @@ test_that("common search words are concepts of the page that answers them", {
   }
 })
 
-test_that("help.search() finds them", {
+test_that("help.search() finds the pages by the common search words", {
   aliases <- system.file("help", "aliases.rds", package = "dpsc")
   skip_if(!nzchar(aliases), "installed without help pages")
   library <- dirname(system.file(package = "dpsc"))

@@ -107,7 +107,7 @@ test_that("missing or unusable covariates are refused before the charge", {
   expect_identical(fit(in_sqlite(con, compute = "database", calibrate = TRUE)), fit(late))
 })
 
-test_that("gaps are filled by the engine as in memory, streamed or summed by the engine", {
+test_that("gaps are filled as in memory, whether rows are streamed or summed by the engine", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 3)
   roster <- roster_of(p$data)

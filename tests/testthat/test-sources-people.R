@@ -87,7 +87,7 @@ test_that("weights, conditions and missing values have the same meaning in an en
   }
 })
 
-test_that("sources can be mixed, and memory holds one block", {
+test_that("sources can be mixed, and only one block is in memory at a time", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people[1:700, ], "north")
@@ -381,7 +381,7 @@ test_that("impossible sums are not used", {
   }
 })
 
-test_that("only sums leave the engine, and no statement holds a person", {
+test_that("only sums leave the engine, and no SQL statement contains a person's data", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(3000)
   people$age[21:200] <- 41 + 1 / 3 + seq_len(180) * 1e-7

@@ -1,6 +1,6 @@
 # What an engine's users are told: its own words where no row was read, tbl() as data, CSV by name.
 
-test_that("an engine's error before it reads a row is shown, with a line that fixes it", {
+test_that("an engine's error before it reads a row is shown, with code that fixes it", {
   p <- long_panel(60, 4, 2)
   con <- sqlite_of(p$data)
   said <- function(call) {
@@ -36,7 +36,7 @@ test_that("an engine's errors about rows are hidden, before the charge and after
   expect_true("sales" %in% DBI::dbListTables(con))
 })
 
-test_that("a tbl is taken as data like its table", {
+test_that("a tbl is accepted as data in the same way as its table", {
   skip_if_not_installed("dbplyr")
   skip_if_not_installed("dplyr")
   p <- long_panel(300, 4, 2)
@@ -127,7 +127,7 @@ test_that("errors about semicolons and columns name file and place, never a pers
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
 
-test_that("SQLite's dates, as numbers or text, are read as dates; dates in files reach the axis", {
+test_that("SQLite's dates, as numbers or text, are read as dates; plots show dates from files", {
   withr::local_seed(1)
   p <- sim_panel(300, 8, 2)
   months <- seq(as.Date("2023-01-01"), by = "month", length.out = 10)

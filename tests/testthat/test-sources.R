@@ -110,7 +110,7 @@ test_that("several sources give the release of all rows: tables, matrices, chunk
   expect_identical(mixed(dp_sources(given)), whole)
 })
 
-test_that("lazy tables with joins and filters are tables", {
+test_that("lazy tables with joins and filters are accepted as tables", {
   skip_if_not_installed("RSQLite")
   skip_if_not_installed("dbplyr")
   skip_if_not_installed("dplyr")

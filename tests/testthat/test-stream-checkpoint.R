@@ -48,7 +48,7 @@ test_that("a private state continues from its last step", {
   }
 })
 
-test_that("a private state runs in one place only", {
+test_that("a private state can be continued in one place only", {
   skip_on_os("windows")
   folder <- local_registry()
   file <- file.path(folder, "state")
@@ -100,7 +100,7 @@ test_that("if two processes compete for one state, only one gets it", {
   expect_identical(sum(outcome == "refused"), 5L)
 })
 
-test_that("a copy does not run under another or an emptied registry", {
+test_that("a copied state does not run with another registry or an emptied registry", {
   # Plants faults 75.
   folder <- local_registry()
   own <- Sys.getenv("DPSC_REGISTRY")
@@ -140,7 +140,7 @@ test_that("a copy does not run under another or an emptied registry", {
   expect_false(file.exists(file))
 })
 
-test_that("files that are not states, damaged files and existing files are classed errors", {
+test_that("files that are not states, damaged files and existing files give classed errors", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("blt")
@@ -268,7 +268,7 @@ test_that("a public state cannot be subtracted from later releases", {
   expect_true(p > 1e-5 && p < 1 - 1e-5)
 })
 
-test_that("a public state may be continued anywhere and states its cost", {
+test_that("a public state may be continued anywhere, and its cost is stated", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("tree")

@@ -152,7 +152,7 @@ test_that("a logistic stream by pocp is charged, learns without noise, and has a
   )
 })
 
-test_that("pgiga and poffl as published exceed their own sensitivities", {
+test_that("pgiga and poffl as published exceed their stated sensitivities", {
   # PGIGA's box: f = -+ 10 v + v^2/2 on [-1, 1], step 200: .2 against 2 G / (psi t), G = 11.
   shift <- 2 / (1 * 200) * 2 * 10
   expect_equal(shift / (2 * 11 / 200), 1.8182, tolerance = 1e-4)

@@ -65,7 +65,7 @@ test_that("variances agree with the literature", {
   }
 })
 
-test_that("an unknown horizon costs at most half more noise", {
+test_that("an unknown horizon costs at most 50 % more noise", {
   known <- stream_plan("blt", horizon = 1e4)
   unknown <- stream_plan("blt", horizon = 2^30)
   x <- matrix(0, 1e4, 1)
@@ -74,7 +74,7 @@ test_that("an unknown horizon costs at most half more noise", {
   expect_gt(ratio, 1.2)
 })
 
-test_that("the noise at the horizon is known before any data", {
+test_that("the noise at the horizon is computed before any data arrive", {
   for (noise in all_noises) {
     for (horizon in c(12, 300)) {
       plan <- stream_plan(noise, horizon = horizon)
@@ -182,7 +182,7 @@ test_that("faults in the charge are detected", {
   expect_gt(replayed_share(forgotten, stream_learner(), zero, one, charged = plan), 1.1)
 })
 
-test_that("steps beyond the horizon and too small budgets are refused and change nothing", {
+test_that("steps beyond the horizon and budgets that are too small are refused without effect", {
   plan <- stream_plan("tree", horizon = 3)
   expect_error(path(plan, matrix(0, 4, 1)), "horizon")
   expect_error(stream_plan("blt", horizon = 1e6, rho = 1e-18), "too small")

@@ -64,7 +64,7 @@ test_that("a logistic stream approaches the maximum likelihood estimate", {
   }
 })
 
-test_that("standard errors of a private gram stream cover", {
+test_that("intervals of a private gram stream cover the true slopes", {
   withr::local_seed(3)
   truth <- c(0, 0.4, -0.3, 0.4)
   inside <- replicate(60, {
@@ -188,7 +188,7 @@ test_that("a batch may be empty, as for sums and counts", {
   }
 })
 
-test_that("bad rows and arguments are classed errors that quote no person's value", {
+test_that("invalid rows and arguments give classed errors that quote no person's value", {
   stream <- dp_online(y ~ x1 + g, epsilon = 1, horizon = 10,
     bounds = list(y = c(0, 1), x1 = c(0, 1), g = c("a", "b")))
   good <- data.frame(y = 0.5, x1 = 0.2, g = "a")
@@ -237,7 +237,7 @@ test_that("the ledger is charged once, before anything is drawn", {
   expect_lte(stream$privacy$steps$rho, stream$privacy$rho)
 })
 
-test_that("a stream holds no row, and its copies in other processes do not run", {
+test_that("a stream contains no row of the data, and its copies in other processes do not run", {
   canary <- 0.123456789101112
   rows <- linear_stream(30, 2)
   rows$x1[[7L]] <- canary
@@ -296,7 +296,7 @@ test_that("plots show released values", {
   expect_identical(picture$data$estimate, tidy(stream)$estimate)
 })
 
-test_that("prints of streams give the noise's size and point to wrong bounds", {
+test_that("prints of streams give the size of the noise, and errors quote wrong bounds", {
   sums <- dp_stream_sum(c(0, 10), epsilon = 1, horizon = 20, control = dp_control(rng = "R"))
   expect_no_match(paste(stream_lines(sums), collapse = " "), "(noise", fixed = TRUE)
   update(sums, 3)

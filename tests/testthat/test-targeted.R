@@ -48,7 +48,7 @@ test_that("the sum for the target equals a direct sum of the clipped rows", {
   expect_gt(mean(length < found$radius), 0.5)
 })
 
-test_that("a replaced row changes the sum by at most twice the radius, and attains it", {
+test_that("a replaced row changes the sum by at most twice the radius, and can attain this", {
   withr::local_seed(2)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -69,7 +69,7 @@ test_that("a replaced row changes the sum by at most twice the radius, and attai
   expect_gt(max(apart), 1.8 * limit)
 })
 
-test_that("the losses of its radius change within three units", {
+test_that("a neighbour changes the losses of the correction's radius within three units", {
   withr::local_seed(3)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -92,7 +92,7 @@ test_that("the losses of its radius change within three units", {
   expect_gt(widest, 2^20)
 })
 
-test_that("the correction serves its own target, estimator and penalty only", {
+test_that("the correction applies only to its own target, estimator and penalty", {
   withr::local_seed(4)
   p <- sim_panel(1500, 8, 2)
   release <- dp_release(p$donors,
@@ -153,7 +153,7 @@ test_that("the correction reduces errors of estimates", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("the correction does no harm with many features and much noise: people's own trends", {
+test_that("with individual trends, many features and much noise the correction does no harm", {
   # Levels and skewed slopes of one's own: the covariance of eleven features is mostly noise, and
   # what the correction leaves, noise times noise, can outweigh what it takes away.
   n <- 2000

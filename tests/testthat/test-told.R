@@ -40,7 +40,7 @@ test_that("prints, reports and files mention gaps and covariates but never the n
   expect_match(release_problem(other), "rule for gaps")
 })
 
-test_that("without gaps or covariates nothing mentions them", {
+test_that("prints and reports of fits without gaps or covariates mention neither", {
   p <- toy_panel(60, 5, 2)
   fit <- dp_synth(p$donors, p$target, 5, epsilon = 1, bounds = c(-1, 1), size = 30)
   for (said in c(printed(fit), report(fit)$methods)) expect_no_match(said, "gap|covariate")

@@ -45,7 +45,7 @@ test_that("the average's row of vcov() follows from the periods' rows", {
   expect_equal(unname(coef(fit)["average"]), mean(effects(fit)))
 })
 
-test_that("the total uses the parts' correlations and the calibrated errors", {
+test_that("the total covariance uses the parts' correlations and the calibrated errors", {
   fit <- verbs_fit()
   parts <- vcov(fit, type = "privacy") + vcov(fit, type = "sampling")
   expect_equal(stats::cov2cor(vcov(fit)), stats::cov2cor(parts))
@@ -118,7 +118,7 @@ test_that("update() changes free arguments and refuses the others", {
   )
 })
 
-test_that("simulate() draws from the law behind the intervals", {
+test_that("simulate() draws from the distribution behind the intervals", {
   fit <- verbs_fit()
   withr::local_seed(9)
   draws <- simulate(fit, nsim = 4000, seed = 3)
@@ -164,7 +164,7 @@ test_that("simultaneous cumulative limits are wider than pointwise limits", {
   expect_true(all(all$conf.high > one$conf.high & all$conf.low < one$conf.low))
 })
 
-test_that("limits in per cent use the counterfactual, and there are none beyond zero", {
+test_that("percentage limits use the counterfactual and are missing where it is not positive", {
   withr::local_seed(43)
   panel <- sim_panel(400, 8, 3, effect = 0.3)
   percent_of_fit <- function(shift) {

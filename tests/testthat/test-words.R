@@ -62,7 +62,7 @@ test_that("a classical report does not mention a budget, and names functions wit
   expect_match(said, "placebo = placebo_space(fit)", fixed = TRUE)
 })
 
-test_that("the error for a covariate in the wrong place recommends the bar", {
+test_that("the error for a covariate in the wrong place recommends a bar in the formula", {
   panel <- data.frame(
     id = rep(1:30, 6), t = rep(1:6, each = 30), y = stats::runif(180), age = 40,
     tr = as.numeric(rep(1:30, 6) == 1 & rep(1:6, each = 30) > 4)
@@ -112,7 +112,7 @@ test_that("every fit can be written, and the error for parts of a regression giv
   expect_error(read_release(), "`path` is required", class = "dpsc_error_argument")
 })
 
-test_that("averages of cohorts have the names of package did", {
+test_that("averages over cohorts can be requested by the names that package did uses", {
   panel <- sim_panel(n = 300, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
@@ -156,7 +156,7 @@ test_that("a fit with another estimator keeps the outcome's name and the formula
   expect_identical(formula(other), formula(fit))
 })
 
-test_that("a ledger's refusal gives the remaining budget for this call", {
+test_that("a ledger's refusal gives the budget that remains for the refused call", {
   people <- lm_people(500)
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   lm_call <- function(epsilon, ...) {
@@ -186,7 +186,7 @@ test_that("a ledger's refusal gives the remaining budget for this call", {
   expect_match(said, "like this one with `delta = 0`", fixed = TRUE)
 })
 
-test_that("p-values are written without blanks", {
+test_that("p-values are written without padding", {
   expect_identical(format_p(1), "= 1")
   expect_identical(format_p(0.0312), "= 0.031")
 })

@@ -12,7 +12,7 @@ opener <- function(shards) {
   function(i) shards[[i]]
 }
 
-test_that("workers whose tables compute the sums calibrate intervals like all rows in memory", {
+test_that("intervals are calibrated alike from workers' database sums and from rows in memory", {
   skip_on_cran()
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
@@ -33,7 +33,7 @@ test_that("workers whose tables compute the sums calibrate intervals like all ro
   expect_identical(seeded(w$source), seeded(p$data))
 })
 
-test_that("workers give the release of all rows, and a second process cannot draw its noise", {
+test_that("workers give the release of pooled rows; a second process cannot draw its noise", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(300, 5, 2)
@@ -118,7 +118,7 @@ test_that("no worker is counted twice, whichever process does the work", {
   expect_identical(release(again), reference)
 })
 
-test_that("workers hold people's rows of a regression, as rows or in a database", {
+test_that("workers can keep the rows of a regression in memory or in a database", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   skip_if_not_installed("RSQLite")
@@ -172,7 +172,7 @@ test_that("donors' rows leave workers only if the user permits it", {
   expect_identical(fit(w$source, FALSE), fit(donors, FALSE))
 })
 
-test_that("a failing worker reveals nothing about its rows, and the charge stays", {
+test_that("a failing worker reveals nothing about its rows, and the charge remains", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
