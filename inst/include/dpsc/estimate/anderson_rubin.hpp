@@ -18,14 +18,14 @@ namespace dpsc {
 /// The least |c - A u|^2 / (v_c + v_C |u|^2) over u.
 double least_ratio(const Eigen::VectorXd& c, const Eigen::MatrixXd& A, double v_c, double v_C);
 
-/// All slopes beta that the pooled equations c = C (beta - b) + noise allow: limits of each slope
-/// in the formula's units, infinite where its set is not an interval, and the least `quantile`
-/// whose set holds 0.
+/// All slopes beta that the pooled equations c = C (beta - b) + noise do not reject: limits of each
+/// slope in the formula's units, infinite if its set is not an interval, and the smallest
+/// `quantile` whose set contains 0.
 ///
 /// With one slope at b + delta along l, the others free, the least of |c - C(beta - b)|^2 over its
-/// variance `v_c + v_C |beta - b|^2` is the smallest root of an arrow matrix; that it is at most
-/// `quantile` is a quadratic inequality in delta. Noise of a symmetric matrix has twice the
-/// variance along the vector that it multiplies: v_C counts that everywhere.
+/// variance `v_c + v_C |beta - b|^2` is the smallest root of an arrow matrix; the condition that it
+/// is at most `quantile` is a quadratic inequality in delta. Noise of a symmetric matrix has twice
+/// the variance along the vector that it multiplies: v_C counts that everywhere.
 Eigen::MatrixXd anderson_rubin(const lm_pool& pool, const lm_units& units, double rows,
                                double quantile);
 

@@ -1,4 +1,4 @@
-// Moments of clipped residuals, by the normal law. Notes: inst/proofs/regression.md,
+// Moments of clipped residuals under a normal distribution. Notes: inst/proofs/regression.md,
 // section 6.
 #pragma once
 

@@ -29,7 +29,8 @@ struct shared_errors {
   Eigen::MatrixXd privacy, regression;
 };
 
-/// One cohort: its view, how it is estimated, and its path before its own adoption.
+/// One cohort: its view of the release, the options of its estimate, and its path before its own
+/// adoption.
 struct cohort_target {
   gram_statistics view;
   estimator_options options;

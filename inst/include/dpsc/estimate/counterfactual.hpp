@@ -1,5 +1,6 @@
 // A counterfactual from released moments: ridge regression of the post-period on the pre-period,
-// averaged over penalties by evidence. A donor's own row, for calibration: row_prediction.hpp.
+// averaged over penalties by evidence. For the prediction of a donor's own row, for calibration,
+// see row_prediction.hpp.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -26,7 +27,7 @@ struct estimator_options {
   bool is_private = true;
   // Per donor, on rows; NaN: averaged over penalties by evidence, which needs noise.
   double penalty = std::numeric_limits<double>::quiet_NaN();
-  Eigen::VectorXd half;  // T: where the bounds are, scaled units
+  Eigen::VectorXd half;  // T: half-width of the bounds, scaled units
   bool errors = true;    // false: paths alone, for simulations; covariances are zero
 };
 
@@ -41,10 +42,10 @@ struct target_estimate {
   Eigen::MatrixXd privacy;       // T1 x T1
   Eigen::MatrixXd released;      // T1 x T1: of the path over releases, shrunk and within bounds
   Eigen::MatrixXd hidden;        // T1 x T1; empty without errors
-  Eigen::MatrixXd disagreement;  // T1 x T1, of the penalties that were averaged, and doubt far off
+  Eigen::MatrixXd disagreement;  // T1 x T1, of averaged penalties, plus doubt for far targets
   double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
   double penalty = 0.0;          // per donor
-  double variation = 0.0;        // of the pre-period about its own level, over the donors'
+  double variation = 0.0;        // of the pre-period around its level, over the donors' variation
 };
 
 /// Effect of the release's errors on one target's counterfactual, to first order: noise N of the
@@ -61,7 +62,7 @@ struct target_direction {
   Eigen::MatrixXd slopes;  // p x T1
   Eigen::VectorXd h;       // p: a row counts 1 + h'(x - mean)
   double leverage = 0.0;   // h'Ch
-  double residual = 0.0;   // variance of what is left, over the periods
+  double residual = 0.0;   // residual variance, mean over the periods
 };
 
 /// Result of a round for the target, outcome units. RELEASED.
@@ -73,14 +74,14 @@ struct target_correction {
 /// The regression behind a target's counterfactual, averaged over penalties in the same way.
 struct mean_regression {
   Eigen::MatrixXd basis;   // T0 x p: features of a row
-  Eigen::VectorXd u;       // p: the target's, less the donors'
-  double level = 0.0;      // of the target, where features are about it
+  Eigen::VectorXd u;       // p: the target's features minus the donors'
+  double level = 0.0;      // of the target, if features are relative to it
   Eigen::MatrixXd slopes;  // p x T1
   Eigen::MatrixXd solve;   // p x p
 };
 
-/// Higher-order part of the variance over releases: frames of earlier rounds, weights of
-/// the penalties (measured: bench/battery.R).
+/// Factor for the higher-order part of the variance over releases, from the frames of earlier
+/// rounds and the weights of the penalties (measured: bench/battery.R).
 constexpr double gram_inflation = 1.2;
 
 /// The multiple of the donors' mean distance beyond which a target is far: estimates for people
@@ -110,7 +111,7 @@ class counterfactual_estimator {
 
   const moments_model& model() const { return model_; }
 
-  /// Input of the prediction of a donor's own row.
+  /// The constants for predicting a donor's own row.
   const prediction_constants& constants() const { return constants_; }
 
  private:

@@ -22,9 +22,9 @@ namespace dpsc {
 namespace growing_constants {
 // Variance of a period's change of the slopes, relative to the variance that they explain.
 constexpr double drift = 0.1;
-constexpr double drift_count = 2.0;  // how many periods' evidence that is worth
-// Directions that explain less than this share of the first direction's variance are left
-// unchanged.
+constexpr double drift_count = 2.0;  // the prior's weight, in periods
+// The slopes along directions that explain less than this share of the first direction's variance
+// are left unchanged.
 constexpr double least_direction = 0.02;
 // Standard deviation of a person's variance at the start, and of its change per period.
 constexpr double variance_first = 0.3, variance_step = 0.1;
@@ -45,9 +45,9 @@ struct growing_base {
   gram_statistics statistics;
   estimator_options options;
   Eigen::VectorXd target;  // T0, scaled units, then covariates
-  Eigen::MatrixXd own;     // T1 x T1: how one person strays from its prediction
-  double lift = 1.0;       // by what placebo errors exceed that
-  double radius = 0.0;     // to which the last round shortened whitened rows; 0: to none
+  Eigen::MatrixXd own;     // T1 x T1: of one person's deviations from the prediction
+  double lift = 1.0;       // factor by which placebo errors exceed it
+  double radius = 0.0;     // clip of whitened rows in the last round; 0: none
 };
 
 class growing_estimate {
@@ -57,7 +57,7 @@ class growing_estimate {
   /// The sums over people in the next period.
   period_frame frame() const;
 
-  /// One period more.
+  /// Adds one period.
   void add(const period_release& month);
 
   Eigen::Index months() const { return static_cast<Eigen::Index>(path_.size()); }
@@ -103,8 +103,8 @@ class growing_estimate {
   void prepare_errors(const mean_regression& fit, const Eigen::MatrixXd& directions,
                       const Eigen::VectorXd& slope);
 
-  /// Because of the noise in the weights and in the donors' mean, a part of the slopes' change
-  /// since the base is missed.
+  /// Covariance of the errors that arise because noise in the weights and in the donors' mean hides
+  /// a part of the slopes' change since the base.
   double missed(std::size_t t, std::size_t u) const;
 
   /// The residuals' variance now, relative to the assumed one.
@@ -113,13 +113,14 @@ class growing_estimate {
   /// The likeness's variance, learnt from all periods.
   double find_spread(const period_law& law, const period_release& month, double now);
 
-  /// One further period, equally correlated with all earlier ones, as far as a covariance permits.
+  /// Adds one period, equally correlated with all earlier periods, as far as a valid covariance
+  /// permits.
   void append_own(double variance);
 
   growing_base base_;
   counterfactual_estimator estimator_;
   Eigen::VectorXd centre_;  // T0, then covariates: of a scaled row
-  Eigen::MatrixXd ways_;    // as many x k
+  Eigen::MatrixXd ways_;    // (T0 + covariates) x k
   Eigen::VectorXd ways_at_;
   double centre_at_ = 0.0;
   double start_ = 0.0;                        // the base's prediction of the target

@@ -1,5 +1,6 @@
 // Leave-one-out errors of the ridge regression of the post-period on the pre-period, donors as
-// samples, and prediction intervals for one more unit from them. For fits without privacy.
+// samples, and prediction intervals for one more unit, based on these errors. For fits without
+// privacy.
 //
 // With an unpenalised mean and a fixed penalty, leaving donor i out changes its residual to
 // e_i / (1 - h_i). Adding the target with outcome y to the other donors moves donor i's prediction
@@ -35,8 +36,8 @@ struct deleted_errors {
   Eigen::VectorXd leverage;  ///< h_i, below 1
 };
 
-/// Acceptance of the target's outcomes by donors, one row per donor: an outcome is accepted against
-/// donor i when its distance to the prediction lies in [low_i, high_i], which holds 0.
+/// Acceptance of the target's outcomes by donors, one row per donor: donor i accepts an outcome if
+/// its distance from the prediction lies in [low_i, high_i], an interval that contains 0.
 struct deleted_limits {
   Eigen::MatrixXd low, high;  ///< donors x (1 + T1)
   Eigen::VectorXd band;       ///< largest period in units of `spread`, either sign
@@ -54,7 +55,7 @@ class deleted_ridge {
   deleted_ridge(donor_moments moments, Eigen::Index T0, double penalty, double softness);
 
   Eigen::Index outcomes() const { return slopes_.cols() + 1; }
-  /// Trace of the hat matrix, the mean's one included.
+  /// Trace of the hat matrix, including one for the mean.
   double freedom() const { return freedom_; }
 
   /// Root mean squared errors in the sample, over 1 - freedom / n: average first.
@@ -65,8 +66,8 @@ class deleted_ridge {
   /// Predicted outcomes of a row from its pre-period: average first.
   Eigen::VectorXd predict(const vector_ref& pre) const;
 
-  /// Leverage of one more row: 1/n + u' (C + penalty)^-1 u / n. With the variance of one error it
-  /// is that of the regression, shrinkage included (Nychka, 1988).
+  /// Leverage of one more row: 1/n + u' (C + penalty)^-1 u / n. Times the variance of one error, it
+  /// is the variance of the regression, shrinkage included (Nychka, 1988).
   double leverage(const vector_ref& pre) const;
 
   /// Row scales sqrt((softness + v / v_bar) / (softness + 1)) of variations v, `joined` rows with

@@ -25,7 +25,7 @@ constexpr int nodes = 64;
 /// The target of the shrinkage: y ~ N(X b + u, C), u ~ N(0, tau^2 I), tau half-Cauchy.
 struct translation_model {
   Eigen::MatrixXd X;          // a constant, and a line
-  Eigen::VectorXd deviation;  // of each period's noise about what all share
+  Eigen::VectorXd deviation;  // of each period's noise around the common noise
   double scale = 0.0;         // of tau
 
   explicit translation_model(const Eigen::MatrixXd& covariance);

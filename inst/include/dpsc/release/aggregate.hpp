@@ -18,7 +18,7 @@ namespace dpsc {
 /// Facts known before any block is read. PUBLIC.
 struct aggregate_facts {
   std::int64_t blocks = 0;
-  std::vector<std::string> names;  // one a statistic
+  std::vector<std::string> names;  // one per statistic
   double epsilon = 1.0;
   double delta = 0.0;
   bool mean = false;          // clipped mean instead of quantiles
@@ -30,7 +30,7 @@ struct aggregate_plan {
   std::vector<step_record> records;
   bool gaussian = false;  // how the draws are charged
   double total = 0.0;     // mu, or epsilon
-  double exponent = 0.0;  // quantiles: the price of one rank
+  double exponent = 0.0;  // quantiles: the cost of one rank
   double scale = 0.0;     // mean: variance or Laplace scale in grid steps
   int grid_bits = 0;      // mean: 2^bits steps from lower to upper
 };
@@ -45,10 +45,11 @@ constexpr double located_window = 6.0;
 // Half of a normal distribution lies within this number of standard deviations.
 constexpr double normal_upper_quartile = 0.67448975019608171;
 
-/// Losses of cells as places of a quantile: whole, 0 where the quantile is, 100 a rank.
+/// Losses of cells as candidates for a quantile: integers, 0 for the cell of the quantile, 100 per
+/// rank.
 ///
-/// Another answer of one block moves `below` and `upto` by one at most: a loss by 100 at most, up
-/// on one side of the quantile and down on the other.
+/// If the answer of one block changes, `below` and `upto` change by at most one and a loss by at
+/// most 100: up on one side of the quantile, down on the other.
 std::vector<std::int64_t> quantile_losses(const std::vector<std::int64_t>& counts, int percent);
 
 std::vector<std::string> aggregate_labels(const aggregate_facts& facts);

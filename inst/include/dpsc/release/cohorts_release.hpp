@@ -14,7 +14,7 @@ namespace dpsc {
 
 /// Fixed before anything is drawn. PUBLIC.
 struct cohorts_plan {
-  gram_plan moments;  // calibrates nothing itself
+  gram_plan moments;  // without a calibration of its own
   calibration_plan calibration;
   std::vector<step_record> records;
 };

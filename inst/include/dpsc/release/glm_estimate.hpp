@@ -100,9 +100,9 @@ inline slope_penalty penalty_of(const glm_wishes& wishes, double n, const Eigen:
   return out;
 }
 
-/// Limits `A slopes <= b` in theta, and a ridge. Quadratic penalties ("springs") a thousand times
-/// as stiff as rows can be: a limit is exceeded by at most a thousandth, which is undone after the
-/// release.
+/// Limits `A slopes <= b` in theta, as quadratic penalties ("springs"), and a ridge. Springs are a
+/// thousand times as stiff as the rows can be: a limit is exceeded by at most a thousandth, which
+/// is undone after the release.
 inline linear_springs springs_of(const glm_wishes& wishes, const glm_family& family, double n,
                                  const glm_units& units, const slope_units& slopes,
                                  const Eigen::VectorXd& sd) {
@@ -124,7 +124,8 @@ inline linear_springs springs_of(const glm_wishes& wishes, const glm_family& fam
   return out;
 }
 
-/// Restores zeros and bounds that the noise over the solver's error has blurred. Post-processing.
+/// Restores exact zeros and bounds, which the noise that covers the solver's error has blurred.
+/// Post-processing.
 inline Eigen::VectorXd snap(const slope_penalty& penalty, const Eigen::VectorXd& noisy,
                             const Eigen::VectorXd& sd) {
   constexpr double far = 8.0;
@@ -147,8 +148,8 @@ inline Eigen::VectorXd snap(const slope_penalty& penalty, const Eigen::VectorXd&
 struct glm_estimate {
   Eigen::VectorXd coefficients;
   Eigen::MatrixXd privacy, sampling;
-  Eigen::VectorXd identified;  // curvature over what identifies the direction: above 1 it is
-  Eigen::MatrixXd blur;        // covariance of the noise over the solver's error, in these units
+  Eigen::VectorXd identified;  // curvature over the least that identifies the direction
+  Eigen::MatrixXd blur;        // covariance of the noise that covers the solver's error, same units
 };
 
 inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& facts) {
@@ -180,7 +181,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
   glm_estimate out;
   out.blur = release.out_sd * release.out_sd * units.map * units.map.transpose();
   if (facts.wishes.linear()) {
-    // Callers with the limits undo the springs' yield.
+    // Callers that know the limits undo the excess that springs permit.
     out.coefficients = units.shift + units.map * release.theta;
   } else if (facts.wishes.any && !facts.wishes.smooth()) {
     Eigen::VectorXd theta = release.theta;
@@ -207,7 +208,7 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
     const double inverse = a.dot(errors.inverse * a) / a.squaredNorm();
     out.identified[j] = std::max(0.0, 1.0 / (inverse * release.ridge) - 1.0) / from;
     if (out.identified[j] > 1.0) continue;
-    // Noise alone would cause this if there were only the ridge.
+    // This value would arise from noise alone if the ridge were the only curvature.
     const double noise = glm_inflation * (static_cast<double>(d) + 1.0) * release.kappa *
                          release.kappa * (errors.inverse * a).squaredNorm();
     out.privacy(j, j) = std::max(out.privacy(j, j), noise);

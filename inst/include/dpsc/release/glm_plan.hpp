@@ -29,7 +29,7 @@ struct glm_wishes {
   bool any = false;
 
   bool linear() const { return A.rows() > 0; }
-  /// Only a ridge: the standard errors of a smooth minimiser apply.
+  /// Is the penalty a ridge only? Then the standard errors of a smooth minimiser apply.
   bool smooth() const {
     return !linear() && lasso == 0.0 && group == 0.0 && (lower.array() <= -1e300).all() &&
            (upper.array() >= 1e300).all();
@@ -51,8 +51,8 @@ struct glm_facts {
   bool scores() const { return design.weighted && intervals; }
 };
 
-/// Every step's share of the budget, except the objective's, which gets the rest: one table, fixed
-/// before the first draw.
+/// Each step's share of the budget, except that of the objective, which gets the rest: one table,
+/// fixed before the first draw.
 struct glm_shares {
   double location = 0.0, radii = 0.0, moments = 0.0, cap = 0.0, accuracy = 0.0, information = 0.0,
          scores = 0.0;
@@ -66,7 +66,7 @@ struct glm_shares {
   }
 };
 
-/// Noise over the solver's error: a public tolerance and grid.
+/// Noise that covers the solver's error: a public tolerance and grid.
 struct accuracy_step {
   law kind = law::discrete_gaussian;
   double tolerance = 0.0, grid = 0.0, noise = 0.0, sd = 0.0;
@@ -89,8 +89,8 @@ struct glm_plan {
   std::vector<double> caps;
   double accuracy_mu = 0.0, accuracy_epsilon = 0.0;
   information_step information, scores;
-  double longest = 0.0;  // of the limits of rows that the noise leaves
-  double rho = 0.0;      // of all steps but the objective
+  double longest = 0.0;  // largest row limit that the noise permits
+  double rho = 0.0;      // of all steps except the objective
   double reach = 0.0;    // 2 units / kappa
   double c = 0.0;        // curvature over ridge
   double order = std::numeric_limits<double>::quiet_NaN();
@@ -101,17 +101,17 @@ struct glm_plan {
 namespace glm_constants {
 constexpr double location = 0.03, location_most = 0.08;
 constexpr double whitening = 0.10, whitening_many = 0.16;  // up to five columns, and beyond
-constexpr double scale_price = 0.02;                       // of n, a step of a scale down
+constexpr double scale_price = 0.02;                       // of n, per step to a smaller scale
 constexpr int fine_location = 8;                           // bits of a location's cells
 constexpr double radii_part = 0.2;                         // of it
 // Noise of a standardised covariance (whitening_noise()) above which one round is better than two,
-// and none better than one. Measured: bench/glm.R.
+// and no round better than one. Measured: bench/glm.R.
 constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;
 constexpr double identified = 2.0, identified_rough = 12.0;  // curvature over ridge
 constexpr double cap = 0.02, accuracy = 0.001, information = 0.1, scores = 0.05;
 constexpr double ridge_share = 0.5;  // c over epsilon
-// The permitted cost of a large row limit for rows at the smallest limit: their ridge, per row, and
-// the uncertainty of their information. Measured: bench/glm-dummies.R.
+// The cost that a large row limit may cause for rows at the smallest limit: their ridge, per row,
+// and the uncertainty of their information. Measured: bench/glm-dummies.R.
 constexpr double ridge_longest = 0.08, doubt_longest = 0.19;
 constexpr double cap_margin = 1.5, cap_quantile = 0.02;
 }  // namespace glm_constants
@@ -185,7 +185,7 @@ inline void add_location(const glm_facts& facts, const total_budget& budget, glm
   out.records = out.location.records;
 }
 
-/// Whitening by moments needs Gaussian noise, and enough people, to be worth its share.
+/// Whitening by moments is worth its share only with Gaussian noise and enough people.
 inline void add_whitening(const glm_facts& facts, const total_budget& budget, glm_plan& out) {
   using namespace glm_constants;
   const Eigen::Index p = facts.design.p();
@@ -284,7 +284,7 @@ inline step_record price_objective(const glm_facts& facts, const total_budget& b
 }
 
 /// The length of a row beyond which the ridge and the noise of the information hide its own group,
-/// and beyond which that noise hides everybody else. `n`: the effective number of rows.
+/// and beyond which this noise hides all other groups. `n`: the effective number of rows.
 inline double longest_limit(const glm_facts& facts, double n, const glm_plan& plan) {
   using namespace glm_constants;
   const total_budget budget(facts.epsilon, facts.delta);
@@ -316,7 +316,7 @@ inline glm_plan plan_glm(const glm_facts& facts) {
 }
 
 /// Curvature over ridge from which a coefficient counts as identified: larger if whitening is
-/// rough, since effects of other columns then spill over. Measured: bench/glm.R.
+/// rough, since the effects of other columns then leak into a coefficient. Measured: bench/glm.R.
 inline double identified_from(const glm_facts& facts, double n) {
   const total_budget budget(facts.epsilon, facts.delta);
   if (!budget.gaussian()) return glm_constants::identified;

@@ -1,6 +1,6 @@
-// The limit on the length of a generalised linear model's rows: the length in the rarest group
-// above the noise. Functions of released moments and public facts. Proof: inst/proofs/glm.md,
-// section 1.
+// The limit on the length of a generalised linear model's rows: the length of rows in the rarest
+// group that exceeds the noise. Functions of released moments and public facts. Proof:
+// inst/proofs/glm.md, section 1.
 #pragma once
 
 #include <Eigen/Core>

@@ -107,7 +107,7 @@ inline accuracy_step plan_accuracy(const glm_family& family, double ridge, doubl
   const double rounding = gradient_rounding(family, ridge, f, d);
   const double error =
       kappa * std::sqrt(dim + 1.0) / (f.n * f.limit * f.limit * family.steepest() + ridge);
-  // A hundredth of the estimate's smallest error; more where rounding needs it.
+  // A hundredth of the estimate's smallest error, or more if rounding requires it.
   const double sd = std::max(0.01 * error, 40.0 * rounding / ridge / mu);
   out.tolerance = sd * mu / 4.0 * ridge / 2.0;  // at least 5 times the rounding
   out.grid =
@@ -162,8 +162,8 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
   out.information_sd = step.sigma / (zoom * zoom);
 }
 
-/// Gram matrix of one score per person on a grid, and its noise: the effect of unequal weights on
-/// sampling errors. For people with several rows, of their mean scores.
+/// Gram matrix of one score per person on a grid, and its noise: it shows the effect of unequal
+/// weights on sampling errors. People with several rows contribute their mean score.
 inline void release_scores(const glm_rows& rows, const glm_family& family,
                            const information_step& step, glm_release& out, noise& draws) {
   const Eigen::Index d = rows.d();
@@ -189,7 +189,7 @@ inline void release_scores(const glm_rows& rows, const glm_family& family,
   out.scores_sd = step.sigma / (zoom * zoom);
 }
 
-/// The minimisation, by the solver for its limits and penalties.
+/// The minimisation, by the solver that suits the limits and penalties.
 class released_objective : public perturbed_objective {
  public:
   using solver = std::function<Eigen::VectorXd(const glm_problem&)>;

@@ -20,10 +20,10 @@ struct panel_facts {
   Eigen::VectorXd y;  // T0: the (mean) target before the treatment
   double features = std::numeric_limits<double>::quiet_NaN();  // asked for; NaN: by rule; Inf: all
   bool intervals = true;
-  bool targeted = false;  // a round of its own for y, where it pays
-  bool thrice = false;    // a third round of moments, where it pays, also without one for y
+  bool targeted = false;  // a separate round for y, if it pays
+  bool thrice = false;    // a third round of moments, if it pays, even without a round for y
   bool group = false;     // intervals are for the mean of many people, not for one
-  bool level = false;     // rows' own level is a feature, too, where they are demeaned
+  bool level = false;     // if rows are demeaned, their own level is a feature, too
   weight_limits weights;  // of people's weights, the last column of their rows
 };
 
@@ -42,13 +42,13 @@ constexpr double weight = 0.65;
 // kappa^2 of the first release; for the second, 26 / x within limits.
 constexpr double kappa1 = 0.5, kappa2 = 26.0, kappa2_least = 0.1, kappa2_most = 1.0;
 // Radii of whitened rounds, in units of the whitened standard deviation; at least a share of the
-// standard deviation found above the noise, and a larger share if rows outside have a high price,
+// standard deviation that exceeds the noise, and a larger share if rows outside have a high price,
 // so that many identical rows cannot attract a radius. The price is high in every round for the
 // mean of many people, and in the first round only for one person, whose slopes suffer more from
 // the noise of a larger radius.
 constexpr double spread_low = 0.15, seen_low = 0.35, seen_priced = 0.5, spread_high = 4.0;
-// Share of the target's own round, and the n sqrt(rho) from which it pays. With it, moments are
-// released three times, up to an n sqrt(rho) beyond which time matters more than noise.
+// Share of the target's own round, and the n sqrt(rho) from which it pays. Releases with this round
+// have three rounds of moments, up to an n sqrt(rho) beyond which time matters more than noise.
 constexpr double target = 0.12, least_targeted = 40.0, most_thrice = 20000.0;
 // The radius of a whitened round, relative to the radius that keeps most energy: a half up to x =
 // 500, then growing with the cube root of x up to four fifths.
@@ -76,7 +76,7 @@ Eigen::MatrixXd public_basis(const Eigen::VectorXd& y, Eigen::Index p, bool leve
 
 double deviation(const Eigen::VectorXd& y);
 
-/// Features that treat all periods in the same way, for inference that compares periods.
+/// Features in which all periods have the same role, for inference that compares periods.
 gram_features every_period(const Eigen::VectorXd& y, Eigen::Index T1);
 
 /// The pre-period as p averages: along the target's own demeaned path, then along cosines of rising

@@ -24,21 +24,21 @@ namespace dpsc {
 /// Fixed before anything is drawn. PUBLIC.
 struct gram_plan {
   gram_features features;
-  double radius = 0.0;             // exponent of each round's
+  double radius = 0.0;             // exponent of each round's radius
   int first_price = radius_price;  // of a row outside the first round's radius
-  int price = radius_price;        // and the later ones'
+  int price = radius_price;        // of a row outside the later radii
   double seen = gram_constants::seen_low;
-  double shorten = 1.0;  // the radius of a whitened round, over the one that was chosen
+  double shorten = 1.0;  // the radius of a whitened round, over the chosen radius
   std::vector<moments_step> moments;
   targeted_plan target;
   calibration_plan calibration;
-  double rho = 0.0;    // of the whole, by the conversion of zCDP
+  double rho = 0.0;    // of the whole release, by the conversion of zCDP
   double total = 0.0;  // mu, or epsilon
   std::vector<step_record> records;
 };
 
-/// n sqrt(rho): the information in the moments. With Laplace noise on about T1 + 4 features, the
-/// rho of Gaussian noise of the same size.
+/// n sqrt(rho): the information in the moments. For Laplace noise on about T1 + 4 features, rho is
+/// that of Gaussian noise of the same size.
 double gram_signal(const panel_facts& facts, const total_budget& budget);
 
 /// Rounds with more budget can use larger radii, with less bias.
@@ -66,15 +66,16 @@ struct gram_release {
 struct whitening {
   Eigen::VectorXd centre;
   Eigen::MatrixXd whiten;   // features to whitened features, by its transpose
-  Eigen::MatrixXd restore;  // and back
+  Eigen::MatrixXd restore;  // whitened features to features
   double spread;            // root mean square of whitened rows
-  double seen;              // the same, of what is larger than the noise
+  double seen;              // the same for the part that exceeds the noise
 
   whitening(const noisy_moments& first, double radius);
 };
 
-/// Is the public target far from the released donors? Then few donors are like it, and rows must
-/// not be clipped tightly: the directions that others need least explain the target. RELEASED.
+/// Is the public target far from the released donors? Then few donors resemble it, and rows must
+/// not be clipped tightly: the target depends on directions in which most donors hardly differ.
+/// RELEASED.
 bool is_far(const gram_statistics& s, const gram_features& f, const whitening& frame, bool group);
 
 /// The m of n rows that calibrate: a uniform random set, independent of names and of the order of
@@ -102,7 +103,8 @@ gram_release run_gram(const gram_plan& plan, const panel_facts& facts, const row
 gram_statistics raw_statistics(const row_source& source, const row_scale& scale, double n,
                                Eigen::Index T0, Eigen::Index T1, const ticker& tick);
 
-/// The same of people with weights. `people`: how many of equal weights know as much (Kish, 1965).
+/// The same for people with weights. `people`: the effective sample size, for equal weights (Kish,
+/// 1965).
 gram_statistics raw_weighted(const row_source& source, const row_scale& scale,
                              const weight_limits& weights, Eigen::Index T0, Eigen::Index T1,
                              double& people, const ticker& tick);

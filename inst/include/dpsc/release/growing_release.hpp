@@ -1,5 +1,5 @@
-// A release that grows: a gram release now, and one small release for each announced period, all
-// paid for at the start. Proof: inst/proofs/growing.md.
+// A release that grows: a gram release now, and one small release for each announced period. The
+// whole budget is charged at the start. Proof: inst/proofs/growing.md.
 #pragma once
 
 #include <vector>

@@ -20,8 +20,8 @@ namespace dpsc {
 /// Public facts of a regression.
 struct lm_facts {
   double n = 0.0, epsilon = 0.0, delta = 0.0;
-  bool scores = false;           // pay for errors that do not assume one variance
-  double kept = lm_kept().most;  // numbers kept in memory between the questions of a round
+  bool scores = false;           // release scores, for heteroskedasticity-robust errors
+  double kept = lm_kept().most;  // most numbers kept in memory within a round
   lm_design design;
   std::vector<std::string> located;  // names, for the records
 };
@@ -46,9 +46,9 @@ struct lm_plan {
   double total = 0.0, rho = 0.0;
   double signal = 0.0;  // n sqrt(rho)
   double first_radius = 0.0;
-  double radius = 0.0, longest = 0.0;  // of the rounds after the first: at least, and at most
+  double radius = 0.0, longest = 0.0;  // of the rounds after the first: least and most
   double strength = 0.0;               // mu of all moments, times the root of n
-  bool resolved = false;               // can the moments of all columns be told from noise?
+  bool resolved = false;               // do the moments of all columns stand out from noise?
   std::vector<step_record> records;
 };
 
@@ -63,7 +63,7 @@ constexpr int rounds = 5, rounds_small = 3;
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
-constexpr double longest = 0.33;  // of n mu over the root of p: the square of the largest radius
+constexpr double longest = 0.33;  // of n mu / sqrt(p): the squared largest radius
 constexpr double far = 3.0;       // deviations
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
@@ -78,12 +78,12 @@ struct lm_limits {
   double radius, clip, far;
 };
 
-/// A variable with nearly the largest variance for its mean has few values besides its bounds
-/// (Bhatia and Davis, 2000).
+/// A variable whose variance is nearly the largest possible for its mean has few values other than
+/// its bounds (Bhatia and Davis, 2000).
 constexpr double two_valued = 0.7;
 
-/// Ends of a column's values in standardised units: for a variable its bounds, for a product of
-/// indicators 0 and 1.
+/// Smallest and largest value of a column in standardised units: for a variable its bounds, for a
+/// product of indicators 0 and 1.
 void two_values(const lm_design& design, const lm_location& location, Eigen::Index k, double& low,
                 double& high);
 
@@ -99,7 +99,7 @@ double columns_within(const lm_design& design, Eigen::Index k);
 inline double group_square(double q, double own, double p) { return own * (1.0 - q) / q + p - own; }
 
 /// If whitened columns have variance one, a group with share q has a mean square of (1 - q) / q
-/// along each of its own columns. The radius contains the rarest group above the noise.
+/// along each of its own columns. The radius contains the rarest group that exceeds the noise.
 /// Post-processing: shares are from released means.
 double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
                  const lm_round& last);
@@ -107,7 +107,8 @@ double radius_of(const lm_plan& plan, const lm_design& design, const lm_location
 /// Clips over the residual's standard deviation: smaller if a row of that radius needs more noise.
 double reach_of(const lm_plan& plan, double radius);
 
-/// The clip is in standard deviations of the residuals. Post-processing.
+/// The limits of the next round, with the clip in standard deviations of the residuals.
+/// Post-processing.
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
                       const lm_round& last, const lm_solution& solution);
 
@@ -123,8 +124,8 @@ struct lm_release {
 lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& source,
                   noise& draws, const ticker& tick);
 
-/// Distance of a release from the consequences of its plan and its own noisy moments: frames,
-/// grids, deviations of the noise. Close to 0, unless a part was changed or damaged.
+/// Largest discrepancy between a release's frames, grids and noise levels and those that follow
+/// from its plan and its noisy moments. Close to 0, unless a part was changed or damaged.
 double release_discrepancy(const lm_plan& plan, const lm_facts& facts, const lm_release& release);
 
 /// The number of rows for sampling errors. With case weights a release's total weight does not give

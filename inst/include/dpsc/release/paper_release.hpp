@@ -56,7 +56,8 @@ class box_objective : public perturbed_objective {
 
   Eigen::VectorXd minimiser(const Eigen::VectorXd& term) const override;
 
-  /// Inside the box; on its faces the noise is not determined, and an audit is informed.
+  /// Inside the box only: on its faces the point does not determine the noise, and an audit is
+  /// notified.
   Eigen::VectorXd gradient(const Eigen::VectorXd& f) const override;
 
   double log_curvature(const Eigen::VectorXd&) const override;

@@ -43,7 +43,7 @@ row_products sum_products(const row_source& source, const lm_design& design, con
 
 /// RELEASED.
 struct posterior_draw {
-  Eigen::VectorXd theta;  // of z: intercept first, units in which everything lies in [-1, 1]
+  Eigen::VectorXd theta;  // of z: intercept first, units with all values in [-1, 1]
   double ridge;
 };
 

@@ -60,7 +60,7 @@ class factor_people : public people_law {
     double persistence = 0.8;
     // Standard deviations.
     double level = 0.0, loading = 0.0, time = 0.0, drift = 0.0, noise = 0.0;
-    double shift = 0.0;  // of all, after the treatment
+    double shift = 0.0;  // added to all outcomes after the treatment
   };
 
   factor_people(sizes law, Eigen::Index T0, Eigen::Index T1);
@@ -110,7 +110,8 @@ struct simulated_panel {
 simulated_panel draw_panel(people_law& law, Eigen::Index n, Eigen::Index T, Eigen::Index targets,
                            Eigen::Index size, simulation_engine& engine);
 
-/// Ridge of the raw rows at the penalty with the least generalised cross-validation.
+/// Ridge regression on the raw rows, at the penalty with the smallest generalised cross-validation
+/// error.
 deleted_ridge best_ridge(const donor_moments& moments, Eigen::Index T0);
 
 /// Results of one release of a simulated panel. The release is made for the first target.

@@ -1,5 +1,5 @@
-// Where the residuals of a protected group are, on average over its periods, before its rounds: a
-// noisy vector to which each person adds one unit, and the likeliest place. Proof:
+// Location of a protected group's residuals, averaged over its periods, before its rounds: the
+// likeliest location given a noisy vector to which each person adds one unit. Proof:
 // inst/proofs/treated.md, section 2 (Lemma 8).
 #pragma once
 
@@ -18,19 +18,22 @@ namespace dpsc {
 
 /// Found by simulation (bench/protect.R); none depends on data.
 namespace location_constants {
-// The group's sum over the deviation of one entry's noise, and limits of the share that it costs.
+// The group's sum over the standard deviation of one entry's noise, and limits of the budget share
+// for it.
 constexpr double signal = 5.0, least = 0.004, most = 0.2;
-// A person's average residual is taken to vary so much more than the donors' release has it.
+// The standard deviation of a person's average residual is assumed larger by this factor than in
+// the donors' release.
 constexpr double wider = 1.1;
-// Knots are so many of these deviations apart, further out a sixth of their distance from zero.
+// Distance between knots in these standard deviations; farther out it is a sixth of the distance
+// from zero.
 constexpr double gap = 4.0, growth = 6.0;
 constexpr int most_knots = 60;  // on each side
-// What the donors' own place counts beforehand, in log odds against one as wide next to it.
+// Prior log odds of the donors' own location against another of the same width.
 constexpr double zero = 3.0;
-constexpr int between = 4;  // places that are compared in a gap
+constexpr int between = 4;  // candidate locations in a gap
 }  // namespace location_constants
 
-/// Noise on sums of vectors of whole numbers from 0 to 2^bits. PUBLIC.
+/// Noise on sums of vectors of integers from 0 to 2^bits. PUBLIC.
 struct unit_noise {
   law kind = law::discrete_gaussian;
   int bits = 0;
@@ -38,23 +41,24 @@ struct unit_noise {
   double sigma = 0.0;  // deviation
   step_record record;
 
-  /// `norm` and `absolute`: by how much replacing a person moves a sum, in units of 2^bits.
+  /// `norm` and `absolute`: L2 and L1 sensitivity of a sum to replacing a person, in units of
+  /// 2^bits.
   unit_noise(const std::string& label, const total_budget& budget, double share, double norm,
              double absolute);
   unit_noise() = default;
 };
 
-/// The part of a budget that finds the place of m people.
+/// The share of a budget for locating m people.
 double location_share(const total_budget& budget, double m);
 
 unit_noise plan_location(const total_budget& budget, double m);
 
-/// The place that was found, in units of the average of the residuals' features. RELEASED.
+/// The estimated location, in units of the average of the residuals' features. RELEASED.
 struct group_location {
   Eigen::VectorXd knots, counts;
   double counts_sd = 0.0;  // of the noise of each
-  double centre = 0.0;     // zero: where the donors are
-  double doubt = 0.0;      // deviation of what is not known about another centre
+  double centre = 0.0;     // zero: the donors' location
+  double doubt = 0.0;      // standard error of a centre other than zero
 };
 
 namespace treated_detail {
@@ -62,7 +66,8 @@ namespace treated_detail {
 /// Knots on both sides of zero up to `reach`.
 Eigen::VectorXd location_knots(double gap, double reach);
 
-/// Where x is between knots: cos and sin of a quarter circle, to the knots on its sides.
+/// Position of x between two knots: the weights of the two are cosine and sine of an angle in a
+/// quarter circle.
 struct knot_weights {
   Eigen::Index left = 0;
   double to_left = 1.0, to_right = 0.0;
@@ -70,7 +75,7 @@ struct knot_weights {
   knot_weights(const Eigen::VectorXd& knots, double x);
 };
 
-/// Every row adds a vector of whole numbers, none below zero, as long as 2^bits at most.
+/// Every row adds a vector of non-negative integers whose length is at most 2^bits.
 class soft_counts {
  public:
   /// `knots` in units of the sum of a row's last T1 features.
@@ -87,13 +92,13 @@ class soft_counts {
   Eigen::VectorXd sums_;
 };
 
-/// The likeliest centre of m people with deviation `sd` about it.
+/// The likeliest centre of m people who vary around it with standard deviation `sd`.
 void find_centre(group_location& found, double m, double sd);
 
 }  // namespace treated_detail
 
-/// `own`: deviation of one person's average residual; `reach`: how far one can be. Both in units of
-/// the average of the last T1 features. RELEASED.
+/// `own`: standard deviation of one person's average residual; `reach`: its largest possible
+/// distance from zero. Both in units of the average of the last T1 features. RELEASED.
 group_location run_location(const unit_noise& step, const row_source& source, const grid_map& rows,
                             double m, Eigen::Index T1, double own, double reach, noise& draws,
                             const ticker& tick);

@@ -1,4 +1,4 @@
-// A treated group whose members are protected, too: its people's common part, released by the same
+// A treated group whose members are protected, too: the mean of its people, released by the same
 // two steps as the donors' moments, in coordinates from the donors' release. The donors are not
 // read here. Proofs: inst/proofs/treated.md.
 #pragma once
@@ -42,8 +42,8 @@ constexpr double moments[] = {0.3, 0.3, 0.4};
 constexpr int rounds = 3;
 // Shares of a person's expected squared length for residuals, past and level.
 constexpr double residual = 0.95, past = 0.036, level = 0.014;
-// Weight of a period's deviations from the average residual, relative to the best weight for single
-// periods, within limits: the average matters most.
+// Weight of each period's deviation from the average residual, relative to the best weight for
+// single periods, within limits: the average matters most.
 constexpr double shape_lean = 0.6, shape_least = 0.4, shape_most = 2.0;
 // Assumed standard deviation of people's levels, scaled units.
 constexpr double level_spread = 0.3;
@@ -53,37 +53,39 @@ constexpr double beyond = 0.12;
 // steps of 1/8 octave, and the price per step.
 constexpr double look_radius = 1.4, look_step = 0.125, look_price = 0.75;
 constexpr int look_lowest = -16;
-// Prices of a treated radius, by half octaves from the donors' radius: each below; the first above
-// and each further one. Most groups vary around the centre as donors do, unless a group was found
-// far from it.
+// Prices of a treated radius, per half octave from the donors' radius: for each step down, and for
+// the first and each further step up. Most groups vary around the centre as donors do, unless a
+// group was found far from it.
 constexpr double below = 1.2, above_first = 2.8, above = 0.8, above_found = 1.0, above_far = 0.8;
-// The same about a place that was found away from the donors.
+// The same for a group that was located away from the donors.
 constexpr double above_placed_first = 2.5, above_placed = 0.8;
-// Nobody is at a place if the first round's mean is so much of its radius from it.
+// The located centre is rejected if the first round's mean is farther from it than this share of
+// the radius.
 constexpr double nobody = 0.8;
-// An average residual is far from a centre if it is this share of the radius and so many deviations
-// of its noise.
+// An average residual is far from a centre if it exceeds this share of the radius plus this number
+// of standard deviations of its noise.
 constexpr double edge = 0.25, edge_noise = 1.5;
-// Votes of a group that a choice is worth, at the share that it takes, within limits.
+// Wanted exponent of a radius choice times the number of people, and limits of its share of the
+// budget.
 constexpr double votes = 7.0, votes_least = 0.004, votes_most = 0.07, donor_votes = 40.0;
-// Rows are cut at so much of the radius over the root of the noise that it makes, on the group's
-// mean and the donors', within limits: where many share it, noise is cheaper than what the cut
-// takes off skewed rows.
+// Rows are clipped at this multiple of the radius, divided by the root of the resulting noise on
+// the group's and the donors' means, within limits: in large groups noise costs less than clipping
+// skewed rows.
 constexpr double cut = 0.146, cut_least = 0.6, cut_most = 4.0;
 // Share of the donors' budget for the radius of their own residuals, for the share of a shift that
-// clipping keeps, and for the mean of their residuals, clipped like the treated people's. Parts of
-// that share.
+// clipping keeps, and for the mean of their residuals, clipped like the treated people's. Then the
+// parts of that share.
 constexpr double control = 0.07, look_least = 0.01, look_most = 0.1, look_kept = 0.15;
 // The retained share is estimated at these multiples of the usual length; at twice the last one it
 // is 1.
 constexpr double kept_at[] = {0.5, 1.0, 2.0};
 constexpr int kept_points = 3;
 constexpr double kept_floor = 0.1;
-// A past counts as different from the donors' if it exceeds its noise by this number of standard
-// deviations.
+// A past counts as different from the donors' past if it exceeds its noise by this number of
+// standard deviations.
 constexpr double stands_out = 2.0;
-// The assumed bias of a round's mean, as a share of the distance at which it found the residuals;
-// beyond its radius, all of it.
+// The assumed bias of a round's mean, as a share of the distance at which the round found the
+// residuals; the whole of any distance beyond its radius.
 constexpr double doubt = 0.15;
 }  // namespace treated_constants
 
@@ -125,7 +127,7 @@ struct treated_frame {
   Eigen::VectorXd flat;      // T: the path of v = 0
   Eigen::Index pre = 0, level = 0, T1 = 0;
   Eigen::VectorXd average;    // d: v to the average residual
-  double own_variance = 0.0;  // of one person's average residual, as the donors' release has it
+  double own_variance = 0.0;  // of one person's average residual, from the donors' release
   double by_residual = 0.0;   // from an average residual, scaled units, to the average of features
 
   treated_frame(const gram_statistics& s, double second);
@@ -158,16 +160,16 @@ struct treated_release {
   Eigen::VectorXd origin;  // of the donors
   group_location place;
   Eigen::VectorXd mean;     // of v, about the donors
-  double mean_sd = 0.0;     // of its noise, each coordinate
+  double mean_sd = 0.0;     // of its noise, per coordinate
   Eigen::VectorXd weights;  // of the rounds in that mean
   double stray = 0.0;       // variance of what cuts may have done to it, along any one direction
   double kept = 1.0;        // of a shift by the last round
-  Eigen::VectorXd path;     // T, scaled units; a past that does not stand out is the donors'
-  Eigen::VectorXd lean;    // T, the same with the past that is likeliest: its errors are the path's
-  Eigen::MatrixXd moves;   // T x d: what noise of one deviation in each coordinate does to it
-  double second = 0.0;     // of one person's average residual about the group's
+  Eigen::VectorXd path;     // T, scaled units; a past within its noise is the donors' past
+  Eigen::VectorXd lean;    // T, the same with the likeliest past; same errors as the path
+  Eigen::MatrixXd moves;   // T x d: change of the path per standard deviation of noise
+  double second = 0.0;     // of one person's average residual around the group's
   double second_sd = 0.0;  // of its noise
-  double own_variance = 0.0;  // the same, as the donors' release has it
+  double own_variance = 0.0;  // the same, from the donors' release
   std::vector<treated_round> rounds;
 };
 
@@ -205,8 +207,8 @@ double choose_treated_radius(const row_source& source, const grid_map& rows, dou
                              const radius_search& search, double exponent, const std::string& label,
                              noise& draws, const ticker& tick);
 
-/// The share of a shift of the last T1 features, averaged over its directions, that remains after
-/// clipping rows at some radii: all of it inside; outside, R / |z| of the component orthogonal to
+/// The share of a shift of the last T1 features, averaged over directions, that remains after
+/// clipping rows at some radii: inside, all of it; outside, R / |z| of the component orthogonal to
 /// z. Integers from 0 to 2^bits per row and radius.
 class kept_shares {
  public:
@@ -226,7 +228,7 @@ class kept_shares {
 /// Positive-part shrinkage (James and Stein, 1961) of a noisy vector towards zero.
 Eigen::VectorXd shrunk(const Eigen::VectorXd& x, double sd);
 
-/// The same, but zero unless it exceeds its noise clearly.
+/// The same, but zero unless the vector clearly exceeds its noise.
 Eigen::VectorXd significant(const Eigen::VectorXd& x, double sd);
 
 /// The centre of the next round: the part of a mean that exceeds its noise. The average residual,
@@ -242,16 +244,18 @@ struct next_centre {
 /// Did a round find the group near its radius?
 bool at_the_edge(const treated_frame& frame, const treated_round& round);
 
-/// Did a round about a place find everybody beyond its cut, towards the donors? Then the place was
-/// the noise's.
+/// Did a round around a located centre find everybody beyond its clip, towards the donors? Then the
+/// location was due to noise.
 bool nobody_there(const treated_frame& frame, const treated_round& round, double place);
 
-/// How far residuals are, squared, by a noisy word on it: less its noise, and only what stands out
-/// of it, unless a round near whose edge they were found said so already.
+/// Squared distance of residuals, from a noisy estimate minus the variance of its noise. It counts
+/// only if it stands out from the noise, or if a round has already found the residuals near its
+/// edge.
 double distance_squared(const treated_frame& frame, const Eigen::VectorXd& missed, double sd,
                         bool near_edge);
 
-/// The rounds' means, each as far as its cut, about where it was centred, may be trusted.
+/// Mean of the rounds, each weighted by its precision: noise, and bias from clipping around the
+/// round's centre.
 struct pooled_mean {
   Eigen::VectorXd mean;
   double sd = 0.0;  // of the noise, each coordinate

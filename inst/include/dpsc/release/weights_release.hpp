@@ -35,10 +35,9 @@ struct weights_plan {
   double cap = 0.0;        // bounded: largest weight
   double tolerance = 0.0;  // bounded: accuracy of the solver
   real_step noise;         // on ridge weights, or the linear term of an objective
-  real_step cover;         // bounded: over the solver's error
+  real_step cover;         // bounded: noise that covers the solver's error
   real_step post;          // on outcomes from the treatment on
-  // Do names, which are protected, determine the places? Then weights are released in a random
-  // order.
+  // Do protected names determine the places? Then weights are released in random order.
   bool shuffled = false;
 };
 
@@ -80,7 +79,7 @@ class weights_objective : public perturbed_objective {
   Eigen::MatrixXd moment_;
 };
 
-/// Numbers plus a step's noise; unchanged if the step draws none.
+/// Adds a step's noise to numbers; they are unchanged if the step has no noise.
 Eigen::VectorXd add_step(const std::string& label, const Eigen::VectorXd& exact,
                          const real_step& step, noise& draws);
 
