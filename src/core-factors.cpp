@@ -1,4 +1,5 @@
-// Bodies of the core: factors and completion, without privacy; errors of generalised linear models.
+// Bodies of the core: factor models and matrix completion, without privacy; errors of generalised
+// linear models.
 #include <dpsc/classical/completion.cpp>
 #include <dpsc/classical/factor.cpp>
 #include <dpsc/classical/interactive.cpp>

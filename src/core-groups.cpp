@@ -1,4 +1,4 @@
-// Bodies of the core: protected groups, dates in waves, rows that grow.
+// Bodies of the core: protected groups, several adoption dates, growing releases.
 #include <dpsc/estimate/clipped.cpp>
 #include <dpsc/estimate/cohorts.cpp>
 #include <dpsc/estimate/growing.cpp>

@@ -1,7 +1,7 @@
 // Eigen's kernels for matrices of doubles, compiled once, in eigen_once.cpp, and not in every
-// unit that multiplies or decomposes. They are Eigen's own, by name: where its version is another
-// than those tried here, each unit has its own again, slower to compile and with the same bits.
-// Read twice there: no guard, but around names.
+// translation unit that multiplies or decomposes. They are named as in Eigen: with a version of
+// Eigen other than those tried here, each unit compiles its own kernels again, which takes longer
+// and gives the same bits. eigen_once.cpp includes this file twice, so only names have a guard.
 #include <Eigen/Dense>
 
 #ifndef DPSC_EIGEN

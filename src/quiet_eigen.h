@@ -1,7 +1,7 @@
-// Included first by Makevars. Eigen's headers as system headers, for which compilers report no
-// warnings: without this, every file prints hundreds of lines about attributes of vector types.
+// Included first by Makevars. It makes Eigen's headers system headers, for which compilers report
+// no warnings: otherwise every file prints hundreds of lines about attributes of vector types.
 #pragma GCC system_header
-// Where variables are in optimised code, for debuggers, takes a seventh of compiling.
+// Tracking variables in optimised code, for debuggers, takes a seventh of the time of compilation.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-var-tracking")
 #endif

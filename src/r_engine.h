@@ -18,14 +18,14 @@ class r_engine {
   r_engine(const r_engine&) = delete;
   r_engine& operator=(const r_engine&) = delete;
 
-  /// How many there are: their state is not R's .Random.seed until they are gone.
+  /// The number of live engines: until all are gone, their state is not in R's .Random.seed.
   static int& alive() {
     static int count = 0;
     return count;
   }
 
   std::uint64_t bits() {
-    std::uint64_t word = 0;  // 16 bits a draw: R's default generator has 32 good ones
+    std::uint64_t word = 0;  // 16 bits per draw: R's default generator has 32 good bits
     for (int i = 0; i < 4; ++i)
       word = (word << 16) | static_cast<std::uint64_t>(unif_rand() * 65536.0);
     return word;
@@ -35,8 +35,8 @@ class r_engine {
   Rcpp::RNGScope scope_;
 };
 
-/// R's own code may draw, or read the seed anew, while an engine is at work: without this the
-/// engine would repeat draws that it has given.
+/// Needed wherever R code runs during the life of an engine: that code may draw, or read the seed
+/// again, and the engine would then repeat its own draws.
 class r_code_runs {
  public:
   r_code_runs() : engine_(r_engine::alive() > 0) {

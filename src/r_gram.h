@@ -78,7 +78,7 @@ inline Rcpp::List from_rounds(const std::vector<dpsc::gram_round>& rounds) {
   return out;
 }
 
-/// Of one adoption date, or of several.
+/// The calibration of one adoption date, or of several.
 template <typename Calibration>
 Rcpp::List from_intervals(const Calibration& c) {
   using Rcpp::_;

@@ -1,4 +1,4 @@
-// The one place where R may interrupt long loops of the core.
+// The only place where R may interrupt long loops of the core.
 #pragma once
 
 #include <Rcpp.h>
@@ -10,7 +10,7 @@ inline dpsc::runtime r_host() {
   return dpsc::runtime([] { Rcpp::checkUserInterrupt(); });
 }
 
-/// The same for code that counts its work by a function.
+/// The same for code that reports its work through a function.
 inline std::function<void(double)> interrupter() {
   return [host = r_host()](double work) mutable { host.tick(work); };
 }

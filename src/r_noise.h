@@ -1,5 +1,6 @@
-// Noise for a mechanism of the core run from R: of the engine that R names, or the one that R hands
-// in, which writes every call down or gives recorded answers: for audits on made-up people only.
+// Noise for a mechanism of the core that is run from R: from the engine that R names, or from a
+// noise object passed from R, which records every call or returns recorded answers. Such objects
+// are for audits on simulated people only.
 #pragma once
 
 #include <RcppEigen.h>
@@ -13,13 +14,13 @@
 
 #include "r_engine.h"
 
-/// Noise that R hands in. Its draws in several runs form one record; a replay returns them from the
-/// start and records the requests. PRIVATE until it is closed: then nothing is left of it.
+/// A noise object passed from R. Its draws in several runs form one record; a replay returns them
+/// from the start and records the requests. PRIVATE until it is closed, which erases the record.
 class handed_noise {
  public:
   explicit handed_noise(SEXP rng) : rng_(rng) {}
 
-  /// From here on the outputs given, or those recorded, in their order.
+  /// From now on returns the given outputs, or the recorded ones, in their order.
   void replay(std::vector<Eigen::VectorXd> outputs, std::vector<std::vector<Eigen::Index>> places) {
     outputs_ = std::move(outputs);
     known_places_ = std::move(places);
@@ -57,7 +58,7 @@ class handed_noise {
 
   bool closed() const { return closed_; }
 
-  /// Did a replay ask for other noise than was recorded?
+  /// Did a replay request noise that differs from the record?
   bool diverged() const { return diverged_; }
 
   const std::vector<dpsc::noise_call>& calls() const { return calls_; }
@@ -93,7 +94,7 @@ class handed_noise {
   std::vector<Eigen::VectorXd> outputs_;
 };
 
-/// The noise behind a pointer; a pointer that was saved and read again has none.
+/// The noise object behind a pointer; a pointer that was saved and read again has none.
 inline handed_noise& handed(SEXP pointer) {
   auto* noise = TYPEOF(pointer) == EXTPTRSXP
                     ? static_cast<handed_noise*>(R_ExternalPtrAddr(pointer))
@@ -102,7 +103,8 @@ inline handed_noise& handed(SEXP pointer) {
   return *noise;
 }
 
-/// Calls `run(noise)` with noise from the engine that `rng` names, or with the noise handed in.
+/// Calls `run(noise)` with noise from the engine that `rng` names, or from the noise object that it
+/// is.
 template <typename Run>
 auto with_noise(SEXP rng, Run run) {
   if (TYPEOF(rng) == EXTPTRSXP) return handed(rng).with(run);

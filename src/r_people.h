@@ -29,7 +29,7 @@ inline dpsc::row_map as_row_map(const Rcpp::List& x) {
           true};
 }
 
-/// The map of the features, with how they are multiplied.
+/// The map of the features, and the constants of their products.
 inline Rcpp::List from_products(const dpsc::product_map& map) {
   Rcpp::List out = from_row_map(map.features);
   out["lift"] = map.lift;
@@ -80,7 +80,7 @@ inline Rcpp::List from_question(const dpsc::people_question& q) {
   return out;
 }
 
-/// A question with the design and location that it refers to.
+/// A question, together with the design and location that it refers to.
 struct held_question {
   dpsc::lm_design design;
   dpsc::lm_location location;

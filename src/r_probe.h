@@ -1,5 +1,5 @@
-// Probes: functions of the glue that only tests call. Each says its name here, and R reaches all of
-// them by probe_cpp() alone.
+// Probes: functions of the glue that only tests call. Each says its name here, and R calls all of
+// them through probe_cpp() only.
 #pragma once
 
 #include <RcppEigen.h>

@@ -67,8 +67,9 @@ inline Rcpp::Function own_function(const char* name) {
   return Rcpp::Environment::namespace_env("dpsc")[name];
 }
 
-/// Rows that stay where they are: sums come from R's answer_question(), which has them from SQL or
-/// from workers; rows at some places from its sample_rows(). Sums reach the core in the same call.
+/// Rows that remain in their source: sums come from R's answer_question(), which gets them from SQL
+/// or from workers, and rows at some places from sample_rows(). Sums reach the core in the same
+/// call.
 class asked_source : public dpsc::row_source {
  public:
   explicit asked_source(SEXP donors) : donors_(donors) {}
@@ -112,7 +113,7 @@ class asked_source : public dpsc::row_source {
   }
 
  private:
-  /// Places travel in an environment: a call that fails is shown with its arguments.
+  /// Places are passed in an environment, since the error of a failed call shows its arguments.
   Rcpp::List sample(const dpsc::row_positions& which) const {
     const r_code_runs guard;
     Rcpp::Environment places = Rcpp::Environment::empty_env().new_child(true);

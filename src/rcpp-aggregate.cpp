@@ -25,7 +25,7 @@ dpsc::aggregate_facts as_aggregate_facts(const Rcpp::List& x) {
 
 }  // namespace
 
-// Budget and steps of an aggregate; sees no block.
+// Budget and steps of an aggregate; reads no block.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts) {
   const dpsc::aggregate_plan plan = dpsc::plan_aggregate(as_aggregate_facts(facts));
@@ -34,7 +34,7 @@ Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts) {
                             _["scale"] = plan.scale, _["grid"] = plan.grid_bits);
 }
 
-// Order of n people and `seeds` whole numbers below 2^31, from random bits alone.
+// Order of n people and `seeds` integers below 2^31, from random bits alone.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng) {
   return with_noise(rng, [&](dpsc::noise& draws) {
@@ -57,7 +57,7 @@ Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows,
       rng, [&](dpsc::noise& draws) { return dpsc::run_aggregate(plan, known, rows, draws); });
 }
 
-// Losses of few cells as places of a quantile, for tests.
+// Losses of a few cells as candidates for a quantile, for tests.
 std::vector<double> quantile_losses_cpp(const std::vector<double>& counts, int percent) {
   const std::vector<std::int64_t> whole(counts.begin(), counts.end());
   const std::vector<std::int64_t> out = dpsc::quantile_losses(whole, percent);

@@ -1,4 +1,4 @@
-// Glue for the estimators on raw data that are a header of classical/ each. Donors are n x T.
+// Glue for the estimators on raw data, each of which has a header in classical/. Donors are n x T.
 #include <RcppEigen.h>
 
 #include <dpsc/classical/augmented.hpp>
@@ -61,8 +61,8 @@ Rcpp::List augmented_path_cpp(const Eigen::Map<Eigen::MatrixXd>& balanced,
   return Rcpp::List::create(Named("lambda") = path.lambda, Named("error") = path.error);
 }
 
-// The covariates' part of outcomes, removed before "sdid" is fitted. Covariates: `varying` is (n +
-// 1) x T p, `units` (n + 1) x q, the target's row last.
+// The part of the outcomes that covariates explain, removed before "sdid" is fitted. Covariates:
+// `varying` is (n + 1) x T p, `units` (n + 1) x q, the target's row last.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List covariates_out_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
                               const Eigen::Map<Eigen::VectorXd>& target, int T0,
@@ -95,7 +95,7 @@ Rcpp::List factor_fit_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
       Named("slopes") = fit.slopes, Named("kkt") = fit.slopes.size() > 0 ? fit.kkt : NA_REAL);
 }
 
-// Errors by number of factors, from 0 on: at most `most`, as many as the donors have.
+// Errors by number of factors, from 0 to `most` or to the number that the donors permit.
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd factor_path_cpp(const Eigen::Map<Eigen::MatrixXd>& donors,
                                 const Eigen::Map<Eigen::VectorXd>& target, int T0, int most,

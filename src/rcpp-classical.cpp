@@ -37,7 +37,7 @@ Rcpp::List as_list(const dpsc::nested_result& result) {
       Rcpp::Named("kkt") = result.kkt);
 }
 
-// Importances are searched for unless they are given.
+// Uses the given importances, or searches for them.
 dpsc::nested_result run_nested(dpsc::nested_search& search, const Rcpp::NumericVector& importance,
                                const dpsc::nested_settings& settings) {
   search.solver.host = r_host();

@@ -1,4 +1,4 @@
-// Several adoption dates for R. Sums over people stay in C++ until noise was added to them.
+// Several adoption dates for R. Sums over people stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/release/cohorts_release.hpp>
@@ -33,7 +33,7 @@ Rcpp::List release(SEXP donors, const Rcpp::List& facts, const std::vector<int>&
 
 }  // namespace
 
-// Budget and steps of a release for several adoption dates; sees no donors.
+// Budget and steps of a release for several adoption dates; reads no donors' rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cohort_plan_cpp(const Rcpp::List& facts, const std::vector<int>& dates) {
   const dpsc::cohorts_plan plan = dpsc::plan_cohorts(as_facts(facts), {dates.begin(), dates.end()});
@@ -50,14 +50,15 @@ Rcpp::List cohort_release_cpp(SEXP donors, const Rcpp::List& facts, const std::v
   });
 }
 
-// A release's statistics as a cohort sees them that adopts after T0 periods.
+// A release's statistics for a cohort that adopts after T0 periods.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cohort_view_cpp(const Rcpp::List& statistics, int T0) {
   return from_statistics(dpsc::cohort_view(as_statistics(statistics), T0));
 }
 
 // Covariances between cohorts' errors, cohort by cohort and period by period, scaled units.
-// `targets`: rows are cohorts, whole paths in each one's own order, of which its past is used.
+// `targets`: one row per cohort, a whole path in the cohort's own order, of which only its past is
+// used.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cohort_errors_cpp(const Rcpp::List& statistics, const Rcpp::List& options,
                              const std::vector<int>& dates, const Eigen::MatrixXd& targets,

@@ -17,9 +17,10 @@ std::vector<Eigen::Index> positions(const std::vector<int>& from_one) {
 
 }  // namespace
 
-// Features `to` from features `from` (positions, from 1) for a unit whose features less the mean
-// are `u`: a fit at each penalty, or, of none, at those that its evidence weighs. The penalty is on
-// features that carry noise alike (`whitened`), or on the features as they are.
+// Features `to` from features `from` (positions, from 1) for a unit whose features minus the mean
+// are `u`: one fit per penalty; without penalties, one at each of those that are averaged by
+// evidence. The penalty is on features with equal noise (`whitened`), or on the features as they
+// are.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List predict_columns_cpp(const Rcpp::List& statistics, const std::vector<int>& from,
                                const std::vector<int>& to, const Eigen::VectorXd& u,
@@ -54,7 +55,8 @@ Rcpp::List predict_columns_cpp(const Rcpp::List& statistics, const std::vector<i
   return out;
 }
 
-// Without noise: penalties to choose from, and which of them (from 1) cross-validation takes.
+// Without noise: candidate penalties, and the position (from 1) of the one that cross-validation
+// selects.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List validate_penalties_cpp(const Eigen::MatrixXd& covariance, int pre, double n) {
   const dpsc::validated_penalties found = dpsc::validate_penalties(covariance, pre, n);

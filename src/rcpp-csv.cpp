@@ -3,8 +3,8 @@
 
 #include <dpsc/rows/csv.hpp>
 
-// Cells by column, missing in a malformed line and where R's strings cannot hold the bytes, and how
-// many bytes were read.
+// Cells by column, and the number of bytes read. Cells of malformed lines are missing, and so are
+// cells whose bytes cannot be stored in R's strings.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List csv_cells_cpp(Rcpp::RawVector bytes, int columns, bool last) {
   const char* data = reinterpret_cast<const char*>(RAW(bytes));

@@ -75,7 +75,7 @@ dpsc::described as_described(const Rcpp::List& x, const dpsc::describe_facts& fa
 
 }  // namespace
 
-// Budget and steps of a description; sees no rows.
+// Budget and steps of a description; reads no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List describe_plan_cpp(const Rcpp::List& facts) {
   const dpsc::describe_plan plan = dpsc::plan_describe(as_describe_facts(facts));
@@ -96,8 +96,8 @@ Rcpp::List describe_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   });
 }
 
-// Estimate, error, the part of noise and limits: a matrix a number and group, a factor and group,
-// and one of groups.
+// Estimate, error, the noise's part of it, and limits: one matrix per number and group, one per
+// factor and group, and one for the sizes of groups.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& facts, double level) {
   const dpsc::describe_facts known = as_describe_facts(facts);
@@ -120,7 +120,7 @@ Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& fac
   return out;
 }
 
-// Losses of few cells as places of a quantile, for tests.
+// Losses of a few cells as candidates for a quantile, for tests.
 std::vector<double> place_losses_cpp(const std::vector<double>& counts, int thousandths) {
   const std::vector<std::int64_t> whole(counts.begin(), counts.end());
   const std::vector<std::int64_t> out = dpsc::place_losses(whole, thousandths);

@@ -1,4 +1,4 @@
-// Private generalised linear models for R. Sums over people stay in C++ until noise was added.
+// Private generalised linear models for R. Sums over people stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/release/glm_release.hpp>
@@ -86,7 +86,7 @@ dpsc::glm_release as_release(const Rcpp::List& x) {
   const auto centre = Rcpp::as<Eigen::VectorXd>(x["centre"]);
   r.frame = {centre, Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
              Eigen::VectorXd(Eigen::VectorXd::Zero(centre.size())), 0.0};
-  // Releases up to 0.3.0 had the least limit.
+  // Releases up to 0.3.0 used the smallest limit.
   r.limit = x.containsElementNamed("limit") ? Rcpp::as<double>(x["limit"])
                                             : dpsc::row_limit(centre.size() + 1);
   r.span = Rcpp::as<double>(x["span"]);
@@ -100,7 +100,7 @@ dpsc::glm_release as_release(const Rcpp::List& x) {
     r.scores = Rcpp::as<Eigen::MatrixXd>(x["scores"]);
     r.scores_sd = Rcpp::as<double>(x["scores.sd"]);
   }
-  // Only a weighted fit asks for them, and files of 0.2.0 may lack them.
+  // Only weighted fits need them, and files of 0.2.0 may lack them.
   if (!x.containsElementNamed("rounds") || Rf_isNull(x["rounds"])) return r;
   for (SEXP round : Rcpp::List(x["rounds"])) {
     dpsc::whitening_round read;
@@ -157,7 +157,7 @@ class known_term : public dpsc::noise {
 
 }  // namespace
 
-// Budget and steps of a model; sees no rows.
+// Budget and steps of a model; reads no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::glm_facts known = as_facts(facts);
@@ -185,8 +185,8 @@ Rcpp::List glm_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
   });
 }
 
-// A release with a known linear term (in its scales), by noise that was handed in: for audits, on
-// made-up rows only.
+// A release with a known linear term (in its scales), with a noise object passed from R: for
+// audits, on made-up rows only.
 Rcpp::List glm_known_term_cpp(SEXP rows, const Rcpp::List& facts, const Eigen::VectorXd& linear,
                               SEXP noise) {
   const auto source = as_source(rows);
@@ -254,7 +254,7 @@ double spherical_log_moment_cpp(double t, double length, int d) {
   return dpsc::spherical_loss(length, d).log_moment(t);
 }
 
-// delta(epsilon) of adding spherical Laplace noise to a statistic that moves by this length.
+// delta(epsilon) of spherical Laplace noise on a statistic that changes by this length.
 double spherical_delta_cpp(double epsilon, double length, int d) {
   return dpsc::spherical_loss(length, d).delta(epsilon);
 }
@@ -276,7 +276,7 @@ Rcpp::NumericVector calibrate_objective_cpp(const std::string& slopes, double ep
 }
 const probe calibrate_objective_probe("calibrate_objective", calibrate_objective_cpp);
 
-// The nearest point that keeps linear constraints, or NULL. RELEASED.
+// The nearest point that satisfies linear constraints, or NULL. RELEASED.
 // [[Rcpp::export(rng = false)]]
 SEXP nearest_within_cpp(const Eigen::VectorXd& from, const Eigen::MatrixXd& V,
                         const Rcpp::List& limits) {

@@ -1,4 +1,4 @@
-// A release that grows for R. Sums over people stay in C++ until noise was added to them.
+// A release that grows for R. Sums over people stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/release/growing_release.hpp>
@@ -54,7 +54,7 @@ Rcpp::List release(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base,
 
 }  // namespace
 
-// Budget and steps of each announced period; sees no people.
+// Budget and steps of each announced period; reads no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List growing_plan_cpp(const Rcpp::List& facts) {
   const dpsc::period_plan plan = dpsc::plan_growing(as_growing_facts(facts));
@@ -62,7 +62,7 @@ Rcpp::List growing_plan_cpp(const Rcpp::List& facts) {
                             _["noise"] = plan.relative_noise());
 }
 
-// One period more, of rows that hold all periods up to it.
+// One more period, from rows with all periods up to it.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List growing_release_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& base,
                                const Rcpp::List& periods, const Rcpp::List& scale, SEXP rng) {

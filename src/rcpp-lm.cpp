@@ -1,4 +1,4 @@
-// Private linear regression for R. Sums over people stay in C++ until noise was added to them.
+// Private linear regression for R. Sums over people stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/estimate/anderson_rubin.hpp>
@@ -125,7 +125,7 @@ dpsc::lm_release as_release(const Rcpp::List& x, const dpsc::lm_design& design) 
   return out;
 }
 
-/// Input of every reading of a release.
+/// The inputs that every function of a release needs.
 struct reading {
   dpsc::lm_design design;
   dpsc::lm_release release;
@@ -175,12 +175,13 @@ std::vector<int> as_kept(const Rcpp::IntegerVector& kept, Eigen::Index p) {
 
 }  // namespace
 
-// Budget and steps of a regression; sees no rows.
+// Budget and steps of a regression; reads no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::lm_facts known = as_facts(facts);
   const dpsc::lm_plan plan = dpsc::plan_lm(known);
-  // Whether the largest radius holds the smallest group of a 0/1 regressor, if its share is given.
+  // Whether the largest radius contains the smallest group of a 0/1 regressor, if its share is
+  // given.
   const double share = facts.containsElementNamed("share") ? Rcpp::as<double>(facts["share"]) : 0.5;
   const double group =
       std::sqrt(dpsc::group_square(share, 1.0, static_cast<double>(known.design.p())));
@@ -224,7 +225,8 @@ Rcpp::List lm_estimate_cpp(const Rcpp::List& release, const Rcpp::List& design, 
   return from_estimate(fit);
 }
 
-// Limits of every slope that hold without knowing the curvature; infinite if there are none.
+// Limits of every slope that are valid without knowledge of the curvature; infinite if there are
+// none.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd lm_anderson_cpp(const Rcpp::List& release, const Rcpp::List& design, double n,
                                 double quantile) {
@@ -248,7 +250,8 @@ Eigen::MatrixXd penalised_path_cpp(const Eigen::MatrixXd& covariance, const Eige
   return dpsc::penalised_path(covariance, cross, alpha, penalties);
 }
 
-// Distance of a release from the consequences of its plan and its own noisy moments.
+// Largest discrepancy between a release and the values that follow from its plan and its noisy
+// moments.
 // [[Rcpp::export(rng = false)]]
 double lm_discrepancy_cpp(const Rcpp::List& release, const Rcpp::List& facts) {
   const dpsc::lm_facts known = as_facts(facts);
@@ -260,15 +263,15 @@ bool lm_closed_cpp(const Rcpp::List& design) {
   const dpsc::lm_design known = as_design(design);
   const auto count = static_cast<Eigen::Index>(known.variables.size());
   bool closed = true;
-  // A location that is nowhere zero.
+  // A location without zeros.
   dpsc::multiply_out(
       known, {Eigen::VectorXd::LinSpaced(count, 0.31, 0.37), Eigen::VectorXd::Ones(count)}, closed);
   return closed;
 }
 const probe lm_closed_probe("lm_closed", lm_closed_cpp);
 
-// Mean and covariance of the columns without noise, and, if asked for, the coefficients' covariance
-// without one variance: NOT PRIVATE.
+// Mean and covariance of the columns without noise, and, on request, the coefficients'
+// heteroskedasticity-robust covariance: NOT PRIVATE.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List lm_raw_cpp(SEXP rows, const Rcpp::List& design, bool scores) {
   const auto source = as_source(rows);

@@ -1,4 +1,4 @@
-// Method "gram" for R. Sums over people stay in C++ until noise was added to them.
+// Method "gram" for R. Sums over people stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/release/gram_release.hpp>
@@ -35,7 +35,7 @@ dpsc::gram_release release(const Rcpp::List& facts, const Rcpp::List& scale,
 
 }  // namespace
 
-// Budget and steps of a release; sees no donors.
+// Budget and steps of a release; reads no donors' rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List gram_plan_cpp(const Rcpp::List& facts) {
   const dpsc::panel_facts panel = as_facts(facts);
@@ -88,7 +88,7 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
                              const Rcpp::Nullable<Rcpp::LogicalVector>& own = R_NilValue) {
   const dpsc::gram_statistics s = as_statistics(statistics);
   const dpsc::counterfactual_estimator estimator(s, as_options(options));
-  // Where they are not counted the error of their mean is left out.
+  // If their number is not given, the error of their mean is left out.
   const double donors = options.containsElementNamed("n") ? Rcpp::as<double>(options["n"])
                                                           : std::numeric_limits<double>::infinity();
   dpsc::target_correction correction;

@@ -48,7 +48,7 @@ Rcpp::NumericVector discrete_laplace_cpp(const Rcpp::NumericVector& scale, SEXP 
 }
 const probe discrete_laplace_probe("discrete_laplace", discrete_laplace_cpp);
 
-// A variance that is a fraction, for the pins of the literature (sigma^2 = 1/4 and the like).
+// A variance that is a fraction, for tests against published values (sigma^2 = 1/4 and others).
 Rcpp::NumericVector discrete_gaussian_ratio_cpp(int n, double numerator, double denominator,
                                                 SEXP rng) {
   const dpsc::discrete_gaussian law(static_cast<std::int64_t>(numerator),
@@ -74,7 +74,7 @@ Eigen::VectorXd gamma_norm_noise_cpp(int dimension, double scale, SEXP rng) {
 }
 const probe gamma_norm_noise_probe("gamma_norm_noise", gamma_norm_noise_cpp);
 
-// Noise to hand in: it draws by `rng` and records the requests.
+// A noise object to pass to mechanisms: it draws from `rng` and records the requests.
 // [[Rcpp::export(rng = false)]]
 SEXP noise_recorder_cpp(SEXP rng) { return Rcpp::XPtr<handed_noise>(new handed_noise(rng)); }
 
@@ -83,11 +83,11 @@ bool noise_open_cpp(SEXP noise) {
   return TYPEOF(noise) == EXTPTRSXP && R_ExternalPtrAddr(noise) && !handed(noise).closed();
 }
 
-// Forgets the record; from here on the noise is of no use.
+// Erases the record; the noise object cannot be used afterwards.
 // [[Rcpp::export(rng = false)]]
 void noise_close_cpp(SEXP noise) { handed(noise).close(); }
 
-// From here on the noise gives these outputs and positions, in their order.
+// From now on the noise object returns these outputs and positions, in their order.
 // [[Rcpp::export(rng = false)]]
 void noise_replay_cpp(SEXP noise, const Rcpp::List& outputs, const Rcpp::List& places) {
   std::vector<Eigen::VectorXd> known;
@@ -100,7 +100,7 @@ void noise_replay_cpp(SEXP noise, const Rcpp::List& outputs, const Rcpp::List& p
   handed(noise).replay(std::move(known), std::move(positions));
 }
 
-// Requests to handed noise since it was made, or since its replay began: with sums without
+// Requests to a noise object since it was made, or since its replay began, with the sums without
 // noise. For audits, on made-up people only. PRIVATE.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List noise_calls_cpp(SEXP noise) {

@@ -1,4 +1,4 @@
-// The papers' private regressions for R. Sums over people stay in C++ until noise was added.
+// The papers' private regressions for R. Sums over people stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/estimate/pooled.hpp>
@@ -112,7 +112,7 @@ Rcpp::List stages_of(const dpsc::paper_plan& plan) {
 
 }  // namespace
 
-// Budget and steps of one of the papers' regressions; sees no rows.
+// Budget and steps of one of the papers' regressions; reads no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List paper_plan_cpp(const Rcpp::List& facts) {
   const known_paper known = as_paper(facts);
@@ -184,7 +184,8 @@ Rcpp::List paper_raw_cpp(SEXP rows, const Rcpp::List& facts) {
       _["stages"] = Rcpp::List::create(in_units(theta, known.design, known.posterior())));
 }
 
-// Rows as these methods see them. PRIVATE: losses of single people, for the curator, and tests.
+// Rows in the form that these methods use. PRIVATE: losses of single people, for the curator, and
+// tests.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List paper_rows_cpp(SEXP rows, const Rcpp::List& design) {
   const auto source = as_source(rows);
@@ -201,8 +202,8 @@ Rcpp::List paper_rows_cpp(SEXP rows, const Rcpp::List& design) {
   return Rcpp::List::create(_["x"] = x, _["y"] = plain(y));
 }
 
-// The same rows with outcomes as the loss of these facts reads them, and the loss's constants.
-// PRIVATE: losses of single people, for the curator.
+// The same rows, with outcomes in the form that the loss of these facts requires, and the loss's
+// constants. PRIVATE: losses of single people, for the curator.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List paper_loss_rows_cpp(SEXP rows, const Rcpp::List& facts) {
   const auto source = as_source(rows);
@@ -226,7 +227,7 @@ Rcpp::NumericVector ridge_logistic_cpp(const Eigen::MatrixXd& x, const Eigen::Ve
   return plain(problem.minimise(Eigen::VectorXd::Zero(x.cols()), tolerance));
 }
 
-// Exact loss of one posterior draw: delta at `value`, or epsilon at it.
+// Exact loss of one posterior draw: delta at epsilon = `value`, or epsilon at delta = `value`.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector posterior_loss_cpp(const Rcpp::NumericVector& leverage, double gamma,
                                        const Rcpp::NumericVector& error, double value,
@@ -239,7 +240,7 @@ Rcpp::NumericVector posterior_loss_cpp(const Rcpp::NumericVector& leverage, doub
   return out;
 }
 
-// Bound of it, and the precision that keeps to one.
+// An upper bound of this epsilon, and the precision at which a given bound is met.
 double posterior_bound_cpp(double leverage, double gamma, double error, double delta) {
   return dpsc::posterior_bound(leverage, gamma, error, delta);
 }

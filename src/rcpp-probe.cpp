@@ -1,4 +1,4 @@
-// The one door to functions that only tests call.
+// The only entry point to functions that only tests call.
 #include <Rcpp.h>
 
 #include "r_probe.h"

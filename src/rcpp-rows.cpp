@@ -16,7 +16,7 @@ bool all_finite_cpp(SEXP table) {
   }
 }
 
-// The halves of a 64-bit checksum, which doubles hold exactly.
+// The halves of a 64-bit checksum, which doubles represent exactly.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector checksum_cpp(SEXP table) {
   const std::size_t size = Rf_xlength(table);

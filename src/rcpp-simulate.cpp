@@ -1,4 +1,4 @@
-// Simulations of releases for plans. They see no data except a public pilot.
+// Simulations of releases for plans. They use no data except a public pilot.
 #include <RcppEigen.h>
 
 #include <dpsc/release/simulate.hpp>
@@ -45,9 +45,9 @@ Rcpp::List from_intervals(const dpsc::calibration& c) {
 
 }  // namespace
 
-// Releases of made-up panels and their errors, scaled units: one matrix each of the errors with and
-// without privacy (k targets x releases rows), and of the first target of those releases that were
-// calibrated what its interval is made of.
+// Releases of made-up panels and their errors, scaled units: one matrix of the errors with privacy
+// and one without (k targets x releases rows); for calibrated releases also the components of the
+// first target's interval.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, int targets,
                              int size, int releases, int calibrated, double seed) {
@@ -74,7 +74,7 @@ Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, 
   return Rcpp::List::create(_["error"] = error, _["raw"] = raw, _["intervals"] = intervals);
 }
 
-// People of a law, scaled units, for tests of the laws: `target` of them are targets.
+// Simulated people, scaled units, for tests of their distribution: `target` of them are targets.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List simulate_people_cpp(const Rcpp::List& people, int n, int T0, int T1, int targets,
                                int size, double seed) {

@@ -9,7 +9,7 @@
 
 using Rcpp::_;
 
-// The row map of public bounds, loadings and origin: the content of a question to an engine.
+// The row map for public bounds, loadings and origin: the content of a question to an engine.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
                        const Eigen::VectorXd& origin) {
@@ -20,12 +20,12 @@ Rcpp::List row_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
   return Rcpp::List::create(
       _["centre"] = map.centre, _["scale"] = map.scale, _["limit"] = map.limit,
       _["loadings"] = map.loadings, _["rescale"] = map.rescale, _["origin"] = map.origin,
-      // Halves of 64 bits, which doubles hold exactly.
+      // Halves of 64 bits, which doubles represent exactly.
       _["id"] = Rcpp::NumericVector::create(static_cast<double>(id >> 32),
                                             static_cast<double>(id & 0xffffffff)));
 }
 
-// Products of its features, as the round for a target has them.
+// Products of its features, as in the round for a target.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List product_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadings,
                            const Eigen::VectorXd& origin) {
@@ -37,7 +37,7 @@ Rcpp::List product_map_cpp(const Rcpp::List& scale, const Eigen::MatrixXd& loadi
 
 namespace {
 
-/// The answer to a question, with the number of rows that were given on the way.
+/// The answer to a question, with the number of rows that were passed.
 template <typename Map>
 Rcpp::List sums_of(const dpsc::row_source& source, const Map& map, const Rcpp::List& question) {
   map.check();
@@ -75,8 +75,8 @@ Rcpp::List sums_of(const dpsc::row_source& source, const Map& map, const Rcpp::L
 
 }  // namespace
 
-// Sums WITHOUT NOISE over rows here, for a coordinator that adds them, or for an engine's proof.
-// `question` as asked_source makes it. PRIVATE.
+// Sums WITHOUT NOISE over local rows, for a coordinator that adds them, or for an engine's proof.
+// `question` has the form that asked_source gives it. PRIVATE.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List row_sums_cpp(SEXP rows, const Rcpp::List& question) {
   const auto source = as_source(rows);
@@ -96,7 +96,7 @@ Rcpp::List people_sums_cpp(SEXP rows, const Rcpp::List& design, const Rcpp::List
   return Rcpp::List::create(_["rows"] = found.rows, _["there"] = found.there, _["sums"] = sums);
 }
 
-// Questions of a made-up release, for an engine's proof; sees no rows. `frame`: slopes and a
+// Questions of a made-up release, for an engine's proof; reads no rows. `frame`: slopes and a
 // whitening matrix.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List people_map_cpp(const Rcpp::List& design, const Rcpp::List& location,

@@ -15,7 +15,7 @@
 namespace {
 
 struct live_stream {
-  std::unique_ptr<dpsc::learner> core;  // none once the state was moved to a file
+  std::unique_ptr<dpsc::learner> core;  // none once the state has been moved to a file
   std::unique_ptr<dpsc::perturbed_iterates> iterates;
   std::vector<double> trace;  // of the iterates
 };
@@ -79,7 +79,7 @@ dpsc::iterate_facts as_iterates(const Rcpp::List& list) {
   return out;
 }
 
-// A plan may come back altered: audits plant faults in it.
+// A plan may be altered in R: audits plant faults in it.
 dpsc::stream_plan as_plan(const Rcpp::List& list) {
   dpsc::stream_plan out;
   out.facts = as_facts(list["facts"]);
@@ -120,7 +120,7 @@ SEXP stream_open_cpp(const Rcpp::List& plan, const Rcpp::List& learner) {
   return stream_pointer(stream.release(), true);
 }
 
-// Clean iterates with noise of their own (Thakurta, 2013, chapter 5).
+// Clean iterates, each released with its own noise (Thakurta, 2013, chapter 5).
 // [[Rcpp::export(rng = false)]]
 SEXP iterates_open_cpp(const Rcpp::List& facts) {
   auto stream = std::make_unique<live_stream>();
@@ -162,7 +162,7 @@ bool stream_here_cpp(SEXP pointer) {
          (stream_pointer(pointer)->core || stream_pointer(pointer)->iterates);
 }
 
-// A name for a state that no other has.
+// A unique name for a state.
 // [[Rcpp::export(rng = false)]]
 Rcpp::RawVector state_id_cpp() {
   Rcpp::RawVector out(16);
@@ -212,7 +212,7 @@ Eigen::MatrixXd trace_table(const std::vector<double>& trace, Eigen::Index width
 
 namespace {
 
-/// Returns how many rows were taken.
+/// Returns the number of rows used.
 template <typename Engine>
 std::int64_t advance_sums(dpsc::learner& core, const Eigen::Map<Eigen::MatrixXd>& table, bool batch,
                           Eigen::VectorXd& scores, Engine& engine,
@@ -234,8 +234,8 @@ std::int64_t advance_sums(dpsc::learner& core, const Eigen::Map<Eigen::MatrixXd>
 
 }  // namespace
 
-// Rows of a table, one step each, or all of them one step. Returns how many rows were taken (fewer
-// than there are after an interrupt) and, on request, each row's score before it was used.
+// Rows of a table, one step each, or all of them one step. Returns the number of rows used (fewer
+// than all after an interrupt) and, on request, each row's score before it was used.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List stream_advance_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& table, bool batch,
                               bool predict, SEXP rng) {
@@ -301,10 +301,10 @@ Rcpp::List stream_moments_cpp(SEXP pointer) {
                             Rcpp::Named("rows") = stream.core->rows());
 }
 
-// Writes the state. A private one is moved: afterwards it is in the file and nowhere else. A public
-// one (trees only) stays: before anything is written, every open node of the live state gets fresh
-// noise, so that subtracting the file's content from later releases reveals nothing.
-// `crash_at` kills the process after a step of the write; tests only.
+// Writes the state. A private state is moved: afterwards it is in the file and nowhere else. A
+// public state (trees only) stays in memory: before anything is written, every open node of the
+// live state gets fresh noise, so that subtracting the file's content from later releases reveals
+// nothing. `crash_at` kills the process after a step of the write; tests only.
 // [[Rcpp::export(rng = false)]]
 void stream_save_cpp(SEXP pointer, const std::string& path, const Rcpp::RawVector& id,
                      const Rcpp::RawVector& meta, bool is_public, SEXP rng, int crash_at) {
@@ -344,8 +344,8 @@ Rcpp::List stream_peek_cpp(const std::string& path) {
       Rcpp::Named("meta") = Rcpp::RawVector(file.meta.begin(), file.meta.end()));
 }
 
-// A live stream from a checkpoint; a public one gets fresh noise on every open node. `id` must be
-// the file's: it was claimed under that name.
+// A live stream from a checkpoint; a public stream gets fresh noise on every open node. `id` must
+// be the identifier in the file, under which it was claimed.
 // [[Rcpp::export(rng = false)]]
 SEXP stream_load_cpp(const std::string& path, const Rcpp::RawVector& id, SEXP rng) {
   const dpsc::checkpoint_file file = dpsc::parse_checkpoint(dpsc::read_whole(path));
@@ -366,9 +366,7 @@ SEXP stream_load_cpp(const std::string& path, const Rcpp::RawVector& id, SEXP rn
   return stream_pointer(stream.release(), true);
 }
 
-// Audits
-// -------------------------------------------------------------------------------------------
-// Made-up streams only.
+// Audits, on made-up streams only -----------------------------------------------------------------
 
 namespace {
 
@@ -379,7 +377,7 @@ struct recorder final : dpsc::exposure_observer {
   }
 };
 
-// Outputs another stream's released value, and keeps this one's distance from it.
+// Outputs another stream's released value, and stores the distance of this stream's value from it.
 struct replayer final : dpsc::exposure_observer {
   const std::vector<std::int64_t>* recorded = nullptr;
   const std::vector<std::int64_t>* scale = nullptr;
@@ -404,7 +402,7 @@ struct replayer final : dpsc::exposure_observer {
 }  // namespace
 
 // Records a stream and replays its neighbour with the same noise and the same releases: the result
-// is the shift of every released integer. `rng` must be a tape or it is not the same noise.
+// is the shift of every released integer. `rng` must be a tape: otherwise the noise differs.
 Rcpp::List stream_replay_cpp(const Rcpp::List& plan, const Rcpp::List& learner,
                              const Eigen::Map<Eigen::MatrixXd>& table,
                              const Eigen::Map<Eigen::MatrixXd>& other, SEXP rng) {
@@ -444,7 +442,7 @@ std::vector<double> stream_shown_nodes_cpp(const std::string& path) {
 }
 const probe stream_shown_nodes_probe("stream_shown_nodes", stream_shown_nodes_cpp);
 
-// One step of a live stream, and every integer that left with it.
+// One step of a live stream, and every integer that it released.
 std::vector<double> stream_exposed_cpp(SEXP pointer, const Eigen::Map<Eigen::MatrixXd>& row,
                                        SEXP rng) {
   live_stream& stream = alive(pointer);

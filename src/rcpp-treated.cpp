@@ -1,4 +1,4 @@
-// A protected treated group for R. Sums over people stay in C++ until noise was added to them.
+// A protected treated group for R. Sums over people stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/estimate/limited_translation.hpp>
@@ -90,7 +90,7 @@ Rcpp::List from_treated(const dpsc::treated_release& x) {
 
 }  // namespace
 
-// What a protected group's release will spend and on what; sees no people.
+// Budget and steps of a protected group's release; reads no rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List treated_plan_cpp(const Rcpp::List& facts) {
   const dpsc::treated_facts group = as_treated_facts(facts);
@@ -110,14 +110,14 @@ Rcpp::List treated_release_cpp(SEXP rows, const Rcpp::List& facts, const Rcpp::L
   });
 }
 
-// In which coordinates a protected group is released: a function of the donors' release.
+// The coordinates in which a protected group is released: a function of the donors' release.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List treated_frame_cpp(const Rcpp::List& statistics) {
   const dpsc::treated_frame x(as_statistics(statistics), Rcpp::as<double>(statistics["second"]));
   return Rcpp::List::create(_["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin));
 }
 
-// How long the donors' own residuals are, and what a cut keeps of a shift.
+// The length of the donors' own residuals, and the share of a shift that clipping keeps.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List treated_look_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& frame,
                             const Rcpp::List& scale, SEXP rng) {
@@ -126,7 +126,7 @@ Rcpp::List treated_look_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::Li
                     [&](dpsc::noise& draws) { return look(*source, facts, frame, scale, draws); });
 }
 
-// What the donors' own features come to under the same cut.
+// The mean of the donors' own features, clipped in the same way.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List treated_control_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp::List& treated,
                                const Rcpp::List& scale, SEXP rng) {
@@ -135,8 +135,8 @@ Rcpp::List treated_control_cpp(SEXP donors, const Rcpp::List& facts, const Rcpp:
       rng, [&](dpsc::noise& draws) { return control(*source, facts, treated, scale, draws); });
 }
 
-// What is added to a protected group's released effects: no more than half a deviation, and on
-// average nothing.
+// The changes to a protected group's released effects: at most half a standard deviation each, and
+// zero on average.
 // [[Rcpp::export(rng = false)]]
 Eigen::VectorXd limited_translation_cpp(const Eigen::VectorXd& effects,
                                         const Eigen::MatrixXd& covariance) {

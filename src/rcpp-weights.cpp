@@ -1,4 +1,4 @@
-// Output and objective perturbation for R. Weights stay in C++ until they have their noise.
+// Output and objective perturbation for R. Weights stay in C++ until noise has been added.
 #include <RcppEigen.h>
 
 #include <dpsc/mechanism/weights_constants.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 using Rcpp::_;
 
-/// A step of R's plan; without a distribution it draws nothing.
+/// A step of R's plan; a step without a distribution adds no noise.
 dpsc::real_step as_step(const Rcpp::List& plan, const char* name) {
   dpsc::real_step out;
   const Rcpp::RObject given = plan.containsElementNamed(name) ? plan[name] : R_NilValue;
