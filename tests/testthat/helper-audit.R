@@ -1,4 +1,4 @@
-# Pairs of neighbours for audits, and mechanisms that are known not to be private.
+# Pairs of neighbouring data sets for audits, and mechanisms that are known not to be private.
 
 # Neighbours of a panel on [-1, 1]: the first row is replaced. Named list of list(data, neighbour).
 audit_pairs <- function(n, periods, pre, seed = 1) {

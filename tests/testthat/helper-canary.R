@@ -1,4 +1,4 @@
-# A panel whose donors' values and names cannot be mistaken, and a detector of them.
+# A panel with donors' values and names that cannot occur by chance, and a detector of both.
 
 canary_mark <- "zqx-secret"
 

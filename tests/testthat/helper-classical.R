@@ -1,4 +1,5 @@
-# Slow oracles of the classical estimators: first-order methods that share nothing with the core.
+# Slow reference versions of the classical estimators: first-order methods that share no code with
+# the core.
 
 # Projection onto the simplex (sorting).
 project_simplex <- function(v) {

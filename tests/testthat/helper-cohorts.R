@@ -1,5 +1,5 @@
-# Staggered panels, made up like those that difference-in-differences packages ship, and slow
-# oracles of what they estimate. Long data: unit, time, y, first (Inf: never treated), treated.
+# Simulated staggered panels, similar to the example data of difference-in-differences packages, and
+# slow reference versions of the estimators. Long data: unit, time, y, first (Inf: never treated), treated.
 
 # `cohorts`: people by first treated period; `effect`: of periods since adoption, by cohort.
 staggered_panel <- function(never, cohorts, times, effect, level = 1, drift = 0.5, noise = 0.3,

@@ -1,5 +1,5 @@
-# Made-up people for generalised linear models, and exact densities of objective perturbation in one
-# and two dimensions, written without the package.
+# Simulated people for generalised linear models, and exact densities of objective perturbation in
+# one and two dimensions, computed independently of the package.
 
 glm_people <- function(n = 4000, family = "binomial", seed = 3) {
   withr::local_seed(seed)

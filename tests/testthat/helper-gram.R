@@ -1,4 +1,4 @@
-# The core of method "gram" as tests call it: facts, noise that is recorded or replayed.
+# The core of method "gram" as tests call it: public facts, and noise that is recorded or replayed.
 
 gram_facts_of <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6,
                           y = sin(seq_len(T0)) / 2, features = NaN, intervals = TRUE,

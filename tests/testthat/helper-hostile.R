@@ -1,4 +1,4 @@
-# Cells that a person may hold: each may move that person's row and no other.
+# Malformed cells of one person: each may change that person's row, but no other row.
 
 # Of a column that `bounds` calls a number: the text, and the number that it is.
 hostile_numbers <- local({

@@ -1,4 +1,5 @@
-# Made-up people who change their names, and what a release computes from them before its noise.
+# Simulated people who change their names, and the values that a release computes from their data
+# before adding noise.
 
 # Donors with names in the order of rows: every second one jumps after the treatment.
 named_people <- function(n, T0 = 4, T1 = 2) {

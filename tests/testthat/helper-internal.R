@@ -1,4 +1,4 @@
-# Another function of the package in place of its own while `code` runs.
+# Replaces an internal function of the package while `code` runs.
 with_internal <- function(name, value, code) {
   namespace <- asNamespace("dpsc")
   own <- get(name, namespace)

@@ -1,4 +1,4 @@
-# Every number, string and flag of a release's file, changed one at a time.
+# Changes to every number, string and flag in the file of a release, one at a time.
 
 # Leaves of the content of a file: where they are, as `at` (for `[[`) and in words.
 file_leaves <- function(node, at = list(), name = "") {

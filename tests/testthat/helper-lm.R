@@ -1,4 +1,4 @@
-# Made-up people for regressions.
+# Simulated people for regressions.
 
 lm_people <- function(n = 2000, seed = 3) {
   withr::local_seed(seed)

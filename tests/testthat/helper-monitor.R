@@ -1,4 +1,4 @@
-# Growing releases of made-up panels: factors that move, and a target that is a mean of people.
+# Growing releases of simulated panels with time-varying factors; the target is a mean of people.
 
 monitor_panel <- function(n = 400, T0 = 10, T1 = 5, seed = 3, noise = 0.1) {
   withr::local_seed(seed)

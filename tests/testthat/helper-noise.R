@@ -1,5 +1,5 @@
-# Sampler tests share one budget of false alarms: 1e-3 over all of them, divided equally. Seeds are
-# fixed, so a failure is a change of code and not bad luck.
+# The tests of samplers have a joint false-alarm probability of 1e-3, divided equally among them.
+# Seeds are fixed, so a failure is due to a change of code, not to chance.
 n_sampler_tests <- 18
 expect_not_rejected <- function(p_value) {
   testthat::expect_gt(p_value, 1e-3 / n_sampler_tests)

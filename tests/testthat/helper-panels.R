@@ -1,5 +1,5 @@
 # A panel with values in [-1, 1], as matrices and as long data (rows shuffled). The donors' rows are
-# in the order of their names, which is the order read_panel() gives them.
+# in the order of their names, as read_panel() sorts them.
 # Columns of `data`: unit (character), time (integer), y, treated (0/1).
 toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
   withr::local_seed(seed)

@@ -1,4 +1,4 @@
-# Made-up people and exact laws for the papers' methods.
+# Simulated people and exact distributions for the methods from papers.
 
 paper_people <- function(n = 300, seed = 3) {
   withr::local_seed(seed)

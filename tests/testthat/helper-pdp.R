@@ -1,4 +1,4 @@
-# Releases with seeded noise, and brute force for the privacy losses of donors.
+# Releases with seeded noise, and brute-force computation of the donors' privacy losses.
 
 release_of <- function(panel, method, ..., epsilon = 1, delta = 1e-6, seed = 1, control = list()) {
   withr::local_seed(seed)

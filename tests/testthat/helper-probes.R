@@ -1,4 +1,4 @@
-# Probes of compiled code, which only tests reach: by name, their arguments in order.
+# Probes of compiled code, for tests only: called by name, with their arguments in order.
 probe <- function(name, ...) dpsc:::probe_cpp(name, list(...))
 
 log_normal_cdf_cpp <- function(x) probe("log_normal_cdf", x)

@@ -1,4 +1,4 @@
-# Panels whose treated units are people, with values that no noise could give by chance.
+# Panels whose treated units are people, with values that noise could not produce by chance.
 
 protected_panel_of <- function(n = 400, m = 120, T0 = 6, T1 = 2, seed = 3, effect = 0) {
   withr::local_seed(seed)

@@ -1,4 +1,4 @@
-# Files of earlier versions: how tests read them, and which of their numbers are pinned.
+# Functions that read files of earlier versions and extract the numbers that must not change.
 
 # The target that the releases of fixtures/0.2.0 were made for.
 release_target <- function(periods) 0.3 * sin(seq_len(periods) / 2) + 0.01 * seq_len(periods)

@@ -1,5 +1,5 @@
-# Reference data live outside the package. They are looked for above the tests and where DPSC_SHARED
-# points; tests that need them are skipped where they are absent.
+# Reference data are stored outside the package: in the folder named by DPSC_SHARED, or in a folder
+# `shared` above the tests. Tests that need them are skipped if they are absent.
 shared_data <- function(name) {
   places <- Sys.getenv("DPSC_SHARED")
   folder <- normalizePath(testthat::test_path(), mustWork = FALSE)

@@ -1,4 +1,4 @@
-# Long rows of made-up donors and one treated unit, in SQLite, and what to compare with.
+# Simulated donors and one treated unit as long data, also in SQLite, and results to compare.
 
 long_panel <- function(n, T0, T1, seed = 1, sd = 0.3, extreme = TRUE) {
   withr::local_seed(seed)

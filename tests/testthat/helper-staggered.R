@@ -1,4 +1,4 @@
-# Long panels of several adoption dates with covariates that the outcome follows after period T0.
+# Long panels with several adoption dates and covariates that affect the outcome after period T0.
 
 staggered_covariates <- function(n = 60, T0 = 5, T1 = 4, dates = c(5, 5, 7, 7), seed = 1) {
   withr::local_seed(seed)

@@ -1,4 +1,4 @@
-# Streams: public facts for the core, without the R layer.
+# Public facts of streams, passed directly to the core.
 stream_rho <- function(epsilon = 1, delta = 1e-6) dpsc::cdp_rho(epsilon, delta)
 
 stream_facts <- function(noise, shape = "range", size = 1, horizon, rho = stream_rho(), times = 1,

@@ -1,4 +1,4 @@
-test_that("analytic Gaussian calibration reaches the reference values and never falls below them", {
+test_that("the calibrated sigma equals the reference values and is never smaller", {
   pins <- rbind(
     c(0.1, 1e-5, 30.74956613197745), c(0.5, 1e-5, 7.0318266755824914),
     c(1, 1e-5, 3.7306316348159418), c(1, 1e-6, 4.2246788893268353),
@@ -26,7 +26,7 @@ test_that("the calibrated sigma gives at most the delta asked for, down to 1e-30
   }
 })
 
-test_that("epsilon = 0 and a tiny delta still get enough noise", {
+test_that("the noise is large enough at epsilon = 0, even with a tiny delta", {
   # delta(0) = 2 Phi(1 / (2 sigma)) - 1, about 0.4 / sigma.
   expect_gte(gaussian_sigma(0, 1e-300), dnorm(0) * 1e300)
   expect_equal(gaussian_sigma(0, 1e-6), dnorm(0) * 1e6, tolerance = 1e-6)
@@ -88,7 +88,7 @@ test_that("the optimal order improves on the textbook bound, and no other order 
   expect_gte(min(at_alpha), delta * (1 - 1e-6))
 })
 
-test_that("accounting refuses meaningless arguments", {
+test_that("meaningless arguments of the accounting functions are refused", {
   expect_error(gaussian_sigma(-1, 1e-6), class = "dpsc_error_argument")
   expect_error(gaussian_sigma(1, 0), class = "dpsc_error_argument")
   expect_error(cdp_epsilon(-1, 1e-6), class = "dpsc_error_argument")

@@ -20,7 +20,7 @@ test_that("every advisory has a record and an entry in NEWS", {
   }
 })
 
-test_that("prints and reports of 0.2.0's releases show no guarantee, and give the reason", {
+test_that("prints and reports of releases by version 0.2.0 show no guarantee and give the reason", {
   pins <- utils::read.csv(test_path("fixtures", "0.2.0", "pins.csv"))
   promised <- pins$file[pins$number == "holds" & pins$value == 1]
   expect_gt(length(promised), 50L)

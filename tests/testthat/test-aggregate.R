@@ -5,7 +5,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("losses of a quantile change within a range of 200, and by 100 in either direction", {
+test_that("replacing a row changes quantile losses by at most 100 each, within a range of 200", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -95,7 +95,7 @@ test_that("the noise of a mean equals the planned noise", {
   }
 })
 
-test_that("one person changes one answer, whatever the statistic draws, prints, sets or stores", {
+test_that("one person changes one block's answer, whatever the statistic draws, prints or stores", {
   n <- 60
   people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
   other <- people
@@ -148,7 +148,7 @@ test_that("a block returns the public fallback if the statistic fails, else a cl
   expect_equal(answer(function(x) NaN), rep(2, 6))
 })
 
-test_that("an aggregate estimates the statistic and its standard error", {
+test_that("dp_aggregate() estimates the statistic and its standard error", {
   withr::local_seed(4)
   people <- stats::rlnorm(10000)
   truth <- stats::quantile(people, 0.75, names = FALSE)
@@ -182,7 +182,7 @@ test_that("an aggregate estimates the statistic and its standard error", {
   expect_error(tidy(mean_fit, conf.int = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("the object holds no rows and no statistic, and the ledger is charged first", {
+test_that("the result contains no rows and no function, and the ledger is charged first", {
   ledger <- dp_ledger(epsilon = 1)
   people <- data.frame(x = stats::runif(100), y = 1234.5)
   fit <- dp_aggregate(people, function(rows) mean(rows$x), lower = 0, upper = 1, epsilon = 0.4,
@@ -292,7 +292,7 @@ test_that("messages and errors of a statistic are suppressed and cannot end the 
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("by default the noise is small beside the quantiles, and intervals have their coverage", {
+test_that("default intervals have nominal coverage; a median of 50 blocks is not identified", {
   withr::local_seed(6)
   # Blocks of 30 people at least: 96 / epsilon blocks, and so many people.
   people <- stats::rexp(8000, 0.1)
@@ -314,7 +314,7 @@ test_that("by default the noise is small beside the quantiles, and intervals hav
   expect_output(print(few), "Not identified")
 })
 
-test_that("blocks of fewer than 30 people give no interval, and the print has the reason", {
+test_that("blocks of fewer than 30 people give no interval, and the print gives the reason", {
   withr::local_seed(7)
   people <- stats::rexp(1000)
   go <- function(...) {
@@ -372,7 +372,7 @@ test_that("a located mean's three adaptive steps change by no more than their se
   expect_lte(gdp_epsilon_cpp(gdp_compose_cpp(many$steps$mu), 1e-6), 1 + 1e-9)
 })
 
-test_that("a located mean has the law of its last step around the clipped answers", {
+test_that("a located mean has the distribution of its last step's noise", {
   withr::local_seed(9)
   k <- 400
   answers <- matrix(0.4 + 0.01 * stats::qnorm(stats::ppoints(k)), k)
@@ -387,7 +387,7 @@ test_that("a located mean has the law of its last step around the clipped answer
     tolerance = 0.2)
 })
 
-test_that("halves of a block remove the bias of small samples", {
+test_that("answers of half blocks remove the bias due to small blocks", {
   withr::local_seed(10)
   facts <- list(n = 6000, blocks = 200, lower = 0, upper = 10, fallback = 5)
   people <- stats::rexp(6000)
@@ -406,7 +406,7 @@ test_that("halves of a block remove the bias of small samples", {
   )
 })
 
-test_that("a statistic that always fails is noticed, and the result takes the example's names", {
+test_that("a statistic that always fails causes a warning; results are named as for the example", {
   expect_warning(
     lost <- seeded_aggregate(data.frame(x = 1:12000), function(rows) stop("no"), lower = 0,
       upper = 1, epsilon = 1, blocks = 300),

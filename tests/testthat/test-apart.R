@@ -70,7 +70,7 @@ test_that("without noise, or without a level among the features, there is no dis
   expect_identical(apart_of(s, c(0.3, 0, 0, 0.1, 0, 0)), 0)
 })
 
-test_that("a group's variance grows with its distance, less if donors' errors contradict this", {
+test_that("a group's variance grows with its distance, but less if donors' errors contradict it", {
   e <- list(prediction = diag(2), size = 50, apart = 1)
   intervals <- list(second = 0.4, second_sd = 0.1)
   expect_equal(group_variance(intervals, e), diag(2))

@@ -38,7 +38,7 @@ test_that("only a fit to a query states that its guarantee covers the query's re
   expect_identical(read_release(path), fit$release)
 })
 
-test_that("fits to several sources or groups state an unchecked assumption: nobody is in two", {
+test_that("fits to several sources or groups state the assumption that nobody is in two of them", {
   rows <- assumption_rows()
   halves <- dp_sources(list(rows[1:1500, ], rows[1501:3000, ]))
   fit <- dp_lm(y ~ x, halves, 1, bounds = unit_limits)
@@ -65,7 +65,7 @@ test_that("fits to several sources or groups state an unchecked assumption: nobo
   }
 })
 
-test_that("results that rest on a solver do not claim to be exact", {
+test_that("results that depend on a numerical solver are not declared exact", {
   rows <- assumption_rows(2000)
   for (method in c("stability", "lasso")) {
     found <- dp_select(y ~ x, rows, 4, size = 1, bounds = unit_limits, method = method)
@@ -78,7 +78,7 @@ test_that("results that rest on a solver do not claim to be exact", {
   expect_match(said_in(online), "asserted")
 })
 
-test_that("leftover attributes of a block change nothing", {
+test_that("leftover attributes of a block do not change the release", {
   p <- toy_panel(400, 5, 2)
   fit_of <- function(donors) {
     withr::local_seed(3)
@@ -132,7 +132,7 @@ test_that("a data frame with a column that is too short is refused and spends no
   expect_no_error(check_whole_columns(whole, "data"))
 })
 
-test_that("an edited name or payer of a growing release is refused", {
+test_that("an edited identifier or payment flag of a growing release is refused", {
   skip_if_not_installed("jsonlite")
   p <- monitor_panel()
   ledger <- dp_ledger(4, 1e-6)

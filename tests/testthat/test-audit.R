@@ -38,7 +38,7 @@ test_that("no argument of a noise call changes by more than its declared sensiti
   expect_gt(min(unlist(worst)), 0.99)
 })
 
-test_that("joint moments in integers change by at most their declared sensitivity and attain it", {
+test_that("integer joint moments change by at most their declared sensitivity, which is attained", {
   # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
   withr::local_seed(1)
   seen <- c(frobenius = 0, l1 = 0)
@@ -117,7 +117,7 @@ test_that("counts beyond thresholds change log ratios by at most the exponent", 
   expect_identical(largest, 1)
 })
 
-test_that("the core's five calibration draws change by at most their sensitivity and attain it", {
+test_that("no step changes by more than its sensitivity; calibration draws exceed half of it", {
   withr::local_seed(13)
   facts <- gram_facts_of(T0 = 4, T1 = 3, n = 120, epsilon = 4)
   donors <- matrix(stats::runif(840, -0.1, 0.1), 120)
@@ -142,7 +142,7 @@ test_that("the core's five calibration draws change by at most their sensitivity
   expect_gt(max(worst[5:9]), 0.999)
 })
 
-test_that("the integer sampler has the distribution of the choice, also for remote candidates", {
+test_that("the integer sampler has the exact choice probabilities, also for unlikely candidates", {
   withr::local_seed(14)
   cases <- list(
     list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),
@@ -182,7 +182,7 @@ test_that("number, distribution and scale of the noise calls do not depend on th
   }
 })
 
-test_that("a sequence of calls that does depend on the panel is noticed", {
+test_that("a sequence of noise calls that depends on the panel is detected", {
   # Plants faults 1.
   leaky <- function(panel, add_noise) {
     if (panel[1, 1] > 0) add_noise(0, 1, 1)
@@ -195,7 +195,7 @@ test_that("a sequence of calls that does depend on the panel is noticed", {
   expect_error(ggplot2::autoplot(audit), class = "dpsc_error_argument")
 })
 
-test_that("mechanisms of users are replayed", {
+test_that("mechanisms written by users are replayed", {
   # Plants faults 2.
   mean_of <- function(panel, add_noise, declared) {
     add_noise(mean(panel), scale = 1, sensitivity = declared, law = "laplace")
@@ -211,7 +211,7 @@ test_that("mechanisms of users are replayed", {
 })
 
 # A budget whose delta a few hundred runs can resolve.
-test_that("the exact loss of gram and output stays within the claim, on adversarial neighbours", {
+test_that("exact losses of methods gram and output are within the claim on worst-case neighbours", {
   withr::local_seed(3)
   largest <- c()
   for (delta in c(0, 0.05)) {
@@ -265,7 +265,7 @@ test_that("the replayed loss of the published objective equals the loss of its d
   expect_equal(call_loss(calls[[1L]]), expected, tolerance = 1e-6)
 })
 
-test_that("black-box audits of our releases find nothing", {
+test_that("black-box audits of the package's releases find no violation", {
   withr::local_seed(6)
   pair <- audit_pairs(5, 6, 4)$jump
   for (name in c("gram", "output", "objective")) {
@@ -277,7 +277,7 @@ test_that("black-box audits of our releases find nothing", {
 
 # What must be caught -----------------------------------------------------------------------------
 
-test_that("caught: the published objective perturbation, at the rates of the errata", {
+test_that("the published objective perturbation violates its claim at the rates in the errata", {
   # Plants faults 3.
   withr::local_seed(7)
   rates <- data.frame(
@@ -299,7 +299,7 @@ test_that("caught: the published objective perturbation, at the rates of the err
   expect_true(replay$violated)
 })
 
-test_that("caught: radial Laplace noise, and a variance mistaken for a standard deviation", {
+test_that("radial Laplace noise and a variance used as a standard deviation are detected", {
   # Plants faults 4, 5.
   withr::local_seed(8)
   # Document: 0.077 for the variance, 0.014 for the published Gaussian.
@@ -332,7 +332,7 @@ test_that("caught: radial Laplace noise, and a variance mistaken for a standard 
   expect_gt(wrong$observed$epsilon, 2)
 })
 
-test_that("caught: faults planted in a gram release", {
+test_that("faults planted in a release by method gram are detected", {
   # Plants faults 6, 7, 8, 9, 10, 11.
   withr::local_seed(9)
   # Enough donors for all steps. A far row counts fully: nothing is hidden by a small shift.
@@ -350,7 +350,7 @@ test_that("caught: faults planted in a gram release", {
   }
 })
 
-test_that("caught: a fixed seed", {
+test_that("a fixed seed is detected", {
   # Plants faults 12.
   seeded <- function(panel) {
     withr::local_seed(1)
@@ -365,7 +365,7 @@ test_that("caught: a fixed seed", {
   expect_null(constant$note)
 })
 
-test_that("more draws than the recorded noise are refused, and so is a wrong record", {
+test_that("a replay with more draws than were recorded, or with a wrong record, is refused", {
   noise <- noise_recorder_cpp("R")
   expect_error(discrete_gaussian_cpp(1, noise))
   expect_error(discrete_laplace_cpp(1, noise))
@@ -402,7 +402,7 @@ test_that("invalid arguments are refused", {
   expect_error(dp_audit(release, pair$data, pair$neighbour), class = "dpsc_error_argument")
 })
 
-test_that("audits print, tidy and plot, and hold no donor", {
+test_that("audits have print, tidy and plot methods and contain no donor's data", {
   withr::local_seed(10)
   release <- releases()$gram
   pair <- audit_pairs(5, 6, 4)$random

@@ -99,14 +99,14 @@ test_that("one event in four months is not significant: 0/1 data with 17 % event
   expect_gt(min(first["p.value", ]), 0.05)
 })
 
-test_that("intervals cover 0/1 data", {
+test_that("intervals have their coverage for 0/1 data", {
   withr::local_seed(81)
   expect_honest(judge_often(5, function() binary_rows(2101, 14, -2, 1.2),
     n = 2000, T0 = 10, bounds = c(0, 1)
   ), width = 1.5)
 })
 
-test_that("intervals cover zero-inflated costs, for users alone and for everybody", {
+test_that("intervals have their coverage for zero-inflated costs, of users and of everybody", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
   expect_honest(judge_often(5, draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
@@ -120,14 +120,14 @@ test_that("intervals cover zero-inflated costs, for users alone and for everybod
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
-test_that("intervals cover answers of 1 to 5 with flat people, 300 donors", {
+test_that("intervals have their coverage for answers from 1 to 5, many constant, with 300 donors", {
   withr::local_seed(83)
   expect_honest(judge_often(6, function() answer_rows(401, 12),
     n = 300, T0 = 10, bounds = c(1, 5)
   ), width = 1.8)
 })
 
-test_that("intervals of smooth panels are not wider for it", {
+test_that("intervals of smooth panels are at most 1.4 times as wide as the errors require", {
   # Panels of some seeds need 1.45 times, with this version and with 0.2.0; most 1.1 to 1.3.
   withr::local_seed(3)
   draw <- function() {
@@ -137,7 +137,7 @@ test_that("intervals of smooth panels are not wider for it", {
   expect_honest(judge_often(12, draw, n = 1000, T0 = 10, bounds = c(-1, 1)), width = 1.4)
 })
 
-test_that("intervals cover the union membership of plm::Males", {
+test_that("intervals have their coverage for union membership in plm::Males", {
   skip_if_not_installed("plm")
   place <- new.env()
   utils::data("Males", package = "plm", envir = place)
@@ -150,7 +150,7 @@ test_that("intervals cover the union membership of plm::Males", {
   expect_honest(run)
 })
 
-test_that("the mean of 100 people with rare events has an interval that covers, or no interval", {
+test_that("for the mean of 100 people with rare events intervals have their coverage or are NA", {
   withr::local_seed(86)
   run <- judge_often(3, function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100
@@ -158,7 +158,7 @@ test_that("the mean of 100 people with rare events has an interval that covers, 
   expect_honest(run, refused = 0.5)
 })
 
-test_that("a change common to all units is not taken for an effect where events are rare", {
+test_that("with rare events, a change common to all units is not mistaken for an effect", {
   # Three people in four never have one: a release drawn to them would not see the others' change.
   rows <- function(n, T0 = 10L) {
     rate <- stats::plogis(-4.3 + 0.9 * stats::rnorm(n))
@@ -184,7 +184,7 @@ test_that("a change common to all units is not taken for an effect where events 
   expect_lte(sum(!many, na.rm = TRUE), 1)
 })
 
-test_that("a group's mean has a shorter interval than one patient", {
+test_that("the interval for a group's mean is shorter than for a single patient", {
   rows <- patients()
   withr::local_seed(87)
   read <- vapply(seq_len(20), function(i) {
@@ -236,7 +236,7 @@ expect_honest_privacy <- function(runs) {
   testthat::expect_lte(max(rise - 3 * error - 0.05 * se[1L, -ncol(se)]), 0)
 }
 
-test_that("clinic_panel: the privacy SE is the SD over releases; budget never widens intervals", {
+test_that("clinic_panel: privacy SE equals the SD over releases; more budget, no wider intervals", {
   programme <- clinic_panel$pressure[clinic_panel$patient == "programme"]
   withr::local_seed(88)
   expect_honest_privacy(over_releases(
@@ -257,7 +257,7 @@ wages_panel <- function() {
   )
 }
 
-test_that("plm::Wages: the privacy SE is the SD over releases; budget never widens intervals", {
+test_that("plm::Wages: privacy SE equals the SD over releases; more budget, no wider intervals", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)

@@ -140,7 +140,7 @@ test_that("functions that return sums without noise are called by their declared
   expect_identical(callers("gram_release_cpp"), "run_gram")
 })
 
-test_that("no row and no sum of rows crosses from compiled code in selections and streams", {
+test_that("selections and streams pass no row and no sum of rows from compiled code to R", {
   withr::local_seed(3)
   rows <- as.data.frame(matrix(stats::runif(300 * 4, -1, 1), 300))
   rows$y <- pmax(-1, pmin(1, 0.5 * rows[[1L]] + stats::rnorm(300, 0, 0.1)))

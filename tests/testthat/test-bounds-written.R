@@ -33,7 +33,7 @@ test_that("every verb refuses unnamed bounds for an expression and prints both f
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("limits of a column and of an expression mean the same in every verb", {
+test_that("bounds of a column and the same bounds of an expression are equivalent in every verb", {
   data <- cost_people()
   of_column <- list(cost = c(1, 1e5), age = c(1, 99), ill = c(FALSE, TRUE))
   of_text <- list(`log(cost)` = log(c(1, 1e5)), `log( age )` = log(c(1, 99)), ill = c(FALSE, TRUE))
@@ -71,7 +71,7 @@ test_that("limits of a column and of an expression mean the same in every verb",
   expect_equal(coef(read_release(file)), coef(fit))
 })
 
-test_that("bounds of panels' outcomes follow the same convention", {
+test_that("bounds of a panel's outcome refer to a column or an expression, as in regressions", {
   withr::local_seed(1)
   p <- expand.grid(id = sprintf("u%03d", 1:400), t = 1:8, stringsAsFactors = FALSE)
   u <- stats::rnorm(400)[as.integer(substring(p$id, 2))]
@@ -115,7 +115,7 @@ test_that("bounds of panels' outcomes follow the same convention", {
   )
 })
 
-test_that("new periods are clipped like the first ones", {
+test_that("new periods are clipped like the first periods", {
   withr::local_seed(1)
   p <- expand.grid(id = sprintf("u%03d", 1:400), t = 1:9, stringsAsFactors = FALSE)
   p$y <- exp(stats::rnorm(400)[as.integer(substring(p$id, 2))] / 3 + 4)
@@ -127,7 +127,7 @@ test_that("new periods are clipped like the first ones", {
   expect_identical(update(fit, p)$release$panel$T1, 3L)
 })
 
-test_that("levels that a column's class cannot have are refused; logicals and 0/1 are the same", {
+test_that("levels that a column's class cannot have are refused; logical and 0/1 are equivalent", {
   data <- cost_people()
   ledger <- dp_ledger(9, 1e-6)
   bounds <- list(cost = c(1, 5000), ill = c("no", "yes"), flag = c("no", "yes"))
@@ -153,7 +153,7 @@ test_that("levels that a column's class cannot have are refused; logicals and 0/
   expect_false(any(is_number_text(c("01", "a", "", NA))))
 })
 
-test_that("misplaced bars, and a treatment computed from a covariate, are refused uncharged", {
+test_that("misplaced bars and a treatment computed from a covariate are refused without a charge", {
   data <- cost_people()
   bounds <- list(cost = c(1, 5000), age = c(18, 99), ill = c(0, 1), flag = c(FALSE, TRUE))
   ledger <- dp_ledger(1, 1e-6)

@@ -65,7 +65,7 @@ for (interface in c("formula", "matrix")) {
     chosen <- if ((interface == "formula") == (how == "do.call")) methods else methods[1L]
     for (method in chosen) {
       label <- paste(c(interface, how, method), collapse = " ")
-      test_that(paste("no object holds a donor:", label), {
+      test_that(paste("no object contains a donor's data:", label), {
         p <- canary_panel()
         fit <- seeded_fit(p, interface, how, method = method[[1L]], calibration = method[[2L]])
         expect_clean(objects_of(fit), p, label)
@@ -78,7 +78,7 @@ for (interface in c("formula", "matrix")) {
   }
 }
 
-test_that("nothing that crosses from compiled code into R holds a donor or a sum without noise", {
+test_that("no value passed from compiled code to R contains a donor's data or a sum before noise", {
   p <- canary_panel(n = 300)
   for (delta in c(0, 1e-6)) {
     for (chunked in c(FALSE, TRUE)) {
@@ -116,7 +116,7 @@ test_that("nothing that crosses from compiled code into R holds a donor or a sum
   }
 })
 
-test_that("weights without noise do not cross into R", {
+test_that("weights without noise are not passed from compiled code to R", {
   p <- canary_panel(n = 30)
   scaled <- (p$donors - 500) / 500
   y <- (p$target[1:6] - 500) / 500
@@ -137,7 +137,7 @@ test_that("weights without noise do not cross into R", {
   }
 })
 
-test_that("no plot, plotted data or environment holds a donor", {
+test_that("no plot, plotted data or environment contains a donor's data", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()
   for (method in list(c("gram", "do.call", "formula"), c("output", "direct", "matrix"))) {
@@ -150,7 +150,7 @@ test_that("no plot, plotted data or environment holds a donor", {
   expect_clean(list(plot = do.call(plot, list(fit, type = "gap"))), p, "plot()")
 })
 
-test_that("no fit holds a donor, be it by chunks, of several targets or with a small epsilon", {
+test_that("no fit with chunks, several targets or a small epsilon contains a donor's data", {
   p <- canary_panel()
   expect_clean(objects_of(seeded_fit(p, "chunks", "do.call")), p, "chunks")
   expect_clean(objects_of(seeded_fit(p, "chunks", "direct", delta = 0)), p, "chunks, pure")
@@ -162,7 +162,7 @@ test_that("no fit holds a donor, be it by chunks, of several targets or with a s
   }
 })
 
-test_that("no release with the operating system's noise holds a donor", {
+test_that("no release with random bits of the operating system contains a donor's data", {
   p <- canary_panel()
   for (method in c("gram", "output", "objective")) {
     fit <- canary_fit(p, "formula", "do.call", epsilon = 1, bounds = p$bounds, method = method)
@@ -171,7 +171,7 @@ test_that("no release with the operating system's noise holds a donor", {
   }
 })
 
-test_that("no file, and no release read from one, holds a donor", {
+test_that("no file, and no release read from a file, contains a donor's data", {
   skip_if_not_installed("jsonlite")
   p <- canary_panel()
   for (method in methods) {
@@ -186,7 +186,7 @@ test_that("no file, and no release read from one, holds a donor", {
   }
 })
 
-test_that("no ledger holds a donor", {
+test_that("no ledger contains a donor's data", {
   p <- canary_panel()
   ledger <- dp_ledger(10, 1e-6)
   for (method in c("gram", "output")) {
@@ -203,7 +203,7 @@ test_that("no ledger holds a donor", {
   ), p, "ledger")
 })
 
-test_that("attributes of public arguments carry no donor into a result", {
+test_that("attributes of public arguments carry no donor's data into a result", {
   p <- canary_panel()
   hang <- function(x) structure(x, secret = p$donors, names = rownames(p$donors)[seq_along(x)])
   target <- structure(p$target, secret = p$donors)
@@ -258,7 +258,7 @@ test_that("donors' names are released if and only if they are declared public", 
   }
 })
 
-test_that("conditions hold no donor, backtrace, parent or evaluated call", {
+test_that("conditions contain no donor's data, backtrace, parent or evaluated call", {
   p <- canary_panel()
   data <- p$data
   first <- which(data$unit == rownames(p$donors)[[1L]])[[1L]]
@@ -322,7 +322,7 @@ test_that("conditions hold no donor, backtrace, parent or evaluated call", {
   }
 })
 
-test_that("errors from chunks hold no donor, also when the reader fails with data", {
+test_that("errors from chunks contain no donor's data, even if the reader's own error does", {
   p <- canary_panel()
   reads <- 0
   fail_at <- function(k) {
@@ -344,7 +344,7 @@ test_that("errors from chunks hold no donor, also when the reader fails with dat
   }
 })
 
-test_that("no object holds the integers computed from donors", {
+test_that("no object contains the integers computed from donors' values", {
   withr::local_seed(5)
   donors <- matrix(sample.int(2e9, 40 * 8), 40)
   integers_anywhere <- function(bytes) {

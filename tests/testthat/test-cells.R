@@ -15,7 +15,7 @@ test_that("one rule converts text to numbers", {
   expect_identical(text_numbers(paste0(strrep("1", 1e6), "x")), NA_real_)
 })
 
-test_that("cells of every class become plain numbers without calling a method of the class", {
+test_that("cells of every class are converted to numbers without calling a method of the class", {
   calls <- 0
   for (generic in c("as.vector", "as.double", "as.character", "is.na", "length", "[")) {
     registerS3method(generic, "greedy_cells", function(x, ...) {
@@ -55,7 +55,7 @@ looking_methods <- function(class) {
   }
 }
 
-test_that("units, periods, treatment and covariates are read without methods of their classes", {
+test_that("units, periods, treatment and covariates are read without calling class methods", {
   looking_methods("looking_cells")
   p <- long_panel(12, 4, 2)
   data <- transform(p$data, x = stats::dnorm(seq_along(y)))
@@ -210,7 +210,7 @@ write_lines <- function(lines, ...) {
 
 plain_lines <- function(data) paste(data$y, data$x, paste0("\"", data$g, "\""), sep = ",")
 
-test_that("a malformed line of a CSV file is one row", {
+test_that("a malformed line of a CSV file counts as one row", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(12)
   for (at in c(1L, 7L, 12L)) {
@@ -257,7 +257,7 @@ test_that("a malformed cell of a CSV file changes its own row only", {
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
 })
 
-test_that("lines of a CSV file beyond the first 50,000 are read by the same rules", {
+test_that("lines beyond the first 50,000 of a CSV file are read by the rules for earlier lines", {
   skip_if_not_installed("RSQLite")
   n <- 50003L
   data <- hostile_rows(n)

@@ -76,7 +76,7 @@ test_that("a changed block is not used", {
   expect_identical(used, 1L)
 })
 
-test_that("equal rows stored in another type are the same rows", {
+test_that("rows with equal values in another storage type count as unchanged", {
   donors <- matrix(rep_len(c(-1L, 0L, 1L), 84), 12)
   reads <- 0L
   chunks <- dp_chunks(function(i) {

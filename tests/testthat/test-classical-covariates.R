@@ -116,7 +116,7 @@ test_that("estimator factor finds the slopes and factors of alternating least sq
   expect_equal(unname(none$slopes), unname(stats::coef(two_way)[2:3]), tolerance = 1e-9)
 })
 
-test_that("with covariates the number of factors is again chosen by leaving out one period", {
+test_that("with covariates the number of factors is chosen by leaving out one period at a time", {
   panel <- regressor_panel(n = 20)
   fit <- fit_classical(panel$donors, panel$target, 9, "factor", list(covariates = panel$covariates))
   for (r in 1:3) {
@@ -208,7 +208,7 @@ test_that("wide and tall panels with covariates satisfy the minimum's optimality
   }
 })
 
-test_that("the penalty of mcnnm is chosen with the covariates", {
+test_that("the cross-validation of mcnnm's penalty includes the covariates", {
   panel <- regressor_panel(n = 6, T0 = 6, T1 = 2, seed = 6)
   fit <- fit_classical(panel$donors, panel$target, 6, "mcnnm", list(covariates = panel$covariates))
   path <- fit$settings$path
@@ -226,7 +226,7 @@ test_that("the penalty of mcnnm is chosen with the covariates", {
   }
 })
 
-test_that("a covariate that explains a shift removes it; one with slope zero changes nothing", {
+test_that("a covariate that explains a shift removes it; a covariate without slope has no effect", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
   # All of the target's change after the treatment is that of a covariate.
   shift <- panel$all * 0

@@ -49,7 +49,7 @@ test_that("placebos for several treated units are groups of equally many donors"
   expect_equal(tidy(found)$std.error[1], sqrt(mean((average - mean(average))^2)), tolerance = 1e-8)
 })
 
-test_that("the intervals of panels with exchangeable units cover", {
+test_that("intervals have their coverage in panels with exchangeable units", {
   hit <- vapply(1:150, function(seed) {
     panel <- model_panel(n = 20, T0 = 8, T1 = 3, seed = seed)
     fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf, estimator = "sdid")
@@ -59,7 +59,7 @@ test_that("the intervals of panels with exchangeable units cover", {
   expect_gte(mean(hit), 0.88)
 })
 
-test_that("placebo errors need donors, and a fit that is not private", {
+test_that("placebo errors require enough donors and a fit without privacy", {
   panel <- model_panel(n = 10)
   fit <- dp_synth(panel$donors[1:2, ],
     target = panel$target, T0 = 9, epsilon = Inf, estimator = "simplex"

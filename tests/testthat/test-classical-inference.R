@@ -15,7 +15,7 @@ all_settings <- function() {
   )
 }
 
-test_that("placebos and leave-one-out of every estimator equal fits by hand", {
+test_that("placebo and leave-one-out fits of every estimator equal fits by hand", {
   for (estimator in names(all_settings())) {
     settings <- all_settings()[[estimator]]
     fit <- small_fit(estimator, settings)
@@ -37,7 +37,7 @@ test_that("placebos and leave-one-out of every estimator equal fits by hand", {
   }
 })
 
-test_that("ranks count ties against the target, and squaring changes the ratios only", {
+test_that("ranks count ties against the target, and squaring changes only the ratios", {
   fit <- small_fit()
   plain <- placebo_space(fit)
   squared <- placebo_space(fit, squared = TRUE)
@@ -174,7 +174,7 @@ test_that("p-values of iid permutations use R's generator, are never 0, and conv
   expect_identical(.Random.seed, before)
 })
 
-test_that("intervals invert the test", {
+test_that("conformal intervals invert the conformal test", {
   # Residuals without a refit: the interval for one period is known.
   y <- c(0.5, -1, 0.25, 1, -0.75, 0.1, -0.3, 0.9, -0.6, 10)
   engine <- conformal_engine(y, function(path, periods) path)
@@ -243,7 +243,7 @@ simplex_panel_fit <- function(T0 = 12, estimator = "simplex", noise = 0.1, setti
   )
 }
 
-test_that("conformal intervals exist where the level allows them, and the print lists the others", {
+test_that("conformal intervals exist where the level allows them; the print explains the others", {
   fit <- simplex_panel_fit()
   result <- conformal(fit)
   expect_identical(nrow(result$intervals), 0L)

@@ -54,7 +54,7 @@ test_that("mcnnm satisfies its optimality conditions, recomputed in R", {
   expect_weights_tell(panel, fit)
 })
 
-test_that("wide, tall and square matrices, and shifted data, have the same minimum", {
+test_that("mcnnm finds the minimum for wide, tall and square matrices, and for shifted data", {
   for (shape in list(c(5, 20), c(20, 5), c(9, 9))) {
     panel <- model_panel(n = shape[[1]], T0 = shape[[2]] - 2, T1 = 2, seed = shape[[1]])
     for (shift in c(0, 1e6)) {

@@ -1,7 +1,7 @@
 # Covariates of the estimators on raw data through the formula, with gaps, several dates, several
 # outcomes, and their inference. The panels are those of test-classical-covariates.R.
 
-test_that("regressors vary by period, or have one value per unit", {
+test_that("regressors may vary by period or have one value per unit", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$kind <- c("b", "a", "c")[match(data$unit, rownames(panel$all)) %% 3 + 1]
@@ -44,7 +44,7 @@ test_that("regressors vary by period, or have one value per unit", {
   }
 })
 
-test_that("one value per unit has a slope in every period", {
+test_that("a regressor with one value per unit has a slope in every period", {
   panel <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
   data <- regressor_data(panel)
   # Less the donors' mean: what changes for all alike is no covariate's, and sdid's penalty sees it.
@@ -134,7 +134,7 @@ test_that("placebos, standard errors, placebo dates and conformal tests refit wi
   }
 })
 
-test_that("the simplex family takes predictors in a formula, with placebos and conformal tests", {
+test_that("simplex estimators accept predictors in a formula, for placebos and conformal tests", {
   panel <- regressor_panel(seed = 7)
   data <- regressor_data(panel)
   given <- list(predictors = panel$predictors)

@@ -81,7 +81,7 @@ test_that("the certificate equals its recomputation in R", {
   expect_lt(abs(fit$kkt - violation), 1e-11)
 })
 
-test_that("degenerate problems get one answer and the number of other solutions", {
+test_that("for degenerate problems the solver returns one solution and counts its ties", {
   # Two equal donors: the first one takes the weight.
   x <- rbind(c(1, 0), c(0, 1), c(1, 0))
   fit <- solve_simplex(x, c(1, -1))
@@ -111,7 +111,7 @@ test_that("degenerate problems get one answer and the number of other solutions"
   expect_identical(solve_simplex(matrix(2, 1, 3), c(1, 2, 3))$weights, 1)
 })
 
-test_that("units of measurement, a common shift and the order of donors do not matter", {
+test_that("units of measurement, a common shift and the order of donors do not change weights", {
   withr::local_seed(5)
   x <- matrix(rnorm(12 * 15), 12)
   y <- rnorm(15) / 3
@@ -127,7 +127,7 @@ test_that("units of measurement, a common shift and the order of donors do not m
   expect_equal(shifted$intercept, plain$intercept + 7, tolerance = 1e-9)
 })
 
-test_that("input that is not finite gives an error, never weights", {
+test_that("non-finite or invalid input gives an error, never weights", {
   x <- matrix(c(1, 2, 3, 4, 5, 6), 3)
   for (bad in c(NA, NaN, Inf, -Inf, 1e200)) {
     broken <- x

@@ -76,7 +76,7 @@ test_that("without privacy every cohort is a ridge regression on its own past an
   )
 })
 
-test_that("a large budget gives the fit without noise, and covariates reduce its error", {
+test_that("with a large budget the fit equals that without noise; covariates reduce its error", {
   p <- staggered_covariates(n = 3000, dates = rep(c(5, 7), each = 40))
   raw <- tidy(staggered_fit(p), "cohort")$estimate
   control <- dp_control(rng = "R")
@@ -91,7 +91,7 @@ test_that("a large budget gives the fit without noise, and covariates reduce its
   expect_false(anyNA(with$std.error))
 })
 
-test_that("the calibration draws are placebo errors in each cohort's own order", {
+test_that("the calibration draws are placebo errors, with periods in each cohort's own order", {
   withr::local_seed(9)
   n <- 250
   rows <- matrix(stats::runif(n * 13, -0.9, 0.9), n)
@@ -154,7 +154,7 @@ test_that("covariates of a neighbour change no step by more than its charged sen
   expect_true(withr::with_seed(5, replay(pairs[[1]], wild)$violated))
 })
 
-test_that("a release of several dates with covariates reads back and holds no person", {
+test_that("a release for several dates with covariates is read back and contains nobody's data", {
   skip_if_not_installed("jsonlite")
   p <- staggered_covariates(n = 400, dates = rep(c(5, 7), each = 20))
   ledger <- dp_ledger(4, 1e-6)

@@ -42,7 +42,7 @@ test_that("a plot of a fit without intervals has no bars and is marked NOT PRIVA
   expect_silent(ggplot2::ggplot_build(picture))
 })
 
-test_that("a plot holds no donor", {
+test_that("a plot contains no donor's data", {
   skip_if_not_installed("ggplot2")
   panel <- cohort_panel(300)
   rownames(panel$donors) <- sprintf("secret%03d", 1:300)

@@ -182,7 +182,7 @@ test_that("the calibration draws equal placebo errors recomputed row by row", {
   expect_length(left(largest, calls[[9]]$value), 1)
 })
 
-test_that("the shared part of two cohorts equals the covariance of their noise", {
+test_that("the shared variance of two cohorts equals the covariance of their noise", {
   withr::local_seed(15)
   rows <- cohort_panel(200, 5, 5)$donors
   facts <- c(gram_facts_of(T0 = 5, T1 = 5, n = 200, features = 2, y = (1:5) / 5), group = FALSE)
@@ -235,7 +235,7 @@ test_that("the shared part of two cohorts equals the covariance of their noise",
   expect_gt(min(eigen(shared$regression, symmetric = TRUE)$values), -1e-12)
 })
 
-test_that("the shared regression error of the donors agrees with resampled donors", {
+test_that("the regression error that cohorts share agrees with fits to resampled donors", {
   withr::local_seed(16)
   rows <- sim_panel(n = 3002, T0 = 5, T1 = 5)$donors
   # Alike, so that they share much; the penalty leaves little to first-order errors.
@@ -302,7 +302,7 @@ test_that("second moments are pooled if they differ by noise alone", {
   expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
 })
 
-test_that("intervals of averages have their coverage, for people and for means", {
+test_that("intervals of averages have their coverage, for single people and for group means", {
   covered <- vapply(1:12, function(seed) {
     panel <- cohort_panel(800, 8, 6, k = 3, seed = seed)
     fit <- cohort_fit_of(panel, c(8, 10, 11), epsilon = 2, seed = seed)
@@ -313,7 +313,7 @@ test_that("intervals of averages have their coverage, for people and for means",
   expect_gte(mean(covered), 0.9)
 })
 
-test_that("uncalibrated cohorts have no interval, and the print has the reason", {
+test_that("uncalibrated cohorts have no interval, and the print gives the reason", {
   panel <- cohort_panel(100)
   few <- suppressWarnings(cohort_fit_of(panel, epsilon = 1))
   expect_true(all(is.na(tidy(few, "event")$std.error)))
@@ -335,7 +335,7 @@ test_that("uncalibrated cohorts have no interval, and the print has the reason",
   expect_output(print(none), "no interval: the release was made without")
 })
 
-test_that("a fit holds no donor's value, sum or name", {
+test_that("a fit contains no donor's value or name and no sum over donors", {
   panel <- cohort_panel(300)
   rownames(panel$donors) <- sprintf("secret%03d", 1:300)
   fit <- dp_synth(panel$donors,
@@ -374,7 +374,7 @@ test_that("no row and no sum of rows crosses from compiled code", {
   }
 })
 
-test_that("single people's losses are the two rounds' losses plus the charged calibration", {
+test_that("individual privacy losses are the losses of both rounds plus the charged calibration", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

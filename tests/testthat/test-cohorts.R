@@ -54,7 +54,7 @@ test_that("without noise every cohort's fit equals the one-date fit for its own 
   )
 })
 
-test_that("averages count people", {
+test_that("averages over cohorts are weighted by numbers of people", {
   panel <- cohort_panel(150, 6, 6, k = 4)
   size <- c(1, 3, 2, 4)
   dates <- c(6, 8, 6, 10)
@@ -104,7 +104,7 @@ test_that("difference-in-differences without noise equals its closed form", {
   }
 })
 
-test_that("without noise, signs and sizes agree with Callaway-Sant'Anna and imputation", {
+test_that("without noise, effects agree in sign and size with Callaway-Sant'Anna and imputation", {
   for (data in list(stagg_like(), castle_like())) {
     fits <- lapply(c("ridge", "did"), function(estimator) {
       dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf, estimator = estimator)
@@ -178,7 +178,7 @@ test_that("every bad input gives one classed error and spends nothing", {
   expect_error(matrix(c(8, 9.5)), "whole number", class = "dpsc_error_argument")
 })
 
-test_that("one date given for each unit is one date", {
+test_that("the same date given for every unit is equivalent to a single date", {
   panel <- cohort_panel(60)
   one <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf)
   each <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 8), epsilon = Inf)
@@ -323,7 +323,7 @@ test_that("results for West Germany and Italy agree with package scpi", {
   expect_equal(unname(coef(fit, "cohort"))[-1], c(-1.8476, -1.1211), tolerance = 1e-4)
 })
 
-test_that("verbs describe the same rows", {
+test_that("tidy, coef, vcov and confint report the same effects", {
   panel <- cohort_panel(800)
   fit <- cohort_fit_of(panel, size = 30)
   for (type in c("event", "cohort", "calendar", "group_time", "overall")) {
@@ -354,7 +354,7 @@ test_that("verbs describe the same rows", {
   expect_error(formula(fit), class = "dpsc_error_argument")
 })
 
-test_that("dates and strings may be periods", {
+test_that("periods may be dates or strings", {
   panel <- cohort_panel(60)
   days <- as.Date("2020-01-01") + 31 * 0:12
   fit <- dp_synth(panel$donors,
@@ -381,7 +381,7 @@ test_that("an update costs nothing and reproduces the fit", {
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
 })
 
-test_that("verbs for single fits return lists, or an error asks for one cohort", {
+test_that("functions for single fits return a list by cohort, or an error requests one cohort", {
   panel <- cohort_panel(60)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
   expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))
@@ -393,7 +393,7 @@ test_that("verbs for single fits return lists, or an error asks for one cohort",
   }
 })
 
-test_that("other settings of the release work for several dates", {
+test_that("fits with other features, lambda, estimator or delta work for several dates", {
   panel <- cohort_panel(900)
   settings <- list(
     list(control = dp_control(rng = "R", features = Inf)),

@@ -94,7 +94,7 @@ test_that("bounds that a column's class cannot have are refused before the charg
   }
 })
 
-test_that("0 and 1, logicals, and their text or factor are the same column under logical levels", {
+test_that("with logical levels, numbers 0/1, logicals, text and factors are equivalent columns", {
   value <- function(verb, v) {
     out <- withr::with_seed(3, suppressWarnings(verbs[[verb]](v, c(FALSE, TRUE), NULL)))
     unname(coef(out))

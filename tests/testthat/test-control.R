@@ -1,6 +1,6 @@
 # The settings of a fit.
 
-test_that("defaults are private, and public rules set the rest", {
+test_that("the default noise is secure, and settings without a default are left to public rules", {
   control <- dp_control()
   expect_s3_class(control, "dp_control")
   expect_identical(control$rng, "secure")

@@ -82,7 +82,7 @@ test_that("covariates reduce the errors for targets that they explain", {
   expect_lt(sqrt(mean(with^2)), 0.7 * sqrt(mean(without^2)))
 })
 
-test_that("a release with covariates is read back, serves targets and holds no donor's value", {
+test_that("a release with covariates is read back, fits new targets and contains no donor's data", {
   p <- covariate_panel(n = 400)
   fit <- covariate_fit(p, epsilon = 4)
   file <- withr::local_tempfile()
@@ -104,7 +104,7 @@ test_that("a release with covariates is read back, serves targets and holds no d
   expect_type(release_problem(damaged), "character")
 })
 
-test_that("a protected group's covariates are features like the others", {
+test_that("covariates of a protected group are used as features and appear nowhere in the fit", {
   p <- covariate_panel(n = 600, k = 150)
   fit <- covariate_fit(p, epsilon = 4, protect = "everyone")
   expect_null(release_problem(fit$release))

@@ -136,7 +136,7 @@ test_that("no neighbour costs more than the promised budget", {
   }
 })
 
-test_that("an understated budget is noticed", {
+test_that("an understated budget is detected", {
   base <- describe_people(400)
   there <- base
   there[1, ] <- list(120, 1e5, "m", "old")
@@ -186,7 +186,7 @@ test_that("chunks and files give the results of rows in memory, bit for bit", {
   expect_match(conditionMessage(refusal), "rows")
 })
 
-test_that("the object, its print, its file and its conditions hold no person's value", {
+test_that("the object, its print, its file and its conditions contain no person's value", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(8)
   data <- data.frame(x = stats::runif(300, 100, 900), g = rep(canary_mark, 300))
@@ -214,7 +214,7 @@ test_that("quantiles of variables declared as whole numbers are whole", {
   expect_identical(quantiles$conf.high, round(quantiles$conf.high))
 })
 
-test_that("a standard deviation dominated by noise is marked, as are its confidence limits", {
+test_that("a standard deviation below the noise is marked and printed with confidence limits", {
   data <- describe_people(500)
   found <- described(data)
   table <- dpsc:::description_table(found, 0.95)
@@ -242,7 +242,7 @@ test_that("the print is a table and marks results that are not private", {
   expect_s3_class(ggplot2::autoplot(described(data, by = ~arm)), "ggplot")
 })
 
-test_that("limits of a deviation allow for tails that neither noise nor a sample shows", {
+test_that("confidence limits of a standard deviation have their coverage under heavy tails", {
   # t with 2.5 degrees: no fourth moment; its deviation within these bounds.
   bounds <- list(x = c(-500, 1500))
   truth <- 10.69

@@ -40,7 +40,7 @@ long_weighted <- function(data, ..., bounds = list(y = c(-1, 1), w = c(0, 2)), e
   )
 }
 
-test_that("without privacy moments are those of stats::cov.wt()", {
+test_that("without privacy the moments equal the results of stats::cov.wt()", {
   p <- kinds_panel(300)
   release <- weighted_release(p, epsilon = Inf)
   known <- stats::cov.wt(p$donors, p$w / sum(p$w), method = "ML")
@@ -57,7 +57,7 @@ test_that("without privacy moments are those of stats::cov.wt()", {
   expect_equal(twice$counterfactual, fit$counterfactual, tolerance = 1e-6)
 })
 
-test_that("weights that are all the largest give the sums of a release without weights", {
+test_that("if all weights are the largest, the sums equal the sums of a release without weights", {
   p <- kinds_panel(400)
   sums <- function(...) {
     recorder <- new_recorder()
@@ -82,7 +82,7 @@ test_that("weights that are all the largest give the sums of a release without w
   expect_identical(alike[[2L]]$value[[last]], 400 * constant^2)
 })
 
-test_that("a private fit is near the weighted one without privacy, and far from the unweighted", {
+test_that("a private fit is close to the weighted fit without privacy, not to the unweighted fit", {
   p <- kinds_panel(20000)
   path <- function(...) mean(weighted_release(p, ..., fun = dp_synth)$counterfactual[9:10])
   known <- path(epsilon = Inf)
@@ -94,7 +94,7 @@ test_that("a private fit is near the weighted one without privacy, and far from 
   expect_false(anyNA(tidy(fit, conf.int = TRUE)$conf.low))
 })
 
-test_that("chunks and long data give the release of the matrix", {
+test_that("chunks and long data give the same release as the matrix", {
   p <- kinds_panel(500)
   release <- weighted_release(p)
   both <- cbind(p$donors, p$w)
@@ -122,7 +122,7 @@ test_that("chunks and long data give the release of the matrix", {
   expect_identical(fit$release$panel$weights, c(0, 2))
 })
 
-test_that("weights beyond their limits are cut to them", {
+test_that("weights outside their limits are clipped to the limits", {
   p <- kinds_panel(500)
   data <- kinds_long(p)
   limited <- function(w) {
@@ -166,7 +166,7 @@ replayed_weights <- function(pair, n_runs = 4, scope = asNamespace("dpsc"),
   }), pair, n_runs)
 }
 
-test_that("no step moves by more than declared when a donor gets another row or weight", {
+test_that("no step changes by more than declared if a donor's row or weight is replaced", {
   withr::local_seed(5)
   reached <- list()
   for (n in c(60, 400)) {
@@ -185,7 +185,7 @@ test_that("no step moves by more than declared when a donor gets another row or 
   expect_gt(reached[["mean squared placebo error"]], 0.3)
 })
 
-test_that("caught: weights over the largest of the panel's own donors", {
+test_that("weights divided by the largest weight in the panel are detected", {
   # Plants faults 78.
   withr::local_seed(6)
   pair <- weighted_pairs()$both
@@ -201,7 +201,7 @@ test_that("caught: weights over the largest of the panel's own donors", {
   expect_false(replayed_weights(pair, 3)$violated)
 })
 
-test_that("weights are refused before the charge where they mean nothing or have no theorem", {
+test_that("weights that are meaningless or covered by no theorem are refused before the charge", {
   p <- kinds_panel(60)
   data <- kinds_long(p)
   ledger <- dp_ledger(10, 1e-3)
@@ -251,7 +251,7 @@ test_that("weights are refused before the charge where they mean nothing or have
   refused(combine_releases(release, weighted_release(p, seed = 9)), "dpsc_error_release")
 })
 
-test_that("a release with weights is read back, states them, and holds no person's", {
+test_that("a release with weights is read back, mentions them and contains nobody's weight", {
   skip_if_not_installed("jsonlite")
   p <- kinds_panel(500)
   withr::local_seed(8)

@@ -37,7 +37,7 @@ test_that("one error requests all missing bounds, by class, with a line to paste
   }
 })
 
-test_that("bounds named by an expression's text are used, and an unfilled line is refused", {
+test_that("bounds named by an expression's text are used; a line left unfilled is refused", {
   said <- asked(dp_lm(log(y) ~ x + exp(code), people, epsilon = 1, bounds = list(
     `log(y)` = c(0, 9), x = c(0, 9)
   )))
@@ -55,7 +55,7 @@ test_that("bounds named by an expression's text are used, and an unfilled line i
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("the line repeats given pairs but not longer values, which may be rows of people", {
+test_that("the line to paste repeats given pairs, but no longer values, which may be data", {
   said <- asked(dp_lm(y ~ x + sex, people, epsilon = 1, bounds = list(y = c(0, 9), x = 71:75)))
   expect_match(said, "Add to `bounds`: `sex = c(\"...\", \"...\")`", fixed = TRUE)
   expect_no_match(said, "7[1-5]")

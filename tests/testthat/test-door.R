@@ -32,7 +32,7 @@ test_that("an epsilon that is tiny or huge is refused before the charge, whateve
   }
 })
 
-test_that("for epsilon within its range, a call is charged if and only if it releases", {
+test_that("for epsilon within its range, a call is charged if and only if it returns a release", {
   for (n in c(2, 40)) {
     p <- toy_panel(n, 5, 2)
     for (method in every_method) {
@@ -257,7 +257,7 @@ test_that("errors about donors' rows do not depend on the donor, the period or t
   expect_length(unique(said), 1L)
 })
 
-test_that("the error requests `protect` before it judges treated rows, and names no person", {
+test_that("an error requests `protect` before treated rows are checked, and names no person", {
   p <- toy_panel(5, 4, 2, k = 1)
   own <- p$data$unit == "target01" & p$data$time == 2003
   if (!any(own)) own <- p$data$unit == p$data$unit[p$data$treated == 1][1] & p$data$time == 2003
@@ -287,7 +287,7 @@ test_that("the error requests `protect` before it judges treated rows, and names
   )
 })
 
-test_that("the error requests `protect` before it questions the order of index", {
+test_that("an error requests `protect` before the order of `index` is checked", {
   p <- toy_panel(5, 4, 2, k = 1)
   data <- transform(p$data, person = as.integer(factor(unit)), day = as.Date("2020-01-01") + time)
   data$name <- sprintf("p%d", data$person)

@@ -19,7 +19,7 @@ seeded <- function(code, seed = 4) {
   eval.parent(substitute(code))
 }
 
-test_that("every regression notices wrong units and misspelt levels after the release", {
+test_that("after the release of any regression, wrong units and misspelt levels are detected", {
   data <- people_of()
   control <- dp_control(rng = "R")
   doubtful <- list(
@@ -68,7 +68,7 @@ test_that("a finished stream reports that levels were misspelt", {
   expect_output(print(stream), "half of the rows")
 })
 
-test_that("a protected group's implausibly precise zero, from bounds in other units, is noted", {
+test_that("for a protected group, a zero effect due to bounds in other units causes a warning", {
   withr::local_seed(1)
   u <- stats::rnorm(3300)
   Y <- 120 + 15 * u + 5 * outer(u, cos(1:10)) + stats::rnorm(33000, 0, 5)
@@ -102,7 +102,7 @@ test_that("slopes that are impossible within the bounds are marked as not identi
   expect_false(any(impossible_slopes(wild)))
 })
 
-test_that("bounds at which many true values lie are not taken for wrong bounds", {
+test_that("bounds at which many true values lie are not mistaken for wrong bounds", {
   expect_true(is_natural_end(0, 5000, -1))
   expect_true(is_natural_end(0, 1, 1))
   expect_true(is_natural_end(1, 2, -1))

@@ -47,7 +47,7 @@ test_that("the app shows the fit's numbers", {
   )
 })
 
-test_that("waves of protected people are released, and each account gets the whole budget", {
+test_that("cohorts of protected people are released, with the whole budget for each group", {
   fit <- explore_fit(a_design(n = 800, T0 = c(8, 10), size = 100, protect = "everyone"))
   expect_s3_class(fit, "dp_cohorts")
   expect_true(fit$protected)

@@ -27,7 +27,7 @@ test_that("the list of planted faults and the tests that plant them match", {
 })
 
 # Faults are added at the end: none goes, and none is put in the place of another.
-test_that("the list only grows", {
+test_that("faults are added to the list, never removed or replaced", {
   expect_gte(nrow(faults_listed), 67L)
   expect_identical(faults_listed$id, seq_len(nrow(faults_listed)))
   expect_identical(anyDuplicated(faults_listed$fault), 0L)

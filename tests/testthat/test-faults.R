@@ -26,7 +26,7 @@ cases <- list(
   list("objective", 1e-6), list("objective", 0)
 )
 
-test_that("a random generator that fails at any step leaves the charge and no release", {
+test_that("a random generator that fails at any step leaves a charge but no release", {
   # Plants faults 53.
   withr::local_seed(1)
   bits <- tape(200)
@@ -59,7 +59,7 @@ interrupt_at <- function(k, real) {
   }
 }
 
-test_that("an interrupt at any noise step leaves the charge and no release", {
+test_that("an interrupt at any noise step leaves a charge but no release", {
   # Plants faults 54.
   steps <- list(
     # They draw in C++: gram is stopped at its passes over the donors, below.
@@ -84,7 +84,7 @@ test_that("an interrupt at any noise step leaves the charge and no release", {
   }
 })
 
-test_that("a real Ctrl-C between two passes leaves the charge and no release", {
+test_that("a real Ctrl-C between two passes leaves a charge but no release", {
   # Plants faults 55.
   skip_on_os("windows")
   donors <- fault_panel()$donors
@@ -117,7 +117,7 @@ test_that("a real Ctrl-C between two passes leaves the charge and no release", {
   }
 })
 
-test_that("a reader of chunks that fails midway leaves the charge and no release", {
+test_that("a reader of chunks that fails midway leaves a charge but no release", {
   # Plants faults 56.
   donors <- fault_panel()$donors
   reads <- 0L
@@ -186,7 +186,7 @@ test_that("a failed write of a release keeps the old file", {
 
 # A ledger lives in one session: its balance is not shared through files or forks. A copy that
 # turns up in another process refuses to pay: what the original has spent is not known there.
-test_that("a ledger that comes from another process refuses to pay", {
+test_that("a ledger that comes from another process cannot pay", {
   # Plants faults 59.
   skip_if(is.null(dp_ledger(1, 1e-6)$session), "ledgers do not know their session")
   skip_on_os("windows")

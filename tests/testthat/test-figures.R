@@ -91,7 +91,7 @@ test_that("an unidentified coefficient does not compress the other coefficients'
   expect_silent(drawn(draw_coefficients(none, "t", "s")))
 })
 
-test_that("plots of regressions show the limits of confint(), with the noise's part dark", {
+test_that("plots of regressions show the limits of confint(), with the share of noise in dark", {
   lm_fit <- seeded_lm(y ~ a + g + b, lm_people(6000), epsilon = 3, bounds = lm_bounds())
   glm_fit <- seeded_glm(y ~ a + g + b, glm_people(20000), epsilon = 3, bounds = glm_bounds())
   for (fit in list(lm_fit, glm_fit)) {
@@ -159,7 +159,7 @@ test_that("paths, selections, aggregates and plans have plots", {
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })
 
-test_that("a protected group's path is labelled as released, within bounds, with no pre-fit", {
+test_that("a protected group's path is labelled as released, is in bounds and has no pre-fit", {
   withr::local_seed(3)
   donors <- matrix(stats::runif(2000 * 12), 2000)
   treated <- matrix(stats::runif(200 * 12, 0.9, 1), 200)
@@ -197,7 +197,7 @@ test_that("figures have a white background, and names for the axis and the dotte
   expect_null(ggplot2::autoplot(fit, type = "cumulative")$labels$caption)
 })
 
-test_that("in all figures intervals are pale and the noise's part is dark, in one colour", {
+test_that("in all figures intervals are pale and the share of noise is dark, in one colour", {
   data <- data.frame(
     target = "a", at = 1:3, low = -2:0, high = 2:4, noise_low = c(-1, 0, NA),
     noise_high = c(1, 2, NA)
@@ -223,7 +223,7 @@ test_that("in all figures intervals are pale and the noise's part is dark, in on
   )
 })
 
-test_that("paths of protected people's several outcomes are cut at each outcome's own bounds", {
+test_that("with several outcomes, protected people's paths are cut at each outcome's own bounds", {
   withr::local_seed(4)
   long <- data.frame(
     id = sprintf("p%04d", rep(1:1300, 10)), time = rep(1:10, each = 1300),
@@ -348,7 +348,7 @@ test_that("axes have as many labels as fit on the page, and none outside the dat
   expect_true(all(powers(c(2, 7)) >= log10(2)) && length(powers(c(2, 7))) > 1L)
 })
 
-test_that("names above panels fill up to two lines, and longer ones are cut with dots", {
+test_that("names above panels fill at most two lines; longer names are cut and end in dots", {
   withr::local_pdf(NULL, width = 3.3, height = 2.6)
   name <- "Clinic of a rather long name in a street"
   expect_identical(strip_text("short", 3), "short")

@@ -36,7 +36,7 @@ test_that("the check for finite values takes equally long for any values", {
   expect_lt(max(best) / min(best), 2)
 })
 
-test_that("a checksum depends on the rows' values and places only", {
+test_that("a checksum depends only on the values of the rows and their positions", {
   withr::local_seed(2)
   x <- matrix(round(rnorm(60), 2), 12)
   sum_of <- function(x) checksum_cpp(x)

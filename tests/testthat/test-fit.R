@@ -23,7 +23,7 @@ ridge_by_hand <- function(donors, y, T0, lambda, intercept = TRUE) {
   list(vertical = drop(mean + crossprod(x, w)), horizontal = drop(mean + crossprod(b, u)))
 }
 
-test_that("gram with epsilon = Inf is the ridge synthetic control of the raw donors", {
+test_that("method gram with epsilon = Inf is the ridge synthetic control of the raw donors", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   withr::local_seed(1)
   for (lambda in c(0.01, 1, 50)) {
@@ -53,7 +53,7 @@ test_that("gram with epsilon = Inf is the ridge synthetic control of the raw don
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
 })
 
-test_that("gram with epsilon = Inf and more periods than donors is the same ridge", {
+test_that("method gram with epsilon = Inf is this ridge also with more periods than donors", {
   p <- toy_panel(n = 6, T0 = 20, T1 = 2)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
@@ -286,7 +286,7 @@ test_that("without a calibration there is an estimate but no interval, with the 
   expect_match(printed(update(fit, lambda = 7)), "another penalty", all = FALSE)
 })
 
-test_that("update() keeps a group's people, and their number", {
+test_that("update() keeps a group's target and its number of people", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
   fit <- fit_panel_of(p, epsilon = 4, size = c(30, 10), protect = "donors")
   expect_identical(update(fit), fit)
@@ -297,7 +297,7 @@ test_that("update() keeps a group's people, and their number", {
   expect_identical(update(fit, target = p$target[1, ])$size, 1)
 })
 
-test_that("a release by output or objective for a group is for its people's mean", {
+test_that("for a group, methods output and objective use the mean of its people", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
   for (method in c("output", "objective")) {
     ledger <- dp_ledger(2, 1e-5)
@@ -310,7 +310,7 @@ test_that("a release by output or objective for a group is for its people's mean
   }
 })
 
-test_that("fits by output and objective state which results they do not have", {
+test_that("results that do not exist for methods output and objective are NA", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   for (method in c("output", "objective")) {
     fit <- fit_panel_of(p, method = method)

@@ -58,7 +58,7 @@ test_that("without gaps the panel equals the complete data's panel, whatever the
   expect_identical(gap_rows(p, p$data[sample(nrow(p$data)), ]), gap_rows(p))
 })
 
-test_that("gaps change only their own person's row", {
+test_that("a person's gaps change only that person's row", {
   p <- gap_panel(n = 40, m = 30)
   whole <- gap_rows(p)
   of <- function(unit) p$data$unit == unit
@@ -149,7 +149,7 @@ test_that("an error requests missing declarations, and nothing is spent", {
   expect_output(print(p$roster), "60 donors, 1 treated, 7 periods")
 })
 
-test_that("a fit with gaps holds no unit's name and works with dates and factors", {
+test_that("a fit with gaps contains no unit's name and works with dates and factors", {
   p <- gap_panel(n = 400)
   p$data$time <- as.Date("2024-01-01") + 30 * (p$data$time - 2001)
   days <- as.Date("2024-01-01") + 30 * (0:6)

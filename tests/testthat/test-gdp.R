@@ -25,7 +25,7 @@ test_that("an exponential draw's Gaussian shift is 2 probit(logistic(x / 2)), ro
   expect_true(all(again <= mu) && all(again >= mu * (1 - 1e-11)))
 })
 
-test_that("every choice of bounded range lies below its Gaussian, and one attains it", {
+test_that("no bounded-range choice exceeds its Gaussian privacy curve, and one attains it", {
   set.seed(1)
   epsilon <- seq(-6, 6, by = 0.1)
   worst <- -Inf
@@ -54,7 +54,7 @@ test_that("every choice of bounded range lies below its Gaussian, and one attain
   }
 })
 
-test_that("the exponential mechanism on counts is a choice of bounded range", {
+test_that("the exponential mechanism on counts does not exceed its Gaussian privacy curve", {
   set.seed(2)
   epsilon <- seq(-3, 3, by = 0.1)
   for (i in seq_len(200)) {
@@ -88,7 +88,7 @@ test_that("a discrete Gaussian is a rounded continuous Gaussian, as in the lemma
   expect_lt(2.01 * exp(-2 * pi^2 * 16), 1e-136)
 })
 
-test_that("discrete Gaussians lie below the curve of their mu, at every whole shift", {
+test_that("discrete Gaussians stay below the privacy curve of their mu at every integer shift", {
   epsilon <- seq(0, 4, by = 0.125)
   k <- -1500:1500
   for (mu in c(0.3, 1, 2.5)) {
@@ -129,7 +129,7 @@ test_that("the integer variances give the requested mu", {
   expect_equal(sum((outer(c(3, 0), c(3, 0)) - outer(c(0, 3), c(0, 3)))^2), 2 * 9^2)
 })
 
-test_that("choices and Gaussians together stay just below the budget's curve", {
+test_that("choices and Gaussians together stay just below the privacy curve of the budget", {
   delta <- 1e-6
   shares <- c(0.015, 0.97, 0.015)
   for (epsilon in c(0.5, 1, 4)) {
@@ -196,7 +196,7 @@ l1_of_moments <- function(w, v, constant) {
   sum(abs(D[upper.tri(D, diag = TRUE)])) + constant * sum(abs(w - v))
 }
 
-test_that("no pair of rows exceeds the L1 sensitivity of the moments, and search comes near it", {
+test_that("no pair of rows exceeds the L1 sensitivity of the moments; a search comes close to it", {
   set.seed(4)
   for (d in c(1, 2, 5, 10)) {
     for (kappa2 in c(0.1, 0.5, 1)) {

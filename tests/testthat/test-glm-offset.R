@@ -23,7 +23,7 @@ offset_glm <- function(data, family = "poisson", epsilon = 4, formula = y ~ a + 
   )
 }
 
-test_that("without privacy the fit is glm()'s with its offset", {
+test_that("without privacy the fit equals glm() with the same offset", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- offset_people(500, family)
     wide <- c(glm_bounds(family)[c("a", "b")], list(years = c(0.05, 20)))
@@ -52,7 +52,7 @@ test_that("without privacy the fit is glm()'s with its offset", {
   }
 })
 
-test_that("a private fit with an offset is close to that by glm()", {
+test_that("a private fit with an offset is close to the fit by glm()", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- offset_people(20000, family)
     known <- stats::glm(y ~ a + b, family, data, offset = log(years))
@@ -71,7 +71,7 @@ test_that("a private fit with an offset is close to that by glm()", {
   }
 })
 
-test_that("the minimiser solves the objective with offsets, whatever their limits", {
+test_that("the objective with offsets is minimised, whatever the limits of the offset", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (reach in c(1, 1e3, 1e6)) {
       data <- offset_people(400, family)
@@ -220,7 +220,7 @@ test_that("prints, reports, files and other verbs include the offset", {
   expect_true("median of offset log(years)" %in% fit$privacy$steps$step)
 })
 
-test_that("single people's losses take their offsets into account", {
+test_that("individual privacy losses take the offset into account", {
   data <- offset_people(800)
   fit <- offset_glm(data, epsilon = 1)
   loss <- pdp(fit, data)$donors

@@ -129,7 +129,7 @@ test_that("Lemmas 1 and 2 hold at all tried points, and planted faults are found
   expect_gt(max(replicate(8000, random_lemma(0.7072, k0 = 3))), 0.01)
 })
 
-test_that("the losses' curvature is as in the proof", {
+test_that("the curvature of the losses agrees with the proof", {
   t <- c(seq(-30, 30, 0.01), -700, 700)
   for (family in c("binomial", "poisson", "gaussian")) {
     for (span in if (family == "binomial") 1 else c(2, 3.7, 150)) {
@@ -183,7 +183,7 @@ test_that("exact densities in one and two dimensions satisfy the Renyi bound", {
   expect_gt(tightest, 0.1)
 })
 
-test_that("with delta = 0 log ratios attain epsilon and do not exceed it; less ridge is detected", {
+test_that("with delta = 0 log ratios attain but do not exceed epsilon; with less ridge they do", {
   # Plants faults 43.
   withr::local_seed(5)
   largest <- faulty <- 0
@@ -207,7 +207,7 @@ test_that("with delta = 0 log ratios attain epsilon and do not exceed it; less r
   expect_gt(faulty, 1.01)
 })
 
-test_that("linear limits in the mechanism cost nothing: exact densities, faces and stiff springs", {
+test_that("linear constraints in the mechanism do not increase the loss, by exact densities", {
   # Plants faults 44.
   withr::local_seed(5)
   largest <- sprung <- faulty <- moved <- 0
@@ -489,7 +489,7 @@ test_that("the order of rows matters only for rounding below the grid", {
   expect_lte(max(abs(values(first)[[at]] - values(second)[[at]])), 1)
 })
 
-test_that("no object holds a person's value or a sum without noise", {
+test_that("no object contains a person's value or a sum without noise", {
   data <- glm_people(300)
   formula <- y ~ a + b
   fit <- suppressWarnings(seeded_glm(formula, data, epsilon = 1, bounds = glm_bounds()))

@@ -8,7 +8,7 @@ rare_people <- function(n, share) {
 
 rare_bounds <- list(y = c(0, 1), t = c(FALSE, TRUE), a = c(-9, 9))
 
-test_that("a rare dummy's slope and standard error are nearly as good as by glm()", {
+test_that("the slope of a rare dummy is nearly as precise as by glm(), with correct coverage", {
   runs <- if (is_audit()) 60 else 20
   found <- vapply(seq_len(runs), function(seed) {
     data <- withr::with_seed(seed, rare_people(20000, 0.03))
@@ -55,7 +55,7 @@ test_that("rows are shrunk by the released factor, and no row exceeds the limit"
   expect_lte(release$limit, longest[[3L]])
 })
 
-test_that("a plan gives the cost of a share of the budget", {
+test_that("a plan reports how much longer intervals become if a level is rare", {
   plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
     dp_plan_glm(n = 20000, p = 2, numbers = 1, share = share)$longer
   }, 0)
@@ -65,7 +65,7 @@ test_that("a plan gives the cost of a share of the budget", {
   expect_error(dp_plan_glm(n = 100, p = 2, share = 0.6), class = "dpsc_error_argument")
 })
 
-test_that("a release without a row limit has the smallest limit", {
+test_that("a release that records no row limit is read with the smallest limit", {
   data <- withr::with_seed(3, rare_people(5000, 0.5))
   fit <- suppressWarnings(seeded_glm(y ~ a, data, "binomial", epsilon = 1, bounds = rare_bounds))
   old <- fit

@@ -11,7 +11,7 @@ weighted_people <- function(n = 4000, family = "binomial", seed = 3) {
 
 weighted_bounds <- function(family = "binomial") c(glm_bounds(family), list(w = c(0, 3)))
 
-test_that("without privacy the fit is glm()'s with its weights, and errors are a survey's", {
+test_that("without privacy the fit equals glm() with weights, and standard errors equal HC1", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- weighted_people(500, family)
     bounds <- weighted_bounds(family)
@@ -40,7 +40,7 @@ test_that("without privacy the fit is glm()'s with its weights, and errors are a
   }
 })
 
-test_that("if all weights are the largest, the fit equals the unweighted fit except its errors", {
+test_that("if all weights are the largest, only the errors differ from the unweighted fit's", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     data$w <- 5
@@ -77,7 +77,7 @@ test_that("a private weighted fit is close to glm() with weights and far from th
   }
 })
 
-test_that("sampling errors are the weighted estimator's", {
+test_that("sampling errors equal the sampling errors of the weighted estimator", {
   data <- weighted_people(60000)
   ratio <- function(...) {
     fit <- seeded_glm(y ~ a + b + g, data,
@@ -95,7 +95,7 @@ test_that("sampling errors are the weighted estimator's", {
   expect_lt(min(naive), 0.9)
 })
 
-test_that("the minimiser solves the weighted objective", {
+test_that("the weighted objective is minimised", {
   withr::local_seed(6)
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(400, family)

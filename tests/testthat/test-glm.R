@@ -39,7 +39,7 @@ test_that("with a large budget a fit is close to glm(), for every family and kin
   expect_lt(abs(coef(fit)[["b"]] + 0.7), 0.1)
 })
 
-test_that("logicals, factor levels and 0/1 are the same outcome", {
+test_that("logical, 0/1 and two-level outcomes give the same fit", {
   data <- glm_people(2000)
   data$l <- data$y == 1
   data$f <- ifelse(data$l, "yes", "no")
@@ -148,7 +148,7 @@ test_that("a ledger is charged once, before the draw, and not for a seed", {
   expect_match(paste(utils::capture.output(print(seeded)), collapse = " "), "NOT PRIVATE")
 })
 
-test_that("hard data give finite fits, with unidentified coefficients marked", {
+test_that("degenerate data give finite fits, with unidentified coefficients marked", {
   withr::local_seed(2)
   data <- glm_people(400)
   data$twin <- data$a
@@ -420,7 +420,7 @@ test_that("minimisers near several limits are found whatever the data", {
   }
 })
 
-test_that("a ridge fit has standard errors, around the population's ridge fit", {
+test_that("standard errors of a ridge fit refer to the ridge fit of the population", {
   data <- glm_people(20000)
   fits <- function(...) seeded_glm(y ~ a + b, data, epsilon = 4, bounds = glm_bounds(), ...)
   plain <- fits()
@@ -440,7 +440,7 @@ test_that("a ridge fit has standard errors, around the population's ridge fit", 
   )
 })
 
-test_that("very rare levels are not identified and have wide errors", {
+test_that("very rare levels are not identified and have large standard errors", {
   withr::local_seed(2)
   n <- 20000
   off <- replicate(12, {
@@ -459,7 +459,7 @@ test_that("very rare levels are not identified and have wide errors", {
   expect_true(all(off[3, ] == 1))
 })
 
-test_that("every method serves a large epsilon", {
+test_that("every method gives finite estimates at a large epsilon", {
   data <- glm_people(500)
   for (method in c("objective", "kst", "cms", "napp", "output", "objective-public")) {
     for (delta in c(0, 1e-6)) {
@@ -564,7 +564,7 @@ test_that("a plan predicts the ratio of standard errors", {
   expect_error(dp_plan_glm(n = 100, p = 2, delta = 0), class = "dpsc_error_argument")
 })
 
-test_that("mechanisms have the form of the table's records", {
+test_that("every mechanism in the table has the required fields", {
   for (record in mechanism_table$dp_glm) {
     expect_true(all(c("title", "families", "calibrations", "options", "promise", "plan", "run",
       "estimate") %in% names(record)))
@@ -573,7 +573,7 @@ test_that("mechanisms have the form of the table's records", {
   }
 })
 
-test_that("accuracy and coverage agree with the benchmark, on a small scale", {
+test_that("in a small simulation accuracy and coverage agree with the benchmark", {
   withr::local_seed(12)
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3
@@ -634,7 +634,7 @@ test_that("a report gives the results and the guarantee", {
   expect_match(report(seeded)$guarantee, "NOT PRIVATE")
 })
 
-test_that("the minimiser is found for uninformative people and far too wide bounds", {
+test_that("the minimiser is found for uninformative data and for bounds that are far too wide", {
   withr::local_seed(15)
   people <- data.frame(x = stats::runif(1000))
   for (wide in c(10, 1e4)) {
@@ -679,7 +679,7 @@ test_that("with an epsilon that protects nobody, dp_glm() returns a finite fit q
   }
 })
 
-test_that("the default noise is exact; without a delta it is not called exact", {
+test_that("the default noise is declared exact; with delta = 0 it is not", {
   people <- glm_people(2000)
   fit <- function(...) dp_glm(y ~ a + g, people, "binomial", 4, bounds = glm_bounds(), ...)
   expect_true(fit()$privacy$exact)

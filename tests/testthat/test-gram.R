@@ -142,7 +142,7 @@ test_that("losses of the radii equal a direct computation from the rows, ties in
   }
 })
 
-test_that("a replaced row changes the losses of the radii within 3 units, and attains them", {
+test_that("replacing a row changes the losses of the radii within a range of up to 3 units", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {
@@ -294,7 +294,7 @@ test_that("too small an epsilon is refused before the charge, with no noise draw
   expect_identical(.Random.seed, state)
 })
 
-test_that("everything after a draw is planned from outputs, not from donors", {
+test_that("steps after a draw depend on released outputs, not on donors", {
   withr::local_seed(7)
   for (delta in c(0, 1e-6)) {
     facts <- gram_facts_of(delta = delta, n = 400, epsilon = 2, targeted = TRUE)
@@ -320,7 +320,7 @@ test_that("everything after a draw is planned from outputs, not from donors", {
   }
 })
 
-test_that("a replay that requests other noise stops", {
+test_that("a replay that requests other noise than was recorded stops with an error", {
   withr::local_seed(8)
   facts <- gram_facts_of(n = 20)
   donors <- matrix(stats::runif(160, -1, 1), 20)
@@ -397,7 +397,7 @@ test_that("noise in the statistics has the declared variance", {
   }
 })
 
-test_that("features: one, all but one, or every period; the level and the target come first", {
+test_that("features may be one, all periods but one, or all; the target's own path comes first", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   of <- function(features, ...) gram_plan_cpp(gram_facts_of(y = y, features = features, ...))
   for (p in c(1, 3, 5)) {
@@ -449,7 +449,7 @@ test_that("an estimate equals the ridge regression of the released moments", {
   }
 })
 
-test_that("estimates of any release stay within the bounds, with finite positive variances", {
+test_that("estimates from any release are within the bounds, with finite positive variances", {
   panel <- toy_panel(n = 12, T0 = 5, T1 = 3)
   far <- panel$target * 50
   for (seed in 1:10) {
@@ -484,7 +484,7 @@ test_that("sums stay below 2^53 for any number of donors", {
   expect_identical(limits(2^29), c(2048, 2048))
 })
 
-test_that("huge budgets and targets far outside the bounds in some periods do no harm", {
+test_that("huge budgets and targets far outside the bounds give finite statistics", {
   panel <- toy_panel(n = 30, T0 = 5, T1 = 2)
   for (far in c(2, 1e3, 9e5)) {
     for (epsilon in c(1, 1e6, 1e9)) {

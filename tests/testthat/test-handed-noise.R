@@ -170,7 +170,7 @@ test_that("synthetic control is audited with covariates, chunks, outcomes and up
   expect_false(withr::with_seed(2, replayed(updated, pair))$violated)
 })
 
-test_that("faults in a verb are found", {
+test_that("faults planted in a verb are detected", {
   pair <- corner_pair()
   regression <- drawing_fits()$lm
   # Bounds that one person decides.
@@ -238,7 +238,7 @@ test_that("an audit's noise works in that audit only, and its fit is marked as n
   expect_error(write_release(kept$fit, tempfile()), class = "dpsc_error")
 })
 
-test_that("an audit of a verb names its missing arguments", {
+test_that("the error of an audit names the missing arguments of the audited verb", {
   expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
   verb <- audit_mechanism(drawing_fits()$lm)
   expect_output(print(verb), "verb")

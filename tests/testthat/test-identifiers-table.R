@@ -109,14 +109,14 @@ check_cells <- function(cells, n, names) {
   }
 }
 
-test_that("names do not determine the calibration donors: kinds of panels and sources", {
+test_that("names do not determine the calibration donors, for any kind of panel and source", {
   cells <- cells_of_table()
   # One date is the business of test-identifiers.R.
   check_cells(cells[cells$kind != "date" & cells$source %in% c("matrix", "database"), ], 10001, "z")
   check_cells(cells[cells$kind != "date", ], 60, c("z", "p000030x"))
 })
 
-test_that("names do not determine the calibration donors: every combination", {
+test_that("names do not determine the calibration donors, for any combination of options", {
   skip_unless_audit()
   check_cells(cells_of_table(), 10001, c("z", "p005000x"))
 })

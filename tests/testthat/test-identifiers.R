@@ -23,7 +23,7 @@ test_that("among 10,001 donors names do not determine the calibration donors, fo
   expect_identical(max(moves(p, renamed(p, 10001, "a"), from_matrix)), 0)
 })
 
-test_that("several sources and workers receive one list of random places", {
+test_that("several sources and workers share one list of random row positions", {
   skip_if_not_installed("RSQLite")
   p <- named_people(10001)
   # In one's own place: the first of the first half.
@@ -43,7 +43,7 @@ test_that("several sources and workers receive one list of random places", {
   }
 })
 
-test_that("places depend on random bits only, and are in no object and no SQL statement", {
+test_that("random row positions depend on random bits only and are in no object or SQL statement", {
   p <- named_people(10001)
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder)
@@ -73,7 +73,7 @@ test_that("places depend on random bits only, and are in no object and no SQL st
   expect_false(any(grepl("_at", DBI::dbListTables(con))))
 })
 
-test_that("with few donors names change nothing: verbs, methods and sources", {
+test_that("with few donors, names change no result of any verb, method or source", {
   p <- named_people(60)
   names <- list(first = "a", last = "z", middle = "p000030x")
   seeded_fit <- function(p, run) {
@@ -159,7 +159,7 @@ test_that("rows of regressions, selections and aggregates may come in any order"
   expect_equal(answers(data[order, ], at), answers(data, drawn$order), tolerance = 1e-12)
 })
 
-test_that("names do not determine the places of weights", {
+test_that("names do not determine the order of weights", {
   p <- named_people(60)
   for (method in c("output", "objective")) {
     for (delta in c(0, 1e-6)) {
@@ -189,7 +189,7 @@ test_that("names do not determine the places of weights", {
   }
 })
 
-test_that("declared names keep their places, and the release records this", {
+test_that("names declared public keep their order, and the release records this declaration", {
   p <- named_people(30)
   with_names <- dp_control(rng = "R", donor_names = TRUE)
   fit_of <- function(x, control, ...) {

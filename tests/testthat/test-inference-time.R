@@ -138,7 +138,7 @@ test_that("plots of placebo dates show the refitted paths of the table", {
   expect_error(plot(dates, type = "paths"), class = "dpsc_error_argument")
 })
 
-test_that("the plots show the results", {
+test_that("plots of conformal tests, placebo dates and penalty paths show the computed results", {
   skip_if_not_installed("ggplot2")
   fit <- full_fit()
   drawn <- function(result, layer) {

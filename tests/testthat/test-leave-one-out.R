@@ -53,7 +53,7 @@ test_that("leave-one-out errors equal the errors of n refits at the same penalty
   }
 })
 
-test_that("the accepted effects equal the effects that the conformal test with refits accepts", {
+test_that("the interval contains the effects that the conformal test with refits accepts", {
   T0 <- 6L
   n <- 25L
   rows <- random_rows(n, 9L)
@@ -184,7 +184,7 @@ test_that("many donors are stored as counts that give the same intervals, also f
   expect_equal(raw_release(few, 6L, blocks = chunks), raw_release(few, 6L))
 })
 
-test_that("a group's mean has the standard error of a mean", {
+test_that("the standard error of a group's mean falls as one over the square root of its size", {
   withr::local_seed(9)
   rows <- random_rows(400L, 9L)
   release <- raw_release(rows, 6L)
@@ -211,7 +211,7 @@ test_that("a group's mean has the standard error of a mean", {
   expect_true(all(rowSums(covered) >= 180))
 })
 
-test_that("intervals cover new people of zero-inflated data", {
+test_that("intervals have their coverage for new people in zero-inflated data", {
   cost <- function(n) {
     user <- stats::rbinom(n, 1, 0.4)
     any <- user * stats::rbinom(n * 13L, 1, 0.5)

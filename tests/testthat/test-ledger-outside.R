@@ -24,7 +24,7 @@ charged <- function(ledger, mu = 0.05) {
   spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = mu), "test", list(holds = TRUE))
 }
 
-test_that("every handle to the file sees a charge", {
+test_that("a charge is visible through every handle to the file", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file, study = "stroke", data = "registry 2026")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
@@ -49,7 +49,7 @@ test_that("every handle to the file sees a charge", {
   expect_identical(summary(own)$spent, summary(other)$spent)
 })
 
-test_that("a total is fixed, and a missing ledger is not created by accident", {
+test_that("a ledger's total is fixed, and a missing ledger is not created by accident", {
   file <- ledger_file()
   expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
   dp_ledger(1, 1e-6, path = file)
@@ -61,7 +61,7 @@ test_that("a total is fixed, and a missing ledger is not created by accident", {
   expect_error(dp_ledger(1, path = file, study = NA), class = "dpsc_error_argument")
 })
 
-test_that("a ledger in a table of a connection pays, and a transaction of the user's is refused", {
+test_that("a ledger in a database table can pay, but not within a transaction of the user", {
   con <- DBI::dbConnect(RSQLite::SQLite(), ledger_file())
   withr::defer(DBI::dbDisconnect(con))
   ledger <- dp_ledger(1, 1e-6, con = con, table = "budget of the team")
@@ -97,7 +97,7 @@ test_that("an edit, a deleted row and a changed order are detected and stop paym
   }
 })
 
-test_that("receipts reveal truncated files and older copies, or the print states the gap", {
+test_that("receipts reveal truncated files and older copies; without them the print has a caveat", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   charged(ledger)

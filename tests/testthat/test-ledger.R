@@ -23,7 +23,7 @@ printed_spent <- function(ledger) {
   as.numeric(sub(".*epsilon ([^ ]+) spent.*", "\\1", line))
 }
 
-test_that("Gaussian shifts add up as squares and are converted once", {
+test_that("squares of Gaussian shifts add up and are converted once", {
   ledger <- dp_ledger(3, 1e-6)
   mu <- gdp_budget_cpp(1, 1e-6)
   for (k in 1:4) {
@@ -56,7 +56,7 @@ test_that("charges in zCDP by older versions add up as zCDP", {
   expect_error(pay(ledger, "zcdp", rho = rho), "must come first", class = "dpsc_error_budget")
 })
 
-test_that("the limit of a ledger follows from the arithmetic", {
+test_that("a ledger accepts charges exactly up to its composed total", {
   total <- gdp_epsilon_cpp(sqrt(2) * gdp_budget_cpp(1, 1e-6), 1e-6)
   enough <- dp_ledger(total * (1 + 1e-7), 1e-6)
   short <- dp_ledger(total * (1 - 1e-6), 1e-6)
@@ -69,7 +69,7 @@ test_that("the limit of a ledger follows from the arithmetic", {
   expect_identical(nrow(as.data.frame(short)), 1L)
 })
 
-test_that("the shares of a split total are accepted, and nothing beyond", {
+test_that("the shares of a split total are accepted, but no further charge", {
   for (parts in c(1, 3, 10)) {
     ledger <- dp_ledger(1, 0)
     for (i in seq_len(parts)) charge(ledger, 1 / parts, delta = 0)
@@ -88,7 +88,7 @@ test_that("the shares of a split total are accepted, and nothing beyond", {
   }
 })
 
-test_that("charges before the first Gaussian charge add up; the others form one shift", {
+test_that("charges before the first Gaussian charge add up; later charges form one shift", {
   mu <- gdp_budget_cpp(1, 1e-6)
   ledger <- dp_ledger(5, 1e-6)
   charge(ledger, 0.5, 0, "output")
@@ -112,7 +112,7 @@ test_that("charges before the first Gaussian charge add up; the others form one 
 })
 
 # Randomised response, every time: the worst pure step.
-test_that("shifts cover pure charges, summed exactly", {
+test_that("the combined shift of pure charges bounds their exact composition", {
   for (epsilon in c(0.05, 0.3, 1)) {
     k <- 12
     mu <- sqrt(k) * exponential_step_mu_cpp(2 * epsilon)
@@ -145,7 +145,7 @@ adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   stats::approx(loss, value, 0)$y
 }
 
-test_that("choosing the kind of charge by earlier results gains an analyst nothing", {
+test_that("choosing the kind of charge by earlier results gives an analyst no advantage", {
   for (case in list(c(1, 1e-6), c(4, 1e-6), c(1, 1e-2))) {
     epsilon <- case[[1L]]
     delta <- case[[2L]]
@@ -167,7 +167,7 @@ test_that("choosing the kind of charge by earlier results gains an analyst nothi
   }
 })
 
-test_that("a ledger without failure probability takes pure releases only", {
+test_that("a ledger with delta = 0 pays for pure releases only", {
   ledger <- dp_ledger(10, 0)
   expect_error(charge(ledger, 0.1), class = "dpsc_error_budget")
   expect_error(charge(ledger, 0.1, 1e-6, "objective"), class = "dpsc_error_budget")
@@ -237,7 +237,7 @@ test_that("a ledger survives saveRDS() and readRDS(), and a copy does not pay", 
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("only the last of the ledgers that took one another over can pay", {
+test_that("of ledgers taken over in turn, only the last can pay", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- unserialize(serialize(ledger, NULL))
   pay_gdp(ledger, 0.9)
@@ -303,7 +303,7 @@ test_that("invalid totals are refused", {
   expect_error(dp_ledger(), class = "dpsc_error_argument")
 })
 
-test_that("a ledger of another session cannot pay until it is taken over", {
+test_that("a ledger from another session cannot pay until it is taken over", {
   ledger <- dp_ledger(2, 1e-6)
   spend(ledger, new_cost("pure", epsilon = 0.5), "first", kept)
   copy <- unserialize(serialize(ledger, NULL))

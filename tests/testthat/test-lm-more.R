@@ -52,7 +52,7 @@ test_that("64-bit integers are read as their values", {
   expect_identical(fit(long, subset = b > 0), fit(data, subset = b > 0))
 })
 
-test_that("sandwich errors are charged", {
+test_that("the step for sandwich errors is charged", {
   data <- heteroskedastic(3000)
   bounds <- wide(names(data))
   for (delta in c(1e-6, 0)) {
@@ -157,7 +157,7 @@ test_that("weights equal the weights of lm() without privacy and are close with 
   ), class = "dpsc_error_argument")
 })
 
-test_that("weighted rows stay within their box", {
+test_that("weighted rows stay within their limits", {
   data <- lm_people(500)
   columns <- lm_columns(y ~ a + b, lm_bounds())
   columns$weighted <- TRUE
@@ -296,7 +296,7 @@ test_that("a regression is read back from JSON unchanged, and damage is noticed"
   expect_identical(read_release(path), raw)
 })
 
-test_that("edited noisy moments of a release disagree with its later frames", {
+test_that("edited noisy moments of a release are detected by its later frames", {
   facts <- lm_facts_of(n = 3000)
   release <- lm_audit_cpp(lm_rows(lm_people(3000)), facts, "R", NULL)$release
   expect_lt(lm_discrepancy_cpp(release, facts), 1e-12)
@@ -324,7 +324,7 @@ test_that("the counts of rows and of outlying residuals are close to the truth",
   expect_true(is.na(glance(few)$used))
 })
 
-test_that("confidence limits that need no curvature cover where slopes are not resolved", {
+test_that("Anderson-Rubin confidence limits have their coverage for unresolved slopes", {
   withr::local_seed(12)
   inside <- bounded <- 0
   for (k in 1:30) {

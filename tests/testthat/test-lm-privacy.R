@@ -1,6 +1,6 @@
 # Why a private regression is private: proofs/regression.md, attacked.
 
-test_that("the losses of a median change within a range of two: all small data sets", {
+test_that("for all small data sets, the losses of a median change within a range of two", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -29,7 +29,7 @@ test_that("the losses of a median change within a range of two: all small data s
   expect_equal(farthest, 2)
 })
 
-test_that("a location draw is charged for the full range", {
+test_that("a location draw is charged for the full range of its losses", {
   for (delta in c(0, 1e-6)) {
     facts <- lm_facts_of(n = 1e5, delta = delta)
     plan <- lm_plan_cpp(facts)
@@ -136,7 +136,7 @@ test_that("the loss between neighbours attains the declared cost and never excee
   expect_gt(reached[["discrete_laplace"]], 0.5)
 })
 
-test_that("radii and clips take no step, and people with a rare level cost no more", {
+test_that("radii and clipping use no private step, and people with a rare level cost no more", {
   withr::local_seed(10)
   bounds <- c(lm_bounds(), list(z = c(0, 1)))
   formula <- y ~ a + g * s + z
@@ -233,7 +233,7 @@ test_that("the order of rows does not matter", {
   expect_identical(first, second)
 })
 
-test_that("no object holds a person's value or a sum without noise", {
+test_that("no object contains a person's value or a sum without noise", {
   data <- lm_people(600)
   bounds <- lm_bounds()
   formula <- y ~ a + b

@@ -75,7 +75,7 @@ test_that("intervals have their coverage", {
   expect_gte(mean(covered), 0.88)
 })
 
-test_that("a fit whose moments are not resolved prints this and has wide intervals", {
+test_that("the print of a fit states that its moments are not resolved", {
   data <- lm_people(800)
   fit <- seeded_lm(y ~ (a + b + g + s)^2, data, epsilon = 1, bounds = lm_bounds())
   expect_false(fit$plan$resolved)
@@ -197,7 +197,7 @@ test_that("submodels cost nothing and agree with lm()", {
   expect_error(anova(fit, fit), class = "dpsc_error_argument")
 })
 
-test_that("a fit holds no values of people", {
+test_that("a fit contains no person's values", {
   fit <- seeded_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_error(residuals(fit), class = "dpsc_error_argument")
   expect_error(fitted(fit), class = "dpsc_error_argument")
@@ -209,7 +209,7 @@ test_that("a fit holds no values of people", {
   expect_output(print(summary(secure)), "private: epsilon = .*neighbours replace one person's row")
 })
 
-test_that("pure epsilon-privacy works as well", {
+test_that("intervals at delta = 0 contain the estimates of lm()", {
   data <- lm_people(20000)
   fit <- seeded_lm(y ~ a + b, data, epsilon = 4, delta = 0, bounds = lm_bounds())
   limits <- confint(fit)
