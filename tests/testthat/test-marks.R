@@ -52,7 +52,7 @@ test_that("prints and plots of seeded results state that they are not private", 
   }
 })
 
-test_that("prints of results with the operating system's noise have no such warning", {
+test_that("prints of results with the operating system's noise do not contain NOT PRIVATE", {
   panel <- sim_panel(n = 200, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = 4, bounds = c(-1, 1))
   expect_no_match(utils::capture.output(print(penalty_path(fit))), "NOT PRIVATE")

@@ -260,7 +260,7 @@ test_that("the table of ?dp_sources agrees with the records", {
   expect_setequal(listed, all)
 })
 
-test_that("every verb refuses with the same text and spends nothing", {
+test_that("every verb refuses unsupported sources with the same text and spends nothing", {
   rows <- twin_rows()[1:60, ]
   chunks <- dp_chunks(list(rows[1:30, ], rows[31:60, ]))
   there <- given_sources()$sums

@@ -98,7 +98,7 @@ test_that("an update reads covariates as the first release did, in memory and fr
   expect_false(levels[[1]] %in% levels[-1])
 })
 
-test_that("the frame includes covariates, which predict new periods", {
+test_that("the predictors of new periods include the covariates", {
   withr::local_seed(44)
   p <- growing_covariates(n = 2000)
   fit <- update(covariates_start(p, epsilon = 60), until(p, 8))
@@ -222,7 +222,7 @@ test_that("no person's past, new periods or covariates change a draw by more tha
   })$violated)
 })
 
-test_that("a grown fit holds no person's covariates", {
+test_that("a grown fit contains no person's covariates", {
   withr::local_seed(47)
   p <- growing_covariates(n = 200)
   fit <- update(covariates_start(p, rng = "secure"), p$data)

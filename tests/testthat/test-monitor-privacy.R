@@ -90,7 +90,7 @@ test_that("the steps and their shares of the budget agree with the proof", {
   )
 })
 
-test_that("the frame has the residual, the average so far, and directions of unit variance", {
+test_that("the predictors are the residual, the average so far, and directions of unit variance", {
   withr::local_seed(27)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   fit <- next_period(start_monitor(p, epsilon = 50), p, by = 2)

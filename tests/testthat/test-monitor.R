@@ -311,7 +311,7 @@ test_that("a growing release is written and read with its remaining periods", {
   expect_type(release_problem(release), "character")
 })
 
-test_that("a grown fit holds no person's values", {
+test_that("a grown fit contains no person's values", {
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   start <- dp_synth(p$donors[, 1:7], p$target[1:7], 6, epsilon = 8, bounds = p$bounds, monitor = 2)
   fit <- update(start, p$donors, target = p$target)

@@ -69,7 +69,7 @@ test_that("gamma-norm noise in one dimension is Laplace", {
   expect_not_rejected(ks.test(x, laplace)$p.value)
 })
 
-test_that("Gaussian noise is given by its standard deviation, not its variance", {
+test_that("the scale of Gaussian noise is its standard deviation, not its variance", {
   withr::local_seed(6)
   x <- gaussian_noise_cpp(5e4, 3, "R")
   expect_not_rejected(ks.test(x, "pnorm", sd = 3)$p.value)

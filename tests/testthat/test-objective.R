@@ -286,7 +286,7 @@ test_that("with the published calibration the exact privacy loss exceeds epsilon
   expect_gt(max(loss), 3 * step$epsilon)
 })
 
-test_that("the Gaussian scale is exact for its bound, and below the published scale", {
+test_that("the Gaussian scale is exact for its tail bound and smaller than the published scale", {
   for (epsilon0 in c(0.01, 0.5, 3, 20)) {
     for (delta in c(1e-3, 1e-6, 1e-10)) {
       scale <- gaussian_objective_scale(1, epsilon0, delta)

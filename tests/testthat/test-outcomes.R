@@ -127,7 +127,7 @@ test_that("without privacy each outcome is fitted separately, by any estimator",
   }
 })
 
-test_that("percentages, sums, limits and other methods give each outcome's own results", {
+test_that("percentages, sums, limits and other methods give the results of each outcome", {
   p <- two_outcomes(n = 600)
   fit <- outcome_fit(p)
   expect_s3_class(fit, "dp_outcomes")

@@ -216,7 +216,7 @@ test_that("columns of classes with their own arithmetic are refused in expressio
   expect_equal(from(as.numeric(as.character(f)) ~ treated, data)$donors, p$donors)
 })
 
-test_that("the indicator, which is public, is not computed from the outcome", {
+test_that("the indicator is public and must not be computed from the outcome", {
   p <- toy_panel()
   from_outcome <- list(
     y ~ I(y > 0.5), log(y + 2) ~ I(treated * (y > 0)), y ~ (time > 2004 & y > 0)

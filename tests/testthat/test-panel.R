@@ -127,7 +127,7 @@ test_that("a factor indicator without the treated level treats nobody", {
   expect_error(read_panel(y ~ treated, data, index), class = "dpsc_error_panel")
 })
 
-test_that("several treated units are several targets", {
+test_that("several treated units become several targets", {
   p <- toy_panel(n = 4, k = 3)
   panel <- expect_toy_panel(p$data, p)
   expect_identical(dim(panel$target), c(3L, 6L))

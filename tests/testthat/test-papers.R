@@ -1,6 +1,6 @@
 # The papers' methods: numbers, laws, attacks. Proofs: inst/proofs/papers.md.
 
-test_that("losses of a posterior draw are exact", {
+test_that("losses of a posterior draw equal the exact values", {
   pin <- function(leverage, gamma, error, delta) {
     posterior_loss_cpp(leverage, gamma, error, delta, TRUE)
   }
@@ -47,7 +47,7 @@ test_that("losses have the distribution given by two integrated normal densities
   }
 })
 
-test_that("the noise's bound covers the losses at all tried points", {
+test_that("the bound that sets the noise covers the losses at random points", {
   withr::local_seed(1)
   for (i in 1:400) {
     leverage <- exp(stats::runif(1, -9, 2))
@@ -289,7 +289,7 @@ test_that("NAPP-ERM as published: its changing penalty puts mass where a neighbo
   expect_gt(inside(cbind(1, 1)), 0.06)
 })
 
-test_that("NAPP-ERM as published: truncated noise, selection without noise, no retrieval", {
+test_that("NAPP-ERM as published fails by truncated noise, noise-free selection and retrieval", {
   # VS+, one regressor, lasso of half the rows: k rows (1, 1) give zero surely, one more does not.
   s <- 2
   vs <- function(k, penalty, b) {

@@ -123,7 +123,7 @@ test_that("waves of protected people are planned together", {
   )
 })
 
-test_that("covariates that explain changes reduce the error; other covariates increase it", {
+test_that("covariates that explain changes reduce the error, and other covariates increase it", {
   plan <- function(...) {
     dp_plan(n = 2000, T0 = 8, T1 = 3, epsilon = 4, size = 30, sd_between = 0.2, sd_within = 0.1,
       ...)

@@ -70,7 +70,7 @@ test_that("the references match the named theorem", {
   expect_match(pure$result, "; 1-differentially private", fixed = TRUE)
 })
 
-test_that("a classical fit reports its placebos", {
+test_that("the report of a classical fit includes its placebos", {
   fit <- dp_synth(matrix(sin(1:120), 12),
     target = cos(1:10), T0 = 7, epsilon = Inf, estimator = "simplex"
   )

@@ -172,7 +172,7 @@ test_that("errors of method gram have the same distribution as in dp_synth()", {
   )
 })
 
-test_that("committed tables of theory agree with the articles", {
+test_that("the committed tables of theoretical values agree with the articles", {
   table_of <- function(name) {
     utils::read.csv(system.file("reproduction", "results", name, package = "dpsc"))
   }

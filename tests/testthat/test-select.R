@@ -23,7 +23,7 @@ selection_methods <- c(
   "stability", "lasso"
 )
 
-test_that("a choice has the exact distribution", {
+test_that("a noisy choice has the exact distribution", {
   withr::local_seed(1)
   loss <- c(0, 3, 1, 40)
   draws <- replicate(6000, select_choose_cpp(loss, 2, 4, "R"))
@@ -292,7 +292,7 @@ test_that("overlapping subsets: a neighbour changes the distance by one, but no 
   }
 })
 
-test_that("method subsamples reports the number of rows it needs, and selects with so many", {
+test_that("method subsamples reports the number of rows it needs, and that number suffices", {
   withr::local_seed(15)
   go <- function(rows, ...) {
     dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
@@ -335,7 +335,7 @@ test_that("without guessed constants the certificate selects uniform columns and
   }
 })
 
-test_that("an abstention is an output and is charged", {
+test_that("an abstention counts as an output and is charged", {
   withr::local_seed(9)
   rows <- sparse_rows(300, 6)
   for (method in c("stability", "lasso", "blocks")) {

@@ -27,7 +27,7 @@ test_that("the effect is added only to the target after the treatment", {
   expect_identical(draw(0.2)$effect, rep(0.2, 3))
 })
 
-test_that("a seed determines a panel", {
+test_that("the same seed simulates the same panel", {
   draw <- function() withr::with_seed(3, sim_panel(20, 5))
   expect_identical(draw(), draw())
   expect_false(identical(sim_panel(20, 5)$donors, sim_panel(20, 5)$donors))

@@ -338,7 +338,7 @@ test_that("people lost between two passes stop the release, and the charge remai
   }
 })
 
-test_that("impossible sums are not used", {
+test_that("impossible sums are rejected", {
   people <- people_frame(700)
   columns <- lm_columns(wage ~ age + region, people_bounds)
   design <- lm_design(columns)

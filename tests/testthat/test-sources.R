@@ -55,7 +55,7 @@ test_that("a fit to a table equals the fit to the data frame", {
   )
 })
 
-test_that("the same donors calibrate the intervals for every source", {
+test_that("intervals are calibrated with the same donors for every source", {
   skip_if_not_installed("RSQLite")
   # Above 10,000 donors those at random places calibrate.
   p <- long_panel(10050, 2, 1)
@@ -294,7 +294,7 @@ test_that("a single block is read once, several blocks in every pass", {
   expect_identical(count(249), 6L)
 })
 
-test_that("impossible sums from an engine are not used", {
+test_that("impossible sums from an engine are rejected", {
   p <- long_panel(200, 4, 2)
   donors <- pmax(pmin(donors_of(p$data), 1), -1)
   blocks <- dp_chunks(list(donors[1:80, ], donors[81:200, ]))

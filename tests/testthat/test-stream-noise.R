@@ -117,7 +117,7 @@ test_that("one entry changes all releases together by at most the charged sensit
   }
 })
 
-test_that("categories and pure budgets are charged correctly", {
+test_that("releases of categories and releases with pure budgets are charged correctly", {
   withr::local_seed(5)
   x <- diag(3)[sample.int(3, 32, TRUE), ]
   for (noise in all_noises) {
@@ -135,7 +135,7 @@ test_that("categories and pure budgets are charged correctly", {
   expect_lte(plan$epsilon, 1)
 })
 
-test_that("people with several entries are covered as declared", {
+test_that("people with several entries are protected as declared", {
   withr::local_seed(6)
   x <- matrix(stats::runif(60), 60)
   for (noise in all_noises) {

@@ -1,6 +1,6 @@
 # Those who wait see that something goes on; those who cancel leave ledger and engine right.
 
-test_that("the progress bar starts after its delay, for the outermost wait, and disappears", {
+test_that("the progress bar starts after a delay, only for the outermost wait, and disappears", {
   expect_true(start_waiting())
   expect_false(start_waiting())
   tick_waiting(after = 1e6)
