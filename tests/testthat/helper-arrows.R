@@ -1,5 +1,5 @@
-# Dependencies: calls between the files of R/, from the parsed code, and includes between the headers
-# of the core. Used by test-arrows.R.
+# Dependencies: calls between the files of R/, from parsed code, and includes between the headers of
+# the core. Used by test-arrows.R.
 
 # Names that code uses and does not make itself: functions it calls, and objects it refers to.
 names_used <- function(code, own = character()) {

@@ -1,5 +1,6 @@
 # Simulated staggered panels, similar to the example data of difference-in-differences packages, and
-# slow reference versions of the estimators. Long data: unit, time, y, first (Inf: never treated), treated.
+# slow reference versions of the estimators.
+# Long data: unit, time, y, first (Inf: never treated), treated.
 
 # `cohorts`: people by first treated period; `effect`: of periods since adoption, by cohort.
 staggered_panel <- function(never, cohorts, times, effect, level = 1, drift = 0.5, noise = 0.3,

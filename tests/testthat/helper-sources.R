@@ -1,4 +1,4 @@
-# Simulated donors and one treated unit as long data, also in SQLite, and results to compare.
+# Simulated donors and one treated unit as long data, in SQLite, and results to compare with.
 
 long_panel <- function(n, T0, T1, seed = 1, sd = 0.3, extreme = TRUE) {
   withr::local_seed(seed)

@@ -66,7 +66,7 @@ test_that("a known fault is detected if the file shows it; other faults are list
   expect_match(of_020("gram-not-private.json")$privacy$reason, "Inf")
 })
 
-test_that("files of this version carry its number, and their guarantee holds", {
+test_that("files written by this version contain its number, and their guarantee holds", {
   p <- toy_panel(60, 5, 2)
   release <- dp_release(p$donors, target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1))
   rows <- data.frame(x = seq(0, 1, length.out = 4000), y = rep(0:1, 2000))

@@ -59,7 +59,7 @@ test_that("the plan charges every draw for the full range of its losses", {
   expect_true(plan$gaussian)
 })
 
-test_that("the released median has the law of the exponential mechanism", {
+test_that("the released median has the distribution of the exponential mechanism", {
   # All answers in one cell: it has loss 0, all others the loss of every answer.
   k <- 10
   answers <- matrix(0.5, k)

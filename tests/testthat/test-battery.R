@@ -264,7 +264,7 @@ test_that("plm::Wages: privacy SE equals the SD over releases; more budget, no w
   expect_honest_privacy(over_releases(panel$men, panel$women, 5, c(4, 9), 67, c(1, 4, 16), 30))
 })
 
-test_that("a group that is not a random sample of the donors keeps its own level", {
+test_that("the counterfactual of a group unlike the donors has the group's own level", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(90)

@@ -37,7 +37,7 @@ expect_clean <- function(objects, p, label) {
   }
 }
 
-test_that("the detector finds planted values", {
+test_that("the detector of donors' data finds planted values", {
   p <- canary_panel()
   found <- function(x) canary_found(x, p$secrets)
   expect_match(found(p$donors[3, 4]), "a number")

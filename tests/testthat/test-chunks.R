@@ -25,7 +25,7 @@ changes <- list(
   function(x) as.data.frame(x), function(x) stop("gone"), function(x) NULL
 )
 
-test_that("rows that change after the first pass are noticed, and the error reports the charge", {
+test_that("rows that change after the first pass are detected, and the error reports the charge", {
   # Plants faults 60.
   reads <- 0L
   donors <- toy_panel(12, 5, 2)$donors

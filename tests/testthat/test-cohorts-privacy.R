@@ -94,7 +94,7 @@ test_that("replays detect people counted twice, and a second moment charged for 
   expect_gt(worst(cheap), 1)
 })
 
-test_that("three dates cost as much as one date and are charged once", {
+test_that("a release for three dates costs as much as for one date and is charged once", {
   panel <- cohort_panel(400, 6, 6, k = 3)
   for (delta in c(1e-6, 0)) {
     ledger <- dp_ledger(epsilon = 4, delta = 1e-5)

@@ -13,7 +13,7 @@ no_noise_statistics <- function(rows, T0, p = 3) {
   )
 }
 
-test_that("a later cohort gets the moments of features centred at its own level", {
+test_that("moments for a later cohort are computed from features centred at its own level", {
   rows <- cohort_panel(80, 6, 6)$donors
   s <- no_noise_statistics(rows, 6)
   expect_true(s$demean)

@@ -35,7 +35,7 @@ test_that("with interactions and powers dp_online() and dp_select() equal lm() a
   )
 })
 
-test_that("every verb forms the same products under the same names", {
+test_that("products have the same values and names in every verb", {
   rows <- product_rows()
   named <- function(fit) sort(names(coef(fit)))
   raw <- sort(names(stats::coef(stats::lm(products, rows))))

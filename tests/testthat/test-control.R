@@ -63,7 +63,7 @@ test_that("without intervals, the moments get the calibration's share of the bud
   }
 })
 
-test_that("a fit without intervals states that none were requested", {
+test_that("a fit without intervals states that no intervals were requested", {
   panel <- sim_panel(n = 800, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1),
@@ -79,7 +79,7 @@ test_that("a fit without intervals states that none were requested", {
   )
 })
 
-test_that("missing intervals of a group too large to calibrate are not called unrequested", {
+test_that("for a group too large to calibrate, missing intervals are not reported as unrequested", {
   panel <- sim_panel(n = 300, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), size = 50

@@ -110,7 +110,7 @@ test_that("replacing a row changes the sums by at most their sensitivity", {
   expect_gt(max(rowSums(abs(parts(0.25)))), 2.28)
 })
 
-test_that("no neighbour costs more than the promised budget", {
+test_that("no pair of neighbours costs more than the promised budget", {
   base <- describe_people(400)
   change <- function(...) {
     there <- base

@@ -100,7 +100,7 @@ test_that("bounds that exclude the target are refused before the charge", {
   expect_s3_class(dp_release(p$donors, two, 5, Inf, bounds = c(-1, 1)), "dp_release")
 })
 
-test_that("edited settings are checked again", {
+test_that("settings edited after dp_control() are checked again", {
   p <- toy_panel(20, 5, 2)
   edited <- function(field, value) {
     control <- dp_control()
@@ -194,7 +194,7 @@ test_that("a note points out an epsilon that protects little", {
   expect_match(weak_budget(1e6), "protects little")
 })
 
-# What an error says about donors' rows is the kind of problem, whoever has it, and how often.
+# Errors about donors' rows name the kind of problem only, not whose rows have it or how many.
 test_that("errors about donors' rows do not depend on the donor, the period or their number", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
@@ -369,7 +369,7 @@ test_that("the error about a repeated cross-section names it as such", {
   }
 })
 
-test_that("the error for an unknown argument names the verb's help page", {
+test_that("the error for an unknown argument names the help page of the function", {
   p <- toy_panel(20, 5, 2)
   expect_error(dp_synth(p$donors, target = p$target, T0 = 5, epsilom = 1),
     "`?dp_synth` lists the arguments", fixed = TRUE, class = "dpsc_error_argument")

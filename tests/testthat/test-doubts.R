@@ -115,7 +115,7 @@ test_that("bounds at which many true values lie are not mistaken for wrong bound
   }
 })
 
-test_that("a release of an earlier version, with fewer fields, still prints", {
+test_that("a release of an earlier version, with fewer fields, can still be printed", {
   skip_if_not_installed("jsonlite")
   old <- function(file) test_path("fixtures", "0.2.0", file)
   # No rounds: nothing to doubt.

@@ -15,7 +15,7 @@ planted_in <- function(file) {
   do.call(rbind, rows)
 }
 
-test_that("the list of planted faults and the tests that plant them match", {
+test_that("the list of planted faults agrees with the tests that plant them", {
   files <- list.files(test_path(), "^test-.*[.]R$")
   planted <- do.call(rbind, lapply(files, planted_in))
   planted <- planted[order(planted$id), ]
@@ -26,7 +26,7 @@ test_that("the list of planted faults and the tests that plant them match", {
   expect_identical(setdiff(names(planted_faults()), faults_listed$fault), character())
 })
 
-# Faults are added at the end: none goes, and none is put in the place of another.
+# Faults are added at the end of the list; none is removed or replaced by another fault.
 test_that("faults are added to the list, never removed or replaced", {
   expect_gte(nrow(faults_listed), 67L)
   expect_identical(faults_listed$id, seq_len(nrow(faults_listed)))

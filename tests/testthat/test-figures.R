@@ -27,7 +27,7 @@ test_that("the noise band always lies within the interval", {
   expect_true(any(table$estimate + 1.96 * table$privacy.se > table$conf.high))
 })
 
-test_that("plots of placebos and fits without a donor have the outcome's name", {
+test_that("plots of placebos and of leave-one-out fits are labelled with the outcome's name", {
   withr::local_seed(2)
   data <- data.frame(
     state = rep(letters[1:6], 8), year = rep(1:8, each = 6), cigsale = stats::rnorm(48)
@@ -42,7 +42,7 @@ test_that("plots of placebos and fits without a donor have the outcome's name", 
   expect_identical(ggplot2::autoplot(without)$labels$y, "cigsale")
 })
 
-test_that("a stream's path ends at coef(), in the variables' units", {
+test_that("the path of a stream ends at coef(), in the units of the variables", {
   withr::local_seed(4)
   stream <- dp_online(y ~ x1 + x2,
     epsilon = 5, delta = 1e-6, horizon = 400,

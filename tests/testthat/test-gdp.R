@@ -243,7 +243,7 @@ test_that("all small integer rows stay within the L1 sensitivity", {
   }
 })
 
-test_that("the L1 sensitivity of free vectors holds and is attained", {
+test_that("the L1 sensitivity of unconstrained vectors is a bound and is attained", {
   for (m in c(2, 3, 5)) {
     bound <- laplace_outer_sensitivity_cpp(4, m)
     set.seed(m)

@@ -201,7 +201,7 @@ test_that("rows in chunks, in a database and by person have the same offsets", {
   expect_identical(names(coef(offset_glm(dp_table(con, "people")))), names(coef(here)))
 })
 
-test_that("prints, reports, files and other verbs include the offset", {
+test_that("prints, reports, files and methods include the offset", {
   data <- offset_people(20000)
   fit <- offset_glm(data, epsilon = 2)
   expect_output(print(fit), "y ~ a + b, offset log(years)", fixed = TRUE)

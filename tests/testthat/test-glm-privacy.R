@@ -119,7 +119,7 @@ random_lemma <- function(split, k0 = 1, wrong_chord = FALSE) {
   loss - bound
 }
 
-test_that("Lemmas 1 and 2 hold at all tried points, and planted faults are found", {
+test_that("Lemmas 1 and 2 hold at all points tried, and planted faults are detected", {
   # Plants faults 41, 42.
   withr::local_seed(1)
   expect_lte(max(replicate(8000, random_lemma(0))), 1e-12)
@@ -466,7 +466,7 @@ test_that("the whole budget is spent, and no more", {
   }
 })
 
-test_that("noise requests do not depend on people, even those with missing rows", {
+test_that("noise requests do not depend on people, even if their rows are missing", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(300, family)
     gone <- data

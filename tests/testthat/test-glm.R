@@ -209,7 +209,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
   )
 })
 
-test_that("methods use the release alone", {
+test_that("methods for fits use only the release", {
   data <- glm_people(5000)
   fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   table <- tidy(fit, conf.int = TRUE)

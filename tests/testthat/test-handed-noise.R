@@ -205,7 +205,7 @@ test_that("faults planted in a verb are detected", {
   expect_match(audit$note, "sequence of noise calls")
 })
 
-test_that("an audit's noise works in that audit only, and its fit is marked as not private", {
+test_that("an audit's noise can be used in that audit only, and its fit is marked as not private", {
   people <- people_of()
   regression <- drawing_fits()$lm
   kept <- NULL

@@ -11,7 +11,7 @@ inference_fit <- function(T1 = 2, k = 1, noise_sd = 0.05) {
   )
 }
 
-test_that("the privacy variance equals that of refits under the known noise, to first order", {
+test_that("to first order, the privacy variance equals the variance of refits under known noise", {
   s <- inference_fit()$release$statistics
   # Noise small enough for first order, and no direction lost to shrinkage.
   s$moment_sd <- s$mean_sd <- 1e-7

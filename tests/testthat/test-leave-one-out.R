@@ -122,7 +122,7 @@ test_that("too few donors give no interval and the correct reason", {
   expect_match(raw_intervals(raw_release(random_rows(40L, 8L), 5L), y, level = 0.99), "99 donors")
 })
 
-test_that("tied rows are not lost to rounding", {
+test_that("tied rows remain tied in spite of rounding", {
   # Most people never have an event: a target without one is like them, at every level.
   rows <- withr::with_seed(6, matrix(stats::rbinom(60L * 9L, 1, 0.03), 60L)) + 0
   rows <- rows[order(rowSums(rows)), ]

@@ -257,7 +257,7 @@ test_that("prints, files and checks of a release name the charge that paid for i
   expect_error(verify_ledger(ledger, releases = list(rows)), class = "dpsc_error_argument")
 })
 
-test_that("a file whose charge or id was edited is noticed", {
+test_that("an edited charge or identifier in a file is detected", {
   ledger <- dp_ledger(5, 1e-6, path = ledger_file())
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
   release <- dp_release(panel$donors, target = panel$target, T0 = panel$T0, epsilon = 1,

@@ -86,7 +86,7 @@ test_that("scores of the worst rows stay within their limit", {
   expect_lte(moved, sqrt(2) * made$limit^2)
 })
 
-test_that("neighbours cost no more than declared, counts and scores included", {
+test_that("steps cost no more than declared on neighbours, including counts and scores", {
   withr::local_seed(9)
   data <- lm_people(4000)
   reached <- c(rows = 0, scores = 0)
@@ -239,7 +239,7 @@ test_that("penalty paths are computed from the release alone", {
   expect_error(lm_path(fit, penalties = -1), class = "dpsc_error_argument")
 })
 
-test_that("a regression is read back from JSON unchanged, and damage is noticed", {
+test_that("a regression is read back from JSON unchanged, and damage is detected", {
   skip_if_not_installed("jsonlite")
   data <- lm_people(3000)
   data$code <- rep(c(1, 2, 5), 1000)

@@ -46,7 +46,7 @@ test_that("a location draw is charged for the full range of its losses", {
   }
 })
 
-test_that("integer rows stay within their box, and outer products within sqrt(2) B", {
+test_that("integer rows stay within their limits, and outer products within sqrt(2) B", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   worst <- 0
@@ -183,7 +183,7 @@ test_that("shares and steps add up to the budget, whatever the setting", {
   }
 })
 
-test_that("noise requests do not depend on people, even those with missing rows", {
+test_that("noise requests do not depend on people, even if their rows are missing", {
   data <- lm_people(300)
   gone <- data
   gone$y[] <- NA

@@ -245,7 +245,7 @@ dummy_error <- function(data, formula, truth, bounds) {
   )
 }
 
-test_that("a rare level does not make the rounds diverge", {
+test_that("a rare level does not make the rounds of dp_lm() diverge", {
   withr::local_seed(17)
   n <- 20000
   bounds <- list(y = c(-15, 15), t = c(FALSE, TRUE), post = c(FALSE, TRUE), z = c(0, 1))
