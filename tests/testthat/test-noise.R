@@ -62,7 +62,7 @@ test_that("gamma-norm noise has a Gamma(d, scale) norm and a uniform direction",
   expect_equal(mean(x^2), 2.75, tolerance = 0.02)
 })
 
-test_that("gamma-norm noise in one dimension is Laplace", {
+test_that("gamma-norm noise in one dimension is Laplace noise", {
   withr::local_seed(5)
   x <- replicate(2e4, gamma_norm_noise_cpp(1, 2, "R"))
   laplace <- function(q) ifelse(q < 0, exp(q / 2) / 2, 1 - exp(-q / 2) / 2)

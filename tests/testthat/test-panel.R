@@ -161,7 +161,7 @@ test_that("variables of the formula's environment are found, and columns of the 
   expect_identical(read_panel(without, p$data, index)$donors, p$donors)
 })
 
-test_that("the panel holds no formula, environment, row name or attribute of the data", {
+test_that("the panel contains no formula, environment, row name or attribute of the data", {
   p <- toy_panel()
   data <- p$data
   rownames(data) <- paste0("CANARY", seq_len(nrow(data)))

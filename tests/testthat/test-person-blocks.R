@@ -67,7 +67,7 @@ test_that("one row per person gives the release without `person`, bit for bit", 
   expect_identical(votes(again), votes(several))
 })
 
-test_that("any rows of one person change one answer only", {
+test_that("any change to one person's rows changes only one answer", {
   withr::local_seed(12)
   others <- block_people(300, most = 3)
   others$id <- others$id + 10

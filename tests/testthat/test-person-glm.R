@@ -80,7 +80,7 @@ test_that("in no step do several rows of a person cost more than one row", {
   expect_gt(reached, 0.5)
 })
 
-test_that("an audit detects sums in the place of means", {
+test_that("an audit detects sums used in place of means", {
   withr::local_seed(13)
   others <- glm_rows_of_people(120, most = 2)
   verb <- audit_mechanism(function(people, control) {
@@ -97,7 +97,7 @@ test_that("an audit detects sums in the place of means", {
   expect_true(audit$violated)
 })
 
-test_that("without privacy each person has weight one, and errors are clustered", {
+test_that("without privacy each person has weight one, and standard errors are clustered", {
   data <- glm_rows_of_people(300)
   data$a[7] <- NA
   used <- !is.na(data$a)

@@ -115,7 +115,7 @@ test_that("in no step do several rows of a person cost more than one row", {
   expect_gt(reached, 0.9)
 })
 
-test_that("an audit detects sums over a person's rows in the place of means", {
+test_that("an audit detects sums over a person's rows used in place of means", {
   withr::local_seed(13)
   others <- lm_people(300)[c("a", "b", "y")]
   verb <- audit_mechanism(function(people, control) {
@@ -156,7 +156,7 @@ test_that("means of the worst integer rows stay within sqrt(2) B", {
   expect_gt(worst, 0.9)
 })
 
-test_that("without privacy each person has weight one, and errors are clustered", {
+test_that("without privacy each person has weight one, and standard errors are clustered", {
   data <- person_people(300)
   data$y[7] <- NA
   fit <- suppressWarnings(
@@ -222,7 +222,7 @@ test_that("a fit states that people were declared, and its file keeps this", {
   expect_false(as.character(nrow(data)) %in% held)
 })
 
-test_that("results hold no identifier and no number of rows", {
+test_that("results contain no identifier and no number of rows", {
   data <- person_people(200)
   secret <- sprintf("secret-%05d", data$id)
   data$id <- secret

@@ -4,7 +4,7 @@ plan_bounds <- function(p, half = 30) {
   stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))
 }
 
-test_that("the planned error is close to the observed one", {
+test_that("the planned error is close to the observed error", {
   withr::local_seed(6)
   for (case in list(c(p = 2, n = 3000, epsilon = 1), c(p = 6, n = 10000, epsilon = 2))) {
     p <- case[["p"]]

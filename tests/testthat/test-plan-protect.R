@@ -78,7 +78,7 @@ test_that("studies of one public target agree with the core's simulation", {
   }
 })
 
-test_that("several dates have one row each and one for all, in any order of the dates", {
+test_that("a plan has one row per date and one for all dates, in any order of the dates", {
   dates <- function(T0, size, ...) {
     dp_plan(n = 400, T0 = T0, T1 = 2, epsilon = 2, size = size, ...)
   }

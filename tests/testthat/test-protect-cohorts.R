@@ -137,7 +137,7 @@ test_that("a release for everyone with several dates is read back, fitted to tar
   expect_error(conformal(fit$cohorts[[1]]), class = "dpsc_error_argument")
 })
 
-test_that("a fit of several dates, its file, prints and plots hold no treated person's value", {
+test_that("a fit of several dates, its file, prints and plots contain no treated person's value", {
   p <- protected_cohorts_of(n = 300, m = 80)
   parts <- lapply(c(5, 7), function(T0) {
     list(donors = p$donors, group = p$group[p$T0 == T0, ])

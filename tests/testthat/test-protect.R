@@ -96,7 +96,7 @@ test_that("no message about treated people's rows reveals whose they are", {
   }
 })
 
-test_that("a fit, its file, prints and plots hold no treated person's value", {
+test_that("a fit, its file, prints and plots contain no treated person's value", {
   p <- protected_panel_of()
   secrets <- protected_secrets(p)
   # The detector would find a public group's mean.
@@ -250,7 +250,7 @@ test_that("an audit finds no loss above the budget for a donor or a treated pers
   expect_gt(sum(table$share[table$moved]), 2)
 })
 
-test_that("a charge for the donors alone does not pay for a release for everyone", {
+test_that("a charge for the donors alone does not cover a release for everyone", {
   # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release

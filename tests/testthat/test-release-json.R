@@ -123,7 +123,7 @@ test_that("releases by version 0.1.0 are read, printed and fitted, without an in
   }
 })
 
-test_that("donors' names that were declared public are read back, unusual ones too", {
+test_that("donors' names that were declared public are read back, including unusual names", {
   p <- toy_panel(4, 5, 2)
   rownames(p$donors) <- c("\u00e9\u4e16 \"x\"", "a\\b\n\t", "NA", "</script>")
   release <- dp_release(p$donors,

@@ -104,7 +104,7 @@ test_that("errors about people's rows name a type, never a value", {
   }
 })
 
-test_that("ledgers do not pay for streams and selections without a valid guarantee", {
+test_that("ledgers refuse streams and selections without a valid guarantee", {
   seeded <- dp_control(rng = "R")
   ledger <- dp_ledger(epsilon = 50, delta = 1e-3)
   b <- list(y = c(0, 1), x = c(0, 1))

@@ -185,7 +185,7 @@ test_that("certificates equal the theorems' numbers on arbitrary tables, also of
   expect_gte(min(stable), 4)
 })
 
-test_that("one person changes every condition by nearly one and none by more than one", {
+test_that("one person can change each condition by nearly one, but none by more than one", {
   # Plants faults 71.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {

@@ -530,7 +530,7 @@ test_that("medians and scales equal the columns' medians and scales, in scaled u
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))
 })
 
-test_that("a release file holds medians and scales and the quantities derived from them", {
+test_that("a release file contains medians and scales and the quantities derived from them", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(13)
   p <- wide_people(20000, 6, 5)

@@ -36,7 +36,7 @@ test_that("the site's index has every topic and every article, once", {
   for (article in articles) expect_identical(sum(listed == article), 1L, label = article)
 })
 
-test_that("the site holds every file that its pages load", {
+test_that("the site contains every file that its pages load", {
   head <- text_of(in_sources("pkgdown", "templates", "head.html"))
   tags <- regmatches(head, gregexpr("(?s)<(script|link)[^>]*>", head, perl = TRUE))[[1L]]
   expect_gt(length(tags), 1)

@@ -230,7 +230,7 @@ test_that("no statement and no error names protected people of a roster", {
   expect_false(any(grepl(paste(roster$unit, collapse = "|"), log)))
 })
 
-test_that("no release or statement holds a donor's value, with covariates, gaps or both", {
+test_that("no release or statement contains a donor's value, with covariates, gaps or both", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(300)
   donors <- unique(p$data$unit[p$data$unit != "treated"])

@@ -331,7 +331,7 @@ test_that("impossible sums from an engine are rejected", {
   }), "dp_release")
 })
 
-test_that("no release, error or logged statement holds a donor's value", {
+test_that("no release, error or logged statement contains a donor's value", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(300)
   con <- sqlite_of(p$data)

@@ -112,7 +112,7 @@ test_that("the correction applies only to its own target, estimator and penalty"
   expect_equal(effect(release, moved) - effect(release), c(0.1, 0.2), ignore_attr = TRUE)
 })
 
-test_that("releases that cannot use the correction do not pay for it", {
+test_that("releases that cannot use the correction are not charged for it", {
   p <- sim_panel(1500, 8, 2)
   steps <- function(...) {
     withr::local_seed(5)
