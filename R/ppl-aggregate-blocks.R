@@ -1,7 +1,7 @@
 # A statistic on disjoint blocks of people. A block's answer is a function of its own rows and of
 # public values: one person changes one row of the table of answers.
 
-#' Rows of people without attributes that depend on all rows: levels, names, groups, an index
+#' Rows of people, without attributes that depend on all rows (levels, names, groups, an index)
 #' @return A plain vector, matrix or data frame. PRIVATE.
 #' @noRd
 plain_rows <- function(data) {
@@ -96,7 +96,7 @@ block_answers <- function(data, statistic, facts, order, seeds, rows = NULL) {
   out
 }
 
-#' The statistic of one block; with `correct` less its bias as the halves show it
+#' The statistic of one block; with `correct`, minus its bias as estimated from the halves
 #' @noRd
 block_answer <- function(data, statistic, people, facts, seeds, state, rows = NULL) {
   of <- function(people, seed) {
@@ -142,7 +142,8 @@ quiet_answer <- function(statistic, part, size) {
   answer %||% rep(NA_real_, size)
 }
 
-#' An answer as plain numbers, or `NULL`; its class may have methods that fail on some people
+#' An answer as plain numbers, or `NULL`; methods of its class, which may fail on some people, are
+#' not called
 #' @noRd
 plain_answer <- function(answer, size) {
   if (is.numeric(answer) || is.logical(answer)) {

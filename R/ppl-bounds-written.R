@@ -24,11 +24,11 @@
 #' @name dp_bounds
 NULL
 
-#' Names in code that may be columns, in the order of writing
+#' Names in code that may be columns, in order of appearance
 #' @noRd
 columns_in <- function(code) all.vars(if (is.call(code)) unqualified(code) else code)
 
-#' A formula's left side, or an outcome without a name
+#' A formula's left side, or a placeholder for an outcome without a name
 #' @noRd
 left_side <- function(formula) {
   if (inherits(formula, "formula") && length(formula) == 3L) formula[[2L]] else quote(outcome)
@@ -36,7 +36,7 @@ left_side <- function(formula) {
 
 #' `bounds` as a list by name
 #' @param bounds (`any`)\cr as the user gave it.
-#' @param left (`language`)\cr the formula's left side, of which an unnamed entry is.
+#' @param left (`language`)\cr the formula's left side, to which an unnamed entry belongs.
 #' @param strict (`flag`)\cr refuse an unnamed entry where the left side is computed?
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
@@ -56,7 +56,7 @@ named_bounds <- function(bounds, left, strict = TRUE) {
   rlang::set_names(bounds, names)
 }
 
-#' The same of a formula that must have an outcome and regressors, checked to be a list
+#' `bounds` as a checked list by name, for a formula that must have an outcome and regressors
 #' @noRd
 bounds_of_regression <- function(formula, bounds) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
@@ -69,7 +69,7 @@ bounds_of_regression <- function(formula, bounds) {
   bounds
 }
 
-#' A name of `bounds` with the spaces that R itself would write
+#' A name of `bounds` with spaces as R itself writes them
 #' @noRd
 as_written <- function(name) {
   code <- if (grepl("(", name, fixed = TRUE)) tryCatch(str2lang(name), error = function(e) NULL)
@@ -217,8 +217,8 @@ check_every_bound <- function(formula, bounds, data = NULL) {
   }
 }
 
-#' Variables of a formula without limits: blank ones, as text, by name
-#' @param given (`character`)\cr names of the limits that are there.
+#' Blank limits, as text, by name, for the variables of a formula that have none
+#' @param given (`character`)\cr names of the given limits.
 #' @noRd
 lacking_limits <- function(formula, given, data) {
   atoms <- formula_atoms(formula)
@@ -241,7 +241,7 @@ formula_atoms <- function(formula) {
   as.list(attr(terms, "variables"))[-1L]
 }
 
-#' Limits to be filled in, by a column's class; pasted as they are, each is an error
+#' Blank limits, by a column's class; pasted without being filled in, each is an error
 #' @noRd
 blank_limits <- function(name, data = NULL, as_levels = FALSE) {
   column <- if (is.data.frame(data) && name %in% names(data)) .subset2(data, name)
@@ -254,7 +254,7 @@ blank_limits <- function(name, data = NULL, as_levels = FALSE) {
   }
 }
 
-#' A line to paste: given limits, and blanks to fill in
+#' A line to paste, with the given limits and blanks to fill in
 #' @param kinds (`character`)\cr blank limits by name.
 #' @param given (`list`)\cr limits by name; any but two numbers could be people's values.
 #' @return Bullets of an error.
@@ -278,7 +278,7 @@ to_paste <- function(kinds, given = NULL) {
   )
 }
 
-#' The bounds to give for one outcome
+#' The bounds to supply for one outcome
 #' @param label (`string`)\cr the outcome as the formula writes it.
 #' @noRd
 outcome_to_paste <- function(label) {
@@ -293,7 +293,7 @@ outcome_to_paste <- function(label) {
 #' @noRd
 is_flag_pair <- function(x) is.logical(x) && identical(sort(unname(x)), c(FALSE, TRUE))
 
-#' A pair of limits as code; other values could be people's
+#' A pair of limits as code; other values, which could be people's, are not shown
 #' @noRd
 limits_text <- function(x) {
   pair <- is.atomic(x) && !is.object(x) && is.null(dim(x)) && length(x) == 2L

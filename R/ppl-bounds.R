@@ -90,7 +90,7 @@ release_scale <- function(release) {
   }
 }
 
-#' Covariates in the mechanism's units: their bounds are \[-1, 1\]; without bounds as they are
+#' Covariates in the mechanism's units, with bounds \[-1, 1\]; without bounds they are unchanged
 #' @param values (`matrix`, k x q).
 #' @noRd
 scaled_covariates <- function(values, columns) {
@@ -123,7 +123,7 @@ insert_scale <- function(scale, q, T0) {
   scale
 }
 
-#' The scale of rows with the covariates that a release knows
+#' The scale of rows with the covariates of a release
 #' @noRd
 rows_scale <- function(release) {
   insert_scale(release_scale(release), NROW(release$panel$covariates), release$panel$T0)

@@ -1,9 +1,9 @@
-# From a cell to a number or a level: the one rule of every verb and source. The value of a cell
+# From a cell to a number or a level: one rule for every verb and source. The value of a cell
 # depends on itself, on its column's public class and on public bounds. No cell causes an error.
 #
-# Numbers are themselves; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. Unreadable
+# Numbers stay unchanged; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. Unreadable
 # cells are missing. With bounds, a number beyond them, infinite or not, is the nearest bound. The
-# same in SQL is in R/ppl-source-cells.R, the reader of CSV in rows/csv.hpp.
+# same rule in SQL is in R/ppl-source-cells.R, the reader of CSV in rows/csv.hpp.
 
 #' Content of a column, by its class alone
 #' @return `"number"`, `"flag"`, `"text"`, `"factor"`, `"date"` or `"other"`.
@@ -53,7 +53,7 @@ factor_codes <- function(x) {
   x
 }
 
-#' Cells as text with no class: of a number its digits, missing where no encoding makes it readable
+#' Cells as text with no class: the digits of a number; missing if no encoding makes it readable
 #' @noRd
 cell_text <- function(x) {
   switch(cell_kind(x),
@@ -80,10 +80,10 @@ digits_of <- function(x, days) {
   out
 }
 
-#' Which of the public levels each cell holds, `NA` for none of them
+#' Place of each cell's value among the public levels, or `NA`
 #'
-#' Text holds the level with the same bytes. Numbers and flags hold the level that reads as the same
-#' number, and so does text where levels are numbers, or TRUE and FALSE.
+#' Text matches the level with the same bytes. Numbers and flags match the level that reads as the
+#' same number, and so does text if the levels are numbers, or TRUE and FALSE.
 #' @param levels (`character`). PUBLIC.
 #' @param codes (`flag`)\cr were they given as numbers?
 #' @noRd
@@ -97,8 +97,8 @@ cell_levels <- function(x, levels, codes = FALSE) {
 
 #' Text as numbers: decimal digits with a point and an exponent, "Inf", or a word for a flag
 #'
-#' Blanks around them do not count. "1,5", "0x10", "NA", "" and anything else are missing; beyond
-#' the doubles a number is infinite, and next to zero it is zero.
+#' Surrounding blanks are ignored. "1,5", "0x10", "NA", "" and anything else are missing; a number
+#' too large for a double is infinite, and one too small is zero.
 #' @param x (`character`).
 #' @noRd
 text_numbers <- function(x) {
@@ -121,7 +121,7 @@ number_words <- c(
   "FALSE|False|false|F" = 0
 )
 
-#' 64-bit integers, whose bits stand in doubles
+#' 64-bit integers, whose bits are stored in doubles, as numbers
 #' @noRd
 whole_64 <- function(x) {
   words <- readBin(writeBin(as.double(x), raw(), endian = "little"), "integer", 2L * length(x),
@@ -134,10 +134,10 @@ whole_64 <- function(x) {
   out
 }
 
-#' Strings without those that no encoding makes readable, which are missing
+#' Strings, with those that no encoding makes readable set to missing
 #'
-#' R makes an error of comparing or converting one of these: a person's cell would reveal itself, in
-#' some messages even its value.
+#' R fails when it compares or converts such a string: the error would reveal that a person has such
+#' a cell, and in some messages even its value.
 #' @param x (`any`). PRIVATE.
 #' @noRd
 readable <- function(x) {
@@ -145,13 +145,13 @@ readable <- function(x) {
   x
 }
 
-#' Numbers moved into their bounds, by the same rule
+#' Numbers clipped to their bounds, by the same rule
 #' @noRd
 within_bounds <- function(x, lower, upper) pmax(pmin(x, upper), lower)
 
-#' A column in code: doubles, or text; `NULL` for a class of which nothing is known
+#' A column for use in code, as doubles or text; `NULL` for an unknown class
 #'
-#' One column of a matrix is a column.
+#' A matrix with one column counts as a column.
 #' @noRd
 plain_column <- function(x) {
   if (length(dim <- attr(x, "dim")) == 2L && dim[[2L]] == 1L) attr(x, "dim") <- NULL
@@ -162,8 +162,8 @@ plain_column <- function(x) {
 
 #' The attributes of a vector of periods that are worth keeping
 #'
-#' A class that is known to need only these. Anything else a column carries (labels, the index that
-#' plm hangs on every series) might hold donors' names.
+#' A class is kept if it is known to need only these. Any other attribute of a column (labels, the
+#' index that plm attaches to every series) might contain donors' names.
 #' @noRd
 known_attributes <- function(x) {
   class <- intersect(
@@ -225,7 +225,7 @@ code_index <- function(x, name) {
   list(code = code, values = values, name = name, alphabetical = is.character(x))
 }
 
-#' Implications of a column's public class for its cells
+#' Type of the cells that a column's public class permits
 #' @noRd
 type_of_cells <- function(x) {
   switch(cell_kind(x),
@@ -233,7 +233,7 @@ type_of_cells <- function(x) {
   )
 }
 
-#' Refuse levels that no value of a column's class can be
+#' Refuse levels that no value of a column's class can take
 #' @param levels (`character`)\cr public levels.
 #' @param type (`string`)\cr `"number"`, `"logical"`, `"date"` or anything else; PUBLIC.
 #' @section Errors: `dpsc_error_bounds`, from the class alone.
@@ -265,7 +265,7 @@ is_number_text <- function(text) {
   !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
 }
 
-#' One index column; a pdata.frame may keep it in an attribute only
+#' One index column, which a pdata.frame may keep in an attribute only
 #' @noRd
 index_column <- function(data, name) {
   if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)

@@ -1,5 +1,5 @@
-# Donors that come in blocks of rows. Sums over donors are exact integers, so blocks may be read in
-# any order and any number: the statistics are the same bit for bit.
+# Donors that come in blocks of rows. Sums over donors are exact integers, so the statistics are the
+# same bit for bit, whatever the order and number of the blocks.
 
 #' Donors in chunks
 #'
@@ -68,7 +68,7 @@ print.dp_chunks <- function(x, ...) {
 #' @noRd
 read_block <- function(chunks, i) {
   tick_waiting()
-  # The package's own code reads rows of an engine.
+  # The package's own code, not the user's, reads rows of an engine.
   if (is.function(chunks$reader)) {
     return(chunks$reader(i, isTRUE(chunks$charged)))
   }
@@ -135,7 +135,7 @@ close_donors <- function(rows) {
   invisible()
 }
 
-#' One source of several: chunks of chunks, or a list that the core goes through
+#' Several sources as one: chunks of chunks, or a list that the core reads in turn
 #' @noRd
 join_rows <- function(opened) {
   if (length(opened) == 1L) {

@@ -8,7 +8,7 @@ regressor_estimators <- c("sdid", "factor", "mcnnm")
 #' Take the predictors out of the formula of a classical fit
 #' @param formula (`any`)\cr the user's argument.
 #' @return A list: `formula`, without the second part; `terms`, a list of expressions, or `NULL`
-#'   where there are none. A formula that is not `y ~ a | b` comes back as it is.
+#'   where there are none. A formula that is not `y ~ a | b` is returned unchanged.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 split_predictors <- function(formula, estimator) {
@@ -95,7 +95,7 @@ check_predictor_rows <- function(all) {
   all
 }
 
-#' Predictors of donors and treated units apart
+#' Predictors, separately for donors and treated units
 #' @param fixed (`flag`)\cr are they the same in all periods of every unit?
 #' @noRd
 split_predictor_rows <- function(all, panel, fixed) {
@@ -149,7 +149,7 @@ unit_means <- function(term, environment, data, rows, T0) {
 #' @noRd
 is_window <- function(term) is.call(term) && identical(term[[1L]], quote(over))
 
-#' One term's columns of numbers, a row for each of `data`
+#' One term's columns of numbers, with one row per row of `data`
 #' @noRd
 term_columns <- function(term, environment, data, rows) {
   # The fit is not private: years may be shown in full, which code_label() would not.
@@ -186,7 +186,7 @@ tabulate_sum <- function(values, group, n) {
   out
 }
 
-#' A predictor as columns of numbers: of a factor or strings, an indicator a level
+#' A predictor as columns of numbers; for a factor or strings, one indicator per level
 #' @noRd
 as_columns <- function(x, label) {
   if (is.character(x)) x <- factor(x)

@@ -1,5 +1,5 @@
 # Regressors in a formula, `outcome ~ treated | x1 + x2`, for the estimators on raw data that model
-# outcomes: the columns as they are in every period, or one value per unit where they do not change.
+# outcomes: the columns' values in every period, or one value per unit if they do not change.
 
 #' Regressors of the units of a panel from long data
 #'
@@ -40,7 +40,7 @@ formula_regressors <- function(parts, data, index, panel, gaps) {
   list(predictors = predictors, covariates = split_cells(cells[!still], panel))
 }
 
-#' One term's cells
+#' One term's values by unit and period
 #' @return A list of matrices, units x periods, by name.
 #' @noRd
 regressor_cells <- function(term, environment, data, rows, gaps) {
@@ -73,13 +73,13 @@ regressor_cells <- function(term, environment, data, rows, gaps) {
   rlang::set_names(out, colnames(values))
 }
 
-#' Indicators of levels but the first, to which the others are compared; numbers as they are
+#' Indicators of all levels but the first, which is the reference; numbers unchanged
 #' @noRd
 without_first_level <- function(values) {
   if (isTRUE(attr(values, "levels"))) values[, -1L, drop = FALSE] else values
 }
 
-#' Covariates of donors and treated units apart
+#' Covariates, separately for donors and treated units
 #' @param cells (`list`)\cr of matrices, units x periods.
 #' @noRd
 split_cells <- function(cells, panel) {

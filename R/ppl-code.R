@@ -46,7 +46,7 @@ without_long_numbers <- function(code) {
   code
 }
 
-#' Code without `package::name`s, functions written in it, and names after `$` or `@`
+#' Code without `package::name`, functions defined in it, and names after `$` or `@`
 #'
 #' [all.vars()] would take these for variables.
 #' @noRd
@@ -65,7 +65,7 @@ without_qualified_names <- function(code) {
   code_of_parts(parts, without_qualified_names)
 }
 
-#' A call of these parts, each changed
+#' A call with each of its parts changed by a function
 #' @noRd
 code_of_parts <- function(parts, change, ..., head = TRUE) {
   # x[, 1] has an empty argument, which must not be evaluated.
@@ -81,7 +81,7 @@ called_functions <- function(code) {
   setdiff(all.names(code), all.vars(code))
 }
 
-#' A formula as a fit may keep it: without the environment, which can hold the panel
+#' A formula that a fit may keep, without its environment, which can contain the panel
 #' @noRd
 bare_formula <- function(formula) {
   environment(formula) <- baseenv()
@@ -89,13 +89,13 @@ bare_formula <- function(formula) {
   formula
 }
 
-#' Code as `bounds` names it
+#' The name of code in `bounds`
 #' @noRd
 written <- function(code) {
   gsub("`", "", if (is.symbol(code)) as.character(code) else plain_text(code), fixed = TRUE)
 }
 
-#' Code as text, unless a whole column is inlined in it, which would be printed
+#' Code as text, unless it has a whole column inlined, which would be printed
 #' @noRd
 plain_text <- function(expression) {
   if (holds_column(expression)) {
@@ -114,11 +114,11 @@ holds_column <- function(code) {
   !is.symbol(code) && !is.null(code) && !(is.atomic(code) && length(code) == 1L)
 }
 
-#' A formula from its text, which sees nothing but base R
+#' A formula from its text, with access to base R only
 #' @noRd
 formula_of <- function(text) stats::as.formula(str2lang(text), env = baseenv())
 
-#' Is a formula's right side a call of this?
+#' Is a formula's right side a call of this function?
 #' @noRd
 right_is <- function(formula, operator) {
   inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[3L]]) &&

@@ -1,7 +1,7 @@
-# Covariates of people: more columns of a person's row, `outcome ~ treated | x1 + x2`. One value per
-# person, by a rule that uses that person's rows alone.
+# Covariates of people: further columns of a person's row, `outcome ~ treated | x1 + x2`. Each has
+# one value per person, by a rule that uses that person's rows alone.
 
-#' Take the covariates off a formula
+#' Separate the covariates from a formula
 #' @param formula (`any`)\cr the user's argument; its faults are found later.
 #' @return A list: `formula` (without covariates), `names` (`NULL` without any).
 #' @section Errors: `dpsc_error_covariate`.
@@ -21,7 +21,7 @@ split_covariates <- function(formula) {
   list(formula = formula, names = names)
 }
 
-#' Names that are added up, or `NULL`
+#' The names in a sum of names, or `NULL` for other code
 #' @noRd
 added_names <- function(code) {
   if (is.symbol(code)) {
@@ -85,7 +85,7 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
 #' @param limits (`list`)\cr entries of the outcome, from [split_bounds()].
 #' @param formula (`formula`)\cr whose left side the outcome is.
 #' @param columns (`character`)\cr names of the data's columns.
-#' @param own (`string`)\cr as there.
+#' @param own (`string`)\cr as in [split_bounds()].
 #' @return A list: `formula`, `limits` as [new_bounds()] takes them.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
@@ -110,7 +110,7 @@ outcome_limits <- function(formula, limits, columns, own = NULL) {
   list(formula = formula, limits = whole %||% implied_limits(plain, checked))
 }
 
-#' Version 0.2.0 took a named entry for the outcome's whatever its name
+#' Message that named bounds limit a column; in version 0.2.0 they limited the outcome
 #' @noRd
 tell_whose <- function(columns, left) {
   label <- code_label(left, "the outcome")
@@ -141,7 +141,7 @@ implied_limits <- function(code, checked) {
   if (is.null(image$levels)) c(image$lower, image$upper) else c(0, 1)
 }
 
-#' Code with the single numbers that its environment holds written out
+#' Code in which single numbers from its environment are written out
 #' @noRd
 with_constants <- function(code, environment, columns) {
   constants <- lapply(rlang::set_names(setdiff(all.vars(code), columns)), find_value, environment)

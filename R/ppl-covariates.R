@@ -83,13 +83,13 @@ numeric_covariate <- function(x, name, people, units, times, treatment, request)
 # Steps of the core's grid in half a range (inst/include/dpsc/rows/row_map.hpp).
 covariate_one <- 1048576
 
-#' Numbers on that grid, clipped at its ends
+#' Numbers on the core's grid, clipped at its ends
 #' @noRd
 covariate_cells <- function(x, centre, half) {
   nearest_whole(pmin(pmax((x - centre) * (covariate_one / half), -covariate_one), covariate_one))
 }
 
-#' The nearest integer, half to even, as in the core
+#' The nearest integer, ties to even, as in the core
 #' @noRd
 nearest_whole <- function(x) (x + 6755399441055744) - 6755399441055744
 

@@ -38,7 +38,7 @@ describe_columns <- function(formula, by, bounds) {
   )
 }
 
-#' Names of `bounds` whose limits are R's integers, not too far apart
+#' Names of `bounds` whose limits are of R's integer type and not too far apart
 #' @noRd
 whole_numbers <- function(bounds) {
   few <- function(x) is.integer(x) && !is.factor(x) && length(x) == 2L && diff(x) <= 65536
@@ -74,7 +74,7 @@ describe_atom <- function(expression, given) {
   atom[intersect(c("kind", "name", "expression", "lower", "upper", "levels"), names(atom))]
 }
 
-#' A 0/1 variable for every level
+#' One 0/1 variable per level
 #' @noRd
 indicators_of <- function(atom) {
   lapply(atom$levels, function(level) level_of(atom, level))

@@ -1,7 +1,7 @@
-# Weights of donors in dp_synth(), of a survey or a population: more than one column of a person's
-# row, as private as the others. Proof: inst/proofs/gram.md, section 10.
+# Weights of donors in dp_synth(), of a survey or a population: one more column of a person's row,
+# as private as the others. Proof: inst/proofs/gram.md, section 10.
 
-#' The user's weights in a request: their limits, and `bounds` without those of their column
+#' The user's weights in a request: their limits, and `bounds` without the limits of their column
 #' @param code (`language` or `NULL`)\cr of long data: the user's expression.
 #' @param x (`any`)\cr of donors as a matrix or in chunks: the user's argument.
 #' @param max_weight (`number` or `NULL`).
@@ -31,7 +31,7 @@ with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL) {
   request
 }
 
-#' Refuse weights where their meaning or their theorem is missing; nothing was spent
+#' Refuse weights that would have no meaning or no theorem; nothing was spent
 #' @noRd
 refuse_weights <- function(request) {
   reason <- if (request$classical) {
@@ -55,7 +55,7 @@ refuse_weights <- function(request) {
   if (!is.null(reason)) abort(c("{.arg weights} cannot be used here.", x = "{reason}"), "argument")
 }
 
-#' Refuse several outcomes or dates, and donors elsewhere
+#' Refuse weights with several outcomes or dates, or with donors outside R
 #' @noRd
 refuse_weighted_panel <- function(panel, several = FALSE) {
   reason <- if (several) {
@@ -68,7 +68,7 @@ refuse_weighted_panel <- function(panel, several = FALSE) {
   if (!is.null(reason)) abort(c("{.arg weights} cannot be used here.", x = "{reason}"), "argument")
 }
 
-#' Declarations of covariates, the weights among them as the last
+#' Declarations of covariates, with the weights as the last
 #' @noRd
 weighed_covariates <- function(covariates, request) {
   weights <- request$weights
@@ -81,7 +81,7 @@ weighed_covariates <- function(covariates, request) {
   c(covariates, rlang::set_names(list(weights$limits), weights$column))
 }
 
-#' A panel whose last covariate are the weights: the mean of a person's before the treatment
+#' A panel whose last covariate contains the weights: each person's mean before the treatment
 #' @return `panel` with `weights` (`numeric(n)`, PRIVATE) and `weight_limits` (PUBLIC).
 #' @noRd
 take_weights <- function(panel, request) {

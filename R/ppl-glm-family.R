@@ -57,7 +57,7 @@ check_family <- function(family) {
   family
 }
 
-#' Columns of a generalised linear model; a dot leaves the offset's columns out
+#' Columns of a generalised linear model; a dot does not stand for the offset's columns
 #' @param offset (`language` or `NULL`)\cr from [said_offset()].
 #' @noRd
 glm_columns <- function(formula, bounds, family, offset = NULL) {
@@ -72,7 +72,7 @@ glm_columns <- function(formula, bounds, family, offset = NULL) {
   columns
 }
 
-#' An outcome of two values: its variable is 1 for the second
+#' A binary outcome, whose variable is 1 for the second value
 #' @noRd
 binary_outcome <- function(expression, given) {
   response <- lm_atom(expression, given)
@@ -91,7 +91,7 @@ binary_outcome <- function(expression, given) {
   response
 }
 
-#' A count: a nonnegative number
+#' A count outcome: a nonnegative number
 #' @noRd
 count_outcome <- function(expression, given) {
   response <- lm_outcome(expression, given)

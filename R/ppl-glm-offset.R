@@ -2,7 +2,7 @@
 # columns with public limits. It is one more variable, between the regressors and the outcome,
 # without a column in the model. Proof: inst/proofs/glm.md, section 8.
 
-#' The expression of columns in `offset`
+#' The expression in `offset`, which is computed from columns
 #' @param offset (one-sided formula or string).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd

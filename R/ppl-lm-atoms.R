@@ -57,14 +57,14 @@ lm_atom <- function(expression, given) {
   image_of(inner, name, given)
 }
 
-#' The same outside products, where a power is a separate number
+#' One factor outside products, where a power is a separate number
 #' @noRd
 whole_atom <- function(expression, given) {
   atom <- lm_atom(expression, given)
   if (atom$kind == "power") image_of(expression, atom$label, given) else atom
 }
 
-#' An expression with its own limits or levels, by its text
+#' An expression with its own limits or levels, found by its text
 #' @noRd
 own_atom <- function(expression, name, bound) {
   check_rowwise(expression)
@@ -78,7 +78,7 @@ own_atom <- function(expression, name, bound) {
   c(list(kind = kind, name = name, expression = expression), bound[c("lower", "upper", "levels")])
 }
 
-#' Two numbers are levels if nothing lies between them: 0 and 1
+#' Levels of a pair of numbers with nothing in between, that is, of 0 and 1
 #' @noRd
 levels_of_pair <- function(bound, name) {
   if (bound$upper - bound$lower != 1) {
@@ -189,7 +189,7 @@ check_range <- function(range, name) {
   check_size_of_range(as.double(range), name)
 }
 
-#' Bounds are public: two numbers are shown as they are
+#' Bounds as text: they are public, so two numbers are shown in full
 #' @noRd
 describe_limits <- function(range) {
   if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
@@ -199,7 +199,7 @@ describe_limits <- function(range) {
   }
 }
 
-#' Squares and products of a range must be numbers that a computer has
+#' Refuse a range whose squares or products would overflow or underflow
 #' @noRd
 check_size_of_range <- function(range, name) {
   if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {

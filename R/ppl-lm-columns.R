@@ -6,7 +6,7 @@
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable, PUBLIC)\cr a range, or the levels of a factor.
 #' @param outcome (`function`)\cr from a formula's left side to its variable.
-#' @param apart (`character`)\cr names of `bounds` that a dot leaves out.
+#' @param apart (`character`)\cr names of `bounds` for which a dot does not stand.
 #' @return A list: `text`; `response`; `given` (checked bounds); `variables` (the columns made from
 #'   rows; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
 #'   PUBLIC, without environments.
@@ -144,7 +144,7 @@ find_variable <- function(known, variable) {
 
 #' Columns whose lower orders are not in the formula become separate, unstandardised variables
 #'
-#' Others are built from standardised variables and multiplied out afterwards.
+#' Other columns are built from standardised variables and multiplied out afterwards.
 #' @noRd
 give_unclosed <- function(known) {
   for (column in known$columns) column_range(known, column)

@@ -5,7 +5,7 @@
 #'
 #' @param data (`data.frame`, `dp_chunks` of them or `dp_source`, PRIVATE).
 #' @param choice (`list`)\cr `subset` and `weights` (expressions or `NULL`), `max_weight`.
-#' @return A list: `table` (a matrix, or chunks that give one, PRIVATE) and `n`.
+#' @return A list: `table` (a matrix, or chunks of one, PRIVATE) and `n`.
 #' @noRd
 lm_source <- function(columns, data, choice, clip) {
   if (inherits(data, "dp_chunks")) {

@@ -68,7 +68,7 @@ refuse_split_people <- function(x) {
   }
 }
 
-#' Are these people's rows outside of memory and chunks?
+#' Are these people's rows outside R, neither in memory nor in chunks?
 #' @noRd
 is_elsewhere <- function(x) inherits(x, "dp_source")
 

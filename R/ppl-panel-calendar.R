@@ -28,7 +28,7 @@ warn_calendar_gap <- function(times, name) {
   ), "calendar")
 }
 
-#' The places where a calendar skips whole periods
+#' Places at which a calendar skips whole periods
 #'
 #' At least half of the steps must be the shortest step, all others multiples of it, with no more
 #' periods missing than present: otherwise the periods are irregular and gaps are undefined.

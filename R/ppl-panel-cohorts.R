@@ -1,4 +1,4 @@
-# Several adoption dates: units that adopt together, and refused cohorts. All of it PUBLIC.
+# Several adoption dates: units that adopt together, and refused cohorts. All values are PUBLIC.
 
 #' Check that every cohort has periods before its adoption
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
@@ -25,7 +25,7 @@ check_adopted <- function(adopted, labels, times, hide = FALSE) {
   adopted
 }
 
-#' Check a `T0` that is given for each treated unit
+#' Check a `T0` with one value per treated unit
 #' @param k (`count`)\cr number of treated units.
 #' @return `T0`, whole numbers.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a date after the last period.

@@ -1,8 +1,8 @@
 # From a formula and long data to two vectors, outcome and treatment: the user's code is checked and
 # evaluated here, and neither the formula nor its environment is passed on.
 
-#' Check that a formula is `outcome ~ treated`
-#' @param formula (`any`)\cr the formula given.
+#' Check that a formula has the form `outcome ~ treated`
+#' @param formula (`any`)\cr the user's argument.
 #' @return `formula` with its environment and no other attribute.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
@@ -57,7 +57,7 @@ formula_problem <- function(formula) {
   }
 }
 
-# For covariates that are added to the treatment, or have bounds but are not in the formula.
+# Advice if covariates are added to the treatment, or have bounds but are not in the formula.
 covariate_advice <- "Covariates follow a bar: {.code outcome ~ treated | age + sex}."
 
 #' Are several terms added on the right?

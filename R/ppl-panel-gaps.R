@@ -227,7 +227,7 @@ roster_outcome <- function(formula, data, n_rows, private) {
   as.double(outcome)
 }
 
-#' The middle of the bounds by period; without privacy and bounds there is none
+#' The middle of the bounds by period; missing without privacy and bounds
 #' @noRd
 row_middle <- function(bounds, periods, private) {
   if (!is.null(bounds)) {

@@ -69,7 +69,7 @@ panel_from_formula.default <- function(formula, people, request) {
   panel
 }
 
-#' The panel of units' rows
+#' The panel from the rows of all units
 #' @param rows (`matrix`)\cr of all units, named by `units`. PRIVATE.
 #' @param treatment (`list`)\cr from [find_treatment()].
 #' @noRd
@@ -176,7 +176,7 @@ check_units_recur <- function(units, times) {
   }
 }
 
-#' Require `protect`, now and, for one unit, before any error about its rows
+#' Require `protect` now and, if there is one treated unit, before any error about its rows
 #' @param ask (`function` or `NULL`)\cr from [ask_protect()].
 #' @param treated (`vector`)\cr units of the treated rows.
 #' @return A function without arguments.

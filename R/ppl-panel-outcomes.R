@@ -1,7 +1,7 @@
 # Panels from a formula: of one outcome, or of several, `cbind(y1, y2) ~ treated`, each with its own
 # bounds. One person's row has all outcomes.
 
-#' Several outcomes apart
+#' Separate several outcomes
 #' @param formula (`any`)\cr the user's argument; its other faults are found later.
 #' @param bounds (`list` or `NULL`)\cr by outcome, and by covariate.
 #' @return `NULL` for one outcome; else a list by outcome of lists: `formula`, `bounds` (its own and
@@ -26,7 +26,7 @@ split_outcomes <- function(formula, bounds, private) {
   rlang::set_names(out, names)
 }
 
-#' Names of outcomes: as given, else the outcomes' text
+#' Names of outcomes, as given or else the outcomes' text
 #' @noRd
 outcome_names <- function(sides) {
   given <- names(sides) %||% character(length(sides))
@@ -72,8 +72,7 @@ outcome_bounds <- function(bounds, sides, names, private) {
   lapply(own, function(name) bounds[c(name, others)])
 }
 
-#' An outcome must not have the name of a column from which it is computed, since limits would be
-#' ambiguous
+#' Refuse an outcome with the name of a column from which it is computed: limits would be ambiguous
 #' @noRd
 check_own_names <- function(sides, names, bounds) {
   torn <- vapply(seq_along(sides), function(k) {

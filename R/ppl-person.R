@@ -126,7 +126,7 @@ rows_by_person <- function(table, people) {
   list(table = cbind(table[order, , drop = FALSE], people$of[order]), n = people$n)
 }
 
-#' Difference between neighbours, in words for prints
+#' Definition of neighbours, in words for prints
 #' @noRd
 person_neighbours <- function(who) {
   if (is.null(who)) {

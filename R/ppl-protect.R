@@ -9,7 +9,7 @@ raw_estimators <- c(
 
 is_classical <- function(method) method %in% raw_estimators
 
-#' The request of a panel that is read again; `protect` was required at its release
+#' Request for a panel that is read again; `protect` was checked when it was released
 #' @param hide (`flag`)\cr are the treated protected?
 #' @noRd
 plain_request <- function(hide = FALSE) {

@@ -1,10 +1,10 @@
 # Row-by-row code on people: the functions it may call, and its evaluation. A change to one person
 # must change that person's row only.
 
-# Functions each value of whose result depends on the same place of its arguments alone, when every
-# argument has length 1 or one value per row. Arguments become doubles before, text as
-# `cell_numbers()` reads it: a column's own class, or text in one person's cell, changes no other
-# row. Not here although they look alike: cumsum() and its kin, `&&` and `||` (the first value
+# Elementwise functions: each value of the result depends on the same element of the arguments
+# alone, if every argument has length 1 or one value per row. Arguments become doubles first, text
+# by `cell_numbers()`: a column's own class, or text in one person's cell, changes no other row.
+# Excluded although they look similar: cumsum() and the like, `&&` and `||` (the first value
 # decides), `[`, `:`.
 rowwise_functions <- local({
   of_doubles <- function(f) {
@@ -73,12 +73,13 @@ same_cells <- function(x, y) {
   if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
 }
 
-# Functions with string arguments: all other functions would read a quoted constant as a number.
+# Functions that accept strings; all other functions would read a quoted constant as a number.
 functions_of_text <- c(
   "(", "I", "==", "!=", "%in%", "c", "ifelse", "is.na", "as.character", "as.Date", "as.POSIXct"
 )
 
-# Dates of single constants: in a column the first value would determine the format.
+# Functions that make dates of single constants: in a column the first value would determine the
+# format.
 is_constant_date <- function(code) {
   is.call(code) && is.symbol(code[[1L]]) &&
     as.character(code[[1L]]) %in% c("as.Date", "as.POSIXct") &&
@@ -227,7 +228,7 @@ called_by_code <- function(code) {
   unique(c(own, unlist(lapply(given, called_by_code))))
 }
 
-#' Is it `x %in% c(...)` of constants?
+#' Is the code `x %in% c(...)` with constants?
 #' @noRd
 is_of_table <- function(code) {
   is.call(code) && identical(code[[1L]], quote(`%in%`)) && length(code) == 3L &&
@@ -299,9 +300,9 @@ has_single_constants <- function(code) {
   is.symbol(code) || is_single(code)
 }
 
-# Of long data -------------------------------------------------------------------------------------
+# Outcomes of long data ----------------------------------------------------------------------------
 # Outcomes that are computed row by row. With a finite epsilon a change to one donor must change
-# that donor's row only: `y / max(y)` or `rank(y)` would change everybody's.
+# that donor's row only: `y / max(y)` or `rank(y)` would change everybody's row.
 
 #' Evaluate an outcome row by row
 #'

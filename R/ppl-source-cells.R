@@ -1,5 +1,5 @@
-# Cells of an engine's columns as SQL, by the rule of R/ppl-cells.R. The engine gives a column's
-# type without reading rows: cells do not matter.
+# Cells of an engine's columns as SQL, by the rule of R/ppl-cells.R. The engine reports a column's
+# type without reading rows, so it does not depend on the cells.
 #
 # Engines convert text to numbers in different ways, some with an error. So text is converted here:
 # block by block, or when a file is copied (R/ppl-source-files.R), which stores a number beside each
@@ -21,8 +21,8 @@ cell_row <- function(table, names, given = NULL) {
 }
 
 #' Content of columns, without reading rows
-#' @return By name: `"number"`; `"exact"`, decimal digits without end; `"text"`; `"cell"`, text of a
-#'   file, with a number beside it; `"flag"`; `"any"` or `"other"`.
+#' @return By name: `"number"`; `"exact"`, any number of decimal digits; `"text"`; `"cell"`, text of
+#'   a file, with a number beside it; `"flag"`; `"any"` or `"other"`.
 #' @noRd
 column_types <- function(table, names) {
   looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), TRUE,
@@ -235,8 +235,8 @@ indicator_column <- function(table, name) {
 
 #' A number clipped to its range, or NULL if it is missing
 #'
-#' Some engines have NaN above all numbers and equal to itself with a minus. Infinity with a minus
-#' is below infinity.
+#' Some engines sort NaN above all numbers and treat it as equal to -NaN, whereas -infinity is below
+#' infinity.
 #' @param range (`numeric(2)` or `NULL`)\cr `NULL`: as it is.
 #' @noRd
 sql_within <- function(x, range, dialect) {

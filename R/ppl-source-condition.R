@@ -1,5 +1,5 @@
-# Conditions on one row as SQL: comparisons, and, or, not. With NULL for NA they have R's meaning.
-# Nothing in them can cause an error for a value: no arithmetic and no functions.
+# Conditions on one row as SQL: comparisons, AND, OR, NOT. With NULL for NA they have R's meaning.
+# No value can cause an error in them: there is no arithmetic and there are no functions.
 
 #' A condition of R as SQL
 #'

@@ -30,7 +30,7 @@ source_covariates <- function(treated, times, T0, people, request) {
   )
 }
 
-#' Without privacy: covariates in the mechanism's units as blocks are read
+#' Convert covariates to the mechanism's units as blocks are read; without privacy only
 #' @param wide (`list`)\cr from [make_wide()].
 #' @noRd
 raw_covariates <- function(wide, design) {
@@ -93,7 +93,7 @@ sql_covariates <- function(table, covariates, periods, gaps, private) {
   )
 }
 
-#' A number: whole numbers of the rows before the treatment, summed, over their count, rounded
+#' A numeric covariate: the rounded mean of whole numbers over the rows before the treatment
 #' @param before (`string`)\cr condition of a row before the treatment.
 #' @noRd
 sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private) {
@@ -139,8 +139,8 @@ sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private
   )
 }
 
-#' A factor: the first known level, as indicators of all levels but the first
-#' @param at (`character`)\cr conditions of a row to be in a period.
+#' A factor as covariate: the first known level, as indicators of all levels but the first
+#' @param at (`character`)\cr conditions for a row to be in a period.
 #' @noRd
 sql_factor_covariate <- function(name, k, levels, at, row, gaps, private) {
   known <- paste0(row$short[[name]], " IS NOT NULL")

@@ -15,7 +15,7 @@ keep_seed <- function(expr) {
   expr
 }
 
-#' An engine's work without its words, and without draws from R's generator
+#' Run an engine's work without its messages, and without draws from R's generator
 #' @noRd
 quietly <- function(code) keep_seed(suppressMessages(suppressWarnings(code)))
 
@@ -46,8 +46,8 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
 
 #' An engine's error for a statement that it cannot plan, or `NULL`
 #'
-#' EXPLAIN reads no row, so its errors are about names, rights and syntax. Statements hold no one's
-#' values. If an engine reads files for planning, only errors about names are shown.
+#' EXPLAIN reads no row, so its errors are about names, rights and syntax. Statements contain no
+#' person's values. If an engine reads files for planning, only errors about names are shown.
 #' @noRd
 planning_words <- function(con, text) {
   dialect <- dialect_of(con)
@@ -76,7 +76,7 @@ plain_frame <- function(x) {
   x
 }
 
-#' One row of numbers
+#' The only row of a query, as numbers
 #' @noRd
 sql_numbers <- function(con, text, charged = FALSE, what = "A sum") {
   row <- run_sql(con, text, TRUE, charged, what)
@@ -107,7 +107,7 @@ abort_changed <- function(charged) {
   ), c("engine", "reader", "panel"))
 }
 
-#' A column's name, quoted
+#' The quoted name of a column
 #' @noRd
 quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))
 
@@ -130,7 +130,7 @@ write_rows <- function(con, name, rows) {
   ))
 }
 
-#' Statements whose failure is harmless
+#' Run statements whose failure is harmless
 #' @noRd
 quiet_sql <- function(con, statements) {
   for (text in statements) {

@@ -37,7 +37,7 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups 
   }
   out <- new_table(engine$con, from, index, outcome, "here", FALSE, block, groups)
   if (kind == "csv") out <- with_numbers(out)
-  # Closes the engine when the object is gone.
+  # Closes the engine when the object is garbage-collected.
   out$state$engine <- engine
   class(out) <- c("dp_files", class(out))
   out
@@ -144,7 +144,7 @@ copy_csv <- function(path, con, names, wanted) {
   }
 }
 
-#' Refuse columns other than the first file's
+#' Refuse files with other columns than the first file
 #'
 #' In a file without a header the first line is a person's row, so the error shows only names given
 #' by the user, and the places of other columns.
@@ -179,7 +179,7 @@ check_csv_names <- function(path, found, names, wanted) {
   }
 }
 
-#' Names of a header, which must differ
+#' Names in a header, which must be distinct
 #' @noRd
 csv_names <- function(line) {
   mark <- as.raw(c(0xef, 0xbb, 0xbf))
@@ -208,7 +208,7 @@ csv_from <- function(con, names, numeric = character()) {
   columns <- vapply(names, quoted, "", con = con)
   is_number <- names %in% numeric
   shown <- if (dialect_of(con)$loose) {
-    # Integers of an engine are integers in R.
+    # An engine's integers are integers in R.
     paste0("CASE WHEN ", numbers, " = CAST(", numbers, " AS INTEGER) THEN CAST(", numbers,
       " AS INTEGER) ELSE ", numbers, " END")
   } else {

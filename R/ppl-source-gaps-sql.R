@@ -2,7 +2,7 @@
 # each person's gaps filled from that person's own values, as `interpolate_rows()` does.
 
 #' Store units in a temporary table, so that no statement names one
-#' @param units (`vector`). In order: units of a roster, or places of people.
+#' @param units (`vector`)\cr units of a roster, or places of people, in order.
 #' @param charged (`string`)\cr a sentence on a charge that was made.
 #' @return Its name, quoted.
 #' @noRd
@@ -28,7 +28,7 @@ joined_units <- function(table, units, where = NULL) {
   )
 }
 
-#' One row per person of a roster, without gaps: as [sql_wide()]
+#' One row per person of a roster, with gaps filled, in the form of [sql_wide()]
 #' @param from (`string`)\cr rows of the roster's people, numbered `dpsc_r`.
 #' @param roster (`list`)\cr `T0`, and `middle`, the value of a row without a past.
 #' @noRd
@@ -76,7 +76,7 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
   columns <- if (is.null(more)) {
     paste0("c", k, " AS q", k)
   } else {
-    # Nothing is missing where gaps may be.
+    # If gaps are allowed, nothing counts as missing.
     sql_columns_of(paste0("c", k), utils::modifyList(more, list(whole = "1 = 1")))
   }
   paste0(

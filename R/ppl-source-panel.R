@@ -1,5 +1,5 @@
-# The panel from donors outside R: periods, treated units and the number of donors are read, which
-# are public; donors' rows stay at their source until the release.
+# The panel from donors outside R: periods, treated units and the number of donors, all public, are
+# read; donors' rows stay at their source until the release.
 
 #' Build a panel from a formula and a source
 #' @param formula (`formula`)\cr `outcome ~ treated`, both columns.
@@ -189,7 +189,7 @@ part_facts.dp_table <- function(part, columns) {
   out
 }
 
-#' The rows of protected treated people leave the database only with the user's permission
+#' Refuse protected treated people whose rows the user does not permit to leave the database
 #' @section Errors: `dpsc_error_argument`, before their data are read.
 #' @noRd
 check_people_travel <- function(source) {
@@ -230,7 +230,7 @@ check_whole_periods <- function(periods) {
   }
 }
 
-#' Treated units, followed by unnamed units
+#' Treated units by name, then one placeholder for each of the unnamed units
 #' @noRd
 pad_units <- function(units, count) {
   units$values <- c(units$values, rep(units$values[NA_integer_], count))
@@ -293,7 +293,7 @@ source_design <- function(treated, times, n, columns, request) {
 #' @exportS3Method
 panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide = FALSE) {
   n <- 0
-  # A column of weights.
+  # One more column, of weights.
   more <- sum(donors$weighted)
   sizes <- checksums <- vector("list", donors$count)
   for (i in seq_len(donors$count)) {

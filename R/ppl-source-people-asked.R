@@ -37,7 +37,7 @@ make_people <- function(table, columns, choice) {
   list(con = con, name = name, n = n[[1L]], design = design, dialect = dialect, close = close)
 }
 
-#' SQL from a row's columns to integers
+#' SQL that maps a row's columns to integers
 #' @noRd
 people_query <- function(table, columns, choice) {
   con <- table$con
@@ -91,8 +91,8 @@ needed_columns <- function(table, columns, choice) {
   needed
 }
 
-#' Refuse levels that are impossible for a typed column; in an engine without strict types every
-#' level is possible
+#' Refuse levels that are impossible for a column's type; without strict types every level is
+#' possible
 #' @noRd
 check_typed_levels <- function(given, types, dialect) {
   if (dialect$loose) {
@@ -169,7 +169,7 @@ ask_people <- function(people, question, charged) {
   )
 }
 
-#' Counts by cell for every variable that is not an indicator
+#' Counts by cell for every variable except indicators
 #' @param query (`function`)\cr from a variable and its place to a query of cells `f` and counts
 #'   `k`, and the `size` of a cell.
 #' @noRd
@@ -196,7 +196,8 @@ ask_cells <- function(people, cells, charged, query) {
   list(rows = there[[1L]], there = there[[2L]], sums = sums)
 }
 
-#' People by the first limit that is not smaller, from the numbers beyond each limit
+#' Numbers of people by the smallest limit that they do not exceed, from the numbers beyond each
+#' limit
 #' @noRd
 ask_limits <- function(people, question, query, charged) {
   text <- query(people$name, people$design, question, people$dialect)

@@ -4,7 +4,7 @@
 #'
 #' Some forty rows with ties of the grid and their neighbours, values outside the ranges, the
 #' largest and the smallest doubles, missing values, levels that are not public, weights and
-#' products. The engine's integers must be the core's.
+#' products. The engine's integers must equal the core's.
 #' @section Errors: `dpsc_error_engine`.
 #' @param person (`flag`)\cr for people with several rows.
 #' @noRd
@@ -123,7 +123,7 @@ core_people <- function(made) {
   })
 }
 
-#' The same by the engine, from a temporary table
+#' The engine's answers to the questions, from a temporary table
 #' @noRd
 engine_people <- function(table, made) {
   of_made_up(table, made$rows, function(made_up) {

@@ -7,7 +7,7 @@
 # The number of grid steps in half a range.
 grid_one <- 1048576
 
-#' A finite number on the grid: (x - centre) / half, cut at one and rounded to steps
+#' A finite number on the grid: (x - centre) / half, clipped to one and rounded to steps
 #' @noRd
 sql_grid <- function(x, centre, half, dialect) {
   sql_rounded(x, centre, function(off, real) {
@@ -15,7 +15,7 @@ sql_grid <- function(x, centre, half, dialect) {
   }, grid_one, 2 * half, 0.25 * half / grid_one, dialect)
 }
 
-#' The root of a case weight over the largest; zero if this underflows
+#' The square root of a case weight over the largest weight; zero if this underflows
 #' @noRd
 sql_presence <- function(w, max_weight, dialect) {
   most <- sql_real(max_weight, dialect)
@@ -26,7 +26,7 @@ sql_presence <- function(w, max_weight, dialect) {
   )
 }
 
-#' The smallest double whose quotient by another is not zero
+#' The smallest double whose quotient by a given number is not zero
 #' @noRd
 least_quotient <- function(x) {
   step <- function(t) max(2^-1074, 2^(floor(log2(t)) - 52))
@@ -36,15 +36,15 @@ least_quotient <- function(x) {
   t
 }
 
-#' Rows of people as integers q1, q2, ... and presence a: a query
+#' Query for rows of people as integers q1, q2, ... and presence a
 #'
 #' @param from (`string`)\cr the SQL after FROM.
 #' @param columns (`character`, named)\cr the needed values of a row, as expressions of its columns.
-#' @param values (`character`)\cr one a variable, of those names: a finite number, for an indicator
-#'   0 or 1, NULL where it is missing.
+#' @param values (`character`)\cr one expression per variable, in terms of those names: a finite
+#'   number, 0 or 1 for an indicator, NULL if it is missing.
 #' @param design (`list`)\cr from `lm_design()`.
-#' @param keep (`string` or `NULL`)\cr a condition of those names.
-#' @param weight (`string` or `NULL`)\cr a number of those names.
+#' @param keep (`string` or `NULL`)\cr a condition in terms of those names.
+#' @param weight (`string` or `NULL`)\cr a number in terms of those names.
 #' @param person (`string` or `NULL`)\cr identifier of people, who are numbered by `dpsc_p`.
 #' @noRd
 sql_people <- function(from, columns, values, design, keep, weight, max_weight, dialect,
@@ -94,7 +94,7 @@ of_person <- function(design) if (isTRUE(design$person)) "dpsc_p"
 
 sql_there <- "COUNT(*) AS n, SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS there"
 
-#' People in cells of a variable, of equal width: rows with a cell's lower end, from 0, and a count
+#' People in cells of equal width of a variable: one row per cell: lower end, from 0, and count
 #' @noRd
 sql_medians <- function(table, variable, question, dialect, design = NULL) {
   at <- paste0("(", sql_cast(paste0("q", variable), dialect$whole), " + ", sql_whole(grid_one), ")")
@@ -197,7 +197,7 @@ sql_residuals <- function(table, design, question, dialect) {
   )
 }
 
-#' People beyond each limit on |z|^2: a query whose only row holds n, there, b1, b2, ...
+#' People beyond each limit on |z|^2: a query whose only row contains n, there, b1, b2, ...
 #' @noRd
 sql_lengths <- function(table, design, question, dialect) {
   limits <- vapply(question$limits, sql_whole, "")
@@ -220,7 +220,7 @@ sql_limits <- function(value, limits, rows, design, dialect) {
   )
 }
 
-#' The same with a factor s0 that clips a row to the radius
+#' Features with a factor s0 that clips a row to the radius
 #' @noRd
 sql_shortened <- function(table, design, question, dialect) {
   z <- c(paste0("z", seq_along(design$columns)), "zr", "a", of_person(design))
@@ -247,7 +247,7 @@ sql_beyond <- function(table, design, question, dialect) {
 #' Sums of products of clipped rows (w, r, k), or of their scores
 #'
 #' The last comparisons use the summed columns themselves.
-#' @return Queries whose only rows hold n, there, then, over all of them, g1_1, g1_2, g2_2, ...
+#' @return Queries whose only rows contain n, there, then, over all queries, g1_1, g1_2, g2_2, ...
 #' @noRd
 sql_products <- function(table, design, question, dialect) {
   p <- length(design$columns)

@@ -5,7 +5,7 @@
 #' @noRd
 share_one <- 1048576
 
-#' floor(a / b) of integers, for any kind of integer division in an engine
+#' floor(a / b) of integers, whichever way an engine divides integers
 #' @noRd
 sql_part <- function(a, b, dialect) {
   a <- paste0("(", a, ")")
@@ -28,7 +28,7 @@ sql_shares <- function(cell, rows, dialect) {
   paste0("SELECT f, SUM(", part, ") AS k FROM ", upto, " GROUP BY f")
 }
 
-# For a query level with one row per person, m of whose rows count.
+# For a query level with one row per person, with m rows that count.
 sql_people_there <- "COUNT(*) AS n, SUM(CASE WHEN m > 0 THEN 1 ELSE 0 END) AS there"
 sql_rows_there <- "SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS m"
 
@@ -48,7 +48,7 @@ sql_limit_shares <- function(value, limits, rows, dialect) {
   paste0("SELECT ", sql_people_there, ", ", paste(parts, collapse = ", "), " FROM ", people)
 }
 
-#' Sums over people of means of u u', or of products of mean scores
+#' Sums over people: of means of u u', or of products of mean scores
 #' @param w (`character`)\cr the columns of whitened regressors; `r` and `k` follow.
 #' @param guard (`string`)\cr a condition on every row; a person whose row violates it is dropped,
 #'   which is noticed.
@@ -69,7 +69,7 @@ sql_person_products <- function(w, rows, guard, question, dialect) {
   }
 }
 
-#' One score per person: the mean, rounded once
+#' One score per person: the rounded mean
 #' @noRd
 sql_mean_scores <- function(u, people, question, dialect) {
   g <- paste0("g", seq_along(u))

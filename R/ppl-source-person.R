@@ -47,7 +47,7 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
 #'
 #' The engine numbers people in the order of their identifiers, once: every pass has the same rows
 #' in the same order. Rows without an identifier belong to nobody.
-#' @return `dp_chunks` with `n`, how many people. PRIVATE, except `n`.
+#' @return `dp_chunks` with `n`, the number of people. PRIVATE, except `n`.
 #' @noRd
 stream_persons <- function(table, columns, choice, private) {
   con <- table$con
@@ -68,12 +68,12 @@ stream_persons <- function(table, columns, choice, private) {
 }
 
 #' Blocks of rows, copied once into a temporary table so that every pass has the same rows
-#' @param select (`string`)\cr a query, of rows with their numbers `key`.
+#' @param select (`string`)\cr a query for rows with their numbers `key`.
 #' @param key (`string`)\cr the column that defines blocks: `dpsc_r`, a row's own number, or
 #'   `dpsc_p`, the number of its person.
-#' @param count (`function`)\cr of the table's name: how many numbers there are.
+#' @param count (`function`)\cr of the table's name: the number of distinct keys.
 #' @param block_of (`function`)\cr of rows as they are read.
-#' @return `dp_chunks` with `n`, how many there are. PRIVATE, except `n`.
+#' @return `dp_chunks` with `n`, the number of keys. PRIVATE, except `n`.
 #' @noRd
 stream_copied <- function(table, select, key, count, block_of) {
   con <- table$con

@@ -62,8 +62,8 @@ proof_rows <- function(bounds) {
   rbind(ties, far)
 }
 
-#' Questions about the rows: with loadings that mix periods, with radii within and beyond them, of
-#' features and of their products
+#' Questions about features of the rows and their products, with loadings that mix periods and with
+#' radii within and beyond the rows
 #' @noRd
 proof_questions <- function(bounds) {
   loadings <- cbind(c(1, 1, 1) / 3, c(0.7, -0.2, 1 / 7))
@@ -89,7 +89,7 @@ core_sums <- function(rows, bounds) {
   lapply(proof_questions(bounds), function(question) row_sums_cpp(rows, question))
 }
 
-#' The same by the engine, from a temporary table of long rows
+#' The engine's answers to the questions, from a temporary table of long rows
 #' @noRd
 engine_sums <- function(table, rows, bounds) {
   long <- data.frame(

@@ -28,7 +28,7 @@ open_donors <- function(donors, public, calibrated) {
   join_rows(opened)
 }
 
-#' Open all parts, or close again those that are open
+#' Open all parts; if one fails, close the parts that are open
 #' @param open (`function`)\cr of a part and `...`: its rows.
 #' @noRd
 open_all <- function(parts, open, ...) {
@@ -76,7 +76,7 @@ open_part.dp_table <- function(part, design, grid, calibrated) {
   rows
 }
 
-#' Calibration needs rows, which leave the source only with the user's permission
+#' Refuse calibration, which needs rows, unless the user permits rows to leave the source
 #' @noRd
 check_calibration <- function(source, calibrated) {
   if (source$compute == "database" && calibrated && !source$calibrate) {

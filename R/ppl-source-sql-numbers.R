@@ -45,7 +45,7 @@ binary_parts <- function(x) {
   list(whole = whole, power = power)
 }
 
-#' The nearest whole number, half to even, as the core has it
+#' The nearest whole number, ties to even, as in the core
 #' @noRd
 sql_rint <- function(x, dialect) {
   magic <- paste0("CAST(6755399441055744 AS ", dialect$real, ")")
@@ -54,14 +54,14 @@ sql_rint <- function(x, dialect) {
 
 sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
 
-#' A number in steps from a centre, cut at a limit and rounded
+#' A number in steps from a centre, clipped to a limit and rounded
 #'
-#' Far-off values are cut before they are multiplied or divided, and the nearest to the centre are
-#' zero: an engine that makes errors of overflows and underflows finds none.
+#' Distant values are clipped before they are multiplied or divided, and values next to the centre
+#' are set to zero, so that no overflow or underflow can cause an error in an engine.
 #' @param x (`string`)\cr a double.
 #' @param steps (`function`)\cr of the distance to the centre, and of a writer of numbers.
-#' @param reach,tiny (`number`)\cr from the centre, in units of `x`: surely beyond the limit, and
-#'   surely less than half a step.
+#' @param reach,tiny (`number`)\cr distances from the centre, in units of `x`: certainly beyond the
+#'   limit, and certainly less than half a step.
 #' @noRd
 sql_rounded <- function(x, centre, steps, limit, reach, tiny, dialect) {
   real <- function(value) sql_real(value, dialect)
@@ -89,7 +89,7 @@ sql_cell <- function(y, map, dialect) {
     map$limit, 2 * (map$limit + 1) / map$scale, 0.25 / map$scale, dialect)
 }
 
-#' An outcome as it is, or its cell in period t
+#' An unchanged outcome, or its cell in period t
 #' @noRd
 sql_outcome <- function(y, t, map, dialect) {
   if (is.null(map)) {

@@ -1,28 +1,28 @@
 # SQL text for sums over people: from long rows to one row of integers per person, and from these to
 # the integers of inst/include/dpsc/rows/sums.hpp, bit for bit. Nothing here runs a query.
 #
-# Only integers are summed, across people and within one. Other operations are - * / SQRT and
-# comparisons, whose rounding IEEE 754 fixes. Constants are integers, or integers divided by powers
-# of two, because engines read decimal literals differently. ROUND and LEAST are avoided: their
-# rules for ties and for NULL differ.
+# Only integers are summed, across and within people. Other operations are - * / SQRT, with rounding
+# fixed by IEEE 754, and comparisons. Constants are integers, or integers divided by powers of two,
+# because engines read decimal literals differently. ROUND and LEAST are avoided: their rules for
+# ties and for NULL differ.
 
 # Engines -----------------------------------------------------------------------------------------
 
 #' Differences between engines' dialects
 #'
 #' @param name (`string`).
-#' @param ... where it is not as usual:
+#' @param ... fields that differ from the defaults:
 #'   * `real`, `whole`, `small` (`string`): types: a double, 64 bits, 32 bits.
 #'   * `fence` (`string`): prevents an engine from copying a subquery's expressions into the next:
 #'     without it a query over 24 features takes Postgres 20 GB.
-#'   * `number` (`function`): from a column to a double, NULL where it holds none.
+#'   * `number` (`function`): from a column to a double, NULL if it contains no number.
 #'   * `order` (`function`): from a column of strings to an expression that sorts them by bytes.
 #'   * `make` (`function`): statement that keeps a query's rows for the session.
-#'   * `index` (`flag`): does the kept table need one to find rows by number?
-#'   * `modulo` (`function`): remainder of two texts.
-#'   * `loose` (`flag`): may a column hold values of any type?
-#'   * `before`, `after` (`character`): statements around a release's queries.
-#'   * `tested` (`flag`): has this package's own test run on it?
+#'   * `index` (`flag`): does the kept table need an index to find rows by number?
+#'   * `modulo` (`function`): remainder of two SQL expressions.
+#'   * `loose` (`flag`): may a column contain values of any type?
+#'   * `before`, `after` (`character`): statements before and after a release's queries.
+#'   * `tested` (`flag`): has this package's own test run on the engine?
 #'   * `type` (`function` or `NULL`): from a column and its table to the name of its type, where R
 #'     does not distinguish `endless` (unlimited decimal digits) from doubles.
 #'   * `planning` (`string` or `NULL`): which errors of EXPLAIN, which reads no row, may be shown.
@@ -56,8 +56,8 @@ sql_dialects <- function() {
       type = function(column, from) {
         paste0("CAST(pg_typeof((SELECT ", column, " FROM ", from, " WHERE 1 = 0)) AS TEXT)")
       },
-      # A cast of a number beyond the doubles, or so small that it rounds to zero, is an error
-      # there. NaN is above all numbers and equal to itself with a minus.
+      # In this engine a cast of a number too large for a double, or so small that it rounds to
+      # zero, is an error. NaN is above all numbers and equal to -NaN.
       planning = "", endless = "numeric", exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,
@@ -67,7 +67,7 @@ sql_dialects <- function() {
           " ELSE ", real(x), " END)")
       }
     ),
-    # It reads files while planning, so that errors of other kinds may contain their lines.
+    # It reads files while planning, so errors of other kinds may contain lines of these files.
     duckdb = new_dialect("duckdb",
       real = "DOUBLE", tested = TRUE, planning = "(Catalog|Parser|Permission) Error"
     ),
@@ -107,18 +107,18 @@ dialect_of <- function(con) {
 
 # People ------------------------------------------------------------------------------------------
 
-#' One row per person: its number in the order of the identifiers, whether it is whole, its cells
+#' One row per person: its number in the order of the identifiers, whether it is complete, its cells
 #'
-#' Cells are taken by MAX: rows given twice cannot push one out of its limits. `k` counts a person's
-#' rows and `ok` the finite ones, for the check that follows.
-#' @param people (`list`)\cr `from` (`string`): what stands after FROM, long rows of donors; `unit`,
+#' Cells are aggregated by MAX, so that duplicate rows cannot push a cell out of its limits. `k`
+#' counts a person's rows and `ok` the finite ones, for the check that follows.
+#' @param people (`list`)\cr `from` (`string`): the SQL after FROM, long rows of donors; `unit`,
 #'   `time`, `outcome` (`string`): columns, quoted; `text` (`flag`): are the identifiers strings?
-#'   `before` (`count`): how many people have their numbers already.
+#'   `before` (`count`): the number of people who already have numbers.
 #' @param periods (`character`)\cr literals, in order.
 #' @param map (`list` or `NULL`)\cr `centre`, `scale`, `limit`, and `times`, which of them are
-#'   periods; `NULL`: outcomes as they are.
-#' @param more (`list` or `NULL`)\cr covariates, from [sql_covariates()], to stand after the first
-#'   `more$T0` periods.
+#'   periods; `NULL`: unchanged outcomes.
+#' @param more (`list` or `NULL`)\cr covariates, from [sql_covariates()], to be placed after the
+#'   first `more$T0` periods.
 #' @noRd
 sql_wide <- function(people, periods, map, dialect, more = NULL) {
   y <- sql_cast(people$outcome, dialect$real)
@@ -142,7 +142,7 @@ sql_wide <- function(people, periods, map, dialect, more = NULL) {
 }
 
 #' Columns q1, q2, ... of a person: outcomes, with covariates after the pre-period, and whether the
-#' covariates are whole
+#' covariates are complete
 #' @noRd
 sql_columns_of <- function(outcomes, more) {
   pre <- seq_len(more$T0)
@@ -153,9 +153,9 @@ sql_columns_of <- function(outcomes, more) {
   )
 }
 
-#' Identifiers at which people are cut into groups of a size, numbered: a query
+#' Query for the numbered identifiers that divide people into groups of a given size
 #'
-#' They stay in the engine, in a temporary table, so that no statement holds one.
+#' They stay in the engine, in a temporary table, so that no statement contains one.
 #' @param from (`string`)\cr rows of one period, one per person.
 #' @noRd
 sql_cuts <- function(from, unit, size, dialect, text = FALSE) {
@@ -167,7 +167,7 @@ sql_cuts <- function(from, unit, size, dialect, text = FALSE) {
   )
 }
 
-#' Conditions on a unit to be in group b of those
+#' Conditions for a unit to be in group b
 #' @noRd
 sql_group <- function(unit, cuts, b, groups, dialect, text = FALSE) {
   as_text <- if (text) dialect$order else identity
@@ -178,8 +178,8 @@ sql_group <- function(unit, cuts, b, groups, dialect, text = FALSE) {
   )
 }
 
-#' How many people there are, how many have not one finite value in every period and, with
-#' covariates, how many have not all of these
+#' The numbers of people, of people without one finite value in every period and, with covariates,
+#' of people who lack some of these
 #' @noRd
 sql_check <- function(table, periods, covariates = 0L) {
   whole <- paste0("k = ", periods, " AND ok = ", periods, " AND ",
@@ -222,11 +222,11 @@ sql_features <- function(table, map, dialect) {
   sql_level(c(z, norm), from, "c", dialect)
 }
 
-#' How many numbers of a person are summed
+#' Number of summands per person
 #' @noRd
 summed_count <- function(map) ncol(map$loadings) - !is.null(map$lift)
 
-#' Products z1, z2, ... of feature f and the others: 1 + f, times each, rounded
+#' Products z1, z2, ... of feature f and the others: each times 1 + f, rounded
 #' @noRd
 sql_multiplied <- function(from, others, map, dialect) {
   gain <- paste0(
@@ -240,7 +240,7 @@ sql_multiplied <- function(from, others, map, dialect) {
   sql_level(products, sql_level(c(others, gain), from, "p", dialect), "q", dialect)
 }
 
-#' One feature of integers: its loadings' sum, rescaled and rounded, less the origin
+#' One feature in integers: the sum weighted by its loadings, rescaled and rounded, minus the origin
 #' @noRd
 sql_feature <- function(q, map, j, dialect) {
   loading <- map$loadings[, j]
@@ -256,9 +256,9 @@ sql_feature <- function(q, map, j, dialect) {
   )
 }
 
-#' For each radius: the part that people within it keep, and the number beyond
+#' For each radius, the part that people within it keep, and the number of people beyond it
 #' @param question (`list`)\cr `map`, `squared`, `inverse`, `one`.
-#' @return A query whose only row holds `n`, `k1`, ..., `b1`, ...
+#' @return A query whose only row contains `n`, `k1`, ..., `b1`, ...
 #' @noRd
 sql_energy <- function(table, question, dialect) {
   nn <- sql_cast("nn", dialect$real)
@@ -284,10 +284,10 @@ sql_columns <- 1500L
 
 #' Sums and products of the clipped people w: whole numbers, |w| <= limit
 #'
-#' The last comparison is of the very columns that are summed.
+#' The last comparison uses the summed columns themselves.
 #' @param question (`list`)\cr `map`, `radius`, `limit`, `zoom`; `kind`: `"moments"`, or `"sums"`
 #'   without products.
-#' @return Queries whose only rows hold `n`, then, over all of them, `s1`, ..., and the products
+#' @return Queries whose only rows contain `n`, then, over all queries, `s1`, ..., and the products
 #'   `g1_1`, `g1_2`, `g2_2`, ...
 #' @noRd
 sql_moments <- function(table, question, dialect) {
@@ -319,8 +319,8 @@ sql_moments <- function(table, question, dialect) {
   sql_in_parts("COUNT(*) AS n", sums, paste(clipped, "WHERE", guard))
 }
 
-#' Sums over the same rows in as many queries as their number takes
-#' @param first (`string`)\cr the first column of each.
+#' Sums over the same rows, in as many queries as the number of sums requires
+#' @param first (`string`)\cr the first column of each query.
 #' @noRd
 sql_in_parts <- function(first, sums, from) {
   groups <- split(sums, (seq_along(sums) - 1L) %/% sql_columns)
@@ -333,7 +333,7 @@ moment_pairs <- function(d) {
   list(i = unlist(lapply(seq_len(d), seq_len)), j = rep(seq_len(d), seq_len(d)))
 }
 
-#' Cells of people by number: a block, or some of them
+#' Cells of people by number: a block of people, or some of them
 #' @noRd
 sql_block <- function(table, periods, first, last) {
   paste0(
@@ -351,5 +351,5 @@ sql_sample <- function(table, kept, periods) {
   )
 }
 
-# A condition of a row
+# A condition on a row
 flag_sql <- function(...) list(text = paste0(...), type = "flag")

@@ -199,7 +199,7 @@ from_text <- function(con, table) {
 }
 
 new_table <- function(con, from, index, outcome, compute, calibrate, block, groups) {
-  # dp_files() computes in one way only.
+  # dp_files() has only one way to compute.
   compute <- check_choice(compute, c("here", "database"))
   if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
     abort(c(
@@ -248,7 +248,7 @@ look_at_table <- function(con, from) {
   )
 }
 
-#' Possible meanings of an unknown table name
+#' Hint on possible meanings of an unknown table name
 #' @noRd
 table_hint <- function(from) {
   name <- sub(" s$", "", from)

@@ -342,7 +342,7 @@ asked_workers <- function(workers, task, given) {
   ), class = "dp_asked")
 }
 
-#' Answers added up
+#' Sums of the workers' answers
 #' @noRd
 add_sums <- function(parts) {
   Reduce(function(a, b) Map(`+`, a, b[names(a)]), parts)

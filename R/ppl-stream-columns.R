@@ -111,7 +111,7 @@ multiplied <- function(pieces, intercept) {
   c(list(name = name, expression = code), scale_of(range, intercept))
 }
 
-#' Each variable is clipped to its bounds before multiplication, as in dp_lm()
+#' A product of variables, each clipped to its bounds before multiplication, as in dp_lm()
 #' @noRd
 clipped_piece <- function(piece) {
   if (isTRUE(piece$indicator)) {
@@ -120,15 +120,14 @@ clipped_piece <- function(piece) {
   call("pmin", call("pmax", piece$expression, piece$lower), piece$upper)
 }
 
-#' Is a column at one of its ends in every row, or possibly so? (Bounds 0 and 1 mean a 0/1
-#' variable.)
+#' Can a column be at one of its ends in every row? (Bounds 0 and 1 mean a 0/1 variable.)
 #' @noRd
 always_full <- function(column) {
   !is.null(column$levels) ||
     (is.null(column$deviation) && column$lower == 0 && column$upper == 1)
 }
 
-#' Without an intercept a column must not be shifted, or the model would change
+#' Scale of a column, which without an intercept must not be shifted, or the model would change
 #' @noRd
 scale_of <- function(range, intercept) {
   centre <- if (intercept) mean(range) else 0
@@ -200,7 +199,7 @@ table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
   out
 }
 
-#' Values of an expression, numbers or places of levels, from the table's columns and nothing else
+#' Values of an expression (numbers or places of levels), from the table's columns only
 #' @param batch (`flag`)\cr may the rows be a batch of a stream?
 #' @noRd
 values_of <- function(column, data, batch = TRUE) {
@@ -288,8 +287,8 @@ outcome_of_score <- function(stream, score) {
   pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
 }
 
-#' Variables are seldom all at their bounds at once; an intercept, a factor and a 0/1 variable
-#' always have length one
+#' Usual length of a row: variables are seldom all at their bounds at once, but an intercept, a
+#' factor and a 0/1 variable always have length one
 #' @noRd
 usual_length <- function(columns) {
   full <- sum(vapply(columns$regressors, always_full, NA))
