@@ -8,9 +8,9 @@
 // With covariates Y_it is less x_it' beta, and effects of periods may depend on a unit's own z_i:
 // `basis` spans (1, z) across units instead of the constant only.
 //
-// Given beta and values z for the missing cells the minimum over a, b, L has a
-// closed form: demean both ways (across units: residuals on the basis), shrink the singular values
-// by theta. The remaining problem is a smooth convex function,
+// Given beta and values z for the missing cells, the minimum over a, b, L has a closed form: demean
+// both ways (across units: residuals on the basis), shrink the singular values by theta. The
+// remaining problem is a smooth convex function,
 //
 //   f(z, beta) = sum_k h(d_k),  h(d) = d^2 / 2 up to theta, theta d - theta^2 / 2 beyond,
 //
@@ -65,7 +65,7 @@ class matrix_completion {
   /// The smallest theta at which L is zero: the spectral norm of two-way residuals.
   double largest_theta(const completion_settings& settings);
 
-  /// Warm start: from where the last call ended.
+  /// Warm start, from the point at which the last call ended.
   completion_fit fit(double theta, const completion_settings& settings);
 
  private:

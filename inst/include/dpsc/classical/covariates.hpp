@@ -79,7 +79,8 @@ class effects_projection {
 /// target.
 Eigen::VectorXd regression_weights(const Eigen::MatrixXd& units, const Eigen::RowVectorXd& target);
 
-/// Least squares on a few columns; of minimum norm, on columns of length 1, where they repeat.
+/// Least squares on a few columns; if they are collinear, the solution of minimum norm for columns
+/// of length 1.
 Eigen::VectorXd few_slopes(Eigen::MatrixXd columns, const Eigen::VectorXd& goal);
 
 /// Residuals of each x from effects, one column each: of N T cells, those of `periods` in the last

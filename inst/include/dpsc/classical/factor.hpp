@@ -32,8 +32,9 @@ struct factor_fit {
   double objective = 0.0;  ///< squared errors of the target before treatment
 };
 
-/// Leading singular vectors: eigenvectors of the smaller Gram matrix, which has rounding errors of
-/// the largest singular value's square, then one power step and a decomposition among them.
+/// Leading singular vectors: eigenvectors of the smaller Gram matrix, whose rounding errors are
+/// relative to the largest squared singular value, then one power step and a decomposition within
+/// their span.
 struct leading_parts {
   Eigen::MatrixXd units, factors;  ///< N x r, T x r
   Eigen::VectorXd values;
@@ -41,7 +42,7 @@ struct leading_parts {
   leading_parts() = default;
   leading_parts(const Eigen::MatrixXd& centred, Eigen::Index most);
 
-  /// Without directions below the rounding error of data of this size.
+  /// Removes directions below the rounding error of data of this size.
   void drop_rounding(double size, Eigen::Index cells);
 };
 
@@ -51,7 +52,7 @@ class factor_model {
   using vector_ref = Eigen::Ref<const Eigen::VectorXd>;
 
   /// @param donors n x T.
-  /// @param most the largest number of factors that will be asked for.
+  /// @param most the largest number of factors that will be requested.
   /// @param units (n + 1) x q: covariates of the donors and, last, the target.
   factor_model(const matrix_ref& donors, Eigen::Index most, const Eigen::MatrixXd& units);
 

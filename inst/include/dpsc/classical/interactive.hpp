@@ -71,7 +71,7 @@ class interactive_effects {
   Eigen::VectorXd target_;
   Eigen::Index T0_;
   panel_covariates given_;
-  Eigen::MatrixXd outcomes_, columns_;  // what effects leave: n x T; n T x p
+  Eigen::MatrixXd outcomes_, columns_;  // residuals from effects: n x T; n T x p
 };
 
 }  // namespace dpsc

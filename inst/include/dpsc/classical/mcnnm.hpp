@@ -46,7 +46,7 @@ class target_completion {
   Eigen::ColPivHouseholderQR<Eigen::MatrixXd> turn_;
   Eigen::RowVectorXd scale_;
   Eigen::Index rank_ = 0;
-  Eigen::MatrixXd own_;  // T x p: the target's covariates less what effects say of them
+  Eigen::MatrixXd own_;  // T x p: the target's covariates minus their prediction by effects
 };
 
 /// The periods from T0 on and, with folds, the earlier periods of one fold.

@@ -21,7 +21,7 @@ struct sdid_fit {
   double kkt = 0.0;                ///< largest violation in either problem
 };
 
-/// Standard deviation of the donors' first differences before treatment, all of them together.
+/// Standard deviation of all donors' first differences before treatment, pooled.
 double difference_deviation(const simplex_ls::matrix_ref& donors, Eigen::Index T0);
 
 /// @param donors n x T; target T; zeta, zeta_periods: regularisation, outcome units.

@@ -43,7 +43,7 @@ struct target_estimate {
   Eigen::MatrixXd released;      // T1 x T1: of the path over releases, shrunk and within bounds
   Eigen::MatrixXd hidden;        // T1 x T1; empty without errors
   Eigen::MatrixXd disagreement;  // T1 x T1, of averaged penalties, plus doubt for far targets
-  double leverage = 0.0;         // w' Sigma w: the regression's error is (1 + leverage) / n of that
+  double leverage = 0.0;         // w' Sigma w: error of the regression, (1 + leverage) / n
   double penalty = 0.0;          // per donor
   double variation = 0.0;        // of the pre-period around its level, over the donors' variation
 };

@@ -37,7 +37,7 @@ struct describe_level {
   double reach = 1.96, alpha = 0.05;
 };
 
-/// An estimate, its standard error, the part of it that privacy adds, and limits.
+/// An estimate, its standard error, the part of this error that is due to privacy, and limits.
 using described_row = Eigen::Matrix<double, 1, 5>;
 
 /// Number of people, mean, standard deviation, then the quantiles: one row each.

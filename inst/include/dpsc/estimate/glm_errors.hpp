@@ -21,31 +21,31 @@ struct rare_columns {
 struct glm_facts_released {
   glm_family family;
   double n = 0.0, ridge = 0.0, kappa = 0.0;
-  double out_sd = 0.0;          // of the noise over the solver's error
+  double out_sd = 0.0;          // of the noise that covers the solver's error
   Eigen::VectorXd theta;        // intercept first
-  Eigen::MatrixXd information;  // noisy; empty: none was paid for
-  double information_sd = 0.0;  // of its diagonal; off it, by sqrt 2 less
-  Eigen::MatrixXd penalty;      // of squares that were asked for; empty: none
+  Eigen::MatrixXd information;  // noisy; empty: not released
+  double information_sd = 0.0;  // of its diagonal; off it, smaller by sqrt 2
+  Eigen::MatrixXd penalty;      // of the requested ridge; empty: none
   double limit = 0.0;           // of rows
   rare_columns rare;
-  Eigen::MatrixXd scores;  // noisy second moments of scores; empty: weights do not differ by case
-  double scores_sd = 0.0;  // as the information's
-  double weight = 1.0;     // mean case weight over the largest, or less than it
+  Eigen::MatrixXd scores;  // noisy second moments of scores; empty: no case weights
+  double scores_sd = 0.0;  // like information_sd
+  double weight = 1.0;     // mean case weight over the largest, or a lower bound
 };
 
-/// Theta with its first-order shrinkage undone, and its covariances in parts. RELEASED.
+/// Theta, corrected for shrinkage to first order, and the parts of its covariance. RELEASED.
 struct glm_covariance {
   Eigen::VectorXd theta;
-  Eigen::MatrixXd privacy;   // noise, and what the ridge that pays for it may still hide
-  Eigen::MatrixXd sampling;  // what the fit without noise would be off
-  Eigen::MatrixXd inverse;   // (information + ridge)^-1, were the information some deviations less
+  Eigen::MatrixXd privacy;   // of the noise and of possible remaining bias from the ridge
+  Eigen::MatrixXd sampling;  // of the fit without noise
+  Eigen::MatrixXd inverse;   // (information + ridge)^-1, with a conservative information
 };
 
 /// The number of standard deviations of the information's noise that a direction must exceed: one
-/// in two hundred columns that nobody has passes.
+/// in two hundred columns that are zero for everybody passes.
 constexpr double information_doubt = 2.5;
 
-/// Higher-order part of privacy variances (measured: bench/glm.R).
+/// Factor for the higher-order part of privacy variances (measured: bench/glm.R).
 constexpr double glm_inflation = 1.2;
 
 constexpr int information_redraws = 40;

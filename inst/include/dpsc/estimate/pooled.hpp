@@ -19,10 +19,10 @@
 
 namespace dpsc {
 
-/// Share of a residual's shift that clipping may hide, against its length.
+/// The assumed share of a residual's shift that clipping may hide.
 constexpr double clipping_doubt = 0.05;
 
-/// Higher-order part of privacy variances (measured: bench/lm.R).
+/// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
 
 /// All rounds in the frame of the last one. RELEASED.
@@ -31,7 +31,7 @@ struct lm_pool {
 
   Eigen::Index p() const { return covariance.rows(); }
   const lm_round& last() const { return rounds.back(); }
-  /// The edge of the covariance's noise, halved.
+  /// Half the edge of the covariance's noise.
   double floor() const { return std::max(sd * std::sqrt(static_cast<double>(p())), 1e-12); }
   /// A round with a much wider clip than the last round has much noisier, or biased, residuals.
   bool left_out(std::size_t t) const { return rounds[t].clip > 2.0 * last().clip * 1.0001; }
@@ -46,10 +46,11 @@ struct lm_pool {
   // its noise.
   std::vector<Eigen::MatrixXd> own;
   std::vector<double> own_variance;
-  std::vector<double> kept_slope;  // what a round's clip leaves of cross moments
+  std::vector<double> kept_slope;  // share of cross moments that a round's clip keeps
 
  private:
-  /// A round's own weight is noisy, and would multiply its estimate of the others' slope.
+  /// Replaces each round's weight by a common one: a round's own weight is noisy and would multiply
+  /// its estimate of the remaining slope.
   void share_weight();
 };
 
@@ -62,7 +63,7 @@ struct pooled_cross {
 
   pooled_cross(const lm_pool& pool, const Eigen::VectorXd& theta);
 
-  /// The left side, given the sum of the C_t as it is solved with.
+  /// The left side, given the sum of the C_t in the form used for the solution.
   Eigen::VectorXd value(const Eigen::MatrixXd& C) const;
 
  private:
@@ -124,14 +125,14 @@ struct lm_estimate {
   Eigen::MatrixXd privacy, sampling;  // covariances
   double residual = 0.0;              // variance
   double r_squared = 0.0;
-  double rows = 0.0;  // that sampling errors reckon with
+  double rows = 0.0;  // number of rows for sampling errors
   bool robust = false;
-  Eigen::VectorXd identified;  // of each slope: smallest eigenvalue over noise that it rests on
+  Eigen::VectorXd identified;  // of each slope: the least eigenvalue over noise that it uses
 };
 
 namespace pooled_detail {
 
-/// Adds the intercept: the fit at the columns' mean has an error of its own.
+/// Adds the intercept, whose error includes that of the fit at the columns' mean.
 void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::VectorXd& beta,
                    const Eigen::MatrixXd& privacy, const Eigen::MatrixXd& sampling, double n,
                    lm_estimate& out);

@@ -17,7 +17,7 @@ struct prediction_fit {
   Eigen::MatrixXd solve;   // p x p
   Eigen::MatrixXd slopes;  // p x T1
   Eigen::MatrixXd lift;    // p x p: fitted features of the pre-period
-  Eigen::VectorXd rest;    // p: what the prior of the level keeps
+  Eigen::VectorXd rest;    // p: effect of the level's prior
   // Errors; empty if only paths are requested.
   Eigen::MatrixXd g;               // whitened x T1: directions of the residual
   Eigen::MatrixXd prediction;      // T1 x T1
@@ -25,10 +25,10 @@ struct prediction_fit {
   // By form (0 the average, then the periods), of features: the moments' noise adds g2_j |h|^2 +
   // (g_j'h)^2 to form j, with h = whitened_solve u, minus the same within the part removed by
   // shrinkage.
-  Eigen::MatrixXd along;          // T1 + 2 (T1 + 1) x p: the path, then g_j'h, then what is lost
-  Eigen::MatrixXd length, lost;   // p x p: |h|^2, and of what is lost
+  Eigen::MatrixXd along;          // T1 + 2 (T1 + 1) x p: path, g_j'h, and removed parts of it
+  Eigen::MatrixXd length, lost;   // p x p: |h|^2, and its part that is removed
   Eigen::VectorXd g2, lost2;      // by form
-  Eigen::VectorXd prediction_of;  // by form: of what is left, and of the noise of means
+  Eigen::VectorXd prediction_of;  // by form: of the residual and the noise of means
 };
 
 /// A row's features. PRIVATE if the row is.
@@ -42,7 +42,7 @@ struct prediction_constants {
   Eigen::MatrixXd basis;        // T0 x p
   Eigen::VectorXd mean, after;  // of the donors: p features, T1 periods
   Eigen::VectorXd flat;         // p: direction of a level
-  Eigen::VectorXd half;         // T1: where the bounds are
+  Eigen::VectorXd half;         // T1: half-width of the bounds
   std::vector<prediction_fit> fits;
   level_prior level;
   Eigen::Index before = 0;  // periods before the treatment; other rows of the basis: covariates
@@ -57,14 +57,14 @@ struct prediction_constants {
   /// the tails of Student's t. A group's mean counts as one draw, too: its people need not be a
   /// random sample of the donors.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u) const;
-  /// The same of u'solve u, by fit.
+  /// The same, from u'solve u of each fit.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& squares, Eigen::Index features) const;
 
-  /// If there is only noise, a path stays at the row's level, or regresses from it to the mean by
-  /// the released variances; around `row_features::level`.
+  /// The path if there is only noise, relative to `row_features::level`: it stays at the row's
+  /// level, or regresses from there to the mean by the released variances.
   double flat_of(const row_features& own) const;
 
-  /// Shrunk; never beyond the bounds.
+  /// Shrinks the path and keeps it within the bounds.
   void finish(Eigen::VectorXd& post, const row_features& own, double noise) const;
 };
 

@@ -17,7 +17,7 @@ namespace dpsc {
 /// the difference that noise explains; in units of that value's root.
 struct shrunk_meat {
   Eigen::MatrixXd value;
-  double kept;  // 1: as released, 0: one variance
+  double kept;  // 1: as released, 0: a constant variance
 
   /// `likely`: the middle matrix of the sandwich under a constant variance, up to a factor.
   shrunk_meat(const lm_scores& scores, const Eigen::MatrixXd& likely);

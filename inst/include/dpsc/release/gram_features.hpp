@@ -18,7 +18,7 @@ struct panel_facts {
   Eigen::Index covariates = 0;  // columns between the two
   double epsilon = 0.0, delta = 0.0;
   Eigen::VectorXd y;  // T0: the (mean) target before the treatment
-  double features = std::numeric_limits<double>::quiet_NaN();  // asked for; NaN: by rule; Inf: all
+  double features = std::numeric_limits<double>::quiet_NaN();  // wanted; NaN: by rule; Inf: all
   bool intervals = true;
   bool targeted = false;  // a separate round for y, if it pays
   bool thrice = false;    // a third round of moments, if it pays, even without a round for y

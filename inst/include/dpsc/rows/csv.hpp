@@ -20,7 +20,7 @@ struct csv_cell {
   std::string text;
   bool quoted = false;
 
-  /// Nothing, or NA, as programs write missing values.
+  /// Is the cell empty, or NA, the usual forms of a missing value?
   bool missing() const { return !quoted && (text.empty() || text == "NA"); }
 };
 

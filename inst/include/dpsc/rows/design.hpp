@@ -34,7 +34,7 @@ struct lm_design {
   std::vector<lm_variable> variables;
   std::vector<lm_column> columns;
   bool weighted = false;  // a column after the variables holds case weights over the largest
-  bool person = false;    // the last column numbers people; rows of one follow each other
+  bool person = false;    // the last column numbers people; rows of one person are adjacent
 
   Eigen::Index table_columns() const;
   Eigen::Index p() const { return static_cast<Eigen::Index>(columns.size()); }

@@ -24,15 +24,15 @@ bool all_finite(const int* x, std::size_t size);
 /// of the others.
 std::uint64_t mix_bits(std::uint64_t x);
 
-/// A 64-bit checksum of the entries and their places, the same for integers and for doubles of the
-/// same values. Exact: sums of mixed bits modulo 2^64. One changed entry always changes it; other
-/// changes remain unnoticed with probability about 2^-64. It protects against accidents, not
+/// A 64-bit checksum of the entries and their places, the same for integers and for doubles with
+/// the same values. Exact: sums of mixed bits modulo 2^64. A change of one entry always changes it;
+/// other changes remain unnoticed with probability about 2^-64. It protects against accidents, not
 /// against forgers.
 template <typename Scalar>
 std::uint64_t checksum(const Scalar* x, std::size_t size) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    // Adding zero makes -0 and 0 one value.
+    // Adding zero turns -0 into 0.
     const std::uint64_t bits = bits_of(static_cast<double>(x[i]) + 0.0);
     sum += mix_bits(bits + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(i) + 1));
   }

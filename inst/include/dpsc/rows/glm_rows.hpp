@@ -18,8 +18,7 @@ struct glm_rows {
   std::vector<Eigen::VectorXd> weight, outcome;
   // Known parts of linear predictors; empty if there are none.
   std::vector<Eigen::VectorXd> offset;
-  // For people with several rows: each person's number of rows, and weights before they are
-  // divided.
+  // For people with several rows: each person's number of rows, and weights before division by it.
   std::vector<std::vector<Eigen::Index>> people;
   std::vector<Eigen::VectorXd> whole;
   Eigen::Index p = 0, n = 0;

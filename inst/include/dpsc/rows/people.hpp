@@ -19,8 +19,8 @@ double score_zoom(Eigen::Index p, double score_limit, double limit, double const
 /// The questions. PUBLIC or RELEASED. Limits are integers.
 struct people_question {
   enum class kind {
-    medians,    // people in cells of equal width, a column a located variable
-    scales,     // people by the first limit not below |q - middle|, a column a variable
+    medians,    // people in cells of equal width, one column per located variable
+    scales,     // people by the first limit not below |q - middle|, one column per variable
     lengths,    // people by the first limit not below |z|^2, z the first p features
     residuals,  // people by the first limit not below a |z_p| min(1, radius / |z|)
     outer,      // the Gram matrix of clipped rows (w, r, k)
@@ -28,7 +28,7 @@ struct people_question {
   };
   kind what = kind::medians;
   const lm_design* design = nullptr;
-  const lm_location* location = nullptr;  // from lengths on
+  const lm_location* location = nullptr;  // for `lengths` and later kinds
   double width = 0.0;                     // of a cell, grid units
   double cells = 0.0;
   std::vector<double> middle;  // of located variables, grid units
@@ -53,12 +53,13 @@ struct people_question {
 
 /// The answer, without noise. PRIVATE.
 struct people_sums {
-  double rows = 0.0, there = 0.0;  // people, and those who are not missing
+  double rows = 0.0, there = 0.0;  // people, and people who are not missing
   Eigen::MatrixXd sums;
 
   explicit people_sums(const people_question& question);
 
-  /// The sums of a pass, computed elsewhere: refused if no rows can have such sums.
+  /// Adds the sums of a pass that were computed elsewhere, or refuses them if no rows can have such
+  /// sums.
   void add(const people_question& question, const Eigen::MatrixXd& own, double own_rows,
            double own_there);
 };

@@ -54,8 +54,8 @@ class remembered_source : public row_source {
   std::function<void(double)> tick_;
   double most_;
   mutable std::vector<block> blocks_;
-  mutable row_map map_;        // that of the blocks
-  mutable double room_ = 0.0;  // in entries; below zero when blocks were left out
+  mutable row_map map_;        // of the stored blocks
+  mutable double room_ = 0.0;  // in entries; below zero if blocks were left out
 };
 
 /// Are the features of every row the same?

@@ -11,12 +11,12 @@
 
 namespace dpsc {
 
-/// Column j is column order[j] of the other source's rows, which are copied as they pass: for a
-/// pass over few of them.
+/// Column j is column order[j] of the other source's rows, which are copied as they pass: for
+/// passes over a few rows.
 class reordered_source : public row_source {
  public:
-  /// `before`, `after`: the grids (grid_id) that a source may have put rows on, and what they are
-  /// once reordered.
+  /// `before`, `after`: the grids (grid_id) on which a source may have put rows, and the same grids
+  /// after the reordering.
   reordered_source(const row_source& source, std::vector<Eigen::Index> order, std::uint64_t before,
                    std::uint64_t after);
 

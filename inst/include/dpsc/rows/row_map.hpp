@@ -1,8 +1,8 @@
 // The public map from a person's row to a vector of integers.
 //
-// Every guarantee of the moments mechanism depends on it: each row is mapped separately onto a grid
-// of integers, so neighbours differ in one mapped row, and sums of integers below 2^53 are exact in
-// double precision in any order.
+// Every guarantee of the moments mechanism depends on this map: each row is mapped separately onto
+// a grid of integers, so neighbours differ in one mapped row, and sums of integers below 2^53 are
+// exact in double precision in any order.
 #pragma once
 
 #include <Eigen/Core>
@@ -24,8 +24,8 @@ auto nearest_integer(const Eigen::ArrayBase<Derived>& x) {
   return (x + magic) - magic;
 }
 
-/// Compiler flags such as -fassociative-math silently break the above; then nothing may be
-/// released.
+/// Throws if compiler flags such as -fassociative-math have broken this rounding: then nothing may
+/// be released.
 void require_exact_rounding();
 
 /// The public map from a donor's row to its features.

@@ -43,13 +43,13 @@ class row_source {
   virtual void pass(const table_visitor& visit) const = 0;
 
   /// The closed list of questions that are answered by sums of integers over rows. A source whose
-  /// sums are computed elsewhere adds them; `false`: it has none, and its rows must be read.
+  /// sums are computed elsewhere adds them. `false`: it has no sums, and its rows must be read.
   virtual bool ask(const row_map&, radius_energy&) const { return false; }
   virtual bool ask(const row_map&, clipped_moments&) const { return false; }
   virtual bool ask(const product_map&, radius_energy&) const { return false; }
   virtual bool ask(const product_map&, clipped_sums&) const { return false; }
   virtual bool ask(const people_question&, people_sums&) const { return false; }
-  /// Does it answer with sums computed elsewhere?
+  /// Does the source answer with sums computed elsewhere?
   virtual bool answers() const { return false; }
 
   /// Each part of a source that consists of several parts.
@@ -98,7 +98,7 @@ class block_reader {
       for (Eigen::Index t = 0; t < map_.periods(); ++t) {
         const Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>> q(
             table + t * table_.rows + first, rows);
-        // Whatever the source returned: integers within the limits.
+        // Integers within the limits, for any values that the source returned.
         scaled_.col(t).array() = nearest_integer(
             q.template cast<double>().max(-map_.limit[t]).min(map_.limit[t]).eval());
       }

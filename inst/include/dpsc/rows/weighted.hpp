@@ -1,5 +1,5 @@
-// People's weights, the last column of their rows: a person counts by the weight over the largest
-// that is counted. Proof: inst/proofs/gram.md, section 10.
+// People's weights, the last column of their rows: a person counts by the ratio of the weight to
+// the largest weight. Proof: inst/proofs/gram.md, section 10.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,24 +14,24 @@ namespace dpsc {
 /// Shares are whole multiples of 2^-bits.
 constexpr int weight_bits = 20;
 
-/// Weights are cut to these. PUBLIC.
+/// Weights are clipped to these limits. PUBLIC.
 struct weight_limits {
   double least = 0.0, most = 0.0;  // without weights: both zero
 
   bool given() const { return most > 0.0; }
 
-  /// A weight over the largest: in [0, 1]. What is no number counts as the least.
+  /// A weight over the largest: in [0, 1]. A missing weight counts as the least.
   double share(double weight) const;
 };
 
-/// A table apart from its last column, the weights. PRIVATE.
+/// A table without its last column, and this column: the weights. PRIVATE.
 struct weighted_table {
   weighted_table(const table_view& whole, const weight_limits& limits);
 
   /// Shares of some rows.
   Eigen::ArrayXd shares(Eigen::Index first, Eigen::Index count) const;
 
-  table_view rows;  // without them, where there are any
+  table_view rows;  // without weights, if there are any
 
  private:
   table_view whole_;
@@ -54,7 +54,7 @@ class unweighted_source : public row_source {
 };
 
 /// Gram matrix of the rows sqrt(share) (w, K), w clipped, rounded to whole numbers: each is no
-/// longer than (w, K). For people who all have the largest weight it holds their clipped_moments.
+/// longer than (w, K). If all people have the largest weight, it equals their clipped_moments.
 class weighted_moments {
  public:
   weighted_moments(Eigen::Index dimension, double radius, double limit, double constant);
@@ -86,14 +86,15 @@ void add_weighted(const row_source& source, const Map& map, const weight_limits&
   });
 }
 
-/// The mean share of people, from noisy totals of several rounds, by their precisions. RELEASED.
+/// The mean share of people, from noisy totals of several rounds, weighted by their precisions.
+/// RELEASED.
 class mean_share {
  public:
   explicit mean_share(const weight_limits& limits) : limits_(limits) {}
 
   void add(double share, double sd);
 
-  /// Within the limits, and no less than its own deviation: it divides.
+  /// Within the limits, and at least its own standard deviation, since it is a divisor.
   double value() const;
 
  private:

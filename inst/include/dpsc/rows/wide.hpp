@@ -1,6 +1,7 @@
 // Products of blocks, in the processor's widest vectors, although the package is compiled for every
-// processor of its family. Integer products stay below 2^53 (row_map.hpp, sums.hpp): they have the
-// same bits in any order, and with fused multiplication. Others use a fixed order.
+// processor of its family. Integer products stay below 2^53 (row_map.hpp, sums.hpp): sums of them
+// have the same bits in any order, and with fused multiplication. Other products are summed in a
+// fixed order.
 #pragma once
 
 #include <Eigen/Core>

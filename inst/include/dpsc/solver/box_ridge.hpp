@@ -5,8 +5,8 @@
 
 namespace dpsc {
 
-/// Ends when the part of the gradient that the box does not hold back is at most `tolerance`: the
-/// distance to the minimiser is then at most `tolerance` over the smallest eigenvalue.
+/// Ends when the part of the gradient along which the box permits movement is at most `tolerance`:
+/// the distance to the minimiser is then at most `tolerance` over the smallest eigenvalue.
 Eigen::VectorXd minimise_in_box(const Eigen::MatrixXd& A, const Eigen::VectorXd& v, double limit,
                                 double tolerance);
 

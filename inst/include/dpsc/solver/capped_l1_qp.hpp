@@ -11,9 +11,9 @@
 //
 // Why it always ends. Nesterov's method with constant momentum has, for t = 1 / L and L >= ||H||,
 // F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu / 2), so any tolerance is reached within a
-// number of iterations that is known beforehand (`iteration_bound`). Newton steps on the active set
-// usually end it much earlier; they never replace the main sequence, so they cannot spoil the
-// bound.
+// number of iterations that is known beforehand (`iteration_bound`). With Newton steps on the
+// active set it usually ends much earlier; they never replace the main sequence, so the bound
+// remains valid.
 #pragma once
 
 #include <Eigen/Dense>
@@ -67,9 +67,9 @@ class capped_l1_qp {
   /// ||v - p|| <= 4 r, and the certificate is at most 4 r L / mu.
   double iteration_bound(double goal) const;
 
-  /// Possible effect of rounding on a certificate. The residual d/t - Hd is made of Hv, Hp and g:
-  /// each has error below (n + T0 + 8) u ||X||_F^2, resp. u times the numbers; the sum that fixes
-  /// theta has n terms.
+  /// Possible effect of rounding on a certificate. The residual d/t - Hd is computed from Hv, Hp
+  /// and g: each has error below (n + T0 + 8) u ||X||_F^2, resp. u times the numbers; the sum that
+  /// fixes theta has n terms.
   double rounding() const;
 
  private:
@@ -84,8 +84,9 @@ class capped_l1_qp {
 
   static void offer(const step& s, double goal, capped_l1_solution& best);
 
-  // Semismooth Newton on v = P_C(v - t (Hv - g)): guess the face from a projected step, solve on it
-  // exactly, repeat. Ends at a face that was tried before, or after a few tries.
+  // Semismooth Newton on v = P_C(v - t (Hv - g)): the face is guessed from a projected step, the
+  // problem is solved on it exactly, and so on. Ends at a face that was tried before, or after a
+  // few attempts.
   void newton(const Eigen::VectorXd& start, const Eigen::VectorXd& h_start, double goal,
               capped_l1_solution& best, runtime& host) const;
 

@@ -19,7 +19,7 @@ namespace dpsc {
 /// r(theta) = sum_k stiff_k / 2 reach_k^2, reach_k = row_k'theta - limit_k, of one-sided rows only
 /// where it is positive. PUBLIC, or a function of released values.
 struct linear_springs {
-  Eigen::MatrixXd rows;  // one a spring; a column a coordinate of theta
+  Eigen::MatrixXd rows;  // one per spring; one column per coordinate of theta
   Eigen::VectorXd limit, stiff;
   std::vector<bool> both;  // pulls from both sides
 
@@ -81,7 +81,7 @@ struct linear_springs {
     }
   }
 
-  /// The same springs, seen from theta + low.
+  /// The same springs, in coordinates with origin theta + low.
   linear_springs from(const Eigen::VectorXd& theta, const Eigen::VectorXd& low) const {
     linear_springs out = *this;
     for (Eigen::Index k = 0; k < limit.size(); ++k)
@@ -90,7 +90,7 @@ struct linear_springs {
   }
 
   /// Bound on the rounding errors in twice the precision (over its square) among n rows, if r is at
-  /// most `energy` and theta is at most `length` long: of a sum of forces, and of each force.
+  /// most `energy` and |theta| at most `length`: for a sum of forces, and for each force.
   double rounding(double n, double energy, double length) const {
     const Eigen::ArrayXd size = rows.rowwise().norm().array();
     const double d = static_cast<double>(rows.cols()), count = static_cast<double>(rows.rows());
@@ -150,8 +150,9 @@ inline Eigen::VectorXd minimise_pieces(const linear_springs& springs, const Eige
   return v;
 }
 
-/// Newton steps in twice the precision from near the minimiser: stiff springs react to the part of
-/// theta that doubles round off. The bound is infinite where it is not within `tolerance`.
+/// Newton steps in twice the precision, from a point near the minimiser: with stiff springs the
+/// part of theta that doubles round off matters. The bound is infinite if it is not within
+/// `tolerance`.
 inline certified_minimiser polish_sprung(const glm_problem& problem, const linear_springs& springs,
                                          const Eigen::MatrixXd& H, double tolerance,
                                          const ticker& tick, Eigen::VectorXd theta) {
@@ -176,7 +177,7 @@ inline certified_minimiser polish_sprung(const glm_problem& problem, const linea
   return {theta, std::numeric_limits<double>::infinity()};
 }
 
-/// As minimise_glm(), with springs: a point that is rounded from one with a gradient of at most
+/// As minimise_glm(), with springs: the point is rounded from one whose gradient is at most
 /// `tolerance`.
 inline certified_minimiser minimise_sprung(const glm_problem& problem,
                                            const linear_springs& springs,

@@ -105,7 +105,7 @@ struct glm_problem {
   }
 
   /// The gradient at theta (+ low) in nearly twice the precision, from scalars only; `also` may add
-  /// to the sums.
+  /// terms to the sums.
   Eigen::VectorXd exact_gradient(
       const Eigen::VectorXd& theta, const ticker& tick, const Eigen::VectorXd* low = nullptr,
       const std::function<void(std::vector<compensated_sum>&)>& also = nullptr) const {
@@ -140,7 +140,8 @@ struct glm_problem {
   }
 };
 
-/// No table with several rows a person has more: a public number takes the place of a private one.
+/// No table with several rows per person has more terms: this public number takes the place of a
+/// private one.
 constexpr double most_terms = 0x1p27;
 
 /// Public facts that bound the rounding errors of exact_gradient().
@@ -148,7 +149,7 @@ struct rounding_facts {
   double n, limit, largest, linear;  // rows, R, largest |outcome|, largest |linear term|
   // With a penalty: length and penalty of a feasible point, condition of the change of coordinates.
   double start = 0.0, penalty = 0.0, units = 0.0;
-  double terms = n;  // of a sum: where people have several rows, at most
+  double terms = n;  // of a sum; if people have several rows, an upper bound
   // With springs: rounding errors in twice the precision, from the largest objective and |theta|.
   std::function<double(double, double)> springs = nullptr;
   double offset = 0.0;  // largest |offset|
@@ -165,11 +166,11 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
       f.n * f.limit * (family.start_gap(f.largest) + family.unit() * (f.start + f.offset)) +
       ridge * f.start * f.start / 2.0 + f.linear * f.start + f.penalty;
   const double theta = 2.0 * f.linear / ridge + std::sqrt(2.0 * start / ridge) + 1.0;
-  // A change of coordinates that is not exact.
+  // The rounding error of a change of coordinates.
   const double units =
       f.units * dim * u * theta * (f.n * f.limit * f.limit * family.steepest() + ridge);
-  // A slope: exp or tanh (4u of its range and of y), the rounding of t, and products with weight
-  // and row; t itself in twice the precision.
+  // Errors of a slope: of exp or tanh (4u of its range and of y), of the rounding of t, and of
+  // products with weight and row; t itself is computed in twice the precision.
   const double range = family.kind == glm_kind::gaussian ? family.span : 2.0 * family.unit();
   const double slope = 8.0 * u * range + u * family.rounding_reach(f.largest);
   const double terms = f.offset > 0.0 ? dim + 1.0 : dim;
@@ -178,7 +179,8 @@ inline double gradient_rounding(const glm_family& family, double ridge, const ro
   const double rows = f.n * (f.limit * slope + twice);
   const double sums =
       (4.0 * u + f.terms * f.terms * u * u) * f.n * f.limit * range * std::sqrt(dim);
-  // Springs hold F(start) + r(start) - inf F at most, and the linear term lowers inf F.
+  // The energy of the springs is at most F(start) + r(start) - inf F, and the linear term lowers
+  // inf F.
   const double energy = start + f.linear * f.linear / (2.0 * ridge);
   const double pulls = f.springs ? u * u * f.springs(energy, theta) : 0.0;
   return rows + sums + pulls + units + 8.0 * u * (ridge * theta + f.linear) + 0x1.0p-40 * f.linear;
@@ -190,7 +192,7 @@ struct certified_minimiser {
   Eigen::VectorXd point;
   double bound;
 
-  /// The point, if it is as good as the noise over the solver's error was planned for.
+  /// The point, if its error is within the tolerance for which the covering noise was planned.
   const Eigen::VectorXd& within(double tolerance) const {
     if (!(bound <= tolerance)) throw solver_failed();
     return point;

@@ -1,6 +1,6 @@
 // Minimisers of a perturbed objective with lasso, ridge, groups or a box on the coefficients:
-// Newton steps whose quadratic models are solved by coordinates and on faces. Zeros and bounds are
-// exact. Notes: inst/proofs/glm.md, section 7.
+// Newton steps, whose quadratic models are minimised coordinate by coordinate and on faces. Zeros
+// and bounds are exact. Notes: inst/proofs/glm.md, section 7.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -19,7 +19,7 @@ namespace dpsc {
 
 /// A convex function of standardised slopes z, and a box. PUBLIC, or a function of released values.
 struct slope_penalty {
-  Eigen::VectorXd lasso, ridge, lower, upper;  // one a slope
+  Eigen::VectorXd lasso, ridge, lower, upper;  // one per slope
   std::vector<std::vector<int>> groups;        // of slopes; disjoint, and without lasso or box
   std::vector<double> group_weight;
 
@@ -164,8 +164,8 @@ class penalised_quadratic {
       move(static_cast<Eigen::Index>(slope(group, i)), keep * goal[i]);
   }
 
-  // Coordinates that are neither at a kink nor at a bound, with force and curvature of everything
-  // but kinks.
+  // Coordinates that are neither at a kink nor at a bound, with force and curvature of all terms
+  // without kinks.
   std::vector<Eigen::Index> free_ones(Eigen::VectorXd& force, Eigen::MatrixXd& curve) const {
     const Eigen::Index p = at_.size() - 1;
     const Eigen::VectorXd z = at_.tail(p);

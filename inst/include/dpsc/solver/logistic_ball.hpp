@@ -1,5 +1,5 @@
-// Logistic regression with a ridge, on a ball, over rows that come one by one: the leader of a
-// stream. Every minimisation starts from the last minimiser.
+// Logistic regression with a ridge, on a ball, over rows that arrive one by one: the leader of a
+// stream ("follow the leader"). Every minimisation starts from the last minimiser.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,7 +13,7 @@ class logistic_ball {
 
   void add(const Eigen::VectorXd& x, double y);
 
-  /// From `start`, to within slack(), whatever the rows are (proofs/streams.md, 8).
+  /// From `start`, to within slack(), for any rows (proofs/streams.md, 8).
   Eigen::VectorXd minimise(const Eigen::VectorXd& start);
 
   /// Distance from the exact minimiser. PUBLIC.
@@ -25,7 +25,7 @@ class logistic_ball {
   double next_ridge(double more, const Eigen::VectorXd& theta) const;
 
   double radius_, ball_, psi_, more_ = 0.0;
-  double rows_ = 0.0;  // beyond them the matrix is zero, and so is the loss
+  double rows_ = 0.0;  // the rest of the matrix is zero, and so is its loss
   Eigen::MatrixXd x_;
   Eigen::VectorXd y_;
 };

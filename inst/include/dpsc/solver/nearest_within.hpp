@@ -16,8 +16,7 @@ struct linear_limits {
 };
 
 /// argmin (x - from)' V^{-1} (x - from) within the limits. Hildreth's dual ascent (1957) finds the
-/// rows that bind; one linear system then makes them bind exactly. Nothing if no such point was
-/// found.
+/// binding rows; one linear system then makes them hold exactly. Empty if no such point was found.
 std::optional<Eigen::VectorXd> nearest_within(const Eigen::VectorXd& from, const Eigen::MatrixXd& V,
                                               const linear_limits& limits);
 

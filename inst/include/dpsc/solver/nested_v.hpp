@@ -1,8 +1,9 @@
 // Simplex weights from predictors, and the search for the predictors' importances V.
 //
-// Given V the weights minimise the V-weighted distance of the predictors; V is chosen so that those
-// weights predict the target's outcomes before treatment best (Abadie, Diamond and Hainmueller).
-// That outer loss is neither convex nor smooth, so the search has many starts and no guarantee.
+// Given V the weights minimise the V-weighted distance of the predictors; V is chosen so that these
+// weights give the best prediction of the target's outcomes before treatment (Abadie, Diamond and
+// Hainmueller). That outer loss is neither convex nor smooth, so the search has many starts and no
+// guarantee.
 #pragma once
 
 #include <dpsc/solver/simplex_ls.hpp>

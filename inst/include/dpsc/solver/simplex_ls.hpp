@@ -3,8 +3,8 @@
 //
 // Wolfe's nearest-point method on donors. Without rho few donors carry weight (at most one more
 // than there are periods), so every step solves a small system, whose factors are updated: R'R = P
-// P' + s^2 1 1' + rho I over the donors with weight, p_j = x_j - y. The term s^2 1 1' costs nothing
-// on sum w = 1 and makes the matrix definite whenever those donors are affinely independent.
+// P' + s^2 1 1' + rho I over the donors with weight, p_j = x_j - y. The term s^2 1 1' is constant
+// on sum w = 1 and makes the matrix definite whenever these donors are affinely independent.
 #pragma once
 
 #include <Eigen/Dense>
@@ -71,15 +71,17 @@ class simplex_ls {
   // Half gradient at the current weights; on the support it equals `level_` up to rounding.
   void price();
 
-  // The donor with the smallest gradient; the first of equals, so that ties have one answer.
+  // The donor with the smallest gradient; of equal donors the first, so that the result is unique.
   Index candidate() const;
 
   bool is_active(Index j) const;
 
-  // One Newton step on the support, which removes rounding errors. False if it is of no use.
+  // One Newton step on the support, which removes rounding errors. False if it brings no
+  // improvement.
   bool polish();
 
-  // Gives donor j weight. False if the donor loses it at once, which only rounding can cause.
+  // Gives donor j positive weight. False if the donor loses it at once, which only rounding can
+  // cause.
   bool enter(Index j);
 
   // Moves to the minimiser over the affine hull of the support, dropping donors on the way.

@@ -1,5 +1,5 @@
-// Numbers to bytes and back, for checkpoints: fixed width, little endian as the machine is, with a
-// checksum at the end. A truncated or altered file is an error, never a state.
+// Numbers to bytes and back, for checkpoints: fixed width, in the machine's (little-endian) byte
+// order, with a checksum at the end. A truncated or altered file is an error, never a state.
 #pragma once
 
 #include <Eigen/Core>
@@ -98,7 +98,7 @@ class state_reader {
   std::size_t at_ = 0;
 };
 
-/// Fowler, Noll and Vo's hash: against accidents, not against forgers.
+/// The hash of Fowler, Noll and Vo: it protects against accidents, not against forgers.
 inline std::uint64_t checksum(const std::vector<unsigned char>& bytes) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211ULL;

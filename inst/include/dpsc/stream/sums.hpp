@@ -1,4 +1,4 @@
-// One running sum, whatever its noise.
+// One running sum with any kind of noise.
 #pragma once
 
 #include <variant>

@@ -1,6 +1,6 @@
-// Prefix sums of a stream by a lower-triangular Toeplitz factor C of the matrix A of ones:
-// u = C x + noise is released, A C^{-1} u estimates the sums. Exact integers (u may be on a coarser
-// grid than C x: rounding is charged), the whole stream in memory, O(T) a step.
+// Prefix sums of a stream by a lower-triangular Toeplitz factor C of the matrix A of ones: u = C x
+// + noise is released, and A C^{-1} u estimates the sums. Integers are exact (u may be on a coarser
+// grid than C x: rounding is charged); the whole stream is in memory; a step takes O(T).
 #pragma once
 
 #include <Eigen/Core>

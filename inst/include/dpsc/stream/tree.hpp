@@ -26,7 +26,7 @@ class tree_sums {
     left_.setZero();
   }
 
-  /// floor(log2 T) + 1: all levels that ever hold a node, complete or not.
+  /// floor(log2 T) + 1: the number of levels that ever contain a node, complete or not.
   static int count_levels(std::int64_t horizon) {
     int levels = 0;
     for (; horizon > 0; horizon /= 2) ++levels;
@@ -38,7 +38,7 @@ class tree_sums {
   std::int64_t horizon() const { return horizon_; }
   int levels() const { return levels_; }
 
-  /// One entry more. All draws come first: if they fail, nothing has happened.
+  /// Adds one entry. All draws come first: if they fail, nothing has changed.
   template <typename Engine>
   void step(const std::int64_t* x, const coordinate_noise& noise, Engine& engine,
             exposure_observer* observer = nullptr) {
