@@ -76,7 +76,7 @@ test_that("without privacy every cohort is a ridge regression on its own past an
   )
 })
 
-test_that("with a large budget the fit equals that without noise; covariates reduce its error", {
+test_that("with a large budget a fit is close to the fit without noise; covariates reduce errors", {
   p <- staggered_covariates(n = 3000, dates = rep(c(5, 7), each = 40))
   raw <- tidy(staggered_fit(p), "cohort")$estimate
   control <- dp_control(rng = "R")
