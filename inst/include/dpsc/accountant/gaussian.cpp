@@ -10,7 +10,7 @@ double log_normal_cdf(double x) {
   if (x > -5.0)
     return x > 5.0 ? std::log1p(-0.5 * std::erfc(x / std::sqrt(2.0)))
                    : std::log(0.5 * std::erfc(-x / std::sqrt(2.0)));
-  // Mills ratio by its continued fraction, 1 / (z + 1 / (z + 2 / (z + ...))), backwards.
+  // Mills ratio by its continued fraction, 1 / (z + 1 / (z + 2 / (z + ...))), evaluated backwards.
   const double z = -x;
   double tail = z;
   for (int k = 200; k >= 1; --k) tail = z + k / tail;

@@ -20,7 +20,7 @@ double log_cdp_delta(double rho, double epsilon) {
   for (int i = 0; i < 200; ++i) {
     const double mid = (low + high) / 2.0;
     double& end = derivative(std::exp(mid)) < 0.0 ? low : high;
-    if (end == mid) break;  // nothing moves any more
+    if (end == mid) break;  // bisection has converged
     end = mid;
   }
   const double beta = std::exp(high);

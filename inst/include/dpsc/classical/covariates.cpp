@@ -81,7 +81,8 @@ void effects_projection::fill(Eigen::MatrixXd& values,
   if (left < 1.0) throw std::invalid_argument("a row without an observed cell");
   for (const Eigen::Index t : periods) values(last, t) = 0.0;
   const Eigen::MatrixXd now = residual(values);
-  // The share of the last row in its own residual: 0 if no other row determines its coefficients.
+  // The share of the last row's value that remains in its own residual: 0 if no other row
+  // determines its coefficients.
   const double share = std::max(1.0 - basis_.row(last).squaredNorm(), 1e-12);
   double sum = 0.0;
   for (const Eigen::Index t : periods) sum += now(last, t);
@@ -138,7 +139,7 @@ Eigen::MatrixXd varying_residuals(const effects_projection& effects, const panel
 Eigen::Index first_redundant(const panel_covariates& given, Eigen::Index T) {
   const auto repeated = [](Eigen::MatrixXd columns, const Eigen::VectorXd& sizes) {
     for (Eigen::Index k = 0; k < columns.cols(); ++k) {
-      // Twice, against rounding.
+      // Twice, to reduce rounding errors.
       for (int pass = 0; pass < 2; ++pass)
         for (Eigen::Index j = 0; j < k; ++j)
           columns.col(k) -= columns.col(j).dot(columns.col(k)) * columns.col(j);

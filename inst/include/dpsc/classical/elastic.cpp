@@ -23,7 +23,7 @@ double violation(double weight, double slope, double lasso) {
 elastic_fit fit_elastic(const simplex_ls::matrix_ref& donors, const simplex_ls::vector_ref& target,
                         double lambda, double alpha, runtime host) {
   const double lasso = lambda * alpha, ridge = lambda * (1.0 - alpha);
-  // A donor's periods side by side.
+  // One donor's periods are adjacent in memory.
   const Eigen::MatrixXd x = donors.transpose();
   const Eigen::VectorXd square = x.colwise().squaredNorm();
   const double near = 1e-12 * (2.0 * (x.transpose() * target).cwiseAbs().maxCoeff() + lasso);

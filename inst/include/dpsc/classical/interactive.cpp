@@ -75,7 +75,7 @@ Eigen::VectorXd interactive_effects::step(const state& now, bool both) const {
     Eigen::Map<Eigen::MatrixXd> x(columns.col(k).data(), donors_.rows(), donors_.cols());
     x -= ((x * now.parts.factors) * now.parts.factors.transpose()).eval();
     if (both) x -= (now.parts.units * (now.parts.units.transpose() * x)).eval();
-    // The factors explain all of it, so its slope is unchanged.
+    // The factors explain the whole covariate, so its slope stays unchanged.
     if (x.norm() <= 1e-8 * columns_.col(k).norm()) x.setZero();
   }
   return few_slopes(columns, cells_of(now.left));

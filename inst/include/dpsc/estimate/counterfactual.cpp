@@ -26,7 +26,7 @@ counterfactual_estimator::counterfactual_estimator(const gram_statistics& s,
   c.mean_noise =
       square(model_.mean_sd) * model_.restore_B.colwise().squaredNorm().mean() / square(s.weight);
   c.form_noise = square(model_.moment_sd) / 2.0;
-  // A penalty fixed by the user shrinks to no change.
+  // A penalty fixed by the user shrinks towards no change.
   if (options.kind == estimator_kind::ridge && std::isnan(options.penalty) && has_level_feature(s))
     c.level = make_level_prior(s);
   prepare();
@@ -59,7 +59,7 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
   const row_features own = constants_.features(pre);
   const Eigen::VectorXd weights = constants_.evidence_weights(own.u);
   Eigen::VectorXd fitted = Eigen::VectorXd::Zero(s_.mean.size());
-  double far = 0.0;  // squared distance, over the donors'
+  double far = 0.0;  // squared distance over the donors' mean
   target_estimate out;
   out.prediction = out.privacy = Eigen::MatrixXd::Zero(T1, T1);
   Eigen::MatrixXd second = out.privacy;
@@ -84,8 +84,8 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
     out.leverage += share * w.dot(model_.covariance.topLeftCorner(p, p) * w);
     out.penalty += share * fit.penalty;
   }
-  // Disagreement between penalties that the evidence does not separate, which is not noise of a
-  // release.
+  // Disagreement between penalties that the evidence does not distinguish; it is not part of a
+  // release's noise.
   out.disagreement = Eigen::MatrixXd::Zero(T1, T1);
   for (Eigen::Index k = 0; k < posts.cols(); ++k) {
     const Eigen::VectorXd apart = posts.col(k) - fitted.tail(T1);
@@ -100,7 +100,7 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
   out.path.resize(T0 + T1);
   out.path.head(T0) = constants_.basis * basis_gram_.solve(fitted.head(p));
   if (s_.demean) {
-    // The level is the target's own, also where it is a feature.
+    // The level is the target's own, even if levels are a feature.
     auto before = out.path.head(s_.periods_before());
     before.array() += own.level - before.mean();
   }
@@ -126,8 +126,8 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
     out.privacy.diagonal().array() += gain * gain * q2;
     out.released.diagonal().array() += gain * gain * q2;
     out.disagreement *= rest;
-    // As without a correction, the noise of means alone determines the shrinkage of a path to its
-    // own level.
+    // As without a correction, only the noise of means determines the shrinkage of a path towards
+    // its own level.
     noise = rest * std::min(V, noise) + gain * gain * q2;
   }
   if (options_.is_private) {
@@ -283,7 +283,7 @@ void counterfactual_estimator::add_ridge(double penalty, double log_prior,
                                          const Eigen::MatrixXd& shape) {
   column_prediction at = predict_columns(model_, penalty, shape);
   const Eigen::MatrixXd lift = model_.covariance.topLeftCorner(s_.pre, s_.pre) * at.solve;
-  // Ridge regression about the level's prior change instead of none.
+  // Ridge regression that shrinks towards the level's prior change instead of no change.
   if (constants_.level.change != 0.0) {
     const Eigen::VectorXd kept = -at.solve * model_.covariance.col(0).head(s_.pre);
     at.slopes.colwise() += constants_.level.change * kept;
@@ -312,7 +312,7 @@ void counterfactual_estimator::prepare() {
   if (options_.kind == estimator_kind::did) {
     add_mean();
   } else if (!std::isnan(options_.penalty)) {
-    // The penalty is on rows; features are linear in the row.
+    // The penalty applies to rows; features are linear in the row.
     add_ridge(options_.penalty, 0.0, constants_.basis.transpose() * constants_.basis);
   } else {
     const Eigen::MatrixXd shape = model_.restore_A.transpose() * model_.restore_A;

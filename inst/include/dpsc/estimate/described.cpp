@@ -14,7 +14,8 @@ inline double at_quantile(const described_number& found, const std::vector<int>&
   return found.quantiles[at - thousandths.begin()];
 }
 
-/// A side of the window without a radius: some interquartile distances, or up to the bound.
+/// A side of the window if no radius was drawn: a multiple of the distance between quartile and
+/// median, or up to the bound.
 inline double side_of(double own, double other) {
   const double far = std::max(own, 0.3 * (own + other));
   return far > 0.0 ? describe_constants::window * far : std::numeric_limits<double>::infinity();
@@ -59,7 +60,7 @@ inline double share_beyond(const describe_facts& facts, const describe_plan& pla
 }
 
 /// Adds a knot between the curve's outermost point and the bound. Up to the knot the slope is
-/// `thinner` times the slope inside; beyond it nothing is known. A curve that is flat inside gets
+/// `thinner` times the slope inside; beyond it nothing is assumed. A curve that is flat inside gets
 /// no knot.
 inline void soften(curve& own, std::size_t outer, std::size_t inner, std::size_t end) {
   const double slope =
@@ -89,24 +90,25 @@ inline curve curve_of(const describe_facts& facts, const describe_plan& plan,
   out.add(1.0, facts.upper[number]);
   out.value.back() = facts.upper[number];
   for (double& v : out.value) v = std::min(v, facts.upper[number]);
-  // Up to the bounds the density is at least the density just inside divided by `thinner`.
+  // Near the bounds the density is at least the density just inside, divided by `thinner`.
   const std::size_t last_one = out.share.size() - 1;
   soften(out, last_one - 1, last_one - 2, last_one);
   soften(out, 1, 2, 0);
   return out;
 }
 
-/// Mean square, about the median, of people who are farther than `edge` on one side if the tail
-/// goes on as a power law through the quartile's and the radius' distance; `end` is the bound's.
+/// Mean square around the median of people who are farther than `edge` on one side, if the tail
+/// follows a power law through the distances of the quartile and of the radius; `end` is the
+/// distance of the bound.
 inline double tail_square(double quartile, double radius, double share, double edge, double end) {
   if (!(edge < end && radius > 0.0 && share < 0.25)) return 0.0;
   const double inner = std::max(quartile, radius / 20.0);
   if (!(inner < radius)) return 0.0;
-  // Tails get steeper outwards: by so much, as measured (bench/describe.R).
+  // Tails become steeper outwards, by this measured factor (bench/describe.R).
   constexpr double steeper = 1.5;
   const double power = steeper * std::log(0.25 / share) / std::log(radius / inner);
   const double beyond = share * std::pow(radius / edge, power);
-  // Those past the bound are on it.
+  // People past the bound are moved to it.
   const double past = std::pow(end / edge, 2.0 - power);
   const double within =
       std::fabs(power - 2.0) > 1e-6 ? (past - 1.0) / (2.0 - power) : std::log(end / edge);
@@ -151,7 +153,7 @@ describe_window window_of(const describe_facts& facts, const describe_plan& plan
   double down = out.middle - at_quantile(found, facts.quantiles, 250);
   double up = at_quantile(found, facts.quantiles, 750) - out.middle;
   if (facts.whole[number] != 0 && upper - lower <= describe_constants::few) {
-    // A scale with few points: clipping gains nothing.
+    // A scale with few points: clipping would bring no gain.
     down = up = upper - lower;
   } else if (plan.tail > 0.0) {
     // Few people are beyond the radius, and fewer beyond twice the radius; with more people beyond,
@@ -220,7 +222,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   described_row spread = row_of(sd, w * vary / half, w * noisy / half, 0.0, 0.0);
   const double reach = std::hypot(level.reach * vary, noise_reach(plan, level) * noisy);
   spread[3] = w * std::sqrt(std::max(0.0, variance - reach));
-  // What noise and a sample of this size do not show of the tails.
+  // The error from the part of the tails that noise and a sample of this size hide.
   double tails = 0.0;
   if (plan.tail > 0.0) {
     const double share = plan.beyond / m;
@@ -252,7 +254,8 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
     const double slope = (places.at(q + one) - places.at(q - one)) / (2.0 * one);
     double down = std::max(0.0, own - places.at(q - far));
     double up = std::max(0.0, places.at(q + far) - own);
-    // Near a bend the curve is steeper on one side than its pieces, most of all after a flat piece.
+    // Near a bend the curve may be steeper on one side than its pieces, above all next to a flat
+    // piece.
     const double steep = places.flat_beside(q) ? 10.0 : 3.0;
     const double narrow = std::min(down, up), wide = std::max(down, up);
     down = std::max(down, std::min(wide, steep * narrow));
@@ -286,7 +289,8 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
     const double privacy = by_difference(plan, counts.size(), !(n > 0.0))
                                ? 0.5 * noise * std::hypot(1.0, 2.0 * p - 1.0)
                                : noise * std::sqrt(1.0 - 2.0 * p + levels * p * p);
-    // A rare level's own share underestimates its error: as in Agresti and Coull (1998).
+    // The observed share of a rare level would underestimate its error; this one is as in Agresti
+    // and Coull (1998).
     const double fair = (p * m + 2.0) / (m + 4.0);
     const double sampling = std::sqrt(fair * (1.0 - fair) / m);
     out.row(k) = describe_detail::limited(plan, level, p, sampling, privacy, 0.0, 1.0);

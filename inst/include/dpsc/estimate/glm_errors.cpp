@@ -33,8 +33,8 @@ class public_engine {
   std::uint64_t state_ = 20;
 };
 
-/// Given regressors with the released moments, the model and the weights: variance of the score
-/// over the information, and the information per row.
+/// Variance of the score over the information, and the information per row, for simulated
+/// regressors with the released moments and for the model and weights of the fit.
 struct surrogate {
   double ratio;
   Eigen::MatrixXd information;  // a row
@@ -105,7 +105,7 @@ Eigen::MatrixXd symmetric_root(const Eigen::MatrixXd& x, double power) {
   return spectrum.eigenvectors() * values.asDiagonal() * spectrum.eigenvectors().transpose();
 }
 
-/// Turns an information matrix H into the covariance of the score, H^1/2 times it times H^1/2.
+/// The matrix S for which H^1/2 S H^1/2 is the covariance of the score, H the information matrix.
 /// If no group is rare, one ratio suffices for all directions.
 Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate& model) {
   const Eigen::Index d = f.theta.size();
@@ -134,8 +134,8 @@ Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, doub
   return shrunk_information(noisy, sd, least, 0.02);
 }
 
-/// One step against the ridge's shrinkage, and none in directions where only the ridge has
-/// curvature.
+/// One correction step against the ridge's shrinkage, and none in directions in which only the
+/// ridge has curvature.
 Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::MatrixXd& A, double ridge) {
   const Eigen::MatrixXd kept = H * A;
   return Eigen::MatrixXd::Identity(H.rows(), H.cols()) + ridge * A * kept * kept;

@@ -75,7 +75,8 @@ void growing_estimate::add(const period_release& month) {
   const double likeness = find_spread(law, month, now);
   const period_law::kept kept = law.shifts(month.radius, now);
 
-  // Of residuals on the constant and the directions, which are nearly independent of each other.
+  // Sums of residuals times the constant and the directions, which are nearly independent of each
+  // other.
   const Eigen::VectorXd sums = month.means.head(m + 1);
   Eigen::VectorXd found = (sums - e * e.dot(sums)) / (other * kept.other);
   found += e * (e.dot(sums) / kept.aim);

@@ -102,7 +102,7 @@ deleted_limits deleted_ridge::limits(const matrix_ref& rows, const vector_ref& p
 
   deleted_limits out{Eigen::MatrixXd(n, m), Eigen::MatrixXd(n, m), Eigen::VectorXd(n),
                      root_mean_square(own.error, scale)};
-  // Identical rows tie, and a tie must not be lost to rounding.
+  // Identical rows are tied, and rounding must not break a tie.
   const Eigen::RowVectorXd slack =
       1e-9 * out.spread.transpose().array() + 1e-12 * moments_.mean.cwiseAbs().maxCoeff();
   constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -110,7 +110,7 @@ deleted_limits deleted_ridge::limits(const matrix_ref& rows, const vector_ref& p
     const double left = 1.0 - own.leverage[i], a = shared[i];
     const double g = a / (left * (1.0 + at_target) + a * a);
     const double ratio = target / scale[i], pull = ratio * g;
-    // |d| <= ratio |error (1 - g a) - g d|: an interval unless the target pulls too hard.
+    // |d| <= ratio |error (1 - g a) - g d|: an interval unless the target's pull is too strong.
     if (!(std::abs(pull) < 1.0)) {
       out.low.row(i).setConstant(-infinite);
       out.high.row(i).setConstant(infinite);

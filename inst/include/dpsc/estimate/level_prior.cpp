@@ -27,7 +27,7 @@ level_prior make_level_prior(const gram_statistics& s) {
   const double noise = s.moment_sd * spread(0, 0);
   const double variance = std::max({covariance(0, 0), 0.5 * noise, 1e-12});
 
-  // Least squares, every entry by its noise; correlations by their likelihood.
+  // Least squares with entries weighted by their noise; correlations weighted by their likelihood.
   const Eigen::MatrixXd X = covariance.bottomRightCorner(d - 1, d - 1);
   const Eigen::VectorXd size = spread.diagonal().tail(d - 1);
   const Eigen::ArrayXXd weight = ((size * size.transpose()).array() +
@@ -51,8 +51,9 @@ level_prior make_level_prior(const gram_statistics& s) {
     sum += likely * change[k];
     total += likely;
   }
-  // At most the level itself can regress to the mean. The possible part of noise in the variance of
-  // levels counts against a regression, and a variance below the noise is no evidence for one.
+  // At most the level itself can regress to the mean. The part of the variance of levels that may
+  // be noise counts as evidence against a regression, and a variance below the noise is no evidence
+  // for one.
   const double most = s.weight / s.loadings.col(0).sum();
   const double full = std::min(0.0, std::max(-most, sum / total / (variance + noise)));
   out.change = full * std::max(0.0, 1.0 - noise / variance);

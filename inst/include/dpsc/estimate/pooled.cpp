@@ -169,11 +169,13 @@ lm_solution solve_pool(const lm_pool& pool) {
   variance = pooled_cross(pool, out.theta).variance;
   out.residual = residual_variance(pool, out.covariance, out.theta);
 
-  // Noise of the covariance multiplies the remaining slope of each round, and its own error.
+  // Noise of the covariance is multiplied by the remaining slope of each round and by the error of
+  // theta.
   const Eigen::ArrayXd left =
       (out.directions.transpose() * (out.theta - pool.slope.back())).array().square();
   const Eigen::ArrayXd l = out.values.array(), bias = (l - raw.array()).square();
-  // The distance hardly exceeds the response's whole variance. The hidden part may be nonzero.
+  // The distance hardly exceeds the response's whole variance. The hidden part may differ from
+  // zero.
   const Eigen::ArrayXd most = out.response / l;
   Eigen::ArrayXd pv = Eigen::ArrayXd::Zero(pool.p());
   for (int step = 0; step < 6; ++step) {
@@ -216,7 +218,7 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
                    const Eigen::MatrixXd& privacy, const Eigen::MatrixXd& sampling, double n,
                    lm_estimate& out) {
   const Eigen::Index p = beta.size();
-  // Slopes of standardised columns that amount to beta: map' b y_scale = beta.
+  // Slopes of standardised columns that are equivalent to beta: map' b y_scale = beta.
   const Eigen::VectorXd b = lu_solve_transposed(units.map, beta) / units.y_scale;
   double level = 0.0, weight = 0.0;
   Eigen::VectorXd centre = Eigen::VectorXd::Zero(p);

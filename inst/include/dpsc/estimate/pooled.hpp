@@ -19,7 +19,8 @@
 
 namespace dpsc {
 
-/// The assumed share of a residual's shift that clipping may hide.
+/// The part of a residual's shift that clipping may hide, as an assumed share of the shift's
+/// length.
 constexpr double clipping_doubt = 0.05;
 
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).

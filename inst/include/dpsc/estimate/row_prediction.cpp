@@ -200,7 +200,7 @@ void row_predictor::predict(const Eigen::MatrixXd& pre, std::vector<row_estimate
   }
   post_.setZero();
   variance_.setZero();
-  // NaN differs from zero, so such a row keeps its NaN.
+  // NaN differs from zero, so a row with NaN keeps it.
   const auto counts = [&](Eigen::Index k) { return (weights_.row(k).array() != 0.0).any(); };
   for (Eigen::Index k = 0; k < fits; ++k)
     if (counts(k)) add_fit(k);

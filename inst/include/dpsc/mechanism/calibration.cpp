@@ -162,7 +162,7 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
   out.tail = plan.tail;
   out.group = plan.group;
 
-  // A range that contains nearly all errors of the average; each step up must pay.
+  // A range that contains nearly all errors of the average; each larger range has a price.
   const std::vector<double> clips = range_candidates(m);
   std::vector<double> clip_prior;
   for (std::size_t k = 0; k < clips.size(); ++k)
@@ -183,7 +183,7 @@ calibration release_calibration(const placebo_errors& rows, const calibration_pl
   const double noisy =
       draws.add(plan.records[1].label, plan.second_law, Eigen::VectorXd::Constant(1, sum),
                 Eigen::VectorXd::Constant(1, plan.second_noise))[0];
-  // What the people with their weights count for.
+  // The total weight of the people, relative to the largest weight.
   const double mass = static_cast<double>(m) * rows.mean_share;
   const double grid = out.clip * out.clip / (one * mass);
   out.second = noisy * grid;

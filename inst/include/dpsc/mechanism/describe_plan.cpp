@@ -23,7 +23,8 @@ double rank_exponent(const describe_plan& plan, double share, double a, int part
 
 namespace describe_detail {
 
-/// Distribution and grid of sums that a replaced row changes by `reach` times the integer for 1.
+/// Distribution and grid of sums that a replaced row changes by at most `reach` times the grid
+/// steps of one unit.
 inline describe_sums plan_sums(const describe_plan& plan, double share, double reach, double small,
                                double rounded) {
   const double spent = share * plan.total;
@@ -46,8 +47,8 @@ inline double weights_of(const describe_facts& facts) {
          factor * static_cast<double>(facts.factors.size()) + (facts.groups > 1 ? sizes : 0.0);
 }
 
-/// Sums of powers. With one group z^2 has the same unit as z: no pair of rows is the farthest both
-/// in z and in z^2.
+/// Sums of powers. With one group z^2 has the same unit as z: no pair of rows is farthest apart
+/// both in z and in z^2.
 inline describe_sums plan_powers(const describe_plan& plan, double share, bool several) {
   if (several)
     return plan_sums(plan, share, plan.gaussian ? std::sqrt(4.25) : 4.0, plan.gaussian ? 0.5 : 0.25,
@@ -59,8 +60,8 @@ inline describe_sums plan_powers(const describe_plan& plan, double share, bool s
   return out;
 }
 
-/// The quantiles' part of a variable's share: larger with few people, since a remote draw is the
-/// worst error; smaller with many.
+/// The quantiles' part of a variable's share: larger with few people, since the worst error is a
+/// draw far from the quantile; smaller with many.
 inline double share_of_places(const describe_facts& facts, const describe_plan& plan, double left) {
   using namespace describe_constants;
   const double own = left * quantiles / static_cast<double>(facts.quantiles.size());
@@ -70,14 +71,14 @@ inline double share_of_places(const describe_facts& facts, const describe_plan& 
   return ranks > many_ranks ? places_many : quantiles;
 }
 
-/// The number of people beyond a radius, for whose draw each side has half of `share`.
+/// The number of people beyond a radius, if the draw on each side gets half of `share`.
 inline double people_beyond(const describe_plan& plan, double share, int parts) {
   const double exponent = rank_exponent(plan, share / 2.0, 1.0, parts);
   return std::ceil((std::log(static_cast<double>(describe_constants::radii)) + 2.0) / exponent);
 }
 
-/// Cells such that a remote wrong cell is drawn with probability about 1/20 at most if all people
-/// are at one point; if people vary, finer cells are safe.
+/// log2 of the number of cells. If all people are at one point, a wrong cell far from it is drawn
+/// with probability at most about 1/20; if people vary, finer cells are safe.
 inline int bits_of_cells(double ranks) {
   const double bits = std::floor((ranks + std::log(0.05)) / std::log(2.0));
   const double most = describe_constants::fine_bits;
@@ -137,7 +138,7 @@ inline describe_plan planned(const describe_facts& facts, const total_budget& bu
   return out;
 }
 
-/// The error of a plan's statistics, in its own units: noise on a mean, or on a count.
+/// The size of a plan's noise, for comparing plans: on a mean, or on a count.
 inline double coarseness(const describe_plan& plan) {
   const describe_sums& sums = plan.moments.one > 0.0 ? plan.moments : plan.table;
   const double added = sums.deviation(plan.gaussian, sums.one);

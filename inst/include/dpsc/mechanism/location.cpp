@@ -31,7 +31,7 @@ location_plan plan_location(double exponent, double n, const std::vector<std::st
   const double h = out.exponent * n / 2.0;
   if (names.empty() || !(h >= least)) return out;
   out.made = true;
-  // A remote wrong cell is drawn with probability about cells exp(-h).
+  // A wrong cell far from the median is drawn with probability about cells exp(-h).
   const double bits = std::floor((h + std::log(1e-3)) / std::log(2.0));
   out.cell_bits = static_cast<int>(std::min(13.0, std::max(3.0, bits)));
   const double finest = std::ldexp(1.0, -std::min(10, std::max(out.cell_bits, scale_bits)));

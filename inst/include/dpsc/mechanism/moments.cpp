@@ -7,7 +7,7 @@ namespace dpsc {
 
 int radius_price_of(double n, double exponent) {
   const double price = std::floor(n * exponent / radius_signal);
-  // With very many rows, no more than exact sums permit.
+  // With very many rows, exact sums limit the price.
   const double most = std::min<double>(most_radius_price, std::floor(0x1p43 / n) - 1.0);
   return static_cast<int>(std::max<double>(radius_price, std::min(most, price)));
 }

@@ -91,7 +91,7 @@ period_release release_period(const row_source& source, const row_scale& scale,
   for (int k = -3; k <= 40; ++k) {
     radii.push_back(radius * std::pow(2.0, k / 2.0));
     prior.push_back(k < 0 ? below * k : -above * k);
-    // No vector is longer.
+    // No vector is longer than this radius.
     if (k >= 3 &&
         radii.back() > rows.reach * (1.0 + cut * std::sqrt(static_cast<double>(directions))) + 20.0)
       break;

@@ -149,8 +149,8 @@ perturbed_stage joint_stage(double ridge, double epsilon, double delta, int d) {
 }
 
 void plan_objective(const paper_facts& f, double epsilon, paper_plan& plan) {
-  // The curvature costs nothing at 2 / epsilon; the approximate noise reaches a little farther, and
-  // its ridge is larger.
+  // At a ridge of 2 / epsilon the curvature costs nothing; the approximate variant permits slightly
+  // less noise with a larger ridge.
   if (!uses_delta(f)) {
     add_objective(joint_stage(f.ridge > 0.0 ? f.ridge : 2.0 / epsilon, epsilon), epsilon, plan);
     return;
@@ -190,7 +190,8 @@ void plan_cms(const paper_facts& f, double epsilon, paper_plan& plan) {
   add_objective(stage, epsilon, plan);
 }
 
-/// The distance of two records' gradients, the least ridge, and the Gaussian's factor.
+/// The distance between two records' gradients, the smallest ridge, and the factor of the Gaussian
+/// scale.
 struct kst_constants {
   double apart, ridge, factor;
 };
@@ -332,7 +333,7 @@ paper_plan plan_paper(const paper_facts& f) {
     plan.approximate = plan.approximate || stage.law == vector_law::gaussian;
   plan.approximate = plan.approximate || plan.output.law == vector_law::gaussian ||
                      (f.method == paper_method::objective && uses_delta(f));
-  // The gradient at the solver's point: at least 1e3 times its rounding error.
+  // Tolerance of the gradient at the solver's point: at least 1e3 times its rounding error.
   plan.tolerance = (f.n + 1.0) * f.loss.rough(f.d) * (f.loss.squared() ? f.loss.loose(f.n) : 1e-10);
   for (const perturbed_stage& stage : plan.stages) plan.tolerance += 0x1.0p-40 * longest(stage, f);
   if (!printed) {

@@ -156,7 +156,8 @@ posterior_plan plan_adaops(double n, double d, double epsilon, double delta, dou
   const posterior_detail::one_way way(half, part);
   posterior_plan plan;
   plan.adaptive = true;
-  // One replaced row changes the smallest eigenvalue by at most one (Weyl); rounding, by two steps.
+  // One replaced row changes the smallest eigenvalue by at most one (Weyl), and rounding changes it
+  // by at most two grid steps.
   const double sensitivity = std::ldexp(1.0, eigenvalue_bits) + 2.0;
   plan.variance = gaussian_vector_variance(sensitivity, gdp_budget(half, part));
   if (!(plan.variance < std::ldexp(1.0, 56))) throw budget_too_small();

@@ -198,7 +198,7 @@ lm_round_rows::lm_round_rows(const row_source& source, const people_question& qu
                              lm_kept& kept, const ticker& tick)
     : source_(source), question_(question), kept_(kept), tick_(tick) {
   const double numbers = n * static_cast<double>(question.design->p() + 1);
-  // The number of rows per person is private: nothing about it is stored except a public bound.
+  // The number of rows per person is private: only a public bound of it is stored.
   keeps_ = !source.answers() && !question.design->person && numbers <= kept.most;
   if (keeps_) read(n);
 }

@@ -127,7 +127,7 @@ inline curvature_choice judge_curvature(const weights_facts& f, const bounded_fa
 }
 
 /// At most half of the signal is traded for less noise, unless half of epsilon would go to the
-/// curvature: otherwise a small budget would give no weights at all.
+/// curvature: otherwise a small budget would leave no weights at all.
 inline curvature_choice best_curvature(const weights_facts& f, const bounded_facts& b) {
   const double m = f.half.array().square().mean() / 3.0;
   // At least a tenth of epsilon is left for the noise.
@@ -155,7 +155,7 @@ inline double objective_error(const weights_facts& f, double share) {
   return std::min(std::log(first.error + variance * (1.0 / f.n + first.spread)), 1e4);
 }
 
-/// Between a tenth and nine tenths.
+/// The share of the weights, between one tenth and nine tenths.
 inline double objective_share(const weights_facts& f) {
   const auto error = [&](double share) { return objective_error(f, share); };
   double at = 0.1, least = error(at);

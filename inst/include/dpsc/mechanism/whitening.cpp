@@ -58,7 +58,7 @@ whitening_round release_whitening(const row_source& source, const lm_design& des
 
   std::vector<double> limits;
   for (double r : plan.radii) limits.push_back(std::pow(steps(r), 2.0));
-  std::vector<std::int64_t> first(limits.size() + 1, 0);  // PRIVATE; a missing row is inside
+  std::vector<std::int64_t> first(limits.size() + 1, 0);  // PRIVATE; a missing row counts as inside
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::ArrayXd norms =
         squared_row_norms(features.features(columns.columns(grid)).leftCols(p));

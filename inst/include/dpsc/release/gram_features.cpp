@@ -53,7 +53,7 @@ gram_features every_period(const Eigen::VectorXd& y, Eigen::Index T1) {
 gram_features choose_features(const panel_facts& facts, double signal) {
   using namespace gram_constants;
   const Eigen::Index T0 = facts.T0, T1 = facts.T1;
-  // Within the donors' range: a target beyond the bounds cannot be their centre.
+  // Clipped to the donors' range: a target beyond the bounds cannot be their centre.
   const Eigen::VectorXd y = facts.y.cwiseMin(1.0).cwiseMax(-1.0);
   const double asked = std::isnan(facts.features)
                            ? std::floor(gram_constants::features * std::cbrt(signal)) - 1.0

@@ -36,7 +36,8 @@ gram_plan plan_gram(const panel_facts& facts) {
     intervals = share_calibration(budget, m, facts.group, least);
     out.calibration = plan_calibration(budget, intervals, m, facts.group);
   }
-  // Inference over time uses the single moments; with pure noise there is no budget to spare.
+  // Inference over time uses the single moments; under pure privacy there is no budget for this
+  // round.
   const bool pays = budget.gaussian() && !std::isinf(facts.features) && signal >= least_targeted;
   const bool targeted = facts.targeted && pays;
   const bool shorter = (facts.targeted || facts.thrice) && pays;
@@ -92,7 +93,7 @@ bool is_far(const gram_statistics& s, const gram_features& f, const whitening& f
       s.restore.topRows(p) * (frame.spread / std::sqrt(static_cast<double>(s.mean.size())));
   const Eigen::VectorXd u = f.origin.head(p) - s.mean.head(p);
   const Eigen::LDLT<Eigen::MatrixXd> known = ldlt(root * root.transpose());
-  // The mean of people drawn from the donors is nearer than a single person.
+  // A mean of people drawn from the donors is closer to the donors' mean than a single person is.
   return u.dot(known.solve(u)) >
          (group ? gram_constants::far_group : far_target) * static_cast<double>(p);
 }
@@ -256,7 +257,7 @@ gram_statistics raw_statistics(const row_source& source, const row_scale& scale,
   s.loadings = s.restore = unit;
   s.pre = T0;
   s.mean = Eigen::VectorXd::Zero(T);
-  // Two passes: moments about a rough origin lose digits.
+  // Two passes, since moments around a rough origin lose digits.
   for (int pass = 0; pass < 2; ++pass) {
     raw_moments sums(T);
     add_features(source, map_as_is(scale, unit, s.mean), sums, tick);

@@ -31,7 +31,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   out.signal = n * std::sqrt(lm_rho(budget, p, rounds_small));
   out.resolved = out.signal >= lm_constants::resolved * std::pow(d, 1.5);
   lm_shares& shares = out.shares;
-  // Further questions are answered first.
+  // Counts and scores get their shares first.
   out.counts = plan_counts(n, budget, lm_constants::counts);
   if (out.counts.made) shares.counts = lm_constants::counts;
   if (facts.scores) {
@@ -51,7 +51,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   }
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
-  // Noise under pure privacy grows with the number of rounds, not with its square root.
+  // Under pure privacy the noise grows with the number of rounds, not with its square root.
   shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
   shares.moments = rest - shares.location;
   shares.check();

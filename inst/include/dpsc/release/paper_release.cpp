@@ -136,7 +136,8 @@ Eigen::VectorXd perturbed(const std::string& label, const perturbed_stage& stage
 Eigen::VectorXd covered(const paper_plan& plan, const Eigen::VectorXd& theta, noise& draws) {
   const Eigen::VectorXd out =
       draws.add_real("accuracy of the solver", law::gamma_norm, theta, plan.cover);
-  // Low bits reveal floating-point noise: a public grid hides them.
+  // Low-order bits of floating-point noise can reveal its argument: rounding to a public grid hides
+  // them.
   const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(plan.cover))) - 6);
   return (out / grid).array().round().matrix() * grid;
 }

@@ -30,7 +30,8 @@ ridge_posterior::ridge_posterior(const row_products& sums, double ridge, double 
 Eigen::VectorXd ridge_posterior::point(const Eigen::VectorXd& standard) const {
   const Eigen::VectorXd scaled = 1.0 / std::sqrt(gamma_) * standard;
   const Eigen::VectorXd drawn = mean_ + upper_.triangularView<Eigen::Upper>().solve(scaled);
-  // Low bits reveal floating-point noise: a public grid hides them.
+  // Low-order bits of floating-point noise can reveal its argument: rounding to a public grid hides
+  // them.
   const double scale = 1.0 / std::sqrt(gamma_ * static_cast<double>(size()));
   const double grid = std::ldexp(1.0, static_cast<int>(std::floor(std::log2(scale))) - 30);
   return (drawn / grid).array().round().matrix() * grid;

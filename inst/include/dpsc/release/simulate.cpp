@@ -135,7 +135,7 @@ simulated_panel draw_panel(people_law& law, Eigen::Index n, Eigen::Index T, Eige
 deleted_ridge best_ridge(const donor_moments& moments, Eigen::Index T0) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   const double size = moments.covariance.topLeftCorner(T0, T0).trace() / static_cast<double>(T0);
-  // Difference-in-differences is a candidate, too, and the best with few donors.
+  // Difference-in-differences is a candidate as well, and the best one with few donors.
   deleted_ridge best(moments, T0, infinite, infinite);
   if (!(size > 0.0)) return best;
   double least = best.spread().tail(best.outcomes() - 1).squaredNorm();
@@ -159,7 +159,7 @@ simulated_release simulate_release(people_law& law, panel_facts facts,
   const simulated_panel panel = draw_panel(law, n, T, targets, size, engine);
   facts.y = panel.targets.row(0).head(T0).transpose();
   gram_plan plan = plan_gram(facts);
-  // The intervals keep their budget, whether or not they are drawn.
+  // The budget of the intervals is reserved, whether or not they are drawn.
   if (!with_intervals) plan.calibration = calibration_plan{};
   const row_scale scale{Eigen::VectorXd::Zero(T), 1.0, options.half};
   const matrix_source source({panel.donors.data(), nullptr, n, T});

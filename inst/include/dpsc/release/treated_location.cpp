@@ -34,7 +34,7 @@ unit_noise::unit_noise(const std::string& label, const total_budget& budget, dou
 
 double location_share(const total_budget& budget, double m) {
   using namespace location_constants;
-  // Deviations of an entry: sqrt(2) / (total sqrt(share)), or 4 / (total share).
+  // Standard deviation of an entry's noise: sqrt(2) / (total sqrt(share)), or 4 / (total share).
   const double wanted = signal / (m * budget.total());
   const double share = budget.gaussian() ? 2.0 * wanted * wanted : 4.0 * wanted;
   return std::min(most, std::max(least, share));
@@ -79,7 +79,7 @@ soft_counts::soft_counts(Eigen::VectorXd knots, Eigen::Index T1, int bits)
       sums_(Eigen::VectorXd::Zero(knots_.size())) {}
 
 void soft_counts::add(const Eigen::MatrixXd& z) {
-  // Whatever the rounding, a row adds whole numbers between 0 and one.
+  // For any rounding, a row adds integers between 0 and `one_`.
   const auto whole = [&](double share) {
     return std::floor(one_ * std::min(1.0, std::max(0.0, share)));
   };
@@ -92,7 +92,7 @@ void soft_counts::add(const Eigen::MatrixXd& z) {
 
 void find_centre(group_location& found, double m, double sd) {
   using namespace location_constants;
-  // Middles of nine equal parts of a normal distribution.
+  // Medians of nine equally likely parts of a normal distribution.
   constexpr double nodes[] = {-1.593219, -0.967422, -0.589456, -0.282216, 0.0,
                               0.282216,  0.589456,  0.967422,  1.593219};
   const Eigen::VectorXd& knots = found.knots;
@@ -131,7 +131,7 @@ void find_centre(group_location& found, double m, double sd) {
     second += weight * from * from;
   }
   first /= all;
-  // Places are so far apart that they are uncertain within their own width, too.
+  // Candidate locations are so far apart that their own width adds to the uncertainty.
   const double own = widths[best] / between;
   found.centre = places[best] + first;
   found.doubt = std::sqrt(std::max(0.0, second / all - first * first) + own * own / 12.0);

@@ -63,8 +63,8 @@ treated_plan plan_treated(const treated_facts& facts) {
   const char* names[] = {"", ", centred", ", centred again"};
   for (int j = 0; j < rounds; ++j) {
     const std::string which = std::string("of the treated") + names[j];
-    // A constant as long as the rows: then the mean costs the same as alone, and the second moments
-    // cost nothing.
+    // With a constant as long as the rows, the mean costs as much as without second moments, and
+    // these are free.
     out.moments.push_back(plan_moments("mean and moments " + which, facts.m, facts.dimension(), 1.0,
                                        budget, left * treated_constants::moments[j]));
     out.records.push_back(budget.choice_record("radius " + which, out.radius));
@@ -114,7 +114,7 @@ treated_frame::treated_frame(const gram_statistics& s, double second) {
   const double periods = static_cast<double>(T1);
   const Eigen::MatrixXd mean = Eigen::MatrixXd::Constant(T1, T1, 1.0 / periods);
   const Eigen::MatrixXd same = Eigen::MatrixXd::Identity(T1, T1);
-  // The factor from the donors' own placebo errors, if they were released.
+  // At least the second moment of the donors' own placebo errors, if it was released.
   own_variance = std::max({left.mean(), second, 1e-8});
   // The total noise over all periods is smallest if a direction is weighted by the root of people's
   // standard deviation in it.
@@ -138,7 +138,7 @@ treated_frame::treated_frame(const gram_statistics& s, double second) {
       root.matrixL().solve(Eigen::MatrixXd::Identity(pre, pre)).transpose();
   const Eigen::MatrixXd lower = root.matrixL();
   loadings.topLeftCorner(T0, pre) = by_past * basis * whiten;
-  const Eigen::MatrixXd raise = lower / by_past;  // v to features less their mean
+  const Eigen::MatrixXd raise = lower / by_past;  // v to features minus their mean
   const Eigen::MatrixXd up =
       basis * ldlt(basis.transpose() * basis).solve(Eigen::MatrixXd::Identity(pre, pre));
   path.topLeftCorner(T0, pre) = up * raise;
@@ -188,7 +188,7 @@ std::vector<std::int64_t> rows_beyond::losses(double allowed) const {
 double choose_treated_radius(const row_source& source, const grid_map& rows, double m,
                              const radius_search& search, double exponent, const std::string& label,
                              noise& draws, const ticker& tick) {
-  // Up to a length that no features exceed.
+  // Radii up to a length that no features exceed.
   std::vector<double> radii, prior, squared;
   for (int k = search.lowest; k <= 80; ++k) {
     radii.push_back(search.radius(k));
@@ -388,7 +388,7 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
       next = above;
       continue;
     }
-    // The next round. People's lengths are around a centre that differs from the group's by its
+    // The next round: lengths are measured from a centre that differs from the group's centre by
     // noise.
     const next_centre found(frame, all.mean, all.sd);
     centre = found.centre;
@@ -403,7 +403,7 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
   Eigen::VectorXd shown = out.mean, likely = out.mean;
   shown.head(frame.pre) = significant(out.mean.head(frame.pre), out.mean_sd);
   likely.head(frame.pre) = shrunk(out.mean.head(frame.pre), out.mean_sd);
-  // A mean of people is no farther from the donors than a single person.
+  // A mean of people is taken to be no farther from the donors than a single person.
   for (Eigen::VectorXd* x : {&shown, &likely}) {
     const double far = x->head(frame.pre).norm() / std::sqrt(treated_constants::past);
     if (far > 1.0) x->head(frame.pre) /= far;
@@ -414,7 +414,7 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
   const double kept =
       shown.head(frame.pre).norm() / std::max(out.mean.head(frame.pre).norm(), 1e-300);
   out.moves.leftCols(frame.pre) *= kept;
-  // The level shifts a whole path and affects no effect.
+  // The level shifts a whole path and does not change effects.
   if (frame.level == 1) out.moves.col(frame.pre).setZero();
   const Eigen::MatrixXd about = last.second - last.mean * last.mean.transpose();
   out.second = frame.average.dot(about * frame.average);

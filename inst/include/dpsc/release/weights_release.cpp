@@ -49,8 +49,8 @@ weights_objective::weights_objective(const Eigen::Ref<const Eigen::MatrixXd>& x,
 
 Eigen::VectorXd weights_objective::minimiser(const Eigen::VectorXd& term) const {
   const Eigen::VectorXd linear = linear_ - term;
-  // Nothing depends on whether the solver met its tolerance: in exact arithmetic it always does,
-  // after a number of iterations known beforehand. Returning zeros on failure would reveal a
+  // Nothing depends on whether the solver met its tolerance: in exact arithmetic it always meets
+  // it, after a number of iterations known beforehand. Returning zeros on failure would reveal a
   // private event.
   if (plan_.solver == weights_plan::way::bounded)
     return capped_l1_qp(x_, linear, plan_.penalty, plan_.cap).solve(plan_.tolerance, host_).point;
@@ -101,7 +101,8 @@ weights_release release_weights(const table_view& donors, const row_scale& scale
   out.weights = noisy_weights(rows.leftCols(T0), y, plan, draws, host);
   Eigen::MatrixXd post = rows.rightCols(T1);
   if (plan.post.drawn && plan.post.kind == law::discrete_gaussian) {
-    // On the grid and inside the bounds rounded towards zero, so the sensitivity holds exactly.
+    // Values are on the grid and within bounds that are rounded towards zero, so the sensitivity is
+    // exact.
     const double unit = std::ldexp(1.0, plan.post.grid);
     for (Eigen::Index t = 0; t < T1; ++t) {
       const double limit = std::floor(scale.half[T0 + t] * unit) / unit;

@@ -58,8 +58,8 @@ void people_sums::add(const people_question& question, const Eigen::MatrixXd& ow
   const double one = question.design->person ? std::ldexp(1.0, share_bits) : 1.0;
   bool fits = (own.array().floor() == own.array()).all() && (own.array().abs() <= most).all();
   if (question.counts()) {
-    // Lengths and residuals of missing people are zero, which is within the limits; cells count the
-    // others.
+    // Lengths and residuals of missing people count as zero, which is within the limits; cells
+    // contain only the other people.
     const bool all = question.what == people_question::kind::lengths ||
                      question.what == people_question::kind::residuals;
     fits = fits && (own.array() >= 0.0).all() &&

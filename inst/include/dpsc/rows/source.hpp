@@ -24,7 +24,7 @@ struct table_view {
   const int* integers = nullptr;
   Eigen::Index rows = 0;
   Eigen::Index columns = 0;
-  std::uint64_t grid = 0;  // a source put them on this grid (grid_id): q, not outcome units
+  std::uint64_t grid = 0;  // grid_id if a source has put them on a grid: q, not outcomes
 };
 
 /// Identifier of a row map's grid, from its centre, scale and limit. Never zero.

@@ -66,7 +66,7 @@ DPSC_WIDE void add_gram(const Eigen::MatrixXd& z, Eigen::MatrixXd& gram) {
   double sums[12];
   for (Index first = 0; first < n; first += few_rows) {
     const Index rows = std::min(few_rows, n - first);
-    // A place beyond the last column repeats the last column and is not added.
+    // Places beyond the last column repeat this column and are not added.
     const auto column = [&](Index j) { return z.data() + std::min(j, d - 1) * n + first; };
     for (Index j = 0; j < d; j += 4) {
       for (int k = 0; k < 4; ++k) b[k] = column(j + k);
@@ -130,7 +130,7 @@ DPSC_WIDE void map_rows(const Eigen::MatrixXd& q, const row_map& map, Eigen::Mat
   }
 }
 
-// Without fused multiplication, as on processors that have none.
+// Without fused multiplication, as on processors that lack it.
 __attribute__((target("avx2"))) void multiply_lanes(const double* matrix, Index rows, Index cols,
                                                     const double* u, double* y) {
   static_assert(lanes == 8, "two vectors of four");

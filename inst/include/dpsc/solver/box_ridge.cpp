@@ -15,7 +15,7 @@ namespace dpsc {
 
 namespace {
 
-/// The part of the gradient that the box does not hold back.
+/// The part of the gradient along which the box permits movement.
 Eigen::VectorXd free_gradient(const Eigen::VectorXd& g, const Eigen::VectorXd& theta,
                               double limit) {
   Eigen::VectorXd out = g;
@@ -26,7 +26,7 @@ Eigen::VectorXd free_gradient(const Eigen::VectorXd& g, const Eigen::VectorXd& t
   return out;
 }
 
-/// Coordinate by coordinate: settles which of the box's bounds are attained.
+/// Coordinate descent, which determines which bounds of the box are attained.
 void sweep(const Eigen::MatrixXd& A, const Eigen::VectorXd& v, double limit,
            Eigen::VectorXd& theta) {
   for (Eigen::Index j = 0; j < theta.size(); ++j) {
@@ -35,8 +35,8 @@ void sweep(const Eigen::MatrixXd& A, const Eigen::VectorXd& v, double limit,
   }
 }
 
-/// Towards the exact minimum over the coordinates that are within their bounds, up to the first
-/// bound.
+/// A step towards the exact minimum over the coordinates strictly within their bounds, up to the
+/// first bound.
 void settle(const Eigen::MatrixXd& A, const Eigen::VectorXd& v, double limit,
             Eigen::VectorXd& theta) {
   std::vector<Eigen::Index> off;

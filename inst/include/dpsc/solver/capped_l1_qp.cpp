@@ -43,7 +43,7 @@ double capped_l1_ball::threshold(const Eigen::VectorXd& z) const {
     if (next == low || next == high) break;
     theta = next;
   }
-  return high;  // rounding left no double in between: the side on which ||p||_1 <= 1
+  return high;  // no double lies in between: the side on which ||p||_1 <= 1
 }
 
 capped_l1_qp::capped_l1_qp(const Eigen::Ref<const Eigen::MatrixXd>& x,
@@ -56,7 +56,7 @@ capped_l1_qp::capped_l1_qp(const Eigen::Ref<const Eigen::MatrixXd>& x,
     throw std::domain_error("X and the linear term must be finite");
   const Eigen::MatrixXd gram = x.transpose() * x;
   const double top = eigh(gram, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff();
-  // The eigenvalue is right to about T0 u times itself; the margin makes L a bound on ||H||.
+  // The eigenvalue has a relative error of about T0 u; the margin makes L a bound on ||H||.
   largest_ = mu + 2.0 * std::max(top, 0.0) * (1.0 + 1e-8);
   spread_ = gram.trace();
 }

@@ -71,7 +71,7 @@ inline Eigen::VectorXd exact_force(const Eigen::MatrixXd& G, const Eigen::Vector
   return out;
 }
 
-/// A limit on a single coordinate holds to the last digit.
+/// Makes a limit on a single coordinate hold to the last digit.
 inline void keep_single(Eigen::VectorXd& x, const linear_limits& limits,
                         const std::vector<Eigen::Index>& binds) {
   for (const Eigen::Index k : binds) {

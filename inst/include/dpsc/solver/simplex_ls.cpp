@@ -44,7 +44,7 @@ void simplex_ls::load(const matrix_ref& donors, const vector_ref& target,
   const double total = norms_.sum();
   if (!std::isfinite(total))
     throw std::domain_error("donors and target must be finite, and their squares too");
-  // Every threshold below is relative to these two: the units of the outcome do not matter.
+  // Every threshold below is relative to these two: the units of the outcome are irrelevant.
   largest_ = std::sqrt(norms_.maxCoeff());
   shift_ = total > 0.0 ? total / static_cast<double>(n_) : 1.0;
   linear_ = options.lambda > 0.0;
@@ -178,7 +178,7 @@ bool simplex_ls::polish() {
 bool simplex_ls::enter(Index j) {
   Index leaving;
   while ((leaving = append(j)) >= 0) {
-    // j is a mixture of the support: follow the direction that changes nothing but the costs.
+    // Donor j is a mixture of the support: follow the direction that changes the costs only.
     const double step = weights_[leaving] / -direction_[leaving];
     for (Index i = 0; i < size_; ++i)
       weights_[i] = std::max(0.0, weights_[i] + step * direction_[i]);

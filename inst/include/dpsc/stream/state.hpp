@@ -1,5 +1,6 @@
-// Numbers to bytes and back, for checkpoints: fixed width, in the machine's (little-endian) byte
-// order, with a checksum at the end. A truncated or altered file is an error, never a state.
+// Numbers to bytes and back, for checkpoints: fixed width, in the byte order of the machine
+// (little-endian), with a checksum at the end. A truncated or altered file is an error, never a
+// state.
 #pragma once
 
 #include <Eigen/Core>
