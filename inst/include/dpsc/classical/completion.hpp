@@ -88,7 +88,7 @@ class matrix_completion {
   double evaluate(const Eigen::VectorXd& z, double theta);
 
   // Singular values, largest first, and right singular vectors of the demeaned matrix, through the
-  // smaller Gram matrix: only directions above theta are used, and those are accurate.
+  // smaller Gram matrix: only directions above theta are used, and these are accurate.
   void decompose();
 
   // L-BFGS from `point_`; the gradient's Lipschitz constant is 1, so a plain step always descends.

@@ -6,7 +6,7 @@
 // singular vectors. The target's level and loadings come from its periods before treatment.
 //
 // Since sum_i u_ik = 0, the target's path is also a sum of donors with weights that sum to one,
-// plus an intercept; those implied weights are returned.
+// plus an intercept; these implied weights are returned.
 //
 // With covariates the donors' slopes are estimated jointly with the factors: see interactive.hpp. A
 // unit's own covariates z, with coefficients by period, take the place of the mean over donors:

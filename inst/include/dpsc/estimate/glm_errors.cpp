@@ -37,9 +37,9 @@ class public_engine {
 /// regressors with the released moments and for the model and weights of the fit.
 struct surrogate {
   double ratio;
-  Eigen::MatrixXd information;  // a row
-  Eigen::MatrixXd weighted;     // E w xi xi', a row
-  Eigen::MatrixXd score;        // covariance of the score, a row
+  Eigen::MatrixXd information;  // per row
+  Eigen::MatrixXd weighted;     // E w xi xi', per row
+  Eigen::MatrixXd score;        // covariance of the score, per row
 };
 
 /// Quantile that a standard normal exceeds with this probability, at most one half.

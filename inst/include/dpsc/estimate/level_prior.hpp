@@ -26,7 +26,7 @@ bool has_level_feature(const gram_statistics& s);
 /// RELEASED; feature units, unless stated otherwise.
 struct level_prior {
   double change = 0.0;  // of the mean change after the treatment, by the level; -1 to 0 in outcomes
-  double doubt = 0.0;   // its deviation
+  double doubt = 0.0;   // its standard deviation
 };
 
 /// Covariance over time of an autoregression of variance one.

@@ -15,7 +15,7 @@ namespace dpsc {
 struct gram_statistics {
   Eigen::MatrixXd loadings;     // T x d: features of a scaled row
   Eigen::Index pre = 0;         // p
-  Eigen::Index covariates = 0;  // rows of loadings after those of the pre-period
+  Eigen::Index covariates = 0;  // rows of loadings after the rows of the pre-period
   double weight = 1.0;          // of a post-period's value among the features
   bool demean = false;          // features are relative to a row's own pre-period mean
   Eigen::VectorXd mean;         // d
@@ -30,8 +30,9 @@ struct gram_statistics {
   Eigen::Index T1() const { return mean.size() - pre; }
 };
 
-/// Edge of the spectrum of the noise: a d x d symmetric matrix whose diagonal has this deviation
-/// and whose other entries have half the variance (semicircle law: 2 b, b = sd sqrt(d / 2)).
+/// Edge of the spectrum of the noise, a d x d symmetric matrix whose diagonal entries have standard
+/// deviation `sd` and whose other entries have half the variance (semicircle law: 2 b, b = sd
+/// sqrt(d / 2)).
 double spectral_edge(double sd, Eigen::Index d);
 
 /// An eigenvalue below the noise's edge is uninformative.

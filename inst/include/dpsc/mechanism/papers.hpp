@@ -39,7 +39,7 @@ struct paper_loss {
   bool squared() const { return box > 0.0; }
   /// Longest slope of a record. |(1, z)| has d entries of 1 at most.
   double unit(double d) const { return squared() ? 1.0 + d * box : family.unit(); }
-  /// Longest difference of two records' gradients at one place (papers.md, Theorem 6).
+  /// Longest difference of two records' gradients at one point (papers.md, Theorem 6).
   double apart(double d) const { return squared() ? 2.0 + d * box : 2.0 * family.unit(); }
   double steepest() const { return squared() ? 1.0 : family.steepest(); }
   /// Rounding error of a record's slope, in its own units.

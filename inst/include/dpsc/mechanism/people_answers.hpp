@@ -1,5 +1,5 @@
-// Any question about people's rows, answered by one pass: for a process that holds the rows, and
-// for an engine's test. Sums WITHOUT NOISE.
+// Any question about people's rows, answered by one pass: for a process that has the rows, and for
+// testing an engine. Sums WITHOUT NOISE.
 #pragma once
 
 #include "location.hpp"

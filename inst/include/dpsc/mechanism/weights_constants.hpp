@@ -30,8 +30,8 @@ struct noise_step {
   law kind = law::gamma_norm;
   double sensitivity = 0.0;
   double scale = not_asked;    // scaled units
-  double epsilon = not_asked;  // what it costs
-  double mu = not_asked;       // a discrete Gaussian: its shift, and its cost in zCDP
+  double epsilon = not_asked;  // its cost
+  double mu = not_asked;       // discrete Gaussian: its shift, and its cost in zCDP
   double rho = not_asked;
   double variance = not_asked;  // grid units
   double grid = not_asked;      // the grid is 2^-grid

@@ -103,7 +103,7 @@ constexpr double location = 0.03, location_most = 0.08;
 constexpr double whitening = 0.10, whitening_many = 0.16;  // up to five columns, and beyond
 constexpr double scale_price = 0.02;                       // of n, per step to a smaller scale
 constexpr int fine_location = 8;                           // log2 of a location's cells
-constexpr double radii_part = 0.2;                         // of it
+constexpr double radii_part = 0.2;                         // of whitening
 // Noise of a standardised covariance (whitening_noise()) above which one round is better than two,
 // and no round better than one. Measured: bench/glm.R.
 constexpr double rough_whitening = 0.15, hopeless_whitening = 0.4;

@@ -63,8 +63,8 @@ constexpr int rounds = 5, rounds_small = 3;
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
-constexpr double longest = 0.33;  // of n mu / sqrt(p): the squared largest radius
-constexpr double far = 3.0;       // deviations
+constexpr double longest = 0.33;      // of n mu / sqrt(p): the squared largest radius
+constexpr double far = 3.0;           // standard deviations
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
 
@@ -92,7 +92,8 @@ void two_values(const lm_design& design, const lm_location& location, Eigen::Ind
 double rarer_share(const lm_design& design, const lm_location& location, Eigen::Index k,
                    double mean, double variance);
 
-/// Columns that are 0 wherever column k is: those whose variables include its own.
+/// The number of columns that are 0 wherever column k is: their variables include those of column
+/// k.
 double columns_within(const lm_design& design, Eigen::Index k);
 
 /// Mean square of the rows of a group with share q that alone has some of the p whitened columns.

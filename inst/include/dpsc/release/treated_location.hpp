@@ -38,7 +38,7 @@ struct unit_noise {
   law kind = law::discrete_gaussian;
   int bits = 0;
   double noise = 0.0;  // variance, or Laplace scale
-  double sigma = 0.0;  // deviation
+  double sigma = 0.0;  // standard deviation
   step_record record;
 
   /// `norm` and `absolute`: L2 and L1 sensitivity of a sum to replacing a person, in units of

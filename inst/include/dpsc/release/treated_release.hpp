@@ -159,16 +159,16 @@ struct treated_release {
   Eigen::MatrixXd loadings;
   Eigen::VectorXd origin;  // of the donors
   group_location place;
-  Eigen::VectorXd mean;     // of v, about the donors
-  double mean_sd = 0.0;     // of its noise, per coordinate
-  Eigen::VectorXd weights;  // of the rounds in that mean
-  double stray = 0.0;       // variance of what cuts may have done to it, along any one direction
-  double kept = 1.0;        // of a shift by the last round
-  Eigen::VectorXd path;     // T, scaled units; a past within its noise is the donors' past
-  Eigen::VectorXd lean;    // T, the same with the likeliest past; same errors as the path
-  Eigen::MatrixXd moves;   // T x d: change of the path per standard deviation of noise
-  double second = 0.0;     // of one person's average residual around the group's
-  double second_sd = 0.0;  // of its noise
+  Eigen::VectorXd mean;       // of v, about the donors
+  double mean_sd = 0.0;       // of its noise, per coordinate
+  Eigen::VectorXd weights;    // of the rounds in that mean
+  double stray = 0.0;         // variance of its error from clipping, along any one direction
+  double kept = 1.0;          // of a shift by the last round
+  Eigen::VectorXd path;       // T, scaled units; a past within its noise is the donors' past
+  Eigen::VectorXd lean;       // T, the same with the likeliest past; same errors as the path
+  Eigen::MatrixXd moves;      // T x d: change of the path per standard deviation of noise
+  double second = 0.0;        // of one person's average residual around the group's
+  double second_sd = 0.0;     // of its noise
   double own_variance = 0.0;  // the same, from the donors' release
   std::vector<treated_round> rounds;
 };
@@ -260,7 +260,7 @@ struct pooled_mean {
   Eigen::VectorXd mean;
   double sd = 0.0;  // of the noise, each coordinate
   Eigen::VectorXd weights;
-  double stray = 0.0;  // variance of what cuts may have done to it, along any one direction
+  double stray = 0.0;  // variance of its error from clipping, along any one direction
 
   pooled_mean(const treated_frame& frame, const std::vector<treated_round>& rounds);
 };

@@ -18,11 +18,12 @@
 
 namespace dpsc {
 
-/// One step of noise on real numbers: an integer law on the grid 2^-grid, or a continuous one.
+/// One step of noise on real numbers: an integer distribution on the grid 2^-grid, or a continuous
+/// one.
 struct real_step {
   bool drawn = false;
   law kind = law::gaussian;
-  double scale = 0.0;     // of a continuous law
+  double scale = 0.0;     // of a continuous distribution
   double variance = 0.0;  // of a discrete Gaussian, grid units
   int grid = 0;
 };

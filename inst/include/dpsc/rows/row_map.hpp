@@ -54,7 +54,7 @@ struct row_map {
   }
 };
 
-/// Bits of the grid that a row is rounded to, in units of the bounds' half-width.
+/// log2 of the number of grid steps per half-width of the bounds; rows are rounded to this grid.
 constexpr int row_bits = 20;
 
 /// How a person's row is scaled: bounds as centre and half-width, the latter at most one `unit`.

@@ -77,7 +77,8 @@ class learner {
   /// Share of the coefficients used for prediction: less than one if they may come from noise.
   double share() const { return share_; }
 
-  /// Present coefficients, or sums, whatever the refresh schedule. Post-processing.
+  /// Computes the current coefficients, or sums, at any point of the refresh schedule.
+  /// Post-processing.
   void refresh() {
     if (facts_.method == "gram" && rows_ > 0.0) solve_gram();
   }
@@ -220,7 +221,7 @@ class learner {
     for (Eigen::Index i = 0; i < p; ++i) entry_[static_cast<std::size_t>(i)] += whole_[i];
   }
 
-  /// |whole_| <= unit in integers, whatever the rounding errors of the row were.
+  /// |whole_| <= unit in integers, for any rounding errors of the row.
   void to_whole() {
     const double limit = static_cast<double>(plan_.unit) * static_cast<double>(plan_.unit);
     double factor = zoom_;
