@@ -64,7 +64,7 @@ learn_scores <- function(outputs) {
     pmin(pmax(z, -1e6), 1e6)
   }
   z <- lapply(outputs, standard)
-  # Heavy tails must not hide a shift of most outputs.
+  # With heavy tails a shift of most outputs must still be visible.
   tame <- function(z) z / (1 + abs(z) / 3)
   shift <- colMeans(tame(z$neighbour)) - colMeans(tame(z$data))
   within <- lapply(z, function(x) stats::var(tame(x)))

@@ -64,7 +64,7 @@ loss_of_release <- function(mechanism) {
   }
 }
 
-#' Log ratio of the probabilities of a call's output under the two panels
+#' Log-ratio of the probabilities of a call's output under the two panels
 #' @noRd
 call_loss <- function(call) {
   if (isTRUE(is.finite(call$log_curvature))) return(linear_loss(call))

@@ -1,6 +1,6 @@
 # The rounds of each account in a release for everyone.
 
-#' People by account of a release for everyone, and the steps that used them
+#' Rounds and order of columns for each account of a release for everyone
 #' @param release (`dp_release`)\cr with `protect = "everyone"`.
 #' @return A list by account: `rounds`, in the form for [gram_contributions()], and `order`, the
 #'   order of a row's columns relative to the release's rows.

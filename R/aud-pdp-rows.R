@@ -198,7 +198,7 @@ lm_row_losses <- function(fit, table, delta) {
 
 # Posterior draws ---------------------------------------------------------------------------------
 
-#' Exact loss of a posterior draw when a row is taken out; everybody from one factorisation
+#' Exact loss of a posterior draw when a row is taken out, for everybody from one factorisation
 #' @noRd
 posterior_row_losses <- function(fit, rows, delta) {
   law <- posterior_law(fit, rows)
@@ -220,7 +220,7 @@ posterior_joining_losses <- function(fit, rows, others, delta) {
   row_losses(loss$removal, loss$replacement)
 }
 
-#' Root of the precision, without gamma, and the mean
+#' Root of the precision (without gamma), and the mean
 #' @noRd
 posterior_law <- function(fit, rows) {
   root <- chol(crossprod(rows$x) + diag(fit$release$ridge, ncol(rows$x)))
@@ -249,12 +249,12 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
   list(removal = removal, replacement = replacement)
 }
 
-#' log p(theta with the person) / p(theta without) at the drawn theta
+#' Log-ratio of the densities with and without the person at the drawn theta
 #' @noRd
 realised_posterior <- function(fit, rows, inside, error, theta) {
   drawn <- fit$release$theta * sqrt(ncol(rows$x))
   own <- rows$y - drop(rows$x %*% drawn)
-  # H increases by xx', and the exponent by the person's squared residual less the gain of the best
-  # fit.
+  # H increases by xx', and the exponent by the person's squared residual minus the improvement of
+  # the best fit.
   -0.5 * log1p(-inside) - fit$plan$gamma / 2 * (own^2 - (1 - inside) * error^2)
 }

@@ -1,5 +1,5 @@
 # Losses of each person if everyone is protected: donors and treated people have separate accounts,
-# and each person is in one. In every round of moments a person's shift is known as in
+# and each person is in one. In every round of moments a person's shift follows as in
 # mech-pdp-gram.R; choices count at their charge.
 
 #' Losses of everyone in a release by method gram

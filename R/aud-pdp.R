@@ -94,7 +94,7 @@ pdp.default <- function(x, ...) door("pdp", {
   ), "argument")
 })
 
-#' Results whose people have no known losses, and why (help of `pdp_rows`)
+#' Reasons why the losses of people in some results are unknown (help of `pdp_rows`)
 #' @noRd
 without_losses <- c(
   dp_selection = "A person moves the scores of many candidates at once; no formula is proved.",

@@ -73,12 +73,12 @@ stop_diverged <- function() {
 #' Record on one panel, replay on the other
 #' @param hooked (`list`)\cr `recorder` and `run`, a function of a panel.
 #' @return The recorded calls, each with `other`; or `NULL` if the sequences differ. Attribute
-#'   `result`: the mechanism's value, `again` the same in the replay. PRIVATE.
+#'   `result`: the mechanism's value; `again`: its value in the replay. PRIVATE.
 #' @noRd
 record_and_replay <- function(hooked, from, to) {
   recorder <- hooked$recorder
   recorder$start("record")
-  # Nothing of a panel remains behind a pointer that somebody may have stored.
+  # No value of a panel remains behind a pointer that somebody may have stored.
   on.exit(noise_close_cpp(recorder$noise))
   result <- hooked$run(from)
   recorder$collect()
@@ -150,7 +150,7 @@ handing <- function(mechanism, noise) {
   mechanism
 }
 
-#' The change of a replayed call's value, in the norm that belongs to its noise
+#' The change in a replayed call's value, in the norm for its noise
 #' @noRd
 call_shift <- function(call) {
   move <- call$other$value - call$value
@@ -180,12 +180,12 @@ call_declared <- function(call, step) {
   )
 }
 
-# Numbers rounded to their own grid: sensitivities are in outcome units.
+# Steps whose numbers are rounded to a grid of their own: sensitivities are in outcome units.
 weights_calls <- c(
   "ridge weights", "linear term of the objective", "accuracy of the solver", "post-period outcomes"
 )
 
-#' The same for a step of method gram (proofs/accounting.md, sections 1 and 2)
+#' The sensitivity covered by a step of method gram (proofs/accounting.md, sections 1 and 2)
 #' @noRd
 moments_declared <- function(call, step) {
   largest <- max(call$scale)

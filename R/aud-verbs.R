@@ -139,8 +139,8 @@ summed_row <- function(name, declared, observed) {
   data.frame(call = name, law = "", size = NA, declared = declared, observed = observed)
 }
 
-#' Loss of unconstrained objective perturbation: Jacobian times the density of the linear term,
-#' which the minimiser determines
+#' Loss of unconstrained objective perturbation, from the Jacobian and the density of the linear
+#' term, which the minimiser determines
 #' @noRd
 linear_loss <- function(call) {
   log_noise <- function(b) {

@@ -229,16 +229,16 @@ aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
   c(list(n = n, blocks = blocks, method = method, spread = spread, core = core), limits)
 }
 
-# Below, the bias of a statistic in small samples is no longer small beside its error.
+# Below this number, a statistic's bias in small samples is no longer small relative to its error.
 least_block <- 30
 
 has_large_blocks <- function(facts) floor(facts$n / facts$blocks) >= least_block
 
 #' Blocks beyond the outermost released quantile, in units of the noise on ranks
 #'
-#' A cell beyond all answers has weight exp(-this), relative to a cell at the quantile; there are
-#' 262,144 cells. From 6 on the intervals have their coverage (simulated, with limits 20 to 1,000
-#' standard deviations wide).
+#' A cell beyond all answers has weight exp(-v), v this value, relative to a cell at the quantile;
+#' there are 262,144 cells. From 6 on the intervals reach their coverage (simulated, with limits 20
+#' to 1,000 standard deviations wide).
 #' @noRd
 clearance <- function(core, exponent, blocks) {
   exponent * blocks * min(core$percents) / 100
@@ -295,7 +295,7 @@ check_example <- function(statistic, example, limits) {
   if (limits$named || is.null(given)) limits$names else given
 }
 
-#' Without noise: NOT PRIVATE
+#' The aggregate without noise: NOT PRIVATE
 #' @noRd
 raw_aggregate <- function(answers, core) {
   if (core$mean || core$located) {
@@ -351,8 +351,8 @@ aggregate_errors <- function(released, values, width, facts, plan) {
     return(NULL)
   }
   one <- pmax(values[, 3L] - values[, 2L], 0) / diff(stats::qnorm(c(0.25, 0.75)))
-  # The median of k answers has 1.25 times the error of their mean; a rank is one over the density
-  # at the median.
+  # The median of k answers has 1.25 times the error of their mean; one rank corresponds to one over
+  # the density at the median.
   privacy <- plan$ranks * one * sqrt(2 * pi) / facts$blocks
   list(
     quantiles = cbind("25%" = values[, 2L], "75%" = values[, 3L]), privacy.se = privacy,
@@ -360,7 +360,7 @@ aggregate_errors <- function(released, values, width, facts, plan) {
   )
 }
 
-#' Do released numbers alone show a statistic that failed on most blocks?
+#' Do the released numbers alone show that the statistic failed on most blocks?
 #' @noRd
 at_fallback <- function(x) {
   if (is.null(x$quantiles)) {

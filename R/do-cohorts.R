@@ -1,5 +1,5 @@
-# Fits of several adoption dates: one ordinary fit per cohort, all from one release, and the shared
-# part of their errors. Nothing here reads donors, except the classical estimators.
+# Fits for several adoption dates: one ordinary fit per cohort, all from one release, and the shared
+# part of their errors. No code here reads donors, except the classical estimators.
 
 #' Several adoption dates
 #'
@@ -153,7 +153,7 @@ with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {
   panel
 }
 
-#' One-step forecasts between the first adoption and each cohort's own, by fits that end there
+#' One-step forecasts between the first adoption and each cohort's own, from fits up to that period
 #' @inheritParams classical_cohorts
 #' @return As [held_out_residuals()]; `NULL` where predictors define the fit. NOT PRIVATE.
 #' @noRd
@@ -190,6 +190,6 @@ new_cohorts <- function(release, fits, adopted, size, estimator, errors = NULL, 
   ), class = "dp_cohorts")
 }
 
-#' People in each cohort
+#' Number of people in each cohort
 #' @noRd
 cohort_sizes <- function(fits) vapply(fits, function(fit) sum(fit$size), 0)

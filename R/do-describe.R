@@ -1,4 +1,4 @@
-# A paper's first table: plan, charge, draw. All code that touches values is in C++
+# Descriptive statistics: plan, charge, draw. All code that touches values is in C++
 # (inst/include/dpsc/release/describe.hpp).
 
 #' A paper's first table under differential privacy
@@ -116,7 +116,7 @@ describe_record <- function() {
   )
 }
 
-#' Whole thousandths, quartiles among them
+#' Probabilities in whole thousandths, including the quartiles
 #' @noRd
 check_quantiles <- function(quantiles) {
   thousandths <- if (is.numeric(quantiles)) round(1000 * as.double(quantiles))
@@ -188,7 +188,7 @@ new_description <- function(columns, public, made) {
   ), class = "dp_description")
 }
 
-#' The same numbers without noise: NOT PRIVATE
+#' The description without noise: NOT PRIVATE
 #' @noRd
 raw_description <- function(table, facts) {
   groups <- max(1L, facts$groups)

@@ -1,5 +1,5 @@
-# From a release to the fit of its targets, of one date or of several: checks of the request, and
-# the fit itself. All of it is post-processing: no donor is read here.
+# From a release to the fit of its targets, for one date or several: checks of the request, and the
+# fit itself. All code here is post-processing: no donor is read.
 
 #' Check the covariates of a release's targets
 #' @return A matrix, k x q, or `NULL`.
@@ -45,7 +45,7 @@ check_release_dates <- function(T0, release, k) {
   T0
 }
 
-#' A release whose fits use another penalty: free for method "gram", fixed for the others
+#' A release whose fits use another penalty: possible for method "gram", fixed for the others
 #' @noRd
 with_penalty <- function(release, lambda) {
   if (identical(lambda, release$settings$lambda)) {
@@ -123,7 +123,7 @@ fit_cohorts <- function(release, target, adopted, estimator, size, covariates = 
   )
 }
 
-#' The fit of the protected people that a release holds
+#' The fit of the protected people in a release
 #' @noRd
 fit_protected <- function(release, estimator) {
   dates <- release$statistics$cohorts$T0
@@ -161,7 +161,7 @@ fit_release <- function(release, target, estimator, size, covariates = NULL) {
   }
   check_growing_target(release, group, size, estimator, mean_covariates)
   overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
-  # New periods are of the group's mean.
+  # New periods contain the group's mean.
   several <- nrow(target) > 1L && gives_moments(release$method) && !periods_grown(release)
   structure(c(
     list(release = release), overall, list(
@@ -191,9 +191,9 @@ fit_targets <- function(release, target, size, estimator, covariates = NULL) {
 
 #' The reported parts of a target's error, squared outcome units
 #'
-#' `privacy` is the estimate's variance over releases, `noise` the same before shrinkage towards the
-#' target's own level. The noise removed by this shrinkage becomes a prediction error: `prediction`
-#' and `privacy` add up to the whole.
+#' `privacy` is the estimate's variance over releases, `noise` this variance before shrinkage
+#' towards the target's own level. The noise removed by this shrinkage becomes a prediction error:
+#' `prediction` and `privacy` add up to the whole error.
 #' @noRd
 reported_variance <- function(fit, unit) {
   parts <- list(
@@ -203,7 +203,7 @@ reported_variance <- function(fit, unit) {
   lapply(parts, `*`, unit^2)
 }
 
-#' Are the released weights for this target?
+#' Were the released weights computed for this target?
 #' @noRd
 check_fitted_target <- function(release, target) {
   pre <- target[1L, seq_len(release$panel$T0)]

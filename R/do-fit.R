@@ -1,4 +1,4 @@
-# The fit: from a release and a target to estimates. Nothing here reads donors.
+# The fit: from a release and a target to estimates. No code here reads donors.
 
 #' Differentially private synthetic control
 #'
@@ -190,7 +190,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
 })
 
-#' The fit of a formula and long data: of one outcome or of several
+#' The fit of a formula and long data, with one outcome or several
 #' @param people (`list`)\cr from [panel_people()].
 #' @noRd
 fit_formula <- function(formula, people, request) {
@@ -212,7 +212,7 @@ fit_formula <- function(formula, people, request) {
     }
   }
   fit$formula <- shown_formula(formula)
-  # New periods are read by these column names, which are public. A table holds its own names.
+  # New periods are read by these column names, which are public. A table has its own names.
   if (!is.null(request$monitor)) {
     if (!is.null(people$index)) fit$index <- unname(as.character(people$index))
     fit$limits <- panel$limits
@@ -220,7 +220,7 @@ fit_formula <- function(formula, people, request) {
   fit
 }
 
-#' The formula, if it contains names and plain numbers only: a longer number could be somebody's
+#' The formula, if it contains only names and short numbers: a longer number could be somebody's
 #' value
 #' @noRd
 shown_formula <- function(formula) {

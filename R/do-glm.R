@@ -320,7 +320,8 @@ glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
   ))
 }
 
-#' Each person counts once; errors are clustered by person (Liang and Zeger, 1986): NOT PRIVATE
+#' Maximum likelihood in which each person counts once, with errors clustered by person (Liang and
+#' Zeger, 1986): NOT PRIVATE
 #' @param who (`numeric`)\cr the person of each row.
 #' @param weights (`numeric` or `NULL`)\cr the rows' weights; a row of weight zero is absent.
 #' @noRd

@@ -59,7 +59,7 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
   ), class = "dp_ledger_check")
 })
 
-#' Releases one by one, files read
+#' Releases as a list, with files read
 #' @noRd
 listed_releases <- function(releases) {
   if (is.character(releases)) return(lapply(releases, read_release))
@@ -71,7 +71,7 @@ listed_releases <- function(releases) {
   lapply(releases, function(one) if (is.character(one)) read_release(one) else one)
 }
 
-#' The privacy record of a release, or of an object that holds one
+#' The privacy record of a release, or of an object that contains one
 #' @noRd
 record_of_release <- function(x) {
   record <- if (is.list(x)) x$privacy %||% x$release$privacy

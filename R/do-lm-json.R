@@ -50,7 +50,8 @@ object_again.dp_lm <- function(parts) {
   stats::update(fit, formula_of(parts$model))
 }
 
-#' Versions up to 0.2.0 drew radii and clips: their steps cannot be replanned, only added up
+#' Steps of versions up to 0.2.0, which drew radii and clips: they can only be added up, not
+#' replanned
 #' @noRd
 is_old_plan <- function(steps, plan) {
   spent <- if (anyNA(steps$mu)) sum(steps$epsilon) else sqrt(sum(steps$mu^2))

@@ -1,5 +1,5 @@
 # Methods "ops" and "adaops" of dp_lm(): one draw from a posterior, rows in public units. They
-# release coefficients and nothing else. Core: inst/include/dpsc/mechanism/posterior.hpp; proofs:
+# release coefficients only. Core: inst/include/dpsc/mechanism/posterior.hpp; proofs:
 # inst/proofs/papers.md, sections 2 and 3.
 
 #' @return A `dp_paper`.

@@ -310,7 +310,7 @@ lm_doubts <- function(fit) {
   ))
 }
 
-#' Slopes of 0/1 columns that are impossible for an outcome within its bounds: they are noise
+#' Slopes of 0/1 columns that are impossible for an outcome within its bounds and hence are noise
 #' @noRd
 beyond_bounds <- function(fit, slopes) {
   variables <- fit$columns$variables

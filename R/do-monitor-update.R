@@ -219,8 +219,8 @@ abort_other_covariates <- function(columns) {
   ), c("covariate", "monitor"))
 }
 
-#' Do a panel's covariates agree with the fit's, and are the target's unchanged?
-#' @return Those of the mean target, 1 x q, or `NULL`. PUBLIC.
+#' Do a panel's covariates agree with the fit's, and are the target's covariates unchanged?
+#' @return The covariates of the mean target, 1 x q, or `NULL`. PUBLIC.
 #' @section Errors: `dpsc_error_covariate`, `dpsc_error_monitor`.
 #' @noRd
 newer_covariates <- function(release, panel) {
@@ -245,7 +245,7 @@ longer_bounds <- function(bounds, periods) {
   bounds[pmin(seq_len(periods), nrow(bounds)), , drop = FALSE]
 }
 
-#' Do new data continue the fit's periods? Only public facts are compared
+#' Do new data continue the fit's periods? Only public facts are compared.
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_newer <- function(object, panel, group) {
@@ -308,7 +308,7 @@ check_newer <- function(object, panel, group) {
   }
 }
 
-#' The first new period with a larger gap to its predecessor than known periods have, or `NA`
+#' The first new period with a larger gap to its predecessor than between known periods, or `NA`
 #'
 #' Strings and factors have no distance.
 #' @param old (`count`)\cr number of known periods.
@@ -335,7 +335,7 @@ newer_bounds <- function(release, periods) {
 
 #' Donors of all periods, opened once for all new periods, before the first draw
 #' @return As from [open_donors()]; the caller closes them. PRIVATE.
-#' @section Errors: `dpsc_error_monitor` where only sums would come; the errors of [open_donors()].
+#' @section Errors: `dpsc_error_monitor` if only sums are available; the errors of [open_donors()].
 #' @noRd
 open_newer <- function(release, panel) {
   check_growing_source(release$method, panel$donors)

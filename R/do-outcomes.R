@@ -1,5 +1,5 @@
 # Fits of several outcomes, `cbind(y1, y2) ~ treated`: one ordinary fit each, under one charge.
-# Nothing here reads donors: that code is in rel-release.R.
+# No code here reads donors: that code is in rel-release.R.
 
 #' Several outcomes of the same people
 #'

@@ -11,7 +11,7 @@ plan_searched <- 12L
 plan_donors <- 1000
 most_in_group <- 2000
 
-#' Cache of simulations, so that no question is simulated twice
+#' Cache of simulations, so that none is run twice
 #' @noRd
 remembered <- function(key, value) {
   key <- rlang::hash(key)
@@ -54,8 +54,8 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
       epsilon = same_noise(epsilon, n / people, facts$delta), group = facts$size >= group_size
     ), targets, size, releases, if (calibrated) plan_intervals else 0L, 1
   )
-  # Releases are judged by their own target, the first. How lucky it was with its future, its error
-  # without privacy tells: a control variate, whose mean all targets give.
+  # Releases are judged by their own target, which is the first. Its error without privacy reflects
+  # chance in its future and serves as a control variate, whose mean comes from all targets.
   own <- seq.int(1L, nrow(sim$error), by = targets)
   error <- function(of) {
     raw <- rowMeans(of(sim$raw)^2)
@@ -82,7 +82,7 @@ controlled <- function(x, control, expected, largest = 2) {
   mean(x) - min(max(slope, 0), largest) * (mean(control) - expected)
 }
 
-#' The epsilon at which fewer donors, by a given factor, have the same noise on their mean
+#' The epsilon at which the mean of fewer donors, by a given factor, has the same noise
 #' @noRd
 same_noise <- function(epsilon, factor, delta) {
   if (factor == 1) {
@@ -98,7 +98,7 @@ plan_half_width <- function(widths) {
   if (all(is.na(widths))) NA_real_ else stats::median(widths, na.rm = TRUE)
 }
 
-#' Half the widths of simulated 95 % intervals; `NA`: none is given
+#' Half-widths of simulated 95 % intervals; `NA` where no interval is returned
 #' @return A matrix: rows for the average effect and one period's effect, one column per release.
 #' @noRd
 interval_widths <- function(intervals, n, epsilon) {

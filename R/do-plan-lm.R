@@ -68,7 +68,7 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
   )), class = "dp_plan_lm")
 })
 
-#' Exactly one quantity is missing if an error is required, none otherwise
+#' Check that exactly one quantity is missing if an error is required, and none otherwise
 #' @noRd
 check_one_unknown <- function(n, epsilon, wanted, name) {
   if (is.null(n) + is.null(epsilon) != !is.null(wanted)) {

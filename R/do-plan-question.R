@@ -1,6 +1,6 @@
 # Questions to a plan: expected errors; the donors, budget or group size for a goal; and power.
 
-#' The question of a plan, checked
+#' The checked question of a plan
 #' @param scale (`dpsc_bounds`)\cr of one period.
 #' @return A list: `n`, `epsilon`, `size` (`NULL`: unknown), `unknown` (`string` or `NULL`),
 #'   `error`, `effect` (scaled units or `NULL`), `power`.
@@ -34,7 +34,7 @@ check_plan_effect <- function(effect, scale) {
   effect
 }
 
-#' One of n, epsilon and size is unknown if there is a goal, and none otherwise
+#' Check that one of n, epsilon and size is unknown if there is a goal, and none otherwise
 #' @noRd
 check_plan_goal <- function(unknown, error, effect) {
   goals <- (!is.null(error)) + (!is.null(effect))
@@ -145,7 +145,7 @@ detectable_among_protected <- function(method, at, question, facts) {
 
 #' The donors, the epsilon or the size at which a method reaches the goal
 #' @return A list: `n`, `epsilon`, `size`; the unknown one is `NA` where no value within
-#'   [plan_limits] does.
+#'   [plan_limits] reaches the goal.
 #' @noRd
 solve_question <- function(method, question, facts) {
   at <- list(n = question$n, epsilon = question$epsilon, size = facts$size)
@@ -198,7 +198,7 @@ plan_steps <- function(method, facts) {
   if (is_study(facts)) 2L else plan_methods()[[method]]$steps
 }
 
-#' One step from an answer based on fewer simulations, if more simulations miss the goal
+#' One further step from an answer of fewer simulations, if it misses the goal with more simulations
 #' @param f (`function`)\cr decreasing.
 #' @noRd
 corrected <- function(f, value, x, limits) {
@@ -222,7 +222,7 @@ goal_value <- function(method, at, question, facts) {
   facts$size <- rep_len(at$size, length(study_dates(facts)))
   rows <- tryCatch(
     plan_errors(method, at$n, at$epsilon, facts),
-    # Groups too small to be protected, donors or budgets too small for anything.
+    # Groups too small to be protected, or donors or budgets too small for any release.
     dpsc_error_argument = function(e) NULL
   )
   if (is.null(rows)) {
@@ -267,7 +267,7 @@ plan_progress <- function(method, steps = 12L) {
   done <- 0L
   list(
     step = function() {
-      # A full progress bar disappears.
+      # A completed progress bar disappears.
       done <<- min(done + 1L, steps - 1L)
       cli::cli_progress_update(set = done, id = bar)
     },

@@ -120,7 +120,7 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
   )
 })
 
-#' Regret of the stream's own code on simulated people with the guessed properties
+#' Regret of the stream's own code on simulated people with the assumed properties
 #'
 #' Only the ratio of noise to signal counts: T steps under rho are equivalent to fewer steps under
 #' proportionally less noise. Simulated three times, from a fixed seed: a repeated plan gives the
@@ -156,7 +156,7 @@ relative_regret <- function(family, truth, scores) {
   (loss(scores) - loss(truth)) / (loss(0 * truth) - loss(truth))
 }
 
-#' Scaled columns of people whose numbers have the guessed width, an outcome, and its mean
+#' Scaled columns of people whose numbers have the assumed spread, an outcome, and its mean
 #' @noRd
 made_up_people <- function(columns, guess, n) {
   parts <- lapply(columns$regressors, made_up_column, columns$intercept, guess$width, n)

@@ -1,15 +1,15 @@
 # Whole studies of simulated people, released and fitted by dp_synth()'s own functions, for designs
 # that the core's simulation does not cover: protected groups, several adoption dates, covariates.
 
-# The number of a plan's studies, the first ones, that have intervals.
+# The number of a plan's first studies that have intervals.
 study_intervals <- 12L
-# The same if several protected groups make each study expensive.
+# The number of studies if several protected groups make each study expensive.
 few_studies <- c(24L, 8L)
 study_seed <- 2024L
 # A larger number of donors is represented by this number with a larger budget.
 study_donors <- 1000
-# The least number of simulated people that represent a protected group, with a larger budget; no
-# group is represented by more people than the other.
+# The smallest number of simulated people that represent a protected group, with a larger budget; no
+# group is represented by more people than it has.
 study_group <- c(100, 5000)
 
 #' Does a plan need whole studies?
@@ -46,7 +46,7 @@ study_errors <- function(n, epsilon, facts) {
     studies <- if (dear) few_studies[[1L + made$search]] else facts$studies
     intervals <- min(studies, study_intervals)
     with_generator(study_seed, {
-      # The same for any kind of generator that the user has chosen.
+      # The result does not depend on the kind of generator that the user has chosen.
       set.seed(study_seed, "Mersenne-Twister", "Inversion", "Rejection")
       runs <- lapply(seq_len(studies), function(r) one_study(made, r, r <= intervals))
     })
@@ -57,7 +57,7 @@ study_errors <- function(n, epsilon, facts) {
 #' The simulated design for n donors: fewer donors, with a larger budget that gives the same noise
 #'
 #' Protected groups become smaller by the same factor, as far as enough people remain.
-#' @return A list: `n`, `epsilon`, `size` (by date), `facts`, `search` (is it a step of one?).
+#' @return A list: `n`, `epsilon`, `size` (by date), `facts`, `search` (is it a step of a search?).
 #' @noRd
 study_sizes <- function(n, epsilon, facts) {
   m <- facts$size
@@ -96,13 +96,14 @@ one_study <- function(made, seed, intervals) {
   )
 }
 
-#' Is it a step of a search in which no simulated person represents several?
+#' Is this a step of a search in which no simulated person represents several people?
 #' @noRd
 bare_step <- function(made) made$search && identical(made$size, made$facts$size)
 
 #' Simulated donors and treated people, scaled units
-#' @return A list: `donors` (n x T); `treated` (m x T) with the effect in them; `without`, the same
-#'   before it; `cohort`, their dates' positions; `between`, covariates of all, or `NULL`.
+#' @return A list: `donors` (n x T); `treated` (m x T) with the effect; `without`, the treated
+#'   people without the effect; `cohort`, positions of their dates; `between`, covariates of all, or
+#'   `NULL`.
 #' @noRd
 study_people <- function(made, seed) {
   facts <- made$facts
@@ -127,7 +128,7 @@ study_people <- function(made, seed) {
 
 study_dates <- function(facts) facts$dates %||% facts$T0
 
-#' Covariates over the whole of their bounds, or `NULL`
+#' Covariates that range over the whole of their bounds, or `NULL`
 #' @noRd
 study_covariates <- function(people, facts) {
   if (facts$covariates > 0) {
@@ -155,7 +156,7 @@ foretold <- function(rows, between, facts) {
 }
 
 #' The fit of simulated people by the functions of [dp_synth()]
-#' @param epsilon (`number`)\cr `Inf`: without privacy, of the same people.
+#' @param epsilon (`number`)\cr `Inf`: without privacy, for the same people.
 #' @noRd
 study_fit <- function(people, made, epsilon) {
   facts <- made$facts
@@ -182,7 +183,7 @@ study_fit <- function(people, made, epsilon) {
 cohort_means <- function(x, cohort) unname(rowsum(x, cohort)) / tabulate(cohort)
 
 #' Covariates in a panel's form
-#' @param own (`function`)\cr of the treated people's rows, those that the panel has.
+#' @param own (`function`)\cr from the treated people's rows to the rows in the panel.
 #' @noRd
 study_known <- function(people, facts, own) {
   if (is.null(people$between) || isFALSE(facts$known)) {
@@ -223,7 +224,7 @@ together <- function(error, average, size) {
   c(stats::weighted.mean(average, size), sqrt(mean(events^2)))
 }
 
-#' Half the widths of a fit's 95 % intervals, scaled units; `NA`: none is given
+#' Half-widths of a fit's 95 % intervals, scaled units; `NA` where no interval is returned
 #' @noRd
 study_widths <- function(fit, made) {
   width <- function(table) {
@@ -293,8 +294,8 @@ study_rows <- function(runs, made, facts) {
 
 #' Root mean squares of errors with and without privacy
 #' @param squared,raw (`numeric`)\cr squared errors of studies, with and without privacy.
-#' @param less (`number`)\cr the reduction of the latter for the real group.
-#' @return `error`, `floor`, and `shrunk`: by how much the real error is smaller.
+#' @param less (`number`)\cr the reduction of `raw` for the real group.
+#' @return `error`, `floor`, and `shrunk`, the factor by which the real error is smaller.
 #' @noRd
 expected_error <- function(squared, raw, luck, less) {
   floor <- max(controlled(raw, luck, 1, 2 * mean(raw)), mean(raw) / 4)
@@ -307,9 +308,9 @@ expected_error <- function(squared, raw, luck, less) {
 
 #' The plan's functions for each method, one record each: functions of n, epsilon and facts
 #'
-#' `errors`: see [plan_errors()]; `noise`: the deviation of that on one weight, or on one moment of
-#' the donors; `penalty` (of facts); `steps`: how often the interval is halved that holds the answer
-#' to a question asked the other way round; `bar`: does that take long?
+#' `errors`: see [plan_errors()]; `noise`: the standard deviation of the noise on one weight, or on
+#' one moment of the donors; `penalty` (of facts); `steps`: the number of bisections of the interval
+#' that contains the answer to an inverse question; `bar`: does the search take long?
 #' @noRd
 plan_methods <- function() {
   list(
@@ -342,9 +343,9 @@ vertical_plan <- function(deviation, noise) {
 
 #' Errors of a method at n donors and epsilon
 #' @param facts (`list`)\cr from [plan_facts_of()].
-#' @return A data frame, one row of all adoption dates together, then one of each if there are
+#' @return A data frame, one row for all adoption dates together, then one for each if there are
 #'   several: `error` (of a period), `floor` (without privacy), `average`, `half_width` (of the
-#'   average's interval), `period_width`, `given` (share of releases that give an interval).
+#'   average's interval), `period_width`, `given` (share of releases with an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
   plan_methods()[[method]]$errors(n, epsilon, facts)

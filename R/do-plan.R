@@ -1,4 +1,4 @@
-# Planning before any data are touched: the questions a plan answers, and its words.
+# Planning before any data are touched: the questions that a plan answers, and its wording.
 
 #' Plan a release before touching any data
 #'
@@ -160,10 +160,10 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
   ), class = "dp_plan")
 })
 
-#' The dates and groups of a plan, checked
-#' @return A list: `T0`, periods before the first adoption; `T1`, those from it on; `dates`, in
-#'   their order, or `NULL` where there is one; `size`, a number for each, or `NULL` where it is
-#'   asked for.
+#' The checked dates and groups of a plan
+#' @return A list: `T0`, the number of periods before the first adoption; `T1`, the number of
+#'   periods from then on; `dates`, in order, or `NULL` if there is only one; `size`, one number per
+#'   date, or `NULL` if it is the unknown.
 #' @noRd
 plan_groups <- function(T0, T1, size, protect) {
   T1 <- check_count(T1, 1)
@@ -211,10 +211,11 @@ plan_covariates <- function(covariates, explained) {
   list(count = count, explained = explained)
 }
 
-#' What a plan's errors depend on besides donors and budget, scaled units
+#' The facts, besides donors and budget, on which a plan's errors depend, scaled units
 #' @return A list: `T0`, `T1`, `dates`, `size` (see [plan_groups()]), `delta`, `people`, `protect`,
-#'   `covariates` (count), `explained`, `effect` (of protected people, whose errors it moves; else
-#'   0), `studies` (how many are made up where whole ones are, see [is_study()]).
+#'   `covariates` (count), `explained`, `effect` (for protected people, whose errors depend on it;
+#'   else 0), `studies` (the number of simulated studies, if whole studies are simulated, see
+#'   [is_study()]).
 #' @noRd
 plan_facts_of <- function(groups, delta, people, protect, known, question) {
   effect <- if (protect == "everyone") question$effect %||% 0 else 0
@@ -224,8 +225,8 @@ plan_facts_of <- function(groups, delta, people, protect, known, question) {
   ))
 }
 
-#' The methods to compare: all that support the request
-#' @param method (`character` or `NULL`)\cr `NULL`: all that can.
+#' The methods to compare
+#' @param method (`character` or `NULL`)\cr `NULL`: all methods that support the request.
 #' @noRd
 plan_methods_asked <- function(method, facts) {
   all <- names(plan_methods())
@@ -255,7 +256,7 @@ plan_table_rows <- function(method, question, facts, unit) {
   table
 }
 
-#' The methods whose answer is best, on all of their rows
+#' All rows of the methods with the best answer
 #' @noRd
 recommend <- function(table, unknown) {
   first <- table[!duplicated(table$method), ]
@@ -264,8 +265,8 @@ recommend <- function(table, unknown) {
   table$method %in% best
 }
 
-#' A method's results at its point: one row, or all dates together and then each
-#' @param at (`list`)\cr `n`, `epsilon`, `size`; one may be `NA`, where nothing reaches the goal.
+#' A method's results at its answer: one row, or all dates together and then each
+#' @param at (`list`)\cr `n`, `epsilon`, `size`; one may be `NA`, if no value reaches the goal.
 #' @noRd
 plan_rows <- function(method, at, question, facts, unit) {
   known <- !anyNA(unlist(at))
@@ -299,7 +300,7 @@ unknown_errors <- function(facts) {
   )
 }
 
-#' The error of a period for one person as the target; `NA` if it is not simulated
+#' The error in one period for a target of one person; `NA` if it is not simulated
 #' @noRd
 plan_person <- function(method, at, rows, facts, known) {
   if (is_study(facts) || !known) {
@@ -311,8 +312,8 @@ plan_person <- function(method, at, rows, facts, known) {
   plan_errors(method, at$n, at$epsilon, utils::modifyList(facts, list(size = 1)))$error
 }
 
-#' Will method gram give an interval, and if not, which n or epsilon would?
-#' @return A list: `calibrated` (flag or `NA`), `n`, `epsilon` (`NA` where nothing would).
+#' Will method gram return an interval, and if not, which n or epsilon would be enough?
+#' @return A list: `calibrated` (flag or `NA`), `n`, `epsilon` (`NA` if no value is enough).
 #' @noRd
 plan_interval <- function(table, facts) {
   rows <- table[table$method == "gram", ]
@@ -330,7 +331,7 @@ plan_interval <- function(table, facts) {
   )
 }
 
-#' The results of the same people's study without covariates
+#' The results of a study of the same people without covariates
 #' @return A list, outcome units, or `NULL` without covariates.
 #' @noRd
 without_covariates <- function(table, facts, unit) {

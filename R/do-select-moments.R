@@ -1,4 +1,4 @@
-# Moments of the chosen columns, and the fit that they give: one step of a stream, and arithmetic.
+# Moments of the chosen columns, and the resulting fit: one step of a stream, and arithmetic.
 
 #' Covariance (scaled units) at which a variable is found with probability about 2/3
 #'
@@ -54,7 +54,7 @@ moments_plan <- function(p, rho, budget) {
   plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget)
 }
 
-#' The columns of a part of the table, with regard to their norm
+#' The columns of a part of the table, with their norm
 #' @noRd
 sub_columns <- function(columns, used) {
   lengths <- unlist(lapply(columns$regressors, function(column) {

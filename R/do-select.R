@@ -202,7 +202,7 @@ selection_people <- function(table, data, person) {
   )
 }
 
-#' A refit would need moments of means over people's rows
+#' Refuse a refit for people with several rows: it would need moments of means over their rows
 #' @noRd
 check_no_refit <- function(refit, omitted) {
   if (!omitted && check_flag(refit)) {

@@ -1,5 +1,5 @@
-# States on disk. A private one is in one place at a time; a public one may be anywhere, since every
-# continuation adds noise of its own.
+# States on disk. A private state is in one place at a time; a public state may be copied, since
+# every continuation adds noise of its own.
 
 #' Move a stream to a file, or publish its state
 #'
@@ -101,7 +101,7 @@ resume_stream <- function(file) door("resume_stream", {
   if (!identical(names(parts), stream_public_parts)) {
     abort("The public part of the checkpoint is damaged.", "checkpoint")
   }
-  # Everything that can fail comes before the claim, and nothing is released in between.
+  # Every step that can fail comes before the claim, and no value is released in between.
   state <- reading(stream_load_cpp(path, known$id, parts$rng))
   if (!known$public) {
     check_registry(registry)
@@ -158,8 +158,7 @@ registry_identity <- function() {
   if (length(found) == 1L && nzchar(found)) found else unwritable_registry(registry)
 }
 
-#' A state runs under its original registry only; otherwise copies could run under several
-#' registries
+#' Refuse a state under any registry but its original one, or copies could run under several
 #' @noRd
 check_registry <- function(identity) {
   if (is.null(identity) || identical(identity, registry_identity())) {

@@ -161,7 +161,7 @@ learner_settings <- function(columns, radius, ball, psi) {
   )
 }
 
-#' Found by simulation over public designs (bench/streams.R); neither depends on data.
+#' Constants found by simulation over public designs (bench/streams.R), which do not depend on data
 #' @noRd
 complete_learner <- function(learner, plan_for, horizon) {
   record <- mechanism_table$dp_online[[learner$method]]
@@ -170,7 +170,7 @@ complete_learner <- function(learner, plan_for, horizon) {
   learner
 }
 
-#' The noise of a stream of these columns, as a function of the method
+#' The noise of a stream with these columns, by method
 #' @noRd
 planner_of <- function(learner, noise, horizon, participation, budget) {
   function(method) {

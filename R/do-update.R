@@ -5,7 +5,7 @@
 #' @export
 update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = NULL, lambda,
                             size = NULL, ...) door("update", {
-  # As in older versions, numbers in the second place are a target.
+  # As in older versions, numbers as the second argument are a target.
   if (is.numeric(newdata) && is.null(target) &&
         (is.null(dim(newdata)) || !is_growing(object$release))) {
     target <- newdata
@@ -41,7 +41,7 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   do.call("dp_synth", arguments)
 })
 
-#' Draw new periods, if nothing else is to change
+#' Draw new periods, if no other change is requested
 #' @param changed (`flag`)\cr is any other change requested?
 #' @noRd
 with_new_periods <- function(object, newdata, target, changed, ...) {
@@ -72,7 +72,7 @@ update_classical <- function(fit, target, estimator, lambda) {
     target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
     control = dp_control(settings = settings)
   )
-  # A matrix has no name for its content.
+  # A matrix has no name for its outcome.
   out$release$panel$outcome <- fit$release$panel$outcome
   out$formula <- fit$formula
   out

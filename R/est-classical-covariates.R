@@ -53,7 +53,7 @@ check_varying <- function(given, donors) {
   given[c("donors", "target")]
 }
 
-#' Do the donors identify every covariate, beside the others and effects of units and periods?
+#' Do the donors identify every covariate, given the others and effects of units and periods?
 #' @noRd
 check_told_apart <- function(raw, given) {
   n <- nrow(raw$donors)

@@ -1,12 +1,13 @@
-# Estimators on raw data, for fits that are not private (epsilon = Inf). Every one gives a path for
-# the target over all periods from the donors' rows and the target's periods before treatment.
+# Estimators on raw data, for fits that are not private (epsilon = Inf). Every estimator returns a
+# path for the target over all periods, from the donors' rows and the target's periods before
+# treatment.
 
 #' Fit one estimator on raw data
 #'
 #' `y` and `x_j` are the target's and donor j's `T0` outcomes before treatment.
 #'
 #' * `"simplex"`: min ||y - sum_j w_j x_j||^2 over w >= 0, sum w = 1, exactly.
-#' * `"demeaned"`: the same on deviations from each unit's own mean, which adds an intercept.
+#' * `"demeaned"`: simplex weights on deviations from each unit's own mean, which adds an intercept.
 #' * `"penalised"`: the simplex objective + lambda sum_j w_j ||y - x_j||^2 (Abadie and L'Hour,
 #'   2021).
 #'

@@ -1,4 +1,4 @@
-# The estimators on raw data, one record each: all that depends on the estimator is here.
+# The estimators on raw data, one record each: everything that depends on the estimator is here.
 
 #' The estimators by name
 #'
@@ -36,7 +36,7 @@ classical_table <- function() {
   )
 }
 
-#' Weights on the simplex, with or without an intercept, at a penalty or without
+#' Weights on the simplex, with or without an intercept and a penalty
 #'
 #' With predictors, single fits only, on the balanced variables: `batch_of()` uses no others.
 #' @noRd

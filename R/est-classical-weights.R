@@ -1,4 +1,4 @@
-# Estimators that are a formula: ridge weights, least squares on the largest singular values, and
+# Estimators with a closed form: ridge weights, least squares on the largest singular values, and
 # difference-in-differences. NOT PRIVATE.
 
 complete_penalised <- function(raw, settings) {

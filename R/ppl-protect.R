@@ -72,8 +72,8 @@ check_protect <- function(request, k, people = FALSE) {
 
 #' Check `protect`, and remove protected people from the target
 #'
-#' In `target`, which is public, the middle of the bounds replaces them, so that no code for targets
-#' uses their data.
+#' In `target`, which is public, the middle of the bounds replaces protected people's values, so
+#' that no code for targets uses their data.
 #' @param panel (`dpsc_panel`).
 #' @return `panel` with `size`; if everyone is protected, with `treated` (m x T matrix, PRIVATE).
 #' @noRd

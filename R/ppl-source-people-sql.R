@@ -102,7 +102,8 @@ sql_medians <- function(table, variable, question, dialect, design = NULL) {
   sql_counts(cell, paste(table, "WHERE a > 0"), design, dialect)
 }
 
-#' People by the first limit that is not below their distance from the middle, from 0
+#' People by the number, from 0, of the first limit that their distance from the middle does not
+#' exceed
 #' @noRd
 sql_scales <- function(table, variable, middle, limits, dialect, design = NULL) {
   last <- length(limits)
@@ -179,7 +180,7 @@ sql_factor <- function(j, design, question, dialect) {
     " THEN ", real(-8), " ELSE ", t, " END")
 }
 
-#' Features z1, ..., zp of regressors, zr of the residual, and nn, the squared length of the former
+#' Features z1, ..., zp of regressors, zr of the residual, and nn, the squared length of z1, ..., zp
 #' @noRd
 sql_residuals <- function(table, design, question, dialect) {
   map <- question$map

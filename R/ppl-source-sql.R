@@ -199,8 +199,8 @@ sql_level <- function(columns, from, name, dialect) {
   paste0("(SELECT ", paste(columns, collapse = ", "), " FROM ", from, dialect$fence, ") ", name)
 }
 
-#' The summands of every person, whole numbers z1, z2, ..., and their squared norm nn: features, or
-#' products of them
+#' The summands of every person, whole numbers z1, z2, ... (features, or products of them), and
+#' their squared norm nn
 #' @param map (`list`)\cr the row map of a question; with `lift` and `slope` the first feature
 #'   multiplies the others. PUBLIC or RELEASED.
 #' @noRd
