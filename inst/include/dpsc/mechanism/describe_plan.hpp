@@ -42,7 +42,7 @@ struct describe_sums {
   double square = 0.0, rest = 0.0;  // of z^2; of z^4 and people beyond
   double sensitivity = 0.0, scale = 0.0;
 
-  /// Standard deviation for a number in units of `unit` grid steps.
+  /// Standard deviation of the noise on a number in units of `unit` grid steps.
   double deviation(bool gaussian, double unit) const {
     return (gaussian ? std::sqrt(scale) : std::sqrt(2.0) * scale) / unit;
   }
@@ -80,7 +80,7 @@ inline bool by_difference(const describe_plan& plan, std::int64_t entries, bool 
   return !plan.gaussian && entries == 2 && !several;
 }
 
-/// Cost of one rank for a draw with `share` of the total, aimed at the fraction `a`.
+/// Cost of one rank for a draw of the quantile at the fraction `a`, with `share` of the total.
 double rank_exponent(const describe_plan& plan, double share, double a, int parts);
 
 describe_plan plan_describe(const describe_facts& facts);

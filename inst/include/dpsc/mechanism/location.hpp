@@ -39,7 +39,7 @@ struct location_plan {
 
 constexpr int location_shift = 20;
 
-/// If n exponent / 2 is smaller, the median's cell is not found.
+/// If n exponent / 2 is smaller, draws do not find the median's cell.
 constexpr double least_location = 9.7;
 
 /// Target value of n exponent / 2.
@@ -48,7 +48,7 @@ constexpr double wanted_location = 12.0;
 /// Exponent of a location draw: its log ratios have a range of twice this value.
 double location_exponent(const total_budget& budget, double share);
 
-/// Draws with a given exponent, without a budget's units: records contain labels only.
+/// A plan of draws with a given exponent and no budget: its records contain labels only.
 location_plan plan_location(double exponent, double n, const std::vector<std::string>& names,
                             double least = least_location, int scale_bits = 0);
 

@@ -40,7 +40,7 @@ int radius_price_of(double n, double exponent);
 
 constexpr int choice_shift = 40;
 
-/// Bits of a row's energy: sums over n rows at this price stay exact.
+/// Bits of a row's energy, so that sums over n rows at this price are exact.
 int energy_bits(double n, int price);
 
 /// Candidate radii: down from high by factors of sqrt 2, in increasing order.
@@ -73,7 +73,7 @@ struct moments_step {
   step_record record;
 };
 
-/// The finest grid whose noise the exact sampler can draw, and whose sums are exact.
+/// Plans the finest grid whose noise the exact sampler can draw, and whose sums are exact.
 moments_step plan_moments(const std::string& label, double n, Eigen::Index d, double kappa,
                           const total_budget& budget, double share);
 

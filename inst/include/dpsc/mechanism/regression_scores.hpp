@@ -47,7 +47,7 @@ struct lm_scores_plan {
   step_record record;
 };
 
-/// The finest grid whose noise the exact sampler can draw, and whose sums are exact.
+/// Plans the finest grid whose noise the exact sampler can draw, and whose sums are exact.
 lm_scores_plan plan_scores(double n, Eigen::Index p, const total_budget& budget, double share);
 
 /// Second moments of s^2 (w, 1) r over all n, residuals at the final slopes. RELEASED.

@@ -25,11 +25,11 @@ struct targeted_plan {
   bool made() const { return limit > 0.0; }
 };
 
-/// The radius's part of the round's share, at least and at most.
+/// The radius's part of the round's share: lower and upper limit.
 constexpr double least_radius_part = 0.05, most_radius_part = 0.25;
 
-/// The finest grid whose noise the exact sampler can draw. `group`: the target is the mean of many
-/// people.
+/// Plans the finest grid whose noise the exact sampler can draw. `group`: the target is the mean of
+/// many people.
 targeted_plan plan_targeted(const total_budget& budget, double share, double n, bool group);
 
 /// RELEASED.

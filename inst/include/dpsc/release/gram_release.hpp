@@ -24,7 +24,7 @@ namespace dpsc {
 /// Fixed before anything is drawn. PUBLIC.
 struct gram_plan {
   gram_features features;
-  double radius = 0.0;             // exponent of each round's radius
+  double radius = 0.0;             // exponent of each round's choice of a radius
   int first_price = radius_price;  // of a row outside the first round's radius
   int price = radius_price;        // of a row outside the later radii
   double seen = gram_constants::seen_low;

@@ -28,7 +28,7 @@ constexpr double wider = 1.1;
 // from zero.
 constexpr double gap = 4.0, growth = 6.0;
 constexpr int most_knots = 60;  // on each side
-// Prior log odds of the donors' own location against another of the same width.
+// Prior log odds of the donors' own location against an adjacent one of the same width.
 constexpr double zero = 3.0;
 constexpr int between = 4;  // candidate locations in a gap
 }  // namespace location_constants

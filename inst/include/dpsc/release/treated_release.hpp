@@ -76,8 +76,8 @@ constexpr double cut = 0.146, cut_least = 0.6, cut_most = 4.0;
 // clipping keeps, and for the mean of their residuals, clipped like the treated people's. Then the
 // parts of that share.
 constexpr double control = 0.07, look_least = 0.01, look_most = 0.1, look_kept = 0.15;
-// The retained share is estimated at these multiples of the usual length; at twice the last one it
-// is 1.
+// The retained share is estimated at these multiples of the usual length; at twice the last
+// multiple it is taken as 1.
 constexpr double kept_at[] = {0.5, 1.0, 2.0};
 constexpr int kept_points = 3;
 constexpr double kept_floor = 0.1;
@@ -100,7 +100,7 @@ struct look_plan {
 /// Fixed before anything is drawn. PUBLIC.
 struct treated_plan {
   unit_noise place;
-  double radius = 0.0;  // exponent of each round's
+  double radius = 0.0;  // exponent of each round's choice of a radius
   std::vector<moments_step> moments;
   look_plan look;        // of the donors
   moments_step control;  // of the donors
@@ -141,7 +141,7 @@ struct donor_look {
   double kept_sd = 0.0;  // of its noise
   double base = 0.0;
 
-  /// By interpolation, for clipping at another length.
+  /// The retained share after clipping at another length, by interpolation.
   double kept_of(double length) const;
 };
 
@@ -163,7 +163,7 @@ struct treated_release {
   double mean_sd = 0.0;       // of its noise, per coordinate
   Eigen::VectorXd weights;    // of the rounds in that mean
   double stray = 0.0;         // variance of its error from clipping, along any one direction
-  double kept = 1.0;          // of a shift by the last round
+  double kept = 1.0;          // share of a shift that the last round keeps
   Eigen::VectorXd path;       // T, scaled units; a past within its noise is the donors' past
   Eigen::VectorXd lean;       // T, the same with the likeliest past; same errors as the path
   Eigen::MatrixXd moves;      // T x d: change of the path per standard deviation of noise
@@ -175,15 +175,16 @@ struct treated_release {
 
 namespace treated_detail {
 
-/// The number of rows beyond each of several radii: nested, since integer squares are compared.
+/// The number of rows beyond each of several radii. The sets of rows are nested, since integer
+/// squares are compared.
 class rows_beyond {
  public:
   explicit rows_beyond(std::vector<double> squared_radii);
 
   void add(const Eigen::MatrixXd& z);
 
-  /// The number beyond, minus the permitted number. Replacing a row changes these within a range of
-  /// one.
+  /// The number beyond, minus the permitted number, at least 0. Replacing a row changes these
+  /// losses within a range of one.
   std::vector<std::int64_t> losses(double allowed) const;
 
  private:
@@ -280,8 +281,8 @@ treated_release run_treated(const treated_plan& plan, const treated_facts& facts
                             const ticker& tick);
 
 /// The donors' own mean of the same features, clipped at the same length around their own centre:
-/// the effect of clipping on skewed residuals, and the remaining effect of the first release's
-/// noise. RELEASED.
+/// it shows the effect of clipping on skewed residuals and the remaining effect of the first
+/// release's noise. RELEASED.
 noisy_moments run_control(const moments_step& step, double n, const Eigen::MatrixXd& loadings,
                           const Eigen::VectorXd& origin, double radius, const row_scale& scale,
                           const row_source& donors, noise& draws, const ticker& tick);
