@@ -369,8 +369,16 @@ checksum_cpp <- function(table) {
     .Call(`_dpsc_checksum_cpp`, table)
 }
 
+select_cells_cpp <- function(n, exponent) {
+    .Call(`_dpsc_select_cells_cpp`, n, exponent)
+}
+
 select_locate_cpp <- function(table, numbers, exponent, rng) {
     .Call(`_dpsc_select_locate_cpp`, table, numbers, exponent, rng)
+}
+
+select_pick_cpp <- function(table, method, facts, rng) {
+    .Call(`_dpsc_select_pick_cpp`, table, method, facts, rng)
 }
 
 select_stable_cpp <- function(table, method, facts, epsilon, delta, rng) {

@@ -1130,6 +1130,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// select_cells_cpp
+SEXP select_cells_cpp(double n, double exponent);
+RcppExport SEXP _dpsc_select_cells_cpp(SEXP nSEXP, SEXP exponentSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_cells_cpp(n, exponent));
+    return rcpp_result_gen;
+END_RCPP
+}
 // select_locate_cpp
 Rcpp::List select_locate_cpp(SEXP table, const Rcpp::LogicalVector& numbers, double exponent, SEXP rng);
 RcppExport SEXP _dpsc_select_locate_cpp(SEXP tableSEXP, SEXP numbersSEXP, SEXP exponentSEXP, SEXP rngSEXP) {
@@ -1140,6 +1151,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
     Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
     rcpp_result_gen = Rcpp::wrap(select_locate_cpp(table, numbers, exponent, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
+// select_pick_cpp
+std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_select_pick_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type method(methodSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_pick_cpp(table, method, facts, rng));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1669,7 +1693,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_probe_cpp", (DL_FUNC) &_dpsc_probe_cpp, 2},
     {"_dpsc_all_finite_cpp", (DL_FUNC) &_dpsc_all_finite_cpp, 1},
     {"_dpsc_checksum_cpp", (DL_FUNC) &_dpsc_checksum_cpp, 1},
+    {"_dpsc_select_cells_cpp", (DL_FUNC) &_dpsc_select_cells_cpp, 2},
     {"_dpsc_select_locate_cpp", (DL_FUNC) &_dpsc_select_locate_cpp, 4},
+    {"_dpsc_select_pick_cpp", (DL_FUNC) &_dpsc_select_pick_cpp, 4},
     {"_dpsc_select_stable_cpp", (DL_FUNC) &_dpsc_select_stable_cpp, 6},
     {"_dpsc_select_moments_cpp", (DL_FUNC) &_dpsc_select_moments_cpp, 4},
     {"_dpsc_fit_moments_cpp", (DL_FUNC) &_dpsc_fit_moments_cpp, 4},

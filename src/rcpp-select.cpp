@@ -73,7 +73,8 @@ dpsc::lm_design table_design(const Rcpp::LogicalVector& numbers) {
 }  // namespace
 
 // Width of the cells in which draws with this exponent find medians of n people, in scaled units;
-// NULL: no median is found. [[Rcpp::export(rng = false)]]
+// NULL: no median is found.
+// [[Rcpp::export(rng = false)]]
 SEXP select_cells_cpp(double n, double exponent) {
   const dpsc::location_plan plan = dpsc::plan_location(exponent, n, {""});
   return plan.made ? Rcpp::wrap(std::ldexp(2.0, -plan.cell_bits)) : R_NilValue;
@@ -96,7 +97,8 @@ Rcpp::List select_locate_cpp(SEXP table, const Rcpp::LogicalVector& numbers, dou
   });
 }
 
-// Columns that a method selects, in order. RELEASED. [[Rcpp::export(rng = false)]]
+// Columns that a method selects, in order. RELEASED.
+// [[Rcpp::export(rng = false)]]
 std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
                                  const std::string& method, const Rcpp::List& facts, SEXP rng) {
   const dpsc::people rows = as_people(table, facts);

@@ -166,3 +166,13 @@ test_that("selections and streams pass no row and no sum of rows from compiled c
     expect_no_canary(results, c(secrets, apply(x[, 1:2], 2, cumsum)), noise)
   }
 })
+
+test_that("every compiled function that R code calls exists", {
+  space <- asNamespace("dpsc")
+  bodies <- lapply(mget(ls(space, all.names = TRUE), space), function(x) {
+    if (is.function(x)) all.names(body(x))
+  })
+  called <- grep("_cpp$", unique(unlist(bodies)), value = TRUE)
+  expect_gt(length(called), 50L)
+  expect_identical(setdiff(called, ls(space)), character())
+})
