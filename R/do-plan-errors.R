@@ -183,7 +183,7 @@ output_noise <- function(n, epsilon, facts, truth) {
   c(of(truth$square, b^2), of(truth$average_square, b^2 / facts$T1))
 }
 
-#' Tabulated at delta = 1e-6 and T1 = 3; elsewhere in proportion to the noise on the outcomes
+#' Error from a table for delta = 1e-6 and T1 = 3, scaled elsewhere by the noise on the outcomes
 #' @noRd
 objective_noise <- function(n, epsilon, facts, truth) {
   tabulated <- interpolate(plan_table$objective, list(

@@ -54,7 +54,7 @@ dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0
   cbind(cells, do.call(rbind, rows))
 })
 
-#' Support for version 0.2.0, in which the first arguments were `n` and `p`
+#' Refuse numbers as the first arguments, which in version 0.2.0 were `n` and `p`
 #' @noRd
 check_plan_formula <- function(formula) {
   if (is.numeric(formula)) {

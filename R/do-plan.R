@@ -256,7 +256,7 @@ plan_table_rows <- function(method, question, facts, unit) {
   table
 }
 
-#' All rows of the methods with the best answer
+#' Flags of the rows of the methods with the best answer
 #' @noRd
 recommend <- function(table, unknown) {
   first <- table[!duplicated(table$method), ]

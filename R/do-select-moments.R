@@ -54,7 +54,7 @@ moments_plan <- function(p, rho, budget) {
   plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget)
 }
 
-#' The columns of a part of the table, with their norm
+#' The columns of a part of the table, with only the facts that determine their norm
 #' @noRd
 sub_columns <- function(columns, used) {
   lengths <- unlist(lapply(columns$regressors, function(column) {

@@ -161,7 +161,7 @@ learner_settings <- function(columns, radius, ball, psi) {
   )
 }
 
-#' Constants found by simulation over public designs (bench/streams.R), which do not depend on data
+#' Add damping and penalty, found by simulation over public designs (bench/streams.R) without data
 #' @noRd
 complete_learner <- function(learner, plan_for, horizon) {
   record <- mechanism_table$dp_online[[learner$method]]

@@ -1,5 +1,5 @@
-# Estimates of a release for cohorts with different adoption dates. All post-processing: every
-# cohort's counterfactual is a function of the one release.
+# Estimates from a release for cohorts with different adoption dates. All code here is
+# post-processing: every cohort's counterfactual is a function of the same release.
 
 #' A release in the form for a cohort that adopts after `T0` periods
 #'
@@ -84,7 +84,7 @@ pool_seconds <- function(second, noise, modelled) {
   data.frame(second = common + own * apart, second_sd = pmin(sd, noise))
 }
 
-#' Squared error of an average implied by the moments, for a cohort at the donors' mean
+#' Squared error of an average according to the moments, for a cohort at the donors' mean
 #' @noRd
 modelled_second <- function(T0, release) {
   s <- cohort_view_cpp(release$statistics, T0)
@@ -161,8 +161,8 @@ regression_excess <- function(release, dates, regression) {
 
 #' One-step forecasts of the periods between the first adoption and each cohort's own
 #'
-#' The release contains these single periods, so each can be predicted from the earlier ones, which
-#' gives placebo dates at no cost.
+#' The release contains these single periods, so each can be predicted from the earlier ones. The
+#' placebo dates cost nothing.
 #' @inheritParams shared_errors
 #' @param target (`matrix`, G x T, outcome units)\cr one path per cohort. PUBLIC.
 #' @param covariates (`matrix`, G x q, or `NULL`)\cr of the cohorts.

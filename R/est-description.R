@@ -1,7 +1,7 @@
 # Numbers of a released description, as a table.
 
 #' All statistics of a description
-#' @return A data frame as `tidy()` gives it, with limits.
+#' @return A data frame as `tidy()` returns it, with limits.
 #' @noRd
 description_table <- function(x, level) {
   groups <- x$columns$groups$levels %||% NA_character_

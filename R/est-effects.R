@@ -1,6 +1,6 @@
-# The effects of a fit, of the whole group or of its members.
+# The effects in a fit, for the whole group or for its members.
 
-#' A fit of the whole group, or of its members one by one
+#' A fit of the whole group, or its members' fits
 #' @param type (`string`)\cr `"overall"` or `"unit"`.
 #' @noRd
 fit_view <- function(fit, type = "overall") {

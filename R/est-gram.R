@@ -1,4 +1,4 @@
-# Estimates from a gram release, and their errors. All post-processing.
+# Estimates from a gram release, and their errors. All code here is post-processing.
 
 #' Counterfactuals of targets from a gram release
 #' @param release (`dp_release`)\cr by method gram.
@@ -80,21 +80,23 @@ placebo_lift <- function(intervals, e) {
 
 #' Distance of a target from the donors, if donors' errors calibrate the moments
 #'
-#' Its mean square distance relative to a random mean of equally many people. If many identical
-#' people dominate the moments, everybody seems far; then placebo errors exceed the model's as well.
+#' The target's mean square distance relative to a random mean of equally many people. If many
+#' identical people dominate the moments, everybody seems far; then placebo errors exceed the
+#' model's errors as well.
 #' @noRd
 placebo_apart <- function(intervals, e) {
   if (!is.null(intervals)) (e$apart %||% 0) / placebo_lift(intervals, e)
 }
 
-# Hardly any random target has this multiple of a random target's mean square distance from the
-# donors, but nearly every group of 30 people like one donor in ten has (bench/selected.R).
+# Hardly any random target is this many times as far from the donors, in mean square, as random
+# targets are on average, but nearly every group of 30 people who resemble only one donor in ten is
+# (bench/selected.R).
 most_apart <- 7
 
 #' Variance ratio of a group's people to the donors, implied by the distance of the group's mean
 #'
-#' With weight one fifth, as for a donor's own scale and one person, and never below one; in full
-#' beyond the ratio for random groups.
+#' The ratio has weight one fifth, as for a donor's own scale and one person, and is never below
+#' one; beyond the ratio for random groups it has full weight.
 #' @noRd
 group_scale <- function(e) {
   if (e$size == 1) {
@@ -140,7 +142,7 @@ interval_spread <- function(release, e, estimator) {
     ))
   }
   list(
-    # The noise must not hide the second moment.
+    # The second moment must be visible above the noise.
     floor = max(1, max(intervals$second, intervals$second_sd / 2) /
       mean(e$prediction + e$privacy)),
     average = e$scale * intervals$average,
@@ -156,9 +158,9 @@ period_factor <- function(period, band, T1) {
   min(period, band * interval_quantile(0.95, T1) / interval_quantile(0.95))
 }
 
-# A mean of people varies less over time than one person. If a mean varies this much more than the
-# released donors, it is unlike them, or most donors are so similar (none ever has a cost, an event)
-# that the release describes only these and not the others.
+# A mean of people varies less over time than one person. If a mean varies this many times as much
+# as the released donors, it is unlike them, or most donors are so similar (none ever has a cost or
+# an event) that the release describes only these and not the others.
 most_variation <- 10
 
 #' Reason why the released moments do not describe people like the target's, or `NULL`

@@ -1,5 +1,5 @@
 # Estimates from a growing release: its first release, and the additions of each new period. All
-# post-processing.
+# code here is post-processing.
 
 #' Counterfactuals from a release that may have grown
 #'
@@ -51,7 +51,7 @@ growing_base <- function(release, e = growing_start(release)) {
   )
 }
 
-#' The first release's estimate of the target that is monitored
+#' The first release's estimate for the monitored target
 #' @noRd
 growing_start <- function(release) {
   first <- base_release(release)
@@ -60,14 +60,14 @@ growing_start <- function(release) {
   estimate_gram(first, target, sum(monitor$size), "ridge")[[1L]]
 }
 
-#' No deviation of a mean within the bounds is larger than half their width (Popoviciu, 1935)
+#' Limit on the deviation of a mean within the bounds: half their width (Popoviciu, 1935)
 #' @noRd
 capped <- function(covariance, half) {
   factor <- pmin(1, half / sqrt(pmax(diag(covariance), 1e-300)))
   covariance * tcrossprod(factor)
 }
 
-#' The disagreement of penalties, extended to new periods: one error, as far as it remains
+#' The disagreement between penalties, extended to new periods as one error with its remaining share
 #' @param disagreement (`matrix`, T1 x T1).
 #' @param left (`numeric`)\cr of each new period.
 #' @noRd
@@ -102,7 +102,7 @@ check_growing_target <- function(release, group, size, estimator, covariates = N
   }
 }
 
-#' Are these the covariates of the target that is monitored?
+#' Are these the covariates of the monitored target?
 #' @noRd
 same_between <- function(release, covariates) {
   known <- release$statistics$monitor$covariates

@@ -1,5 +1,5 @@
-# The estimate of a protected group: its released path in place of a public target. All
-# post-processing.
+# The estimate for a protected group: its released path in place of a public target. All code here
+# is post-processing.
 
 #' The released path of a protected group
 #' @param release (`dp_release`)\cr with `protect = "everyone"`.
@@ -74,7 +74,7 @@ fit_treated <- function(release, estimator, estimate, scale) {
   )
 }
 
-#' Variance of the noise on the level of a released path, scaled units, which affects no effect
+#' Variance of the noise on the level of a released path, scaled units; no effect depends on it
 #' @noRd
 level_variance <- function(release) {
   s <- release$statistics
@@ -104,7 +104,7 @@ cut_doubt <- function(release) {
     # Versions up to 0.2.0 did not estimate the share of a shift that clipping keeps.
     return((0.8 * sum(from_centre(x)[residual]) * abs(mean(back)))^2)
   }
-  # Donors know little of what clipping removes around a distant centre.
+  # Donors contain little information on the part that clipping removes around a distant centre.
   tcrossprod(0.3 * back %*% from_centre(x)[residual]) +
     (x$stray %||% 0) * length(residual) * mean(back)^2
 }
@@ -116,7 +116,7 @@ from_centre <- function(x) {
   last$mean %||% (x$mean - (last$origin - x$rounds[[1L]]$origin))
 }
 
-#' Note if clipping leaves the group's mean unknown, or `NULL`
+#' Note that clipping leaves the group's mean unknown, or `NULL`
 #'
 #' The last round is centred at the group's estimated mean. If its people are still far from this
 #' centre on average, they lie beyond the radius, at an unknown distance.

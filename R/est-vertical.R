@@ -1,10 +1,10 @@
-# Estimates from a release of weights, methods "output" and "objective". All post-processing.
+# Estimates from a release of weights, methods "output" and "objective": post-processing only.
 
 #' Counterfactual of the vertical methods, from the release
 #'
-#' Its privacy variance follows from the two noise laws: weights carry variance a^2 each, outcomes
-#' b^2, so a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order, where f is the
-#' noisy weights minus their expected excess and `sum_i x_i^2 <= n` (public bound).
+#' Its privacy variance follows from the two noise distributions, with variance a^2 for each weight
+#' and b^2 for each outcome: a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order,
+#' where f is the noisy weights minus their expected excess and `sum_i x_i^2 <= n` (a public bound).
 #' @noRd
 estimate_vertical <- function(release, target, size, estimator) {
   panel <- release$panel

@@ -21,7 +21,7 @@ conformal_engine <- function(y, refit) {
   }
 }
 
-#' The residual function of a fit on raw data; estimators that can refit in one call
+#' The residual function of a fit on raw data, in one call if the estimator can refit that way
 #' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
 #' @noRd
 conformal_engine_classical <- function(fit) {
@@ -179,7 +179,7 @@ invert_test <- function(centre, unit, sets, level, test) {
   centre + sign * outer
 }
 
-#' The periods that each permutation puts after treatment
+#' The periods that each permutation places after treatment
 #' @return A 0/1 matrix, periods x permutations; the first column is the identity.
 #' @noRd
 permutation_sets <- function(T0, T1, permutations, n_perm) {
@@ -202,7 +202,7 @@ set_statistics <- function(residuals, sets, statistic) {
   if (statistic == "mean_abs") abs(residuals) %*% sets / T1 else abs(residuals %*% sets) / T1
 }
 
-#' Share of permutations whose statistic is at least the first's, up to rounding
+#' Share of permutations whose statistic is at least that of the first, up to rounding
 #' @noRd
 share_at_least <- function(values) {
   own <- values[, 1L]

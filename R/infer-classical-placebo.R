@@ -1,5 +1,5 @@
-# Placebos in space and leaving donors out: both show donors, so they exist for fits that are not
-# private only.
+# Placebos in space and leave-one-out fits: both show donors, so they exist only for fits that are
+# not private.
 
 #' Placebos in space: every donor in the target's place
 #'
@@ -60,7 +60,7 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
   gaps <- rbind(raw$target - own$counterfactual, raw$donors - others)
   dimnames(gaps) <- list(c(parts$target_name, rownames(raw$donors)), as.character(parts$times))
   error <- rmspe(gaps, raw$T0)
-  # A fit whose error is rounding alone counts as perfect.
+  # A fit with no error except rounding counts as perfect.
   error$pre[error$pre < 1e-10 * max(abs(raw$donors), abs(raw$target))] <- 0
   ratio <- error$post / error$pre
   ratio[is.nan(ratio)] <- 0

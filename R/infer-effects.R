@@ -40,10 +40,11 @@ missing_interval <- function(fit, i = 1L, level = 0.95) {
   if (is.character(raw)) raw
 }
 
-#' Note on a target that few donors are like, or `NULL`
+#' Note on a target that few donors resemble, or `NULL`
 #'
-#' Given its level: a target chosen for its level only is like donors of that level. If many
-#' identical people dominate the moments, the reason for the missing interval suffices.
+#' The comparison is given the level: a target chosen only for its level resembles donors of that
+#' level. If many identical people dominate the moments, the reason for the missing interval
+#' suffices.
 #' @noRd
 unlike_words <- function(fit, i = 1L) {
   spread <- fit$spread[[i]]
@@ -90,7 +91,7 @@ model_errors <- function(fit, i, parts) {
   sqrt(pmax(rowSums((averaging %*% effect_covariance(fit, i, parts)) * averaging), 0))
 }
 
-#' Calibrated standard errors: `single` statements, and a `band` over all periods
+#' Calibrated standard errors: `single` for single statements, and `band` for all periods together
 #' @noRd
 effect_errors <- function(fit, i) {
   T1 <- fit$release$panel$T1

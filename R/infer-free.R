@@ -1,8 +1,8 @@
-# Free analyses of a fit.
+# Analyses of a fit that cost no budget.
 
-#' Free alternatives for a fit, in words
+#' Alternatives for a fit that cost no budget, in words
 #'
-#' Every refusal uses these words, so that none leads the user to another refusal.
+#' Every refusal uses this text, so that none leads the user to another refusal.
 #' @param release (`dp_release`).
 #' @return A string for [abort()].
 #' @noRd

@@ -1,4 +1,4 @@
-# The penalty of a fit by ridge: how the estimate depends on it, from the release alone.
+# The penalty of a ridge fit, and the dependence of the estimate on it, from the release alone.
 
 #' The penalty path of a gram fit
 #'

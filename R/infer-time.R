@@ -1,13 +1,13 @@
-# Inference over time: conformal tests, placebo dates, the penalty path. All post-processing of a
-# release; functions of single pre-periods need a release that holds them all.
+# Inference over time: conformal tests, placebo dates, the penalty path. All code here is
+# post-processing of a release; functions of single pre-periods need a release with all of them.
 
 #' The statistics of a gram release in terms of single periods
 #'
 #' A release that describes the pre-period by fewer features than periods does not determine single
 #' periods.
 #' @param alike (`flag`)\cr whether all periods must have the same noise.
-#' @return Statistics as [run_gram()] gives them, with the identity for loadings.
-#' @section Errors: `dpsc_error_release` if the release does not hold single periods.
+#' @return Statistics as [run_gram()] returns them, with the identity for loadings.
+#' @section Errors: `dpsc_error_release` if the release does not contain single periods.
 #' @noRd
 period_statistics <- function(release, what, alike = FALSE) {
   s <- release$statistics
@@ -48,9 +48,9 @@ period_statistics <- function(release, what, alike = FALSE) {
 
 # predict_columns_cpp(s, A, B, u, penalties, whitened) predicts periods B from A, at each penalty
 # (one per donor; none: the grid around the noise's edge), from statistics in terms of single
-# periods or of features and a unit's u at A, less the donors' mean. For each a list, of A and then
-# B: `fitted`, the mean plus `t(map) %*% u`; of B: covariances `prediction` and `privacy`;
-# `penalty`, `evidence`.
+# periods or of features and a unit's u at A, minus the donors' mean. It returns a list for each
+# penalty: `fitted`, for A and then B, the mean plus `t(map) %*% u`; for B the covariances
+# `prediction` and `privacy`; `penalty`, `evidence`.
 
 #' The penalty for refits: the fit's own, which depends on pre-periods only
 #' @noRd
@@ -164,7 +164,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   ), class = "dp_conformal")
 })
 
-#' Conformal intervals that a level allows, and a note on the others
+#' Conformal intervals that are possible at a level, and a note on the others
 #' @return A list: `parts` (`logical(T1 + 1)`: periods, average), `note` (lines or `NULL`).
 #' @noRd
 conformal_possible <- function(T0, T1, permutations, n_perm, level) {
@@ -326,8 +326,8 @@ print.dp_placebo_time <- function(x, ...) {
 
 #' Standard error of the average effect of a refit, scaled units
 #'
-#' Calibrated as the fit's own: by the same factors, for as many people; `NA` where the fit has no
-#' interval.
+#' Calibrated like the fit's own standard error, by the same factors and for as many people; `NA` if
+#' the fit has no interval.
 #' @param prediction,privacy (`matrix`)\cr covariances of one person over the periods.
 #' @noRd
 refit_error <- function(fit, i, prediction, privacy) {

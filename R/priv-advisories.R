@@ -1,17 +1,17 @@
-# Known faults of published versions: reading their files must not suggest that the guarantee holds.
+# Known faults of published versions, whose files must not be read as if the guarantee held.
 
-#' The current version
+#' The current version of the package
 #' @noRd
 own_version <- function() unname(getNamespaceVersion("dpsc"))
 
 #' Faults of earlier versions, one record per fault
 #'
-#' A record: `fault` in words, which go after "because"; `until`, the last version that has it;
+#' A record: `fault` in words, which follow "because"; `until`, the last version with the fault;
 #' `shows`, its traces in a file; `found`, from facts to `TRUE`, `FALSE`, or `NA` if unknown. Facts,
-#' PUBLIC: `method`; `n`, the largest group of people; `calibrated`, whether intervals are; `named`,
-#' whether identifiers were declared public; `waves`, whether protected people adopted at several
-#' dates; `long`, whether rows came from a data frame, a table or files by a formula (`NA`: not
-#' known).
+#' PUBLIC: `method`; `n`, the size of the largest group; `calibrated`, whether intervals are
+#' calibrated; `named`, whether identifiers were declared public; `waves`, whether protected people
+#' adopted at several dates; `long`, whether rows came from a data frame, a table or files by a
+#' formula (`NA`: unknown).
 #' @noRd
 advisories <- function() {
   list(
@@ -59,13 +59,13 @@ advisories <- function() {
   )
 }
 
-#' Facts about people as rows, by a formula
+#' Facts about a release of people's rows with a formula
 #' @noRd
 facts_of_rows <- list(
   method = "", n = 0, calibrated = FALSE, named = FALSE, waves = FALSE, long = TRUE
 )
 
-#' Facts about data from neither formula, table nor file
+#' Facts about a release of data without a formula, a table or a file
 #' @noRd
 facts_of_values <- utils::modifyList(facts_of_rows, list(long = FALSE))
 
@@ -87,8 +87,8 @@ facts_of_panel <- function(release) {
 #' A privacy record with the faults discovered since it was written
 #' @param privacy (`list`)\cr of a release or a fit; without a `version` it is from 0.2.0 or older.
 #' @param facts (`list`)\cr see `advisories()`.
-#' @return The record; where a fault is found, or cannot be excluded (`doubt`), it does not hold,
-#'   for a `reason`.
+#' @return The record; if a fault is found, or cannot be excluded (`doubt`), its promise does not
+#'   hold, with a `reason`.
 #' @noRd
 known_privacy <- function(privacy, facts = facts_of_rows) {
   if (!privacy$private || !privacy$holds || isTRUE(privacy$looked)) {

@@ -71,7 +71,7 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
   ), class = "dp_control")
 })
 
-# A constant, like the table of methods: built after all files are read.
+# A constant, built, like the table of methods, after all files are read.
 delayedAssign("default_control", dp_control())
 
 #' @export

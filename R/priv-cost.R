@@ -14,7 +14,7 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
   list(kind = match.arg(kind), epsilon = epsilon, delta = delta, rho = rho, mu = mu)
 }
 
-#' A plan of the core; an epsilon out of its range is a package error
+#' A plan from the core; an epsilon outside its range causes a package error
 #' @param plan (`expression`)\cr the call to the core.
 #' @param model (`string`)\cr the planned model.
 #' @noRd
@@ -27,7 +27,7 @@ planned <- function(plan, model) {
 }
 
 #' Warn of a failure probability that permits the publication of somebody's row
-#' @param who (`string`)\cr whose.
+#' @param who (`string`)\cr whose row.
 #' @noRd
 warn_of_delta <- function(delta, n, who = "person") {
   warn(c(
@@ -79,7 +79,7 @@ check_composed <- function(steps, cost, holds = TRUE) {
   }
 }
 
-#' A history with all columns, even if it is from an older version
+#' A history with all columns, including one from an older version
 #' @noRd
 complete_history <- function(history) {
   if (is.null(history$mu)) history$mu <- rep(NA_real_, nrow(history))

@@ -9,11 +9,11 @@ shared_scale <- 0.5
 #' @param numbers (`data.frame`)\cr one row per number: `name`, `lower`, `upper`, `end` (-1, 1: at
 #'   this bound; 0: at none), `narrow` (flag).
 #' @param few (`flag`)\cr do fewer than half of the rows count?
-#' @return Strings; none where nothing is wrong.
+#' @return Strings; none if there is no contradiction.
 #' @noRd
 doubt_words <- function(numbers, few = FALSE) {
   if (isTRUE(few)) {
-    # Then nothing else is known.
+    # In this case no other fact is known.
     return(paste(
       "Fewer than half of the rows count. Are the levels in bounds spelt as in the data? A missing",
       "value, an unlisted level or a row outside the subset has weight zero."
@@ -35,19 +35,19 @@ doubt_words <- function(numbers, few = FALSE) {
   )
 }
 
-#' Is a bound a value that many people truly have: no cost, no event, or its opposite?
+#' Is a bound a value that many people may really have, such as no cost, no event, or an event?
 #' @noRd
 is_natural_end <- function(lower, upper, end) {
   (end < 0 && lower == 0) || (upper - lower == 1 && lower == round(lower))
 }
 
-#' The same as lines of a print
+#' The sentences as lines of a print
 #' @noRd
 doubt_lines <- function(doubts) {
   if (length(doubts)) strwrap(doubts, 90L, prefix = "  ")
 }
 
-#' A warning after a release
+#' Warning after a release with doubtful bounds
 #' @noRd
 warn_doubts <- function(doubts) {
   if (length(doubts)) {
@@ -84,7 +84,7 @@ number_facts <- function(fit, variable, j, spread) {
   cells <- location_bits(median)
   width <- variable$upper - variable$lower
   own <- if (j == length(fit$columns$variables)) {
-    # A fit of a constant leaves the noise.
+    # If a constant is fitted, only the noise remains.
     spread / width
   } else {
     column_spread(fit, j) * scale / 2
@@ -131,7 +131,7 @@ column_of_variable <- function(columns, j) {
   }, NA))
 }
 
-#' Do fewer than half of the rows count, surely?
+#' Do fewer than half of the rows count, with certainty?
 #' @noRd
 few_rows <- function(fit) {
   counts <- fit$release$counts
@@ -267,7 +267,7 @@ panel_doubts <- function(release, target = NULL) {
   ))
 }
 
-#' The same for a fit, or for a release alone
+#' Doubts from a fit, or from a release alone
 #' @noRd
 fit_doubts <- function(fit) {
   target <- if (!is_released_group(fit)) fit$target[, seq_len(fit$release$panel$T0)]

@@ -85,7 +85,7 @@ in_ledger <- function(ledger, run, writes = TRUE) {
   value
 }
 
-#' A statement on a ledger, which holds no people's data: the engine's error may be shown
+#' Run a statement on a ledger, which contains no people's data, so the engine's error may be shown
 #' @noRd
 ledger_sql <- function(con, text, fetch = FALSE) {
   tryCatch(
@@ -175,9 +175,9 @@ write_charge <- function(con, ledger, row) {
   ))
 }
 
-#' A further row, after the last row
+#' Append a row after the last row
 #' @param rows (`data.frame`)\cr from [chained_rows()], in the same transaction.
-#' @return It.
+#' @return The new row.
 #' @noRd
 add_charge_row <- function(con, ledger, rows, cost, label) {
   last <- rows[nrow(rows), ]
@@ -222,8 +222,7 @@ ledger_history <- function(ledger) {
   charges[c(first, setdiff(names(charges), first))]
 }
 
-#' Charge a ledger outside R: its stored rows decide, and the charge is on the disk before this
-#' returns
+#' Charge a ledger outside R, based on its stored rows; the charge is on the disk before the return
 #' @param pay (`function`)\cr a function of the history so far; stops if the charge exceeds the
 #'   budget.
 #' @return The charge's record, for the release that it pays for: `ledger` (a table or file, by

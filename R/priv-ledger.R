@@ -168,7 +168,7 @@ total_epsilon <- function(history, delta) {
   sum(history$epsilon[basic]) + gaussian_epsilon(history[!basic, ], min(left, delta))
 }
 
-#' Flags of the charges from the first charge with Gaussian noise on
+#' Flags of all charges from the first one with Gaussian noise on
 #' @noRd
 after_gaussian <- function(history) {
   cumsum(history$kind %in% c("gdp", "zcdp")) > 0
@@ -194,7 +194,7 @@ gaussian_epsilon <- function(charges, delta) {
   gdp_epsilon_cpp(gdp_compose_cpp(c(charges$mu[!pure], covers)), delta)
 }
 
-#' The ledger that a call pays from: its own, or the session's or the machine's
+#' The ledger that a call charges: its own, the session's or the machine's
 #'
 #' `options(dpsc.ledger = )` or the environment's `DPSC_LEDGER`, a path; with
 #' `options(dpsc.require_ledger = TRUE)` or `DPSC_REQUIRE_LEDGER=1` a missing ledger is an error.
@@ -368,7 +368,7 @@ format_epsilon <- function(epsilon) {
   formatC(epsilon, digits = 4L, format = "g", width = 1L)
 }
 
-#' The budget of a call, checked
+#' The checked budget of a call
 #' @return A list: `private`, `epsilon`, `delta` (0 without privacy), `rng`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_budget`.
 #' @noRd
@@ -383,7 +383,7 @@ checked_budget <- function(epsilon, delta, ledger, control) {
   list(private = private, epsilon = epsilon, delta = if (private) delta else 0, rng = control$rng)
 }
 
-#' Refuse a ledger where nothing is private
+#' Refuse a ledger for a fit without privacy
 #' @noRd
 check_nothing_to_charge <- function(ledger) {
   if (!is.null(ledger)) {

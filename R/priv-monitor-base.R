@@ -1,4 +1,4 @@
-# A growing release: its first part, and its remaining announced periods.
+# A growing release: its first release, and its remaining announced periods.
 
 #' Is the release a growing release?
 #' @noRd

@@ -42,7 +42,7 @@ take_draw <- function(monitor, period, ledger, again) {
 
 #' The draws of a release with a further draw, or an error if it is not permitted
 #' @param known (`list` or `NULL`)\cr `periods`, `taken`: the records so far.
-#' @return The same, with this one.
+#' @return The records with this draw.
 #' @noRd
 next_draw <- function(monitor, period, known, again) {
   # The fit's own record: it may come from another session.
@@ -72,7 +72,7 @@ next_draw <- function(monitor, period, known, again) {
   known
 }
 
-#' The same in a ledger outside R: read, decided and written while other writers are excluded
+#' Take a draw in a ledger outside R, which is read and written while other writers are excluded
 #' @noRd
 take_draw_outside <- function(monitor, period, ledger, again) {
   in_ledger(ledger, function(con) {

@@ -1,7 +1,7 @@
 # The one place where conditions are built and arguments are checked.
 #
 # A condition of the package is an output like any other: it contains no donor's value, no backtrace
-# and no evaluated call. A backtrace or a call made by do.call() would hold the whole panel.
+# and no evaluated call. A backtrace or a call made by do.call() would contain the whole panel.
 
 #' Signal a classed error that contains only its text
 #' @param message (`character`)\cr cli-styled lines; the first is the headline, the others are
@@ -36,7 +36,7 @@ make_condition <- function(constructor, message, class, parent_class, env) {
   )
 }
 
-#' Is `x` one finite-or-infinite number that is not missing?
+#' Is `x` a single number, finite or infinite, and not missing?
 #' @noRd
 is_number <- function(x) {
   is.numeric(x) && length(x) == 1L && !is.na(x)
@@ -46,7 +46,7 @@ is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 is_flag <- function(x) is.logical(x) && length(x) == 1L && !is.na(x)
 
-#' Checks of numbers read from a file: an amount (0 if it may be none), of the stated count
+#' Checks of numbers from a file: an amount (zero only if permitted), and numbers of a given size
 #' @noRd
 is_amount <- function(x, zero = FALSE) {
   is_number(x) && is.finite(x) && (x > 0 || zero && x == 0)
@@ -59,7 +59,7 @@ is_array_of <- function(x, size) {
 }
 
 #' Check one number
-#' @param x (`any`)\cr the value given.
+#' @param x (`any`)\cr the user's value.
 #' @param min,max (`number`)\cr limits, both allowed unless `open` excludes one.
 #' @param open (`character`)\cr which limits are excluded: `"min"`, `"max"`, both or none.
 #' @param infinite (`flag`)\cr whether `Inf` is allowed.
@@ -165,7 +165,7 @@ check_epsilon <- function(epsilon) {
 
 #' Refuse repeated or abbreviated arguments, before R does
 #'
-#' R's own error holds the call, and the call of [do.call()] holds the data.
+#' R's own error contains the call, and the call of [do.call()] contains the data.
 #' @param given (`character`)\cr names of the arguments in the caller's dots.
 #' @param name (`string`)\cr the generic.
 #' @section Errors: `dpsc_error_argument`.
@@ -245,7 +245,7 @@ check_no_dots <- function(...) {
   }
 }
 
-#' The same for methods for tables, to which table packages pass further arguments
+#' Refuse unknown arguments of methods for tables, to which table packages pass further arguments
 #' @noRd
 check_table_dots <- function(...) {
   given <- rlang::names2(substitute(list(...)))[-1L]
@@ -311,15 +311,15 @@ is_plain_table <- function(x) {
   is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
 }
 
-#' A user's rows without the attribute that marks the package's own blocks as already on the grid
+#' A user's rows, without the attribute for the package's own blocks, which are already on the grid
 #' @noRd
 without_grid <- function(rows) {
   if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
   rows
 }
 
-#' Has every column of a data frame a value for each row? A shorter column would be recycled, so
-#' that one person's values would be in other people's rows.
+#' Does every column of a data frame have a value for each row? A shorter column would be recycled,
+#' so that one person's values would be in other people's rows.
 #' @noRd
 check_whole_columns <- function(data, class) {
   rows <- .row_names_info(data, 2L)
@@ -342,8 +342,8 @@ check_whole_columns <- function(data, class) {
 
 #' Check that an argument was given
 #'
-#' R's own error for a missing argument may carry the call, and the call of [do.call()] holds the
-#' data.
+#' R's own error for a missing argument may contain the call, and the call of [do.call()] contains
+#' the data.
 #' @param missing (`flag`)\cr is it missing?
 #' @param arg,meaning (`string`)\cr its name and meaning.
 #' @section Errors: `dpsc_error_argument`.
@@ -371,9 +371,10 @@ about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
 # The door ----------------------------------------------------------------------------------------
 #
 # The doors of the package: every exported function's code runs inside one of these wrappers, which
-# add the user's call to our conditions. No code below uses the user's call.
+# add the user's call to the package's conditions. No code below uses the user's call.
 
-# The number of charges in this session, with and without a ledger: later failures have cost budget.
+# The number of charges in this session, with and without a ledger: a failure after a charge has
+# cost budget.
 charges <- new.env(parent = emptyenv())
 charges$made <- 0
 
@@ -424,10 +425,10 @@ as_unspent <- function(condition) {
   condition
 }
 
-# The rows that this process holds for a coordinator.
+# The rows that this process stores for a coordinator.
 worker_state <- new.env(parent = emptyenv())
 
-#' Refuse to draw noise in a process that holds rows for another process
+#' Refuse to draw noise in a process that stores rows for another process
 #' @section Errors: `dpsc_error_worker`.
 #' @noRd
 check_draws_here <- function() {

@@ -20,8 +20,9 @@ with_fields <- function(fields, given) {
   fields
 }
 
-#' The first fault that is found, in its words, or `NULL`
-#' @param ... (`flag`)\cr named by the words; each is looked at if those before it are `FALSE`.
+#' The text of the first fault that is found, or `NULL`
+#' @param ... (`flag`)\cr named by the text; each flag is evaluated only if all earlier ones are
+#'   `FALSE`.
 #' @noRd
 first_fault <- function(...) {
   for (i in seq_len(...length())) {

@@ -1,6 +1,6 @@
-# Pictures: what all verbs that draw have in common.
+# Figures: code shared by all verbs that draw.
 
-#' Checks of a picture's arguments, and of the package that draws
+#' Checks of a figure's arguments, and of the package that draws it
 #' @param purpose (`string`)\cr "to plot a fit."
 #' @noRd
 start_picture <- function(purpose, ...) {
@@ -8,8 +8,8 @@ start_picture <- function(purpose, ...) {
   rlang::check_installed("ggplot2", purpose)
 }
 
-#' The method of `plot()` that prints the picture of a method of `autoplot()`, and returns it
-#' @param draw (`function`)\cr the method; its arguments are those of the result.
+#' A method of `plot()` that prints the figure of a method of `autoplot()`, and returns it
+#' @param draw (`function`)\cr the method of `autoplot()`; the result has the same arguments.
 #' @noRd
 plot_by <- function(draw) {
   arguments <- formals(draw)

@@ -3,7 +3,7 @@
 
 waiting <- new.env(parent = emptyenv())
 
-#' Start a wait; of nested waits the outermost has the progress bar
+#' Start a wait; if waits are nested, only the outermost has a progress bar
 #' @return `TRUE` for the outermost wait.
 #' @noRd
 start_waiting <- function() {

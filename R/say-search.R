@@ -1,6 +1,6 @@
-# The least number with a given property.
+# The smallest number with a given property.
 
-#' The least number with a property that all larger numbers share; `NA` if there is none
+#' The smallest number with a property that all larger numbers share; `NA` if there is none
 #' @noRd
 first_that <- function(holds, low, high) {
   if (!holds(high)) {

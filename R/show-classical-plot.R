@@ -153,7 +153,7 @@ autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), labe
 #' @export
 plot.dp_leave_one_out <- plot_by(autoplot.dp_leave_one_out)
 
-#' Outcome, counterfactual and counterfactuals without one donor, in long form
+#' Outcome, counterfactual, and counterfactuals that leave one donor out, in long form
 #' @noRd
 plot_data_leave_one_out <- function(x) {
   periods <- length(x$times)

@@ -97,7 +97,7 @@ classical_rmspe <- function(fit) {
   rmspe(fit$target - fit$counterfactual, fit$release$panel$T0)
 }
 
-#' Pre-treatment fit of the target, and its faults
+#' Pre-treatment fit of the target, and its shortcomings
 #' @noRd
 fit_quality_lines <- function(fit) {
   pre <- seq_len(fit$release$panel$T0)
@@ -166,8 +166,8 @@ balance_table <- function(fit) {
   out
 }
 
-#' A fit's input besides outcomes, one value per unit each
-#' @return A list: `donors` (n x K), `target` (K); `NULL` if there is nothing.
+#' A fit's inputs besides outcomes, each with one value per unit
+#' @return A list: `donors` (n x K), `target` (K); `NULL` if there are none.
 #' @noRd
 balanced_means <- function(settings, T0) {
   z <- settings$predictors

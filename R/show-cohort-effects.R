@@ -4,7 +4,7 @@
 
 cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
 
-#' A type of averages, also by its name in package did
+#' A type of average, which may also have its name in package did
 #' @noRd
 check_cohort_type <- function(type) {
   aliases <- c(dynamic = "event", group = "cohort")
@@ -135,7 +135,7 @@ cohort_pieces <- function(fit, level) {
   )
 }
 
-#' The factors between a standard error and the quantiles that placebo errors have
+#' The factors between a standard error and the quantiles of placebo errors
 #' @return A list by row: `divide`, the part that `std.error` already includes; `tail`; `band`; and
 #'   `scale`, a number.
 #' @noRd
@@ -175,7 +175,7 @@ cohort_tails <- function(fit, error) {
   )
 }
 
-#' Covariances that cohorts share, by the rows of their pieces
+#' Shared covariances of cohorts, by the rows of their pieces
 #' @return A list of matrices `privacy` and `all`, with `at`, the place at which each cohort's rows
 #'   begin (from 0); `NULL` if errors are unknown.
 #' @noRd
@@ -243,7 +243,7 @@ contrast_row <- function(part, pieces, shared, size, level) {
   )
 }
 
-#' Standard error of an average over cohorts, calibrated
+#' Calibrated standard error of an average over cohorts
 #'
 #' As for the mean of several people, tails become lighter with the number of cohorts, and with few
 #' people a margin for rare events remains. At most the joint allowance of the cohorts' own

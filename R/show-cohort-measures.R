@@ -1,5 +1,5 @@
-# Effects of several cohorts in per cent of their counterfactuals, and summed up over time: from the
-# tables of effects. Nothing here reads donors.
+# Effects of several cohorts in per cent of their counterfactuals, and summed over time, from the
+# tables of effects. No code here reads donors.
 
 #' A table of effects in another measure
 #' @param table (`data.frame`)\cr from [tidy.dp_cohorts()] with limits.
@@ -59,8 +59,8 @@ percent_cohorts <- function(fit, type, table, level, simultaneous) {
 
 #' Sums of the average effects up to each time since adoption
 #'
-#' Averages at later times are over fewer cohorts: a sum is the total effect for somebody who at
-#' each time is like the cohorts treated for that long.
+#' Averages at later times are over fewer cohorts: a sum is the total effect for a person who at
+#' each time resembles the cohorts treated for that long.
 #' @noRd
 cumulative_cohorts <- function(fit, table, level, simultaneous) {
   covariance <- cohort_covariance(fit, "event")[table$term, table$term, drop = FALSE]

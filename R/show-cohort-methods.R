@@ -236,7 +236,7 @@ cohort_reasons <- function(fit, level) {
   paste0("  no interval", if (!every) paste0(" of ", which), ": ", names(which))
 }
 
-#' Faults of classical cohorts' pre-treatment fits
+#' Shortcomings of classical cohorts' pre-treatment fits
 #' @noRd
 cohort_quality_lines <- function(fit) {
   classical <- Filter(function(one) inherits(one, "dp_synth_classical"), fit$cohorts)

@@ -86,7 +86,7 @@ draw_cohort_effects <- function(fit, data, type, level, simultaneous) {
   )
 }
 
-#' Errors as bars
+#' Display of errors as bars
 #' @noRd
 cohort_bars <- function(fit, data, level, simultaneous) {
   if (!fit$release$privacy$private) data$noise_low <- data$noise_high <- NA_real_

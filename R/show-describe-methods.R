@@ -64,7 +64,7 @@ description_lines <- function(x) {
   c(title, "", paste0("  ", table_text(table)), counts_note(x, table))
 }
 
-#' Why several counts of one group differ
+#' Reason why several counts of one group differ
 #' @noRd
 counts_note <- function(x, table) {
   counts <- table[table$statistic == "n", ]
@@ -107,7 +107,7 @@ description_labels <- function(rows) {
   ifelse(is.na(rows$level), paste0(rows$variable, ", ", words), paste(rows$variable, rows$level))
 }
 
-#' "43.1 (42.0 to 44.2)", with digits according to the limits; shares in per cent
+#' Text such as "43.1 (42.0 to 44.2)", with digits according to the limits; shares in per cent
 #' @noRd
 description_cells <- function(table) {
   by <- ifelse(table$statistic == "share", 100, 1)

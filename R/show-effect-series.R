@@ -28,8 +28,8 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
     data$estimate[data$treated] <- data$estimate[data$treated] + fit$translation
   }
   for (name in names(limits)) {
-    # Limits of the effect so far. A counterfactual is the observed value less the effect, so its
-    # upper limit is the effect's lower limit.
+    # At this point the limits are for the effect. A counterfactual is the observed value minus the
+    # effect, so its upper limit follows from the effect's lower limit.
     data[[name]] <- switch(type,
       path = data$.observed - data[[name]],
       percent = percent_of(data$.observed, data$.observed - data[[name]]), data[[name]]
@@ -61,8 +61,8 @@ with_bounds <- function(fit, data) {
 
 #' Limits in per cent of a base that has noise
 #'
-#' A share r is within the limits if effect minus r times base is within both errors in the worst
-#' combination (Fieller, 1954). Unknown if the base may be zero.
+#' A ratio r is within the limits if the effect minus r times the base is within the worst
+#' combination of both errors (Fieller, 1954). The limits are unknown if the base may be zero.
 #' @param low,high (`numeric`)\cr limits of the effect.
 #' @param width (`numeric`)\cr the largest error of the base.
 #' @return A list: low, high.
@@ -103,7 +103,7 @@ within_limits <- function(limits) {
   limits
 }
 
-#' Limits of the sums of the effects: in the proportions of the average's
+#' Limits of the sums of the effects, in the same proportions as the limits of the average
 #' @param table (`data.frame`)\cr from [effect_limits()], pointwise.
 #' @noRd
 cumulative_limits <- function(fit, table, level, simultaneous) {

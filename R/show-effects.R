@@ -21,7 +21,7 @@ effects_table.dp_synth <- function(fit, level = 0.95, simultaneous = FALSE, type
   table
 }
 
-#' Names of effects: the term, and the target where there are several
+#' Names of effects: the term, and the target if there are several
 #' @noRd
 effect_names <- function(table) {
   if (length(unique(table$target)) > 1L) {

@@ -5,7 +5,7 @@
 #' @param estimate (named `numeric`, RELEASED)\cr in the units of the formula; `NULL`: none.
 #' @param facts (`list`, PUBLIC or RELEASED)\cr the row of `glance()`.
 #' @param nobs (`count`, PUBLIC).
-#' @param ... where it is not as usual:
+#' @param ... fields that differ from the defaults:
 #'   * `index` (`data.frame`): one row per estimate: `term`, and further columns that identify it
 #'     (outcome, cohort, target, period, rank).
 #'   * `covariance` (`list` of matrices): `total`, `privacy`, `sampling`; `NULL` where a part is not

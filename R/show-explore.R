@@ -107,8 +107,8 @@ explore_server <- function(outcome) {
 
 # The app's computations: plain functions of a design -------------------------------------------
 
-#' The reason why a design cannot be released or planned, such as a group that is too small, is
-#' displayed instead
+#' The value of code, or else the displayed reason why a design cannot be released or planned, such
+#' as a group that is too small
 #' @noRd
 said_in_app <- function(code) {
   tryCatch(code, dpsc_error = function(e) {
@@ -116,8 +116,8 @@ said_in_app <- function(code) {
   })
 }
 
-#' A design from the app's inputs; an incomplete input gives a message
-#' @return A list: `n`, `size`, `T0` (one number a date), `T1` (from the last one on), `epsilon`,
+#' A design from the app's inputs; an incomplete input results in a message
+#' @return A list: `n`, `size`, `T0` (one number per date), `T1` (from the last date on), `epsilon`,
 #'   `delta`, `spread` (share of the bounds), `bounds`, `effect` (outcome units), `power`,
 #'   `protect`, `outcome`.
 #' @noRd

@@ -49,7 +49,7 @@ glm_estimates <- function(fit) {
 
 glm_covariance <- function(fit, type) known_part(glm_estimates(fit), type)
 
-#' Reason for missing standard errors, and the setting that would have given them
+#' Reason for missing standard errors, and the setting with which there would be some
 #' @return A list of two strings. PUBLIC.
 #' @noRd
 glm_no_errors <- function(fit) {
@@ -126,7 +126,7 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
   if (!se.fit) {
     return(out)
   }
-  # To first order, as predict.glm() does.
+  # To first order, as in predict.glm().
   slope <- if (type == "response") family.dp_glm(object)$mu.eta(fit) else 1
   list(fit = out, se.fit = stats::setNames(abs(slope) * error, names(fit)), residual.scale = 1)
 })

@@ -30,7 +30,7 @@ copied_rows_note <- paste(
   "errors are too large, at most by the square root of the number of rows per person."
 )
 
-#' With released scores, errors are clustered by person
+#' Note that errors treat a person's rows as copies; with released scores they are clustered instead
 #' @noRd
 copied_rows <- function(x) {
   privacy <- x$privacy

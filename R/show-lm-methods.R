@@ -1,4 +1,4 @@
-# Methods of private regressions. All of it is post-processing of the release.
+# Methods of private regressions. All code here is post-processing of the release.
 
 #' Methods for a private regression
 #'
@@ -58,8 +58,8 @@ lm_estimates <- function(fit) {
 
 #' Limits of the slopes that are compatible with noisy moments, if the budget does not resolve them
 #'
-#' Without medians nothing is known: the rounds' frames are then noise, and their apparent precision
-#' is misleading.
+#' Without medians the slopes are unknown: the rounds' frames are then noise, and their apparent
+#' precision is misleading.
 #' @return A data frame with one row per coefficient: `low`, `high`, `NA` if there are none, or none
 #'   are needed; `p`, for a slope of 0.
 #' @noRd

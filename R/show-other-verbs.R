@@ -125,8 +125,8 @@ model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {
 #' Artificial rows within the bounds: numeric values spread evenly around the middles, levels
 #' equally frequent
 #'
-#' In mirrored pairs, so that means are the middles, and by multiples of square roots of primes, so
-#' that no column is a combination of others.
+#' Rows come in mirrored pairs, so that means are the middles, and values are multiples of square
+#' roots of primes, so that no column is a combination of others.
 #' @param outcome (`string` or `NULL`)\cr a column of zeros and ones with this name.
 #' @return A data frame. PUBLIC.
 #' @noRd
@@ -176,7 +176,7 @@ get_parameters.dp_regression <- function(x, ...) {
 }
 
 # marginaleffects changes coefficients for numerical derivatives; `coef()` itself always returns the
-# fitted values.
+# fitted coefficients.
 moved_coef <- function(fit) fit$moved %||% stats::coef(fit)
 
 # marginaleffects ----------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ Effect.dp_regression <- function(focal.predictors, mod, data = NULL, ...) door("
   fake$coefficients <- stats::coef(mod)[names(stats::coef(fake))]
   fake$vcov <- stats::vcov(mod)[names(fake$coefficients), names(fake$coefficients)]
   fake$df.residual <- degrees_of(mod)
-  # It is evaluated again.
+  # The call is evaluated again.
   fake$call[c("formula", "family", "data")] <- list(formula, family, rows)
   class(fake) <- c("fakeeffmod", class(fake))
   effects::Effect(focal.predictors, fake, ...)

@@ -83,7 +83,7 @@ draw_outcomes <- function(x, type, level, simultaneous) {
   with_note(plot, switch(type, percent = percent_words(fit, data), path = path_words(fit)))
 }
 
-#' The same for several adoption dates; for paths one panel per outcome and cohort
+#' The figure for several adoption dates; paths have one panel per outcome and cohort
 #' @noRd
 draw_outcome_cohorts <- function(x, type, level, simultaneous) {
   fit <- x$outcomes[[1L]]

@@ -1,4 +1,4 @@
-# Help only: the papers by their own names, and the names by which other pages are found.
+# Help pages only: the papers under their own names, and the names by which other pages are found.
 # tests/testthat/fixtures/paper-names.csv lists the names; test-papers-found.R searches for each.
 
 #' The papers' algorithms: our calls, and the validity of their privacy

@@ -127,7 +127,7 @@ width_shown <- function(width) ifelse(is.na(width), "-", paste0("+- ", format_va
 
 percent_shown <- function(share) ifelse(is.na(share), "-", paste0(round(100 * share), " %"))
 
-#' The meaning of signs in the table
+#' The meaning of symbols in the table
 #' @noRd
 plan_legend <- function(x) {
   legend <- c(
@@ -206,7 +206,7 @@ given_words <- function(x, row) {
   })
 }
 
-#' The results of the same people's study without covariates
+#' The results of a study of the same people without covariates
 #' @noRd
 covariates_worth <- function(x) {
   if (!is.null(x$without)) {

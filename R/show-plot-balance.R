@@ -62,7 +62,7 @@ balance_data <- function(fit, shown) {
   data
 }
 
-#' Paths that the target is compared with, k x T each
+#' Paths with which the target is compared, k x T each
 #' @noRd
 balance_paths <- function(fit) {
   if (inherits(fit, "dp_synth_classical")) {

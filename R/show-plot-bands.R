@@ -24,7 +24,7 @@ band_labels <- function(level, covers = "", both = TRUE) {
   )
 }
 
-#' Errors as two bands, with a legend; nothing if no errors are known
+#' Errors as two bands, with a legend; no layers if no errors are known
 #' @param data (`data.frame`)\cr `at`, `low`, `high`, `noise_low`, `noise_high`, and the variables
 #'   of panels and groups. A part that is `NA` throughout is not drawn, nor named in the legend.
 #' @param shape (`string`)\cr `"band"` or `"bar"` over `at`, `"lying"` beside it.
@@ -82,7 +82,7 @@ band_layer <- function(band, alpha, key) {
   )
 }
 
-#' @param lying (`flag`)\cr whether the errors are along x.
+#' @param lying (`flag`)\cr are the errors horizontal, along x?
 #' @noRd
 bar_layer <- function(bars, lying) {
   mapping <- if (lying) {

@@ -58,8 +58,8 @@ draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95)
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
 }
 
-#' Arrows for limits beyond the figure: from the estimate, or from inside if the estimate lies
-#' outside
+#' Arrows for limits beyond the figure, from the estimate or, if it lies outside, from within the
+#' figure
 #' @noRd
 cut_arrows <- function(data, limits) {
   step <- 0.08 * diff(limits)
@@ -151,7 +151,7 @@ draw_slopes <- function(object, limits, noise, level, labels) {
   )
 }
 
-# Okabe and Ito's colours that are distinguishable on white, most contrast first.
+# Okabe and Ito's colours that are distinguishable on white, the highest contrast first.
 term_colours <- c(
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"
 )
@@ -257,7 +257,7 @@ autoplot.dp_aggregate <- function(object, level = 0.95, labels = NULL, ...) door
 #' @export
 plot.dp_aggregate <- plot_by(autoplot.dp_aggregate)
 
-#' Statistics have different units, so each has its own axis
+#' Panels with an axis for each statistic, since statistics have different units
 #' @noRd
 draw_aggregate <- function(object, level) {
   data <- aggregate_bars(object, level)
@@ -336,7 +336,7 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
 plot.dp_plan_lm <- plot_by(autoplot.dp_plan_lm)
 
 #' Expected ratios along people and along epsilon, through the plan's own point
-#' @return A data frame: `panel` (factor), `against`, `ratio` (`NA` where nothing is resolved).
+#' @return A data frame: `panel` (factor), `against`, `ratio` (`NA` where no slope is resolved).
 #' @noRd
 lm_plan_sweep <- function(plan) {
   labels <- c(

@@ -1,7 +1,7 @@
 # Plots of inference over time, drawn from the result, never from donors.
 #
-# A ggplot keeps the frame that made it, and the frame of an S3 method holds its caller's
-# environment, where a user may have the donors. So methods call functions that draw.
+# A ggplot keeps the frame in which it was made, and the frame of an S3 method refers to its
+# caller's environment, where a user may have the donors. So methods call functions that draw.
 
 #' @rdname placebo_time
 #' @exportS3Method ggplot2::autoplot

@@ -7,7 +7,7 @@ narrow_page <- 4.5
 base_text <- 11
 narrow_text <- 8.5
 
-#' Mark a figure to be fitted to its page
+#' Mark a figure that is to be fitted to its page
 #' @noRd
 #' @exportS3Method ggplot2::ggplot_add
 ggplot_add.dpsc_page <- function(object, plot, ...) {

@@ -12,7 +12,7 @@ muted_colour <- "grey65"
 # Lines at zero and at dates are visible on white and on a dark panel.
 guide_colour <- "grey25"
 
-#' The one theme
+#' The common theme of all figures
 #' @noRd
 dpsc_theme <- function() {
   list(
@@ -55,7 +55,7 @@ path_lines <- function(lines) {
 #' Paths of a fit as lines
 #'
 #' A protected group's path before the treatment is released as fitted values, so a good fit is
-#' uninformative and is not drawn. Its noise may exceed the bounds, and is cut there.
+#' uninformative and is not drawn. With its noise the path may leave the bounds, and is cut there.
 #' @param data (`data.frame`)\cr `target`, `period`, `treated`, `.observed`, `.fitted`, `.lower`,
 #'   `.upper`.
 #' @noRd
@@ -75,9 +75,9 @@ fit_lines <- function(data, released) {
   )
 }
 
-#' Scales of lines or points that differ in colour and in one thing more, with one legend
+#' Scales of lines or points that differ in colour and in one other aesthetic, with one legend
 #' @param second (`function`)\cr the other scale.
-#' @param ... of both: `labels`, `guide`, `breaks`.
+#' @param ... arguments of both scales: `labels`, `guide`, `breaks`.
 #' @noRd
 two_scales <- function(colours, others, ..., second = ggplot2::scale_linetype_manual) {
   first <- ggplot2::scale_colour_manual(NULL, values = colours, ...)
@@ -139,7 +139,7 @@ axis_of_times <- function(times) {
   if (!inherits(plot_periods(times), c("Date", "POSIXct"))) "period"
 }
 
-#' Months without the day if all are first days, and years if all are first days of a year
+#' Dates as text, without the day if all are first days of a month, as years if of a year
 #' @noRd
 date_labels <- function(dates) {
   all_are <- function(what, text) all(format(dates, what) == text, na.rm = TRUE)
@@ -155,13 +155,13 @@ spread_labels <- function(labels, room) {
   labels[seq(1, length(labels), by = ceiling(length(labels) / most))]
 }
 
-#' Between the last period before the treatment and the first treated period
+#' Place between the last period before the treatment and the first treated period
 #' @noRd
 treatment_line <- function(x) {
   dotted_at(data.frame(at = between_periods(plot_periods(x$times), x$T0)))
 }
 
-#' Dotted lines, of each panel where there are several
+#' Dotted lines, separate for each panel if there are several
 #' @param data (`data.frame`)\cr `at`, and the column of the panels.
 #' @noRd
 dotted_at <- function(data) {
@@ -170,8 +170,8 @@ dotted_at <- function(data) {
   )
 }
 
-#' The middle between a period and the next on an axis, in the axis' class
-#' @param times (`vector`)\cr in an axis' form, from [plot_periods()].
+#' The middle between a period and the next on an axis, in the axis's class
+#' @param times (`vector`)\cr in the form for an axis, from [plot_periods()].
 #' @param T0 (`integer`)\cr positions.
 #' @noRd
 between_periods <- function(times, T0) {
@@ -200,9 +200,9 @@ dotted_line <- function(x) {
 #' @noRd
 capital <- function(text) sub("^([a-z])(?=[a-z]* |[a-z]*$)", "\\U\\1", text, perl = TRUE)
 
-#' Names for readers
-#' @param labels (`character` or `NULL`)\cr named by the variables they replace; unknown names have
-#'   no effect, so that one vector serves all figures of a paper.
+#' Readable names of variables
+#' @param labels (`character` or `NULL`)\cr named by the variables that they replace; unknown names
+#'   have no effect, so that one vector serves all figures of a paper.
 #' @noRd
 labelled <- function(names, labels) {
   if (is.null(labels)) {

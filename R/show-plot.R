@@ -209,13 +209,13 @@ fit_bands <- function(fit, data, level, simultaneous) {
   )
 }
 
-#' Narrower than the distance to the neighbouring period, for any unit of time
+#' Width of a bar, less than the distance to the neighbouring period in any unit of time
 #' @noRd
 bar_width <- function(periods) {
   if (is.factor(periods)) 0.3 else 0.3 * min(diff(sort(unique(as.numeric(periods)))))
 }
 
-#' Marks for cases in which a line is invisible: a single period, and the ends over a bar
+#' Points where a line would be invisible: a single period, and the ends over a bar
 #' @noRd
 lone_points <- function(lines) {
   known <- lines[!is.na(lines$value), ]

@@ -189,7 +189,7 @@ missing_line <- function(fit, level) {
   }
 }
 
-#' The p-value of the average, and the question it answers
+#' The p-value of the average, and the question that it answers
 #' @noRd
 average_test_line <- function(table) {
   p <- table$p.value[table$term == "average"]
@@ -273,16 +273,16 @@ standard_error_text <- function(row) {
   )
 }
 
-#' Standard deviation of the noise on the average before the estimate is shrunk to its own level;
-#' shrinkage would hide the size of the noise
+#' Standard deviation of the noise on the average before the estimate is shrunk to its own level,
+#' since after shrinkage the noise would seem small
 #' @noRd
 raw_noise <- function(fit, row) {
   if (is.null(fit$variance[[1L]]$noise)) row$privacy.se else model_errors(fit, 1L, "noise")[[1L]]
 }
 
-#' The group too small for the budget: the smaller of two protected groups
+#' The group that is too small for the budget, which is the smaller of two protected groups
 #'
-#' Both get the whole budget, so the noise of a mean is inversely proportional to the group's size.
+#' Each has the whole budget, so the noise of a mean is inversely proportional to the group's size.
 #' @noRd
 too_few_words <- function(fit) {
   release <- fit$release
@@ -315,7 +315,7 @@ carry_note <- function(fit) {
   }
 }
 
-#' Notes on a budget that protects little, and on repeated spending
+#' Notes on a budget that protects little, and on repeated releases
 #' @noRd
 weak_line <- function(fit) {
   weak <- weak_budget(fit$release$privacy$epsilon)

@@ -19,7 +19,7 @@ privacy_of <- function(x) {
 #' Lines on privacy in a print: budget, neighbours and theorem; origin and exactness of the noise,
 #' and assumptions
 #'
-#' Results that are not private, or whose guarantee does not hold, get the whole reason.
+#' Results that are not private, or whose guarantee does not hold, have the full reason.
 #' @param whole (`string`)\cr the scope of the budget, such as "for all outcomes together".
 #' @return Two strings; more for results that are not private.
 #' @noRd
@@ -68,7 +68,7 @@ spends_again <- function(charge) {
   )
 }
 
-#' The charge of a ledger outside R that paid, in a few words
+#' The charge of the ledger outside R that paid for a release, in a few words
 #' @noRd
 payment_words <- function(charge) {
   if (is.null(charge)) return("running the call again spends the budget again")
@@ -141,7 +141,7 @@ unkept_lines <- function(privacy, whole = NULL) {
   )
 }
 
-#' A budget that does not hold or may not hold
+#' A budget whose promise does not hold or may not hold
 #' @noRd
 unkept_words <- function(privacy, budget) {
   if (isTRUE(privacy$doubt)) {

@@ -1,7 +1,7 @@
 # The methods common to all private regressions, which use released coefficients and no people's
 # values. Post-processing.
 
-#' Public rows in the fit's form
+#' Public rows in the form of the fit
 #' @return A list: `x`, their model matrix; `offset`, one number per row; `fit`, the linear
 #'   predictor with it, by row name.
 #' @noRd
@@ -17,7 +17,7 @@ linear_predictor <- function(object, newdata) {
 #' @noRd
 predictor_errors <- function(x, covariance) sqrt(rowSums((x %*% covariance) * x))
 
-#' Wald's statistic of the hypothesis that coefficients are zero
+#' Wald statistic for the hypothesis that coefficients are zero
 #' @param places (`integer`)\cr among the coefficients.
 #' @return A list: `df`; `value`, chi-squared with these degrees of freedom, `NA` if one of them is
 #'   not identified.
@@ -39,7 +39,7 @@ degrees_of <- function(fit) {
   if (inherits(fit, "dp_lm")) as.double(fit$df.residual) else Inf
 }
 
-#' Wald's statistic as a row of a table
+#' Wald statistic as a row of a table
 #' @param found (`list`)\cr `value`, chi-squared, and `df`, its degrees of freedom.
 #' @param test (`string`)\cr `"F"` or `"Chisq"`.
 #' @noRd

@@ -1,4 +1,4 @@
-# Words shared by the methods of private regressions, on screen and in a paper.
+# Text shared by the methods of private regressions, on screen and in a paper.
 
 #' Print a regression: heading, coefficients, and notes
 #' @noRd
@@ -56,10 +56,10 @@ weak_budget_of_rows <- function(epsilon) {
 
 # Papers -------------------------------------------------------------------------------------------
 
-#' A sentence per slope
+#' Sentences on the slopes, one each
 #' @param table (`data.frame`)\cr of all coefficients, the intercept first, with limits and
 #'   `identified`; `errors`, words on the errors, unless there are none.
-#' @param on (`string`)\cr the outcome, or what of it.
+#' @param on (`string`)\cr the outcome, or the function of it that is modelled.
 #' @noRd
 coefficient_sentences <- function(table, on, level) {
   vapply(seq_len(nrow(table))[-1L], function(i) {
@@ -131,7 +131,7 @@ lm_counts <- function(x) {
   c(used = used, far = min(max(counts[["far"]] / used, 0), 1), noise = counts[["sd"]] / used)
 }
 
-#' With gross outliers, clipped residuals make the fit robust: a sentence, or `NULL`
+#' Sentence on gross outliers, to which a fit with clipped residuals is robust, or `NULL`
 #'
 #' A normal distribution has .3 % beyond three standard deviations; 2 % are reported if they exceed
 #' the count's noise.

@@ -1,4 +1,4 @@
-# A fit in words for a paper. All its content is public, released, or a theorem.
+# Text on a fit for a paper. All its content is public, released, or a theorem.
 
 #' A fit in words: the sentence and the methods paragraph of a paper
 #'
@@ -107,7 +107,7 @@ print.dp_report <- function(x, ...) {
 
 # Sentences ----------------------------------------------------------------------------------------
 
-#' Is there an interval of any kind? Otherwise there is no method to describe
+#' Is there an interval of any kind? Otherwise there is no method to describe.
 #' @noRd
 states_interval <- function(fit, level) {
   is_classical(fit$release$method) || is.null(missing_interval(fit, 1L, level))
@@ -251,7 +251,7 @@ release_words <- function(release) {
     "computed from that release ", if (everyone) "alone" else "and the treated unit's own data",
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
     "for neighbours that ", privacy$neighbours, " (all periods), by ",
-    # The file is for readers of the package, not of the paper.
+    # References to files are for readers of the package, not of the paper.
     gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ".", assumed_words(privacy)
   )
 }
@@ -313,7 +313,7 @@ guarantee_words <- function(release) {
   )
 }
 
-#' References of the works with these keys; others have none
+#' References of the works with these keys; other works have none
 #' @noRd
 cited_works <- function(keys) {
   works <- published_works()[, "Reference"]

@@ -110,7 +110,7 @@ tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) door
   out
 })
 
-#' The kept steps, and the last one taken
+#' The stored steps, and the last step taken
 #' @param released (`list`)\cr of a stream of sums.
 #' @noRd
 trace_to_now <- function(released) {
@@ -218,7 +218,7 @@ stream_errors <- function(stream, k) {
   ifelse(is.na(noise), "", paste0("  (noise ", formatC(noise, digits = 3L, format = "g"), ")"))
 }
 
-#' Final noise of a sum, known before any data
+#' Noise of a sum at the horizon, which is known before any data
 #' @noRd
 plan_text <- function(stream) {
   paste(formatC(stream$columns$width * horizon_se(stream$plan), digits = 3L, format = "g"),
@@ -307,7 +307,7 @@ stream_path <- function(stream, level) {
   scaled <- rbind(
     released$trace[before, -(1:3), drop = FALSE], if (released$steps > 0) released$estimate
   )
-  # As `coef()` gives them: in the units of the variables.
+  # As `coef()` returns them, in the units of the variables.
   units <- unscaling(stream$columns)
   estimate <- sweep(scaled %*% t(units$map), 2L, units$shift, `+`)
   data.frame(

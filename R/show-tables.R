@@ -27,7 +27,7 @@ model_parameters.dp_regression <- function(model, ci = 0.95, exponentiate = FALS
   ci <- table_level(ci)
   table <- generics::tidy(model, conf.int = TRUE, conf.level = ci, exponentiate = exponentiate)
   out <- parameters_table(table$term, table, ci, degrees_of(model))
-  # As for other models: an error to first order.
+  # As for other models, the error is to first order.
   if (exponentiate) out$SE <- out$SE * out$Coefficient
   attr(out, "exponentiate") <- exponentiate
   out

@@ -70,7 +70,7 @@ glance.dp_synth <- function(x, ...) door("glance", {
   )
 })
 
-#' For a protected group the pre-treatment fit is exact by construction, so there is no value
+#' Pre-treatment error; missing for a protected group, whose fit is exact by construction
 #' @noRd
 pre_rmse <- function(x) {
   if (is_released_group(x)) NA_real_ else sqrt(mean(stats::residuals(x)^2))

@@ -1,6 +1,6 @@
 # Notes for the reader of a regression: slopes with limits much wider than planned.
 
-#' Slopes whose standard errors are more than twice as large as planned: a sentence, or `NULL`
+#' Sentence on slopes with standard errors more than twice as large as planned, or `NULL`
 #' @param planned (`number`)\cr ratio of standard errors with and without privacy.
 #' @param where (`string`)\cr the plan.
 #' @noRd

@@ -1,7 +1,7 @@
 # Notes on the origin of the results: filled gaps, covariates, and intervals much wider than
 # planned. From public settings and released numbers only.
 
-#' The rule for gaps, in words, or `NULL`: never their places or their number
+#' The rule for gaps, in words, or `NULL`; their places and number are never stated
 #' @noRd
 gaps_words <- function(release) {
   if (is.null(release$panel$gaps)) {
@@ -14,7 +14,7 @@ gaps_words <- function(release) {
   )
 }
 
-#' The same as a line of a print
+#' The rule for gaps as a line of a print
 #' @noRd
 gaps_line <- function(release) {
   if (!is.null(release$panel$gaps)) {

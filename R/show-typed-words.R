@@ -1,6 +1,6 @@
 # Common search words that differ from the package's own: help.search() finds pages by them, as does
 # the site's search (tools/build-site.R). Names of the papers are in show-papers.R. A word leads to
-# a page that answers it; tests/testthat/fixtures/typed-words.csv has those that must.
+# a page on its topic; tests/testthat/fixtures/typed-words.csv lists the words that must do so.
 
 #' @name dp_synth
 #' @concept causal inference

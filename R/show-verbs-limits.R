@@ -17,7 +17,7 @@ percent_names <- function(level) {
 
 #' The requested limits
 #' @param parm (`character`, `integer` or missing)\cr the requested estimates; missing: all.
-#' @param what (`string`)\cr the limited quantity, for the error.
+#' @param what (`string`)\cr the quantity with limits, for the error.
 #' @noRd
 limits_asked <- function(limits, parm, what) {
   if (missing(parm)) {

@@ -205,7 +205,7 @@ announce_classes <- function() {
 }
 
 # marginaleffects changes coefficients for numerical derivatives; `coef()` itself always returns the
-# fitted values.
+# fitted coefficients.
 
 #' @exportS3Method insight::get_parameters
 get_parameters.dp_synth <- get_parameters.dp_regression
