@@ -119,8 +119,8 @@ clopper_lower <- function(k, n, tail) {
 
 #' Lower confidence bound on epsilon at a given delta
 #'
-#' The events are nested, so the supremum over epsilon costs nothing: if `c` losses of `n` are
-#' enough for a limit above delta, epsilon is above the c-th largest loss less the margin.
+#' The events are nested, so the supremum over epsilon needs no correction: if `c` losses of `n` are
+#' enough for a limit above delta, epsilon is above the c-th largest loss minus the margin.
 #' @noRd
 epsilon_lower <- function(loss, delta, tail) {
   n <- length(loss)

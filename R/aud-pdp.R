@@ -1,5 +1,5 @@
-# Privacy loss of each donor from one release. Works on the raw panel, so everything
-# here is PRIVATE and for the curator only; `pdp_bound()` alone uses no row but the given one.
+# Privacy loss of each donor from one release. The code works on the raw panel, so everything here
+# is PRIVATE and for the curator only; only `pdp_bound()` uses no row except its argument.
 
 #' Privacy loss of each donor
 #'

@@ -155,7 +155,7 @@ handing <- function(mechanism, noise) {
 call_shift <- function(call) {
   move <- call$other$value - call$value
   switch(call$law,
-    # Range of the log ratios: an equal change of all losses costs nothing.
+    # Range of the log-ratios: an equal change in all losses has no effect.
     exponential = call$scale * (max(move) - min(move)),
     discrete_laplace = , laplace = sum(abs(move)),
     discrete_gaussian = sqrt(sum(move^2 * max(call$scale) / call$scale)),

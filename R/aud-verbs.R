@@ -44,7 +44,7 @@ verb_rows <- function(calls) {
   if (!is.null(whole)) {
     rows <- rbind(rows, summed_row("all calls", whole$most, sum(rows$observed)))
   }
-  # Given all answers of the noise, nothing else may depend on the people.
+  # Given all answers of the noise, no other value may depend on the people.
   same <- identical(ran$numbers, attr(calls, "again")$numbers)
   rows <- rbind(rows, summed_row("released numbers, given the noise", 0, if (same) 0 else Inf))
   rows$ratio <- ifelse(rows$observed == 0, 0, rows$observed / rows$declared)

@@ -226,7 +226,7 @@ lm_plan <- function(public) {
   plan
 }
 
-#' Refuse a fit in which no median can be found and nothing would be identified, by the plan
+#' Refuse a fit if, by its plan, no median can be found and hence no coefficient would be identified
 #' @section Errors: `dpsc_error_argument`, before the charge.
 #' @noRd
 check_located <- function(public, plan) {

@@ -1,6 +1,6 @@
 # Expected errors of a future release, in scaled units: the bounds are [-1, 1].
 
-# Number of simulated panels of a plan, and of those with intervals.
+# Number of simulated panels of a plan, and number of panels with intervals.
 plan_releases <- 96L
 plan_intervals <- 16L
 # Number of studies if whole studies are simulated, and number per step of a search.
@@ -29,7 +29,7 @@ gram_errors <- function(n, epsilon, facts) {
   remembered(list("gram", n, epsilon, facts), {
     plan <- gram_plan_of(n, epsilon, facts)
     if (is.null(plan)) {
-      # Then only the bounds are known.
+      # In this case only the bounds are known.
       data.frame(
         error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_,
         period_width = NA_real_, given = 0
@@ -171,8 +171,8 @@ step_deviation <- function(step, dimension) {
   if (step$law == "gamma_norm") sqrt(dimension + 1) * step$scale else step$scale
 }
 
-#' Noise variances a^2 of a weight and b^2 of an outcome give a prediction the variance
-#' `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome, |f|^2 about 1/n.
+#' Standard deviations of predictions: with noise variances a^2 of a weight and b^2 of an outcome,
+#' the variance is `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome, |f|^2 about 1/n.
 #' @return Deviations for a period and for the average of the periods.
 #' @noRd
 output_noise <- function(n, epsilon, facts, truth) {

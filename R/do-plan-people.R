@@ -102,7 +102,7 @@ path_seen <- function(periods, persistence = 0.8) {
 #' Standard deviations of a normal distribution that has the requested ones after clipping at the
 #' bounds
 #'
-#' By repeated correction on simulated people; where the bounds are far, nothing is cut.
+#' Computed by repeated correction on simulated people; if the bounds are far, no value is clipped.
 #' @return `c(between, within)`, scaled units.
 #' @noRd
 latent_spreads <- function(between, within, shared) {

@@ -61,7 +61,7 @@ study_errors <- function(n, epsilon, facts) {
 #' @noRd
 study_sizes <- function(n, epsilon, facts) {
   m <- facts$size
-  # A protected group needs many donors beside it.
+  # A protected group needs many donors for comparison.
   most <- study_donors * (if (facts$protect == "everyone" && is.null(facts$dates)) 2 else 1)
   people <- min(floor(n), most)
   share <- people / n
@@ -238,8 +238,7 @@ study_widths <- function(fit, made) {
   do.call(rbind, out)
 }
 
-# From studies to expected errors
-# -------------------------------------------------------------------
+# From studies to expected errors ------------------------------------------------------------------
 
 #' The squared difference between treated people's and donors' changes by chance alone, relative to
 #' its expectation: a control variate with mean one

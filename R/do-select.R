@@ -398,7 +398,7 @@ selection_steps <- function(method, facts, budget, shares) {
   sums <- mechanism_table$dp_select[[method]]$sums(facts)
   choices <- shares$select_rho %||% 0
   for_sums <- if (sums) sums_share * choices else 0
-  # Beside a test the moments get the rest of epsilon.
+  # With a test, the moments have the rest of epsilon.
   rest <- if (shares$epsilon > 0 && shares$fit_rho > 0) budget$epsilon - shares$epsilon else NA
   steps <- data.frame(
     step = c("medians and scales", "choices", "sums beside choices", "stability test", "moments"),

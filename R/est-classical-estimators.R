@@ -44,7 +44,7 @@
 #'   contribution the weighted donors and the intercept do not include. The simplex family adds
 #'   `ties`: the number of further donors that could get weight at no cost. `"predictors"` adds
 #'   `loss`, the mean squared error over the judged periods, and the V used as
-#'   `settings$importance`. All of it is NOT PRIVATE.
+#'   `settings$importance`. All of these are NOT PRIVATE.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 fit_classical <- function(donors, target, T0, estimator = "simplex", settings = list()) {

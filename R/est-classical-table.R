@@ -3,7 +3,7 @@
 #' The estimators by name
 #'
 #' A record is a list:
-#' * `knows` (character): its settings; others are errors.
+#' * `knows` (character): its settings; other settings are errors.
 #' * `complete` (function of raw, settings and call): its settings, checked, with defaults.
 #' * `fit` (function of donors, target, T0 and settings): see [fit_classical()].
 #' * `placebos` (function of raw and settings), `left_out` (function of raw, settings and donors

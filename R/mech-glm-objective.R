@@ -55,7 +55,7 @@ plan_objective_glm <- function(public) {
 # slope.
 hopeless_share <- 0.8
 
-#' Refuse if the plan shows that the ridge outweighs the rows: nothing would be identified
+#' Refuse if the plan shows that the ridge outweighs the rows: no slope would be identified
 #'
 #' For rows of length R the curvature adds up to at most n k R^2 over d directions, where k is the
 #' largest curvature of the loss; the ridge is b R^2 / c. R and the outcome's span cancel in their

@@ -162,7 +162,7 @@ target_conflict <- function(release) {
   if (paid != 1L || last$step != "sum for the target" || last$law != "discrete_gaussian") {
     return("The correction for the target does not match the noise steps.")
   }
-  # Rows as long as the radius have half the sensitivity, less the effect of rounding.
+  # Rows as long as the radius have half the sensitivity, minus the effect of rounding.
   longest <- (last$sensitivity / 2 - sqrt(release$panel$T1) / 2) * (1 - 2^-40)
   if (!about_equal(x$sd, last$scale * x$radius / (longest * counted_donors(release)))) {
     "The noise of the statistics does not match the noise steps."

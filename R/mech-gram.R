@@ -1,6 +1,6 @@
 # Method "gram": joint releases of mean and second moments of the donors' features, and of the
 # donors' own placebo errors for intervals. All code that reads a donor's row is in C++
-# (inst/include/dpsc/release/gram_release.hpp), which returns nothing without noise.
+# (inst/include/dpsc/release/gram_release.hpp), which returns only values with noise.
 
 #' Budget and steps of a gram release
 #' @param public (`list`)\cr from `public_facts()`.
@@ -43,8 +43,8 @@ gram_facts <- function(public) {
     # remaining error, after the group's round, depends on the donors' regression. For several dates
     # alone it does not; with covariates it was not measured.
     thrice = ridge && !is.null(public$treated) && further,
-    # Is a row's own level among the features, beside the features relative to it? Not with a
-    # penalty fixed by the user, which is the penalty of a fit without noise that shrinks to zero.
+    # Is a row's own level among the features, in addition to the features relative to it? Not with
+    # a penalty fixed by the user, which is the penalty of a fit without noise that shrinks to zero.
     level = plain && is.null(control$lambda)
   )
   facts$weights <- public$weights

@@ -81,7 +81,7 @@ all_rows <- function(donors, bounds) {
 #' @param release (`dp_release`)\cr not private, with `statistics$leave_one_out` by
 #'   [raw_calibration()].
 #' @param y (`numeric(T)`)\cr the target's outcomes, scaled units.
-#' @param size (`count`)\cr how many people the target is the mean of.
+#' @param size (`count`)\cr the number of people whose mean the target is.
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @param simultaneous (`flag`)\cr whether the periods' intervals shall cover together.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
@@ -279,8 +279,7 @@ format_percent <- function(x) {
 raw_penalty <- function(s, n) {
   A <- seq_len(s$pre)
   if (all(diag(s$covariance)[A] == 0)) {
-    # All pre-treatment paths are flat, so there is nothing to regress on and the penalty is
-    # irrelevant.
+    # All pre-treatment paths are flat, so there are no regressors and the penalty is irrelevant.
     return(1)
   }
   found <- validated_penalties(s, n)

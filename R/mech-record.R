@@ -37,11 +37,11 @@ mechanism_fields <- list(
 #' * `needs` (string): the access to people's rows that it needs, which alone decides the sources it
 #'   refuses (see [refuse_source()]): `"sums"`, which may be made wherever rows are; `"blocks"` of
 #'   rows, one after the other; all `"rows"` at once.
-#' * `options` (character): settings that it knows; others are refused.
+#' * `options` (character): settings that it accepts; others are refused.
 #' * `person` (string, may be absent): as `needs`, where people have several rows (see
 #'   [dp_person]). A method without it takes one row per person.
 #'
-#' Where the core knows a method by a name, that is in `core`.
+#' If a method has a name in the core, it is in `core`.
 #'
 #' Of `dp_synth` (and [dp_release()]):
 #' * `plan` (function of public): its budget, steps and constants. PUBLIC.
@@ -73,10 +73,10 @@ mechanism_fields <- list(
 #' * `promise` (function of public): a list of `holds`, `theorem`, `reason`, `neighbours`, `exact`.
 #'   `holds` is about the method; a seed is added by dp_glm().
 #' * `plan` (function of public): a list with `cost` (from `new_cost()`), `steps` (a data frame) and
-#'   whatever else is worth printing. PUBLIC: sees no rows. May fail with class
+#'   any other values worth printing. PUBLIC: reads no rows. May fail with class
 #'   `dpsc::budget_too_small`.
-#' * `hopeless` (function of public and plan): an error where the plan knows that nothing would be
-#'   identified. Before the charge, and not of a file.
+#' * `hopeless` (function of public and plan): an error if, according to the plan, no coefficient
+#'   would be identified. Called before the charge, and not for a file.
 #' * `run` (function of plan, table and public): the release, a list. RELEASED. `table` is the
 #'   matrix of `lm_table()`, the outcome last; `NaN` marks missing rows.
 #' * `estimate` (function of release and public): `coefficients` (intercept first, formula's

@@ -2,7 +2,8 @@
 
 #' Code as a label, unless it has data inlined
 #'
-#' A formula made by [bquote()] or [do.call()] may hold a whole column; its deparse would print it.
+#' A formula made by [bquote()] or [do.call()] may contain a whole column, which deparsing would
+#' print.
 #' A string may be a donor's name, and a number with many digits a donor's value, so they count as
 #' data too: the number is shown as three dots.
 #' @param code (`language`)\cr one side of a formula.

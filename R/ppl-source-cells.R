@@ -48,7 +48,7 @@ column_types <- function(table, names) {
   types
 }
 
-#' A column as a double, NULL where it holds no number
+#' A column as a double, NULL where it contains no number
 #' @section Errors: `dpsc_error_data` for text, by its type.
 #' @noRd
 number_column <- function(name, row) {
@@ -237,7 +237,7 @@ indicator_column <- function(table, name) {
 #'
 #' Some engines sort NaN above all numbers and treat it as equal to -NaN, whereas -infinity is below
 #' infinity.
-#' @param range (`numeric(2)` or `NULL`)\cr `NULL`: as it is.
+#' @param range (`numeric(2)` or `NULL`)\cr `NULL`: the number is unchanged.
 #' @noRd
 sql_within <- function(x, range, dialect) {
   real <- function(value) sql_real(value, dialect)

@@ -66,7 +66,7 @@ check_covariate_fields <- function(table, names) {
 #' @param periods (`character`)\cr literals of all periods.
 #' @param gaps (`flag`)\cr may values be missing? Then present values count, or the middle of the
 #'   bounds or a factor's first level if there are none.
-#' @param private (`flag`)\cr whole numbers on the grid, or numbers as they are.
+#' @param private (`flag`)\cr `TRUE`: whole numbers on the grid; `FALSE`: unchanged numbers.
 #' @return A list of SQL: `inner`, aggregates of one person's rows; `outer`, from these one number
 #'   per column; `whole`, a condition that nothing is missing.
 #' @noRd

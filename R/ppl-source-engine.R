@@ -1,5 +1,5 @@
-# Communication with the engine that holds rows: its own messages are shown only if it failed before
-# it read any row, since they may contain values.
+# Communication with the engine that stores rows: its own messages are shown only if it failed
+# before it read any row, since they may contain values.
 
 #' Let drivers draw random numbers, for names and similar uses, without changing R's generator
 #'

@@ -305,8 +305,8 @@ asked_table <- function(wide) {
   ), class = "dp_asked")
 }
 
-#' Rows at some places of a wide table: the places in a temporary table, so that no statement, which
-#' an engine may log, holds one
+#' Rows at some places of a wide table; the places are in a temporary table, so that no statement,
+#' which an engine may log, contains one
 #' @param places (`environment`)\cr see [sample_rows()]. PRIVATE.
 #' @noRd
 sample_table <- function(wide, places, charged) {

@@ -1,5 +1,5 @@
 # Sources in other processes. They answer the core's questions with sums; the coordinator adds these
-# and draws the noise. A process that holds rows for a coordinator draws no noise.
+# and draws the noise. A process that stores rows for a coordinator draws no noise.
 
 #' Donors that worker processes hold
 #'

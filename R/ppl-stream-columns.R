@@ -1,4 +1,4 @@
-# Columns of a person's row from a formula and public bounds. Nothing here is learned from data:
+# Columns of a person's row from a formula and public bounds. No fact here is learned from data:
 # ranges, levels and scales all come from `bounds`, so that a row's numbers depend on that row
 # alone.
 

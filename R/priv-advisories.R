@@ -71,8 +71,8 @@ facts_of_values <- utils::modifyList(facts_of_rows, list(long = FALSE))
 
 #' Facts about a release of a panel
 #'
-#' A matrix has no name for its content, so its outcome is called "outcome"; a formula's outcome may
-#' have that name as well.
+#' The outcome of a matrix has no name and is called "outcome"; a formula's outcome may have that
+#' name as well.
 #' @noRd
 facts_of_panel <- function(release) {
   panel <- release$panel

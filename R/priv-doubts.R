@@ -1,6 +1,6 @@
 # Contradictions between released numbers and their bounds: wrong units, misspelt
-# levels, impossible slopes. At no cost: nothing here uses people's rows. The rate of false alarms:
-# bench/doubts.R.
+# levels, impossible slopes. They cost no budget, since no code here uses people's rows. The rate of
+# false alarms: bench/doubts.R.
 
 # Half of the people share one value, up to the finest radius: see location.hpp.
 shared_scale <- 0.5

@@ -115,7 +115,7 @@ check_flag <- function(x, arg = rlang::caller_arg(x)) {
 
 #' Check one of several words
 #' @inheritParams check_number
-#' @param choices (`character`)\cr the words allowed; a vector equal to it means the first.
+#' @param choices (`character`)\cr the permitted words; a vector equal to it means the first.
 #' @return The chosen word.
 #' @noRd
 check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
