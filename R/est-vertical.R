@@ -3,8 +3,9 @@
 #' Counterfactual of the vertical methods, from the release
 #'
 #' Its privacy variance follows from the two noise distributions, with variance a^2 for each weight
-#' and b^2 for each outcome: a prediction has variance `a^2 sum_i x_i^2 + b^2 |f|^2` to first order,
-#' where f is the noisy weights minus their expected excess and `sum_i x_i^2 <= n` (a public bound).
+#' and b^2 for each outcome: a prediction has variance `a^2 sum_i x_i^2 + b^2 |w|^2`, where w is the
+#' released weights and `sum_i x_i^2 <= n` (a public bound). The expectation of `|w|^2` is
+#' `|f|^2 + n a^2`, f the weights without noise, so the product of the two noises is included.
 #' @noRd
 estimate_vertical <- function(release, target, size, estimator) {
   panel <- release$panel
