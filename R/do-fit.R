@@ -45,11 +45,12 @@
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
-#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (units are
-#' numbers, periods are numbers or strings, and there are fewer donors than periods, as happens when
-#' `index` is swapped; if it is not, turn units into strings). All errors come before any budget is
-#' spent or noise drawn, except that of a [dp_chunks()] reader that fails later, and none quotes a
-#' donor's value or name. Releases that public facts show to be useless are refused as well: bounds
+#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (raised if
+#' units are numbers, periods are numbers or strings, and there are fewer donors than periods: the
+#' two columns of `index` are then probably swapped; if their order is right, convert the units to
+#' strings). Every error is raised before any budget is spent or noise drawn, except when a
+#' [dp_chunks()] reader fails later; no error quotes a donor's value or name. Releases that public
+#' facts show to be useless are refused as well: bounds
 #' that miss most of the target's values before the treatment, an `epsilon` out of range, too few
 #' donors for the noise to be smaller than the bounds.
 #'

@@ -21,7 +21,8 @@
 #' @param x,object,formula (`dp_outcomes`)\cr a fit by [dp_synth()] of several outcomes.
 #' @param conf.int,conf.level,level,simultaneous as for one outcome; with `simultaneous = TRUE`
 #'   limits cover the rows of all outcomes together (Bonferroni over outcomes).
-#' @param parm (`character` or `NULL`)\cr effects, with the names in `coef()`.
+#' @param parm (`character` or `NULL`)\cr the requested effects, by their names in `coef()`; `NULL`
+#'   for all.
 #' @param type (`string`)\cr of `plot()`: `"path"`, `"effect"`, `"cumulative"`, `"percent"` or
 #'   `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
 #' @param row.names,optional unused.

@@ -148,7 +148,7 @@ interval_width <- function(table, level, simultaneous = FALSE) {
 #' Effects with interval limits and p-values
 #'
 #' Limits stay within the range implied by the bounds, since a counterfactual lies within the
-#' bounds. If a release has no moments of the donors, the limits cover the privacy noise alone.
+#' bounds. If a release has no moments of the donors, the limits allow for the privacy noise only.
 #' @param simultaneous (`flag`)\cr over all periods of a target together.
 #' @param centred (`flag`)\cr are a protected group's periods displayed after limited translation?
 #'   Widths, statistics and p-values belong to the released effects.

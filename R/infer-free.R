@@ -9,7 +9,7 @@
 free_inference <- function(release) {
   if (!gives_moments(release$method)) {
     return(paste(
-      "At no cost: {.fn confint}, whose intervals cover the privacy noise alone.",
+      "At no cost: {.fn confint}, whose intervals allow for the privacy noise only.",
       "There is no test, because no prediction error was released."
     ))
   }

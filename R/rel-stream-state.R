@@ -119,7 +119,7 @@ stream_privacy <- function(budget, plan, learner) {
     theorem = if (budget$delta > 0) {
       "running sums under correlated noise, even adaptively (proofs/streams.md, Theorem 1)"
     } else {
-      "running sums by trees (Dwork et al., 2010; proofs/streams.md, Theorem 1)"
+      "running sums by binary trees (Dwork et al., 2010; proofs/streams.md, Theorem 1)"
     },
     steps = data.frame(
       step = "running sums", law = law, sensitivity = plan$sensitivity, scale = max(plan$scale),

@@ -183,7 +183,7 @@ test_that("exact densities in one and two dimensions satisfy the Renyi bound", {
   expect_gt(tightest, 0.1)
 })
 
-test_that("with delta = 0 log ratios attain but do not exceed epsilon; with less ridge they do", {
+test_that("log density ratios at delta = 0 stay within epsilon; a smaller ridge exceeds it", {
   # Plants faults 43.
   withr::local_seed(5)
   largest <- faulty <- 0

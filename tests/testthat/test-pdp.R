@@ -211,7 +211,7 @@ test_that("the epsilon of the Rayleigh distribution equals its definition", {
   }
 })
 
-test_that("under the published objective the removal loss is a divergence of two distributions", {
+test_that("the removal loss of objective as published is a divergence between two distributions", {
   withr::local_seed(4)
   for (T0 in 2:4) {
     n <- 5
