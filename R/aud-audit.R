@@ -58,9 +58,12 @@
 #' audit
 #' tidy(audit)
 #'
-#' # The noise calls of one of the package's releases. panel <- sim_panel(n = 30, T0 = 6, T1 = 2)
-#' ours <- audit_mechanism("gram", target = panel$target, T0 = 6, epsilon = 1) other <- panel$donors
-#' other[1, ] <- -1 dp_audit(ours, panel$donors, other, n_runs = 20, mode = "replay")
+#' # The noise calls of one of the package's releases.
+#' panel <- sim_panel(n = 30, T0 = 6, T1 = 2)
+#' ours <- audit_mechanism("gram", target = panel$target, T0 = 6, epsilon = 1)
+#' other <- panel$donors
+#' other[1, ] <- -1
+#' dp_audit(ours, panel$donors, other, n_runs = 20, mode = "replay")
 #' @export
 dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n_runs = 1000, ...,
                      mode = NULL, log_density = NULL, level = 0.95) door("dp_audit", {

@@ -156,7 +156,7 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    control = dp_control(), person = NULL, offset = NULL, weights = NULL,
                    max_weight = NULL) door("dp_glm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  if (!missing(data) && inherits(data, "tbl_lazy")) data <- dp_table(data)
+  if (!missing(data)) data <- source_of_tbl(data)
   if (!is.null(offset)) offset <- said_offset(offset)
   whole <- if (is.null(offset)) formula else formula_with(formula, offset)
   check_every_bound(whole, if (!missing(bounds)) bounds, if (!missing(data)) data)

@@ -140,7 +140,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
                   control = dp_control(), method = "moments",
                   settings = list(), person = NULL) door("dp_lm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  if (!missing(data) && inherits(data, "tbl_lazy")) data <- dp_table(data)
+  if (!missing(data)) data <- source_of_tbl(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row per person")
   choice <- list(subset = substitute(subset), weights = substitute(weights))

@@ -54,7 +54,7 @@ make_release <- function(request) {
     check_composed(plan$steps, plan$cost, promise$holds)
     charge <- spend(request$ledger, plan$cost, record$label(request, plan), promise)
   }
-  if (!is.matrix(rows)) rows <- after_charge(rows, private)
+  if (is.list(rows)) rows <- after_charge(rows, private)
   drawn <- record$run(request, plan, rows)
   list(plan = plan, promise = promise, drawn = drawn, charge = charge)
 }

@@ -16,8 +16,10 @@ lm_sentences <- function(x, level) {
   } else {
     "sampling alone; NOT PRIVATE"
   }
-  table$errors <- paste0("p ", vapply(table$p.value, format_p, ""), ", ", errors)
   table$identified <- x$identified
+  table$errors <- errors
+  known <- table$identified & !is.na(table$p.value)
+  table$errors[known] <- paste0("p ", vapply(table$p.value[known], format_p, ""), ", ", errors)
   coefficient_sentences(table, plain_text(stats::formula(x)[[2L]]), level)
 }
 

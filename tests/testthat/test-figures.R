@@ -147,7 +147,7 @@ test_that("paths, selections, aggregates and plans have plots", {
   }
   expect_match(plot(aggregate(spread = TRUE))$labels$subtitle, "sampling and privacy")
   expect_match(plot(aggregate(method = "mean"))$labels$subtitle, "noise alone")
-  expect_match(plot(aggregate(spread = FALSE))$labels$subtitle, "no limits")
+  expect_match(plot(aggregate(spread = FALSE))$labels$subtitle, "No limits")
 
   plan <- dp_plan_lm(y ~ a + g, lm_bounds(), n = 20000, epsilon = 1)
   picture <- plot(plan)

@@ -232,7 +232,7 @@ test_that("simulated rows lie within the bounds, around their midpoints, and giv
   withr::local_seed(3)
   d <- data.frame(y = stats::rnorm(500), w = stats::runif(500, 1, 9))
   own <- dp_lm(y ~ log(w), d, Inf, bounds = list(y = c(-5, 5), `log(w)` = c(0, 3)))
-  expect_error(public_rows(own), "has no limits of `w`", class = "dpsc_error_argument")
+  expect_error(public_rows(own), "no limits for `w` itself", class = "dpsc_error_argument")
 })
 
 test_that("tidy() and coef() refuse unknown arguments, but accept those of table packages", {
