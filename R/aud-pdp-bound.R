@@ -40,8 +40,13 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
     ), "argument")
   }
   check_private_release(release)
-  if (is_growing(release)) {
-    abort("A growing release has no bound finer than its guarantee.", "argument")
+  # With weights the sum of shares is noisy, too, so that a person moves more than the norm shows.
+  coarse <- c(
+    if (is_growing(release)) "A growing release",
+    if (!is.null(release$panel$weights)) "A release with weights"
+  )
+  if (length(coarse)) {
+    abort("{coarse[[1L]]} has no bound finer than its guarantee.", "argument")
   }
   delta <- if (is.null(delta)) {
     release$privacy$delta

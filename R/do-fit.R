@@ -186,7 +186,7 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   )
   weights <- substitute(weights)
   if (!is.null(weights) || !is.null(max_weight)) {
-    request <- with_weights(request, weights, max_weight = max_weight)
+    request <- with_weights(request, weights, max_weight = max_weight, formula = x)
   }
   fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
 })

@@ -24,6 +24,7 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   }
   view <- cohort_view_cpp(s, T0)
   view$rounds <- s$rounds
+  view$share <- s$share
   rows <- s$leave_one_out$rows %||% cohorts$leave_one_out[[1L]]$rows
   if (is.na(g) && !is.null(rows)) {
     q <- NROW(panel$covariates)

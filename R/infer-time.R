@@ -24,6 +24,9 @@ period_statistics <- function(release, what, alike = FALSE) {
   if (!is.null(release$panel$covariates)) {
     abort("{what} does not take covariates.", "release")
   }
+  if (alike && !is.null(release$panel$weights)) {
+    abort("{what} compares people of equal weights: this release has weights.", "release")
+  }
   if (!holds_periods(release, alike)) {
     abort(c(
       "{what} needs a release that holds every pre-period{if (alike) ' in the same way'}.",
@@ -55,7 +58,7 @@ period_statistics <- function(release, what, alike = FALSE) {
 #' The penalty for refits: the fit's own, which depends on pre-periods only
 #' @noRd
 kept_penalty <- function(fit, i) {
-  fit$penalty[[i]] / (2 * fit$release$panel$n)
+  fit$penalty[[i]] / (2 * counted_donors(fit$release))
 }
 
 #' Residual function of a release for conformal inference
@@ -340,6 +343,6 @@ refit_error <- function(fit, i, prediction, privacy) {
     fit$release$statistics$intervals, list(prediction = prediction, size = size)
   )
   own <- own * group_scale(list(size = size, apart = spread$apart))
-  variance <- mean(own) * (1 / size + 1 / fit$release$panel$n) + mean(privacy)
+  variance <- mean(own) * (1 / size + 1 / counted_donors(fit$release)) + mean(privacy)
   (spread$average %||% 1) * sqrt((spread$floor %||% 1) * max(0, variance))
 }

@@ -55,7 +55,7 @@ group_fits <- function(x, m, release) {
     is_number(x$second) && is.finite(x$second) && is_amount(x$mean_sd) &&
     is_amount(x$second_sd) && is_amount(x$own_variance) && rounds_weigh(x) &&
     place_fits(x$place, d, x$origin) &&
-    (is.null(x$place) || (is_number(x$stray) && is.finite(x$stray) && x$stray >= 0)) &&
+    (if (is.null(x$place)) is.null(x$stray) else is_amount(x$stray, TRUE)) &&
     is_vector_of(x$control$mean, d) &&
     all(vapply(x$control[c("mean_sd", "clipped", "constant", "noise")], is_amount, NA)) &&
     all(vapply(x$rounds, function(round) {

@@ -5,11 +5,12 @@
 #' @param code (`language` or `NULL`)\cr of long data: the user's expression.
 #' @param x (`any`)\cr of donors as a matrix or in chunks: the user's argument.
 #' @param max_weight (`number` or `NULL`).
+#' @param formula (`formula` or `NULL`)\cr of long data.
 #' @return `request`, and where there are weights its `weights`: `column` (`string`) or `x`, and
 #'   `limits` (`numeric(2)`; `NULL`: those of the donors, without privacy).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL) {
+with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL, formula = NULL) {
   weights <- code %||% x
   most <- largest_weight(weights, max_weight, request$bounds, request$private)
   if (is.null(weights)) {
@@ -22,6 +23,9 @@ with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL) {
     ), "argument")
   }
   column <- if (!is.null(code)) as.character(code)
+  if (!is.null(column) && column %in% all.vars(rlang::f_lhs(formula))) {
+    abort("{.code {column}} cannot be the outcome and the weights.", "argument")
+  }
   bound <- if (is.list(request$bounds) && !is.null(column)) request$bounds[[column]]
   if (!is.null(bound)) request$bounds[[column]] <- NULL
   least <- if (is.numeric(bound) && length(bound) == 2L) min(max(0, bound[[1L]]), most) else 0
@@ -36,8 +40,8 @@ with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL) {
 refuse_weights <- function(request) {
   reason <- if (request$classical) {
     paste(
-      "Estimator", dQuote(request$estimator, FALSE), "finds weights of donors itself: theirs in a",
-      "population have no part in it."
+      "Estimator", dQuote(request$estimator, FALSE), "determines the donors' weights itself, and",
+      "does not use survey weights."
     )
   } else if (!identical(request$method, "gram")) {
     paste("Method", dQuote(request$method[[1L]], FALSE), "has no theorem for them.")
@@ -48,9 +52,9 @@ refuse_weights <- function(request) {
   } else if (!is.null(request$monitor)) {
     "A release that grows has no theorem for them."
   } else if (!is.null(request$control$lambda)) {
-    "A penalty that is given has another meaning with each weight; leave `lambda` out."
+    "The meaning of a given penalty depends on the total weight: leave `lambda` out."
   } else if (identical(request$control$features, Inf)) {
-    "Tests over time, for which `features = Inf` is, compare people of equal weights."
+    "`features = Inf` is for conformal(), which compares people of equal weights."
   }
   if (!is.null(reason)) abort(c("{.arg weights} cannot be used here.", x = "{reason}"), "argument")
 }
@@ -70,10 +74,13 @@ refuse_weighted_panel <- function(panel, several = FALSE) {
 
 #' Declarations of covariates, with the weights as the last
 #' @noRd
-weighed_covariates <- function(covariates, request) {
+weighed_covariates <- function(covariates, request, data) {
   weights <- request$weights
   if (is.null(weights)) {
     return(covariates)
+  }
+  if (is.data.frame(data) && !weights$column %in% names(data)) {
+    abort("{.arg data} has no column {.code {weights$column}} for {.arg weights}.", "argument")
   }
   if (weights$column %in% names(covariates)) {
     abort("{.code {weights$column}} cannot be a covariate and the weights.", "argument")

@@ -111,7 +111,9 @@ formula_panel <- function(formula, people, request, own = NULL) {
   if (length(named)) check_public_indicator(parts$formula, named, request$private)
   outcome <- outcome_limits(parts$formula, limits$outcome, names(people$data), own)
   people["bounds"] <- list(outcome$limits)
-  people$covariates <- if (is.null(predictors)) weighed_covariates(limits$covariates, request)
+  people$covariates <- if (is.null(predictors)) {
+    weighed_covariates(limits$covariates, request, people$data)
+  }
   panel <- panel_with_gaps(outcome$formula, people, request)
   # Faults of the formula come first.
   if (is.call(left)) check_named(request$bounds, left)

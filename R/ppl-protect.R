@@ -41,7 +41,7 @@ check_protect <- function(request, k, people = FALSE) {
           )
         } else {
           paste(
-            "A single treated person cannot be protected, too: noise that protects one person",
+            "A single treated person cannot be protected either: noise that protects one person",
             "hides that person's outcome. For a group give its {.arg size}."
           )
         }

@@ -296,8 +296,8 @@ check_promise <- function(promise) {
       "A ledger does not pay for a release whose guarantee does not hold.",
       x = "Here {promise$reason}.",
       i = paste(
-        "Drop {.arg ledger} for such a release, and do",
-        "do not use data that need protection."
+        "Drop {.arg ledger} for such a release, and do not use data that",
+        "need protection."
       )
     ), "budget")
   }

@@ -26,6 +26,17 @@ assumed <- function(drawn, assumes) {
   if (!is.null(assumes) && is_kept(drawn)) list(assumes = assumes)
 }
 
+#' The definition of neighbours, in words
+#' @param treated (`count` or `NULL`)\cr protected treated people.
+#' @param named (`flag`)\cr were the donors' identifiers declared public, and are they released?
+#' @noRd
+neighbours_of <- function(treated, named = FALSE) {
+  if (named) {
+    return("replace one donor's row; identifiers are public")
+  }
+  if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
+}
+
 #' Promise of a release, its theorem, and whether it holds
 #' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
 #'   noise), and `assumes` (string) if it depends on an assumption. PUBLIC.

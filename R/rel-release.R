@@ -70,7 +70,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   }
   weights <- substitute(weights)
   if (!is.null(weights) || !is.null(max_weight)) {
-    request <- with_weights(request, weights, max_weight = max_weight)
+    request <- with_weights(request, weights, max_weight = max_weight, formula = x)
   }
   people <- panel_people(data, index, na, roster, substitute(index))
   release_guarded(formula_panel(x, people, request), request)
@@ -427,17 +427,6 @@ asked_facts <- function(public, plan) {
     target = public$target, y = public$y, size = public$size,
     estimator = public$estimator, dates = public$dates, control = control
   )
-}
-
-#' The definition of neighbours, in words
-#' @param treated (`count` or `NULL`)\cr protected treated people.
-#' @param named (`flag`)\cr were the donors' identifiers declared public, and are they released?
-#' @noRd
-neighbours_of <- function(treated, named = FALSE) {
-  if (named) {
-    return("replace one donor's row; identifiers are public")
-  }
-  if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
 }
 
 #' Does a release keep the donors' names? A method of sums lists no donors, so it never does

@@ -5,7 +5,7 @@
 #' @noRd
 start_picture <- function(purpose, ...) {
   check_no_dots(...)
-  rlang::check_installed("ggplot2", purpose)
+  rlang::check_installed("ggplot2", purpose, call = rlang::caller_env())
 }
 
 #' A method of `plot()` that prints the figure of a method of `autoplot()`, and returns it

@@ -12,7 +12,7 @@ report.dp_glm <- function(x, format = c("text", "markdown", "latex"), level = 0.
 glm_sentences <- function(x, level) {
   kind <- switch(x$family, binomial = "log odds", poisson = "log rate", gaussian = "mean")
   table <- generics::tidy(x, conf.int = !is.null(x$covariance), conf.level = level)
-  if (!is.null(x$covariance)) table$errors <- "sampling and privacy together"
+  if (!is.null(x$covariance)) table$errors <- error_sources(x$privacy$private)
   coefficient_sentences(table, paste("the", kind), level)
 }
 
@@ -27,7 +27,8 @@ glm_methods_words <- function(x) {
   }
   c(
     paste0(
-      "The model ", x$text, offset_words(x), weight_words(x), " was fitted to ",
+      "The model ", x$text, offset_words(x), weight_words(x),
+      if (!is.null(weight_words(x))) ",", " was fitted to ",
       format(x$nobs, big.mark = ","), " people, a ", what, ", ", how, ", with the R package dpsc."
     ),
     if (privacy$private) {

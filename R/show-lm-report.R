@@ -11,11 +11,7 @@ report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.9
 
 lm_sentences <- function(x, level) {
   table <- generics::tidy(x, conf.int = TRUE, conf.level = level)
-  errors <- if (x$privacy$private) {
-    "sampling and privacy together"
-  } else {
-    "sampling alone; NOT PRIVATE"
-  }
+  errors <- error_sources(x$privacy$private)
   table$identified <- x$identified
   table$errors <- errors
   known <- table$identified & !is.na(table$p.value)

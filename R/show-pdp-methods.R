@@ -70,7 +70,7 @@ summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5,
 #' @export
 print.summary.dp_pdp <- function(x, ...) {
   people <- if (is.null(x$pdp$unit)) "donors" else "people"
-  cat(pdp_lines(x$pdp), "", paste0("Quantiles of the ", people, "' epsilon"), sep = "\n")
+  cat(pdp_lines(x$pdp), "", paste0("Quantiles of epsilon over ", people), sep = "\n")
   print_quantiles(cbind(x$quantiles, mean = x$mean, sd = x$sd))
   cat("\nShare of ", people, " whose epsilon is at most\n", sep = "")
   print_quantiles(x$shares)

@@ -149,10 +149,20 @@ robust_words <- function(x) {
   )
 }
 
-#' The largest case weight of a regression
+#' The largest case weight of a regression; without privacy nothing limits weights
 #' @noRd
 weight_words <- function(x) {
-  if (isTRUE(x$columns$weighted)) {
-    paste0(", weights up to ", format(x$max_weight %||% x$public$max_weight))
+  if (!isTRUE(x$columns$weighted)) {
+    return(NULL)
   }
+  if (!x$privacy$private) {
+    return(", with weights")
+  }
+  paste0(", weights up to ", format(x$max_weight %||% x$public$max_weight))
+}
+
+#' Sources of the errors in a sentence on a coefficient
+#' @noRd
+error_sources <- function(private) {
+  if (private) "sampling and privacy together" else "sampling alone; NOT PRIVATE"
 }

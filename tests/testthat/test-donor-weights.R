@@ -205,7 +205,9 @@ test_that("weights that are meaningless or covered by no theorem are refused bef
   p <- kinds_panel(60)
   data <- kinds_long(p)
   ledger <- dp_ledger(10, 1e-3)
-  refused <- function(code, class = "dpsc_error_argument") expect_error(code, class = class)
+  refused <- function(code, class = "dpsc_error_argument", text = NULL) {
+    expect_error(code, text, class = class)
+  }
   one <- function(...) weighted_release(p, ..., ledger = ledger)
   refused(one(max_weight = NULL))
   refused(one(weights = NULL))
@@ -238,6 +240,12 @@ test_that("weights that are meaningless or covered by no theorem are refused bef
     target = staggered, T0 = c(5, 8), epsilon = 1, bounds = c(-1, 1), weights = p$w,
     max_weight = 2, protect = "donors", ledger = ledger
   ))
+  refused(dp_release(y ~ on, data, c("unit", "time"),
+    epsilon = 1, bounds = c(-1, 1), weights = absent, max_weight = 2, ledger = ledger
+  ), text = "no column `absent`")
+  refused(dp_release(y ~ on, data, c("unit", "time"),
+    epsilon = 1, bounds = list(y = c(-1, 1)), weights = y, max_weight = 2, ledger = ledger
+  ), text = "the outcome and the weights")
   # Who is treated, which is public, does not follow from a weight.
   refused(dp_release(y ~ I(as.integer(w > 1)), data, c("unit", "time"),
     epsilon = 1, bounds = c(-1, 1), weights = w, max_weight = 2, ledger = ledger
@@ -248,6 +256,7 @@ test_that("weights that are meaningless or covered by no theorem are refused bef
   release <- weighted_release(p)
   refused(dp_synth(release, target = p$target, lambda = 2))
   refused(pdp(release, p$donors))
+  refused(pdp_bound(release))
   refused(combine_releases(release, weighted_release(p, seed = 9)), "dpsc_error_release")
 })
 
@@ -271,4 +280,35 @@ test_that("a release with weights is read back, mentions them and contains nobod
   release$statistics$share <- NULL
   write_release(release, file, allow_not_private = TRUE)
   expect_error(read_release(file), class = "dpsc_error_release")
+})
+
+test_that("donors of weight 0 do not count, in refits and at other adoption dates either", {
+  p <- kinds_panel(n = 200)
+  few <- p$w == 0.5
+  fit_of <- function(donors, ...) {
+    dp_synth(donors, target = p$target, T0 = p$T0, epsilon = Inf, ...)
+  }
+  plain <- fit_of(p$donors[few, ])
+  weighted <- fit_of(p$donors, weights = as.numeric(few))
+  expect_equal(coef(weighted), coef(plain))
+  expect_equal(counted_donors(weighted$release), sum(few))
+  shown <- lapply(list(weighted, plain), function(fit) {
+    as.data.frame(placebo_time(fit))[c("effect", "rmspe_pre", "rmspe_post")]
+  })
+  expect_equal(shown[[1L]], shown[[2L]])
+  later <- lapply(list(weighted, plain), function(fit) {
+    dp_synth(fit$release, target = p$target, T0 = p$T0 + 1)
+  })
+  expect_equal(counted_donors(later[[1L]]$release), sum(few))
+  expect_equal(coef(later[[1L]]), coef(later[[2L]]))
+  expect_error(conformal(weighted), "equal weights", class = "dpsc_error_release")
+})
+
+test_that("a private release with weights keeps its count of donors at another adoption date", {
+  p <- kinds_panel()
+  release <- weighted_release(p)
+  later <- dp_synth(release, target = p$target, T0 = p$T0 + 1)
+  expect_identical(counted_donors(later$release), counted_donors(release))
+  expect_equal(kept_penalty(later, 1L) * 2 * counted_donors(release), later$penalty[[1L]])
+  expect_match(paste(utils::capture.output(print(later)), collapse = " "), "mean about [0-9]")
 })
