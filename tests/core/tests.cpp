@@ -1,5 +1,5 @@
 // The core without R: property tests of samplers, row maps, accountants, mechanisms, estimators and
-// solvers, and a fuzz loop. `tools/core` builds and runs it, plain and under sanitizers; the seed
+// solvers, and a fuzz loop. `tools/core` builds and runs it under sanitizers; the seed
 // is fixed, and the number of fuzz rounds is the first argument.
 #define DPSC_ONE_UNIT  // the core's bodies, too: no library has them
 #include <Eigen/Dense>

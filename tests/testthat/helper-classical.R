@@ -19,8 +19,11 @@ slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
   size <- 1 / max(eigen(gram, TRUE, TRUE)$values)
   w <- v <- rep(1 / nrow(x), nrow(x))
   momentum <- 1
+  step <- function(v) project_simplex(v - size * (drop(gram %*% v) - linear))
   for (i in seq_len(steps)) {
-    new <- project_simplex(v - size * (drop(gram %*% v) - linear))
+    new <- step(v)
+    # A fixed point is the minimum.
+    if (max(abs(new - w)) < 1e-15 && max(abs(step(new) - new)) < 1e-15) break
     # Restart where the momentum points uphill.
     again <- sum((v - new) * (new - w)) > 0
     following <- if (again) 1 else (1 + sqrt(1 + 4 * momentum^2)) / 2

@@ -6,9 +6,9 @@ test_that("the augmented weights solve their penalised problem", {
     x <- panel$donors[, 1:9]
     y <- panel$target[1:9]
     n <- nrow(x)
+    base <- slow_simplex(x, y)
     for (lambda in c(0.01, 1, 100)) {
       fit <- fit_classical(panel$donors, panel$target, 9, "augmented", list(lambda = lambda))
-      base <- slow_simplex(x, y)
       # min ||y - x'w||^2 + lambda ||w - base||^2 with sum w = 1 (Ben-Michael et al., lemma 2): one
       # linear system.
       system <- rbind(cbind(tcrossprod(x) + diag(lambda, n), 1), c(rep(1, n), 0))
