@@ -19,6 +19,8 @@
 #'   [dp_sources()], [dp_roster()].
 #'
 #' [papers] lists the algorithms of the papers by their own names, with the calls that run them.
+#' `vignette("papers")` and `vignette("reproduction")` measure their claims, and
+#' `vignette("errata")`, `vignette("errata-streams")` and `vignette("errata-papers")` list errors.
 #'
 #' @section What is protected:
 #' A donor's whole row (all periods). Two panels are neighbours when they differ in one donor's row;

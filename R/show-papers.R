@@ -22,14 +22,14 @@
 #'   version has three times the noise.
 #' * Section 8, figures 2 to 8: rerun in four versions; `panels.R` runs on the authors' panels.
 #'
-#' Shown in: article *reproduction*, `vignette("errata")`; proofs `ridge.md` and `objective.md`.
+#' Shown in: `vignette("reproduction")`, `vignette("errata")`; proofs `ridge.md` and `objective.md`.
 #'
 #' @section Chaudhuri, Monteleoni and Sarwate (2011), Private Empirical Risk Minimization:
 #' * Algorithm 1, output perturbation: `dp_glm(method = "output")`.
 #' * Algorithm 2, objective perturbation: `dp_glm(method = "cms")`. Holds; `"published"` counts one
 #'   determinant twice.
 #'
-#' Shown in: article *papers*, `vignette("errata-papers")`; proof `papers.md`, sections 4 to 6.
+#' Shown in: `vignette("papers")`, `vignette("errata-papers")`; proof `papers.md`, sections 4 to 6.
 #'
 #' @section Kifer, Smith and Thakurta (2012), Private Convex Empirical Risk Minimization:
 #' * Objective perturbation (Obj-Pert): `dp_glm(method = "kst")`. Holds with another proof of the
@@ -37,7 +37,7 @@
 #' * Hard constraints and regularisers without derivatives: `dp_glm(constraints = , penalty = )`
 #'   by method `"objective"`.
 #'
-#' Shown in: article *papers*, `vignette("errata-papers")`; proofs `papers.md` and `glm.md`.
+#' Shown in: `vignette("papers")`, `vignette("errata-papers")`; proofs `papers.md` and `glm.md`.
 #'
 #' @section Thakurta (2013), dissertation:
 #' * Lemma 3.1, output perturbation: `dp_glm(method = "output", calibration = "published")`. Holds
@@ -66,8 +66,8 @@
 #' * Section 6.4 and Table 6.1, stability of the LASSO: `dp_select(method = "lasso")`. Does not hold
 #'   as printed; the test is repaired.
 #'
-#' Shown in: article *papers*, `vignette("errata-papers")` and `vignette("errata-streams")`; proofs
-#' `papers.md`, `streams.md` and `selection.md`.
+#' Shown in: `vignette("papers")`, `vignette("errata-papers")` and `vignette("errata-streams")`;
+#' proofs `papers.md`, `streams.md` and `selection.md`.
 #'
 #' @section Wang (2018, 2019), AdaSSP and per-instance differential privacy (pDP):
 #' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of Theorem 14, which
@@ -77,14 +77,14 @@
 #' * One posterior sample (OPS): `dp_lm(method = "ops")`, with other constants; logistic: refused.
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`. Does not hold as printed (`min` for `max`, and
 #'   noise that is too small); repaired.
-#' * AdaSSP: written out in the article *papers*; [dp_lm()] takes its place.
-#' * Propositions 9 to 12, the generalization bound of pDP losses: no call; its range of use is in
-#'   `vignette("errata-papers")`.
+#' * AdaSSP: written out in `reproduction/papers.R`; [dp_lm()] takes its place.
+#' * Proposition 9, the generalization bound of pDP losses: `summary(pdp(...))`. It is of use for
+#'   losses below .347. Propositions 10 to 12: no call, see `vignette("errata-papers")`.
 #' * Propositions 16 and 17: formula 9 is below the exact loss at precisions of 1 and less; the
 #'   variance of 17.2 has gamma where 1 / gamma belongs.
 #'
-#' Shown in: article *papers*, `vignette("errata-papers")`; proofs `papers.md`, sections 2, 3 and 8,
-#' and `regression.md`.
+#' Shown in: `vignette("papers")`, `vignette("errata-papers")`; proofs `papers.md`, sections 2, 3
+#' and 8, and `regression.md`.
 #'
 #' @section Li and Liu, NAPP-ERM (noise-augmented empirical risk minimization):
 #' * NAPP-ERM: `dp_glm(method = "napp")`, logistic, linear (log-cosh) and counts (capped at the
@@ -104,7 +104,8 @@
 #'   call, since they are not private (a sign without noise; a factor 2; noise used twice).
 #'   [dp_select()] selects.
 #'
-#' Shown in: article *papers*, `vignette("errata-papers")`; proof `papers.md`, sections 6, 7 and 9.
+#' Shown in: `vignette("papers")`, `vignette("errata-papers")`; proof `papers.md`, sections 6, 7
+#' and 9.
 #'
 #' @section Accounting and noise:
 #' * Canonne, Kamath and Steinke (2020), discrete Gaussian and Laplace mechanism: every integer
@@ -119,8 +120,8 @@
 #' @section Where it is: Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of
 #' the reproduction: `system.file("reproduction", package = "dpsc")`. Errata: `vignette("errata")`,
 #' `vignette("errata-streams")` and `vignette("errata-papers")`, which ends with the list of results
-#' that were not reproduced, with reasons. The articles are in `vignettes/articles` of the sources,
-#' and on the site that `make site` builds.
+#' that were not reproduced, with reasons. Measurements: `vignette("papers")`, and for the paper of
+#' 2023 `vignette("reproduction")`.
 #' @name papers
 #' @aliases errata reproduction
 #' @keywords documentation

@@ -1,10 +1,10 @@
 # Figure 6 of Li and Liu: misclassification of lasso logistic regression on Adult against epsilon.
 # Data: arules::AdultUCI, whose 30,162 complete rows are the paper's training set (its test set has
 # no incomes there); the same rows are fairml::adult, or DPSC_ADULT, the path of adult.rda from the
-# sources of fairml. A third of the people is held out. The methods are those whose privacy holds,
-# DPpack (Chaudhuri, Monteleoni and Sarwate; DPSC_DPPACK: a library that holds it) where it is
-# installed, and glm(). Writes results/adult.csv: the share that is wrong, mean and its error over
-# splits, which are the same for all methods. Noise is seeded, for this figure alone.
+# sources of fairml. A third of the people is held out. The methods: those with valid privacy,
+# DPpack (Chaudhuri, Monteleoni and Sarwate; DPSC_DPPACK: a library that contains it) where it is
+# installed, and glm(). Writes results/adult.csv: the misclassified share, its mean and standard
+# error over splits, which are the same for all methods. Noise is seeded, for this figure alone.
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
 runs <- as.integer(Sys.getenv("DPSC_ADULT_RUNS", "15"))
@@ -62,7 +62,7 @@ wrong <- function(method, epsilon, train, test) {
   mean((drop(x %*% coef(fit)) > 0) != test$y)
 }
 
-# A chance of one half, by its public limits; its regularisation is 1, as in its examples.
+# Threshold one half; its public limits; its regularisation is 1, as in its examples.
 dppack_wrong <- function(epsilon, train, test) {
   numbers <- function(d) as.data.frame(lapply(d[-1], as.double))
   ends <- vapply(limits[-1], function(b) as.double(range(b)), c(0, 0))

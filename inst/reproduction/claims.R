@@ -13,8 +13,8 @@ at <- function(rows, ...) {
   rows
 }
 
-# One claim over the four sizes: `judge` gets the rows of a size and returns a list: whether it
-# holds (for the size, or setting by setting), and text.
+# One claim over the four sizes: `judge` gets the rows of a size and returns a list: is the claim
+# true (for the size, or setting by setting), and text.
 over_sizes <- function(rows, claim, version, judge) {
   judged <- lapply(seq_len(nrow(sizes)), function(k) {
     n <- sizes$n[[k]]

@@ -1,4 +1,5 @@
-# The figures of the paper's section 8, in its arrangement, one panel a version. Colours: Okabe-Ito.
+# The figures of the paper's section 8, in its arrangement, one panel per version. Colours:
+# Okabe-Ito.
 
 palette_two <- c(out = "#0072B2", obj = "#D55E00", gram = "#009E73", ridge = "#000000")
 labels_two <- c(
@@ -88,7 +89,7 @@ figure_2 <- function(data, folder) {
   save_figure(plot, folder, "figure-2.png", 5, 3.6)
 }
 
-# Figures 3 and 5: both methods on the smallest panel, one panel a version.
+# Figures 3 and 5: both methods on the smallest panel, one panel per version.
 two_methods <- function(results, experiment, axis, folder, name) {
   rows <- results[results$experiment == experiment & results$n == 10 & results$T0 == 10 &
     results$design == "paper" & results$delta == 0 & results$version != "gram", ]

@@ -1,15 +1,16 @@
 # The experiments of Rho, Cummings and Misra (2023), section 8: data, constants of each version of
-# each method, and one function that runs a setting. Sourced by reproduce.R and by the articles.
+# each method, and one function that runs a setting. Sourced by reproduce.R and by the vignettes.
 #
 # Versions:
-#   correct   the published algorithms with the noise they ask for
+#   correct   the published algorithms with the noise that they require
 #   code      the noise of the authors' public code (srho1/dpsc): |Laplace| times a direction, Delta
 #             left out of the objective, Gaussian variance beta where beta^2 is meant. NOT PRIVATE
 #   tight     this package's calibrations of the same two methods
 #   gram      this package's default method
 # "tight" and "gram" keep the epsilon on the axis; "correct" does for output perturbation only.
 
-# Compiles the loops over runs, repeat_linear(), repeat_bounded() and repeat_gram(): once a session.
+# Compiles the loops over runs, repeat_linear(), repeat_bounded() and repeat_gram(): once per
+# session.
 compile_loops <- function(home, env = globalenv()) {
   flags <- Sys.getenv("PKG_CXXFLAGS")
   on.exit(Sys.setenv(PKG_CXXFLAGS = flags))
@@ -65,7 +66,7 @@ read_results <- function(folder) {
   }, parts$experiment, parts$design))
 }
 
-# What every setting on a panel shares: the eigenbasis of X X'.
+# The part common to all settings on a panel: the eigenbasis of X X'.
 prepare_panel <- function(panel, n, T0) {
   pre <- panel$donors[, seq_len(T0), drop = FALSE]
   post <- panel$donors[, -seq_len(T0), drop = FALSE]

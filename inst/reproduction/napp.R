@@ -1,10 +1,11 @@
-# Figures 4 and 5 of Li and Liu, logistic regression, repaired beside printed: which slopes are
+# Figures 4 and 5 of Li and Liu, logistic regression, repaired beside printed: slopes that are
 # kept over Lambda (ROC), and misclassification on 10,000 other people. Writes results/napp.csv:
-# means over runs, and the error of the mean error of the slopes (`se`).
+# means over runs, and the standard error of the mean error of the slopes (`se`).
 # Noise is seeded, for these figures alone. Sixteen regressors in [-1/2, 1/2], eight slopes from 4
-# to 3.5, the others zero. The paper has 500 runs; 10,000 people, which it has not, get fewer here.
+# to 3.5, the others zero. The paper has 500 runs; 10,000 people, which are not in the paper, get
+# fewer here.
 #   ours      dp_glm(penalty = list(lasso = Lambda / n)), delta = 1e-4: private
-#   printed   dp_glm(method = "napp", calibration = "published"): holds no privacy
+#   printed   dp_glm(method = "napp", calibration = "published"): not private
 #   glm       neither noise nor lasso: not private
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
@@ -44,7 +45,7 @@ measure <- function(b, test) {
   )
 }
 
-# One table of people for all settings: what is compared differs in nothing else.
+# One table of people for all settings, so that nothing else differs between them.
 arms <- rbind(
   data.frame(epsilon = NA, lambda = NA, version = "glm"),
   expand.grid(epsilon = c(0.4, 1), lambda = c(1, 5, 20, 50), version = c("ours", "printed"))

@@ -53,10 +53,10 @@ lower <- data.frame(
 lower[-1] <- signif(lower[-1], 4)
 write(lower, "lower.csv")
 
-# Section 8.3: draw weights again until they are near the ones without noise. Lengths in units of
+# Section 8.3: draw weights again until they are near the weights without noise. Lengths in units of
 # the sensitivity over epsilon, of noise with density exp(-length).
-# `plain`: kept where the length is at most that of a share `kept` of draws. Of what is kept, a part
-# `outside` lies where a neighbour keeps nothing: a delta that no epsilon mends. At epsilon = 1
+# `plain`: the shortest share `kept` of draws is kept. A part `outside` of the kept draws lies where
+# a neighbour keeps none: a delta that no epsilon mends. At epsilon = 1
 # the minimisers of neighbours are one unit apart.
 plain <- do.call(rbind, Map(function(d, kept) {
   set.seed(d)
@@ -67,8 +67,8 @@ plain <- do.call(rbind, Map(function(d, kept) {
   data.frame(how = "plain", d, kept, outside = mean(rowSums(z^2) > longest^2))
 }, c(10, 10, 100, 100), c(0.5, 0.05, 0.5, 0.05)))
 # `selected`: Liu and Talwar (2019): of about K draws the one with the least noisy distance, where
-# a draw and its distance cost epsilon / 3 together. Its length over that of one draw at epsilon;
-# `free`: were the distance free. Shares for the draw from .5 to .9; the best is told.
+# a draw and its distance cost epsilon / 3 together. Its length over the length of one draw at
+# epsilon; `free`: if the distance were free. Shares for the draw from .5 to .9; the best is shown.
 selected <- do.call(rbind, Map(function(d, K) {
   set.seed(d + K)
   one <- function(share) {

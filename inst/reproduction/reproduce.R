@@ -1,8 +1,8 @@
 # Reruns the experiments of Rho, Cummings and Misra (2023), section 8 (figures 2 to 8), and writes
 # results/*.csv and figures/*.png next to this file, or below the folder given as first argument.
 #   Rscript inst/reproduction/reproduce.R [folder]
-# DPSC_CORES: processes (2). DPSC_RUNS: runs a setting (500, as in the paper).
-# As in the paper, one panel a size and every setting on the same panel; each setting has its own
+# DPSC_CORES: processes (2). DPSC_RUNS: runs per setting (500, as in the paper).
+# As in the paper, one panel per size and every setting on the same panel; each setting has its own
 # seed, so that results do not depend on the number of processes.
 library(dpsc)
 

@@ -1,8 +1,8 @@
 # Theorem 10 of Li and Liu (sample complexity) for a ridge, with constants (inst/proofs/papers.md,
 # section 9), beside measured errors. Writes results/samples.csv and results/samples-needed.csv.
 # Noise is seeded, for these tables alone.
-#   excess   mean loss of a person who is not in the data, above that of the true coefficients
-#   error    of that mean over runs
+#   excess   mean loss of a person who is not in the data, above the loss of the true coefficients
+#   error    standard error of that mean over runs
 #   bound    (ridge |theta|^2 + E|b|^2 / ridge) / (2 (n + 1)) + 1 / ridge
 #   fixed    the least ridge that privacy allows, for every n: the theorem as printed
 #   best     the ridge that makes the bound smallest

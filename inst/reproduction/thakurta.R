@@ -44,7 +44,7 @@ risk_cell <- function(cell) {
       settings = if (is.null(ridge)) list() else list(ridge = ridge))
   }
   first <- suppressWarnings(fit(NULL))
-  noise <- first$plan$scale # of one entry, or of the length's law
+  noise <- first$plan$scale # of one entry, or of the law of the length
   square <- if (cell$delta > 0) d * noise^2 else d * (d + 1) * noise^2
   theta <- sqrt(d * sum(best^2))
   ideal <- 2 * sqrt(square) / theta # the ridge of Theorem 3.20
@@ -101,7 +101,7 @@ write(average(offline, offline_cell), "thakurta-offline.csv")
 
 # Section 4.5: Algorithm 4.1 against propose-test-release. The latter after Dwork and Lei (2009):
 # least squares in disjoint blocks of 2 (p + 1) people, and of each coefficient the median, its
-# noise by a scale h that is tested: epsilon / p and delta / p a coefficient, half of it for the
+# noise by a scale h that is tested: epsilon / p and delta / p per coefficient, half of it for the
 # test.
 ptr_median <- function(z, epsilon, delta) {
   z <- sort(z)
