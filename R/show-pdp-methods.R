@@ -9,7 +9,10 @@
 #' @param row.names,optional ignored.
 #' @param ... unused.
 #' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_pdp`:
-#'   `quantiles`, `mean` and `shares`, by neighbour. `as.data.frame()`, `tidy()`: one row per donor.
+#'   `quantiles`, `mean` and `shares`, by neighbour, and `generalisation`: a bound on the expected
+#'   difference between the mean loss of other people and of the people in the data, for any loss
+#'   function from 0 to 1 (Wang, 2019, Proposition 9; estimated from these people; without use from
+#'   1 on). `as.data.frame()`, `tidy()`: one row per donor.
 #'   `autoplot()`: a ggplot of the share of donors whose loss is at most epsilon, with the release's
 #'   epsilon as a vertical line; `plot()` draws it and returns it invisibly. All PRIVATE.
 #' @section Errors: `dpsc_error_argument`.
@@ -62,9 +65,24 @@ summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5,
     sd = if (!is.null(object$unit)) vapply(object$donors[known], stats::sd, 0),
     quantiles = loss_quantiles(object$donors, probs, paste0(format(100 * probs, trim = TRUE), "%")),
     shares = matrix(shares, length(known), dimnames = list(known, format(epsilon, trim = TRUE))),
-    epsilon = epsilon
+    epsilon = epsilon,
+    generalisation = if ("removal" %in% known) {
+      generalisation_bound(object$donors$removal, object$delta)
+    }
   ), class = "summary.dp_pdp")
 })
+
+#' Bound on the mean difference between the loss of people outside and inside the data
+#'
+#' Wang (2019), Proposition 9, for a loss function between 0 and 1; its mean over data sets is
+#' estimated from one.
+#' @param losses (`numeric`, PRIVATE)\cr epsilon of each person's removal, at `delta`.
+#' @return A number, PRIVATE.
+#' @noRd
+generalisation_bound <- function(losses, delta) {
+  moment <- mean(exp(losses))
+  moment^2 - 1 + delta * (1 + moment)
+}
 
 #' @rdname print.dp_pdp
 #' @export
@@ -74,6 +92,16 @@ print.summary.dp_pdp <- function(x, ...) {
   print_quantiles(cbind(x$quantiles, mean = x$mean, sd = x$sd))
   cat("\nShare of ", people, " whose epsilon is at most\n", sep = "")
   print_quantiles(x$shares)
+  if (!is.null(x$generalisation)) {
+    bound <- formatC(x$generalisation, digits = 3L, format = "g")
+    cat("\n", strwrap(paste0(
+      "Generalisation: ", if (x$generalisation < 1) {
+        paste0("for any loss function from 0 to 1, at most ", bound)
+      } else {
+        paste0("no bound below 1 (", bound, "), so none for a loss function from 0 to 1")
+      }, " (Wang, 2019, Proposition 9, with the mean over these ", people, ")"
+    ), 84L), sep = "\n")
+  }
   invisible(x)
 }
 

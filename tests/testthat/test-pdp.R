@@ -297,6 +297,32 @@ test_that("summaries count donors", {
   expect_true(all(pdp_delta(loss, 2)$replacement <= 1e-6))
 })
 
+test_that("the bound on generalisation is above the exact gap of a known mechanism", {
+  # People are fair bits, one bit is released with a logistic chance of their sum, and a missing
+  # person counts one half. The loss is one where the released bit is not the person's.
+  n <- 6
+  gaps <- vapply(c(0.05, 0.2, 0.5, 1), function(slope) {
+    chance <- function(sum) stats::plogis(slope * (sum - n / 2))
+    sums <- 0:n
+    share <- stats::dbinom(sums, n, 0.5)
+    wrong <- (sums * (1 - chance(sums)) + (n - sums) * chance(sums)) / n
+    loss <- function(bit) { # of a person with this bit, beside n - 1 others
+      with <- chance(0:(n - 1) + bit)
+      without <- chance(0:(n - 1) + 0.5)
+      pmax(abs(log(with / without)), abs(log((1 - with) / (1 - without))))
+    }
+    bound <- vapply(seq_len(n), function(i) {
+      generalisation_bound(c(loss(0)[[i]], loss(1)[[i]]), 0)
+    }, 0)
+    c(gap = 0.5 - sum(share * wrong), bound = sum(stats::dbinom(0:(n - 1), n - 1, 0.5) * bound))
+  }, numeric(2))
+  expect_true(all(gaps["gap", ] > 0 & gaps["gap", ] <= gaps["bound", ]))
+  expect_equal(generalisation_bound(rep(0.1, 3), 1e-6), exp(0.2) - 1 + 1e-6 * (1 + exp(0.1)))
+  s <- summary(pdp(release_of(toy_panel(n = 20), "output"), toy_panel(n = 20)$donors))
+  expect_equal(s$generalisation, generalisation_bound(s$pdp$donors$removal, s$pdp$delta))
+  expect_output(print(s), "Generalisation: .*Proposition 9")
+})
+
 test_that("formula, fit and matrix give the same losses", {
   panel <- toy_panel(n = 15)
   fit <- suppressWarnings(dp_synth(panel$donors,
