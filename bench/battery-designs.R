@@ -1,10 +1,10 @@
 # Data like people's, for bench/battery.R and bench/rounds.R. Sourced, runs nothing.
 #
-# A design draws N people who are alike: a function of N, T0 and T1 that returns
-#   rows (N x T, outcome units), bounds (public, outcome units), and signal (N x T1, what is to be
-#   expected of a person after T0 given all that is fixed before; NULL where there is none).
-# draw_panel() splits them into donors and targets, so that no target differs from a donor but by
-# its choice. A real panel has no law to draw from: its people are split at random.
+# A design draws N people by one law: a function of N, T0 and T1 that returns
+#   rows (N x T, outcome units), bounds (public, outcome units), and signal (N x T1, a person's
+#   expected outcomes after T0 given all that is fixed before; NULL where there is none).
+# draw_panel() splits them into donors and targets, so that targets differ from donors only by
+# their choice. A real panel has no law to draw from: its people are split at random.
 
 ar1 <- function(N, periods, phi, sd) {
   x <- matrix(stats::rnorm(N * periods, sd = sd * sqrt(1 - phi^2)), N)
@@ -195,8 +195,9 @@ real_panels <- list(
 
 # Targets: persons ("person"), means of k persons ("mean20"), persons chosen from batches of 200
 # because their past is the most extreme or the flattest ("edge", "flat"), or means of the k whose
-# level is the lowest of 200: a group that is no random sample of the donors ("low20"). "third30",
-# "twothirds30": means of 30 people from the upper third, or upper two thirds, by their past's mean.
+# level is the lowest of 200: a group that is not a random sample of the donors ("low20").
+# "third30", "twothirds30": means of 30 people from the upper third, or upper two thirds, by their
+# past's mean.
 people_per_target <- function(kind) {
   if (kind == "person") return(1L)
   if (grepl("^mean", kind)) return(group_size(kind))
@@ -204,7 +205,7 @@ people_per_target <- function(kind) {
   max(90L, as.integer(ceiling(group_size(kind) / upper_share(kind))))
 }
 
-# Of people by the mean of their past: those that targets are drawn from.
+# The people from whom targets are drawn, chosen by the mean of their past.
 upper_share <- function(kind) {
   if (grepl("^third", kind)) 1 / 3 else if (grepl("^twothirds", kind)) 2 / 3 else 0
 }
@@ -234,7 +235,7 @@ choose_targets <- function(people, kind, T0) {
   if (upper_share(kind) > 0) {
     size <- group_size(kind)
     keep <- unlist(lapply(split(keep, batch), function(i) {
-      # Ties of whole numbers are broken by chance, as is who of the upper share is a target.
+      # Chance breaks ties of whole numbers, and chooses the targets within the upper share.
       upper <- i[order(-rowMeans(pre[i, , drop = FALSE]), stats::runif(each))]
       upper <- upper[seq_len(round(upper_share(kind) * each))]
       upper[sample.int(length(upper), size)]
@@ -250,7 +251,7 @@ choose_targets <- function(people, kind, T0) {
 #' Donors and targets without effect
 #'
 #' @param design (`string` or `function`)\cr a name of `designs` or `real_panels`, or a design.
-#' @param targets (`count`)\cr how many; the release is made for the first.
+#' @param targets (`count`)\cr number of targets; the release is made for the first.
 #' @return A list: `donors` (n x T), `targets` (k x T), `signal` (k x T1 or NULL), `size` (people
 #'   in a target), `bounds`, `T0`, `T1`.
 draw_panel <- function(design, n, T0, T1, targets = 200L, kind = "person", seed = NULL) {

@@ -1,4 +1,4 @@
-# Designs that nothing is tuned on, of other kinds than those of bench/battery-designs.R. Judged by
+# Designs that were not used for tuning, of other kinds than bench/battery-designs.R. Judged by
 # `Rscript bench/battery.R holdout` once constants are fixed. Sourced after battery-designs.R.
 
 holdout_designs <- list(

@@ -1,7 +1,7 @@
-# One cell of the battery: releases, targets without effect, and what is measured. Sourced after
+# One cell of the battery: releases, targets without effect, and their measures. Sourced after
 # battery-designs.R; see bench/battery.R.
 
-# What the installed version offers. Version 0.1.0 knows no `size`, has one kind of rows and no
+# Abilities of the installed version. Version 0.1.0 has no `size`, has one kind of rows and no
 # bands of one target: the adapter below makes the same table of both, so that both can be judged.
 has_argument <- function(generic, class, name) {
   name %in% names(formals(utils::getS3method(generic, class, envir = asNamespace("dpsc"))))
@@ -36,7 +36,7 @@ tidy_units <- function(fit, simultaneous = FALSE) {
 # k x (1 + T1) matrices: the average first, then the periods.
 by_target <- function(table, column, k) matrix(table[[column]], k, byrow = TRUE)
 
-#' What a fit says of each of its targets
+#' Numbers of a fit for each of its targets
 #' @return A list of k x (1 + T1) matrices `estimate`, `se`, `privacy`, `low`, `high`, `p`, of k x
 #'   T1 matrices `band_low`, `band_high` (all periods of one target together), and `joint` (k), the
 #'   p-value of the test of no effect in any period.
@@ -115,8 +115,7 @@ judge <- function(panel, epsilon, own = 1L) {
   }, dpsc_error = function(e) conditionMessage(e))
 }
 
-# The estimated effects are those of the truth 0. Against the signal: the same prediction less what
-# was to be expected.
+# The true effect is 0. Against the signal: the same prediction less the expected outcome.
 against_signal <- function(read, targets, signal, T0) {
   read$estimate[, -1L, drop = FALSE] - (after(targets, T0) - signal)
 }
@@ -164,7 +163,7 @@ judge_block <- function(block, source = designs) {
   )
 }
 
-# The same seeds whatever else is in the grid.
+# The same seeds for every grid.
 seed_of <- function(...) {
   text <- utf8ToInt(paste(..., sep = "/"))
   Reduce(function(hash, letter) (hash * 31 + letter) %% 1e8, text, 7)
@@ -222,7 +221,7 @@ measure <- function(results, panels, panel) {
   )
 }
 
-#' Privacy standard error as reported over what it is over releases, same panel
+#' Reported privacy standard error over the observed one of releases, same panel
 #'
 #' Of the release's own target and ten others, pooled.
 privacy_ratio <- function(panel, epsilon, repeats) {

@@ -3,18 +3,18 @@
 # From the package's root, with dpsc installed:
 #   Rscript bench/battery.R            the grid below; about an hour on one core
 #   Rscript bench/battery.R quick      a part of it, three minutes; writes battery-quick.csv
-#   Rscript bench/battery.R holdout    designs that nothing is tuned on (battery-holdout.R)
+#   Rscript bench/battery.R holdout    designs not used for tuning (battery-holdout.R)
 #   Rscript bench/battery.R selected   targets chosen for their level; writes battery-selected.csv.
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
 # DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
-# Real data from DPSC_SHARED. What is done is in results/battery-partial.csv until all is; a run
-# that finds this file keeps its cells if those of every tenth block, drawn again, are the same.
-# The table of 2026-11-25 (code of 4a7d3c5 and 46bd1495, whose numbers are the same) lacks edges,
-# flats, one design of n = 300, and for six designs n = 1,000 with T0 = 5.
+# Real data from DPSC_SHARED. Finished cells are in results/battery-partial.csv until all are; a
+# run that finds this file keeps its cells if the cells of every tenth block, drawn again, agree.
+# The table of 2026-11-25 (code of 4a7d3c5 and 46bd1495, whose numbers are the same) lacks edge and
+# flat targets, one design of n = 300, and for six designs n = 1,000 with T0 = 5.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
-# target itself. Writes bench/results/battery.csv, one row a cell:
+# target itself. Writes bench/results/battery.csv, one row per cell:
 #   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se: Monte Carlo error
 #                         of the first, between releases); cover_own: of the release's own target
 #   size_average, size_period, size_joint    rejections at 5 %: average, single periods, all periods
@@ -22,10 +22,10 @@
 #   se_min, se_median     smallest and median standard error of the average over its true rmse
 #   refused               share of intervals refused
 #   rmse, rmse_signal     in half-widths of the bounds, average against the truth, and periods
-#                         against what was to be expected; to_inf, signal_to_inf: over epsilon = Inf
+#                         against the signal; to_inf, signal_to_inf: over epsilon = Inf
 #                         on the same panels; q95: of |error| of the average
-#   privacy_ratio         privacy SE as reported over the sd of the estimate over releases of one
-#                         panel
+#   privacy_ratio         reported privacy SE over the standard deviation of the estimate over
+#                         releases of one panel
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
@@ -50,7 +50,7 @@ default_grid <- function(chosen = setdiff(names(designs), "types")) {
   )
 }
 
-# Targets of one release share its donors: a group's cell has as many releases as it can have.
+# Targets of one release share its donors, so a group's cell has as many releases as possible.
 groups <- 200L
 
 special_grid <- function() {
@@ -113,7 +113,7 @@ cell_names <- function(cells) {
   do.call(paste, c(cells[c("design", "target", "n", "T0", "T1", "epsilon")], sep = "/"))
 }
 
-# A committed table has four digits, and NA for NaN: its rows can be those of a stopped run.
+# A committed table has four digits, and NA for NaN; its rows may come from a stopped run.
 same_numbers <- function(kept, drawn) {
   kept <- kept[match(cell_names(drawn), cell_names(kept)), names(drawn)]
   chosen <- vapply(drawn, is.numeric, NA) & names(drawn) != "seconds"
@@ -125,9 +125,9 @@ same_numbers <- function(kept, drawn) {
   all(is.na(both[[1L]]) == is.na(both[[2L]])) && !any(apart, na.rm = TRUE)
 }
 
-#' The blocks of the grid whose cells a run that was stopped has left, and still holds for this code
+#' Blocks whose cells a stopped run has left, and that are still valid for this code
 #'
-#' Seeds are those of the cell, so the same code draws the same numbers: every tenth block, the
+#' Each cell has its own seeds, so the same code draws the same numbers: every tenth block, the
 #' cheapest ones and one in the middle, is drawn again.
 kept_blocks <- function(kept, grid, cost, source) {
   names <- vapply(seq_len(nrow(grid)), function(i) {
@@ -176,8 +176,8 @@ run_grid <- function(grid, source = designs) {
 #' Reported and observed privacy standard errors
 #'
 #' clinic_panel and plm::Wages with the targets of the README: the programme's mean (60 people, see
-#' data-raw) and the mean of the 67 women, each taken for one person and for what it is. `sd`: of
-#' the average effect over releases; `privacy_se`, `se`: root mean squares.
+#' data-raw) and the mean of the 67 women, each taken as one person and as the mean that it is.
+#' `sd`: of the average effect over releases; `privacy_se`, `se`: root mean squares.
 privacy_table <- function(releases = 200L, epsilons = c(0.25, 1, 4, 16, 64)) {
   clinic <- clinic_panel
   wages <- plm_data("Wages")

@@ -1,12 +1,12 @@
 # Speed of the estimators on raw data, against quadprog, kernlab::ipop and, where they are
-# installed, synthdid and MCPanel, in the same run; plain R stands in for what is not there.
+# installed, synthdid and MCPanel, in the same run; plain R replaces packages that are missing.
 # Run from the package's top folder: Rscript bench/classical.R
 # Data for Proposition 99: set DPSC_SHARED to the folder that holds data/smoking.csv; without it a
 # panel of the same size is simulated. Writes bench/results/classical.csv.
 library(dpsc)
 internal <- asNamespace("dpsc")
 
-# Median over `times` samples of the mean of `inner` runs (the clock is too coarse for single ones).
+# Median over `times` samples of the mean of `inner` runs (the clock is too coarse for single runs).
 median_seconds <- function(expr, times, inner = 1) {
   body <- substitute(for (i in seq_len(inner)) expr, list(inner = inner, expr = substitute(expr)))
   run <- as.function(list(body), envir = parent.frame())

@@ -1,8 +1,8 @@
-# Donors elsewhere: 1,000,000 units x 24 periods, from where the data lie to the release, each way
-# in a process of its own. All releases must be identical.
+# Donors elsewhere: 1,000,000 units x 24 periods, from the stored data to the release, each way in
+# a process of its own. All releases must be identical.
 #   tools/test-databases Rscript bench/databases.R
-# starts the Postgres that it needs. Writes bench/results/databases.csv. Then regressions, from
-# where a tenth of as many people lie, 20,000 at least: bench/results/databases-lm.csv.
+# starts the Postgres that it needs. Writes bench/results/databases.csv. Then regressions on a
+# tenth of as many people, at least 20,000: bench/results/databases-lm.csv.
 n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
 T0 <- 20L
 T1 <- 4L
@@ -119,7 +119,7 @@ people_in <- function(con, compute) {
   DBI::dbWriteTable(con, "bench_people", made_up_people(), temporary = TRUE)
   dpsc::dp_table(con, "bench_people", compute = compute)
 }
-# The name's end is what tells them from panels.
+# The end of the name distinguishes them from panels.
 regressions <- list(
   "in memory" = function() list(people = made_up_people()),
   "DuckDB, streamed" = function() list(people = people_in(duck(), "here")),
@@ -212,7 +212,7 @@ measure <- function(way) {
     way = way, donors = if (is.null(given$people)) n else people,
     periods = if (is.null(given$people)) T0 + T1 else 1L, prepare = round(prepared, 1),
     total = round(seconds, 1),
-    # What the workers and their servers use is not seen from here.
+    # The memory and time of workers and their servers are not seen from here.
     cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1),
     moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
     load = as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1L]][[1L]]),

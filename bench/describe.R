@@ -1,14 +1,15 @@
-# One column's table by dp_describe() and by recipes of peers, at the same budget: how far its
-# numbers are off, and whether limits cover. Neighbours replace one row; n and bounds are public.
+# One column's table by dp_describe() and by recipes of peers, at the same budget: errors of its
+# numbers, and coverage of its limits. Neighbours replace one row; n and bounds are public.
 #
 # From the package's root, with dpsc installed: Rscript bench/describe.R
-# Writes bench/results/describe.csv, one row a shape, n, width of bounds, budget and number:
+# Writes bench/results/describe.csv, one row per shape, n, width of bounds, budget and number:
 #   error         mean absolute error about the same number of the table, without noise
 #   peer, default the best peer at its defaults, and its error
 #   hindsight     the error of the best peer whose shares of the budget, account and candidates are
 #                 chosen afterwards, for the shape, n and bounds, by the geometric mean of errors
 #   ratio         error over the smaller of the two, both no less than a thousandth of the column's
-#                 deviation (a hundred-thousandth, of shares); median: of median absolute errors
+#                 standard deviation (a hundred-thousandth, of shares); median: of median absolute
+#                 errors
 #   total         the same ratio where errors are about the population
 #   cover, se     95 % limits about the population
 # Recipes, from what their authors published (for replaced rows):
@@ -22,15 +23,15 @@
 #                 Gaussian noise and choices of range epsilon as epsilon^2 / 8. "cdf": quantiles
 #                 from a histogram with Gaussian noise summed over a binary tree.
 # Defaults: equal shares, pure. Of levels: Laplace and Gaussian counts over their sum, and a mean of
-# 0/1. The mean of 0/1 takes n for the number of people who answered; the others bear missing rows.
-# DPSC_BENCH_REPLICATIONS (default 100) data sets a cell. Not private: seeded.
+# 0/1. The mean of 0/1 takes n for the number of people who answered; the others allow missing rows.
+# DPSC_BENCH_REPLICATIONS (default 100) data sets per cell. Not private: seeded.
 library(dpsc)
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))
 delta <- 1e-6
 asked <- c(mean = NA, sd = NA, q0.25 = 0.25, q0.5 = 0.5, q0.75 = 0.75)
 
-# Shapes: a draw, bounds of one who knows the column, whole numbers?
+# Shapes: a draw, bounds by somebody who knows the column, whole numbers?
 shapes <- list(
   costs = list(draw = function(n) stats::rlnorm(n, 7, 1), bounds = c(0, 30000)),
   ages = list(draw = function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18), bounds = c(0L, 120L)),
@@ -66,7 +67,7 @@ gap_quantile <- function(x, q, epsilon) {
   x[[at]] + stats::runif(1) * width[[at]]
 }
 
-# `ranks`: how many values are below and above each candidate. A replaced row moves the score by 1.
+# `ranks`: numbers of values below and above each candidate. A replaced row moves the score by 1.
 candidate_quantile <- function(ranks, q, epsilon) {
   score <- abs((1 - q) * ranks$below - q * ranks$above)
   ranks$at[[which.max(-epsilon / 2 * score + gumbel(length(score)))]]
@@ -79,7 +80,7 @@ tree_quantiles <- function(counts, at, rho) {
     # A replaced row moves two nodes of a level; the levels share rho.
     own + stats::rnorm(length(own), sd = sqrt(2 * (depth + 1) / (2 * rho)))
   })
-  # Each node split by what its halves say, the root's total public.
+  # Each node split by its noisy halves, the root's total public.
   total <- sum(counts)
   for (level in rev(seq_len(depth))) {
     child <- matrix(noisy[[level]], 2L)
@@ -258,8 +259,8 @@ shares <- function(n, p, epsilon) {
   cbind(shape = paste("levels", p), n = n, bounds = 1, epsilon = epsilon, found)
 }
 
-# The limits of the table's numbers anew, where estimates are as they were: the table stays, but for
-# `cover` and `se`. Rscript bench/describe.R limits
+# Computes the limits of the table's numbers again where estimates are unchanged: only `cover` and
+# `se` of the table change. Rscript bench/describe.R limits
 limits_anew <- function(table) {
   for (at in split(seq_len(nrow(table)), table[c("shape", "n", "bounds")], drop = TRUE)) {
     if (identical(table$statistic[[at[[1L]]]], "share")) next

@@ -1,5 +1,6 @@
-# How often honest numbers are doubted, and wrong ones noticed: warnings of dp_lm(), dp_glm(),
-# dp_select(), dp_synth() over shapes of people's numbers. Usage: Rscript bench/doubts.R [runs].
+# Warnings of dp_lm(), dp_glm(), dp_select() and dp_synth() over shapes of people's numbers: shares
+# of correct bounds that are doubted, and of wrong ones that are noticed.
+# Usage: Rscript bench/doubts.R [runs].
 library(dpsc)
 
 args <- commandArgs(TRUE)

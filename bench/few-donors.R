@@ -85,7 +85,7 @@ real_panels <- function() {
   out
 }
 
-# Each gives a function that draws people of one population.
+# Each returns a function that draws people of one population.
 designs <- list(
   factor = function(periods) {
     factors <- matrix(stats::rnorm(2 * periods), 2L)

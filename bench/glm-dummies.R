@@ -1,6 +1,6 @@
 # Private logistic regression with unbalanced 0/1 regressors: error, coverage, width of intervals.
-# Not private: seeded. Columns and designs are those of bench/lm-dummies.R, with standard errors of
-# glm() on the same rows for those of lm(); `planned` is `longer` of dp_plan_glm(share = ).
+# Not private: seeded. Columns and designs as in bench/lm-dummies.R, with standard errors of
+# glm() on the same rows in the place of lm()'s; `planned` is `longer` of dp_plan_glm(share = ).
 # DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_PEOPLE names numbers of people.
 library(dpsc)
 more <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))

@@ -1,7 +1,7 @@
 # Ridge and constraints in the mechanism of dp_glm(). Not private: seeded.
 #   glm-ridge.csv        coverage of 95 % intervals of slopes of a ridge fit: of the population's
-#                        own ridge fit, with the release's weights and units (what they are
-#                        about), and of the slopes without a ridge (what they are not about)
+#                        own ridge fit, with the release's weights and units (their estimand),
+#                        and of the slopes without a ridge (not their estimand)
 #   glm-constraints.csv  error of the linear predictor, root mean square of runs, with slopes on a
 #                        simplex, non-negative or falling: without constraints, with constraints in
 #                        the mechanism, and with the release moved after it

@@ -1,14 +1,14 @@
 # Private generalised linear models with case weights: error and coverage of intervals of slopes and
 # intercept. `weights` of
 #   none   the same people without weights (the fit without them)
-#   free   from .2 to 1, whatever the person
+#   free   from .2 to 1, independent of the person
 #   group  3 for people of a group of 30 % of the sample, 1 else: a stratum that was drawn less
 #   chosen people were drawn by their outcomes (those with y > 0 three times as often), and weights
 #     undo it
 #   rmse, rmse_glm  root mean square error of the slopes, glm() with the same weights (not private)
 #   longer          rmse over rmse_glm; identified: share of coefficients
 #   coverage        of 95 % intervals about the coefficients of the population; se: over releases
-#   ratio           root mean square of released errors of sampling over those of the weighted glm()
+#   ratio           root mean square of released sampling errors over the weighted glm()'s
 # Not private: seeded. DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
 runs <- ceiling(100 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1")))
@@ -30,7 +30,7 @@ make_people <- function(n, family, weights) {
     return(data)
   }
   pool <- draw_people(6 * n, family)
-  # Each by itself, so that weights are the inverse chances.
+  # Each person is drawn independently, so that weights are the inverse probabilities.
   data <- pool[pool$y > 0 | runif(6 * n) < 1 / 3, ][seq_len(n), ]
   data$w <- ifelse(data$y > 0, 1 / 3, 1)
   data

@@ -3,13 +3,13 @@
 # and Thakurta (replace-one, public coordinates) beside them; real data. Not private: seeded.
 #   rmse      root mean square over people of x'(theta - truth), intercept included, median of runs;
 #             slopes of zero: 1.5
-#   coverage  of 95 % intervals of slopes: of all, and of those that are said to be identified
-#   longer    dp_glm over glm; planned, planned_identified: what dp_plan_glm() foretells
-#   earlier   what a prototype reached (2 to 20 runs a cell, without intervals)
-# Designs: "n": independent normal regressors of deviation 1/3, bounds +-1. "iw": correlations
-# .8^|i - j|, deviations from 1/3 to 1/30, means +-.3, bounds +-5, slopes of alternating signs:
-# along what varies least. "i1": the same with slopes of one sign, which is how the prototype's
-# numbers for three columns come out (those of KST do, too: its signs were not written down).
+#   coverage  of 95 % intervals of slopes: of all, and of those reported as identified
+#   longer    dp_glm over glm; planned, planned_identified: forecasts of dp_plan_glm()
+#   earlier   error of a prototype (2 to 20 runs per cell, without intervals)
+# Designs: "n": independent normal regressors of standard deviation 1/3, bounds +-1. "iw":
+# correlations .8^|i - j|, standard deviations from 1/3 to 1/30, means +-.3, bounds +-5, slopes of
+# alternating signs: along the direction that varies least. "i1": the same with slopes of one sign,
+# which reproduces the prototype's and KST's numbers for three columns (signs were not recorded).
 # DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_DATA names libraries (as PATH does) with ISLR2,
 # titanic, nycflights13 and DPpack; DPSC_BENCH_PARTS: which of "grid", "families", "real" are made.
 library(dpsc)
@@ -142,7 +142,7 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
   cell <- cells[i, ]
   runs <- max(1, round(cell$runs * more))
   values <- tryCatch(replicate(runs, run_once(cell)), dpsc_error_argument = function(e) NULL)
-  # What the plan knows to be hopeless is refused before the charge, whatever the rows.
+  # Fits that the plan knows to be hopeless are refused before the charge, for any rows.
   refused <- is.null(values)
   if (refused) values <- matrix(NA_real_, 7L, 1L, dimnames = list(run_fields, NULL))
   middle <- signif(apply(values[1:4, , drop = FALSE], 1, stats::median), 3)
@@ -179,8 +179,8 @@ if (length(rows)) {
 
 # Coverage in all families -------------------------------------------------------------------------
 
-# Slopes of the design's shape, of a linear predictor of deviation .5 (counts), 1 (log-cosh; noise:
-# Student's t with 3 degrees) or 1.5 (logistic).
+# Slopes of the design's shape; standard deviation of the linear predictor .5 (counts), 1 (log-cosh;
+# noise: Student's t with 3 degrees) or 1.5 (logistic).
 family_people <- function(n, p, design, family) {
   people <- make_people(n, p, design)
   if (family == "binomial") return(people)

@@ -17,7 +17,7 @@ make_people <- function(p, cond, n, r2, tails) {
   )
 }
 
-# 10x: half-width 30 deviations, the middle 10 deviations off.
+# 10x: half-width 30 standard deviations, the middle 10 standard deviations off.
 limits <- list(`10x` = c(-40, 20), tight = c(-3.5, 3.5))
 
 scaled_rows <- function(people, range) {

@@ -2,8 +2,8 @@
 # Not private: seeded.
 #   error    largest error of a slope in standard errors of lm() on the same rows: median, and 95 %
 #            quantile over it; `lm`: of lm() itself
-#   covers   share of 95 % intervals that hold the truth
-#   width    median standard error over what the observed error needs (its root mean square)
+#   covers   share of 95 % intervals that contain the truth
+#   width    median standard error over the root mean square of the observed error
 #   planned  largest error by dp_plan_lm(share = ), as a ratio to lm()'s standard error
 #   lost     share of slopes that are not identified
 # The designs of set "held" were not looked at while the mechanism was made. DPSC_BENCH_SCALE

@@ -1,10 +1,10 @@
 # Other private linear regressions, for comparison: as generous as their papers allow. Neighbours
 # replace one row; rows are scaled to [-1, 1] by the public bounds, with a constant: d entries,
-# |x|^2 <= d, |y| <= 1. zCDP constants as tight as ours. Every function gives the slopes without the
-# intercept, in scaled units, which are those of the outcome where all bounds are alike. Those that
-# need a constant of their own give one row a setting: the bench takes the best by hindsight.
+# |x|^2 <= d, |y| <= 1. zCDP constants as tight as ours. Every function returns the slopes without
+# the intercept, in scaled units, which are the outcome's where all bounds are equal. Methods that
+# need a constant of their own return one row per setting: the bench takes the best in hindsight.
 
-# Independent entries whose noise has variance sd^2 on the diagonal and half of it off.
+# Independent noise of variance sd^2 on the diagonal and half of it off.
 symmetric_noise <- function(d, sd) {
   e <- matrix(0, d, d)
   e[upper.tri(e, diag = TRUE)] <- rnorm(d * (d + 1) / 2, sd = sd / sqrt(2))
@@ -64,7 +64,7 @@ dp_gd <- function(rows, rho) {
 }
 
 # Kifer, Smith and Thakurta (2012), Theorem 2: Huber's loss with slope c has gradients of at most
-# sqrt(d) c and curvature of at most d a row; Gaussian linear term, ridge 2 d / epsilon.
+# sqrt(d) c and curvature of at most d per row; Gaussian linear term, ridge 2 d / epsilon.
 objective <- function(rows, epsilon, delta) {
   d <- ncol(rows$x)
   gram <- crossprod(rows$x)
@@ -123,7 +123,7 @@ functional <- function(rows, epsilon) {
 }
 
 # Amin, Joseph, Ribero and Vassilvitskii (2023): least squares on disjoint parts, then a point drawn
-# by its (axis-aligned) Tukey depth among them, if a test finds the volumes safe. One row a number
+# by its (axis-aligned) Tukey depth among them, if a test finds the volumes safe. One row per number
 # of parts; NA where the test refuses. Raw rows: it needs no bounds.
 tukey_em <- function(people, epsilon, delta) {
   x <- cbind(1, as.matrix(people$data[-1]))
@@ -150,7 +150,7 @@ tukey_draw <- function(models, epsilon, delta) {
     ordered[seq_len(depths), , drop = FALSE]
   volume <- rowSums(log(pmax(sides, 1e-300)))
   least <- floor(m / 4)
-  # How many rows it takes until a neighbour's volumes could be unsafe (their Lemma 3.8).
+  # Number of rows to change until a neighbour's volumes could be unsafe (their Lemma 3.8).
   safe <- -1
   for (k in seq_len(least - 2)) {
     g <- seq_len(depths - least - k - 1)

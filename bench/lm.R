@@ -4,7 +4,7 @@
 #   error    root mean square of (slope - truth) / (standard error of OLS), median over runs
 #   R2 lost  share of the response's variance, median over runs
 #   coverage of 95 % intervals of all slopes; `sample`: of lm()'s estimate by the privacy part alone
-#   earlier  what a prototype with continuous noise reached (2 to 40 runs a cell)
+#   earlier  error of a prototype with continuous noise (2 to 40 runs per cell)
 # DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
 source("bench/lm-designs.R")
@@ -34,7 +34,7 @@ run_once <- function(cell, peers) {
     ols = error(ols), dp_lm = error(own), lost = lost(own) - lost(ols),
     adassp = if (peers) error(ada) else NA, adassp_lost = if (peers) lost(ada) else NA,
     ssp = if (peers) error(plain) else NA, ssp_lost = if (peers) lost(plain) else NA,
-    # In standard errors of OLS; infinite where there is no end.
+    # In standard errors of OLS; infinite where the interval has no end.
     width = mean((inside[, 2] - inside[, 1]) / (2 * reach) / people$se),
     coverage = mean(inside[, 1] < people$slopes & people$slopes < inside[, 2]),
     sample = mean(abs(own - ols) < reach * sqrt(diag(vcov(fit, "privacy")))[-1]),
@@ -82,7 +82,7 @@ table   p cond     n  r2 bounds epsilon tails  runs earlier earlier_coverage
 rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]
   runs <- max(2, round(cell$runs * more))
-  # What the plan knows to be hopeless is refused before the charge, whatever the rows.
+  # Fits that the plan knows to be hopeless are refused before the charge, for any rows.
   values <- tryCatch(replicate(runs, run_once(cell, peers = cell$table == 1)),
     dpsc_error_argument = function(e) NULL
   )

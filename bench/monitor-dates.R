@@ -1,15 +1,15 @@
 # Several treated groups that are monitored: three ways to pay for the new periods of G of them.
 # `own`: each group has a release that grows by itself, from a G-th of the squared shift; `split`:
 # one first release serves all, without a round for any target, and each period's share is split
-# over the groups; `monthly`: one new release a period serves all. `single`: as if each had the
+# over the groups; `monthly`: one new release per period serves all. `single`: as if each had the
 # whole budget, which no private scheme can.
 #
 #   Rscript bench/monitor-dates.R [runs] [n]      adds to bench/results/monitor-dates.csv
 #
 # Groups are means of 60 people in a factor panel of 24 periods before the treatment and 12 from it
 # on, one of them in the first release. Errors are against the targets' paths without noise of their
-# own, over all groups and periods; medians over runs. One date stands for all: of dates that differ
-# the shared first release knows what comes between them period by period, and no better.
+# own, over all groups and periods; medians over runs. One date stands for all: for different dates
+# the shared first release knows the periods between them one by one, and no better.
 
 library(dpsc)
 
@@ -39,7 +39,7 @@ part <- function(p, g, keep, epsilon, round, ...) {
   ))
 }
 
-# The epsilon of one of so many parts of the squared shift.
+# The epsilon of one of `parts` equal parts of the squared shift.
 part_of <- function(epsilon, parts) {
   mu <- 1 / gaussian_sigma(epsilon, 1e-6) / sqrt(parts)
   uniroot(
@@ -47,7 +47,7 @@ part_of <- function(epsilon, parts) {
   )$root
 }
 
-# The targets' own levels where a call is refused as hopeless.
+# Where a call is refused as hopeless: the targets' own levels.
 monthly_paths <- function(p, epsilon) {
   vapply(post, function(t) {
     keep <- c(seq_len(before), t)

@@ -5,10 +5,10 @@
 #   Rscript bench/monitor.R [runs] [compared] [n]      writes bench/results/monitor.csv
 #
 # Errors are against the target's path without noise of its own, over 12 periods, one of them in the
-# first release; `planned` periods are paid for in all. `monthly` splits the budget evenly by
+# first release; `planned` periods are paid for in total. `monthly` splits the budget evenly by
 # squared shifts, and is made in the first `compared` runs only. Medians and means over runs;
 # `covered`, `covered.period`: shares of 95 % intervals, of the average effect and of the new
-# periods, that hold the truth, 0.
+# periods, that contain the truth, 0.
 
 library(dpsc)
 
@@ -95,7 +95,7 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
 path <- file.path("bench", "results", "monitor.csv")
 new <- do.call(rbind, rows)
 print(new, row.names = FALSE)
-# Cells of another n stay as they were.
+# Cells of another n stay unchanged.
 old <- if (length(given) > 2 && file.exists(path)) utils::read.csv(path)
 if (identical(names(old), names(new))) new <- rbind(old[old$n != given[[3]], ], new)
 write.csv(new[order(new$n), ], path, row.names = FALSE)

@@ -1,11 +1,11 @@
 # Private generalised linear models with an offset: error and coverage of intervals of slopes, the
 # offset declared within tight limits and within limits ten times as wide (of exposure: on both
-# sides), and the same people without different exposures. glm() (not private) beside them.
-#   rmse, rmse_glm  root mean square error of the two slopes of deviation one, all runs
+# sides), and the same people with equal exposures. glm() (not private) beside them.
+#   rmse, rmse_glm  root mean square error of the two slopes of standard deviation one, all runs
 #   coverage        of 95 % intervals of slopes and intercept; se: over releases
 #   longer          rmse over rmse_glm; identified: share of coefficients
-# Counts have rates exp(-1 + ...) a year and exposures of .2 to 5 years; log odds are known but for
-# an error that regressors explain. Not private: seeded. DPSC_BENCH_SCALE multiplies the runs.
+# Counts have rates exp(-1 + ...) per year and exposures of .2 to 5 years; log odds are known except
+# for an error that regressors explain. Not private: seeded. DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
 set.seed(27)
 runs <- ceiling(100 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1")))

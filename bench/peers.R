@@ -38,7 +38,7 @@ by_tidysynth <- function() {
   }
   control <- generate_weights(control,
     optimization_window = before, custom_variable_weights = rep(1, length(before)),
-    # As in its README: with the defaults its solver stops for some placebos.
+    # As in its README: with the default settings its solver stops for some placebos.
     margin_ipop = 0.02, sigf_ipop = 7, bound_ipop = 6
   )
   control <- generate_control(control)
@@ -62,7 +62,7 @@ by_synth <- function() {
       treatment.identifier = i, controls.identifier = setdiff(ids, i),
       time.predictors.prior = before, time.optimize.ssr = before, time.plot = 1970:2000
     )
-    # Its solver stops with a singular system for some states: these count as without effect.
+    # Its solver stops with a singular system for some states: these count as having no effect.
     fit <- NULL
     utils::capture.output(try(suppressMessages(
       fit <- Synth::synth(prepared,

@@ -1,12 +1,12 @@
-# Several rows of one person: whether 95 % limits cover, with errors that a person's rows share.
+# Several rows of one person: coverage of 95 % limits, with errors that a person's rows share.
 #
 # From the package's root, with dpsc installed: Rscript bench/person.R
-# Writes bench/results/person.csv, one row a cell: `shared`, the share of the errors' variance (and
-# of the regressors') that a person's rows have in common; `cover` of the slope of a regressor that
-# varies within people (`within`) and of one that does not (`between`); `width`, mean half-width
-# over that of epsilon = Inf with clustered errors. `vcov`: "HC" (the default, clustered), "const".
-# People have 1 to 12 rows, and who has many differs in their regressors.
-# DPSC_BENCH_REPLICATIONS (default 100) data sets a cell.
+# Writes bench/results/person.csv, one row per cell: `shared`, the share of the errors' variance
+# (and of the regressors') that a person's rows have in common; `cover` of the slope of a regressor
+# that varies within people (`within`) and of one that does not (`between`); `width`, mean
+# half-width over the half-width at epsilon = Inf with clustered errors. `vcov`: "HC" (the default,
+# clustered), "const". People have 1 to 12 rows, and people with many rows differ in their
+# regressors. DPSC_BENCH_REPLICATIONS (default 100) data sets per cell.
 library(dpsc)
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))
@@ -24,7 +24,7 @@ people <- function(n, shared) {
   out <- data.frame(id = id, within = mix(1), between = between[id])
   fit <- 1 + truth[["within"]] * out$within + truth[["between"]] * out$between
   out$y <- fit + mix(1.5)
-  # The same law for each row alone, whatever is shared.
+  # The same law for each row alone, for any shared part.
   out$k <- stats::pnorm(mix(1)) < stats::plogis(fit - 1)
   out
 }

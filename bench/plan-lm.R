@@ -1,6 +1,6 @@
-# What dp_plan_lm() expects against what came out in bench/lm.R (its results are read, nothing is
-# drawn): ratio of the error of slopes to that of lm(), in the cells where moments are resolved and
-# medians found. `off`: planned over measured; medians of few runs in the large cells.
+# Forecasts of dp_plan_lm() against the results of bench/lm.R (read, nothing is drawn): ratio of
+# the error of slopes to lm()'s error, in the cells where moments are resolved and medians
+# found. `off`: planned over measured; medians of few runs in the large cells.
 library(dpsc)
 measured <- utils::read.csv("bench/results/lm.csv")
 measured <- measured[measured$resolved == 1 & measured$located == 1, ]

@@ -1,10 +1,10 @@
-# dp_plan() of protected groups, several adoption dates and covariates against what happens: ratios
-# of what is planned to what is observed with the real dp_synth(). Writes
+# dp_plan() of protected groups, several adoption dates and covariates: ratios of planned to
+# observed values of dp_synth(). Writes
 # bench/results/plan-studies.csv.
 #
 # A cell is a law of people. 300 of them are the public pilot, from which the plan gets its spreads
-# (and by how much covariates explain changes) or whose rows it gets; from others donors and treated
-# people are drawn again and again, released and fitted. Columns:
+# (and the share of changes that covariates explain) or whose rows it gets; from others donors and
+# treated people are drawn again and again, released and fitted. Columns:
 #   n, size, effect      donors, treated people by date, the effect on them (half-widths of bounds)
 #   observed, average    root mean square of one period's error and of the average effect's, over
 #                        `releases`; of all dates together (a period: by time since the adoption)
@@ -22,7 +22,7 @@ autoregressive <- function(periods, rho = 0.8) {
     init = stats::rnorm(1)))
 }
 
-# Each gives rows (people x periods), bounds, and covariates (people x k, within -1 and 1).
+# Each returns rows (people x periods), bounds, and covariates (people x k, within -1 and 1).
 laws <- list(
   factor = function(people, T0, periods) {
     list(rows = sim_panel(people, T0, periods - T0)$donors, bounds = c(-1, 1))
@@ -40,7 +40,7 @@ laws <- list(
     days <- round(mean + stats::rnorm(people * periods, 0, 2))
     list(rows = pmin(pmax(days, 0), 31), bounds = c(0, 31), between = cbind(age, sex))
   },
-  # Costs: most have none in most months; a risk score foretells who will have more of them.
+  # Costs: most people have none in most months; a risk score predicts higher costs.
   costs = function(people, T0, periods) {
     risk <- pmin(pmax(stats::rnorm(people, 0, 0.4), -1), 1)
     user <- stats::rbinom(people, 1, 0.5)
@@ -76,7 +76,7 @@ cells <- list(
   cell("days", "everyone", 2000, 12, 6, 200, effect = -0.05, covariates = TRUE)
 )
 
-# What a practitioner would compute from public people, as in bench/plan.R.
+# The numbers that a practitioner would compute from public people, as in bench/plan.R.
 spreads_of <- function(rows) {
   level <- rowMeans(rows)
   own <- sweep(rows - level, 2L, colMeans(rows - level))

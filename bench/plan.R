@@ -1,5 +1,5 @@
-# dp_plan() against what happens: ratio of planned to observed root mean squared error of a period's
-# effect where there is none. Writes bench/results/plan.csv.
+# dp_plan() against observed errors: ratio of planned to observed root mean squared error of a
+# period's effect where there is none. Writes bench/results/plan.csv.
 #
 # A cell is one population: 300 of its people (or so many as a real panel can spare) are the public
 # pilot, from which the plan gets its spreads or whose rows it gets; from the others donors and a
@@ -38,8 +38,8 @@ population <- function(cell) {
 
 `%||%` <- rlang::`%||%`
 
-# What a practitioner would compute: levels without what chance puts into their means, and what a
-# person does besides what all do.
+# The numbers that a practitioner would compute: the spread of levels without sampling error, and
+# each person's deviations from the common path.
 spreads_of <- function(rows) {
   level <- rowMeans(rows)
   own <- rows - level
@@ -51,8 +51,8 @@ spreads_of <- function(rows) {
   )
 }
 
-# Errors of one release's own target. Rare events make them wobble: how lucky the targets were, the
-# errors of a target's own level carried on tell, whose mean all people give (a control variate).
+# Errors of one release's own target. Rare events make them vary; the errors of extrapolating each
+# target's own level are a control variate, whose mean over all people is known.
 observe <- function(people, cell, releases) {
   pre <- seq_len(people$T0)
   move <- colMeans(people$rows[, -pre]) - mean(people$rows[, pre])

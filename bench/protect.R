@@ -4,16 +4,16 @@
 # squared errors in units of half the bounds' width, coverage of nominal 95 % where there is an
 # interval, the share of draws that have one, the median length of the interval over the 95 %
 # quantile of its error, both sides. `document` is the error of the design's prototype. Of single
-# periods: `month_public` and `month`, errors as above; `month_oracle`, what a public target's error
-# and the noise of an oracle come to that knows everybody's residuals about the donors' prediction,
+# periods: `month_public` and `month`, errors as above; `month_oracle`, the sum of a public target's
+# error and the noise of an oracle that knows everybody's residuals about the donors' prediction,
 # and with them the group's mean and the best radius, and spends the whole budget on one mean in one
-# ball; `month_ratio` is `month` over `month_oracle`, `month_coverage` that of 95 % by period.
+# ball; `month_ratio` is `month` over `month_oracle`, `month_coverage` the coverage by period.
 suppressPackageStartupMessages(library(dpsc))
 simulate_factor <- dpsc:::simulate_factor
 times <- as.numeric(Sys.getenv("DPSC_BENCH_REPLICATIONS", "1"))
 only <- as.numeric(strsplit(Sys.getenv("DPSC_BENCH_DONORS", "1000,3000,10000"), ",")[[1L]])
 T0 <- 18L
-# Of the rows about single periods.
+# For the rows about single periods.
 T1_months <- 8L
 
 designs <- list(
@@ -32,7 +32,7 @@ designs <- list(
     rate <- exp(stats::rnorm(people, 0.8, 0.5))
     pmin(matrix(stats::rpois(people * (T0 + T1), rate), people) + 0, 20)
   }),
-  # Most cost nothing in most months; those who do, log-normal sums.
+  # Most people have no costs in most months; the others have log-normal sums.
   costs = list(bounds = c(0, 5000), draw = function(people, T1) {
     user <- stats::rbinom(people, 1, 0.4)
     level <- stats::rnorm(people, 5, 0.8)
@@ -50,7 +50,7 @@ document <- data.frame(
   error = c(.069, .033, .042, .061, .030, .029, .052, .017, .015)
 )
 
-# What the noise of an oracle adds to the variance of a period's effect, outcome units.
+# Variance that an oracle's noise adds to a period's effect, outcome units.
 oracle_variance <- function(release, group, mu) {
   x <- release$statistics$treated
   T1 <- release$panel$T1
@@ -60,7 +60,7 @@ oracle_variance <- function(release, group, mu) {
   residual <- tcrossprod(((group - scale$centre[1L]) / scale$unit) %*% x$loadings[, own], back)
   residual <- sweep(residual, 2L, colMeans(residual))
   norm <- sqrt(rowSums(residual^2))
-  # What the mean of clipped rows shows of a shift, on average over its directions.
+  # Share of a shift that the mean of clipped rows shows, on average over its directions.
   kept <- function(R) mean(ifelse(norm <= R, 1, R / norm * (1 - 1 / T1)))
   noise <- vapply(sqrt(mean(norm^2)) * 2^seq(-4, 3, 0.1), function(R) {
     2 * R / (nrow(group) * mu * kept(R))
@@ -77,8 +77,8 @@ one <- function(design, n, m, effect, far, epsilon, T1, seed) {
   post <- T0 + seq_len(T1)
   donors <- people[seq_len(n), ]
   group <- people[n + seq_len(m), ]
-  # A group that differs from the donors: half its people are those with the highest past of twice
-  # as many.
+  # A group that differs from the donors: half of its people have the highest past among twice as
+  # many.
   if (far) {
     more <- people[n + seq_len(2 * m), ]
     group <- more[order(-rowMeans(more[, seq_len(T0)]))[seq_len(m)], ]

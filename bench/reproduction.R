@@ -1,6 +1,6 @@
 # Speed of the simulation loop behind inst/reproduction: seconds for 1,000 fits against a plain R
 # loop of the same algorithm (ridge system solved and noise drawn in R in every run), against the
-# same loop with everything that does not change taken out, and dp_synth() for the default method.
+# same loop with all constant work moved out of it, and dp_synth() for the default method.
 # DPSC_BENCH=gram measures the default method alone, and keeps the other rows.
 library(dpsc)
 source("inst/reproduction/functions.R")

@@ -1,13 +1,13 @@
 # Point error of the default on eight panels of people: root mean squared error of the release's own
-# target against what was to be expected of it (its signal after T0), over that of epsilon = Inf on
-# the same panels; geometric mean over the panels. Beside it, on the same panels: two rounds of
+# target against its signal after T0, over the error at epsilon = Inf on the same panels; geometric
+# mean over the panels. Beside it, on the same panels: two rounds of
 # moments and none for the target, which was the default before, and numbers of features that
 # dp_control() may fix. DPSC_BENCH_REPLICATIONS (default 60) panels each.
 #
 # From the package's root, with dpsc installed: Rscript bench/rounds.R
-# Writes bench/results/rounds.csv (one row a cell; `signal` is n sqrt(rho), `ratio` the default's,
-# `before` that of two rounds, `against_before` their quotient with its standard error, `fixed` the
-# best single number of features by hindsight) and rounds-panels.csv (each panel, errors in
+# Writes bench/results/rounds.csv (one row per cell; `signal` is n sqrt(rho), `ratio` the default's,
+# `before` the ratio of two rounds, `against_before` their quotient with its standard error, `fixed`
+# the best single number of features by hindsight) and rounds-panels.csv (each panel, errors in
 # half-widths of the bounds).
 library(dpsc)
 source("bench/battery-designs.R")
@@ -32,7 +32,7 @@ with_control <- function(panel, epsilon, ...) {
 }
 
 errors_of <- function(name, cell, r) {
-  # Rows within the tight bounds, whatever the bounds that are declared.
+  # Rows within the tight bounds, for any declared bounds.
   panel <- draw_panel(name, cell$n, cell$T0, cell$T1, 1L,
     seed = seed_of("rounds", name, cell$n, cell$T0, cell$T1) + r
   )

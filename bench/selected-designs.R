@@ -1,4 +1,4 @@
-# Designs for bench/selected.R, held out: nothing in the package was tuned on them. Sourced after
+# Designs for bench/selected.R, held out: not used for tuning. Sourced after
 # battery-designs.R.
 
 held_out <- list(
@@ -8,7 +8,7 @@ held_out <- list(
       rows = 20 + stats::rgamma(N, 3, 0.25) + ar1(N, T0 + T1, 0.9, 6), bounds = c(-10, 80)
     )
   },
-  # Little lasts: people differ for a while only.
+  # Differences between people do not last.
   passing = function(N, T0, T1) {
     list(rows = stats::rnorm(N, 50, 2) + ar1(N, T0 + T1, 0.5, 8), bounds = c(0, 100))
   },
@@ -22,7 +22,7 @@ held_out <- list(
         noise(N, T0 + T1, 7), bounds = c(0, 100)
     )
   },
-  # Gamma outcomes about one's own mean, deviation in proportion.
+  # Gamma outcomes about one's own mean, standard deviation in proportion.
   gamma = function(N, T0, T1) {
     mean <- stats::rgamma(N, 1.5, 0.05)
     list(rows = matrix(stats::rgamma(N * (T0 + T1), 1.2), N) * mean / 1.2, bounds = c(0, 300))
@@ -35,7 +35,7 @@ held_out <- list(
       bounds = c(0, 80)
     )
   },
-  # 0/1: most hardly ever, some nearly always.
+  # 0/1: most people hardly ever, some nearly always.
   often = function(N, T0, T1) {
     rate <- stats::rbeta(N, 0.3, 0.9)
     list(rows = matrix(stats::rbinom(N * (T0 + T1), 1, rate), N), bounds = c(0, 1))

@@ -3,16 +3,17 @@
 #
 # From the package's root, with dpsc installed:
 # Rscript bench/selected.R [levels|minority|monotone|random]
-# DPSC_BENCH_REPLICATIONS (default 24) releases a cell, one target each, at epsilon = 1 and Inf on
+# DPSC_BENCH_REPLICATIONS (default 24) releases per cell, one target each, at epsilon = 1 and Inf on
 # the same panels. Writes bench/results/selected-levels.csv and selected-minority.csv:
 #   cover, cover_inf   of nominal 95 % intervals of the average; none: share without one
-#   error, to_inf      root mean square, in half widths of the bounds, and over that without privacy
+#   error, to_inf      root mean square, in half widths of the bounds, and its ratio to the error
+#                      without privacy
 #   se_ratio           median standard error over the error
 #   noted              share with the note that the target is unlike the donors as released
-#   covered_unnoted    cover of those without the note
-# and selected-monotone.csv: the median error at n donors, and over that at half as many (about);
-# selected-random.csv: of random targets, the share with the note and the share whose reason for no
-# interval says so.
+#   covered_unnoted    coverage of targets without the note
+# and selected-monotone.csv: the median error at n donors, and its ratio to the error at (about)
+# half as many; selected-random.csv: of random targets, the share with the note and the share that
+# has no interval for this reason.
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
@@ -91,7 +92,7 @@ minority_table <- function() {
   })
 }
 
-# Nested donors: whoever is there with fewer is there with more.
+# Nested donors: each smaller set is part of the larger ones.
 monotone_table <- function(sizes = c(1500, 3000, 6000, 12000, 20000)) {
   cells <- expand.grid(
     design = c("season", "amplitude", "sticky", "factor"), target = c("person", "mean100"),

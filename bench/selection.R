@@ -3,7 +3,7 @@
 #   noise .2, y clipped
 #     to +-1; delta = 1e-6; .8 of the budget to the selection. `best_known`: document values.
 #   selection-wide.csv: s = 4 among normals, correlated ones, or dummies and lognormals; an effect
-#     of half a standard deviation, noise 1, bounds `wide` times what columns need; epsilon 1.
+#     of half a standard deviation, noise 1, bounds `wide` times as wide as needed; epsilon 1.
 library(dpsc)
 
 cells <- utils::read.csv(header = FALSE, col.names = c(

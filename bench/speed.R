@@ -1,11 +1,11 @@
-# Speed and memory of the default method, as ratios measured in one run, of processor time: other
-# work on the machine makes it hardly longer.
+# Speed and memory of the default method, as ratios of processor time measured in one run, which
+# other work on the machine hardly changes.
 #   1. 1,000,000 donors x 50 periods: the whole dp_synth() call against one crossprod() of the same
 #      matrix with the same BLAS (named in the table) plus one pass over the data (a sum), and peak
 #      memory over the input.
 #   2. 10,000 donors x (20 before + 100 after), the same: half of it is the donors' own errors.
 #   3. A single fit at n = 100, T = 50: dp_synth(), its part in the core (plan, release, estimate),
-#      and MASS::lm.ridge() of the target's past on the donors', which protects nobody.
+#      and MASS::lm.ridge() of the target's past on the donors', which is not private.
 # DPSC_BENCH=single measures 3 alone, in a few seconds, and keeps the other rows.
 library(dpsc)
 
@@ -15,7 +15,7 @@ T0 <- 45L
 T1 <- 5L
 set.seed(1)
 
-# Seconds of one call: the least of some runs, each of so many calls.
+# Seconds per call: the minimum over some runs of several calls each.
 processor_time <- function(f, calls = 1L, runs = 3L) {
   f()
   min(replicate(runs, {

@@ -1,15 +1,12 @@
-# Online learning: cumulative regret over that of always predicting with theta = 0 (1 = useless,
-# above
-# 1 = harmful), and speed.
+# Online learning: cumulative regret over the regret of always predicting with theta = 0 (1 =
+# useless, above 1 = harmful), and speed.
 #   streams.csv: |x| = 1, delta = 1e-6. Linear: y = clip(x'theta + .2 N, +-1), sd(x'theta) = .5.
-#   Logistic:
-#     sd(x'theta) = 2. Every private method at its public defaults, nothing tuned. `best_known`:
-#     document
-#     values of the same method, each at its best tuning constant of a grid and with noise
-#     calibrated by
-#     the curve of continuous Gaussian noise, 7 % below that of zCDP, which the ledger adds up.
+#     Logistic: sd(x'theta) = 2. Every private method at its public defaults, not tuned.
+#     `best_known`: document values of the same method, each at its best tuning constant of a grid
+#     and with noise calibrated by the curve of continuous Gaussian noise, 7 % below the noise by
+#     zCDP, which the ledger adds up.
 #     pigd, pgiga, pocp, poffl are those of Thakurta (2013), chapter 5, tight; poffl releases once,
-#     at the end, and is judged by that on all rows. A logistic pocp has horizons up to 20,000.
+#     at the end, and its release is judged on all rows. A logistic pocp has horizons up to 20,000.
 #   streams-speed.csv: seconds for a million steps of p = 20 and size of the state.
 library(dpsc)
 
@@ -47,7 +44,7 @@ simulate <- function(model, p, horizon) {
   }
   list(x = x, y = y)
 }
-# Loss beyond that of the best fixed coefficients, relative to predicting with zero.
+# Loss in excess of the best fixed coefficients, relative to predicting with zero.
 regret <- function(model, data, eta) {
   if (model == "linear") {
     best <- stats::lm.fit(data$x, data$y)$fitted.values
@@ -71,7 +68,7 @@ open_stream <- function(model, data, epsilon, method, noise) {
     family = if (model == "linear") "gaussian" else "binomial", method = method, noise = noise
   )
 }
-# What was released after the last row, used on all rows: for "poffl", which releases once.
+# The release after the last row, used on all rows: for "poffl", which releases once.
 in_the_end <- function(model, data, epsilon, method) {
   stream <- open_stream(model, data, epsilon, method, NULL)
   update(stream, data.frame(y = data$y, data$x))

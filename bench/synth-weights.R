@@ -1,8 +1,8 @@
 # Private synthetic control of donors with weights: error and coverage of the average effect (there
 # is none). The target is the mean of `size` people of a population in which half are of a kind that
-# changes by `shift` in the last periods, whatever its past.
+# changes by `shift` in the last periods, independent of its past.
 #   none     donors are drawn like the population, without weights
-#   free     as drawn like the population, with weights from .2 to 1 that mean nothing
+#   free     donors are drawn like the population, with arbitrary weights from .2 to 1
 #   kind     the kind was drawn a quarter as often as the others, and weights undo it
 #   ignored  the same donors without their weights
 #   bias, rmse  of the average effect, outcome units; se: mean standard error

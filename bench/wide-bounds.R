@@ -1,11 +1,11 @@
-# Costs that are mostly zero: what bounds seven times too wide do to dp_synth()'s errors.
+# Costs that are mostly zero: effect of bounds seven times too wide on dp_synth()'s errors.
 #   Rscript bench/wide-bounds.R       about six minutes; writes bench/results/wide-bounds.csv
 # `target`: public, or the mean of `size` people who are protected (one group per release).
 # The same panels and seeds with bounds of 3,000, where the outcome is cut, and of 21,000. 24
 # targets of each release, which have no effect; a target is one person or the mean of 100.
 #   rmse_tight, rmse_wide, rmse_inf   of the average effect; _inf: epsilon = Inf
 #   se_tight, se_wide, se_inf         medians over releases and targets
-#   privacy_tight, privacy_wide       part of noise in it
+#   privacy_tight, privacy_wide       its part due to noise
 #   refused_tight, refused_wide       share of targets without an interval
 #   se_ratio                          se_wide over se_tight (aim: at most 1.2)
 library(dpsc)
@@ -60,7 +60,7 @@ judge_cell <- function(n, size, target = "public", epsilon = 1, releases = 30L) 
       } else if (is.finite(kind[[1L]])) {
         judge_protected(n, size, kind[[1L]], kind[[2L]], 1e4 + r)
       } else {
-        # Without privacy nobody is protected.
+        # Without privacy `protect` has no effect.
         rep(NA_real_, 4L)
       }
     }, numeric(4L))

@@ -1,5 +1,5 @@
 # make audit: the audits of tests/testthat/test-audit.R with more runs, panels and mechanisms.
-# Prints claimed against observed and writes bench/results/audit.csv. Exit status 1 if a claim of
+# Prints claimed and observed losses and writes bench/results/audit.csv. Exit status 1 if a claim of
 # ours is violated, or if a mechanism that is known to be wrong is not caught.
 library(dpsc)
 internal <- asNamespace("dpsc")
@@ -165,7 +165,7 @@ running <- function(panel) {
 empty <- matrix(-1, 8, 1)
 once <- rbind(1, empty[-1, , drop = FALSE])
 note(dp_audit(running, empty, once, 1, 0, runs(3000)), "running sum, tree", "swap", FALSE)
-# A person who is in eight times, undeclared.
+# A person with eight undeclared rows.
 note(dp_audit(running, empty, -empty, 1, 0, runs(3000)), "running sum, person eight times", "swap",
   TRUE)
 pick <- function(exponent) {
@@ -219,7 +219,7 @@ for (delta in c(0, 1e-6)) {
 cat("The papers' methods, right and wrong\n")
 for (row in helpers$paper_audits(runs(3000))) note(row$audit(), row$name, "rows", row$wrong)
 cat("Generalised linear models, exact densities of the minimiser in one and two dimensions\n")
-# Nodes of the noise are equally likely: shares of them are probabilities. Others come with a mass.
+# Nodes of the noise are equally likely, so their shares are probabilities. Others come with a mass.
 note_exact <- function(mechanism, family, epsilon, delta, losses, expected,
                        mass = 1 / length(losses)) {
   above <- sum(mass * (losses > epsilon * (1 + 1e-9)))

@@ -1,5 +1,5 @@
-# The site by pkgdown (Debian: r-cran-pkgdown), from the installed package and without the internet,
-# which the site does not need, either. A warning or a missing topic or article stops it.
+# Builds the site with pkgdown (Debian: r-cran-pkgdown), from the installed package and without the
+# internet, which the site does not need either. A warning or a missing topic or article stops it.
 options(pkgdown.internet = FALSE, warn = 1)
 if (!requireNamespace("pkgdown", quietly = TRUE)) {
   stop("The site needs the package pkgdown (Debian and Ubuntu: r-cran-pkgdown).")
@@ -37,8 +37,8 @@ if (!length(at)) stop("The index of topics has no names: see pkgdown/templates."
 lines[at] <- vapply(lines[at], shorten, "")
 write_text(paste(lines, collapse = "\n"), index)
 
-# The search: what pkgdown gathered, and of topics the words that people type. A script, as pages
-# that are opened as files may read no other.
+# The search: pkgdown's entries, and for topics the words that people type. It is a script, since
+# pages that are opened as files may load nothing else.
 entries <- Filter(length, jsonlite::fromJSON("site/search.json", simplifyVector = FALSE))
 if (!any(vapply(entries, function(entry) is.character(entry$title), NA))) {
   stop("The search has no titles: see pkgdown/templates/head.html.")
@@ -65,7 +65,7 @@ words <- lapply(seq_len(nrow(topics)), function(i) {
 })
 found <- jsonlite::toJSON(c(words, entries), auto_unbox = TRUE, null = "null")
 write_text(paste0("window.siteIndex = ", found, ";"), "site/search.js")
-# These need the internet, and no page asks for them.
+# These need the internet, and no page loads them.
 unlink(c("site/search.json", "site/pkgdown.js"))
 
 if (length(warned)) {

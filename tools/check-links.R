@@ -1,6 +1,7 @@
 # Dead links and missing pictures of a built site or of Markdown files: every link that stays inside
-# must lead to a file, and its #part to an id. What a page loads (scripts, styles, pictures, fonts)
-# must lie in the site, so that it reads without the internet. Exit status 1 if one does not.
+# must lead to a file, and its #part to an id. All that a page loads (scripts, styles, pictures,
+# fonts) must be in the site, so that it can be read without the internet. Exit status 1 if one does
+# not.
 # Rscript tools/check-links.R site [README.md ...]
 paths <- commandArgs(TRUE)
 files <- unlist(lapply(paths, function(path) {
@@ -35,7 +36,7 @@ ids_of <- function(file) {
   ids[[file]]
 }
 
-# Of one link: what is wrong with it, or NULL.
+# The fault of one link, or NULL.
 problem <- function(file, link) {
   if (grepl("^(https?:|mailto:|data:|javascript:|//)", link) || link %in% c("", "#")) {
     return(NULL)
@@ -54,7 +55,7 @@ problem <- function(file, link) {
   NULL
 }
 
-# What a page or a style loads from elsewhere.
+# Addresses elsewhere from which a page or a style loads.
 loaded_from_elsewhere <- function(file) {
   text <- read_text(file)
   elsewhere <- "[\"'(\\s]+((?:https?:|file:)?//[^\"')\\s>]+)"

@@ -1,13 +1,14 @@
 # R CMD check of a tarball. Exit status 1 for an ERROR or a WARNING.
-#   Rscript tools/check-tarball.R <tarball> <library>: the library has it, its log is 00install.out;
-#     only those tests run that are otherwise on CRAN (see tools/run-tests.R).
-#   Rscript tools/check-tarball.R <tarball>: everything, as CRAN does, with the time that it took.
+#   Rscript tools/check-tarball.R <tarball> <library>: the library contains it, with its log
+#     00install.out;
+#     only tests that differ on CRAN are run (see tools/run-tests.R).
+#   Rscript tools/check-tarball.R <tarball>: everything, as on CRAN, with the time taken.
 arguments <- commandArgs(TRUE)
 tarball <- arguments[[1L]]
 library_path <- if (length(arguments) > 1L) arguments[[2L]]
 
 Sys.unsetenv("NOT_CRAN")
-# The check is about the package, not about the compiler flags of whoever runs it.
+# The check is about the package, not about the user's compiler flags.
 Sys.setenv(R_MAKEVARS_USER = normalizePath(file.path("tools", "Makevars.check")),
   DPSC_COMPILE = normalizePath(file.path("tools", "compile-once")),
   DPSC_OBJECTS = file.path(getwd(), ".lib", "objects"), MAKEFLAGS = "-j2")
@@ -16,7 +17,7 @@ Sys.setenv("_R_CHECK_CRAN_INCOMING_" = "false", "_R_CHECK_FORCE_SUGGESTS_" = "fa
   "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false", "_R_CHECK_TIMINGS_" = "10")
 # The package ships no PDF whose size qpdf could check.
 if (!nzchar(Sys.which("qpdf"))) Sys.setenv("_R_CHECK_DOC_SIZES_" = "false")
-# As on CRAN, but where a suggested package is missing: then that check asks the network about it.
+# As on CRAN, except where a suggested package is missing: then that check would use the network.
 suggested <- strsplit(gsub("[(][^)]*[)]|\\s", "", read.dcf("DESCRIPTION", "Suggests")[[1L]]), ",")
 present <- vapply(suggested[[1L]], function(p) nzchar(system.file(package = p)), NA)
 as_cran <- if (all(present)) {

@@ -1,6 +1,6 @@
-# Which tests went, and whose expectations became fewer, since a commit. A test is known by its
-# name: one that went to another file is not gone. Those that run in `make audit` are listed. Exit
-# status 1 if any went.
+# Tests that were removed, and tests with fewer expectations, since a commit. A test is identified
+# by its name, so one that moved to another file is not removed. Tests of `make audit` are listed.
+# Exit status 1 if any was removed.
 # Usage: Rscript tools/compare-tests.R <commit>
 commit <- commandArgs(TRUE)
 if (length(commit) != 1L) stop("Say which commit: make compare-tests SINCE=main")

@@ -1,7 +1,8 @@
-# Fuzzing of the two parsers, panel and JSON: whatever comes in, either a result or an error of
-# ours.
+# Fuzzing of the two parsers, panel and JSON: every input gives a result or an error of this
+# package.
 #   R_LIBS=.lib Rscript tools/fuzz.R [rounds]
-# Prints how many inputs were refused and accepted; exit status 1 at the first raw error or warning.
+# Prints the numbers of refused and accepted inputs; exit status 1 at the first raw error or
+# warning.
 suppressPackageStartupMessages(library(dpsc))
 rounds <- as.integer(c(commandArgs(TRUE), "2000")[[1L]])
 pick <- function(x) x[[sample.int(length(x), 1L)]]

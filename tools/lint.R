@@ -1,5 +1,5 @@
-# Style of R code by .lintr. Ends with "lint: N passed, N failed", one a file, or says that it was
-# skipped. Exit status 1 if anything failed.
+# Style of R code by .lintr. Ends with "lint: N passed, N failed", counted per file, or reports that
+# it was skipped. Exit status 1 if anything failed.
 if (!nzchar(system.file(package = "lintr"))) {
   cat("lint: the package lintr is not installed: skipped\n")
   quit(status = 0L)
@@ -8,14 +8,14 @@ folders <- c("R", "tests", "tools", "bench", "demo", "data-raw", "inst")
 files <- setdiff(
   list.files(folders, "[.]R$", recursive = TRUE, full.names = TRUE), "R/RcppExports.R"
 )
-# The rules of this package, whatever else a later lintr asks for.
+# The rules of this package, not further ones of a later lintr.
 rules <- paste0(c(
   "assignment", "brace", "commas", "equals_na", "function_left_parentheses", "infix_spaces",
   "line_length", "no_tab", "object_length", "paren_body", "pipe_continuation", "quotes",
   "semicolon", "seq", "single_quotes", "spaces_inside", "spaces_left_parentheses",
   "T_and_F_symbol", "trailing_blank_lines", "trailing_whitespace", "vector_logic", "whitespace"
 ), "_linter")
-# A door stands for the braces of its function.
+# A call of `door()` replaces the braces of its function.
 is_door <- function(one, lines) {
   after <- lines[one$line_number:length(lines)]
   grepl("function spanning", one$message) && grepl("door(", grep("[{]$", after, value = TRUE)[1L],

@@ -1,5 +1,5 @@
-# Every figure of the package at the two widths of a page, for somebody to look at:
-# Rscript tools/pictures.R [folder] [words of names]. Sheets of them are on white and on dark paper.
+# Draws every figure of the package at the two widths of a page, for review:
+# Rscript tools/pictures.R [folder] [words of names]. Contact sheets have a white and a dark page.
 arguments <- c(commandArgs(TRUE), NA)
 folder <- if (is.na(arguments[[1L]])) file.path(tempdir(), "pictures") else arguments[[1L]]
 wanted <- if (is.na(arguments[2L])) "" else arguments[[2L]]
@@ -10,13 +10,13 @@ set.seed(20)
 widths <- c(column = 3.3, page = 6.5)
 made <- new.env()
 
-#' Something that several figures are of, made once
+#' An object that several figures show, made once
 once <- function(name, make) {
   if (is.null(made[[name]])) assign(name, make, made)
   made[[name]]
 }
 
-#' One figure on both pages; what it is of is made only where it is wanted
+#' One figure on both pages; its object is made only where it is needed
 picture <- function(name, draw, heights = c(2.6, 4)) {
   if (!grepl(wanted, name)) {
     return(invisible())

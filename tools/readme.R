@@ -1,4 +1,4 @@
-# The print and the picture of the README's example, of one and the same run.
+# Makes the print and the picture of the README's example from one run.
 # Rscript tools/readme.R, from the package's top folder, with dpsc installed.
 library(dpsc)
 

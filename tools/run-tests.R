@@ -4,11 +4,12 @@
 #
 # Everything is compiled once (tools/tarball) and every test runs once: the unit tests in two
 # processes, with NOT_CRAN, against the package as the tarball installs it, and R CMD check beside
-# them takes that installation (--install=check:). What differs for CRAN is run by the check as CRAN
-# runs it: the files in which a test asks whether it is on CRAN, compares snapshots or looks for the
-# repository's files. `make cran` checks with all tests, as CRAN does.
+# them takes that installation (--install=check:). Tests that differ on CRAN are run by the check as
+# on CRAN: the files in which a test asks whether it is on CRAN, compares snapshots or looks for the
+# repository's files. `make cran` checks with all tests, as on CRAN.
 options(warn = 1)
-# Whole, also where there is no .lib yet: the log of the installation stands beside the library.
+# An absolute path, even where .lib does not exist yet: the installation's log is beside the
+# library.
 library_path <- file.path(normalizePath("."), ".lib", "check")
 logs <- tempfile("tests")
 dir.create(logs)
@@ -16,7 +17,7 @@ dir.create(logs)
 # A command in the background. Its output is shown when it has ended.
 start <- function(name, command, environment = "DPSC_STEP=yes") {
   log <- file.path(logs, name)
-  # The last line of `times` is what the command and its children took.
+  # The last line of `times` is the time of the command and its children.
   system(sprintf(
     paste(
       "( export %s; ( %s ); status=$?; times > '%s.times'; echo $status > '%s.status' )",
@@ -36,8 +37,8 @@ finish <- function(job) {
   list(lines = lines, status = as.integer(readLines(status)))
 }
 
-# What a check of the Makefile says at its end, "name: N passed, N failed", or that it was skipped.
-# A check that says neither has failed.
+# The last line of a check of the Makefile, "name: N passed, N failed", or that it was skipped.
+# A check that prints neither has failed.
 count <- function(done, name) {
   pattern <- paste0("^", name, ": ([0-9]+) passed, ([0-9]+) failed$")
   last <- utils::tail(grep(pattern, done$lines, value = TRUE), 1L)
@@ -50,7 +51,7 @@ count <- function(done, name) {
 }
 as_one <- function(count) pmin(count * c(count[["failed"]] == 0L, 1L), 1L)
 
-# All files that a worker took must have come to an end: one that broke off is a failure.
+# All files that a worker started must be finished: an unfinished one is a failure.
 unit_results <- function(folder) {
   files <- sub("[.]R$", "", list.files("tests/testthat", "^test-.*[.]R$"))
   ended <- file.exists(file.path(folder, paste0(files, ".rds")))
@@ -65,7 +66,7 @@ unit_results <- function(folder) {
 
 cat("Style, format, the core without R and the tarball (some minutes)\n")
 make <- paste(Sys.getenv("MAKE", "make"), "--no-print-directory")
-# A level of make's own: what it inherited is the outer one's.
+# A separate run of make: it must not inherit the outer one's settings.
 Sys.unsetenv(c("MAKEFLAGS", "MAKELEVEL", "MFLAGS"))
 style <- start("style", paste(make, "lint;", make, "format-check;", make, "core"))
 built <- finish(start("tarball", paste("tools/tarball", shQuote(library_path))))

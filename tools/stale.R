@@ -1,8 +1,8 @@
 # Removes the objects in src/ that are older than a file which they include, directly or not: R's
-# make knows units, not what they include. Then an install without --preclean compiles only those.
-# Usage, in the project's folder: Rscript tools/stale.R; prints what it removed.
+# make knows units, not their includes. Then an install without --preclean compiles only those.
+# Usage, in the project's folder: Rscript tools/stale.R; prints the names of removed objects.
 
-# Files of ours that a file includes. What stands under DPSC_ONE_UNIT is for users of the core
+# The package's own files that a file includes. Lines under DPSC_ONE_UNIT are for users of the core
 # without a library, and no unit of the package sets it.
 included <- function(file) {
   lines <- readLines(file, warn = FALSE)

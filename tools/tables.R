@@ -1,8 +1,8 @@
 # Makes anew the result tables whose code has changed since they were made.
 #   Rscript tools/tables.R             all of those
 #   Rscript tools/tables.R lm glm      these scripts of bench/, whether or not they changed
-# bench/results/made.csv says of every script by which code its tables were made, when, and how long
-# it took: a name of the trees R/ and inst/include/ and of the script, as git has them.
+# bench/results/made.csv records for every script the code that made its tables (git's names of the
+# trees R/ and inst/include/ and of the script), the date and the time taken.
 scripts <- c(
   "selection", "lm-dummies", "lm", "plan-lm", "glm", "glm-dummies", "plan", "rounds", "accuracy",
   "protect", "battery", "battery-holdout", "selected", "minority", "aggregate",

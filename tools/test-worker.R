@@ -1,6 +1,6 @@
-# One of the processes that run tests/testthat between them: takes the next file that nobody has
-# taken, the slowest first, and writes what came of it to a folder.
-# Usage: Rscript tools/test-worker.R <folder> <number>. With DPSC_AUDIT=true also what is long.
+# One of the processes that share the files of tests/testthat: takes the next file that no other has
+# taken, the slowest first, and writes its results to a folder.
+# Usage: Rscript tools/test-worker.R <folder> <number>. With DPSC_AUDIT=true also the long tests.
 folder <- commandArgs(TRUE)[[1L]]
 options(warn = 1)
 Sys.setenv(NOT_CRAN = "true")
@@ -11,7 +11,7 @@ if (nzchar(Sys.getenv("DPSC_AUDIT"))) {
   }, NA)
   files <- files[calls]
 }
-# What takes 10 CPU seconds or more, the slowest first; the order of the others matters little.
+# Files of 10 CPU seconds or more, the slowest first; the order of the others matters little.
 slow <- paste0("test-", c(
   "reproduction", "audit", "canary", "aggregate", "papers", "classical-augmented", "pdp-rows",
   "monitor-privacy", "objective", "glm-privacy", "glm", "plan", "report", "protect", "gram",

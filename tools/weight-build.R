@@ -1,5 +1,5 @@
-# What installing the tarball costs with R's own flags and one job: CPU seconds, the unit with the
-# highest peak of memory, installed size. Nobody's Makevars and no cache take part.
+# The cost of installing the tarball with R's own flags and one job: CPU seconds, the unit with the
+# highest peak of memory, installed size. No user's Makevars and no cache are used.
 # Usage: Rscript tools/weight-build.R dpsc_<version>.tar.gz; prints a table of measure and value.
 tarball <- normalizePath(commandArgs(TRUE)[[1L]])
 folder <- tempfile("weight")

@@ -1,6 +1,6 @@
-# make weight: what the package weighs, for those who install, read and change it. Prints it and
+# make weight: the size of the package for people who install, read and change it. Prints it and
 # writes bench/results/weight.csv. The build itself is measured by tools/weight-build.R, which takes
-# many minutes: with DPSC_WEIGHT_BUILD=kept what it wrote last is kept.
+# many minutes: with DPSC_WEIGHT_BUILD=kept its last results are kept.
 # Usage: Rscript tools/weight.R dpsc_<version>.tar.gz
 tarball <- commandArgs(TRUE)[[1L]]
 file <- file.path("bench", "results", "weight.csv")
@@ -24,7 +24,7 @@ r_files <- setdiff(list.files("R", "[.]R$", full.names = TRUE), "R/RcppExports.R
 core_files <- list.files("inst/include", "[.][hc]pp$", full.names = TRUE, recursive = TRUE)
 glue_files <- setdiff(list.files("src", "[.](cpp|h)$", full.names = TRUE), "src/RcppExports.cpp")
 
-# Functions of the package at top level, where they are and what they call, by name.
+# The package's top-level functions, their files and the names that they call.
 parsed <- lapply(stats::setNames(nm = r_files), parse, keep.source = FALSE)
 is_function <- function(e) {
   is.call(e) && identical(e[[1L]], quote(`<-`)) && is.name(e[[2L]]) && is.call(e[[3L]]) &&
@@ -58,7 +58,7 @@ chain <- function(file, above = character()) {
 chains <- lapply(basename(r_files), chain)
 deepest <- chains[[which.max(lengths(chains))]]
 
-# What a verb walks, down to the first call that draws.
+# The functions that a verb calls, down to the first that draws.
 library(dpsc)
 space <- asNamespace("dpsc")
 walked <- character()

@@ -1,7 +1,8 @@
-// A private release from rows on several ranks of MPI, and a check that it is that of one process:
+// A private release from rows on several ranks of MPI, and a check that it equals the release of
+// one process:
 //   mpicxx -std=c++17 -I<dpsc>/include -I<Eigen> mpi.cpp -o ranks && mpirun -n 2 ./ranks
 // `make test-mpi` builds and runs it. The noise here is a known sequence, so that both releases can
-// be compared; a release that is to be private uses dpsc::os_engine, on rank 0.
+// be compared; a private release uses dpsc::os_engine, on rank 0.
 #define DPSC_ONE_UNIT  // the core's bodies, too: no library has them
 #include <Eigen/Core>
 #include <cmath>
@@ -105,7 +106,7 @@ bool refused(Call&& call) {
   return false;
 }
 
-/// Rank 0: the release of all ranks' rows is that of one process that has them all.
+/// Rank 0: the release of all ranks' rows equals the release of one process that has them all.
 void compare(const dpsc::row_source& own, const Eigen::MatrixXd& people) {
   const dpsc::gram_release whole = release(source_of(people));
   {
@@ -164,7 +165,7 @@ int main(int count, char** arguments) {
     compare(own, people);
     expect(refused([&] { dpsc_mpi::serve(own, comm); }), "rank 0 does not serve");
   } else {
-    // It cannot be the one that asks, and so has no sums to add noise to.
+    // This rank cannot ask, and so has no sums to which it could add noise.
     expect(refused([&] { dpsc_mpi::coordinator second(own, T, true, comm); }),
            "a second rank makes no release");
     dpsc_mpi::serve(own, comm);
@@ -182,7 +183,7 @@ int main(int count, char** arguments) {
            "a second rank makes no regression");
     dpsc_mpi::serve(mine, comm, &facts.design);
   }
-  // Sums are nobody's but rank 0's.
+  // Only rank 0 has the sums.
   expect(dpsc_mpi::reduce({1.0, 2.0}, comm).size() == (rank == 0 ? 2u : 0u), "who has sums");
   int results[2] = {passed, failed}, all[2] = {0, 0};
   MPI_Reduce(results, all, 2, MPI_INT, MPI_SUM, 0, comm);

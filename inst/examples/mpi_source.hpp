@@ -1,9 +1,9 @@
 // Rows of people on the ranks of MPI, donors' or a regression's. Rank 0 asks, every rank adds up
 // its own rows, and the sums are reduced to rank 0 alone, which draws the noise once: other ranks
-// never have them (MPI_Reduce, not MPI_Allreduce), and what they run takes no source of noise. Sums
-// are whole numbers below 2^53, so that the result is that of one process, bit for bit.
+// never have them (MPI_Reduce, not MPI_Allreduce), and run code without a source of noise. Sums
+// are whole numbers below 2^53, so that the result equals one process's, bit for bit.
 //
-// Sums leave a rank WITHOUT NOISE: whoever runs the cluster is trusted.
+// Sums leave a rank WITHOUT NOISE: the people who run the cluster are trusted.
 #pragma once
 
 #include <mpi.h>
@@ -259,7 +259,7 @@ inline double rows_before(const dpsc::row_source& own, MPI_Comm comm) {
   return upto - mine;
 }
 
-/// What ranks other than 0 do: they answer until rank 0 has done. There is no noise here.
+/// The work of ranks other than 0: they answer until rank 0 has finished. There is no noise here.
 /// @param design of a regression whose people the rows are; none for donors.
 inline void serve(const dpsc::row_source& own, MPI_Comm comm,
                   const dpsc::lm_design* design = nullptr) {
@@ -285,7 +285,7 @@ inline void serve(const dpsc::row_source& own, MPI_Comm comm,
   }
 }
 
-/// All ranks' rows, for a release on rank 0. Only there can one be made.
+/// All ranks' rows, for a release on rank 0, the only rank that can make one.
 class coordinator : public dpsc::row_source {
  public:
   /// `calibrate`: may the rows that calibrate travel to rank 0?
