@@ -43,7 +43,7 @@
 #'   sensitivity), `violated` (flag), `note`, `table` (as returned by `tidy()`), `curve` (mode
 #'   `"loss"`: delta against epsilon), `n_runs`, `level`. It holds no data and no outputs, but
 #'   depends on them.
-#' @section Errors: `dpsc_error_argument`, and whatever `mechanism` signals.
+#' @section Errors: `dpsc_error_argument`, and any condition that `mechanism` signals.
 #' @references
 #' Jagielski, M., Ullman, J. and Oprea, A. (2020). Auditing Differentially Private Machine Learning:
 #' How Private is Private SGD? NeurIPS. Maurer, A. and Pontil, M. (2009). Empirical Bernstein Bounds

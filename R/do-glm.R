@@ -124,8 +124,8 @@
 #' charged, with `NA` for coefficients that are not identified; this event is the only one that the
 #' guarantee does not cover. It did not occur in 1,500 fits of uninformative people, within bounds
 #' up to a million times too wide, nor in 20,000 penalised problems designed to be hard
-#' (`tests/core` of the sources). Methods that need no `delta` promise 0, whatever is given. Proof:
-#' `proofs/glm.md`.
+#' (`tests/core` of the sources). Methods that need no `delta` promise 0, for any given value.
+#' Proof: `proofs/glm.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
 #' before any budget is spent, and depend on public facts only: names, types and number of columns,

@@ -11,12 +11,12 @@
 #' Medians and scales of all numbers are found privately first, so bounds that are ten or a hundred
 #' times too wide cost little. A few rounds then release moments of whitened regressors and of the
 #' residuals from the previous round's fit; all rounds are pooled, weighted by their known noise.
-#' Outlying rows are shrunk, regressors and residual alike, which keeps least squares consistent;
-#' the limit follows from the released shares of the rarest level that the noise leaves visible.
-#' Only the residual is clipped, at 1.1 standard deviations where the noise is large and at 3 where
-#' it is small (Huber's regression): with gross outliers, or with skewed errors whose spread depends
-#' on a regressor, the slopes differ from those of `lm()`. The print mentions this if more than 2 %
-#' of residuals lie beyond three standard deviations.
+#' Outlying rows are shrunk, regressors and residual by the same factor, which keeps least squares
+#' consistent; the limit follows from the released shares of the rarest level that the noise leaves
+#' visible. Only the residual is clipped, at 1.1 standard deviations where the noise is large and at
+#' 3 where it is small (Huber's regression): with gross outliers, or with skewed errors whose spread
+#' depends on a regressor, the slopes differ from those of `lm()`. The print mentions this if more
+#' than 2 % of residuals lie beyond three standard deviations.
 #'
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
 #' of constant variance, unless `vcov = "HC"` pays a tenth of the budget for second moments of the

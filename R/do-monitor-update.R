@@ -26,7 +26,7 @@
 #' that `update()` returns ([write_release()]), and do not update an older copy. A [dp_ledger()]
 #' ensures this: it records the drawn periods, also when it is saved and taken over, and must be
 #' given to each `update()`. Without a ledger only this session has a record; an older copy of a fit
-#' in another session, or in a fork of this one, spends the same share twice, and nobody notices.
+#' in another session, or in a fork of this one, spends the same share twice, unnoticed.
 #'
 #' @section Data:
 #' `newdata` contains the complete data again: the same people, all periods so far and the new ones,

@@ -52,8 +52,9 @@ pilot_people <- function(pilot, scale, periods) {
   }
   if (nrow(pilot) < 20) {
     abort(c(
-      "{.arg pilot} must hold at least 20 people.",
-      x = "It holds {nrow(pilot)}.", i = "With fewer give {.arg sd_between} and {.arg sd_within}."
+      "{.arg pilot} must have at least 20 people.",
+      x = "It has {nrow(pilot)}.",
+      i = "With fewer people, give {.arg sd_between} and {.arg sd_within} instead."
     ), "argument")
   }
   rows <- (unname(pilot) - scale$centre[[1L]]) / scale$unit

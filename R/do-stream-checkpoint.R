@@ -4,16 +4,16 @@
 #' Move a stream to a file, or publish its state
 #'
 #' @section Private checkpoints: `kind = "private"` *moves* the state: afterwards it is in the file
-#' and this stream no longer runs. The file holds sums without noise and the noise itself: whoever
-#' has it and the released values can subtract. It is AS SECRET AS THE DATA, readable by its owner
-#' only (mode 0600), and can be resumed once: `resume_stream()` claims its identity, atomically, in
-#' a registry, a folder of your account (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed`
-#' in your data folder), and removes the file. A copy is refused there, and under any other
-#' registry: the file names the registry of the session that wrote it, and no other resumes it. So a
-#' state goes to another account or another machine only where both reach one registry, and it is
-#' lost if its registry is emptied. *Undetected cases*: a registry that was itself copied or
+#' and this stream no longer runs. The file holds sums without noise and the noise itself: a
+#' person with the file and the released values can subtract. It is AS SECRET AS THE DATA, readable
+#' by its owner only (mode 0600), and can be resumed once: `resume_stream()` claims its identity,
+#' atomically, in a registry, a folder of your account (the environment variable `DPSC_REGISTRY`, or
+#' `dpsc/resumed` in your data folder), and removes the file. A copy is refused there, and under any
+#' other registry: the file names the registry of the session that wrote it, and no other resumes
+#' it. So a state goes to another account or another machine only where both reach one registry, and
+#' it is lost if its registry is emptied. *Undetected cases*: a registry that was itself copied or
 #' restored from a backup, a machine that was restored twice, an edited file, and files of version
-#' 0.2.0, which name no registry. Let nobody copy either: two continuations of one state can be
+#' 0.2.0, which name no registry. Copy neither: two continuations of one state can be
 #' subtracted from each other, which shows sums without noise.
 #'
 #' The file is written under another name, made durable, and then moved to its own in one step. A

@@ -67,7 +67,7 @@ capped <- function(covariance, half) {
   covariance * tcrossprod(factor)
 }
 
-#' The disagreement between penalties, extended to new periods as one error with its remaining share
+#' Extend the disagreement between penalties to new periods, as one error of which a share remains
 #' @param disagreement (`matrix`, T1 x T1).
 #' @param left (`numeric`)\cr of each new period.
 #' @noRd

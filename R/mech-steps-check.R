@@ -3,7 +3,7 @@
 #' Check of methods whose steps compose: in Gaussian shifts or zCDP for delta > 0, else by adding
 #' epsilons
 #'
-#' Gamma-norm noise (`"output"` as published) is pure whatever delta is.
+#' Gamma-norm noise (`"output"` as published) is pure for any delta.
 #' @noRd
 composed_conflict <- function(release) {
   steps <- release$privacy$steps

@@ -1,5 +1,5 @@
 # Donors that come in blocks of rows. Sums over donors are exact integers, so the statistics are the
-# same bit for bit, whatever the order and number of the blocks.
+# same bit for bit, for any order and number of blocks.
 
 #' Donors in chunks
 #'

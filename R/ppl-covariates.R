@@ -63,7 +63,7 @@ numeric_covariate <- function(x, name, people, units, times, treatment, request)
   if (!has_gaps(people)) check_covariate_finite(x[before], name)
   limits <- people$covariates[[name]] %||% c(-Inf, Inf)
   columns <- data.frame(name = name, lower = limits[[1L]], upper = limits[[2L]])
-  # A person's values in the order of time, whatever the order of the rows.
+  # A person's values in the order of time, for any order of the rows.
   values <- matrix(NA_real_, length(units$values), T0)
   at <- cbind(units$code[before], times$code[before])
   values[at] <- pmin(pmax(x[before], limits[[1L]]), limits[[2L]])

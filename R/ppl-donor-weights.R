@@ -44,13 +44,13 @@ refuse_weights <- function(request) {
       "does not use survey weights."
     )
   } else if (!identical(request$method, "gram")) {
-    paste("Method", dQuote(request$method[[1L]], FALSE), "has no theorem for them.")
+    paste("No theorem covers them for method", paste0(dQuote(request$method[[1L]], FALSE), "."))
   } else if (request$private && identical(request$delta, 0)) {
     "Their noise is Gaussian, which needs delta > 0."
   } else if (identical(request$protect, "everyone")) {
     "They are for public treated units, `protect = \"donors\"`."
   } else if (!is.null(request$monitor)) {
-    "A release that grows has no theorem for them."
+    "No theorem covers them in a release that grows."
   } else if (!is.null(request$control$lambda)) {
     "The meaning of a given penalty depends on the total weight: leave `lambda` out."
   } else if (identical(request$control$features, Inf)) {

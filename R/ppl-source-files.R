@@ -169,7 +169,7 @@ check_csv_names <- function(path, found, names, wanted) {
       "{.file {file}} does not have the columns of the first file.",
       x = if (length(missing)) "It has no {.code {missing}}.",
       x = if (length(absent) && !length(missing)) {
-        "It lacks column {absent} of the first file."
+        "It lacks {cli::qty(length(absent))}column{?s} {absent} of the first file."
       },
       x = if (length(found) != length(names)) {
         "It has {length(found)} column{?s}, the first file has {length(names)}."

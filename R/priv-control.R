@@ -4,7 +4,7 @@
 #'
 #' @param rng (`string`)\cr the source of the noise. `"secure"`: the operating system's
 #'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests
-#'   only; such a release is marked, because whoever knows the seed can remove the noise.
+#'   only; such a release is marked, because anybody who knows the seed can remove the noise.
 #' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the paper's parametrisation
 #'   (sum of squares plus `lambda / 2` times the squared norm), on the scale where the bounds are
 #'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; chosen after the release, at

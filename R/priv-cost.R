@@ -4,7 +4,7 @@
 #' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.
 #' @param epsilon,delta,rho,mu (`number`)\cr the parameters of the kind. A mu-GDP release is
 #'   (mu^2 / 2)-zCDP: its `rho`, if not given.
-#' @param pure (`flag`)\cr are all its steps pure, whatever the method's kind?
+#' @param pure (`flag`)\cr are all its steps pure, for any kind of method?
 #' @noRd
 new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = NA_real_, delta = 0,
                      rho = if (is.na(mu)) NA_real_ else mu^2 / 2, mu = NA_real_, pure = FALSE) {

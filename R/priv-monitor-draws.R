@@ -62,7 +62,7 @@ next_draw <- function(monitor, period, known, again) {
       x = "A second draw under the same share of the budget would not be private.",
       i = paste(
         "Use the fit that the first call of",
-        "{.fn update} returned. If it is lost, {.code again = TRUE} draws anew with the share of",
+        "{.fn update} returned. If it is lost, {.code again = TRUE} draws again, with the share of",
         "one of the {monitor$announced - known$taken} announced period{?s} that {?is/are} left."
       )
     ), c("monitor", "budget"))

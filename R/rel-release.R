@@ -316,7 +316,7 @@ public_facts <- function(panel, request) {
   }
   if (!private) check_nothing_to_charge(check_ledger(request$ledger))
   size <- panel$size %||% rep(1, nrow(panel$target))
-  # The single row is the group's mean, whatever its size.
+  # The single row is the group's mean, for any size.
   group <- if (nrow(panel$target) > 1L) mean_target(panel$target, size) else panel$target
   pre_mean <- unname(group[1L, seq_len(panel$T0)])
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)

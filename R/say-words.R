@@ -81,9 +81,9 @@ weak_epsilon <- 10
 weak_budget <- function(epsilon) {
   if (is.finite(epsilon) && epsilon > weak_epsilon) {
     paste0(
-      "epsilon = ", format(epsilon, digits = 4L), " protects little: whoever knows all but one ",
-      "donor may tell two rows of that donor apart with odds of exp(", format(epsilon, digits = 4L),
-      ") to 1."
+      "epsilon = ", format(epsilon, digits = 4L), " protects little: somebody who knows all ",
+      "donors but one may distinguish two rows of that donor with odds of exp(",
+      format(epsilon, digits = 4L), ") to 1."
     )
   }
 }

@@ -96,7 +96,7 @@ plan_target_words <- function(x) {
   paste0(
     "Errors (root mean square) of the effect on ", who,
     if (x$protect == "everyone") ", who are protected, too", ", in outcome units",
-    if (several) "; one period: by time since adoption"
+    if (several) "; errors of one period by time since adoption"
   )
 }
 
@@ -155,7 +155,7 @@ plan_advice <- function(x) {
     return(uncalibrated_words(x, row))
   }
   if (is.na(row$half_width)) {
-    return("There will be no 95 % interval for the mean of so many people.")
+    return("There will be no 95 % interval for the mean of this many people.")
   }
   c(
     paste0(
@@ -202,7 +202,7 @@ given_words <- function(x, row) {
   paste0(share, if (x$protect == "everyone") {
     "the treated are too far from the donors, or the donors' own errors are too small."
   } else {
-    "the donors' own errors are too small relative to their noise for so many people."
+    "the donors' own errors are too small relative to their noise for this many people."
   })
 }
 

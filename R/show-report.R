@@ -187,7 +187,7 @@ methods_paragraph <- function(release, estimator, parts, targets, doubts = NULL)
       "without the treatment by ", estimator_words(release, estimator), ", with the R package ",
       "dpsc ", as.character(utils::packageVersion("dpsc")), ". The panel has ",
       count_of(panel$n, "donor"), weights_words(release), ", ", count_of(panel$T0, "period"),
-      " before the treatment and ", panel$T1, " afterwards."
+      " before the treatment and ", count_of(panel$T1, "period"), " after it."
     ),
     covariates_words(release), bounds_words(release), gaps_words(release), doubts,
     release_words(release), interval_words(release, parts)

@@ -95,7 +95,7 @@ test_that("the noise of a mean equals the planned noise", {
   }
 })
 
-test_that("one person changes one block's answer, whatever the statistic draws, prints or stores", {
+test_that("one person changes one block's answer, even if the statistic draws, prints or stores", {
   n <- 60
   people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
   other <- people

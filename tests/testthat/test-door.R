@@ -18,7 +18,7 @@ expect_refused <- function(class, regexp = NULL, ..., fun = dp_release) {
   invisible(error)
 }
 
-test_that("an epsilon that is tiny or huge is refused before the charge, whatever the method", {
+test_that("a tiny or huge epsilon is refused before the charge, for every method", {
   p <- toy_panel(20, 5, 2)
   for (method in every_method) {
     for (delta in c(0, 1e-6, 1e-300)) {

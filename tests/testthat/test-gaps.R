@@ -52,7 +52,7 @@ test_that("gaps are filled by the documented rule", {
   expect_true(all(is.finite(huge)))
 })
 
-test_that("without gaps the panel equals the complete data's panel, whatever the order of rows", {
+test_that("without gaps the panel equals the complete data's panel, for any order of rows", {
   p <- gap_panel(m = 2)
   expect_equal(gap_rows(p), p$y, ignore_attr = TRUE)
   expect_identical(gap_rows(p, p$data[sample(nrow(p$data)), ]), gap_rows(p))

@@ -71,7 +71,7 @@ test_that("a private fit with an offset is close to the fit by glm()", {
   }
 })
 
-test_that("the objective with offsets is minimised, whatever the limits of the offset", {
+test_that("the objective with offsets is minimised for all limits of the offset", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (reach in c(1, 1e3, 1e6)) {
       data <- offset_people(400, family)

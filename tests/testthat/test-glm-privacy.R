@@ -303,7 +303,7 @@ test_that("a radius drawn with the wrong shape parameter is detected", {
   expect_lt(stats::ks.test(norms, "pgamma", shape = 1, scale = 2)$p.value, 1e-6)
 })
 
-test_that("rows stay within their limits, whatever their values", {
+test_that("rows stay within their limits for all values", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   data <- glm_people(1000)

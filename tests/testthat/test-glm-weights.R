@@ -154,7 +154,7 @@ test_that("the loss between neighbours with weights at opposite limits is within
   expect_gt(found[["found"]], found[["claim"]])
 })
 
-test_that("every step but the minimiser costs no more than declared, whatever the weights", {
+test_that("every step except the minimiser costs no more than declared, for any weights", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {

@@ -399,7 +399,7 @@ test_that("linear constraints in the mechanism have exact faces and equal the li
   expect_identical(coef(read_release(path)), coef(simplex))
 })
 
-test_that("minimisers near several limits are found whatever the data", {
+test_that("minimisers near several limits are found for any data", {
   withr::local_seed(6)
   for (i in 1:24) {
     n <- sample(c(40, 300), 1L)

@@ -169,7 +169,7 @@ test_that("an audit detects people who are counted twice", {
   }
 })
 
-test_that("shares and steps add up to the budget, whatever the setting", {
+test_that("shares and steps add up to the budget in all settings", {
   for (n in c(50, 300, 5000, 1e6)) {
     for (epsilon in c(0.1, 1, 8)) {
       for (delta in c(0, 1e-6)) {

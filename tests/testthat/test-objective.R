@@ -360,7 +360,7 @@ test_that("without noise the result is the constrained minimiser, or ridge if pu
   expect_equal(fit$weights, ridge_weights_cpp(x[, 1:6], public$y, 0.5))
 })
 
-test_that("a private run draws the same amount of noise whatever the donors are", {
+test_that("a private run draws the same amount of noise for any donors", {
   public <- public_example(6, 4, 2, epsilon = 4, delta = 1e-6)
   plan <- plan_objective(public)
   position <- function(x) {

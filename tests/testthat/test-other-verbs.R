@@ -235,7 +235,7 @@ test_that("simulated rows lie within the bounds, around their midpoints, and giv
   expect_error(public_rows(own), "no limits for `w` itself", class = "dpsc_error_argument")
 })
 
-test_that("tidy() and coef() refuse unknown arguments, but accept those of table packages", {
+test_that("tidy() and coef() refuse unknown arguments, except the arguments of table packages", {
   f <- other_fits()
   withr::local_seed(5)
   p <- sim_panel(300, 6, 2)

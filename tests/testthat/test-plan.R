@@ -153,7 +153,7 @@ test_that("simulated people have the requested standard deviations", {
   expect_equal(sqrt(mean(apply(rows, 1L, var))), 0.8, tolerance = 0.1)
 })
 
-test_that("R and the core simulate sim_panel()'s people alike", {
+test_that("R and the core simulate the same people as sim_panel()", {
   withr::local_seed(3)
   for (design in c("factor", "linear")) {
     core <- simulate_people_cpp(design_people(design), 4000L, 9L, 3L, 0L, 1L, 5)$donors

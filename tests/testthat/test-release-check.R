@@ -82,7 +82,7 @@ test_that("the wording of the promise is always the package's own", {
   expect_match(release$privacy$reason, "unbounded")
 })
 
-test_that("a budget smaller than the spent budget is detected, whatever else is edited", {
+test_that("a budget smaller than the spent budget is detected, even after other edits", {
   # Plants faults 63.
   for_every_kind(function(caught) {
     caught(change = edit("privacy", "epsilon", 0.5), regexp = "cost")

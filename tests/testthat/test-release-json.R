@@ -195,7 +195,7 @@ test_that("invalid arguments are refused", {
   }
 })
 
-test_that("a path to no file, to a directory or to a file of another kind is refused", {
+test_that("a missing file, a directory and a file of another kind are refused", {
   folder <- withr::local_tempdir()
   path <- file.path(folder, "x.json")
   expect_error(read_release(path), "does not exist", class = "dpsc_error_release")

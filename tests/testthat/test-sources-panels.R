@@ -1,7 +1,7 @@
 # Panels' shapes from donors elsewhere: covariates, gaps, protected people. The release is that of
 # the data frame, or an error before the charge that tells nothing of anyone.
 
-test_that("covariates of a table equal those of the data frame, streamed or summed by the engine", {
+test_that("covariates of a table equal the data frame's, streamed or summed by the engine", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- with_covariates_in(p$data)
@@ -50,7 +50,7 @@ test_that("covariates of a table equal those of the data frame, streamed or summ
   expect_identical(fit(shards, protect = "donors"), fit(later, protect = "donors"))
 })
 
-test_that("covariates without privacy equal those of the data frame up to rounding", {
+test_that("covariates without privacy equal the data frame's up to rounding", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 2, extreme = FALSE)
   data <- with_covariates_in(p$data)
@@ -146,7 +146,7 @@ test_that("gaps are filled as in memory, whether rows are streamed or summed by 
   expect_identical(sort(DBI::dbListTables(con)), c("sales", "tame"))
 })
 
-test_that("the engine's rows equal those of interpolate_rows(), cell by cell", {
+test_that("the engine's rows equal the rows of interpolate_rows(), cell by cell", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   periods <- 9L

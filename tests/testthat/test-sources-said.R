@@ -124,6 +124,8 @@ test_that("errors about semicolons and columns name file and place, never a pers
   text <- said(a.csv = c("id,week,y,income", "a,1,2,3"), b.csv = c("id,week,y,wage", "b,1,2,3"))
   expect_match(text, "It lacks column 4 of the first file")
   expect_no_match(text, "income|wage")
+  text <- said(a.csv = c("id,week,y,u,v", "a,1,2,3,4"), b.csv = c("id,week,y,w,x", "b,1,2,3,4"))
+  expect_match(text, "It lacks columns 4 and 5 of the first file")
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
 

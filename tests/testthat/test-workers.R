@@ -12,7 +12,7 @@ opener <- function(shards) {
   function(i) shards[[i]]
 }
 
-test_that("intervals are calibrated alike from workers' database sums and from rows in memory", {
+test_that("intervals from workers' database sums equal intervals from rows in memory", {
   skip_on_cran()
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
