@@ -127,7 +127,8 @@
 #'     the same before this shrinkage. RELEASED.
 #'   * `spread`: a list that holds a list of the constants that turn the variance into intervals
 #'     (`floor`, and factors for the `average`, a `period` and the joint `band`), or the `reason`
-#'     for a missing interval; and `apart`, the target's distance from the donors (1: a random
+#'     for a missing interval; `unseen`, the part of the floor for donors with large errors who may
+#'     be hidden, scaled units; and `apart`, the target's distance from the donors (1: a random
 #'     target's). RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
 #'   * `covariates`: 1 x q, of the target, if there are any. PUBLIC.

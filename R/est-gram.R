@@ -22,8 +22,11 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   penalty <- if (private) NaN else s$leave_one_out$penalty %||% raw_penalty(s, n)
   options <- gram_options(private, n, scale, estimator, lambda, penalty)
   own <- has_own_round(release, target, estimator)
-  lapply(gram_estimate_cpp(s, options, target, size, own), function(e) {
+  estimates <- gram_estimate_cpp(s, options, target, size, own)
+  unseen <- unseen_variance(release, target)
+  Map(function(e, unseen) {
     e$penalty <- 2 * n * e$penalty
+    e$unseen <- unseen
     e$apart <- placebo_apart(s$intervals, e)
     # For the mean of this number of people, and the donors' own regression error.
     own <- group_variance(s$intervals, e)
@@ -34,7 +37,7 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     q <- NROW(release$panel$covariates)
     if (q > 0L) e$path <- e$path[-(release$panel$T0 + seq_len(q))]
     e
-  })
+  }, estimates, unseen)
 }
 
 #' The targets with a separate round for this estimator
@@ -57,10 +60,52 @@ group_variance <- function(intervals, e) {
     return(e$prediction)
   }
   average <- mean(e$prediction)
-  if (average <= 0) {
-    return(e$prediction + least_variance(intervals))
+  least <- least_variance(intervals) + (e$unseen %||% 0)
+  if (average > 0) e$prediction * max(1, least / average) else e$prediction + least
+}
+
+# The range of the donors' errors is small if it is at most this part of half the bounds' width, or
+# twice the least candidate. Its draw has a price per half octave, so that a small range says little
+# about few people with large errors, where most people have hardly any (measured: bench/battery.R,
+# designs rare and costs).
+small_range <- function(donors) max(1 / 15, 20 / donors)
+
+# Of more donors at least this many calibrate the intervals.
+fewest_of_many <- 10000
+
+#' Variance of one person's error due to donors beyond a small range of errors, scaled units
+#'
+#' Where nearly everybody's outcome stays at a bound, few people cause most of the error: those who
+#' leave it. Errors beyond the range are not in the released second moment. If the range is small
+#' and the target stays at a bound, up to this range, before the treatment, the share of donors that
+#' may lie beyond it counts with an error of half the bounds' width.
+#' @return Numbers, one per target: 0 for other releases and targets. RELEASED.
+#' @noRd
+unseen_variance <- function(release, target) {
+  intervals <- release$statistics$intervals
+  if (is.null(intervals) || !release$privacy$private) {
+    return(numeric(nrow(target)))
   }
-  e$prediction * placebo_lift(intervals, e)
+  half <- release_scale(release)$half
+  before <- seq_len(release$panel$T0)
+  width <- mean(half[-before])
+  hidden <- intervals$clip <= small_range(counted_donors(release)) * width &
+    bound_distance(target, half[before]) <= intervals$clip
+  unname(ifelse(hidden, unseen_share(release) * width^2, 0))
+}
+
+#' The share of donors whom the draw of the errors' range lets lie beyond it at no loss
+#' @noRd
+unseen_share <- function(release) {
+  0.5 / (tail_signal(release) * min(counted_donors(release), fewest_of_many))
+}
+
+#' Largest distance of each pre-period path from the nearer bound, scaled units
+#' @noRd
+bound_distance <- function(target, half) {
+  pre <- target[, seq_along(half), drop = FALSE]
+  from <- function(side) apply(rep(half, each = nrow(pre)) + side * pre, 1L, max)
+  pmin(from(1), from(-1))
 }
 
 #' Upper limit of a released second moment of placebo errors, given its noise
@@ -111,8 +156,8 @@ group_scale <- function(e) {
 #' A standard error is `factor * sqrt(floor * variance)`. `floor` raises the variance of one person
 #' to the placebo errors' second moment; the factors contain the row's own scale and the tails of
 #' the placebo errors of the average, of single periods, and of the largest period.
-#' @return A list: `floor`, `average`, `period`, `band`; or `reason`, a string for a missing
-#'   interval.
+#' @return A list: `floor`, `unseen` (from `unseen_variance()`; part of the floor), `average`,
+#'   `period`, `band`; or `reason`, a string for a missing interval.
 #' @noRd
 interval_spread <- function(release, e, estimator) {
   if (!is.null(release$statistics$reason)) {
@@ -137,14 +182,15 @@ interval_spread <- function(release, e, estimator) {
     lift <- function(factor, rest) 1 + max(0, factor - 1) * fade + rest / e$size
     band <- lift(intervals$band, 4)
     return(list(
-      floor = 1, average = lift(intervals$average, 1),
+      floor = 1, unseen = e$unseen %||% 0, average = lift(intervals$average, 1),
       period = period_factor(lift(intervals$period, 3), band, release$panel$T1), band = band
     ))
   }
   list(
     # The second moment must be visible above the noise.
-    floor = max(1, max(intervals$second, intervals$second_sd / 2) /
+    floor = max(1, (max(intervals$second, intervals$second_sd / 2) + (e$unseen %||% 0)) /
       mean(e$prediction + e$privacy)),
+    unseen = e$unseen %||% 0,
     average = e$scale * intervals$average,
     period = e$scale * period_factor(intervals$period, intervals$band, release$panel$T1),
     band = e$scale * intervals$band

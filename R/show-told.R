@@ -57,6 +57,9 @@ interval_lift <- function(spread) {
 #' A sentence on an interval more than twice as wide as usual, or `NULL`
 #' @noRd
 wide_words <- function(fit, i = 1L) {
+  if (isTRUE(fit$spread[[i]]$unseen > 0)) {
+    return(unseen_interval_words(fit))
+  }
   lift <- interval_lift(fit$spread[[i]])
   if (!fit$release$privacy$private || !isTRUE(lift > 2 * usual_lift)) {
     return(NULL)
@@ -65,5 +68,16 @@ wide_words <- function(fit, i = 1L) {
     "The interval is ", format(lift, digits = 2L), " times as wide as the released moments alone ",
     "would make it, more than twice the expected factor (about ", usual_lift, "): in this ",
     "release the donors' placebo errors, or their noise, are large."
+  )
+}
+
+#' A sentence on an interval that allows for donors with large errors beyond a small range
+#' @noRd
+unseen_interval_words <- function(fit) {
+  paste0(
+    "The target's outcome stays at a bound, and in this release the donors' placebo errors seem ",
+    "small. A few donors with large errors may be hidden: the standard error allows for ",
+    format(100 * unseen_share(fit$release), digits = 2L), " % of them, with errors of half the ",
+    "bounds' width."
   )
 }

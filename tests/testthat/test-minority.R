@@ -79,3 +79,59 @@ test_that("each half octave of clipping costs more for a group than for one pers
   expect_equal(step_of(FALSE), 0.7, tolerance = 1e-5)
   expect_equal(step_of(TRUE), 1.2, tolerance = 1e-5)
 })
+
+rare_release <- function(seed, n = 300) {
+  withr::local_seed(seed)
+  events <- function(k) {
+    rate <- ifelse(stats::runif(k) < 0.1, stats::rbeta(k, 2, 4), 0)
+    matrix(stats::rbinom(k * 13, 1, rate), k)
+  }
+  release <- suppressMessages(dp_release(events(n),
+    target = numeric(13), T0 = 10, epsilon = 1, delta = 1e-6, bounds = c(0, 1),
+    control = dp_control(rng = "R")
+  ))
+  list(release = release, targets = events(60))
+}
+
+test_that("standard errors contain the errors of few people, where most never have an event", {
+  both <- vapply(1:8, function(seed) {
+    x <- rare_release(seed)
+    found <- tidy(dp_synth(x$release, target = x$targets), type = "unit")
+    found <- found[found$term == "average", ]
+    c(stats::median(found$std.error), mean(found$estimate^2))
+  }, numeric(2L))
+  expect_gt(stats::median(both[1L, ]), sqrt(mean(both[2L, ])) / 3)
+})
+
+test_that("donors beyond a small range count, if the target stays at a bound", {
+  release <- rare_release(1)$release
+  release$statistics$intervals[c("clip", "second", "second_sd")] <- list(0.0625, 1e-3, 1e-4)
+  flat <- rep(-1, 13)
+  event <- replace(flat, 4, 1)
+  share <- unseen_share(release)
+  expect_equal(share, 0.5 / (300 * tail_signal(release)))
+  expect_equal(unseen_variance(release, rbind(flat, -flat, event, 0 * flat)), c(share, share, 0, 0))
+  e <- estimate_gram(release, rbind(flat, event))
+  modelled <- mean(e[[1L]]$prediction + e[[1L]]$privacy)
+  expect_equal(e[[1L]]$spread$floor * modelled, max(modelled, 1e-3 + share))
+  expect_equal(e[[2L]]$spread$unseen, 0)
+  # A range that is not small shows the errors.
+  release$statistics$intervals$clip <- 0.125
+  expect_equal(unseen_variance(release, rbind(flat, event)), c(0, 0))
+  # With bounds five times as wide nobody is at a bound.
+  release$bounds$lower <- rep(-2, 13)
+  release$bounds$upper <- rep(3, 13)
+  release$statistics$intervals$clip <- 0.0625
+  expect_equal(unseen_variance(release, rbind(flat, event) / 5), c(0, 0))
+})
+
+test_that("print and report state that an interval allows for hidden donors", {
+  x <- rare_release(1)
+  x$release$statistics$intervals$clip <- 0.0625
+  said <- "A few donors with large errors may be hidden"
+  fit <- dp_synth(x$release, target = numeric(13))
+  expect_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
+  expect_match(paste(format(report(fit)), collapse = " "), said, fixed = TRUE)
+  fit <- dp_synth(x$release, target = replace(numeric(13), 3:4, 1))
+  expect_no_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
+})
