@@ -183,6 +183,7 @@ newer_long_panel <- function(object, people, formula = object$formula,
   }
   people[c("na", "roster")] <- list(check_gaps(na, roster), roster)
   parts <- split_covariates(formula)
+  check_public_indicator(parts$formula, parts$names, TRUE)
   parts$formula <- outcome_limits(parts$formula, object$limits, names(people$data))$formula
   people$covariates <- known_covariates(release$panel$covariates, parts$names)
   panel_with_gaps(parts$formula, people, plain_request())

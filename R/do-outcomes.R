@@ -83,15 +83,15 @@ fit_outcomes <- function(panels, request) {
   if (!gives_moments(method) || request$classical) {
     abort("Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.", "argument")
   }
-  ledger <- request$ledger
-  # Each outcome is a separate request with its share of the budget, and without a charge of its
-  # own.
+  ledger <- paying_ledger(request$ledger, budget$private)
+  # Each outcome is a separate request with its share of the budget. Only the joint request is made,
+  # and charged.
   request$epsilon <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(panels))
   panels <- lapply(panels, guard_panel, request)
   requests <- lapply(panels, function(panel) {
     public <- release_facts(panel, request)
     public$refuse <- TRUE
-    new_request(panel_record(public), public, panel, NULL)
+    new_request(panel_record(public), public, panel, ledger)
   })
   made <- make_release(new_request(outcomes_record(), budget, requests, ledger))
   fits <- Map(fit_released, lapply(made$drawn, with_charge, made$charge), panels)

@@ -26,6 +26,8 @@ reserve_draws <- function(ledger, id) {
 #' @section Errors: `dpsc_error_monitor`, `dpsc_error_budget`.
 #' @noRd
 take_draw <- function(monitor, period, ledger, again) {
+  # As for a charge, the session's or the machine's ledger takes the place of a missing one.
+  if (monitor$paid) ledger <- paying_ledger(ledger, TRUE)
   check_draw_ledger(monitor, ledger)
   if (monitor$paid && is_outside(ledger)) {
     return(take_draw_outside(monitor, period, ledger, again))

@@ -169,6 +169,8 @@ release_guarded <- function(panel, request) {
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, request, refuse = FALSE) {
+  # The ledger that pays, also if it is the session's, records the draws of announced periods.
+  request["ledger"] <- list(paying_ledger(request$ledger, request$private))
   public <- release_facts(panel, request)
   public$refuse <- refuse
   made <- make_release(new_request(panel_record(public), public, panel, request$ledger))

@@ -148,6 +148,9 @@ test_that("covariates other than the fit's are refused, and nothing is drawn", {
   refused(p$data, formula = y ~ on | x1)
   refused(p$data, formula = y ~ on | g + x1, words = "same order")
   refused(p$data, formula = y ~ on | x1 + week)
+  # One donor's covariate would make that donor a target.
+  refused(p$data, formula = y ~ I(on > 0 | x1 > 200) | x1 + g, class = "dpsc_error_panel",
+    words = "computed from a covariate")
   refused(p$data[c("unit", "week", "y", "on", "x1")])
   refused(transform(p$data, x1 = ifelse(someone, NA, x1)))
   refused(transform(p$data, x1 = ifelse(target, 30, x1)), class = "dpsc_error_monitor",

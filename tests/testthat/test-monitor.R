@@ -274,6 +274,24 @@ test_that("the ledger is charged once and records draws", {
   expect_null(small$monitors)
 })
 
+test_that("a ledger of the session pays for a growing release, and records its draws", {
+  p <- monitor_panel(n = 300)
+  ledger <- dp_ledger(4, 1e-6)
+  withr::local_options(dpsc.ledger = ledger)
+  start <- start_monitor(p, monitor = 3, rng = "secure")
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  fit <- next_period(start, p)
+  # A copy of the fit in another session, which has no record of its own.
+  session$monitors[[start$release$statistics$monitor$id]] <- NULL
+  expect_error(next_period(start, p), "drawn before", class = "dpsc_error_monitor")
+  expect_error(next_period(fit, p, ledger = dp_ledger(4, 1e-6)), "did not pay",
+    class = "dpsc_error_monitor")
+  withr::local_options(dpsc.ledger = NULL)
+  expect_error(next_period(fit, p), "is required", class = "dpsc_error_monitor")
+  expect_identical(monitor_left(next_period(fit, p, ledger = ledger)), 1L)
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+})
+
 test_that("a growing release is written and read with its remaining periods", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(8)

@@ -68,6 +68,15 @@ test_that("all outcomes together cost the requested budget once, for donors and 
   }
 })
 
+test_that("a given ledger pays for several outcomes where ledgers are compulsory", {
+  p <- two_outcomes()
+  withr::local_options(dpsc.require_ledger = TRUE)
+  expect_error(outcome_fit(p, control = dp_control()), class = "dpsc_error_budget")
+  ledger <- dp_ledger(4, 1e-6)
+  outcome_fit(p, ledger = ledger, control = dp_control())
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+})
+
 test_that("steps that exceed the budget together stop before the charge", {
   steps <- data.frame(mu = c(0.3, 0.4), epsilon = NA_real_)
   budget <- list(epsilon = gdp_epsilon_cpp(0.51, 1e-6), delta = 1e-6)

@@ -434,6 +434,19 @@ test_that("a budget outside the samplers' range is refused before the charge", {
   expect_s3_class(found, "dp_selection")
 })
 
+test_that("a budget beyond the largest exponent of a choice is no failure after the charge", {
+  withr::local_seed(3)
+  rows <- data.frame(y = stats::runif(300), x = stats::runif(300), z = stats::runif(300))
+  rows$y <- (rows$y + 4 * rows$x) / 5
+  bounds <- list(y = c(0, 1), x = c(0, 1), z = c(0, 1))
+  for (epsilon in c(300, 1e9)) {
+    found <- dp_select(y ~ x + z, rows, epsilon,
+      size = 1, bounds = bounds, method = "votes", refit = FALSE
+    )
+    expect_identical(found$selected, "x")
+  }
+})
+
 test_that("a 0/1 variable is not shrunk, and may be logical", {
   flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
   full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
