@@ -11,7 +11,9 @@
 #' checksum of every block from its first pass, before the charge, and compares it in every later
 #' pass before it uses the block. Its warnings and messages are not shown and its errors are
 #' replaced, since they may hold data; its output by `cat()` is not suppressed. Call it yourself to
-#' see its messages.
+#' see its messages. Blocks that are data frames need columns of fixed classes, as by
+#' `read.csv(colClasses = )`: if a reader guesses, somebody's cell may make text of all numbers of a
+#' block, and `"1.0"` is another level than `"1"`.
 #'
 #' A block that cannot be read again, or has changed, after the ledger was charged is a
 #' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of

@@ -22,7 +22,8 @@
 #' It is an argument of [dp_lm()] and [dp_glm()], as described above, and of [dp_aggregate()] and
 #' [dp_select()], in which all rows of a person are in one block and the data are in memory. The
 #' regressions also take [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and
-#' [dp_files()] with rows read in R. Identifiers of chunks are compared as text. For [dp_lm()] a
+#' [dp_files()] with rows read in R. Identifiers of chunks are compared as text; where chunks have
+#' columns of several classes, numbers of any spelling are compared as numbers. For [dp_lm()] a
 #' database computes the sums by person (`compute = "database"`, 30 columns at most). Methods
 #' without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
 #' `proofs/person.md`.

@@ -11,16 +11,23 @@
 #' @return As `lm_source()`.
 #' @noRd
 chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
-  known <- character()
+  who <- columns$person
+  known <- kinds <- character()
   of <- vector("list", data$count)
   for (i in seq_len(data$count)) {
     block <- read_block(data, i)
     check_frame(block, i)
-    cells <- identifiers_of(block, columns$person, text = TRUE)
+    cells <- identifiers_of(block, who, text = TRUE)
     known <- unique(c(known, cells[!is.na(cells)]))
     of[[i]] <- match(cells, known, nomatch = 0L)
+    kinds <- union(kinds, identifier_kind(block, who))
   }
   check_person_rows(sum(lengths(of)))
+  if (length(kinds) > 1L) {
+    alike <- spelled_alike(known)
+    known <- unique(alike)
+    of <- lapply(of, function(person) c(0L, match(alike, known))[person + 1L])
+  }
   n <- length(known)
   made <- data
   made$count <- max(1, ceiling(n * length(columns$variables) / most))
@@ -41,6 +48,26 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
   made$sizes <- lapply(seen, `[[`, "size")
   made$checksums <- lapply(seen, `[[`, "checksum")
   list(table = made, n = n)
+}
+
+#' Is a block's column of identifiers text?
+#' @noRd
+identifier_kind <- function(block, who) {
+  if (cell_kind(.subset2(block, who$column)) %in% c("text", "factor")) "text" else "other"
+}
+
+#' Identifiers that are the same number in the same spelling
+#'
+#' For blocks of several classes: where a reader guesses classes, somebody's malformed identifier
+#' makes text of one block's numbers. Two spellings would make two people of everyone with rows in
+#' both blocks, at twice the loss; one spelling for two people costs nothing.
+#' @param known (`character`). PRIVATE.
+#' @noRd
+spelled_alike <- function(known) {
+  numbers <- text_numbers(known)
+  found <- which(!is.na(numbers))
+  known[found] <- cell_text(numbers[found])
+  known
 }
 
 #' Blocks of a table's people, with all their rows

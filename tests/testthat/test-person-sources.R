@@ -55,6 +55,38 @@ test_that("chunks with common people give the data frame's release, bit for bit"
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
 })
 
+test_that("a malformed identifier, which makes text of one block's numbers, splits nobody", {
+  people <- scattered_people(400)
+  people <- people[!is.na(people$id), ]
+  people$id <- sub("p", "", people$id)
+  blocks <- cut_up(people, 3)
+  blocks[[2]]$id[7] <- "1x7"
+  together <- do.call(rbind, blocks)
+  # As utils::read.csv() guesses.
+  blocks <- lapply(blocks, function(block) {
+    block$id <- utils::type.convert(block$id, as.is = TRUE)
+    block
+  })
+  expect_identical(vapply(blocks, function(x) class(x$id), ""), c("integer", "character", "integer"))
+  fit <- scattered_lm(dp_chunks(blocks))
+  expect_identical(fit$nobs, scattered_lm(together)$nobs)
+  expect_identical(fit$release, scattered_lm(together)$release)
+  # Rows in blocks of both classes are one person's.
+  with_wage <- function(wage) {
+    dp_chunks(lapply(blocks, function(block) {
+      block$wage[block$id %in% c("3", "0003")] <- wage
+      block
+    }))
+  }
+  verb <- audit_mechanism(function(people, control) {
+    dp_lm(wage ~ age, people,
+      epsilon = 3, bounds = scattered_bounds, person = ~id, control = control
+    )
+  })
+  audit <- dp_audit(verb, with_wage(0), with_wage(100), n_runs = 1, mode = "replay")
+  expect_false(audit$violated)
+})
+
 test_that("several blocks of people give the same release", {
   columns <- lm_columns(wage ~ age + region, scattered_bounds)
   columns$person <- list(declared = FALSE, column = "id")
