@@ -176,7 +176,7 @@ study_fit <- function(people, made, epsilon) {
   # Warnings would be about simulated people.
   suppressWarnings({
     panel <- guard_panel(panel, request)
-    fit_released(release_panel(panel, request), panel)
+    fit_released(of_simulated(release_panel(panel, request)), panel)
   })
 }
 

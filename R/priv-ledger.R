@@ -200,7 +200,7 @@ gaussian_epsilon <- function(charges, delta) {
 #' `options(dpsc.require_ledger = TRUE)` or `DPSC_REQUIRE_LEDGER=1` a missing ledger is an error.
 #' @noRd
 paying_ledger <- function(ledger, private) {
-  if (!is.null(check_ledger(ledger)) || !private) return(ledger)
+  if (!is.null(check_ledger(ledger)) || !private || isTRUE(session$simulates)) return(ledger)
   ledger <- check_ledger(getOption("dpsc.ledger"))
   path <- Sys.getenv("DPSC_LEDGER")
   if (is.null(ledger) && nzchar(path)) ledger <- dp_ledger(path = path)
@@ -214,6 +214,15 @@ paying_ledger <- function(ledger, private) {
     ), "budget")
   }
   ledger
+}
+
+#' Run code about simulated people, for which no ledger pays
+#' @noRd
+of_simulated <- function(code) {
+  before <- session$simulates
+  session$simulates <- TRUE
+  on.exit(session$simulates <- before)
+  code
 }
 
 #' Charge a ledger, or fail without a trace

@@ -173,11 +173,11 @@ explore_fit <- function(design) {
   target <- if (everyone) panel$treated else cohort_means(panel$treated, date)
   if (!everyone) rownames(target) <- paste("simulated group", seq_along(design$T0))
   several <- length(design$T0) > 1L
-  fit <- suppressWarnings(dp_synth(panel$donors,
+  fit <- suppressWarnings(of_simulated(dp_synth(panel$donors,
     target = target, T0 = if (several && everyone) design$T0[date] else design$T0,
     epsilon = design$epsilon, delta = design$delta, bounds = design$bounds,
     size = if (!everyone) design$size, protect = design$protect
-  ))
+  )))
   named <- function(fit) {
     fit$release$panel$outcome <- design$outcome
     fit

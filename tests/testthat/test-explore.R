@@ -28,6 +28,21 @@ test_that("simulated people have the spread of the design, within the bounds", {
   expect_equal(rowSums(waves$treated - none$treated), -8 * c(5, 5, 3, 3))
 })
 
+test_that("no ledger pays for simulated people, neither the session's nor a compulsory one", {
+  ledger <- dp_ledger(10, 1e-5)
+  withr::local_options(dpsc.ledger = ledger)
+  explore_fit(a_design())
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  withr::local_options(dpsc.ledger = NULL, dpsc.require_ledger = TRUE)
+  expect_s3_class(explore_fit(a_design()), "dp_synth")
+  # Of other people's releases the session's ledger pays as before.
+  expect_error(
+    dp_lm(y ~ x, data.frame(x = 1:400 / 400, y = 1:400 / 400),
+      epsilon = 1, bounds = list(x = c(0, 1), y = c(0, 1))
+    ), class = "dpsc_error_budget"
+  )
+})
+
 test_that("the app shows the fit's numbers", {
   design <- a_design()
   fit <- explore_fit(design)

@@ -26,6 +26,15 @@ test_that("a plan for everyone has one row, in the bounds' units, and is reprodu
   expect_output(print(plan), "who are protected, too")
 })
 
+test_that("a plan needs no ledger, whatever the session requires", {
+  withr::local_options(dpsc.ledger = dp_ledger(1, 1e-6), dpsc.require_ledger = TRUE)
+  plan <- dp_plan(
+    n = 401, T0 = 6, T1 = 3, epsilon = 6, bounds = c(0, 10), size = 60, protect = "everyone"
+  )
+  expect_s3_class(plan, "dp_plan")
+  expect_identical(nrow(as.data.frame(getOption("dpsc.ledger"))), 0L)
+})
+
 test_that("plan and release agree on the group size needed", {
   for (m in c(5, 15, 40, 200)) {
     p <- protected_panel_of(n = 600, m = m, T0 = 8)
