@@ -25,10 +25,8 @@ object_again.dp_glm <- function(parts) {
     is.numeric(parts$nobs), parts$privacy$rng %in% c("secure", "R")
   )
   family <- check_family(parts$family)
-  formula <- str2lang(parts$text)
-  stopifnot(is.call(formula), identical(formula[[1L]], as.name("~")))
   columns <- glm_columns(
-    stats::as.formula(formula, env = baseenv()), parts$bounds, family, read_offset(parts$offset)
+    formula_of(parts$text), parts$bounds, family, read_offset(parts$offset)
   )
   columns$person <- read_person(parts$person)
   if (!is.null(parts$max_weight)) columns$weighted <- TRUE
@@ -59,6 +57,6 @@ read_offset <- function(text) {
   if (is.null(text)) {
     return(NULL)
   }
-  stopifnot(is.character(text), length(text) == 1L)
-  said_offset(stats::as.formula(call("~", str2lang(text)), env = baseenv()))
+  stopifnot(is_string(text))
+  said_offset(formula_from(call("~", str2lang(text))))
 }

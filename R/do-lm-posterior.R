@@ -12,7 +12,7 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
     "It must be a list."
   }
   if (!is.null(reason)) {
-    abort(c("{.arg settings} is not valid for method {.val {method}}.", x = reason), "argument")
+    abort(c("{.arg settings} is not valid for method {.val {method}}.", x = "{reason}"), "argument")
   }
   if (!is.matrix(table) || columns$weighted || public$vcov == "HC") {
     abort(paste(

@@ -116,8 +116,25 @@ holds_column <- function(code) {
 }
 
 #' A formula from its text, with access to base R only
+#'
+#' Text may come from a file. It is parsed and never evaluated: [stats::as.formula()] would run any
+#' code in its place.
+#' @section Errors: plain ones, for text of anything else.
 #' @noRd
-formula_of <- function(text) stats::as.formula(str2lang(text), env = baseenv())
+formula_of <- function(text) {
+  stopifnot(is_string(text))
+  formula_from(str2lang(text))
+}
+
+#' @param code (`call`)\cr of `~`, with one or two sides.
+#' @noRd
+formula_from <- function(code) {
+  stopifnot(
+    is.call(code), identical(code[[1L]], as.name("~")), length(code) %in% 2:3,
+    is.null(names(code))
+  )
+  structure(code, class = "formula", .Environment = baseenv())
+}
 
 #' Is a formula's right side a call of this function?
 #' @noRd

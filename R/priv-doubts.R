@@ -51,9 +51,9 @@ doubt_lines <- function(doubts) {
 #' @noRd
 warn_doubts <- function(doubts) {
   if (length(doubts)) {
-    warn(c(
-      "The released numbers suggest that {.arg bounds} are wrong.", rlang::set_names(doubts, "x")
-    ), "bounds")
+    # As values: a brace in a name is no code.
+    shown <- rlang::set_names(paste0("{doubts[[", seq_along(doubts), "]]}"), "x")
+    warn(c("The released numbers suggest that {.arg bounds} are wrong.", shown), "bounds")
   }
 }
 

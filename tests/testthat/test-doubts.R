@@ -50,6 +50,23 @@ test_that("after the release of any regression, wrong units and misspelt levels 
   expect_match(paste(format(report(fit)), collapse = " "), "units of\\s+the\\s+data")
 })
 
+test_that("a brace in a name is neither run nor an error after the charge", {
+  withr::local_options(dpsc_ran = NULL)
+  data <- people_of(5000)
+  for (name in c("wage {options(dpsc_ran = TRUE)}", "wage {")) {
+    names(data)[[1L]] <- name
+    limits <- stats::setNames(wage_bounds(wage = log(c(5, 100))), c(name, "age", "sex", "ill"))
+    outcome <- as.name(name)
+    model <- eval(bquote(.(outcome) ~ age))
+    expect_warning(
+      fit <- dp_lm(model, data, 1, bounds = limits[c(name, "age")]), name,
+      class = "dpsc_warning_bounds", fixed = TRUE
+    )
+    expect_s3_class(fit, "dp_lm")
+  }
+  expect_null(getOption("dpsc_ran"))
+})
+
 test_that("a finished stream reports that levels were misspelt", {
   data <- people_of()
   run <- function(b) {

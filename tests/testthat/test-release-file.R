@@ -66,6 +66,47 @@ test_that("every verb's release is read as it was written", {
   expect_error(write_release(old, path), "0.2.0", class = "dpsc_error_release")
 })
 
+test_that("no text of a file is run, whoever made the checksums anew", {
+  path <- withr::local_tempfile(fileext = ".json")
+  withr::local_options(dpsc_ran = NULL)
+  codes <- c(
+    "options(dpsc_ran = TRUE)", "`~`(formula = options(dpsc_ran = TRUE), y)",
+    "`~`(y, x, call = options(dpsc_ran = TRUE))", "y ~ {options(dpsc_ran = TRUE); x}",
+    "y ~ `{options(dpsc_ran = TRUE)}`"
+  )
+  put <- list(
+    lm = function(x, code) {
+      x$columns$text <- code
+      x
+    },
+    glm = function(x, code) {
+      x$text <- code
+      x
+    },
+    napp = function(x, code) {
+      x$public$options$settings <- stats::setNames(list(1), "{options(dpsc_ran = TRUE)}")
+      x
+    },
+    table1 = function(x, code) {
+      x$columns$by <- code
+      x
+    }
+  )
+  put$ops <- put$gram_selection <- put$described <- put$lm
+  for (name in names(put)) {
+    for (code in codes) {
+      write_release(put[[name]](objects[[name]], code), path)
+      expect_error(read_release(path), class = "dpsc_error_release")
+      expect_null(getOption("dpsc_ran"), label = paste(name, code))
+    }
+  }
+  model <- objects$lm
+  model$text <- codes[[1L]]
+  write_release(model, path)
+  expect_error(read_release(path), class = "dpsc_error_release")
+  expect_null(getOption("dpsc_ran"))
+})
+
 test_that("a changed field is refused by name", {
   for (name in setdiff(names(objects), "hc")) {
     found <- leaf_results(objects[[name]], anew = FALSE)
