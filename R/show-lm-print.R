@@ -98,6 +98,24 @@ print.dp_lm_path <- function(x, ...) {
     format(best$r.squared, digits = 3L), " (noisy)\n", sep = ""
   )
   print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
+  print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
   cat_notes(privacy_lines(x))
   invisible(x)
 }
+
+#' @rdname lm_path
+#' @export
+as.data.frame.dp_lm_path <- function(x, row.names = NULL, optional = FALSE, ...) {
+  data.frame(x$path, x$coefficients, row.names = row.names, check.names = FALSE)
+}
+
+#' @rdname lm_path
+#' @export
+tidy.dp_lm_path <- function(x, ...) door("tidy", {
+  check_table_dots(...)
+  steps <- nrow(x$path)
+  data.frame(
+    term = rep(colnames(x$coefficients), each = steps), step = seq_len(steps),
+    estimate = as.vector(x$coefficients), penalty = x$path$penalty, stringsAsFactors = FALSE
+  )
+})

@@ -1,4 +1,4 @@
-# What one dp_lm() gives besides coefficients: sandwich errors, weights, chunks, paths, JSON.
+# Results of one dp_lm() besides coefficients: sandwich errors, weights, chunks, paths, JSON.
 
 heteroskedastic <- function(n, seed = 8) {
   withr::local_seed(seed)
@@ -235,6 +235,14 @@ test_that("penalty paths are computed from the release alone", {
   part <- lm_path(update(fit, . ~ . - V1))
   expect_named(coef(part), c("(Intercept)", paste0("V", 2:6)))
   expect_output(print(lasso), "Lasso")
+  table <- as.data.frame(lasso)
+  expect_identical(table$cp, lasso$path$cp)
+  expect_identical(table[lasso$best, names(coef(lasso))], as.data.frame(as.list(coef(lasso)),
+    check.names = FALSE, row.names = lasso$best
+  ))
+  long <- tidy(lasso)
+  expect_identical(long$estimate[long$term == "V1"], table$V1)
+  expect_identical(long$penalty[long$term == "V2"], table$penalty)
   expect_error(lm_path(1), class = "dpsc_error_argument")
   expect_error(lm_path(fit, penalties = -1), class = "dpsc_error_argument")
 })
@@ -348,7 +356,7 @@ test_that("Anderson-Rubin confidence limits have their coverage for unresolved s
   wider <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.99, 1))
   expect_true(all(wider[, 1L] < limits[, 1L] & wider[, 2L] > limits[, 2L]))
   expect_equal(limits[, 1:2], unname(confint(strong)[-1L, ]), tolerance = 0.05)
-  # The test of 0 says what the limits say, at every level.
+  # The test of 0 agrees with the limits, at every level.
   statistic <- limits[, 3L]
   for (shift in c(0.999, 1.001)) {
     at <- vapply(seq_along(statistic), function(j) {
