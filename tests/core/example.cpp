@@ -17,7 +17,7 @@ int main() {
                      5.0 * std::cos(0.7 * static_cast<double>(t));
   const dpsc::row_scale bounds{Eigen::VectorXd::Constant(T, 50.0), 50.0, Eigen::VectorXd::Ones(T)};
 
-  // What is public: sizes, budget, and the target's path before the treatment, scaled to [-1, 1].
+  // Public: sizes, budget, and the target's path before the treatment, scaled to [-1, 1].
   dpsc::panel_facts facts;
   facts.n = static_cast<double>(n);
   facts.T0 = T0;

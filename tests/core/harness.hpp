@@ -1,4 +1,4 @@
-// What the tests in tests.cpp share: a generator, checks, random numbers of every kind.
+// Shared by the tests in tests.cpp: a generator, checks, random numbers of every kind.
 #pragma once
 
 #include <Eigen/Dense>

@@ -1,4 +1,4 @@
-// What a private release by the core rests on: laws of small draws by their exact probabilities,
+// The basis of a private release by the core: laws of small draws by their exact probabilities,
 // the row map against its definition, sensitivities against random neighbours, budgets there and
 // back, the losses of calibrations, weights on people, and sums that do not depend on how the rows
 // are held.
@@ -26,7 +26,7 @@
 
 namespace {
 
-// Is a share of `n` draws what a probability says, at six standard errors?
+// Does a share of `n` draws agree with a probability, within six standard errors?
 bool is_share(int count, int n, double p) {
   return std::abs(count - n * p) < 6.0 * std::sqrt(n * p * (1.0 - p)) + 1.0;
 }
@@ -63,7 +63,7 @@ void test_small_laws() {
   int counts[3] = {0, 0, 0};
   for (int i = 0; i < n; ++i) ++counts[choice.draw(engine)];
   for (int k = 0; k < 3; ++k) CHECK(is_share(counts[k], n, weight[k] / total));
-  // Replayed noise gives what was recorded, and refuses other questions.
+  // Replayed noise returns the recorded answers, and refuses other questions.
   dpsc::drawn_noise<test_engine> drawn(engine);
   dpsc::recorded_noise recorder(drawn);
   const VectorXd exact = random_vector(3, 100.0).array().round(),
@@ -138,7 +138,7 @@ void test_shell() {
   CHECK(price > 9 && price <= dpsc::most_radius_price);
   CHECK(dpsc::radius_price_of(1000.0, 0.05) == dpsc::radius_price);
   CHECK(dpsc::radius_price_of(1e9, 1.0) == dpsc::most_radius_price);
-  // Losses stay below 2^52 whatever n is.
+  // Losses stay below 2^52 for any n.
   for (double many : {1e6, 1e9, 1e11, 3e11, 1e12, 4e12}) {
     const int most = dpsc::radius_price_of(many, 1.0);
     CHECK(most >= dpsc::radius_price &&
@@ -183,7 +183,7 @@ void test_prices() {
   }
 }
 
-// Sums over people against neighbours: one row replaced by any other moves them by what is claimed.
+// Sums over people against neighbours: one replaced row moves them by at most the claimed amount.
 void test_sensitivities(int rounds) {
   double most_energy = 0.0, most_gram = 0.0, most_laplace = 0.0;
   for (int round = 0; round < rounds; ++round) {
@@ -252,7 +252,7 @@ void test_budgets(int rounds) {
     CHECK(dpsc::exponential_step_mu(exponent) >= total.mu(share) * (1.0 - 1e-6) - 1e-12);
     const double needed = total.share_of_exponent(exponent, 0.0, 1.0);
     CHECK(needed <= share * (1.0 + 1e-9) && needed >= share * (1.0 - 1e-5) - 1e-12);
-    // Noise of a variance costs what it was made for.
+    // Noise of a variance has the cost for which it was made.
     const double bound = std::floor(std::pow(10.0, uniform(1, 6)));
     const double variance = dpsc::gaussian_vector_variance(bound, mu);
     CHECK(variance == std::floor(variance));
@@ -260,7 +260,7 @@ void test_budgets(int rounds) {
     const double step = dpsc::gaussian_step_variance(bound, mu);
     CHECK(std::fmod(step, 2.0) == 0.0 && dpsc::gaussian_step_mu(bound, step) <= mu);
   }
-  // Planned steps fit their budget, whatever the panel.
+  // Planned steps fit their budget, for any panel.
   for (const double delta : {0.0, 1e-6}) {
     for (const double n : {5.0, 200.0, 1e6}) {
       const dpsc::total_budget budget(2.0, delta);
@@ -279,7 +279,8 @@ void test_budgets(int rounds) {
   CHECK_THROWS(std::domain_error, dpsc::laplace_gram_sensitivity(-1.0, 1.0, 2.0));
 }
 
-// Notes what each choice was asked and answers with a fixed candidate; sums come back as they are.
+// Records the question of each choice and answers with a fixed candidate; sums come back as they
+// are.
 class noting_noise : public dpsc::noise {
  public:
   VectorXd add(const std::string&, dpsc::law, const VectorXd& exact, const VectorXd&) override {
@@ -399,7 +400,7 @@ void test_tail_factors() {
   CHECK(beyond_nine(factor_chances(errors, plan)) < 1e-3);
   for (Index i = 0; i < errors.size(); i += 10) errors[i] = 0.01 * 1.96 * 9.0;  // one in ten
   CHECK(beyond_nine(factor_chances(errors, plan)) > 0.999);
-  // At the least signal a step costs what it did for all.
+  // At the least signal a step has the same cost as for all.
   const std::vector<double> few = dpsc::calibration_detail::factor_prior(factors.size(), 20.0);
   for (std::size_t k = 1; k < few.size(); ++k) {
     CHECK(few[k] <= few[k - 1]);
@@ -455,7 +456,7 @@ void test_calibration(int rounds) {
         high = std::max(high, moved);
       }
       CHECK(high - low <= parts);
-      // In exponents: at most what the record of the step says.
+      // In exponents: at most the exponent in the step's record.
       const double spent = one.choices[c].exponent() * static_cast<double>(parts);
       const double claimed = c == 0 ? plan.clip_exponent : plan.factor_exponent;
       CHECK(spent <= claimed * (1.0 + 1e-12));
@@ -493,7 +494,7 @@ void test_weighted_people(int rounds) {
     const MatrixXd moved = one.gram() - two.gram();
     CHECK(moved.squaredNorm() <= 2.0 * bound * bound);
     CHECK((moved.array() == moved.array().floor()).all());
-    // All have the largest weight: the sums of people who count alike.
+    // All have the largest weight: the sums of people with equal weights.
     alike.add(z, Eigen::ArrayXd::Ones(n));
     dpsc::clipped_moments plain(d, 400.0, limit);
     plain.add(z);
@@ -501,7 +502,7 @@ void test_weighted_people(int rounds) {
     CHECK(alike.gram().col(d).head(d) == constant * plain.sum());
     CHECK(alike.gram()(d, d) == constant * constant * static_cast<double>(n));
 
-    // What calibrates: losses move by parts of a person, the sum by its unit.
+    // Calibration: losses move by parts of a person, the sum by its unit.
     const Index m = whole(2, 40), T1 = whole(1, 4);
     const dpsc::total_budget budget(1.0, 1e-6);
     const double rows = static_cast<double>(m);
@@ -640,7 +641,7 @@ void check_columns(const dpsc::gram_statistics& s, dpsc::estimator_options optio
   const MatrixXd left = all.covariance.topLeftCorner(p, p) + all.edge * shape;
   const MatrixXd right = all.covariance.topRightCorner(p, T1);
   CHECK((left * one.slopes - right).norm() <= 1e-8 * (1.0 + right.norm()));
-  // In another order, and without what does not matter to the others.
+  // In another order, and without parts that do not affect the others.
   std::reverse(to.begin(), to.end());
   const dpsc::moments_model turned(s, from, to);
   CHECK((dpsc::predict_columns(turned, all.edge, shape).slopes.rowwise().reverse() - one.slopes)
@@ -768,7 +769,7 @@ void test_products(int rounds) {
   }
 }
 
-// Every list of m of n places is as likely as every other, whatever n is: no word is favoured.
+// Every list of m of n places is as likely as every other, for any n: no word is favoured.
 void test_positions(int rounds) {
   for (Index n = 1; n <= 5; ++n)
     for (Index m = 0; m <= n; ++m) {
@@ -841,7 +842,7 @@ void test_reordered(int rounds) {
   }
 }
 
-// A source that says how often its rows were read.
+// A source that counts the readings of its rows.
 class counted_source : public dpsc::row_source {
  public:
   explicit counted_source(dpsc::table_view table) : table_(table) {}

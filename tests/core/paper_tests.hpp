@@ -1,4 +1,4 @@
-// What the papers' methods rest on: a whole run each, bounds against exact losses, odd rows.
+// The basis of the papers' methods: a whole run each, bounds against exact losses, odd rows.
 #pragma once
 
 #include <Eigen/Dense>

@@ -1,5 +1,5 @@
 // Penalised minimisers where they are hard to find: curvature that dies away, ridges of next to
-// nothing, columns nearly alike and of very different size, rows that are equal or far off. No
+// nothing, columns nearly equal and of very different size, rows that are equal or far off. No
 // point nearby is better. A solver that fails is an answer that no proof covers, so it must not.
 #pragma once
 

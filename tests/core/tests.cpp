@@ -352,7 +352,7 @@ void test_gram(int rounds) {
     for (const dpsc::step_record& record : plan.records)
       cost += facts.delta > 0.0 ? record.mu * record.mu : record.epsilon;
     CHECK(cost <= (facts.delta > 0.0 ? plan.total * plan.total : plan.total) * (1.0 + 1e-14));
-    // Another panel, the same answers: the same release, and every call asked alike.
+    // Another panel, the same answers: the same release, and the same questions in every call.
     std::vector<VectorXd> outputs;
     for (const dpsc::noise_call& call : recorder.calls()) outputs.push_back(call.output);
     const MatrixXd other = random_matrix(n, T);

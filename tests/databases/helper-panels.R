@@ -1,4 +1,4 @@
-# What the tests of the sources share.
+# Shared by the tests of the sources.
 for (file in c("helper-internal.R", "helper-gram.R", "helper-hostile.R", "helper-sources.R",
   "helper-monitor.R", "helper-long.R")) {
   source(testthat::test_path("..", "testthat", file), local = TRUE)

@@ -1,5 +1,5 @@
-# Postgres and DuckDB for real: `make test-databases` starts what it needs and says where it is. In
-# `make test` SQLite stands for them (tests/testthat/test-sources.R).
+# Postgres and DuckDB for real: `make test-databases` starts its servers and passes their addresses.
+# In `make test` SQLite stands for them (tests/testthat/test-sources.R).
 
 engines <- function(env = parent.frame()) {
   out <- list()
@@ -253,7 +253,7 @@ test_that("engines give the release of a data frame with covariates, gaps, prote
   gaps <- with_covariates_in(gappy(p$data))
   gaps$age[c(11, 40:60)] <- NA
   gaps$g[30:90] <- NA
-  # What SQLite does not keep: infinities and what is no number.
+  # Values that SQLite does not store: infinities and NaN.
   gaps$age[100:104] <- c(Inf, -Inf, NaN, Inf, NaN)
   gaps$y[120:126] <- c(Inf, -Inf, NaN, Inf, NaN, 1e-320, -1e-310)
   roster <- roster_of(p$data)

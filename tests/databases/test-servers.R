@@ -4,7 +4,7 @@ skip_if(!nzchar(Sys.getenv("DPSC_POSTGRES")), "no Postgres: make test-databases"
 
 far_ports <- function() as.integer(strsplit(Sys.getenv("DPSC_POSTGRES_FAR"), " ")[[1L]])
 
-# What a server was asked, from its log, after `from` characters of it.
+# A server's queries, from its log, after its first `from` characters.
 far_log <- function(port, from = 0) {
   path <- file.path(Sys.getenv("DPSC_POSTGRES"), paste0("log", port))
   substring(paste(readLines(path), collapse = "\n"), from + 1)

@@ -130,7 +130,7 @@ replay_faulty <- function(mechanism, pair, ..., n_runs = 3, record = identity) {
   ), pair, n_runs)
 }
 
-# A copy of the namespace whose glue draws by the recorder's noise, whatever generator is named.
+# A copy of the namespace whose glue draws by the recorder's noise, for any named generator.
 hooked_namespace <- function(recorder, changes = list()) {
   drawing <- c(
     "gram_release_cpp", "cohort_release_cpp", "treated_look_cpp", "treated_release_cpp",
@@ -154,7 +154,7 @@ handed_to <- function(recorder, draw) {
   }
 }
 
-# What stands for a release by method gram with a fault: `doubled`, the first row is there twice;
+# Replaces a release by method gram by a faulty one: `doubled`, the first row is there twice;
 # `tamper`, a function of the facts and the recorder's mode.
 core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) facts) {
   function(donors, facts, scale, options, rng) {

@@ -21,7 +21,8 @@ canary_panel <- function(n = 40, T0 = 6, T1 = 2, seed = 7) {
   )
 }
 
-# What must be nowhere: the values, in outcome units and scaled, and the statistics without noise.
+# The secrets, which must be nowhere: the values, in outcome units and scaled, and the statistics
+# without noise.
 canary_secrets <- function(donors, target, T0, bounds) {
   scaled <- (donors - mean(bounds)) / (diff(bounds) / 2)
   y <- (target - mean(bounds)) / (diff(bounds) / 2)
@@ -40,7 +41,7 @@ canary_secrets <- function(donors, target, T0, bounds) {
   sort(unique(unname(c(donors, scaled, unlist(statistics), w, raw_w, paths))))
 }
 
-# What of the secrets is in an object: numbers at any alignment in both byte orders, numbers written
+# The secrets in an object: numbers at any alignment in both byte orders, numbers written
 # as text with nine digits or more, and names. `NULL` if nothing is.
 canary_found <- function(object, secrets) {
   if (is.character(object)) object <- c(object, paste(object, collapse = ""))
@@ -136,7 +137,7 @@ canary_fit <- function(p, interface = "formula", how = "direct", fun = dp_synth,
   do.call(fun, c(arguments, list(...)))
 }
 
-# R's names of what is compiled.
+# R's names of compiled functions.
 compiled_exports <- function() grep("^[a-z].*_cpp$", ls(asNamespace("dpsc")), value = TRUE)
 
 # Whatever compiled code gives back to R during a release.

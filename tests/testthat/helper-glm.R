@@ -41,7 +41,7 @@ glm_table_of <- function(data, formula = y ~ a + b, family = "binomial") {
   lm_table(glm_columns_of(formula, family), data, TRUE)
 }
 
-# What the solver found for a linear term, on its grid, and what it had to solve: rows in the
+# The solver's result for a linear term, on its grid, and its problem: rows in the
 # release's coordinates, and the gradient of all but penalties.
 solved_glm <- function(table, facts, linear) {
   run <- glm_audit_cpp(table, facts, linear, "R", NULL)
@@ -262,7 +262,7 @@ exact_slopes <- function(rows, loss, ridge, theta) {
   out
 }
 
-# Springs of a half plane normal'theta <= limit: what they add.
+# Terms that the springs of a half plane normal'theta <= limit add.
 spring_slopes <- function(at, theta, normal, limit, stiff) {
   far <- drop(theta %*% normal) - limit
   on <- far > 0

@@ -19,7 +19,7 @@ gram_core <- function(donors, facts, bounds = c(-1, 1), outputs = NULL, doubled 
 
 call_parts <- function(calls, part) lapply(calls, `[[`, part)
 
-# What a call's noise may depend on: nothing but released and public values.
+# A call's noise may depend on released and public values only.
 public_parts <- function(run) lapply(run$calls, `[`, c("label", "law", "scale", "offset", "output"))
 
 # A random public map: bounds by period, loadings over many orders of magnitude.
@@ -63,7 +63,7 @@ shrink_spectrum <- function(values, edge) {
   ifelse(values > edge, sqrt(pmax(values^2 - edge^2, 0)), 0)
 }
 
-# What the estimator needs of the statistics
+# The statistics that the estimator needs
 # Returns: A list: indices `A` (pre) and `B` (post) of the features, `mean`, denoised `covariance`
 #   of the features, the rows of `restore` that belong to A and B (transposed: whitened x
 #   features), the whitened covariance as released, the directions that are `noise`, the noise's
@@ -89,8 +89,8 @@ gram_model <- function(s) {
   )
 }
 
-# What comes back of a row's own level, from released moments: least squares over a grid of
-# correlations. `full`: before it is lessened by what noise makes of the variance of levels.
+# The returning share of a row's own level, from released moments: least squares over a grid of
+# correlations. `full`: before the noise's part of the variance of levels is taken off.
 oracle_return <- function(s, full = FALSE) {
   d <- length(s$mean)
   X <- (s$restore %*% s$covariance %*% t(s$restore))
@@ -130,7 +130,7 @@ level_slopes <- function(s, back = oracle_return(s)) {
 # takes away, to first order, the part of N that lies within the directions below the edge.
 # u (`numeric(p)`): the target's features less the donors' mean.
 # penalty (`number`): per donor, scaled units.
-# shape (`matrix`, p x p): what the penalty multiplies.
+# shape (`matrix`, p x p): the factor of the penalty.
 # about (`matrix`, p x T1): the slopes that it draws to.
 # Returns: A list: `fitted` (d), `slopes` (p x T1), `prediction`, `privacy` (T1 x T1), `penalty`,
 # `distance` (squared, over the donors'), `rest` (of the first feature, what is drawn to `about`),

@@ -56,7 +56,7 @@ mark_anew <- function(path) {
   )
 }
 
-# What reading says of each changed leaf: "refused: why", "same" public claims, or "other" ones.
+# The result of reading each changed leaf: "refused: why", "same" public claims, or "other" ones.
 # `first`: of each vector the first leaf alone. `anew`: the marks are made anew as well.
 leaf_results <- function(x, anew, first = TRUE) {
   path <- withr::local_tempfile(fileext = ".json")

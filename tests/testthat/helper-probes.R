@@ -73,7 +73,7 @@ capped_l1_qp_cpp <- function(X, linear, mu, cap, tolerance) {
 }
 project_capped_l1_cpp <- function(point, cap) probe("project_capped_l1", point, cap)
 
-# What one donor moves, and the steps of the plans of weights.
+# Changes by one donor, and the steps of the plans of weights.
 post_sensitivity <- function(T1, bound = 1) dpsc:::post_sensitivity_cpp(T1, bound)
 curvature_bound <- function(n, T0, faces, bound = 1) {
   dpsc:::curvature_bound_cpp(n, T0, faces, bound)

@@ -29,8 +29,8 @@ long_people <- function(p) {
   )
 }
 
-# What must be nowhere: single values and means of the treated, in outcome and scaled units (here
-# the same), their moments, and the donors'.
+# The secrets, which must be nowhere: single values and means of the treated, in outcome and scaled
+# units (here the same), their moments, and the donors'.
 protected_secrets <- function(p) {
   of <- function(x) {
     unlist(list(x, colMeans(x), colSums(x), crossprod(x), crossprod(x) / nrow(x), stats::cov(x)))
@@ -38,7 +38,7 @@ protected_secrets <- function(p) {
   sort(unique(unname(c(of(p$donors), of(p$group)))))
 }
 
-# What stands for the three glue calls for protected people: the same with their noise written down.
+# Replacements of the three glue calls for protected people, which record their noise.
 # `facts` tampers with the group's public facts, for planted faults.
 protected_hooks <- function(recorder, facts = identity) {
   list(
@@ -54,8 +54,8 @@ protected_hooks <- function(recorder, facts = identity) {
   )
 }
 
-# The audit of a release for everyone against one neighbour: by step, what it moved in units of the
-# declared sensitivity, and what that cost, as a share of the (squared) budget.
+# The audit of a release for everyone against one neighbour: by step, the change in units of the
+# declared sensitivity, and its cost, as a share of the (squared) budget.
 audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-6,
                             hooks = function(recorder) protected_hooks(recorder, facts)) {
   recorder <- new_recorder()
@@ -70,7 +70,7 @@ audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-
   steps <- attr(calls, "result")$privacy$steps
   moved <- vapply(calls, function(call) any(call$value != call$other$value), NA)
   by_step <- split(steps, seq_len(nrow(steps)))
-  # What the calls' own noise costs for what they moved, whatever the record says.
+  # The cost of the changes by the calls' own noise, independent of the record.
   shift <- vapply(calls, call_shift, 0)
   cost <- mapply(function(call, shift) {
     if (call$law == "exponential") exponential_step_mu_cpp(shift) else shift / sqrt(max(call$scale))

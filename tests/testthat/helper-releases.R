@@ -26,7 +26,7 @@ fit_old <- function(object) {
   ))
 }
 
-# What stays of a file: its budget, its noise, what it released and what follows from that.
+# The unchanged parts of a file: its budget, its noise, released values and their consequences.
 pins_of <- function(file) {
   object <- read_old(file)
   fit <- fit_old(object)

@@ -106,7 +106,7 @@ products_of <- function(rows, map) {
   round(z[, -1L, drop = FALSE] * (map$lift + map$slope * z[, 1L]))
 }
 
-# Does a query hold what engines read or compute in their own ways?
+# Does a query contain anything that engines read or compute in their own ways?
 sql_faults <- function(query) {
   text <- gsub("\"[^\"]*\"|'[^']*'", "", query)
   grepl("[0-9]\\.[0-9]|\\.[0-9]|[0-9]e[-+]?[0-9]", text, ignore.case = TRUE) ||

@@ -1,4 +1,4 @@
-# What faulty versions wrote does not read as if its guarantee held.
+# Files of faulty versions are not read as if their guarantee held.
 
 skip_if_not_installed("jsonlite")
 

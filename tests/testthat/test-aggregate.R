@@ -105,7 +105,7 @@ test_that("one person changes one block's answer, even if the statistic draws, p
   facts <- list(n = n, blocks = 12, lower = c(-100, -100), upper = c(100, 100),
     fallback = c(0, 0))
   greedy <- function(rows) {
-    # Uses up random numbers, says things, and leaves things behind, as its rows tell it to.
+    # Uses up random numbers, prints and leaves objects behind, depending on its rows.
     if (any(rows$x > 1)) {
       options(dpsc.left = 1, digits = 3)
       sink(nullfile())
@@ -348,7 +348,7 @@ test_that("a located mean's three adaptive steps change by no more than their se
   plan <- aggregate_plan_cpp(facts)
   expect_equal(sum(plan$steps$epsilon), 1, tolerance = 1e-6)
   expect_identical(plan$steps$law, c("exponential", "exponential", "discrete_laplace"))
-  # Window and median are released: whatever they are, one answer moves the sum by 2 x 2^grid.
+  # Window and median are released: for any of them, one answer moves the sum by 2 x 2^grid.
   reach <- 2^plan$grid
   expect_identical(plan$steps$sensitivity[[3L]], 2 * reach)
   for (round in 1:200) {

@@ -80,7 +80,7 @@ test_that("a group's variance grows with its distance, but less if donors' error
   # Beyond what random groups have, in full.
   expect_equal(group_scale(with_apart(32)), 27.2)
   expect_equal(group_scale(with_apart(0)), 1)
-  # What donors are clipped by does not grow with it, and one person's interval does not.
+  # Neither the donors' clipping radius nor one person's interval grows with it.
   expect_equal(group_variance(intervals, with_apart(32)), diag(2))
   expect_equal(group_scale(utils::modifyList(e, list(apart = 32, size = 1))), 1)
   # A mean of two variances of one half: errors ten times as large.

@@ -11,7 +11,7 @@ core_floors <- c(
 # estimates, infer- intervals, do- doors, aud- audits, show- verbs that print and plot. Neighbours
 # on one floor may use each other, not in a circle.
 r_floors <- c("say", "ppl", "priv", "mech", "rel", "est", "infer", "do", "aud", "show")
-# By convention: help of the package, and what runs when it is loaded.
+# By convention: help of the package, and code that runs when it is loaded.
 r_others <- c(`dpsc-package.R` = 1, zzz.R = length(r_floors))
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)
 

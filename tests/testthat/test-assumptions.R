@@ -1,4 +1,4 @@
-# What a guarantee rests on is said, and what comes in damaged or edited is refused unspent.
+# A guarantee's assumptions are stated, and damaged or edited input is refused before spending.
 
 said_in <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
 

@@ -20,7 +20,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
 }
 
 test_that("no argument of a noise call changes by more than its declared sensitivity", {
-  # How near a call comes to what it declares follows from the radii that were drawn.
+  # The drawn radii decide how near a call comes to its declared cost.
   withr::local_seed(14)
   worst <- list()
   for (case in list(c(0, 9), c(1e-6, 2))) {
@@ -34,7 +34,7 @@ test_that("no argument of a noise call changes by more than its declared sensiti
       }
     }
   }
-  # The audit is not vacuous: some call of each method reaches what it declares.
+  # The audit is not vacuous: some call of each method reaches its declared cost.
   expect_gt(min(unlist(worst)), 0.99)
 })
 
@@ -275,7 +275,7 @@ test_that("black-box audits of the package's releases find no violation", {
   }
 })
 
-# What must be caught -----------------------------------------------------------------------------
+# Faults to be caught -----------------------------------------------------------------------------
 
 test_that("the published objective perturbation violates its claim at the rates in the errata", {
   # Plants faults 3.
@@ -359,7 +359,7 @@ test_that("a fixed seed is detected", {
   audit <- dp_audit(seeded, matrix(0, 2, 2), rbind(1, c(0, 0)), epsilon = 50, n_runs = 20)
   expect_true(audit$violated)
   expect_match(audit$note, "no fresh noise")
-  # A constant that is the same on both panels tells nothing.
+  # A constant that is the same on both panels reveals nothing.
   constant <- dp_audit(function(panel) 1, matrix(0, 2, 2), rbind(1, c(0, 0)), 1, n_runs = 20)
   expect_false(constant$violated)
   expect_null(constant$note)

@@ -268,8 +268,8 @@ test_that("the counterfactual of a group unlike the donors has the group's own l
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(90)
-  # The 67 women earn .4 less than the men. Difference-in-differences says .013, epsilon = Inf .017;
-  # a counterfactual drawn to the men's level would say about -.3.
+  # The 67 women earn .4 less than the men. Difference-in-differences gives .013, epsilon = Inf
+  # .017; a counterfactual drawn to the men's level would give about -.3.
   runs <- over_releases(panel$men, panel$women, 5, c(4, 9), 67, c(4, 16, 64), 10)
   for (run in runs) expect_lt(abs(stats::median(run["estimate", ])), 0.1)
 })

@@ -1,4 +1,4 @@
-# Everything that compiled code may be asked, by what it is given and what comes back. A sum over
+# Every function of compiled code, by its arguments and its results. A sum over
 # people that has no noise yet does not become an R object in a private fit: what gives one back
 # is declared here, with who may call it.
 
@@ -25,7 +25,7 @@ public <- c(
   "post_sensitivity_cpp", "published_ridge_sensitivity_cpp", "ridge_sensitivity_cpp"
 )
 
-# People go in, and what comes back had its noise added inside. Walked with canaries: here, in
+# People go in, and the results had their noise added inside. Walked with canaries: here, in
 # test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
@@ -42,7 +42,7 @@ checks <- c("all_finite_cpp", "checksum_cpp")
 
 # People go in, and something WITHOUT NOISE comes back: PRIVATE or NOT PRIVATE. Who may call it.
 unprotected <- list(
-  # Audits, on made-up panels only: what the noise that was handed in wrote down.
+  # Audits, on made-up panels only: the record of the noise that was handed in.
   noise_calls_cpp = c("new_recorder", "record_and_replay"),
   # Losses of single people, for the curator.
   glm_rows_cpp = "objective_glm", lm_rows_cpp = "lm_row_losses",
@@ -76,8 +76,8 @@ unprotected <- list(
   simplex_residuals_cpp = "simplex_record"
 )
 
-# What only tests ask, by probe_cpp(), which nothing in the package calls: what sees no people, and
-# what answers without noise about rows that tests make up.
+# Functions for tests only, by probe_cpp(), which nothing in the package calls: functions without
+# people, and functions that answer without noise about rows that tests make up.
 public_probes <- c(
   "bounded_step", "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio",
   "discrete_laplace", "gamma_norm_noise", "gaussian_noise", "gaussian_objective_scale",

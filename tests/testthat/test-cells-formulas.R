@@ -1,4 +1,4 @@
-# What formulas may say of a row: a table of what works, and pairs of data sets in which one
+# Allowed terms of formulas: a table of accepted ones, and pairs of data sets in which one
 # person's cell used to move everybody's row.
 
 rows_of_all <- function(n = 30) {
@@ -57,7 +57,7 @@ test_that("text and factors are not ordered; only equality with a quoted constan
   }
 })
 
-# One person's cell, which makes another column of everybody's: what was told by it.
+# One person's cell, which would change everybody's column: messages about it.
 test_that("one person's cell does not change another person's value", {
   data <- rows_of_all()
   check <- function(code, a, b) {

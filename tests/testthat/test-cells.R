@@ -47,7 +47,7 @@ test_that("cells of every class are converted to numbers without calling a metho
   expect_identical(cell_numbers(long), c(1, -1, NA, 2^31, -2^31, 2^53))
 })
 
-# A method that looks at all rows, of what is asked of every column.
+# A method of a column's class that looks at all rows.
 looking_methods <- function(class) {
   look <- function(x, ...) rep(unclass(x)[[1L]], length(unclass(x)))
   for (generic in c("as.vector", "[", "as.integer", "as.character", "unique", "is.na", "!=")) {

@@ -1,4 +1,4 @@
-# Readers of chunks: what they signal, and rows that change between two passes.
+# Readers of chunks: their conditions, and rows that change between two passes.
 
 chunk_fit <- function(chunks, ledger = NULL, epsilon = 1, fun = dp_release) {
   p <- toy_panel(12, 5, 2)

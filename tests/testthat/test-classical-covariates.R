@@ -44,7 +44,7 @@ test_that("sdid partials covariates out as lm() does and equals sdid of the resi
     }
   }
   expect_named(fit$slopes, c("price", "rain"))
-  # What a unit's covariate is counted from does not matter.
+  # The origin of a unit's covariate does not matter.
   moved <- given
   moved$predictors$donors <- 1000 - 3 * given$predictors$donors
   moved$predictors$target <- 1000 - 3 * given$predictors$target
@@ -94,7 +94,7 @@ test_that("estimator factor finds the slopes and factors of alternating least sq
       expect_equal(unname(fit$slopes), slow$beta, tolerance = 1e-7)
       expect_equal(fit$counterfactual, slow$path, tolerance = 1e-6)
       expect_lt(fit$kkt, 1e-8)
-      # Weighted donors, less what covariates say, tell the rest.
+      # Weighted donors, less the covariates' part, give the rest.
       said <- function(x) apply(x, seq_len(length(dim(x)) - 1L), function(v) sum(v * fit$slopes))
       path <- drop(fit$weights %*% (panel$donors - said(panel$covariates$donors))) +
         fit$intercept + said(panel$covariates$target)
@@ -187,7 +187,7 @@ test_that("wide and tall panels with covariates satisfy the minimum's optimality
     fit <- fit_classical(panel$donors, panel$target, panel$T0, "mcnnm", given)
     T0 <- panel$T0
     n <- shape[[1]] + 1L
-    # Filled in with what the fit says and less what covariates say, the fit must come back.
+    # Filled in with the fit's values, less the covariates' part, the fit must come back.
     filled <- panel$all
     filled[n, -seq_len(T0)] <- fit$counterfactual[-seq_len(T0)]
     filled <- filled - panel$x[, , 1] * fit$slopes[[1]] - panel$x[, , 2] * fit$slopes[[2]]
@@ -252,7 +252,7 @@ test_that("a covariate that explains a shift removes it; a covariate without slo
     expect_lt(away, if (estimator == "sdid") 3 else 0.3)
     expect_gt(abs(effect(moved, fit(moved)) - effect(panel$all, plain)), 5)
     if (estimator == "mcnnm") next
-    # Less its share in what is left, the covariate says nothing.
+    # Less its share in the rest, the covariate has no effect.
     seen <- shift * 0 + 1
     seen[31, if (estimator == "sdid") 15:18 else 1:18] <- 0
     filled <- panel$all

@@ -38,7 +38,7 @@ test_that("mcnnm satisfies its optimality conditions, recomputed in R", {
   lambda <- 0.06
   fit <- fit_classical(panel$donors, panel$target, 12, "mcnnm", list(lambda = lambda))
   theta <- lambda * (15 * 17 + 12) / 2
-  # Fill in what the fit says, demean both ways, shrink: the fit must come back.
+  # Fill in the fit's values, demean both ways, shrink: the fit must come back.
   filled <- rbind(panel$donors, c(panel$target[1:12], fit$counterfactual[13:17]))
   centred <- scale(filled - rowMeans(filled), scale = FALSE)
   effects <- filled - centred

@@ -47,7 +47,7 @@ test_that("regressors may vary by period or have one value per unit", {
 test_that("a regressor with one value per unit has a slope in every period", {
   panel <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
   data <- regressor_data(panel)
-  # Less the donors' mean: what changes for all alike is no covariate's, and sdid's penalty sees it.
+  # Less the donors' mean: a common change is not due to a covariate, and sdid's penalty sees it.
   age <- data$age - mean(panel$predictors$donors)
   data$moved <- data$y + age * cumsum(sin(1:13))[data$time]
   for (estimator in c("sdid", "factor", "mcnnm")) {
@@ -276,7 +276,7 @@ test_that("unusable covariates are refused by name", {
   }
   refuse(y ~ on | price + twice, "twice.* follows from effects")
   refuse(y ~ on | season, "season.* follows from effects")
-  # Nothing but the target has it: donors do not tell what it does.
+  # Only the target has it: donors do not identify its effect.
   refuse(y ~ on | level, "level.* follows from effects")
   refuse(y ~ on | age + same, "same.* follows from effects")
   refuse(y ~ on | when, "Date", "dpsc_error_panel")
@@ -323,7 +323,7 @@ test_that("a factor level of one donor only does not stop fits that leave this d
     fit <- do.call(fit_formula, c(list(y ~ on | coast + price, data, estimator), settings))
     space <- placebo_space(fit)
     expect_false(anyNA(space$gaps))
-    # Without that donor nobody has the level: the fit is that without it.
+    # Without that donor nobody has the level: the fit equals the fit without the level.
     own <- list(
       donors = panel$covariates$donors[-3, , 1], target = panel$covariates$donors[3, , 1]
     )

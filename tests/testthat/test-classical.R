@@ -95,7 +95,7 @@ test_that("weights from predictors with given importance equal their reference v
   settings <- list(predictors = california_predictors(panel), v = rep(1, 7))
   fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
   expect_weights(fit, ref$california_equalV_W)
-  # Rows of the predictors belong to donors by name, whatever their order.
+  # Rows of the predictors belong to donors by name, in any order.
   shuffled <- settings
   shuffled$predictors$donors <- rev_rows(settings$predictors$donors)
   expect_weights(
@@ -122,7 +122,7 @@ test_that("the search for predictor weights comes within 1 % of the smallest kno
   fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
   expect_lte(fit$loss, 3.076664 * 1.01)
   expect_equal(sum(fit$settings$importance), 1)
-  # What it reports is what those importances give.
+  # The report agrees with those importances.
   settings$v <- fit$settings$importance
   given <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
   expect_equal(given$loss, fit$loss, tolerance = 1e-6)

@@ -1,4 +1,4 @@
-# Several adoption dates: what the release costs, what one person moves, what errors are said to be.
+# Several adoption dates: the release's cost, one person's effect, reported errors.
 
 cohort_mechanism_of <- function(n = 30, dates = c(4, 6, 7), epsilon = 1, delta = 1e-6, size = 1) {
   withr::local_seed(11)
@@ -76,7 +76,7 @@ test_that("replays detect people counted twice, and a second moment charged for 
   expect_true(any(vapply(pairs, function(pair) {
     replay_cohorts(mechanism, pair, tamper = twice)$violated
   }, NA)))
-  # All three cohorts' sums move by what the record would say of one.
+  # All three cohorts' sums move by the recorded sensitivity of one.
   cheap <- function(privacy) {
     at <- which(privacy$steps$step == "mean squared placebo error")
     for (column in c("sensitivity", "mu")) {
@@ -157,7 +157,7 @@ test_that("the calibration draws equal placebo errors recomputed row by row", {
   one <- 2^20
   mine <- vapply(errors, function(e) sum(floor(one * pmin(1, (e$error[, 1] / clip)^2))), 0)
   expect_equal(sums, mine, tolerance = 1e-6)
-  # Tail factors: rows beyond a threshold, in units of what an interval would say of each.
+  # Tail factors: rows beyond a threshold, in units of each one's interval.
   intervals <- s$cohorts$intervals
   ratio <- lapply(seq_along(dates), function(g) {
     e <- errors[[g]]
@@ -170,7 +170,7 @@ test_that("the calibration draws equal placebo errors recomputed row by row", {
   beyond <- function(values) vapply(factors, function(f) sum(values > f * quantile), 0)
   average <- beyond(do.call(cbind, lapply(ratio, function(r) r[, 1])))
   period <- beyond(do.call(cbind, lapply(ratio, function(r) r[, -1])))
-  # Losses are counts less what may lie outside.
+  # Losses are counts less the allowed number outside.
   left <- function(counts, losses) unique((counts - losses)[losses > 0])
   expect_length(left(average, calls[[7]]$value), 1)
   expect_length(left(period, calls[[8]]$value), 1)
@@ -279,7 +279,7 @@ test_that("privacy.se of averages equals their standard deviation over releases"
 test_that("second moments are pooled if they differ by noise alone", {
   withr::local_seed(21)
   modelled <- seq(1, 3, length.out = 12)
-  # Whether all exceed the model alike or not, two deviations above hold the truth.
+  # In either case two standard deviations above contain the truth.
   for (excess in list(rep(1.5, 12), exp(stats::rnorm(12, 0, 0.5)), rep(c(1, 3), 6))) {
     truth <- modelled * excess
     for (noise in c(0.1, 1, 5)) {
@@ -298,7 +298,7 @@ test_that("second moments are pooled if they differ by noise alone", {
     }
   }
   expect_lt(mean(pool_seconds(modelled, 5, modelled)$second_sd), 3)
-  # What cannot be pooled stays.
+  # Values that cannot be pooled stay.
   expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
 })
 

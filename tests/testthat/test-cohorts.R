@@ -235,7 +235,7 @@ test_that("a release for several dates is written, read, and used for one or mor
     write_release(doctored, path, allow_not_private = TRUE)
     expect_error(read_release(path), "adoption dates", class = "dpsc_error_release")
   }
-  # Later dates have an estimate; what was not calibrated has no interval, and says so.
+  # Later dates have an estimate; an uncalibrated one has no interval, and a reason.
   other <- dp_synth(release, target = panel$target[1, ], T0 = 9)
   expect_s3_class(other, "dp_synth")
   expect_output(

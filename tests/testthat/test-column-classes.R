@@ -1,5 +1,5 @@
-# What `bounds` say of a column must be possible for its class, which is public, in every verb;
-# where it is not, the call stops before the charge, whatever stands in the cells.
+# The `bounds` of a column must be possible for its class, which is public, in every verb; otherwise
+# the call stops before the charge, for any values of the cells.
 
 n <- 400L
 
@@ -12,7 +12,7 @@ classes$date <- rep(classes$date, length.out = n)
 
 limits <- list(range = c(0, 1), flags = c(FALSE, TRUE), levels = c("a", "b"))
 
-# Which classes cannot be what the bounds say.
+# Classes that contradict the bounds.
 impossible <- list(range = "date", flags = "date", levels = c("number", "whole", "flag", "date"))
 
 long_of <- function(v) {
@@ -26,7 +26,7 @@ long_of <- function(v) {
 # A ledger pays for secure noise only.
 draws <- function(ledger) dp_control(rng = if (is.null(ledger)) "R" else "secure")
 
-# Each spends from the ledger; what is released depends on the column.
+# Each spends from the ledger; the release depends on the column.
 verbs <- list(
   lm = function(v, b, ledger) {
     data <- data.frame(y = stats::dnorm(seq_len(n) / 90), v = v)

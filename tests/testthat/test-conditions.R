@@ -1,4 +1,4 @@
-# Conditions: whatever way a verb is called, an error's call is what the user called, without
+# Conditions: however a verb is called, an error's call is the user's call, without
 # arguments, and "nothing was spent" stands under it if and only if the ledger is unchanged.
 
 conditions_scope <- function() {
@@ -171,7 +171,7 @@ ways_of_calling <- function(expr, scope) {
       do.call(verb, values, envir = scope)
     },
     lapply = function() lapply(1L, quoted),
-    # Within a user's own function, which another verb runs: the outermost is what was called.
+    # Within a user's own function, which another verb runs: the outermost is the user's call.
     inside = function() dpsc:::door("dp_audit", eval(expr, scope))
   )
 }

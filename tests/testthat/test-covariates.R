@@ -1,4 +1,4 @@
-# Covariates, `y ~ treated | x1 + x2`: what they mean, by brute force, and what they may not tell.
+# Covariates, `y ~ treated | x1 + x2`: their meaning, by brute force, and their privacy.
 
 # People whose outcome after the treatment follows x1 and the group g, not their past alone.
 covariate_panel <- function(n = 60, T0 = 5, T1 = 2, k = 1, seed = 1) {

@@ -273,7 +273,7 @@ test_that("a release with weights is read back, mentions them and contains nobod
   fit <- dp_synth(read_release(file), target = p$target)
   expect_match(paste(utils::capture.output(print(fit)), collapse = " "), "weights up to 2, mean ab")
   expect_match(paste(format(report(fit)), collapse = " "), "weights up to 2")
-  # Of less weight in all there is more noise than the file says.
+  # With less total weight there is more noise than the file states.
   release$statistics$share <- release$statistics$share / 2
   write_release(release, file, allow_not_private = TRUE)
   expect_error(read_release(file), class = "dpsc_error_release")

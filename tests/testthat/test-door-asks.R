@@ -1,4 +1,4 @@
-# What a first call gets wrong is answered with the line that mends it; nothing is spent.
+# Mistakes of a first call are answered with the line that mends them; nothing is spent.
 
 asked <- function(call) conditionMessage(tryCatch(call, dpsc_error = identity))
 
@@ -23,7 +23,7 @@ test_that("one error requests all missing bounds, by class, with a line to paste
     expect_match(conditionMessage(error), "nothing was spent")
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # Plans have no data: a factor is what the formula calls one.
+  # Plans have no data: a factor is a variable that the formula calls one.
   wanted <- "bounds = list(y = c(0, 9), x = c(lower, upper), g = c(\"...\", \"...\"))"
   f <- y ~ x * factor(g)
   for (call in expression(

@@ -1,4 +1,4 @@
-# What is refused at the door, from public facts alone: nothing is charged, in any method.
+# Calls refused at once, from public facts alone: nothing is charged, in any method.
 
 every_method <- list(
   list("gram", "tight"), list("output", "tight"), list("output", "published"),
@@ -79,7 +79,7 @@ test_that("bounds that exclude the target are refused before the charge", {
     )
   }
   p <- toy_panel(20, 5, 2, k = 3)
-  # Of several targets one may lie outside, not most of what there is.
+  # Of several targets one may lie outside, not most.
   one <- replace(p$target, 1, 9)
   one[1, ] <- 9
   expect_warning(

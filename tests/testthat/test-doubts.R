@@ -1,4 +1,5 @@
-# What released numbers say against their bounds: wrong units, misspelt levels, impossible slopes.
+# Contradictions between released numbers and their bounds: wrong units, misspelt levels, impossible
+# slopes.
 
 people_of <- function(n = 20000, seed = 2) {
   withr::local_seed(seed)

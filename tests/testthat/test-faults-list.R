@@ -1,4 +1,4 @@
-# The list of planted faults with what notices each (fixtures/faults.csv) and the tests agree. The
+# The list of planted faults and their detectors (fixtures/faults.csv) and the tests agree. The
 # list may only grow.
 
 faults_listed <- utils::read.csv(test_path("fixtures", "faults.csv"))
@@ -22,7 +22,7 @@ test_that("the list of planted faults agrees with the tests that plant them", {
   expect_identical(planted$id, faults_listed$id)
   expect_identical(planted$file, faults_listed$file)
   expect_identical(planted$test, faults_listed$test)
-  # What audits plant by name.
+  # Faults that audits plant by name.
   expect_identical(setdiff(names(planted_faults()), faults_listed$fault), character())
 })
 

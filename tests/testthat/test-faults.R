@@ -185,7 +185,7 @@ test_that("a failed write of a release keeps the old file", {
 })
 
 # A ledger lives in one session: its balance is not shared through files or forks. A copy that
-# turns up in another process refuses to pay: what the original has spent is not known there.
+# turns up in another process refuses to pay: the original's spending is not known there.
 test_that("a ledger that comes from another process cannot pay", {
   # Plants faults 59.
   skip_if(is.null(dp_ledger(1, 1e-6)$session), "ledgers do not know their session")

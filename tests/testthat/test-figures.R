@@ -1,4 +1,4 @@
-# Figures of coefficients, paths, plans and streams: what they draw is what the verbs say.
+# Figures of coefficients, paths, plans and streams: they show the verbs' numbers.
 
 skip_if_not_installed("ggplot2")
 
@@ -280,7 +280,7 @@ test_that("text in figures breaks into lines that fit, and is smaller on a narro
   expect_identical(place(picture), "bottom")
   expect_identical(place(picture + ggplot2::theme_dark()), "bottom")
   expect_identical(place(picture + ggplot2::theme(legend.position = "none")), "none")
-  # What the user chose stays.
+  # The user's choice stays.
   larger <- picture + ggplot2::theme(text = ggplot2::element_text(size = 15))
   expect_identical(on_page(3.3, larger)$size, 15)
   expect_identical(

@@ -27,7 +27,7 @@ test_that("the check for finite values takes equally long for any values", {
     ordinary = stats::runif(n), huge = rep_len(c(1.7e308, 1.7e308, 1), n), tiny = rep(5e-324, n),
     bad = rep(NaN, n)
   )
-  # In turns, so that what else the machine does falls on all alike.
+  # In turns, so that other work on the machine affects all equally.
   times <- replicate(9, vapply(tables, function(x) {
     system.time(for (i in 1:4) all_finite_cpp(x))[["elapsed"]]
   }, 0))

@@ -237,7 +237,7 @@ test_that("methods for a gram fit return values of the documented shape, name an
   cut <- c(max(effect - reach, allowed[[1L]]), min(effect + reach, allowed[[2L]]))
   expect_equal(unname(both[2, ]), cut)
   expect_equal(both[1, 2] - both[1, 1], 2 * qnorm(0.6) * band[[1L]])
-  # No limit leaves what the bounds allow.
+  # No limit is outside the bounds.
   far <- confint(fit, level = 1 - 1e-12)
   expect_equal(unname(far[-1, 1]), group[7:8] - 1)
   expect_equal(unname(far[-1, 2]), group[7:8] + 1)
@@ -269,7 +269,7 @@ test_that("without a calibration there is an estimate but no interval, with the 
   expect_null(summary(fit)$test)
   expect_match(printed(fit), "no interval: 40 donors at epsilon = 1", all = FALSE)
   expect_no_match(printed(fit), "% interval")
-  # The summary and the picture say so, too: the noise's band is no interval.
+  # The summary and the picture state it, too: the noise's band is no interval.
   expect_match(printed(summary(fit)), "^no interval: 40 donors at epsilon = 1", all = FALSE)
   if (requireNamespace("ggplot2", quietly = TRUE)) {
     for (type in c("path", "effect")) {
@@ -394,7 +394,7 @@ test_that("periods of any kind are kept and plotted", {
       }
     }
   }
-  # What a plot draws: the target, its counterfactual, the band; one panel for each target.
+  # Contents of a plot: the target, its counterfactual, the band; one panel for each target.
   built <- ggplot2::ggplot_build(ggplot2::autoplot(fit))
   expect_identical(length(unique(built$data[[1L]]$PANEL)), 1L)
 })

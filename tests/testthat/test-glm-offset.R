@@ -59,7 +59,7 @@ test_that("a private fit with an offset is close to the fit by glm()", {
     fit <- offset_glm(data, family)
     expect_true(all(fit$identified))
     expect_lt(max(abs(coef(fit) - coef(known)) / sqrt(diag(vcov(fit)))), 4)
-    # What leaves the offset out is far off, or has another level.
+    # A fit without the offset is far off, or has another level.
     bare <- stats::glm(y ~ a + b, family, data)
     far <- function(of) sum(abs(predict(fit, data[1:50, ]) - stats::predict(of, data[1:50, ])))
     expect_lt(far(known), far(bare))

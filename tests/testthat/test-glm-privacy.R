@@ -326,7 +326,7 @@ test_that("rows stay within their limits for all values", {
     expect_lte(max(rows$weight * length^2), rows$limit^2)
     expect_gt(max(rows$weight * length), rows$limit * 0.999)
     expect_true(all(is.finite(rows$x)) && all(rows$x[, 1] == 1))
-    # Infinity and 1e308 are moved to their bound; what is no number is missing.
+    # Infinity and 1e308 are moved to their bound; NaN is missing.
     gone <- c(which(is.na(far$a)), 30, 31)
     expect_identical(rows$weight[gone], rep(0, 10))
     expect_true(all(rows$weight[-gone] > 0))
@@ -337,7 +337,7 @@ test_that("rows stay within their limits for all values", {
   }
 })
 
-test_that("every step but the minimiser costs no more than declared on neighbours", {
+test_that("every step except the minimiser costs no more than declared on neighbours", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {

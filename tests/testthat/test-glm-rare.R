@@ -49,7 +49,7 @@ test_that("rows are shrunk by the released factor, and no row exceeds the limit"
   expect_lte(max(rows$weight * long), rows$limit)
   expect_lte(max(rows$weight * long^2), rows$limit^2)
   expect_identical(rows$limit, release$limit)
-  # What the noise does not leave is not asked for; the longest limit is public.
+  # Limits that the noise would hide are not used; the longest limit is public.
   longest <- vapply(c(500, 2000, 20000), function(n) glm_plan_cpp(facts(n))$longest, 0)
   expect_true(all(diff(longest) > 0))
   expect_lte(release$limit, longest[[3L]])

@@ -88,7 +88,7 @@ test_that("sampling errors equal the sampling errors of the weighted estimator",
   found <- ratio()
   expect_lt(max(found), 1.15)
   expect_gt(min(found), 0.9)
-  # What the model says of weights that are all alike is another number.
+  # The model's value for equal weights is another number.
   unweighted <- seeded_glm(y ~ a + b + g, data, epsilon = 20, bounds = weighted_bounds())
   known <- dp_glm(y ~ a + b + g, data, epsilon = Inf, bounds = weighted_bounds(), weights = w)
   naive <- sqrt(diag(unweighted$covariance$sampling) / diag(known$covariance$sampling))
@@ -133,7 +133,7 @@ worst_weighted <- function(ridge, scale = 1) {
     m <- sample(1:4, 1L)
     pair <- data.frame(
       a = sample(c(-20, 20, 0), m + 2L, TRUE), y = sample(0:1, m + 2L, TRUE),
-      # The core cuts what is beyond the largest.
+      # The core cuts weights beyond the largest.
       w = sample(c(0, 0.1, 1, 1e6, -3), m + 2L, TRUE)
     )
     one <- read(pair[seq_len(m + 1L), ])
@@ -251,7 +251,7 @@ test_that("with weights and several rows per person, errors are clustered by per
   one <- fit(data)
   copied <- fit(twice, person = ~id)
   expect_equal(diag(copied$covariance$sampling), diag(one$covariance$sampling), tolerance = 0.15)
-  # Two rows a person that are of two people each say twice as much.
+  # Two rows per person, of two people each, have twice the information.
   data$id <- rep(seq_len(10000), 2)
   apart <- fit(data, person = ~id)
   expect_equal(diag(apart$covariance$sampling), diag(one$covariance$sampling), tolerance = 0.15)

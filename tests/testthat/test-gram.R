@@ -215,11 +215,11 @@ test_that("steps add up to the budget and never exceed it", {
     calibrated <- calibrated + plan$calibrated
     told <- plan$steps[[if (gaussian) "mu" else "epsilon"]]
     proved <- proved_cost(plan$steps, facts$delta)
-    # No step costs more than it says, and together no more than the budget.
+    # No step costs more than its record, and together no more than the budget.
     expect_true(all(proved <= told * (1 + 1e-12)))
     power <- if (gaussian) 2 else 1
     expect_lte(sum(told^power), total^power * (1 + 1e-14))
-    # What is lost is the rounding of noise to whole numbers: little, but for huge budgets.
+    # The loss is the rounding of noise to whole numbers: little, except for huge budgets.
     if (facts$epsilon < 100) expect_gt(sum(told^power) / total^power, 0.999)
     if (gaussian) {
       expect_equal(plan$steps$rho, told^2 / 2)
@@ -306,7 +306,7 @@ test_that("steps after a draw depend on released outputs, not on donors", {
     again <- gram_core(other, facts, outputs = call_parts(run$calls, "output"))
     expect_identical(public_parts(again), public_parts(run))
     expect_identical(again$statistics, run$statistics)
-    # What the noise hid did differ.
+    # The values under the noise did differ.
     expect_false(identical(call_parts(again$calls, "value"), call_parts(run$calls, "value")))
     # Released moments that no donors have, too: not positive, far beyond the radius, all zero.
     for (factor in list(0, -1, 1e6)) {
@@ -473,7 +473,7 @@ test_that("estimates from any release are within the bounds, with finite positiv
 })
 
 test_that("sums stay below 2^53 for any number of donors", {
-  # K is between 1 and R, so the sensitivity sqrt(2) (R^2 + K^2) tells R, a power of two.
+  # K is between 1 and R, so the sensitivity sqrt(2) (R^2 + K^2) determines R, a power of two.
   limits <- function(n) {
     steps <- gram_plan_cpp(gram_facts_of(n = n, epsilon = 50))$steps
     bound <- steps$sensitivity[steps$step %in% c("mean and moments", "mean and moments, whitened")]

@@ -1,6 +1,6 @@
 # Covariates, gaps, several dates, everyone protected and several outcomes, each with each: every
 # combination is the simple fits put together where nothing is private, and close to them with much
-# budget; what cannot be combined says so, how to mend it, and spends nothing.
+# budget; a refused combination gives a remedy and spends nothing.
 
 grid_panel <- function(several, n = 600, m = 120) {
   dates <- if (several) rep(c(5, 7), each = m) else rep(5, m)

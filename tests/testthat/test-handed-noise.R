@@ -1,4 +1,4 @@
-# Noise is handed in: what an audit hands over records or replays every draw of a verb, serves this
+# Noise is handed in: an audit's noise records or replays every draw of a verb, serves this
 # audit alone, and makes no release that counts as private.
 
 people_of <- function(n = 400) {
@@ -189,7 +189,7 @@ test_that("faults planted in a verb are detected", {
     fit
   }
   expect_true(withr::with_seed(1, replayed(beside))$violated)
-  # Half of what is spent is told.
+  # Half of the spent budget is recorded.
   half <- function(people, control) {
     fit <- regression(people, control)
     fit$privacy$steps$mu <- fit$privacy$steps$mu / 2

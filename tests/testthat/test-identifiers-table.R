@@ -78,7 +78,7 @@ sources_of_table <- function() {
   held
 }
 
-# What a source cannot serve is refused by its own tests, not here.
+# Requests that a source cannot serve are tested elsewhere, not here.
 cells_of_table <- function() {
   cells <- expand.grid(
     source = names(sources_of_table()), kind = c("date", "dates", "everyone", "growing"),

@@ -30,7 +30,7 @@ test_that("several sources and workers share one list of random row positions", 
   other <- renamed(p, 1, "p004000x", far_row(p))
   expect_lte(max(moves(p, other, from_places)), 1 + 1e-9)
   expect_gt(max(moves(p, other, from_places, planted = TRUE)), 1.5)
-  # What a worker is asked for is what it holds of the list.
+  # A worker is asked for its own part of the list.
   rows <- matrix(seq_len(20), 10)
   places <- c(0, 3, 4, 9)
   worker_state$token <- "t"
@@ -95,7 +95,7 @@ test_that("with few donors, names change no result of any verb, method or source
     out <- scope$dp_synth.matrix(by_name(p),
       target = p$target, T0 = p$T0, epsilon = 2, bounds = c(-1, 1), control = control, monitor = 2
     )$release
-    # A random number that tells releases apart.
+    # A random number that distinguishes releases.
     out$statistics$monitor$id <- NULL
     out
   }
@@ -115,7 +115,7 @@ test_that("with few donors, names change no result of any verb, method or source
       expect_identical(seeded_fit(renamed(p, 2, name), runs[[run]]), reference, label = run)
     }
   }
-  # Two people of one name are no two rows: an error that says nothing of who.
+  # Two people of one name are no two rows: an error that does not reveal who.
   twice <- renamed(p, 2, p$names[[3]])
   expect_error(seeded_fit(twice, from_data_frame), class = "dpsc_error_panel")
 })

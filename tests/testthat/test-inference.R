@@ -69,7 +69,7 @@ test_that("the estimate in C++ equals the average over penalties of the estimate
   expect_equal(e$privacy, mix("privacy") / s$weight^2)
   far <- max(0, sum(weights * vapply(fits, `[[`, 0, "distance")) - 3)
   doubt <- 0.15 * far * mean(diag(mix("prediction")))
-  # Half of what comes back of the level is in doubt, as far as the moments did not decide.
+  # Half of the returning level is in doubt, as far as the moments did not decide.
   rest <- sum(weights * vapply(fits, `[[`, 0, "rest")^2)
   level_doubt <- (0.5 * oracle_return(s, full = TRUE) * s$weight / 0.3)^2 * rest
   expect_equal(e$disagreement, (apart + level_doubt + diag(doubt, length(B))) / s$weight^2)
@@ -93,7 +93,7 @@ test_that("intervals and tests equal a direct computation from the covariances a
     table <- tidy(fit, conf.int = TRUE, type = type)[rows, ]
     expect_equal(table$std.error, se)
     expect_equal(table$statistic, unname(c(mean(effect), effect)) / se)
-    # Not beyond what the bounds allow.
+    # Not beyond the bounds.
     post <- view$target[last, 9:11]
     least <- c(mean(post) - 1, post - 1)
     expect_equal(table$conf.low, unname(pmax(least, c(mean(effect), effect) - qnorm(0.975) * se)))

@@ -69,7 +69,7 @@ test_that("the interval contains the effects that the conformal test with refits
     inside <- function(t) limits$low[, t] <= distance & distance <= limits$high[, t]
     expect_identical(inside(1L), at_least(abs(rowMeans(errors))))
     expect_identical(inside(3L), at_least(abs(errors[, 2L])))
-    # The band never cuts away what the test of the largest period accepts.
+    # The band never excludes a value that the test of the largest period accepts.
     largest <- apply(sweep(abs(errors), 2L, limits$spread[-1L], "/"), 1L, max)
     accepted <- at_least(largest)
     expect_true(all(max(abs(distance) / limits$spread[-1L]) <= limits$band[accepted]))
@@ -94,8 +94,8 @@ test_that("intervals, p-values and ranks agree", {
   table <- raw_intervals(release, y)
   expect_identical(table$term, c("average", "2008", "2009", "2010"))
   expect_equal(table$estimate[[1L]], mean(table$estimate[-1L]))
-  # Every one of n + 1 exchangeable rows as the target: as many covered as the level says, exactly,
-  # at a given penalty.
+  # Every one of n + 1 exchangeable rows as the target: exactly as many are covered as the level
+  # states, at a given penalty.
   all <- random_rows(40L, 10L, seed = 4)
   covered <- vapply(seq_len(40L), function(i) {
     one <- raw_release(all[-i, ], 7L, lambda = 4, settings = list(lambda = 4))
@@ -194,7 +194,7 @@ test_that("the standard error of a group's mean falls as one over the square roo
   for (size in c(2, 20, 100)) {
     group <- raw_intervals(release, y, size = size)
     expect_equal(group$estimate, one$estimate)
-    # At most what the regression adds: here a few rows' worth in 400.
+    # At most the regression's part: here a few rows' worth in 400.
     expect_equal(group$std.error, sqrt(colMeans(errors^2) * (1 / size + 0.004)), tolerance = 0.2)
     p <- raw_p_value(release, y, size = size)[[1L]]
     level <- 1 - p

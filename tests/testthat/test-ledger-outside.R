@@ -1,5 +1,5 @@
-# Ledgers outside R: what is in the file decides, a charge is there before anything is drawn, and
-# what was changed is found.
+# Ledgers outside R: the file's contents decide, a charge is there before anything is drawn, and
+# changes are found.
 
 skip_if_not_installed("RSQLite")
 skip_if_not_installed("openssl")
@@ -34,7 +34,7 @@ test_that("a charge is visible through every handle to the file", {
   expect_identical(history$data, "registry 2026")
   expect_match(history$time, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T.*Z$")
   expect_match(history$hash, "^[0-9a-f]{64}$")
-  # Another handle, which pays from what is left.
+  # Another handle, which pays from the rest.
   other <- dp_ledger(path = file)
   expect_identical(as.data.frame(other), history)
   expect_error(suppressWarnings(paid(other, 0.9)), class = "dpsc_error_budget")
@@ -126,7 +126,7 @@ test_that("a machine's settings may require a ledger and name a default", {
   withr::local_options(dpsc.ledger = NULL)
   withr::local_envvar(DPSC_LEDGER = file)
   expect_error(suppressWarnings(paid(NULL, 0.9)), "not hold enough", class = "dpsc_error_budget")
-  # What is not private needs none.
+  # A result that is not private needs none.
   free <- dp_lm(y ~ x, people_to_pay_for(),
     epsilon = Inf, bounds = list(x = c(0, 1), y = c(0, 1))
   )
@@ -306,14 +306,14 @@ test_that("a growing release is paid from a ledger outside R, which records the 
     DBI::dbGetQuery(con, "SELECT kind FROM dpsc_ledger ORDER BY number")$kind,
     c("total", "gdp", "grows", "draw", "draw", "draw")
   )
-  # What is cut off at the end is known by the fit, which counts its draws itself.
+  # Records cut off at the end are known by the fit, which counts its draws itself.
   draws <- DBI::dbGetQuery(con, "SELECT hash FROM dpsc_ledger WHERE kind = 'draw'")$hash
   expect_identical(last$release$privacy$charge$drawn, draws[[3L]])
   path <- ledger_file()
   write_release(last, path)
   expect_identical(read_release(path)$privacy$charge$drawn, draws[[3L]])
   DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number > 3")
-  # Its releases say that draws are missing; without them nobody could tell.
+  # Its releases show that draws are missing; without them it would be unnoticed.
   expect_true(verify_ledger(other, releases = list(start))$whole)
   for (releases in list(list(start, last), path)) {
     expect_identical(verify_ledger(other, releases = releases)$missing, draws[[3L]])

@@ -17,7 +17,7 @@ pay_gdp <- function(ledger, epsilon, delta = 1e-6) {
   pay(ledger, "gdp", epsilon = epsilon, mu = gdp_budget_cpp(epsilon, delta))
 }
 
-# The epsilon that a printed ledger says is spent.
+# The spent epsilon of a printed ledger.
 printed_spent <- function(ledger) {
   line <- grep("spent of", format(ledger), value = TRUE)
   as.numeric(sub(".*epsilon ([^ ]+) spent.*", "\\1", line))
@@ -102,7 +102,7 @@ test_that("charges before the first Gaussian charge add up; later charges form o
   total <- 1.2 + gdp_epsilon_cpp(sqrt(mu^2 + cover^2), 6e-7)
   expect_equal(printed_spent(ledger), total, tolerance = 1e-3)
   expect_identical(as.data.frame(ledger)$kind, c("pure", "approximate", "gdp", "pure"))
-  # A delta of its own can no longer be taken off what the conversion uses.
+  # A delta of its own can no longer be subtracted from the conversion's delta.
   before <- as.data.frame(ledger)
   error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "must come first",
     class = "dpsc_error_budget"
@@ -125,7 +125,7 @@ test_that("the combined shift of pure charges bounds their exact composition", {
 })
 
 # An analyst who watches the privacy loss of Gaussian steps, a few at a time, and stops at the best
-# moment to spend what is left on one pure step (randomised response): the delta at epsilon, by
+# moment to spend the rest on one pure step (randomised response): the delta at epsilon, by
 # backward induction on a grid. `left(mu)` is the pure epsilon that a rule still allows.
 adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   step <- total / sqrt(steps)
@@ -150,7 +150,7 @@ test_that("choosing the kind of charge by earlier results gives an analyst no ad
     epsilon <- case[[1L]]
     delta <- case[[2L]]
     total <- gdp_budget_cpp(epsilon, delta)
-    # The ledger's rule: what is left is one shift.
+    # The ledger's rule: the rest is one shift.
     ours <- function(mu) exponential_exponent_cpp(sqrt(max(total^2 - mu^2, 0))) / 2
     for (mu in total * c(0.1, 0.5, 0.9)) {
       ledger <- dp_ledger(epsilon, delta)
@@ -241,7 +241,7 @@ test_that("of ledgers taken over in turn, only the last can pay", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- unserialize(serialize(ledger, NULL))
   pay_gdp(ledger, 0.9)
-  # What was spent since the copy is known here.
+  # Spending since the copy is known here.
   resumed <- dp_ledger(resume = copy)
   expect_identical(as.data.frame(resumed), as.data.frame(ledger))
   expect_error(pay_gdp(ledger, 0.1), "was taken over", class = "dpsc_error_budget")

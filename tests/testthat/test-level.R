@@ -19,7 +19,7 @@ level_options <- function(s, private = TRUE) {
   list(estimator = "ridge", private = private, penalty = NaN, half = rep(1, nrow(s$loadings)))
 }
 
-# What comes back of a level, in closed form.
+# The returning share of a level, in closed form.
 returned <- function(a, s, phi, T0, T1) {
   k <- seq_len(T0 - 1)
   v <- s / T0 * (1 + 2 * sum((1 - k / T0) * phi^k))

@@ -214,7 +214,7 @@ test_that("a missing row does not change other rows", {
       expect_identical(one, two)
     }
   }
-  # Its own contribution is what went.
+  # Its own contribution is the difference.
   at <- which(vapply(first$calls, `[[`, "", "law") == "discrete_gaussian")
   for (round in seq_along(at)) {
     u <- lm_rows_cpp(lm_rows(data), facts, first$release, round)$rows[17L, ]

@@ -48,7 +48,7 @@ test_that("with a large budget a fit approaches lm()", {
   fit <- seeded_lm(formula, data, epsilon = 1e4, bounds = lm_bounds())
   ols <- stats::lm(formula, data)
   error <- (coef(fit) - coef(ols)[names(coef(fit))]) / sqrt(diag(vcov(ols)))[names(coef(fit))]
-  # What is left is the clip of a few residuals and the weights of far rows.
+  # The rest is due to the clipping of a few residuals and the weights of far rows.
   expect_lt(max(abs(error)), 1)
   expect_lt(abs(sigma(fit) / sigma(ols) - 1), 0.02)
   expect_true(all(fit$identified))
@@ -91,7 +91,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
     )
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   }
-  # What it says would do, does.
+  # The suggested value works.
   words <- gsub("\n", " ", conditionMessage(error))
   least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", words))
   expect_true(lm_plan_cpp(c(lm_facts_of(n = least), scores = FALSE))$located)
@@ -263,7 +263,7 @@ test_that("a rare level does not make the rounds of dp_lm() diverge", {
   expect_lt(rare[["error"]], 1.5)
   expect_lt(runs(y ~ t, 0.5, 0.01)[["error"]], 3)
   expect_lt(runs(y ~ t * post, c(0.5, -0.5, 0.5), 0.1)[["error"]], 2)
-  # A number that is 0 or 1 says so by its released variance.
+  # The released variance of a 0/1 number shows its kind.
   number <- runs(y ~ z, 0.5, 0.02)
   expect_lt(number[["error"]], 3)
   expect_identical(number[["identified"]], 1)

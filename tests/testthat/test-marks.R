@@ -1,4 +1,4 @@
-# What a seed repeats says NOT PRIVATE wherever it is read.
+# Every view of a seeded result is marked NOT PRIVATE.
 
 seeded_objects <- function() {
   withr::local_seed(7)

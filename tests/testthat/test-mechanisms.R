@@ -1,4 +1,4 @@
-# One table holds what methods are. A record that is added to it, and nothing else, is a method:
+# One table defines the methods. A record that is added to it, and nothing else, is a method:
 # here a twin of a known one under another name, which must do all that the known one does.
 
 # The table with one record more.
@@ -8,7 +8,7 @@ with_twin <- function(verb, of, code, ...) {
   with_internal("mechanism_table", table, code)
 }
 
-# What a fit says of itself, wherever it says it: print, summary, tidy, glance, report. The twin's
+# A fit's descriptions of itself: print, summary, tidy, glance, report. The twin's
 # name stands for the known one's.
 said_by <- function(fit, of) {
   withr::local_options(width = 1000)
@@ -204,7 +204,7 @@ test_that("the table of mechanisms is built once", {
   )
 })
 
-# What a method may be given, by what it needs: in memory, in blocks, as sums.
+# Accepted sources of a method, by its needs: in memory, in blocks, as sums.
 given_sources <- function() {
   list(
     `in memory` = data.frame(x = 1), blocks = dp_chunks(list(data.frame(x = 1))),

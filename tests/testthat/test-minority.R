@@ -1,4 +1,4 @@
-# Targets like few of the donors: what the release says of people there must not be hidden.
+# Targets like few of the donors: the release's information about such people must not be hidden.
 
 carrier_panel <- function(n, share = 0.02, T0 = 8, T1 = 4) {
   x <- c(1, stats::rbinom(n, 1, share))

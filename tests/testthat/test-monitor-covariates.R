@@ -162,7 +162,7 @@ test_that("covariates other than the fit's are refused, and nothing is drawn", {
   for (fit in list(start, plain)) {
     expect_null(session$monitors[[fit$release$statistics$monitor$id]])
   }
-  # Somebody's other value is no error: nobody is told that it changed.
+  # Somebody's changed value is no error, and no message reveals the change.
   fit <- update(start, transform(p$data, x1 = ifelse(someone, 99, x1), g = ifelse(someone, "c", g)))
   expect_identical(monitor_left(fit), 0L)
 })

@@ -1,4 +1,4 @@
-# Releases that grow: what one person moves over all looks, and what errors are said to be.
+# Releases that grow: one person's effect over all looks, and reported errors.
 
 test_that("no person changes a step of any draw by more than charged", {
   withr::local_seed(23)

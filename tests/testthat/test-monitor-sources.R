@@ -1,5 +1,5 @@
 # Releases that grow from tables, files and several places: the same as from memory, bit for bit;
-# what cannot be is refused, and no draw is lost.
+# impossible requests are refused, and no draw is lost.
 
 # Long rows of `long_panel()`, whose first release knows one period after the treatment.
 growing_table <- function(n = 260, T0 = 5, T1 = 4, seed = 1) {
@@ -179,7 +179,7 @@ test_that("a table of other people, periods or another target is refused, and no
     expect_identical(DBI::dbListTables(con), "sales", label = name)
   }
   expect_null(session$monitors[[fit$release$statistics$monitor$id]])
-  # A past that somebody's table revised is no error: nobody is told that it was.
+  # A revised past in somebody's table is no error, and no message reveals it.
   con <- sqlite_of(transform(p$data, y = ifelse(someone & week < 2004, -y, y)))
   expect_identical(monitor_left(update(fit, in_sqlite(con))), 0L)
 })

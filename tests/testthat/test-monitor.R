@@ -1,4 +1,4 @@
-# Releases that grow: what update() gives, what it refuses, what is kept and written.
+# Releases that grow: results and refusals of update(), stored and written values.
 
 test_that("a fit grows by the announced periods, and earlier results are unchanged", {
   withr::local_seed(1)
@@ -11,7 +11,7 @@ test_that("a fit grows by the announced periods, and earlier results are unchang
   expect_identical(c(later$release$panel$T0, later$release$panel$T1), c(10L, 4L))
   expect_identical(later$release$panel$times, 1:14)
   expect_identical(length(later$release$bounds$lower), 14L)
-  # What is published of a period does not change.
+  # A period's published values do not change.
   expect_equal(later$counterfactual[, 1:12], fit$counterfactual[, 1:12])
   expect_equal(fit$counterfactual[, 1:11], start$counterfactual[, 1:11])
   expect_equal(tidy(later)$std.error[2:3], tidy(fit)$std.error[2:3])
@@ -305,7 +305,7 @@ test_that("a growing release is written and read with its remaining periods", {
       expect_identical(back, fit$release)
       again <- dp_synth(back, target = fit$target)
       expect_equal(tidy(again), tidy(fit))
-      # What was read grows on.
+      # A fit read from a file can grow further.
       fit <- next_period(again, p)
       expect_identical(monitor_left(fit), 2L - k)
     }

@@ -16,7 +16,7 @@ loose_pair <- function(cell, declared = "", at = 1L) {
   })
 }
 
-# What a regression reads of a table, block by block.
+# The table as a regression reads it, block by block.
 rows_read <- function(con, subset = NULL) {
   columns <- lm_columns(y ~ g, list(y = c(-5, 5), g = c("a", "b")))
   table <- dp_table(con, "people", block = 100)
@@ -57,7 +57,7 @@ test_that("numbers among text, and text among numbers, are read by the column's 
   rows <- rows[order(rows[, 3L]), ]
   expect_identical(rows[, 1L], c(0, 1, NA, 1, 1))
   expect_identical(rows[, 2L], c(1, NA, 2, 3, NA))
-  # A condition says whether it means text.
+  # A condition determines whether it compares text.
   read <- function(subset) {
     own <- lm_columns(y ~ h, list(y = c(0, 9), h = c(0, 9)))
     table <- gather_rows(open_rows(dp_table(con, "mixed"), own, list(subset = subset), TRUE))
@@ -178,7 +178,7 @@ test_that("an entirely missing batch is refused for its type, not for its values
     }
     expect_identical(counts(none), counts(some))
   }
-  # Text under a range is missing, as one such cell is: what stands in the cells stops nothing.
+  # Text under a range is missing, as one such cell is: the cells' contents stop nothing.
   expect_false(stops(range, rep("a", 3L)))
   expect_false(stops(levels, rep("a", 3L)))
 })

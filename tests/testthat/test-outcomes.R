@@ -81,7 +81,7 @@ test_that("steps that exceed the budget together stop before the charge", {
   steps <- data.frame(mu = c(0.3, 0.4), epsilon = NA_real_)
   budget <- list(epsilon = gdp_epsilon_cpp(0.51, 1e-6), delta = 1e-6)
   expect_silent(check_composed(steps, outcome_cost(budget)))
-  # Accounts that share nobody have the whole budget each.
+  # Accounts without common people have the whole budget each.
   both <- cbind(rbind(steps, steps), account = rep(c("a", "b"), each = 2))
   expect_silent(check_composed(both, outcome_cost(budget)))
   budget$epsilon <- gdp_epsilon_cpp(0.49, 1e-6)
@@ -89,7 +89,7 @@ test_that("steps that exceed the budget together stop before the charge", {
   expect_error(check_composed(both, outcome_cost(budget)), class = "dpsc_error_internal")
 })
 
-# What a replay on a neighbour moved, priced by the noise that was there, over the squared budget.
+# Changes in a replay on a neighbour, priced by their noise, over the squared budget.
 moved_share <- function(p, neighbour, epsilon, changes = list()) {
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, c(list(gram_release_cpp = core_hook(recorder)), changes))

@@ -2,7 +2,7 @@
 # canary for every donor's name and value, which must be in no condition.
 
 # Bad calls on a panel of two targets (T0 = 4, T1 = 2, times 2001 to 2006). Each is a function of no
-# argument; the names say what is wrong.
+# argument; the names describe the fault.
 bad_long_data <- function(p) {
   data <- p$data
   index <- c("unit", "time")

@@ -99,7 +99,7 @@ test_that("a change to one donor changes that donor's row only", {
 test_that("ifelse() whose test has length 1 does not give the first row's value to all", {
   p <- toy_panel()
   expect_identical(from(ifelse(TRUE, y, 0) ~ treated, p$data)$donors, p$donors)
-  # Its type does not depend on what the tests are.
+  # Its type does not depend on the tests.
   expect_identical(from(ifelse(y > 1e9, 1, FALSE) ~ treated, p$data)$donors, 0 * p$donors)
 })
 
@@ -141,7 +141,7 @@ test_that("each allowed function commutes with permutations of the rows", {
       tried <- tried + 1L
       expect_length(whole, n)
       expect_identical(run(order), whole[order], label = name)
-      # And each row is what it is alone.
+      # And each row equals its value alone.
       alone <- vapply(seq_len(n), function(i) as.character(run(i)), "")
       expect_identical(alone, as.character(whole), label = name)
     }
@@ -172,7 +172,7 @@ test_that("variables are columns, or single numbers in the formula's environment
   expect_identical(from(pmin(y, limit) ~ treated, p$data)$donors, pmin(p$donors, limit))
   expect_identical(from(y * yes ~ treated, p$data)$donors, p$donors)
   expect_identical(from(y * pi ~ treated, p$data)$donors, p$donors * pi)
-  # A vector that was computed from donors, whatever its length and looks.
+  # A vector that was computed from donors, of any length and form.
   means <- stats::ave(p$data$y, p$data$time)
   two <- c(1, 2)
   named <- c(a = 1)
@@ -210,7 +210,7 @@ test_that("columns of classes with their own arithmetic are refused in expressio
   # Numbers under a class are numbers.
   expect_identical(from(greedy_number + 1 ~ treated, data)$donors, p$donors + 1)
   expect_identical(from(labelled + 1 ~ treated, data)$donors, p$donors + 1)
-  # A factor's codes depend on what levels were found: its text is read.
+  # A factor's codes depend on the levels found, so its text is read.
   data$f <- factor(data$y)
   expect_equal(from(as.numeric(f) ~ treated, data)$donors, p$donors)
   expect_equal(from(as.numeric(as.character(f)) ~ treated, data)$donors, p$donors)

@@ -2,7 +2,7 @@
 
 index <- c("unit", "time")
 
-# The panel of long data is that of the matrices, whatever the data look like.
+# The panel of long data equals the matrices' panel, for any form of the data.
 expect_toy_panel <- function(data, p, formula = y ~ treated, times = p$times, ...) {
   panel <- read_panel(formula, data, index, ...)
   expect_s3_class(panel, "dpsc_panel", exact = TRUE)
@@ -222,7 +222,7 @@ test_that("a matrix of donors is not copied", {
   utils::Rprofmem(file, threshold = 1e6)
   panel <- panel_from_donors(donors, rep(0, 50), 40)
   utils::Rprofmem(NULL)
-  # Pages for small objects are logged whatever the threshold.
+  # Pages for small objects are logged at any threshold.
   expect_identical(grep("new page", readLines(file), value = TRUE, invert = TRUE), character())
   expect_identical(panel$donors, donors)
 })

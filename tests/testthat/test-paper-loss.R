@@ -78,7 +78,7 @@ test_that("with delta > 0 the exact delta is within the claim, and half the nois
         plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, delta = delta, stages = 1))
         shift <- 2 / plan$scale[[1L]]
         expect_lte(spherical_delta(shift, epsilon), delta)
-        # All of epsilon, and of delta what it takes to go beyond.
+        # All of epsilon, and the part of delta needed beyond it.
         expect_gt(shift, 0.98 * epsilon)
         expect_gt(spherical_delta(2 * shift, epsilon), 5 * delta)
       }

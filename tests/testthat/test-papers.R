@@ -174,7 +174,7 @@ test_that("in one dimension pure calibrations keep to epsilon; with half the rid
       expect_gt(worst, 0.995 * epsilon)
       expect_gt(worst_replaced(0.5 / c, scale, absent = TRUE), 1.005 * epsilon)
     }
-    # Retrieval: a ridge that is there anyway lets noise shrink, down to what slopes need.
+    # Retrieval: a ridge that is there anyway lets noise shrink, down to the slopes' need.
     plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
     more <- paper_plan_cpp(core_facts("objective", epsilon = epsilon, ridge = 0.7 / epsilon))
     expect_lte(worst_replaced(more$ridge, more$scale), epsilon)
@@ -303,7 +303,7 @@ test_that("NAPP-ERM as published fails by truncated noise, noise-free selection 
     moved <- vapply(b, function(b) vs(k + 1, k / 2, b), 0) > 1e-4
     expect_equal(sum(stats::dexp(b, 1 / s)[moved]) / 400, 0.2211992169, tolerance = 0.02)
   }
-  # Half Laplace noise, moved by half a scale: no epsilon covers what lies between.
+  # Half Laplace noise, moved by half a scale: no epsilon covers the gap.
   grid <- seq(0, 40, 1e-3)
   left <- stats::dexp(grid) * 1e-3
   moved <- stats::dexp(grid - 0.5) * 1e-3
@@ -320,7 +320,7 @@ test_that("NAPP-ERM as published fails by truncated noise, noise-free selection 
   }
   expect_gt(huber(0.9999), 0.9053)
   expect_lte(max(huber(seq(-5, 5, 0.01))), 0.5 + log(1.5))
-  # What the joint calibration gives instead: with a ridge at the floor nothing is spare.
+  # The joint calibration instead: with a ridge at the floor nothing is spare.
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 

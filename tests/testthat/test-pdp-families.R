@@ -167,7 +167,7 @@ test_that("one stage with delta: the Renyi bound holds for the exact distributio
 })
 
 test_that("on a box the bounds hold for the exact distributions inside and at the walls", {
-  # Masses: cells of a fine grid, and what lies beyond each wall.
+  # Masses: cells of a fine grid, and the parts beyond each wall.
   masses <- function(rows, ridge, box, offset, cdf) {
     theta <- seq(-box, box, length.out = 4001)
     slope <- exact_law(record("squared"), rows, ridge, identity, theta, offset)$slope

@@ -32,7 +32,7 @@ test_that("contributions are computed from the integer rows", {
       own <- moments_of_row(w[i, ])
       mine <- c(round, lapply(got, `[[`, i))
       brute <- gram_shift(own, list(gram = 0, sum = 0), round$constant)
-      # Equal, but for what discreteness takes off the variance.
+      # Equal, except for the effect of discreteness on the variance.
       covered <- round$noise - 32
       expect_equal(sqrt(removal_shift2(mine) * covered), brute, tolerance = 1e-12)
       absolute <- sum(abs(own$gram[upper.tri(own$gram, TRUE)])) + round$constant * sum(abs(own$sum))
@@ -107,7 +107,7 @@ test_that("releases by version 0.1.0 give losses that err on the safe side", {
     expect_true(all(loss$replacement <= 2))
     for (round in release$statistics$rounds) {
       got <- gram_contributions(round, panel$donors, bounds)
-      # What that version added up: rows at full length, rounded.
+      # The summands of that version: rows at full length, rounded.
       now <- row_integers_cpp(panel$donors, bounds, round$loadings, round$origin,
         round$radius, round$clipped
       )
@@ -137,7 +137,7 @@ test_that("losses under method gram stay below the release's epsilon, with or wi
       expect_true(all(loss$donors$replacement <= epsilon))
       chunks <- dp_chunks(list(panel$donors[1:30, ], panel$donors[31:80, ]))
       expect_identical(pdp(release, chunks)$donors, loss$donors)
-      # What a donor finds from their own row alone bounds both, and is replacement's number.
+      # The bound from a donor's own row alone is above both, and is replacement's number.
       own <- pdp_bound(release, row = panel$donors)
       expect_true(all(own$removal >= loss$donors$removal))
       expect_equal(own$replacement, loss$donors$replacement)

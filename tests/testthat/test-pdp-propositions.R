@@ -117,7 +117,7 @@ test_that("Proposition 16.1: formula 9 is below the exact loss at precisions of 
     }, 0)
   }
   expect_gt(min(ratio(10)), 1)
-  # Its last term, the loss of a covariance, has half of what it needs and a factor gamma.
+  # Its last term, the loss of a covariance, has half of the needed size and a factor gamma.
   expect_lt(min(ratio(1)), 0.95)
   expect_lt(min(ratio(0.01)), 0.5)
 })

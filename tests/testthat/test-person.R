@@ -237,7 +237,7 @@ test_that("results contain no identifier and no number of rows", {
   }
   expect_false(held(suppressWarnings(fit())))
   expect_false(held(suppressWarnings(fit(control = dp_control(rng = "R")))))
-  # What fails, before or after the charge, names nobody either.
+  # Errors before and after the charge name nobody either.
   told <- tryCatch(fit(subset = nothing), error = identity)
   expect_s3_class(told, "dpsc_error_argument")
   expect_false(held(told))

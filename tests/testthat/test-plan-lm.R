@@ -1,4 +1,4 @@
-# Plans of regressions, selections and streams: from public facts, and near what comes out.
+# Plans of regressions, selections and streams: from public facts, and near the results.
 
 plan_bounds <- function(p, half = 30) {
   stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))

@@ -19,7 +19,7 @@ test_that("a plan for everyone has one row, in the bounds' units, and is reprodu
   for (column in c("error", "average", "half_width", "period_width", "detectable")) {
     expect_equal(scaled$table[[column]], 50 * plan$table[[column]])
   }
-  # A group's own noise comes on top of what a public target's estimate has.
+  # A group's own noise is added to the noise of a public target's estimate.
   public <- everyone_plan(protect = "donors", method = "gram")
   expect_gt(plan$table$error, public$table$error)
   expect_gt(plan$table$half_width, public$table$half_width)

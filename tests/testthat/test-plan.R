@@ -1,4 +1,4 @@
-# Plans see no data and agree with what happens.
+# Plans see no data and agree with results.
 
 a_plan <- function(..., method = "gram") {
   dp_plan(T0 = 10, T1 = 3, ..., method = method)
@@ -54,7 +54,7 @@ test_that("inverse questions are answered by the same simulation", {
   impossible <- a_plan(epsilon = 1, error = 1e-9)
   expect_true(all(is.na(impossible$table$n)))
   expect_output(print(impossible), "not reached with")
-  # No donors and no budget take away what nobody can foretell: that is said.
+  # A note states the error that no number of donors and no budget can remove.
   expect_output(print(impossible), "without privacy")
 })
 
@@ -105,7 +105,7 @@ test_that("the plan agrees with releases: clinic_panel, a patient and a group", 
       method = "gram"
     )
     expect_lt(abs(log(plan$table$error / error)), log(1.4))
-    # Without a pilot: by what the ward's statistician would say of pressures.
+    # Without a pilot: by a statistician's knowledge of blood pressures.
     plan <- dp_plan(
       n = 600, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11, sd_within = 3.3,
       size = size, method = "gram"
@@ -144,7 +144,7 @@ test_that("simulated people have the requested standard deviations", {
   }
   expect_equal(found(people)[[2L]], 3 / 50, tolerance = 0.1)
   expect_equal(found(people)[[1L]], 5 / 50, tolerance = 0.1)
-  # Near what bounds allow the spreads are those of people who stay within.
+  # Near the limits that bounds allow, spreads are for people who stay within them.
   people <- spread_people(
     list(between = 0.45, within = 0.8, shared = 0), new_bounds(c(-1, 1), 1), 40
   )
@@ -215,7 +215,7 @@ test_that("calls are refused only if the donors are uninformative", {
   expect_null(refusal(2, Inf, private = FALSE))
   said <- refusal(10, 0.1)
   expect_match(said, "10 donors at epsilon = 0.1 would be uninformative", fixed = TRUE)
-  # What it names does serve.
+  # The named value works.
   donors <- as.numeric(gsub(",", "", sub(".*needs at least ([0-9,]+) donors.*", "\\1", said)))
   expect_null(refusal(donors, 0.1))
   epsilon <- as.numeric(sub(".*epsilon = ([0-9.]+) with these donors.*", "\\1", said))
@@ -260,7 +260,7 @@ test_that("plots of plans show the recommended and similar methods, or the reque
   expect_identical(methods_within_reach(plan), "gram")
   expect_identical(unique(ggplot2::autoplot(plan)$data$method), "gram")
   picture <- ggplot2::autoplot(plan, method = plan$table$method)
-  # What is drawn at the plan's own n and epsilon is what its table says, in both panels.
+  # The plot agrees with the table at the plan's own n and epsilon, in both panels.
   lines <- picture$data
   at <- lines$method == "gram" & (abs(lines$against - 1000) < 1e-6 | abs(lines$against - 1) < 1e-9)
   expect_equal(unique(signif(lines$error[at], 10)), signif(plan$table$error[[1L]], 10))

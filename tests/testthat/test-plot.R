@@ -1,4 +1,4 @@
-# What plots draw, by their numbers, and how they look. The fits drawn have fixed numbers, so that
+# Contents of plots, by their numbers, and their looks. The fits drawn have fixed numbers, so that
 # pictures change only when plots do.
 
 fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), private = TRUE) {

@@ -1,4 +1,4 @@
-# Every private object says of privacy the same two lines in its print, by one function, and its
+# Every private object prints the same two lines on privacy, by one function, and its
 # steps in its summary.
 
 # One object a verb and kind of noise; `rng = "R"` for those that do not hold.

@@ -13,7 +13,7 @@ estimates <- function(statistics, targets, periods, half = 1) {
   )
 }
 
-# What the core makes of a path (relative to the target's own level): shrinkage and bounds.
+# The core's prediction of a path (relative to the target's own level): shrinkage and bounds.
 finished <- function(path, noise, half, level) {
   signal <- min(max(0, mean(path^2) - noise), 0.25)
   pmin(pmax(path * signal / (signal + noise) + level, -half), half)

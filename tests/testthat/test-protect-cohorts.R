@@ -78,7 +78,7 @@ test_that("an audit finds no loss above the budget for anyone, and detects plant
       expect_lte(sum(table$share[table$moved]), 1 + 1e-6)
     }
   }
-  # Steps that are drawn at a budget which nobody was charged.
+  # Steps that are drawn with an uncharged budget.
   loose <- function(group) {
     group$epsilon <- 3 * group$epsilon
     group

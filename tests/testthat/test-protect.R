@@ -1,4 +1,4 @@
-# protect = "everyone": who must choose, what is in a fit, what it costs, and what an audit finds.
+# protect = "everyone": required choices, a fit's contents, its cost, and an audit's findings.
 
 test_that("several treated units require `protect`, and the error spends nothing", {
   p <- protected_panel_of(n = 60, m = 5)
@@ -66,7 +66,7 @@ test_that("unprotectable groups are refused before any budget is spent", {
     class = "dpsc_error_argument"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # What it takes does serve.
+  # Accepted values work.
   text <- tryCatch(run(), error = conditionMessage)
   people <- as.numeric(sub(".*takes about ([0-9,]+) people.*", "\\1", text))
   many <- p$group[rep(1:5, length.out = people), ]
@@ -170,7 +170,7 @@ test_that("a fit states who is protected, and a release for everyone is read bac
   expect_s3_class(update(fit, lambda = 10), "dp_synth")
   # It serves a public target, too.
   expect_s3_class(dp_synth(again, target = p$group[1, ]), "dp_synth")
-  # What was tampered with is noticed.
+  # Tampering is noticed.
   treated <- steps$account == "treated"
   without <- list(
     steps = steps[!treated, ], cheap = replace(steps, "mu", list(ifelse(treated, 0.001, steps$mu)))
@@ -241,7 +241,7 @@ test_that("an audit finds no loss above the budget for a donor or a treated pers
       expect_lte(sum(table$share[table$moved]), 1 + 1e-6)
     }
   }
-  # A planted fault: the treated steps are drawn at a budget that nobody was charged.
+  # A planted fault: the treated steps are drawn with an uncharged budget.
   loose <- function(group) {
     group$epsilon <- 3 * group$epsilon
     group

@@ -1,4 +1,4 @@
-# Real panels: what 38 states can and cannot support, and a panel of people.
+# Real panels: the limits of 38 states, and a panel of people.
 
 proposition_99 <- function() {
   data <- utils::read.csv(shared_data("smoking.csv"))
@@ -96,7 +96,7 @@ test_that("a subgroup's mean log wage is predicted from the other workers", {
         control = dp_control(rng = "R")
       ))
     })
-    # Nobody is treated, so the gap is small: wages grow alike.
+    # Nobody is treated, so the gap is small: wages grow equally.
     expect_lt(max(abs(effects(fits[[3L]]))), 0.1)
     expect_lt(abs(mean(effects(fits[[2L]]))), 0.3)
     expect_lt(abs(mean(effects(fits[[1L]]))), 0.8)

@@ -229,7 +229,7 @@ test_that("a gram release whose noise disagrees with its rounds or steps is dete
       release$privacy$steps <- steps[!grepl("placebo|tail", steps$step), ]
       release
     }, delta, "intervals")
-    # Less noise in a choice than its cost says.
+    # Less noise in a choice than its stated cost implies.
     calibrated(function(release) {
       release$privacy$steps$scale[5L] <- release$privacy$steps$scale[5L] / 2
       release

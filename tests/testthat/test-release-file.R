@@ -1,5 +1,5 @@
-# One file format for whatever was released: what is read is what was written; whatever leaf of a
-# file is changed, it is refused by name; and whoever makes the marks anew must agree with the plan.
+# One file format for all releases: reading returns the written object; every changed leaf of a file
+# is refused by name; and recomputed marks must agree with the plan.
 
 skip_if_not_installed("jsonlite")
 
@@ -118,7 +118,7 @@ test_that("a changed field is refused by name", {
   }
 })
 
-# From these nothing else in a file follows: what was measured, its limits, choices without a cost.
+# Values from which nothing else in a file follows: measurements, limits, choices without a cost.
 free_fields <- paste0("^(", paste(c(
   "panel[$](times|outcome)", "asked[$](size|estimator)",
   "asked[$]control[$](intervals|target_round|features)", "privacy[$]version", "bounds", "weighted",

@@ -1,4 +1,4 @@
-# Unions of groups' releases: the moments of all their donors, and what may be said of them.
+# Unions of groups' releases: the moments of all their donors, and their guarantee.
 
 group_releases <- function(panel, cuts, epsilon = 1, features = 4) {
   of <- findInterval(seq_len(nrow(panel$donors)), c(1, cuts + 1))

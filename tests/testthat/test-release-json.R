@@ -1,4 +1,5 @@
-# Releases as JSON: what is read is identical; what is damaged is refused; no half-written file.
+# Releases as JSON: reading gives an identical object; damaged files are refused; no half-written
+# file.
 
 skip_if_not_installed("jsonlite")
 
@@ -23,7 +24,7 @@ round_trip <- function(release) {
   read_release(path)
 }
 
-# Either a classed error or a release that prints, and fits a target or says why not.
+# Either a classed error or a release that prints, and fits a target or gives a reason.
 read_or_refuse <- function(text, path) {
   writeBin(text, path)
   tryCatch(

@@ -1,4 +1,4 @@
-# The release: what it needs, in which order it works, what it says, and what it does not depend on.
+# The release: its needs, the order of its work, its print, and its invariances.
 
 every_method <- list(
   c("gram", "tight"), c("output", "tight"), c("output", "published"), c("objective", "tight"),
@@ -254,7 +254,7 @@ test_that("a release with epsilon = Inf is marked NOT PRIVATE and cannot use a l
 test_that("a large epsilon gives nearly the same result as epsilon = Inf", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
-    # Less would be refused by the first: so few donors could tell nothing.
+    # Fewer donors would be refused by the first as uninformative.
     for (epsilon in c(if (method == "gram") 0.1 else 1e-3, 1e3, 1e9)) {
       fit <- withr::with_seed(1, draw(p, dp_synth, epsilon = epsilon, method = method))
       expect_true(all(is.finite(effects(fit))))
@@ -413,7 +413,7 @@ test_that("a release by gram can be fitted to other targets; a release by anothe
     release <- draw(p, target = p$target[1, ], method = method)
     expect_s3_class(dp_synth(release, p$target[1, ]), "dp_synth")
     expect_error(dp_synth(release, p$target[2, ]), class = "dpsc_error_argument")
-    # What comes after the treatment may differ.
+    # Values after the treatment may differ.
     later <- p$target[1, ] + rep(0:1, c(6, 2))
     expect_equal(unname(effects(dp_synth(release, later))[1, ]),
       unname(effects(dp_synth(release, p$target[1, ]))[1, ]) + 1
@@ -546,7 +546,7 @@ test_that("a target mostly outside the bounds is refused; one partly outside is 
         "bounds.*miss the target", class = "dpsc_error_bounds"
       )
     }
-    # What comes after the treatment may be anywhere: that is the effect.
+    # Values after the treatment may be anywhere: that is the effect.
     expect_no_warning(
       dp_synth(p$donors,
         target = replace(p$target, 6:7, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method

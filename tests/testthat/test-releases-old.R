@@ -1,5 +1,5 @@
 # Releases of earlier versions: each file of fixtures/0.2.0, one for each verb, method and
-# configuration, is read and does what it did, with the numbers it had.
+# configuration, is read and works as before, with the same numbers.
 
 skip_if_not_installed("jsonlite")
 

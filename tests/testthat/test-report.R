@@ -179,6 +179,6 @@ test_that("without an interval a report gives the reason and mentions no calibra
   )
   expect_no_match(said$methods, "Standard errors|p-values|calibrated by")
   expect_match(report(report_fit())$methods, "calibrated by")
-  # A name that says nothing is not said twice.
+  # An uninformative name is not repeated.
   expect_match(said$methods, "what the outcome of target would have been", fixed = TRUE)
 })

@@ -161,7 +161,7 @@ test_that("errors of method gram have the same distribution as in dp_synth()", {
   fast <- function(epsilon, runs) {
     loops$repeat_gram(panel$donors, panel$target[1:6], panel$counterfactual[7:8], epsilon, 0, runs)
   }
-  # Counterfactuals that end at the bounds are alike: split ties.
+  # Counterfactuals that end at the bounds are equal: split ties.
   apart <- function(errors) errors + stats::rnorm(length(errors), sd = 1e-10)
   expect_gt(stats::ks.test(apart(fast(10, 400L)), apart(plain(10, 400L)))$p.value, 1e-4)
   # Nearly without noise both are one number.

@@ -1,4 +1,4 @@
-# One person's row must move that person's numbers and no other's, whatever formula, `subset` or
+# One person's row must move that person's numbers and no other's, for any formula, `subset` or
 # `weights` are written.
 
 rows_of <- function(n = 40) {

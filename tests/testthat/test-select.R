@@ -1,4 +1,4 @@
-# Selection: odds of choices on worst neighbours, certificates under attack, what is released.
+# Selection: odds of choices on worst neighbours, certificates under attack, releases.
 
 sparse_rows <- function(n, p, s = 3, size = 0.5, sd = 0.2) {
   x <- pmax(pmin(matrix(stats::rnorm(n * p, sd = 0.5), n), 1), -1)
@@ -224,7 +224,7 @@ test_that("the certificates withstand an attack", {
 test_that("the attack on certificates refutes a certificate that claims too much", {
   # Plants faults 48.
   withr::local_seed(8)
-  # As if one person could move a tenth of what the certificate allows for.
+  # As if one person could move a tenth of the certificate's allowance.
   n <- 400
   x <- matrix(stats::runif(n * 3, -1, 1), n)
   table <- cbind(x, 0.6 * x[, 1])
@@ -526,7 +526,7 @@ test_that("the charge for preliminary medians and scales depends on public facts
   expect_identical(dpsc:::choose_selection(NULL, facts, budget), "votes")
 })
 
-# What one person moves is the business of the same draws of dp_lm(): test-lm-privacy.R.
+# One person's effect is tested with the same draws of dp_lm(): test-lm-privacy.R.
 test_that("medians and scales equal the columns' medians and scales, in scaled units", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)

@@ -1,5 +1,5 @@
 # Panels' shapes from donors elsewhere: covariates, gaps, protected people. The release is that of
-# the data frame, or an error before the charge that tells nothing of anyone.
+# the data frame, or an error before the charge that reveals nothing about anyone.
 
 test_that("covariates of a table equal the data frame's, streamed or summed by the engine", {
   skip_if_not_installed("RSQLite")
@@ -92,10 +92,10 @@ test_that("missing or unusable covariates are refused before the charge", {
   refused(replace(data, "g", list(replace(data$g, donor, NA))), "dpsc_error_covariate")
   refused(data, "dpsc_error_covariate", formula = y ~ on | height,
     bounds = list(y = c(-1, 1), height = c(1, 2)))
-  # Text where a number was declared is missing: no error says that one person's cell is text.
+  # Text where a number was declared is missing: no error reveals that one person's cell is text.
   refused(data, "dpsc_error_covariate", formula = y ~ on | g,
     bounds = list(y = c(-1, 1), g = c(1, 2)))
-  # No number is spelt so, whoever has it.
+  # No number is spelt so, for anybody.
   refused(data, "dpsc_error_bounds", formula = y ~ on | age,
     bounds = list(y = c(-1, 1), age = c("a", "b")))
   expect_identical(nrow(as.data.frame(ledger)), 0L)

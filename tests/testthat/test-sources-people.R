@@ -207,7 +207,7 @@ test_that("SQLite computes the core's integers for any rows and any regression",
     n <- 60
     draw <- function(b) {
       at <- stats::runif(n, -1.2, 1.2)
-      # Ties, and what is far off.
+      # Ties, and values far off.
       at[1:20] <- (sample(2^21, 20) - 2^20 + 0.5) / 2^20
       out <- mean(b) + at * diff(b) / 2
       out[21:26] <- c(NA, 1e308, -1e308, 5e-324, 0, b[[2L]])
@@ -247,7 +247,7 @@ test_that("an engine is tested on rows of people, and an incorrect engine is ref
     ledger <- dp_ledger(5, 1e-4)
     with_internal(name, fault, {
       expect_error(
-        # What an engine of ours says of sums beyond all doubles.
+        # A test engine's answers for sums beyond all doubles.
         suppressWarnings(dp_lm(wage ~ age, table,
           epsilon = 1, delta = 1e-5, bounds = people_bounds, ledger = ledger
         )),

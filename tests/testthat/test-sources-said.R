@@ -1,4 +1,4 @@
-# What an engine's users are told: its own words where no row was read, tbl() as data, CSV by name.
+# Messages for an engine's users: its own words where no row was read, tbl() as data, CSV by name.
 
 test_that("an engine's error before it reads a row is shown, with code that fixes it", {
   p <- long_panel(60, 4, 2)
@@ -51,7 +51,7 @@ test_that("a tbl is accepted as data in the same way as its table", {
   reference <- release(p$data, c("unit", "week"))
   taken <- release(sales, c("unit", "week"))
   expect_identical(taken$statistics, reference$statistics)
-  # It is a query, and says what that assumes.
+  # It is a query, and its assumptions are stated.
   kept <- dp_release(y ~ on, sales, c("unit", "week"),
     epsilon = 1, bounds = c(-1, 1), protect = "donors"
   )
@@ -71,7 +71,7 @@ test_that("a tbl is accepted as data in the same way as its table", {
   expect_identical(coef(regress(there)), coef(regress(rows)))
   fit <- dp_glm(b ~ x, there, epsilon = 2, bounds = list(b = c(0, 1), x = c(0, 1)))
   expect_s3_class(fit, "dp_glm")
-  # Which needs rows in memory says so.
+  # A verb that needs rows in memory reports it.
   expect_error(
     dp_select(y ~ x, there, 2, size = 1, bounds = bounds), class = "dpsc_error_argument"
   )

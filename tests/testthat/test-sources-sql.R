@@ -125,7 +125,7 @@ test_that("no query sums doubles, within a person or across people", {
       expect_identical(doubtful_sums(query, dialect), character(), label = dialect$name)
     }
   }
-  # Planted: sums of what is not cast to whole numbers, and a person's own sum of doubles.
+  # Planted: sums of values not cast to whole numbers, and a person's own sum of doubles.
   dialect <- sql_dialects()$postgres
   planted <- function(name, fault, queries) {
     with_internal(name, fault, {
@@ -143,7 +143,7 @@ test_that("no query sums doubles, within a person or across people", {
 panel_queries <- function(dialect, gaps) {
   con <- sqlite_of(data.frame(store = "a", week = 1L, y = 1, age = 1, g = "a"))
   table <- dp_table(con, "sales", c("store", "week"))
-  # Types are those that SQLite says.
+  # Types are SQLite's.
   table$dialect <- replace(dialect, "type", list(NULL))
   bounds <- new_bounds(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3)
   covariates <- list(
@@ -195,7 +195,7 @@ test_that("SQLite computes the core's integers for any rows and any row map", {
     table <- in_sqlite(con, outcome = "y", compute = "database")
     wide <- make_wide(table, list(periods = seq_len(periods)), grid_of(map$bounds))
     given <- row_map_cpp(map$bounds, map$loadings, map$origin)
-    # The grid of a block is what the core makes of the rows.
+    # The grid of a block equals the core's.
     identity <- row_map_cpp(map$bounds, diag(periods), numeric(periods))
     own <- row_sums_cpp(rows, list(
       kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1

@@ -1,5 +1,5 @@
 # Donors in a database, in files, in several places: the same release as from memory, or an error
-# before the charge that tells nothing of anyone.
+# before the charge that reveals nothing about anyone.
 
 test_that("a seeded release is the same from a data frame and from SQLite, streamed or not", {
   skip_if_not_installed("RSQLite")

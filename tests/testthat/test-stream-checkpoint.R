@@ -206,7 +206,7 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
       expect_identical(released(resume_stream(file)), released(stream))
       expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
     } else {
-      # What was left behind is secret from its first byte on, and half a file does not run.
+      # A leftover file is secret from its first byte on, and half a file does not run.
       expect_identical(format(file.mode(left)), "600")
       if (k < 3) {
         expect_error(resume_stream(left), class = "dpsc_error_checkpoint")
@@ -229,7 +229,7 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
   }
 })
 
-# A tree of two steps, published after the first: what leaves at the second, less what was shown.
+# A tree of two steps, published after the first: the second output, less the first.
 unmasked <- function(continue, publications = 1) {
   folder <- withr::local_tempdir()
   plan <- stream_plan("tree", horizon = 2)

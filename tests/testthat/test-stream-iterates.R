@@ -164,7 +164,7 @@ test_that("pgiga and poffl as published exceed their stated sensitivities", {
   other[6, 2] <- -1
   moved <- max(abs(clean(printed, table) - clean(printed, other)))
   expect_gt(moved / declared(iterate_facts("pgiga", 12, psi = 1, ball = 10))[[6L]], 1.5)
-  # POffL without 1/psi: the average moves by several times what its noise was made for.
+  # POffL without 1/psi: the average moves by several times the sensitivity of its noise.
   facts <- iterate_facts("poffl", 200, published = TRUE, psi = 0.01, clip = 0.1, ball = 100)
   table <- cbind(c(1, rep(0, 199)), 0)
   other <- table

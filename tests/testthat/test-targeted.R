@@ -4,7 +4,7 @@ targeted_facts <- function(n, y, T1 = 2, epsilon = 1) {
   gram_facts_of(length(y), T1, n, epsilon = epsilon, y = y, targeted = TRUE)
 }
 
-# The map of the round, from what was released, by section 5 of the proof.
+# The map of the round, from released values, by section 5 of the proof.
 targeted_rows <- function(donors, s, y, options) {
   p <- s$pre
   A <- seq_len(p)
@@ -155,7 +155,7 @@ test_that("the correction reduces errors of estimates", {
 
 test_that("with individual trends, many features and much noise the correction does no harm", {
   # Levels and skewed slopes of one's own: the covariance of eleven features is mostly noise, and
-  # what the correction leaves, noise times noise, can outweigh what it takes away.
+  # the correction's remainder, noise times noise, can outweigh its gain.
   n <- 2000
   size <- 500
   time <- seq_len(16) / 16

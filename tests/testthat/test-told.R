@@ -1,4 +1,4 @@
-# Prints and reports tell how the numbers came about: gaps, covariates, widths.
+# Prints and reports state the origin of the numbers: gaps, covariates, widths.
 
 gappy <- function(drop, ...) {
   withr::local_seed(11)

@@ -1,4 +1,4 @@
-# vignette("upgrading"): what version 0.2.0 took gives a result or stops with the new spelling,
+# vignette("upgrading"): calls of version 0.2.0 give a result or stop with the new spelling,
 # before anything is spent.
 
 test_that("errors of old spellings give the new spelling and spend nothing", {

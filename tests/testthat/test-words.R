@@ -167,7 +167,7 @@ test_that("a ledger's refusal gives the budget that remains for the refused call
   expect_no_match(said, "gram")
   lm_call(0.4)
   left <- as.numeric(sub(".*About epsilon = ([0-9.]+) is.*", "\\1", message_of(lm_call(0.99))))
-  # What is said to be left can be spent, and not much more.
+  # The reported rest can be spent, and not much more.
   expect_error(lm_call(left * 1.01), class = "dpsc_error_budget")
   lm_call(left * 0.999)
   # Method "objective" of a GLM adds its own delta.

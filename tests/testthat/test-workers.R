@@ -7,7 +7,7 @@ local_workers <- function(open, calibrate = TRUE, count = 2L, env = parent.frame
   list(cluster = cluster, source = dp_workers(cluster, open, calibrate))
 }
 
-# A function that holds what it needs and nothing of the test.
+# A function with its own data and nothing of the test.
 opener <- function(shards) {
   function(i) shards[[i]]
 }
@@ -52,7 +52,7 @@ test_that("workers give the release of pooled rows; a second process cannot draw
   p2 <- rbind(donors, donors[1:20, ])
   expect_identical(release(dp_sources(list(w$source, donors[1:20, ]))), release(p2))
 
-  # A worker draws nothing, whatever it is asked and whosever rows.
+  # A worker draws nothing, for any question and any rows.
   tried <- parallel::clusterCall(w$cluster, function(donors, target, people) {
     message_of <- function(code) tryCatch(code, error = function(e) class(e)[[1L]])
     c(
@@ -90,7 +90,7 @@ test_that("no worker is counted twice, whichever process does the work", {
     dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = by_seed)
   }
   reference <- release(donors)
-  # Shards of one size: their counts tell nothing.
+  # Shards of one size: their counts reveal nothing.
   open <- opener(list(donors[1:100, ], donors[101:200, ]))
   own <- send_tasks
   calls <- 0L
@@ -147,7 +147,7 @@ test_that("workers can keep the rows of a regression in memory or in a database"
   }
   reference <- fit(people)
   expect_identical(fit(w$source), reference)
-  # What one worker cannot do leaves no worker busy.
+  # A failure of one worker leaves no worker busy.
   expect_error(fit(w$source, exp(y) ~ x), class = "dpsc_error_argument")
   expect_error(fit(w$source, epsilon = Inf), class = "dpsc_error_argument")
   expect_identical(fit(w$source), reference)
