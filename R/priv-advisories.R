@@ -109,7 +109,7 @@ known_privacy <- function(privacy, facts = facts_of_rows) {
     privacy$holds <- FALSE
     privacy$doubt <- TRUE
     privacy$reason <- paste0(
-      "it was made by version ", privacy$version %||% "0.2.0 or older", ", and what is kept does ",
+      "it was made by version ", privacy$version %||% "0.2.0 or older", ", and its contents do ",
       "not show whether it has one of that version's faults: ",
       paste(faults(which(is.na(found))), collapse = "; "),
       ". If it has none, the guarantee holds"

@@ -232,10 +232,10 @@ plot_plan_funnel <- function(plan, method) {
     }) +
     ggplot2::scale_linetype_manual(NULL, values = funnel_lines(found)) +
     ggplot2::labs(
-      x = NULL, y = "average effect", title = "What more donors or more budget would buy",
+      x = NULL, y = "average effect", title = "Gain from more donors or a larger budget",
       subtitle = paste0(
-        "Method \"", method, "\"; dotted: this plan. An effect inside the band is not told from ",
-        "none; no band: no interval"
+        "Method \"", method, "\"; dotted: this plan. An effect inside the band is not ",
+        "distinguished from zero; no band: no interval"
       )
     ) +
     plan_panels()

@@ -145,7 +145,7 @@ unkept_lines <- function(privacy, whole = NULL) {
 #' @noRd
 unkept_words <- function(privacy, budget) {
   if (isTRUE(privacy$doubt)) {
-    paste("NOT KNOWN TO BE PRIVATE: whether the nominal", budget, "holds cannot be told")
+    paste("NOT KNOWN TO BE PRIVATE: it is unknown whether the nominal", budget, "holds")
   } else {
     paste("NOT PRIVATE: the nominal", budget, "does not hold")
   }

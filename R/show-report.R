@@ -231,9 +231,10 @@ release_words <- function(release) {
   }
   if (!privacy$holds) {
     return(paste0(
-      if (isTRUE(privacy$doubt)) "Whether the nominal budget " else "The nominal budget ",
-      budget_words(privacy), if (isTRUE(privacy$doubt)) " holds cannot be told" else
-        " does not hold", ", because ", privacy$reason, ": the analysis is NOT ",
+      if (isTRUE(privacy$doubt)) "It is unknown whether the nominal budget " else
+        "The nominal budget ",
+      budget_words(privacy), if (isTRUE(privacy$doubt)) " holds" else " does not hold",
+      ", because ", privacy$reason, ": the analysis is NOT ",
       if (isTRUE(privacy$doubt)) "KNOWN TO BE ", "PRIVATE."
     ))
   }

@@ -152,7 +152,7 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) door("simulate
   }
   T1 <- object$release$panel$T1
   draws <- with_generator(seed, lapply(seq_len(nrow(object$target)), function(i) {
-    # The rows of a target: its average, which is not drawn, and its periods.
+    # The rows of a target: its average, which is not simulated, and its periods.
     periods <- (i - 1L) * (T1 + 1L) + 1L + seq_len(T1)
     root <- covariance_root(total[periods, periods, drop = FALSE])
     centre <- object$counterfactual[i, post_periods(object)]
