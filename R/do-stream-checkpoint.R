@@ -26,7 +26,8 @@
 #' 4). The stream runs on, and fresh noise is added to every open node, here and in every
 #' continuation: a node that was open at m publications has m + 1 times the variance. Continuations
 #' must take *different* rows: a row that is given again, after a crash for instance, is a second
-#' exposure of its person.
+#' exposure of its person. A checkpoint holds R objects, as a file of [saveRDS()] does: resume only
+#' those of people whom you trust.
 #'
 #' @param stream (`dp_stream`)\cr a stream that runs here.
 #' @param file (`path`)\cr where to; for private states a file that does not exist.
