@@ -67,7 +67,8 @@ test_that("a malformed identifier, which makes text of one block's numbers, spli
     block$id <- utils::type.convert(block$id, as.is = TRUE)
     block
   })
-  expect_identical(vapply(blocks, function(x) class(x$id), ""), c("integer", "character", "integer"))
+  classes <- vapply(blocks, function(x) class(x$id), "")
+  expect_identical(classes, c("integer", "character", "integer"))
   fit <- scattered_lm(dp_chunks(blocks))
   expect_identical(fit$nobs, scattered_lm(together)$nobs)
   expect_identical(fit$release, scattered_lm(together)$release)
