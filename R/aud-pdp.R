@@ -41,7 +41,9 @@
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
 #'   it.
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the released panel,
-#'   in the same order; a formula `outcome ~ treated` needs `data` and `index`. PRIVATE.
+#'   in the same order; a formula `outcome ~ treated` needs `data` and `index`, and where it computes
+#'   the outcome from columns with limits, the fit as `x` (a release has no limits of columns).
+#'   PRIVATE.
 #' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target. The release already
 #'   contains the necessary parts, and the argument is only compared with them. For a release with
 #'   `protect = "everyone"`, the treated people's rows, PRIVATE.
@@ -106,14 +108,29 @@ without_losses <- c(
 #' @rdname pdp
 #' @export
 pdp.dp_synth <- function(x, ...) door("pdp", {
-  pdp.dp_release(x$release, ...)
+  pdp.dp_release(limited_release(x), ...)
 })
 
 #' @rdname pdp
 #' @export
 pdp.dp_cohorts <- function(x, ...) door("pdp", {
-  pdp.dp_release(x$release, ...)
+  pdp.dp_release(limited_release(x), ...)
 })
+
+#' A fit's release with the limits of its outcome's columns, which a formula's rows are clipped to
+#' @noRd
+limited_release <- function(fit) {
+  release <- fit$release
+  release$limits <- fit$limits
+  release
+}
+
+#' The panel of a formula, with the columns of its outcome clipped as for the release
+#' @noRd
+pdp_panel <- function(release, formula, data, index, hide = FALSE) {
+  formula <- outcome_limits(formula, release$limits, names(data))$formula
+  panel_from_formula(formula, panel_people(data, index), plain_request(hide))
+}
 
 #' @rdname pdp
 #' @export
@@ -160,7 +177,7 @@ new_pdp <- function(release, losses, delta, unit = NULL) {
 #' @noRd
 pdp_people <- function(release, donors, target, T0, data, index) {
   if (inherits(donors, "formula") && !inherits(data, "dp_source")) {
-    panel <- panel_from_formula(donors, panel_people(data, index), plain_request(hide = TRUE))
+    panel <- pdp_panel(release, donors, data, index, hide = TRUE)
     donors <- panel$donors
     target <- panel$target
     T0 <- panel$adopted
@@ -205,7 +222,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
     ), "argument")
   }
   if (inherits(donors, "formula")) {
-    panel <- panel_from_formula(donors, panel_people(data, index), plain_request())
+    panel <- pdp_panel(release, donors, data, index)
     T0 <- panel$T0
     target <- panel$target
     donors <- panel$donors

@@ -148,6 +148,27 @@ test_that("losses under method gram stay below the release's epsilon, with or wi
   }
 })
 
+test_that("losses are of rows whose columns are clipped as for the release", {
+  withr::local_seed(5)
+  data <- expand.grid(unit = sprintf("p%03d", 1:301), time = 1:8, stringsAsFactors = FALSE)
+  who <- match(data$unit, unique(data$unit))
+  data$y <- 5 + stats::rnorm(301)[who] + 0.3 * stats::rnorm(nrow(data))
+  data$on <- as.integer(who == 301 & data$time > 6)
+  data$y[who == 7] <- 80
+  index <- c("unit", "time")
+  clipped <- transform(data, y = pmin(pmax(y, 1), 10))
+  for (model in list(cos(y) ~ on, log(y) ~ on)) {
+    suppressMessages(fit <- dp_synth(model, data, index, epsilon = 4, bounds = list(y = c(1, 10))))
+    expect_identical(
+      pdp(fit, model, data = data, index = index)$donors,
+      pdp(fit$release, model, data = clipped, index = index)$donors
+    )
+    # Not a number before it is clipped.
+    data$y[who == 7] <- -3
+    clipped$y[who == 7] <- 1
+  }
+})
+
 test_that("a gram release keeps the quantities that losses need, also in JSON", {
   skip_if_not_installed("jsonlite")
   panel <- toy_panel(n = 30, T0 = 6, T1 = 2)
