@@ -9,8 +9,12 @@
 # DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
 # Real data from DPSC_SHARED. Finished cells are in results/battery-partial.csv until all are; a
 # run that finds this file keeps its cells if the cells of every tenth block, drawn again, agree.
-# The table of 2026-11-25 (code of 4a7d3c5 and 46bd1495, whose numbers are the same) lacks edge and
-# flat targets, one design of n = 300, and for six designs n = 1,000 with T0 = 5.
+# The table lacks `wide` with n = 300 and flat targets of `costs`. Its cells are of 2026-11-25 (code
+# of 4a7d3c5 and 46bd1495) and 2026-11-27; the estimates of the code since 05d557cc are the same,
+# and so are the intervals, but for targets that stay at a bound where the range of the donors'
+# errors is small. Cells that may have such targets and were not drawn again: `costs`, and `rare`
+# with more than 300 donors, except n = 1,000 with T0 = 5. battery-selected.csv has 6 of 44 blocks,
+# battery-holdout.csv version 0.1.0 only.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
