@@ -85,9 +85,30 @@ call_loss <- function(call) {
         log_mass - max(log_mass) - log(sum(exp(log_mass - max(log_mass))))
       }
       # Choices count from 0.
-      log_law(call$value)[[call$output + 1]] - log_law(call$other$value)[[call$output + 1]]
+      if (length(call$output) > 1L) {
+        joint_log_law(call$value, call$scale, call$output) -
+          joint_log_law(call$other$value, call$scale, call$output)
+      } else {
+        log_law(call$value)[[call$output + 1]] - log_law(call$other$value)[[call$output + 1]]
+      }
     }
   )
+}
+
+#' Log-probability of a joint choice: a tuple's weight is exp(-exponent times its largest loss)
+#' @param losses (`numeric`)\cr list after list, of as many candidates each.
+#' @param at (`numeric`)\cr the choice from every list, from 0.
+#' @noRd
+joint_log_law <- function(losses, exponent, at) {
+  lists <- matrix(losses, ncol = length(at))
+  levels <- sort(unique(losses))
+  # Tuples up to a level: products of counts, in logarithms.
+  upto <- rowSums(log(apply(lists, 2L, function(own) findInterval(levels, sort(own)))))
+  before <- c(-Inf, upto[-length(upto)])
+  log_mass <- upto + log1p(-exp(pmin(0, before - upto))) - exponent * levels
+  log_mass <- log_mass[is.finite(upto)]
+  total <- max(log_mass) + log(sum(exp(log_mass - max(log_mass))))
+  -exponent * max(lists[cbind(at + 1, seq_along(at))]) - total
 }
 
 #' Lower and upper confidence limits of delta(epsilon) = E (1 - exp(epsilon - loss))+

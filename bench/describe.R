@@ -24,10 +24,12 @@
 #                 from a histogram with Gaussian noise summed over a binary tree.
 # Defaults: equal shares, pure. Of levels: Laplace and Gaussian counts over their sum, and a mean of
 # 0/1. The mean of 0/1 takes n for the number of people who answered; the others allow missing rows.
-# DPSC_BENCH_REPLICATIONS (default 100) data sets per cell. Not private: seeded.
+# DPSC_BENCH_REPLICATIONS (default 100) data sets per cell, ten times as many for levels;
+# DPSC_BENCH_CORES (default 2) processes. Not private: seeded.
 library(dpsc)
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))
+cores <- as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))
 delta <- 1e-6
 asked <- c(mean = NA, sd = NA, q0.25 = 0.25, q0.5 = 0.5, q0.75 = 0.75)
 
@@ -254,7 +256,7 @@ one_share <- function(seed, n, p, epsilon) {
 }
 
 shares <- function(n, p, epsilon) {
-  runs <- lapply(seq_len(4 * replications), one_share, n, p, epsilon)
+  runs <- lapply(seq_len(10 * replications), one_share, n, p, epsilon)
   found <- measured(runs, "share", sqrt(p * (1 - p)) / 1e5)
   cbind(shape = paste("levels", p), n = n, bounds = 1, epsilon = epsilon, found)
 }
@@ -309,7 +311,7 @@ cells <- expand.grid(
 levelled <- expand.grid(n = sizes, p = c(0.03, 0.2, 0.5), epsilon = 1)
 results <- do.call(rbind, c(
   parallel::mcmapply(cell, cells$name, cells$n, cells$times, cells$epsilon,
-    SIMPLIFY = FALSE, mc.cores = 2L, mc.preschedule = FALSE),
+    SIMPLIFY = FALSE, mc.cores = cores, mc.preschedule = FALSE),
   Map(shares, levelled$n, levelled$p, levelled$epsilon)
 ))
 rounded <- vapply(results, is.numeric, NA)

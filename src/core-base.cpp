@@ -12,6 +12,8 @@
 #include <dpsc/noise/continuous.cpp>
 #include <dpsc/noise/discrete.cpp>
 #include <dpsc/noise/exponential.cpp>
+#include <dpsc/noise/joint.cpp>
+#include <dpsc/noise/natural.cpp>
 #include <dpsc/noise/noise.cpp>
 #include <dpsc/noise/symmetric.cpp>
 #include <dpsc/release/aggregate.cpp>

@@ -120,6 +120,35 @@ Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& fac
   return out;
 }
 
+// A joint choice's levels with their weights, and draws (from 0, one column each), for tests.
+Rcpp::List joint_choice_cpp(const Rcpp::List& lists, double exponent, int draws, SEXP rng) {
+  std::vector<std::vector<std::int64_t>> losses;
+  for (SEXP own : lists) {
+    const auto known = Rcpp::as<std::vector<double>>(own);
+    losses.emplace_back(known.begin(), known.end());
+  }
+  const dpsc::joint_choice choice = dpsc::joint_choice::of(losses, exponent);
+  std::vector<double> loss, weight, tuples;
+  for (const dpsc::joint_level& level : choice.levels()) {
+    loss.push_back(static_cast<double>(level.loss));
+    weight.push_back(level.weight.value());
+    tuples.push_back(1.0);
+    for (std::uint64_t count : level.counts) tuples.back() *= static_cast<double>(count);
+  }
+  Rcpp::IntegerMatrix drawn(static_cast<int>(losses.size()), draws);
+  with_engine(rng, [&](auto& engine) {
+    for (int i = 0; i < draws; ++i) {
+      const std::vector<std::size_t> found = choice.draw(engine);
+      for (std::size_t j = 0; j < found.size(); ++j)
+        drawn(static_cast<int>(j), i) = static_cast<int>(found[j]);
+    }
+    return 0;
+  });
+  return Rcpp::List::create(_["loss"] = loss, _["weight"] = weight, _["tuples"] = tuples,
+                            _["drawn"] = drawn, _["cap"] = static_cast<double>(choice.cap));
+}
+const probe joint_choice_probe("joint_choice", joint_choice_cpp);
+
 // Losses of a few cells as candidates for a quantile, for tests.
 std::vector<double> place_losses_cpp(const std::vector<double>& counts, int thousandths) {
   const std::vector<std::int64_t> whole(counts.begin(), counts.end());

@@ -128,6 +128,10 @@ class known_term : public dpsc::noise {
   std::size_t choose(const std::string& label, const dpsc::private_choice& choice) override {
     return inner_.choose(label, choice);
   }
+  std::vector<std::size_t> choose_jointly(const std::string& label,
+                                          const dpsc::joint_choice& choice) override {
+    return inner_.choose_jointly(label, choice);
+  }
   Eigen::VectorXd add_real(const std::string& label, dpsc::law kind, const Eigen::VectorXd& exact,
                            double scale) override {
     return inner_.add_real(label, kind, exact, scale);

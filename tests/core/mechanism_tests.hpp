@@ -291,6 +291,10 @@ class noting_noise : public dpsc::noise {
     choices.push_back(choice);
     return choice.losses.size() / 2;
   }
+  std::vector<std::size_t> choose_jointly(const std::string&,
+                                          const dpsc::joint_choice& choice) override {
+    return std::vector<std::size_t>(choice.losses.size(), 0);
+  }
   VectorXd add_real(const std::string&, dpsc::law, const VectorXd& exact, double) override {
     return exact;
   }

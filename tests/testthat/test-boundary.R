@@ -82,7 +82,7 @@ public_probes <- c(
   "bounded_step", "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio",
   "discrete_laplace", "gamma_norm_noise", "gaussian_noise", "gaussian_objective_scale",
   "gaussian_step_variance", "gaussian_vector_mu", "gaussian_vector_variance",
-  "gradient_sensitivity", "growing_frame", "joint_shift", "box_ridge",
+  "gradient_sensitivity", "growing_frame", "joint_choice", "joint_shift", "box_ridge",
   "laplace_outer_sensitivity", "lm_closed", "log_normal_cdf", "median_losses",
   "objective_log_moment", "place_losses", "posterior_bound",
   "private_choice", "project_capped_l1", "published_curvature", "quantile_losses",

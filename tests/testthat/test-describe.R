@@ -79,7 +79,7 @@ test_that("the losses of quantiles change as in the proof", {
     counts <- as.double(stats::rpois(6, 2))
     q <- sample(c(50, 250, 500, 900), 1)
     own <- losses(counts, q)
-    expect_identical(own[[1]], max(-q * sum(counts), q * sum(counts) - 1000 * counts[[1]], 0))
+    expect_identical(own[[1]], max(-q * sum(counts), q * sum(counts) - 1000 * counts[[1]]))
     from <- sample(which(counts > 0), 1)
     less <- replace(counts, from, counts[[from]] - 1)
     moved <- less + as.double(seq_along(counts) == sample(6, 1))
@@ -88,22 +88,81 @@ test_that("the losses of quantiles change as in the proof", {
   }
 })
 
+# Probabilities of all tuples of a joint choice, by its weights; the first list varies fastest.
+joint_law <- function(losses, exponent, of_tuple = max) {
+  found <- joint_choice_cpp(losses, exponent, 0L, "R")
+  clipped <- lapply(losses, function(own) pmin(pmax(own, -found$cap), found$cap))
+  tuple <- apply(do.call(expand.grid, clipped), 1L, of_tuple)
+  if (!identical(of_tuple, max)) {
+    return(exp(-exponent * tuple) / sum(exp(-exponent * tuple)))
+  }
+  share <- found$weight / max(found$weight) / found$tuples
+  from <- rev(cumsum(rev(share)))
+  from[match(tuple, found$loss)] / sum(share * found$tuples)
+}
+
+test_that("a joint choice has its probabilities", {
+  losses <- list(c(-700, 300, 900, 2000), c(100, -250, 400, 1e6), c(0, 0, 500, 800))
+  exponent <- 0.001
+  law <- joint_law(losses, exponent)
+  tuple <- apply(do.call(expand.grid, lapply(losses, pmin, 96e3)), 1L, max)
+  expect_equal(law, exp(-exponent * tuple) / sum(exp(-exponent * tuple)), tolerance = 1e-6)
+  drawn <- withr::with_seed(3, joint_choice_cpp(losses, exponent, 20000L, "R")$drawn)
+  seen <- tabulate(1L + drawn[1L, ] + 4L * drawn[2L, ] + 16L * drawn[3L, ], 64L)
+  likely <- law > 1e-3
+  expect_gt(stats::chisq.test(seen[likely], p = law[likely], rescale.p = TRUE)$p.value, 1e-4)
+  expect_lte(max(seen[law < 1e-9]), 0)
+  # The law that an exact-loss audit computes.
+  at <- c(1, 2, 0)
+  expect_equal(
+    dpsc:::joint_log_law(unlist(losses), exponent, at), log(law[[1 + 1 + 8]]), tolerance = 1e-6
+  )
+})
+
+test_that("no replaced row changes a joint choice's probabilities by more than its budget", {
+  # Plants faults 80, 81.
+  withr::local_seed(9)
+  exponent <- 0.3
+  quantiles <- c(250, 500, 750)
+  lists <- function(counts) lapply(quantiles, function(q) place_losses_cpp(counts, q))
+  move <- function(counts, from, to) {
+    counts[from] <- counts[from] - 1
+    counts[to] <- counts[to] + 1
+    counts
+  }
+  worst <- function(exponent, of_tuple = max) {
+    ratios <- vapply(1:60, function(run) {
+      # Many people in one cell, in some runs: the other cells are then on one side.
+      counts <- as.double(stats::rpois(6, 3)) + 30 * (seq_len(6) == run %% 8)
+      law <- joint_law(lists(counts), exponent / 1000, of_tuple)
+      from <- sample(which(counts > 0), 1)
+      there <- joint_law(lists(move(counts, from, sample(6, 1))), exponent / 1000, of_tuple)
+      max(abs(log(law / there)))
+    }, 0)
+    max(ratios)
+  }
+  expect_lte(worst(exponent), 2 * exponent)
+  # A doubled exponent, and the sum of losses in place of the largest.
+  expect_gt(worst(2 * exponent), 2 * exponent)
+  expect_gt(worst(exponent, sum), 2 * exponent)
+})
+
 test_that("replacing a row changes the sums by at most their sensitivity", {
   z <- seq(-1, 1, by = 0.02)
   pairs <- expand.grid(a = z, b = z, oa = 0:1, ob = 0:1)
   parts <- function(k) {
     with(pairs, cbind(a - b, k * (a^2 - b^2), k * (a^4 - b^4), k * (oa - ob)))
   }
-  # One group: squares in as large units as z, and the rest in small ones.
-  one <- function(squares, rest) {
-    with(pairs, cbind(a - b, squares * (a^2 - b^2), rest * (a^4 - b^4), rest * (oa - ob)))
+  # One group: values and squares about the window's middle, the other two about the median, and a
+  # missing value counts as the median, `b`.
+  one <- function(rest) {
+    far <- expand.grid(a = z, b = z, power = 0:1, beyond = 0:1)
+    with(far, cbind(a - b, a^2 - b^2, rest * power, rest * beyond))
   }
-  alone <- function(k, squares, rest) c(k, 1, squares, rest, rest)
-  expect_lte(max(rowSums(one(1, 0.5)^2)), 4.25)
-  expect_lte(sum(alone(0.5, 1, 0.5)^2), 4.25)
-  expect_lte(max(rowSums(abs(one(1, 0.125)))), 2.5)
-  expect_gt(max(rowSums(abs(one(1, 0.125)))), 2.49)
-  expect_lte(sum(alone(0.25, 1, 0.125)), 2.5)
+  expect_lte(max(rowSums(one(0.25)^2)) + 0.5^2, 4.375)
+  expect_gt(max(rowSums(one(0.25)^2)) + 0.5^2, 4.37)
+  expect_lte(max(rowSums(abs(one(0.0625)))) + 0.25, 2.625)
+  expect_gt(max(rowSums(abs(one(0.0625)))) + 0.25, 2.62)
   expect_lte(max(rowSums(parts(0.5)^2)), 4.25)
   expect_lte(max(rowSums(abs(parts(0.25)))), 2.3)
   expect_gt(max(rowSums(parts(0.5)^2)), 4.2)

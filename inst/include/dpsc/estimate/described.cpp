@@ -156,11 +156,11 @@ describe_window window_of(const describe_facts& facts, const describe_plan& plan
     // A scale with few points: clipping would bring no gain.
     down = up = upper - lower;
   } else if (plan.tail > 0.0) {
-    // Few people are beyond the radius, and fewer beyond twice the radius; with more people beyond,
-    // the limit is farther.
-    const double times = 2.0 + 2.0 * std::min(1.0, 5.0 * share_beyond(facts, plan));
-    down = times * found.radii[0];
-    up = times * found.radii[1];
+    // Few people are beyond the radius, and fewer beyond three times the radius; with more people
+    // beyond, the limit is farther. No radius is much shorter than the distance of a quartile.
+    const double times = 3.0 + std::min(1.0, 5.0 * share_beyond(facts, plan));
+    down = times * std::max(found.radii[0], 0.7 * down);
+    up = times * std::max(found.radii[1], 0.7 * up);
   } else {
     const double below = down;
     down = side_of(below, up);
@@ -173,6 +173,9 @@ describe_window window_of(const describe_facts& facts, const describe_plan& plan
     out.low = std::max(lower, out.middle - least);
     out.high = std::min(upper, out.middle + least);
   }
+  // In the middle of the window the noise is least. With several groups a missing value cannot
+  // count as the median, and the noise of the count would be multiplied by the median's distance.
+  out.center = facts.parts() > 1 ? out.middle : 0.5 * (out.low + out.high);
   return out;
 }
 
@@ -183,24 +186,30 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const double lower = facts.lower[number], upper = facts.upper[number], range = upper - lower;
   const describe_window window = window_of(facts, plan, found, number);
   const describe_sums& sums = plan.moments;
-  const double w = window.width();
+  const double h = window.half();
   const double count_error = sums.deviation(plan.gaussian, sums.small);
   const double power_error = sums.deviation(plan.gaussian, sums.square);
   const double z_error = sums.deviation(plan.gaussian, sums.one);
   const double m = answered(found.sums[0] / sums.small, count_error, facts.n, facts.parts() > 1);
-  const double z = std::max(-1.0, std::min(1.0, found.sums[1] / sums.one / m));
-  const double z2 = std::max(z * z, std::min(1.0, found.sums[2] / sums.square / m));
-  const double z4 = std::max(z2 * z2, std::min(1.0, found.sums[3] / sums.rest / m));
+  // Values and squares without the rows that counted as the median.
+  const double median = window.scaled(window.middle);
+  const double others = facts.parts() > 1 ? 0.0 : facts.n - m;
+  const double z = std::max(-1.0, std::min(1.0, (found.sums[1] / sums.one - others * median) / m));
+  const double z2 =
+      std::max(z * z, std::min(1.0, (found.sums[2] / sums.square - others * median * median) / m));
   const double beyond = std::max(0.0, found.sums[4] / sums.rest / m);
 
   Eigen::MatrixXd out(3 + static_cast<Eigen::Index>(facts.quantiles.size()), 5);
   out.row(0) = limited(plan, level, found.sums[0] / sums.small, 0.0, count_error, 0.0, facts.n);
 
   const double variance = z2 - z * z;
-  const double mean_error = std::hypot(z_error, z * count_error) / m;
-  const double square_error = std::hypot(power_error, z2 * count_error) / m;
+  const double mean_error = std::hypot(z_error, (z - median) * count_error) / m;
+  // Noise of the squares, of the mean, and of the number of people.
+  const double noisy = std::hypot(std::hypot(power_error, 2.0 * z * z_error),
+                                  ((z - median) * (z - median) - variance) * count_error) /
+                       m;
   // The part of the variance that noise may have removed counts as sampling error as well.
-  const double deviation = std::sqrt(std::max(variance, square_error));
+  const double deviation = std::sqrt(std::max(variance, noisy));
   // People beyond the window bias a mean by about their distance from it. If they are hardly fewer
   // than the people beyond the radius, the window is wrong, and they may be anywhere.
   const bool missed = beyond > 0.5 * share_beyond(facts, plan);
@@ -210,18 +219,21 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const double up = window.high < upper
                         ? beyond * (missed ? upper - window.high : window.high - window.middle)
                         : 0.0;
-  out.row(1) = limited(plan, level, window.middle + w * z, w * deviation / std::sqrt(m),
-                       w * mean_error, lower, upper, down, up);
+  out.row(1) = limited(plan, level, window.center + h * z, h * deviation / std::sqrt(m),
+                       h * mean_error, lower, upper, down, up);
 
-  const double sd = w * std::sqrt(std::max(0.0, variance));
+  const double sd = h * std::sqrt(std::max(0.0, variance));
+  // The sampling error of squares, about the median.
+  const double w = window.width();
+  const double moved = h * (z - median), square = (h * h * variance + moved * moved) / (w * w);
+  const double z4 = std::max(square * square, std::min(1.0, found.sums[3] / sums.rest / m));
   const double fourth =
-      std::sqrt(std::max(0.0, z4 + sums.deviation(plan.gaussian, sums.rest) / m - z2 * z2));
-  const double vary = (fourth + 2.0 * std::fabs(z) * deviation) / std::sqrt(m);
-  const double noisy = std::hypot(square_error, 2.0 * z * mean_error);
-  const double half = std::max(2.0 * std::sqrt(std::max(0.0, variance)), std::sqrt(noisy));
-  described_row spread = row_of(sd, w * vary / half, w * noisy / half, 0.0, 0.0);
-  const double reach = std::hypot(level.reach * vary, noise_reach(plan, level) * noisy);
-  spread[3] = w * std::sqrt(std::max(0.0, variance - reach));
+      std::sqrt(std::max(0.0, z4 + sums.deviation(plan.gaussian, sums.rest) / m - square * square));
+  const double vary = (w * w * fourth + 2.0 * std::fabs(moved) * h * deviation) / std::sqrt(m);
+  const double twice = std::max(2.0 * std::sqrt(std::max(0.0, variance)), std::sqrt(noisy));
+  described_row spread = row_of(sd, vary / (h * twice), h * noisy / twice, 0.0, 0.0);
+  const double reach = std::hypot(level.reach * vary, noise_reach(plan, level) * h * h * noisy);
+  spread[3] = std::sqrt(std::max(0.0, h * h * variance - reach));
   // The error from the part of the tails that noise and a sample of this size hide.
   double tails = 0.0;
   if (plan.tail > 0.0) {
@@ -234,7 +246,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
                         upper - window.middle);
   }
   const double most =
-      std::sqrt(w * w * (variance + reach) + tails) +
+      std::sqrt(h * h * variance + reach + tails) +
       std::sqrt(beyond) *
           (missed ? std::max(w, std::max(upper - window.high, window.low - lower)) : w);
   spread[4] = std::min(range / 2.0 * std::sqrt(m / std::max(1.0, m - 1.0)), most);
@@ -242,15 +254,15 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
 
   const curve places = curve_of(facts, plan, found, number, m);
   const bool whole = facts.whole[number] != 0;
+  const int jointly = plan.joint ? static_cast<int>(facts.quantiles.size()) : 1;
   const double cell = whole ? 0.0 : range * std::ldexp(0.5, -plan.cell_bits);
   for (std::size_t k = 0; k < facts.quantiles.size(); ++k) {
     const double q = facts.quantiles[k] / 1000.0,
                  own = found.quantiles[static_cast<Eigen::Index>(k)];
-    // The error of a rank is about a Laplace draw of scale 1 / exponent.
     const double ranks = plan.exponents.empty() ? 0.0 : 1.0 / (plan.exponents[k] * m);
     const double sampling = std::sqrt(q * (1.0 - q) / m);
-    const double one = std::hypot(sampling, std::sqrt(2.0) * ranks);
-    const double far = std::hypot(level.reach * sampling, -std::log(level.alpha) * ranks);
+    const double one = std::hypot(sampling, rank_deviation(jointly) * ranks);
+    const double far = std::hypot(level.reach * sampling, rank_limit(jointly, level.alpha) * ranks);
     const double slope = (places.at(q + one) - places.at(q - one)) / (2.0 * one);
     double down = std::max(0.0, own - places.at(q - far));
     double up = std::max(0.0, places.at(q + far) - own);
@@ -261,7 +273,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
     down = std::max(down, std::min(wide, steep * narrow));
     up = std::max(up, std::min(wide, steep * narrow));
     described_row row =
-        row_of(own, slope * sampling, slope * std::sqrt(2.0) * ranks,
+        row_of(own, slope * sampling, slope * rank_deviation(jointly) * ranks,
                std::max(lower, own - down - cell), std::min(upper, own + up + cell));
     if (whole) {
       row[3] = std::floor(row[3]);
@@ -280,6 +292,9 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
   // Counts that add up to all rows except for noise are adjusted to do so.
   if (n > 0.0 && people.sum() > n - 2.0 * std::sqrt(levels) * one)
     people.array() += (n - people.sum()) / levels;
+  // People are whole: rounding removes a little of the noise.
+  if (by_difference(plan, counts.size(), !(n > 0.0)))
+    people = people.unaryExpr([](double count) { return std::nearbyint(count); });
   people = people.cwiseMax(0.0);
   const double m = std::max(1.0, people.sum());
   const double noise = one / m;

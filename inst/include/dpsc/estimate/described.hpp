@@ -9,11 +9,22 @@
 
 namespace dpsc {
 
-/// The window in which a group's values are summed: between `low` and `high`, around `middle`.
-/// RELEASED.
+/// The window in which a group's values are summed: between `low` and `high`. Fourth powers are
+/// about the median, `middle`; values and squares about `center`. RELEASED.
 struct describe_window {
-  double low = 0.0, middle = 0.0, high = 0.0;
+  double low = 0.0, middle = 0.0, high = 0.0, center = 0.0;
   double width() const { return std::max(high - middle, middle - low); }
+  double half() const { return std::max(high - center, center - low); }
+
+  /// A value, moved into the window, in units of its half width, and in [-1, 1].
+  double scaled(double x) const { return in_unit(x, center, half()); }
+  double from_middle(double x) const { return in_unit(x, middle, width()); }
+
+ private:
+  double in_unit(double x, double from, double unit) const {
+    const double inside = std::min(high, std::max(low, x));
+    return std::min(1.0, std::max(-1.0, (inside - from) / unit));
+  }
 };
 
 /// Statistics of one variable in one group. RELEASED.

@@ -48,22 +48,32 @@ inline double weights_of(const describe_facts& facts) {
 }
 
 /// Sums of powers. With one group z^2 has the same unit as z: no pair of rows is farthest apart
-/// both in z and in z^2.
+/// both in z and in z^2. There a missing value counts as the median.
 inline describe_sums plan_powers(const describe_plan& plan, double share, bool several) {
   if (several)
     return plan_sums(plan, share, plan.gaussian ? std::sqrt(4.25) : 4.0, plan.gaussian ? 0.5 : 0.25,
                      6.0);
-  describe_sums out = plan_sums(plan, share, plan.gaussian ? std::sqrt(4.25) : 2.5,
+  describe_sums out = plan_sums(plan, share, plan.gaussian ? std::sqrt(4.375) : 2.625,
                                 plan.gaussian ? 0.5 : 0.25, 6.0);
   out.square = out.one;
-  out.rest = (plan.gaussian ? 0.5 : 0.125) * out.one;
+  out.rest = (plan.gaussian ? 0.25 : 0.0625) * out.one;
   return out;
+}
+
+/// Cost of one rank if all quantiles are drawn at once.
+inline double joint_exponent(const describe_facts& facts, const describe_plan& plan, double share) {
+  const double last = std::max(facts.quantiles.back(), 1000 - facts.quantiles.front()) / 1000.0;
+  return rank_exponent(plan, share, last, facts.parts());
 }
 
 /// The quantiles' part of a variable's share: larger with few people, since the worst error is a
 /// draw far from the quantile; smaller with many.
 inline double share_of_places(const describe_facts& facts, const describe_plan& plan, double left) {
   using namespace describe_constants;
+  if (plan.joint) {
+    const double ranks = joint_exponent(facts, plan, left * joint) * facts.n / facts.parts() / 4.0;
+    return ranks < joint_few_ranks ? joint_few : ranks > joint_many_ranks ? joint_many : joint;
+  }
   const double own = left * quantiles / static_cast<double>(facts.quantiles.size());
   const double ranks =
       rank_exponent(plan, own, 0.25, facts.parts()) * facts.n / facts.parts() / 4.0;
@@ -71,16 +81,22 @@ inline double share_of_places(const describe_facts& facts, const describe_plan& 
   return ranks > many_ranks ? places_many : quantiles;
 }
 
-/// The number of people beyond a radius, if the draw on each side gets half of `share`.
+/// Cost of one rank for both radii: one draw with the whole share, or two with half of it each.
+inline double tail_exponent(const describe_plan& plan, double share, int parts) {
+  return rank_exponent(plan, plan.joint ? share : share / 2.0, 1.0, parts);
+}
+
+/// The number of people beyond a radius.
 inline double people_beyond(const describe_plan& plan, double share, int parts) {
-  const double exponent = rank_exponent(plan, share / 2.0, 1.0, parts);
-  return std::ceil((std::log(static_cast<double>(describe_constants::radii)) + 2.0) / exponent);
+  using namespace describe_constants;
+  const double odds = std::log(static_cast<double>(radii)) + (plan.joint ? joint_sure : sure);
+  return std::ceil(odds / tail_exponent(plan, share, parts));
 }
 
 /// log2 of the number of cells. If all people are at one point, a wrong cell far from it is drawn
 /// with probability at most about 1/20; if people vary, finer cells are safe.
-inline int bits_of_cells(double ranks) {
-  const double bits = std::floor((ranks + std::log(0.05)) / std::log(2.0));
+inline int bits_of_cells(double ranks, double jointly) {
+  const double bits = std::floor((ranks + std::log(0.05)) / std::log(2.0) / jointly);
   const double most = describe_constants::fine_bits;
   return static_cast<int>(std::min(most, std::max(3.0, bits)));
 }
@@ -88,29 +104,30 @@ inline int bits_of_cells(double ranks) {
 inline void plan_numbers(const describe_facts& facts, double each, describe_plan& out) {
   using namespace describe_constants;
   const double size = facts.n / facts.parts();
-  const double small_share = each * few_tails;
-  const bool many = people_beyond(out, small_share, facts.parts()) <= far_tail * size;
-  const double tail_share = many ? few_tails : tails;
-  const double side = each * tail_share / 2.0;
-  const double exponent = rank_exponent(out, side, 1.0, facts.parts());
-  const double beyond = people_beyond(out, 2.0 * side, facts.parts());
+  out.joint = !out.gaussian && facts.quantiles.size() <= joint_most;
+  const double few = out.joint ? joint_few_tails : few_tails;
+  const bool many =
+      people_beyond(out, each * few, facts.parts()) <= (out.joint ? joint_far : far_tail) * size;
+  const double tail_share = many ? few : out.joint ? joint_tails : tails;
+  const double beyond = people_beyond(out, each * tail_share, facts.parts());
   const bool tailed = beyond <= widest_tail * size;
   if (tailed) {
-    out.tail = exponent;
+    out.tail = tail_exponent(out, each * tail_share, facts.parts());
     out.beyond = beyond;
-    out.spent += 2.0 * side * static_cast<double>(facts.numbers.size());
+    out.spent += each * tail_share * static_cast<double>(facts.numbers.size());
   }
   const double left = tailed ? each * (1.0 - tail_share) : each;
   const double places = left * share_of_places(facts, out, left);
-  const double own = places / static_cast<double>(facts.quantiles.size());
+  const auto count = static_cast<double>(facts.quantiles.size());
   double ranks = std::numeric_limits<double>::infinity();
   for (int q : facts.quantiles) {
     const double a = q / 1000.0;
-    out.exponents.push_back(rank_exponent(out, own, a, facts.parts()));
-    ranks = std::min(ranks, out.exponents.back() * size * std::min(a, 1.0 - a));
-    if (exponent_units(out.exponents.back() / 1000.0, shift) == 0) throw budget_too_small();
+    out.exponents.push_back(out.joint ? joint_exponent(facts, out, places)
+                                      : rank_exponent(out, places / count, a, facts.parts()));
+    ranks = std::min(ranks, out.exponents.back() * size * 2.0 * std::min(a, 1.0 - a));
+    if (exponent_units(out.exponents.back() / 1000.0, shift) < 2) throw budget_too_small();
   }
-  out.cell_bits = bits_of_cells(ranks);
+  out.cell_bits = bits_of_cells(ranks, out.joint ? count : 1.0);
   const double moments = left - places;
   out.moments = plan_powers(out, moments, facts.parts() > 1);
   out.spent += (places + moments) * static_cast<double>(facts.numbers.size());
@@ -157,6 +174,24 @@ describe_plan plan_describe(const describe_facts& facts) {
   return describe_detail::coarseness(shifts) < describe_detail::coarseness(pure) ? shifts : pure;
 }
 
+double rank_deviation(int jointly) { return std::sqrt((jointly + 1.0) * (jointly + 2.0) / 3.0); }
+
+double rank_limit(int jointly, double alpha) {
+  // Of the largest of J errors, which has a gamma distribution, each error is it or uniform below.
+  const auto beyond = [jointly](double t) {
+    double sum = 0.0, term = 1.0;
+    for (int k = 0; k < jointly; ++k, term *= t / k)
+      sum += term * (1.0 - static_cast<double>(k) / jointly);
+    return sum * std::exp(-t);
+  };
+  double low = 0.0, high = 700.0;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = 0.5 * (low + high);
+    (beyond(middle) > alpha ? low : high) = middle;
+  }
+  return high;
+}
+
 std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, int thousandths) {
   std::int64_t m = 0;
   for (std::int64_t count : counts) m += count;
@@ -166,7 +201,7 @@ std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, 
   for (std::int64_t count : counts) {
     const std::int64_t upto = below + count;
     out.push_back(
-        std::max<std::int64_t>({1000 * below - thousandths * m, thousandths * m - 1000 * upto, 0}));
+        std::max<std::int64_t>(1000 * below - thousandths * m, thousandths * m - 1000 * upto));
     below = upto;
   }
   return out;

@@ -29,12 +29,6 @@ struct describe_facts {
   void check() const;
 };
 
-/// One draw from a grid per group: a quantile, or the distance from the median that few people
-/// exceed.
-struct describe_choice {
-  double exponent = 0.0;  // cost of one rank
-};
-
 /// Joint noise on the integers of all groups.
 struct describe_sums {
   double one = 0.0;                 // grid steps per unit
@@ -50,8 +44,9 @@ struct describe_sums {
 
 struct describe_plan {
   bool gaussian = false;
+  bool joint = false;             // one draw of all quantiles, and one of both radii?
   double total = 0.0;             // rho, or epsilon
-  std::vector<double> exponents;  // of each quantile
+  std::vector<double> exponents;  // cost of one rank, for each quantile
   double tail = 0.0;              // exponent of a radius; 0: none is drawn
   double beyond = 0.0;            // people that a radius leaves out
   int cell_bits = 0;
@@ -67,12 +62,18 @@ constexpr double places_few = 0.75, places_many = 0.45;    // the same with few 
 constexpr double few_ranks = 25.0, many_ranks = 250.0;     // cost of a quarter of a group
 constexpr double tails = 0.2, few_tails = 0.1;             // of a number's share, taken off first
 constexpr double far_tail = 0.005;                         // of a group: below it, few_tails
-constexpr int radii = 21;                                  // by factors of sqrt 2, from the bounds
-constexpr double widest_tail = 0.25;                       // of a group; no radius beyond it
-constexpr double few = 10.0;                               // below this range, few points
-constexpr double window = 6.0;   // distances of quartiles, where there is no radius
-constexpr double thinner = 4.0;  // of people just beyond a quantile
-constexpr int powers = 5;        // people, z, z^2, z^4, people beyond
+constexpr double sure = 2.0;                               // log odds against a far radius
+// The same for joint draws.
+constexpr double joint = 0.56, joint_few = 0.65, joint_many = 0.32;
+constexpr double joint_few_ranks = 100.0, joint_many_ranks = 2500.0;
+constexpr double joint_tails = 0.16, joint_few_tails = 0.08, joint_far = 0.04, joint_sure = 4.8;
+constexpr int joint_most = 20;        // quantiles in one draw
+constexpr int radii = 21;             // by factors of sqrt 2, from the bounds
+constexpr double widest_tail = 0.25;  // of a group; no radius beyond it
+constexpr double few = 10.0;          // below this range, few points
+constexpr double window = 6.0;        // distances of quartiles, where there is no radius
+constexpr double thinner = 4.0;       // of people just beyond a quantile
+constexpr int powers = 5;             // people, z, z^2, z^4, people beyond
 }  // namespace describe_constants
 
 /// Are the counts of two levels released as their sum and their difference?
@@ -85,7 +86,13 @@ double rank_exponent(const describe_plan& plan, double share, double a, int part
 
 describe_plan plan_describe(const describe_facts& facts);
 
-/// Losses of the cells of a histogram as candidates for the quantile k / 1000: 1000 per rank.
+/// The error of one of several ranks drawn jointly, in units of 1 / exponent: its standard
+/// deviation, and the limit that it exceeds with probability alpha.
+double rank_deviation(int jointly);
+double rank_limit(int jointly, double alpha);
+
+/// Losses of the cells of a histogram as candidates for the quantile k / 1000: 1000 per rank,
+/// negative within the cell of the quantile.
 std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, int thousandths);
 
 }  // namespace dpsc

@@ -65,6 +65,23 @@ std::size_t recorded_noise::choose(const std::string& label, const private_choic
   return k;
 }
 
+std::vector<std::size_t> recorded_noise::choose_jointly(const std::string& label,
+                                                        const joint_choice& choice) {
+  const std::vector<std::size_t> found = inner_.choose_jointly(label, choice);
+  std::vector<double> losses;
+  for (const std::vector<std::int64_t>& own : choice.losses)
+    losses.insert(losses.end(), own.begin(), own.end());
+  const std::vector<double> output(found.begin(), found.end());
+  const auto as_vector = [](const std::vector<double>& x) {
+    return Eigen::VectorXd(
+        Eigen::Map<const Eigen::VectorXd>(x.data(), static_cast<Eigen::Index>(x.size())));
+  };
+  calls_.push_back({label, law::exponential, Eigen::VectorXd::Constant(1, choice.exponent()),
+                    as_vector(losses), Eigen::VectorXd::Zero(as_vector(losses).size()),
+                    as_vector(output), none});
+  return found;
+}
+
 Eigen::VectorXd recorded_noise::draw(const std::string& label, const normal_law& from) {
   const Eigen::VectorXd point = inner_.draw(label, from);
   calls_.push_back({label,
@@ -144,6 +161,19 @@ std::size_t replayed_noise::choose(const std::string&, const private_choice& cho
   const Eigen::VectorXd& known = next(1);
   if (!(known[0] >= 0.0 && known[0] < choice.losses.size())) throw replay_diverged();
   return static_cast<std::size_t>(known[0]);
+}
+
+std::vector<std::size_t> replayed_noise::choose_jointly(const std::string&,
+                                                        const joint_choice& choice) {
+  const Eigen::VectorXd& known = next(static_cast<Eigen::Index>(choice.losses.size()));
+  std::vector<std::size_t> out;
+  for (std::size_t j = 0; j < choice.losses.size(); ++j) {
+    const double own = known[static_cast<Eigen::Index>(j)];
+    if (!(own >= 0.0 && own < static_cast<double>(choice.losses[j].size())))
+      throw replay_diverged();
+    out.push_back(static_cast<std::size_t>(own));
+  }
+  return out;
 }
 
 Eigen::VectorXd replayed_noise::draw(const std::string&, const normal_law& from) {

@@ -15,6 +15,7 @@
 #include "discrete.hpp"
 #include "exact.hpp"
 #include "exponential.hpp"
+#include "joint.hpp"
 #include "positions.hpp"
 #include "whole_gaussian.hpp"
 
@@ -41,9 +42,9 @@ struct noise_call {
   std::string label;
   law kind;
   Eigen::VectorXd scale;   // variances, Laplace scales, or the exponent on a loss of one
-  Eigen::VectorXd exact;   // sums without noise, or losses
+  Eigen::VectorXd exact;   // sums without noise, or losses; of a joint choice, list after list
   Eigen::VectorXd offset;  // log-prior of a choice, as it is used
-  Eigen::VectorXd output;  // sums with noise, the choice (from 0), or the minimiser
+  Eigen::VectorXd output;  // sums with noise, the choices (from 0), or the minimiser
   double log_curvature;    // if the density depends on it; else NaN; infinite: unknown
 };
 
@@ -82,6 +83,10 @@ class noise {
                               const Eigen::VectorXd& scale) = 0;
 
   virtual std::size_t choose(const std::string& label, const private_choice& choice) = 0;
+
+  /// One candidate from every list; the lists have as many candidates.
+  virtual std::vector<std::size_t> choose_jointly(const std::string& label,
+                                                  const joint_choice& choice) = 0;
 
   /// A real vector plus floating-point noise, rounded to a public grid far below the noise.
   /// Rounding hides the low-order bits, through which such noise can reveal its argument (Mironov,
@@ -137,6 +142,10 @@ class drawn_noise : public noise {
   }
 
   std::size_t choose(const std::string&, const private_choice& choice) override {
+    return choice.draw(engine_);
+  }
+
+  std::vector<std::size_t> choose_jointly(const std::string&, const joint_choice& choice) override {
     return choice.draw(engine_);
   }
 
@@ -201,6 +210,9 @@ class recorded_noise : public noise {
 
   std::size_t choose(const std::string& label, const private_choice& choice) override;
 
+  std::vector<std::size_t> choose_jointly(const std::string& label,
+                                          const joint_choice& choice) override;
+
   Eigen::VectorXd draw(const std::string& label, const normal_law& from) override;
 
   std::vector<Eigen::Index> positions(Eigen::Index n, Eigen::Index m) override;
@@ -251,6 +263,8 @@ class replayed_noise : public noise {
                           const perturbed_objective& objective) override;
 
   std::size_t choose(const std::string&, const private_choice& choice) override;
+
+  std::vector<std::size_t> choose_jointly(const std::string&, const joint_choice& choice) override;
 
   Eigen::VectorXd draw(const std::string&, const normal_law& from) override;
 

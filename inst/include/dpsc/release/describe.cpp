@@ -63,43 +63,52 @@ inline std::vector<std::int64_t> coarser(const std::vector<std::int64_t>& fine, 
   return out;
 }
 
-inline double drawn_place(const std::vector<std::int64_t>& cells, int thousandths, double exponent,
-                          const std::string& label, noise& draws) {
-  private_choice choice;
-  choice.losses = place_losses(cells, thousandths);
-  choice.units = exponent_units(exponent / 1000.0, describe_constants::shift);
-  choice.shift = describe_constants::shift;
-  return static_cast<double>(draws.choose(label, choice)) / static_cast<double>(cells.size() - 1);
+/// A choice from every list: all at once, or one after another.
+inline std::vector<std::size_t> drawn_from(std::vector<std::vector<std::int64_t>> losses,
+                                           const std::vector<double>& exponents, bool joint,
+                                           const std::vector<std::string>& labels,
+                                           const std::string& all, noise& draws) {
+  if (joint)
+    return draws.choose_jointly(all, joint_choice::of(std::move(losses), exponents.front()));
+  std::vector<std::size_t> out;
+  for (std::size_t k = 0; k < losses.size(); ++k)
+    out.push_back(
+        draws.choose_jointly(labels[k], joint_choice::of({losses[k]}, exponents[k])).front());
+  return out;
 }
 
-/// The distance from the median beyond which the `beyond` farthest people on one side lie.
-/// Candidates decrease from the bound by factors of sqrt(2). Replacing one row changes the number
-/// of people beyond a candidate by at most one.
-inline double drawn_radius(const std::vector<std::int64_t>& fine, double from, bool above,
-                           const describe_plan& plan, const std::string& label, noise& draws) {
+/// Distances from the median in decreasing order, from the bound by factors of sqrt(2), as
+/// candidates for the distance beyond which the `beyond` farthest people on one side lie.
+struct radii_on_side {
+  std::vector<double> radii;
+  std::vector<std::int64_t> losses;
+};
+
+/// Replacing one row changes the number of people beyond a candidate by at most one.
+inline radii_on_side radii_of(const std::vector<std::int64_t>& fine, double from, bool above,
+                              const describe_plan& plan) {
   const double one = static_cast<double>(fine.size() - 1);
   const double bound = above ? one - from : from;
-  std::vector<double> radii;
+  radii_on_side out;
+  std::vector<double>& radii = out.radii;
   for (int k = describe_constants::radii - 1; k >= 0; --k)
     radii.push_back(bound * std::pow(2.0, -0.5 * k));
   std::vector<std::int64_t> counts(radii.size(), 0);
+  std::int64_t left = 0;
   for (std::size_t k = 0; k < fine.size(); ++k) {
     const double far = above ? static_cast<double>(k) - from : from - static_cast<double>(k);
     const auto at = std::lower_bound(radii.begin(), radii.end(), far) - radii.begin();
     counts[std::min(static_cast<std::size_t>(at), counts.size() - 1)] += fine[k];
+    left += fine[k];
   }
-  private_choice choice;
   const auto beyond = static_cast<std::int64_t>(plan.beyond);
-  std::int64_t left = 0;
-  for (std::int64_t count : counts) left += count;
   for (std::int64_t count : counts) {
     const std::int64_t from_here = left;
     left -= count;
-    choice.losses.push_back(std::max<std::int64_t>({left - beyond, beyond - from_here, 0}));
+    out.losses.push_back(std::max<std::int64_t>(left - beyond, beyond - from_here));
   }
-  choice.units = exponent_units(plan.tail, describe_constants::shift);
-  choice.shift = describe_constants::shift;
-  return radii[draws.choose(label, choice)] / one;
+  for (double& radius : radii) radius /= one;
+  return out;
 }
 
 inline std::string of_group(const describe_facts& facts, std::size_t j, int g) {
@@ -113,10 +122,16 @@ inline described_number draw_places(const describe_plan& plan, const describe_fa
   const double range = facts.upper[j] - facts.lower[j];
   const std::vector<std::int64_t> cells =
       facts.whole[j] != 0 ? fine : coarser(fine, plan.cell_bits);
+  const std::string name = of_group(facts, j, g);
+  std::vector<std::vector<std::int64_t>> losses;
+  for (int quantile : facts.quantiles) losses.push_back(place_losses(cells, quantile));
+  std::vector<double> exponents = plan.exponents;
+  for (double& exponent : exponents) exponent /= 1000.0;  // losses are in thousandths of a rank
+  const std::vector<std::string> each(losses.size(), "quantile of " + name);
   std::vector<double> places;
-  for (std::size_t k = 0; k < facts.quantiles.size(); ++k)
-    places.push_back(drawn_place(cells, facts.quantiles[k], plan.exponents[k],
-                                 "quantile of " + of_group(facts, j, g), draws));
+  for (std::size_t cell :
+       drawn_from(std::move(losses), exponents, plan.joint, each, "quantiles of " + name, draws))
+    places.push_back(static_cast<double>(cell) / static_cast<double>(cells.size() - 1));
   std::sort(places.begin(), places.end());
   out.quantiles.resize(static_cast<Eigen::Index>(places.size()));
   for (std::size_t k = 0; k < places.size(); ++k)
@@ -125,9 +140,14 @@ inline described_number draw_places(const describe_plan& plan, const describe_fa
     const auto at = std::find(facts.quantiles.begin(), facts.quantiles.end(), 500);
     const double from = places[static_cast<std::size_t>(at - facts.quantiles.begin())] *
                         static_cast<double>(fine.size() - 1);
+    const radii_on_side sides[] = {radii_of(fine, from, false, plan),
+                                   radii_of(fine, from, true, plan)};
+    const std::string reach = "reach of " + name;
+    const std::vector<std::size_t> found =
+        drawn_from({sides[0].losses, sides[1].losses}, {plan.tail, plan.tail}, plan.joint,
+                   {reach, reach}, reach, draws);
     for (int side = 0; side < 2; ++side)
-      out.radii[side] = range * drawn_radius(fine, from, side == 1, plan,
-                                             "reach of " + of_group(facts, j, g), draws);
+      out.radii[side] = range * sides[side].radii[found[static_cast<std::size_t>(side)]];
   }
   return out;
 }
@@ -205,15 +225,18 @@ Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts
     for (Eigen::Index i = 0; i < table.rows; ++i) {
       const int g = rows.group(i);
       const double x = g < 0 ? std::nan("") : rows.number(i, number);
-      if (std::isnan(x)) continue;
-      const describe_window& window = windows[static_cast<std::size_t>(g)];
-      const double inside = std::min(window.high, std::max(window.low, x));
-      const double z = std::min(1.0, std::max(-1.0, (inside - window.middle) / window.width()));
-      double* sums = out.data() + g * powers;
-      sums[0] += plan.moments.small;
+      const bool missing = std::isnan(x);
+      if (missing && facts.parts() > 1) continue;
+      const describe_window& window = windows[static_cast<std::size_t>(std::max(0, g))];
+      // With one group a missing value counts as the median, which changes no limit of the sums.
+      const double z = window.scaled(missing ? window.middle : x);
+      double* sums = out.data() + std::max(0, g) * powers;
       sums[1] += std::nearbyint(z * plan.moments.one);
       sums[2] += std::nearbyint(z * z * plan.moments.square);
-      sums[3] += std::nearbyint(z * z * z * z * plan.moments.rest);
+      if (missing) continue;
+      const double far = window.from_middle(x), far2 = far * far;
+      sums[0] += plan.moments.small;
+      sums[3] += std::nearbyint(far2 * far2 * plan.moments.rest);
       sums[4] += x < window.low || x > window.high ? plan.moments.rest : 0.0;
     }
   });
