@@ -8,11 +8,12 @@
 #' error and confidence limits, which cover sampling and noise together. Neighbours differ in one
 #' person's row; the number of rows is public, and so is everything in `formula`, `by` and `bounds`.
 #'
-#' For a number the quantiles are drawn first, each by the exponential mechanism on a grid between
-#' its bounds. They locate the bulk of the people: means and standard deviations are computed in a
+#' For a number the quantiles are drawn first, by the exponential mechanism on a grid between its
+#' bounds: without a delta all at once, with the largest of their rank errors as loss, otherwise one
+#' after another. They locate the bulk of the people: means and standard deviations are computed in a
 #' window around the median, so that bounds ten times too wide cost little. With enough people the
-#' window extends, on each side, two to four times as far from the median as all but a few people
-#' (`plan$beyond`, about 5 ranks' noise); otherwise it extends six times the distance between
+#' window extends, on each side, three to four times as far from the median as all but a few people
+#' (`plan$beyond`); otherwise it extends six times the distance between
 #' quartile and median. The tail beyond the window is clipped, and its people are counted: limits
 #' are widened by their share of the window's width, and up to the bounds if so many lie beyond that
 #' the window must have been misplaced. For heavier tails than that (a variance that hardly exists)
