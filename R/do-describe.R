@@ -9,15 +9,15 @@
 #' person's row; the number of rows is public, and so is everything in `formula`, `by` and `bounds`.
 #'
 #' For a number the quantiles are drawn first, by the exponential mechanism on a grid between its
-#' bounds: without a delta all at once, with the largest of their rank errors as loss, otherwise one
-#' after another. They locate the bulk of the people: means and standard deviations are computed in a
-#' window around the median, so that bounds ten times too wide cost little. With enough people the
-#' window extends, on each side, three to four times as far from the median as all but a few people
-#' (`plan$beyond`); otherwise it extends six times the distance between
-#' quartile and median. The tail beyond the window is clipped, and its people are counted: limits
-#' are widened by their share of the window's width, and up to the bounds if so many lie beyond that
-#' the window must have been misplaced. For heavier tails than that (a variance that hardly exists)
-#' means and standard deviations are still too small.
+#' bounds: all at once, with the largest of their rank errors as loss, if the plan uses no delta,
+#' else one after another. They locate the bulk of the people: means and standard deviations are
+#' computed in a window around the median, so that bounds ten times too wide cost little. With
+#' enough people the window extends, on each side, three to four times as far from the median as all
+#' but a few people (`plan$beyond`); otherwise it extends six times the distance between quartile
+#' and median. The tail beyond the window is clipped, and its people are counted: limits are widened
+#' by their share of the window's width, and up to the bounds if so many lie beyond that the window
+#' must have been misplaced. For heavier tails than that (a variance that hardly exists) means and
+#' standard deviations are still too small.
 #'
 #' A row with a missing value does not count for that variable; a row whose group is missing, or is
 #' not a public level, does not count at all. The number of missing values is private.
