@@ -87,7 +87,7 @@ rounds_at_row <- function(release, rounds, row) {
   if (is.numeric(row) && is.null(dim(row))) row <- matrix(row, 1L)
   if (!is.matrix(row) || !is.numeric(row) || ncol(row) != periods || !all(is.finite(row))) {
     abort(c(
-      "{.arg row} must hold one finite number for each of the {periods} periods.",
+      "{.arg row} must have one finite number for each of the {periods} periods.",
       i = "Use outcome units, as in the released panel."
     ), "argument")
   }

@@ -77,7 +77,8 @@ record_of_release <- function(x) {
   record <- if (is.list(x)) x$privacy %||% x$release$privacy
   if (is.null(record)) {
     abort(c(
-      "{.arg releases} must hold releases or results of private calls.", x = "One is {describe(x)}."
+      "{.arg releases} must contain releases or results of private calls.",
+      x = "One is {describe(x)}."
     ), "argument")
   }
   record

@@ -165,14 +165,14 @@ newer_long_panel <- function(object, people, formula = object$formula,
   elsewhere <- is_elsewhere(people$data)
   if (is.null(formula)) {
     abort(c(
-      "{.arg formula} is required: this fit does not hold its formula.",
+      "{.arg formula} is required: this fit does not contain its formula.",
       i = "Give it as in {.fn dp_synth}.",
       i = if (elsewhere) "For a source that holds donors only, give {.arg target}."
     ), "argument")
   }
   if (is.null(people$index) && !elsewhere) {
     abort(c(
-      "{.arg index} is required: this fit does not hold the names of its columns.",
+      "{.arg index} is required: this fit does not contain the names of its columns.",
       i = "Give the columns of unit and time as in {.fn dp_synth}."
     ), "argument")
   }
@@ -259,7 +259,7 @@ check_newer <- function(object, panel, group) {
   size <- object$release$statistics$monitor$size
   if (panel$n != known$n || nrow(panel$target) != length(size)) {
     fail(
-      "{.arg newdata} must hold the same people as the fit's data.",
+      "{.arg newdata} must contain the same people as the fit's data.",
       x = paste(
         "It has {panel$n} donor{?s} and {nrow(panel$target)} treated, the fit has {known$n} and",
         "{length(size)}."
@@ -303,7 +303,7 @@ check_newer <- function(object, panel, group) {
   left <- periods_left(object$release)
   if (periods - old > left) {
     abort(c(
-      "{.arg newdata} holds {periods - old} new period{?s}, and {left} {?is/are} left.",
+      "{.arg newdata} has {periods - old} new period{?s}, and {left} {?is/are} left.",
       i = "More periods need a new release."
     ), c("monitor", "budget"))
   }

@@ -14,7 +14,7 @@
 #'   table, a synthetic panel. **Never use the donors to be protected, or a part of them**: a plan
 #'   reveals its input without noise.
 #' * `sd_between` and `sd_within`: the standard deviation of people's levels, and of a person's
-#'   deviations from the own level from period to period, apart from common movements. They come
+#'   deviations from their own level from period to period, apart from common movements. They come
 #'   from experience, the literature, or another public source.
 #' * Neither: people as in [sim_panel()], who use the whole width of sensible bounds. Real people
 #'   rarely do, and have smaller errors.
@@ -48,7 +48,7 @@
 #' @param design (`string`)\cr the design of [sim_panel()] for people, if neither standard
 #'   deviations nor a pilot are given.
 #' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviations of
-#'   people's levels, and of a person about the own level over time.
+#'   people's levels, and of a person about their own level over time.
 #' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that follows
 #'   patterns which other people have as well (seasons, trends, shocks that hit some more than
 #'   others), so that donors help to predict it. 0 if people vary independently, near 1 if they

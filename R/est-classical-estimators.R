@@ -75,7 +75,7 @@ check_raw <- function(donors, target, T0) {
     abort("{.arg donors} must be a numeric matrix with one row per donor.", "argument")
   }
   if (!(is.numeric(target) && length(target) == ncol(donors))) {
-    abort("{.arg target} must hold one value for each column of {.arg donors}.", "argument")
+    abort("{.arg target} must have one value for each column of {.arg donors}.", "argument")
   }
   if (!all(is.finite(donors)) || !all(is.finite(target))) {
     abort("{.arg donors} and {.arg target} must be finite.", "argument")

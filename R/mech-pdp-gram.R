@@ -20,7 +20,7 @@ gram_rounds <- function(release) {
   rounds <- release$statistics$rounds
   if (is.null(rounds)) {
     abort(c(
-      "This release does not hold the radii, on which its donors' losses depend.",
+      "This release does not contain the radii, on which its donors' losses depend.",
       i = "It was made by an older version of the package."
     ), "argument")
   }

@@ -129,7 +129,7 @@ pdp_objective <- function(release, donors, delta) {
   p$cap <- release$settings$cap
   if (is.null(p$cap)) {
     abort(c(
-      "This release does not hold the weights' cap, on which its donors' losses depend.",
+      "This release does not contain the weights' cap, on which its donors' losses depend.",
       i = "It was made by an older version of the package."
     ), "argument")
   }

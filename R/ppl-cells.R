@@ -248,7 +248,7 @@ check_levels_fit <- function(levels, type, name) {
   if (!all(known)) {
     abort(c(
       "The levels of {.code {name}} in {.arg bounds} do not match its column.",
-      x = "The column holds {type}s, and {.val {levels[!known]}} {?is/are} not of this type.",
+      x = "The column contains {type}s, and {.val {levels[!known]}} {?is/are} not of this type.",
       i = if (type == "logical") {
         "Give {.code {name} = c(FALSE, TRUE)}."
       } else if (type == "date") {

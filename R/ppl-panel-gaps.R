@@ -34,7 +34,7 @@ dp_roster <- function(unit, from, periods) door("dp_roster", {
   if (is.null(periods) || anyNA(periods) || anyDuplicated(periods) || length(periods) < 3L ||
         (!is.character(periods) && is.unsorted(unclass(periods)))) {
     fail(
-      "{.arg periods} must hold all periods in order, each once, at least three.",
+      "{.arg periods} must contain all periods in order, each once, at least three.",
       i = "Numbers, dates or strings."
     )
   }
@@ -42,7 +42,7 @@ dp_roster <- function(unit, from, periods) door("dp_roster", {
     fail("{.arg from} must give the start of every unit's treatment, {.code NA} for donors.")
   }
   if (!all(is.na(from) | from %in% periods)) {
-    fail("{.arg from} must hold periods of the panel, or {.code NA} for donors.")
+    fail("{.arg from} must contain periods of the panel, or {.code NA} for donors.")
   }
   structure(list(unit = unit, from = from, periods = periods), class = "dp_roster")
 })

@@ -259,7 +259,7 @@ check_times <- function(times, n_times) {
   ok <- is.factor(times) || (is.null(dim(times)) && (is.character(times) || is_plain_number(times)))
   if (!ok || length(times) != n_times) {
     abort(c(
-      "{.arg times} must hold one period for each column of {.arg donors}.",
+      "{.arg times} must have one period for each column of {.arg donors}.",
       x = if (ok) {
         "It has length {length(times)}, {.arg donors} has {n_times} column{?s}."
       } else {

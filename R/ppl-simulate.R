@@ -39,7 +39,7 @@ sim_panel <- function(n, T0, T1 = 3, design = c("factor", "linear"), effect = 0,
   design <- check_choice(design, c("factor", "linear"))
   if (!is.numeric(effect) || !length(effect) %in% c(1L, T1) || !all(is.finite(effect))) {
     abort(c(
-      "{.arg effect} must hold one finite number, or one for each of the {T1} treated period{?s}.",
+      "{.arg effect} must be one finite number, or one for each of the {T1} treated period{?s}.",
       x = "It is {describe(effect)}."
     ), "argument")
   }

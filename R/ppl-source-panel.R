@@ -105,7 +105,7 @@ long_parts <- function(source, columns) {
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
   if (!all(vapply(parts, inherits, NA, c("dp_table", "dp_workers")))) {
     abort(c(
-      "With a formula all sources must hold long rows: tables or files.",
+      "With a formula all sources must contain long rows: tables or files.",
       i = "Matrices and chunks need {.arg target} and {.arg T0}."
     ), "argument")
   }

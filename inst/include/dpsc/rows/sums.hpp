@@ -78,7 +78,7 @@ class clipped_sums {
     sum_ += clip(z, share).colwise().sum().transpose();
   }
 
-  /// The sums of `add()`, computed elsewhere over so many rows.
+  /// The sums of `add()` over `rows` rows, computed elsewhere.
   void add_sums(const Eigen::VectorXd& sum, double rows);
 
   double zoom() const { return zoom_; }
@@ -99,7 +99,7 @@ class clipped_moments : public clipped_sums {
 
   void add(const Eigen::MatrixXd& z);
 
-  /// The sums of `add()`, computed elsewhere over so many rows.
+  /// The sums of `add()` over `rows` rows, computed elsewhere.
   void add_sums(const Eigen::VectorXd& sum, const Eigen::MatrixXd& gram, double rows);
 
   Eigen::MatrixXd gram() const { return gram_.selfadjointView<Eigen::Lower>(); }
