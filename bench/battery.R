@@ -13,7 +13,7 @@
 # of 4a7d3c5 and 46bd1495) and 2026-11-27; the estimates of the code since 05d557cc are the same,
 # and so are the intervals, but for targets that stay at a bound where the range of the donors'
 # errors is small. Cells that may have such targets and were not drawn again: `costs`, and `rare`
-# with more than 300 donors, except n = 1,000 with T0 = 5. battery-selected.csv has 7 of 44 blocks,
+# with more than 300 donors, except n = 1,000 with T0 = 5. battery-selected.csv has 8 of 44 blocks,
 # battery-holdout.csv version 0.1.0 only.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
