@@ -39,7 +39,7 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
       )
     ), "argument")
   }
-  check_private_release(release)
+  check_noisy(release)
   # With weights the sum of shares is noisy, too, so that a person moves more than the norm shows.
   coarse <- c(
     if (is_growing(release)) "A growing release",

@@ -62,10 +62,9 @@ NULL
 #' @export
 pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
   if (x$columns$weighted || !is.null(x$release$scores)) {
-    abort(c(
-      "Losses of single people are not known for this fit.",
+    abort_unknown_losses("this fit",
       i = "They are known for a fit without {.arg weights} and with {.code vcov = \"const\"}."
-    ), "argument")
+    )
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   # A person's shift depends on their own row and on released values, not on other rows.
@@ -92,11 +91,10 @@ pdp.dp_paper <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, .
 pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   if (isTRUE(x$release$failed) || length(x$public$facts$wishes) || isTRUE(x$columns$weighted)) {
-    abort(c(
-      "Losses of single people are not known for this fit.",
+    abort_unknown_losses("this fit",
       i = "They are known for a fit that succeeded, without {.arg penalty}, {.arg constraints} and
         {.arg weights}."
-    ), "argument")
+    )
   }
   record <- mechanism_table$dp_glm[[x$method]]
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration %in% names(record$broken)) {
@@ -117,14 +115,10 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
   if (!is.null(x$columns$person$column)) {
     abort("Losses of people with several rows are not known.", "argument")
   }
-  if (!x$privacy$private) {
-    abort(c(
-      "This fit is NOT PRIVATE: no noise was added, so every person's loss is infinite.",
-      i = "Fit with a finite {.arg epsilon}."
-    ), "argument")
-  }
+  check_noisy(x, "Fit", "fit", "person")
   delta <- loss_delta(x, delta)
-  table <- leave_out(lm_table(x$columns, data, TRUE), subset, data)
+  table <- lm_table(x$columns, data, TRUE)
+  if (!is.null(subset)) table <- leave_out(table, subset, data)
   if (nrow(table) != x$nobs) {
     abort(c(
       "These cannot be the rows of the fit.",

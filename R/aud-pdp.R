@@ -86,10 +86,7 @@ pdp <- function(x, ...) {
 pdp.default <- function(x, ...) door("pdp", {
   if (inherits(x, names(without_losses))) {
     reason <- without_losses[[which(inherits(x, names(without_losses), TRUE) > 0)[[1L]]]]
-    abort(c(
-      "Losses of single people are not known for this result.", x = reason,
-      i = "The guarantee bounds each of them."
-    ), "argument")
+    abort_unknown_losses("this result", x = reason, i = "The guarantee bounds each of them.")
   }
   abort(c(
     "{.arg x} must be a private release or a fit that contains one.", x = "It is {describe(x)}."
@@ -137,7 +134,7 @@ pdp_panel <- function(release, formula, data, index, hide = FALSE) {
 pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, index = NULL,
                            delta = NULL, ...) door("pdp", {
   check_no_dots(...)
-  check_private_release(x)
+  check_noisy(x)
   unknown <- c(
     if (is_growing(x)) "a growing release",
     if (!is.null(x$panel$covariates) || !is.null(x$panel$weights)) {
@@ -145,10 +142,9 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
     }
   )
   if (length(unknown)) {
-    abort(c(
-      "Losses of single people are not known for {unknown[[1L]]}.",
+    abort_unknown_losses(unknown[[1L]],
       i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
-    ), "argument")
+    )
   }
   delta <- loss_delta(x, delta)
   check_given(missing(donors), "donors", "the released panel")

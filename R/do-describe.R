@@ -85,7 +85,7 @@ dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
   check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(bounds), "bounds", "public limits of every variable")
-  data <- source_of_tbl(data)
+  if (!is.data.frame(data)) data <- source_of_tbl(data)
   record <- mechanism_table$dp_describe$table
   person <- check_person(person, record, "table", data)
   columns <- describe_columns(formula, by, bounds)

@@ -25,8 +25,8 @@ object_again.dp_glm <- function(parts) {
     is.numeric(parts$nobs), parts$privacy$rng %in% c("secure", "R")
   )
   family <- check_family(parts$family)
-  columns <- glm_columns(
-    formula_of(parts$text), parts$bounds, family, read_offset(parts$offset)
+  columns <- lm_columns(
+    formula_of(parts$text), parts$bounds, glm_families[[family]]$outcome, read_offset(parts$offset)
   )
   columns$person <- read_person(parts$person)
   if (!is.null(parts$max_weight)) columns$weighted <- TRUE

@@ -156,14 +156,14 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    control = dp_control(), person = NULL, offset = NULL, weights = NULL,
                    max_weight = NULL) door("dp_glm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  if (!missing(data)) data <- source_of_tbl(data)
+  if (!missing(data) && !is.data.frame(data)) data <- source_of_tbl(data)
   if (!is.null(offset)) offset <- said_offset(offset)
   whole <- if (is.null(offset)) formula else formula_with(formula, offset)
   check_every_bound(whole, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row per person")
-  choice <- list(subset = substitute(subset), weights = substitute(weights))
+  choice <- list(subset = substitute(subset), weights = substitute(weights), max_weight = 1)
   family <- check_family(family)
-  columns <- glm_columns(formula, bounds, family, offset)
+  columns <- lm_columns(formula, bounds, glm_families[[family]]$outcome, offset)
   asked <- list(
     family = family, method = method, calibration = calibration, intervals = intervals,
     penalty = penalty, constraints = constraints, settings = settings, offset = columns$offset,
@@ -172,8 +172,10 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
   given <- c("penalty", "constraints", "settings")
   if (any(lengths(asked[given]) > 0L)) asked[given] <- bare_options(asked[given])
   budget <- checked_budget(epsilon, delta, ledger, control)
-  choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
-  if (!is.null(choice$weights)) columns$weighted <- TRUE
+  if (!is.null(choice$weights) || !is.null(max_weight)) {
+    choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
+    columns$weighted <- TRUE
+  }
   record <- mechanism_table$dp_glm[[check_choice(method, names(mechanism_table$dp_glm))]]
   if (!is.null(person)) columns$person <- check_person(person, record, method, data)
   if (!is.data.frame(data)) refuse_needed(data, record$needs, method, budget$private)
@@ -286,7 +288,8 @@ glm_promise <- function(public) {
     list(theorem = "", exact = TRUE)
   }
   promise$neighbours <- person_neighbours(public$person)
-  if (!is_kept(public)) promise[c("holds", "reason")] <- list(FALSE, unkept_reason(public))
+  reason <- unkept_reason(public)
+  if (nzchar(reason)) promise[c("holds", "reason")] <- list(FALSE, reason)
   promise
 }
 

@@ -140,10 +140,10 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
                   control = dp_control(), method = "moments",
                   settings = list(), person = NULL) door("dp_lm", pays = TRUE, {
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  if (!missing(data)) data <- source_of_tbl(data)
+  if (!missing(data) && !is.data.frame(data)) data <- source_of_tbl(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)
   check_given(missing(data), "data", "one row per person")
-  choice <- list(subset = substitute(subset), weights = substitute(weights))
+  choice <- list(subset = substitute(subset), weights = substitute(weights), max_weight = 1)
   record <- mechanism_table$dp_lm[[check_choice(method, names(mechanism_table$dp_lm))]]
   person <- check_person(person, record, method, data)
   # Rows of one person are correlated, so errors that treat rows as independent would be wrong.
@@ -152,8 +152,10 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   columns <- lm_columns(formula, bounds)
   columns$person <- person
   budget <- checked_budget(epsilon, delta, ledger, control)
-  choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
   columns$weighted <- !is.null(choice$weights)
+  if (columns$weighted || !is.null(max_weight)) {
+    choice$max_weight <- largest_weight(choice$weights, max_weight, bounds, budget$private)
+  }
   if (!is.data.frame(data)) refuse_needed(data, record$needs, method, budget$private)
   source <- lm_source(columns, data, choice, budget$private)
   on.exit(close_donors(source$table))

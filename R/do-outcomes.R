@@ -137,7 +137,7 @@ outcomes_record <- function() {
 open_outcomes <- function(requests, plans) {
   open <- function(name) requests[[name]]$record$open(requests[[name]], plans[[name]])
   names <- stats::setNames(nm = names(requests))
-  structure(list(parts = open_all(names, open)), class = "dp_joined")
+  open_all(names, open, then = function(parts) structure(list(parts = parts), class = "dp_joined"))
 }
 
 #' The steps of all outcomes, in the order in which they are drawn

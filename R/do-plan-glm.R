@@ -31,7 +31,7 @@ dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0
   if (!missing(formula)) {
     check_plan_formula(formula)
     check_every_bound(formula, if (!missing(bounds)) bounds)
-    columns <- lm_columns(formula, bounds, glm_families()$binomial$outcome)
+    columns <- lm_columns(formula, bounds, glm_families$binomial$outcome)
     p <- length(columns$columns)
     kinds <- vapply(columns$variables, `[[`, "", "kind")
     numbers <- sum(utils::head(kinds, -1L) != "level")

@@ -116,7 +116,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(size), "size", "the largest number of variables to select")
-  if (!missing(data)) data <- source_of_tbl(data)
+  if (!missing(data) && !is.data.frame(data)) data <- source_of_tbl(data)
   check_every_bound(x, if (!missing(bounds)) bounds, if (!missing(data)) data)
   columns <- new_columns(x, bounds, "gaussian")
   several <- !is.null(said_person(person)$column)

@@ -118,7 +118,7 @@ resume_stream <- function(file) door("resume_stream", {
 })
 
 check_file <- function(file) {
-  if (!(is.character(file) && length(file) == 1L && !is.na(file) && nzchar(file))) {
+  if (!is_name(file)) {
     abort("{.arg file} must be a path. It is {describe(file)}.", "argument")
   }
   file

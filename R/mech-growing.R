@@ -136,7 +136,7 @@ growing_problem <- function(release) {
   ok <- is.list(x) && is_count(x$announced) && x$announced >= 1 && is_count(x$drawn) &&
     is.list(x$periods) && length(x$periods) <= x$drawn && x$drawn <= x$announced &&
     length(x$periods) < release$panel$T1 && all(vapply(x$periods, fits, NA)) &&
-    is_number(x$epsilon) && x$epsilon > 0 && is.character(x$id) && length(x$id) == 1L &&
+    is_number(x$epsilon) && x$epsilon > 0 && is_string(x$id) &&
     is_flag(x$paid) && is_vector_of(x$target, release$panel$T0) &&
     is.numeric(x$covariates %||% 0) && all(is.finite(x$covariates)) &&
     length(x$covariates) == NROW(release$panel$covariates) &&

@@ -60,13 +60,27 @@ bisect <- function(f, high, level) {
   high
 }
 
-check_private_release <- function(release) {
-  if (!release$privacy$private) {
+#' Refuse losses from a result without noise
+#' @param verb,what,who (`string`)\cr what was done, its result, and the people in it.
+#' @noRd
+check_noisy <- function(x, verb = "Release", what = "release", who = "donor") {
+  if (!x$privacy$private) {
     abort(c(
-      "This release is NOT PRIVATE: no noise was added, so every donor's loss is infinite.",
-      i = "Release with a finite {.arg epsilon}."
+      "This {what} is NOT PRIVATE: no noise was added, so every {who}'s loss is infinite.",
+      i = "{verb} with a finite {.arg epsilon}."
     ), "argument")
   }
+}
+
+#' Refuse losses for which no formula is proved
+#' @param of (`string`)\cr whose losses, in a few words.
+#' @param ... bullets of the error.
+#' @noRd
+abort_unknown_losses <- function(of, ...) {
+  abort(
+    c(paste0("Losses of single people are not known for ", of, "."), ...), "argument",
+    rlang::caller_env()
+  )
 }
 
 #' Delta of a Gaussian shift of mu standard deviations, at epsilon; vectors

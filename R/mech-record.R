@@ -65,7 +65,7 @@ mechanism_fields <- list(
 #' `core`, its name in the core; `adaptive`, is a noisy eigenvalue released before the draw?
 #'
 #' Of `dp_glm`:
-#' * `families` (character): names of `glm_families()` that it can fit.
+#' * `families` (character): names of `glm_families` that it can fit.
 #' * `calibrations` (character): the first is the default.
 #' * `refuse` (function of public): a reason for refusing the request, or `NULL`.
 #' * `prepare` (function of public and columns): `public`, with its options checked and whatever the

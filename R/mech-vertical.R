@@ -6,7 +6,7 @@
 #' matrix without row names keeps the user's order.
 #' @noRd
 named_places <- function(panel, control) {
-  named <- !identical(panel$layout$source, "matrix") || !is.null(rownames(panel$donors))
+  named <- !identical(panel$source, "matrix") || !is.null(rownames(panel$donors))
   named && !control$donor_names
 }
 

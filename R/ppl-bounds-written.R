@@ -48,12 +48,10 @@ named_bounds <- function(bounds, left, strict = TRUE) {
   names <- rlang::names2(bounds)
   blank <- which(!nzchar(names))
   if (length(blank) == 1L) {
-    if (strict) check_named(bounds, left)
+    if (strict && !is.symbol(left)) check_named(bounds, left)
     names[[blank]] <- written(left)
   }
-  called <- grepl("(", names, fixed = TRUE)
-  names[called] <- vapply(names[called], as_written, "")
-  rlang::set_names(bounds, names)
+  rlang::set_names(bounds, as_written(names))
 }
 
 #' `bounds` as a checked list by name, for a formula that must have an outcome and regressors
@@ -69,18 +67,27 @@ bounds_of_regression <- function(formula, bounds) {
   bounds
 }
 
-#' A name of `bounds` with spaces as R itself writes them
+#' The call that a name of `bounds` is the text of, or `NULL`
 #' @noRd
-as_written <- function(name) {
+named_call <- function(name) {
   code <- if (grepl("(", name, fixed = TRUE)) tryCatch(str2lang(name), error = function(e) NULL)
-  if (is.call(code)) written(code) else name
+  if (is.call(code)) code
+}
+
+#' Names of `bounds` with spaces as R itself writes them
+#' @noRd
+as_written <- function(names) {
+  vapply(names, function(name) {
+    code <- named_call(name)
+    if (is.null(code)) name else written(code)
+  }, "", USE.NAMES = FALSE)
 }
 
 #' Refuse an unnamed entry that could be for the expression or for its column
 #' @noRd
 check_named <- function(bounds, left) {
   # Code that contains data has a separate error, which does not show the data.
-  if (is.symbol(left) || is.null(bounds) || is.data.frame(bounds) || !is_plain_code(left)) {
+  if (is.null(bounds) || is.data.frame(bounds) || !is_plain_code(left)) {
     return(invisible(NULL))
   }
   if (!is.list(bounds)) bounds <- list(bounds)
@@ -123,6 +130,98 @@ check_bounds_list <- function(bounds) {
   }
 }
 
+#' One entry of `bounds`
+#' @return A list with `lower` and `upper`, or with `levels` (strings); `values` as given.
+#' @noRd
+lm_bound <- function(x, name) {
+  if (is.factor(x)) x <- levels(x)
+  if (is.character(x) || is.logical(x)) {
+    levels <- as.character(if (is.logical(x)) sort(unique(x)) else x)
+    if (length(levels) < 2L || anyNA(x) || anyDuplicated(levels)) {
+      abort("There must be at least two different levels of {.code {name}}.", "bounds")
+    }
+    return(list(levels = levels))
+  }
+  if (is.numeric(x) && length(x) > 2L && all(is.finite(x)) && !anyDuplicated(x)) {
+    return(list(levels = as.character(x), codes = TRUE))
+  }
+  range <- check_range(x, name)
+  list(lower = range[[1L]], upper = range[[2L]])
+}
+
+#' Levels of a pair of numbers with nothing in between, that is, of 0 and 1
+#' @noRd
+levels_of_pair <- function(bound, name) {
+  if (bound$upper - bound$lower != 1) {
+    abort(c(
+      "{.code {name}} needs its public levels, not a range.",
+      i = "Give every code, as in {.code c(0, 1, 2, 3)}, or levels as text."
+    ), "bounds")
+  }
+  list(levels = as.character(c(bound$lower, bound$upper)))
+}
+
+#' A checked entry of `bounds`, in the user's form
+#' @noRd
+plain_bound <- function(bound) {
+  if (is.null(bound$levels)) {
+    c(bound$lower, bound$upper)
+  } else if (isTRUE(bound$codes)) {
+    as.double(bound$levels)
+  } else {
+    bound$levels
+  }
+}
+
+check_known <- function(expression, given) {
+  unknown <- setdiff(all.vars(expression), names(given))
+  if (length(unknown)) {
+    abort(c(
+      "{.arg bounds} has no entry for {.code {unknown}}.",
+      i = "Every variable of the formula needs its public range, or its public levels.",
+      i = if (is.call(expression)) "Or give limits of the expression, named by its text."
+    ), "bounds")
+  }
+}
+
+check_range <- function(range, name) {
+  ok <- is.numeric(range) && length(range) == 2L && all(is.finite(range)) &&
+    range[[1L]] < range[[2L]]
+  if (!ok) {
+    abort(c(
+      "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
+      x = "They are {describe_limits(range)}.",
+      i = if (inherits(range, c("Date", "POSIXt"))) {
+        "A date is not a number. Use a column of numbers, such as days since a public date."
+      }
+    ), "bounds")
+  }
+  check_size_of_range(as.double(range), name)
+}
+
+#' Bounds as text: they are public, so two numbers are shown in full
+#' @noRd
+describe_limits <- function(range) {
+  if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
+    paste(format(range[[1L]]), "and", format(range[[2L]]))
+  } else {
+    describe(range)
+  }
+}
+
+#' Refuse a range whose squares or products would overflow or underflow
+#' @noRd
+check_size_of_range <- function(range, name) {
+  if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
+    abort(c(
+      "The bounds of {.code {name}} must lie within 1e100 and be at least 1e-100 apart.",
+      x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
+      i = "Use other units."
+    ), "bounds")
+  }
+  range
+}
+
 expand_terms <- function(formula, bounds) {
   check_no_bar(formula[[3L]])
   outcome <- all.vars(formula[[2L]])
@@ -146,8 +245,8 @@ expand_terms <- function(formula, bounds) {
 #' Is a name of `bounds` the text of code?
 #' @noRd
 is_expression <- function(name) {
-  code <- if (grepl("(", name, fixed = TRUE)) tryCatch(str2lang(name), error = function(e) NULL)
-  is.call(code) && all(called_by_code(code) %in% c(names(rowwise_functions), "factor", "as.factor"))
+  code <- named_call(name)
+  !is.null(code) && all(called_by_code(code) %in% c(names(rowwise_functions), "factor", "as.factor"))
 }
 
 #' Refuse a bar between terms, which is a logical OR and looks like a second part
@@ -169,7 +268,6 @@ check_no_bar <- function(right) {
     for (part in as.list(right)[-1L]) check_no_bar(part)
   }
 }
-
 
 # Code ---------------------------------------------------------------------------------------------
 
@@ -221,7 +319,9 @@ check_every_bound <- function(formula, bounds, data = NULL) {
 #' @param given (`character`)\cr names of the given limits.
 #' @noRd
 lacking_limits <- function(formula, given, data) {
-  atoms <- formula_atoms(formula)
+  # The outcome and the factors of all terms.
+  terms <- tryCatch(stats::terms(formula, allowDotAsName = TRUE), error = function(e) NULL)
+  atoms <- as.list(attr(terms, "variables"))[-1L]
   atoms <- atoms[!vapply(atoms, function(atom) written(atom) %in% given, NA)]
   kinds <- lapply(atoms, function(atom) {
     names <- setdiff(columns_in(atom), c(given, "."))
@@ -230,15 +330,6 @@ lacking_limits <- function(formula, given, data) {
   })
   kinds <- unlist(kinds)
   kinds[!duplicated(names(kinds))]
-}
-
-#' The outcome and the factors of all terms
-#' @noRd
-formula_atoms <- function(formula) {
-  terms <- tryCatch(
-    stats::terms(formula, allowDotAsName = TRUE), error = function(e) NULL
-  )
-  as.list(attr(terms, "variables"))[-1L]
 }
 
 #' Blank limits, by a column's class; pasted without being filled in, each is an error
@@ -304,10 +395,7 @@ limits_text <- function(x) {
 #' @noRd
 largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(weights)) {
-    if (!is.null(max_weight)) {
-      abort("{.arg max_weight} is only for {.arg weights}.", "argument")
-    }
-    return(1)
+    abort("{.arg max_weight} is only for {.arg weights}.", "argument")
   }
   if (is.null(max_weight) && is.symbol(weights) && is.list(bounds)) {
     bound <- bounds[[as.character(weights)]]

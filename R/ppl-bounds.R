@@ -115,9 +115,6 @@ insert_covariates <- function(rows, between, T0) {
 #' A scale for rows with covariates
 #' @noRd
 insert_scale <- function(scale, q, T0) {
-  if (q == 0L) {
-    return(scale)
-  }
   scale$centre <- append(scale$centre, numeric(q), T0)
   scale$half <- append(scale$half, rep(1, q), T0)
   scale

@@ -233,6 +233,28 @@ type_of_cells <- function(x) {
   )
 }
 
+#' Does every column of a data frame have a value for each row? A shorter column would be recycled,
+#' so that one person's values would be in other people's rows.
+#' @noRd
+check_whole_columns <- function(data, class) {
+  rows <- .row_names_info(data, 2L)
+  sizes <- vapply(seq_along(data), function(j) {
+    x <- .subset2(data, j)
+    if (inherits(x, "POSIXlt")) {
+      return(length(unclass(x)$sec))
+    }
+    if (is.data.frame(x)) .row_names_info(x, 2L) else (attr(x, "dim") %||% length(unclass(x)))[[1L]]
+  }, 0L)
+  damaged <- names(data)[sizes != rows]
+  if (length(damaged)) {
+    abort(c(
+      "The data frame is damaged: every column must have a value for each row.",
+      x = "{.code {damaged}} {?does/do} not.",
+      i = "Create it again, for instance by {.code data.frame()} from its columns."
+    ), class)
+  }
+}
+
 #' Refuse levels that no value of a column's class can take
 #' @param levels (`character`)\cr public levels.
 #' @param type (`string`)\cr `"number"`, `"logical"`, `"date"` or anything else; PUBLIC.
@@ -269,4 +291,48 @@ is_number_text <- function(text) {
 #' @noRd
 index_column <- function(data, name) {
   if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)
+}
+
+#' The formula's variables as plain vectors, converted cell by cell by the bounds
+#' @noRd
+plain_values <- function(columns, data, clip, needed) {
+  missing <- setdiff(needed, names(data))
+  if (length(missing)) {
+    abort("The rows have no column {.code {missing}}.", "data")
+  }
+  out <- lapply(stats::setNames(nm = needed), function(name) {
+    x <- .subset2(data, name)
+    bound <- columns$given[[name]]
+    check_cell_kind(x, name, !is.null(bound) && is.null(bound$levels))
+    if (is.null(bound)) {
+      return(plain_column(x))
+    }
+    if (is.null(bound$levels)) {
+      x <- cell_numbers(x)
+      return(if (clip) within_bounds(x, bound$lower, bound$upper) else x)
+    }
+    held <- cell_levels(x, bound$levels, isTRUE(bound$codes))
+    if (identical(bound$levels, c("FALSE", "TRUE"))) {
+      held == 2L
+    } else if (isTRUE(bound$codes)) {
+      as.double(bound$levels)[held]
+    } else {
+      bound$levels[held]
+    }
+  })
+  out
+}
+
+#' Refuse a column of a class that holds neither numbers nor text
+#' @param ranged (`flag`)\cr must it be a number?
+#' @noRd
+check_cell_kind <- function(x, name, ranged) {
+  kind <- cell_kind(x)
+  if (kind == "other") abort("Column {.code {name}} must be a plain vector.", "data")
+  if (kind == "date" && ranged) {
+    abort(c(
+      "Column {.code {name}} is not numeric, but {.arg bounds} gives it a range.",
+      i = "A date is not a number. Use a column of numbers, such as days since a public date."
+    ), "data")
+  }
 }

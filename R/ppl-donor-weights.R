@@ -13,9 +13,6 @@
 with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL, formula = NULL) {
   weights <- code %||% x
   most <- largest_weight(weights, max_weight, request$bounds, request$private)
-  if (is.null(weights)) {
-    return(request)
-  }
   if (!is.null(code) && !is.symbol(code)) {
     abort(c(
       "{.arg weights} must be a column of {.arg data}.",
@@ -74,11 +71,7 @@ refuse_weighted_panel <- function(panel, several = FALSE) {
 
 #' Declarations of covariates, with the weights as the last
 #' @noRd
-weighed_covariates <- function(covariates, request, data) {
-  weights <- request$weights
-  if (is.null(weights)) {
-    return(covariates)
-  }
+weighed_covariates <- function(covariates, weights, data) {
   if (is.data.frame(data) && !weights$column %in% names(data)) {
     abort("{.arg data} has no column {.code {weights$column}} for {.arg weights}.", "argument")
   }

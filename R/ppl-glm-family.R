@@ -1,27 +1,5 @@
 # Families of private generalised linear models, and their outcomes.
 
-#' The families, by name
-#' @return A list of records: `link`; `outcome`, a function of the formula's left side that gives
-#'   the outcome's variable; `mean`, of a linear predictor; `slopes`, the calibration's name of the
-#'   loss. PUBLIC.
-#' @noRd
-glm_families <- function() {
-  list(
-    binomial = list(
-      link = "logit", outcome = binary_outcome, mean = stats::plogis, slopes = "pairs",
-      words = "Logistic regression"
-    ),
-    poisson = list(
-      link = "log", outcome = count_outcome, mean = exp, slopes = "pairs",
-      words = "Poisson regression (capped)"
-    ),
-    gaussian = list(
-      link = "identity", outcome = lm_outcome, mean = identity, slopes = "symmetric",
-      words = "Robust linear regression (log-cosh)"
-    )
-  )
-}
-
 #' A family in the form for glm()
 #' @noRd
 family_law <- function(family) {
@@ -34,42 +12,26 @@ family_law <- function(family) {
 #' @param family (`string`, function or `family`).
 #' @noRd
 check_family <- function(family) {
-  known <- glm_families()
   if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
   link <- NULL
   if (inherits(family, "family")) {
     link <- family$link
     family <- family$family
   }
-  if (!(is.character(family) && length(family) == 1L && family %in% names(known))) {
+  if (!rlang::is_string(family, names(glm_families))) {
     abort(c(
-      "{.arg family} must be one of {.or {.val {names(known)}}}.",
+      "{.arg family} must be one of {.or {.val {names(glm_families)}}}.",
       i = if (identical(family, "Gamma")) "A loss of unbounded slope is beyond this mechanism."
     ), "argument")
   }
-  if (!is.null(link) && link != known[[family]]$link) {
+  if (!is.null(link) && link != glm_families[[family]]$link) {
     abort(c(
-      "Family {.val {family}} has the link {.val {known[[family]]$link}} only.",
+      "Family {.val {family}} has the link {.val {glm_families[[family]]$link}} only.",
       x = "It was given {.val {link}}.",
       i = "Other links have unbounded slopes, or curvature that costs budget."
     ), "argument")
   }
   family
-}
-
-#' Columns of a generalised linear model; a dot does not stand for the offset's columns
-#' @param offset (`language` or `NULL`)\cr from [said_offset()].
-#' @noRd
-glm_columns <- function(formula, bounds, family, offset = NULL) {
-  apart <- all.vars(offset)
-  columns <- lm_columns(formula, bounds, glm_families()[[family]]$outcome, apart)
-  if (is.null(offset)) {
-    return(columns)
-  }
-  last <- length(columns$variables)
-  columns$variables <- append(columns$variables, list(offset_of(offset, columns$given)), last - 1L)
-  columns$offset <- list(at = last, text = plain_text(offset))
-  columns
 }
 
 #' A binary outcome, whose variable is 1 for the second value
@@ -103,3 +65,24 @@ count_outcome <- function(expression, given) {
   }
   response
 }
+
+#' The families, by name: records
+#'
+#' `link`; `outcome`, a function of the formula's left side and the bounds that gives the outcome's
+#' variable; `mean`, of a linear predictor; `slopes`, the calibration's name of the loss. PUBLIC.
+#' @noRd
+glm_families <- list(
+  binomial = list(
+    link = "logit", outcome = binary_outcome, mean = stats::plogis, slopes = "pairs",
+    words = "Logistic regression"
+  ),
+  poisson = list(
+    link = "log", outcome = count_outcome, mean = exp, slopes = "pairs",
+    words = "Poisson regression (capped)"
+  ),
+  gaussian = list(
+    # Defined in a file that is read later.
+    link = "identity", outcome = function(...) lm_outcome(...), mean = identity,
+    slopes = "symmetric", words = "Robust linear regression (log-cosh)"
+  )
+)

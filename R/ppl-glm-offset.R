@@ -7,8 +7,7 @@
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 said_offset <- function(offset) {
-  name <- is.character(offset) && length(offset) == 1L && !is.na(offset) && nzchar(offset)
-  if (name) {
+  if (is_name(offset)) {
     return(as.name(offset))
   }
   formula <- inherits(offset, "formula") && length(offset) == 2L && !holds_column(offset[[2L]])
@@ -29,16 +28,6 @@ formula_with <- function(formula, offset) {
   }
   formula[[3L]] <- call("+", formula[[3L]], offset)
   formula
-}
-
-#' @noRd
-offset_of <- function(expression, given) {
-  atom <- whole_atom(expression, given)
-  if (atom$kind != "value") {
-    abort("An offset must be a number with a range in {.arg bounds}.", "bounds")
-  }
-  atom$name <- paste("offset", atom$name)
-  atom
 }
 
 #' Offsets of public rows

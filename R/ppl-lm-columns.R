@@ -6,15 +6,16 @@
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable, PUBLIC)\cr a range, or the levels of a factor.
 #' @param outcome (`function`)\cr from a formula's left side to its variable.
-#' @param apart (`character`)\cr names of `bounds` for which a dot does not stand.
+#' @param offset (`language` or `NULL`)\cr from [said_offset()]; a dot excludes its columns.
 #' @return A list: `text`; `response`; `given` (checked bounds); `variables` (the columns made from
-#'   rows; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`.
-#'   PUBLIC, without environments.
+#'   rows; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`;
+#'   `offset` (`at`, the place of its variable, and `text`), if there is one. PUBLIC, without
+#'   environments.
 #' @noRd
-lm_columns <- function(formula, bounds, outcome = lm_outcome, apart = character()) {
+lm_columns <- function(formula, bounds, outcome = lm_outcome, offset = NULL) {
   bounds <- bounds_of_regression(formula, bounds)
-  given <- Map(function(x, name) lm_bound(x, name), bounds, names(bounds))
-  terms <- expand_terms(formula, bounds[setdiff(names(bounds), apart)])
+  given <- Map(lm_bound, bounds, names(bounds))
+  terms <- expand_terms(formula, bounds[setdiff(names(bounds), all.vars(offset))])
   check_lm_terms(terms)
   known <- list(given = given, variables = list(), columns = list())
   factors <- attr(terms, "factors")
@@ -23,12 +24,15 @@ lm_columns <- function(formula, bounds, outcome = lm_outcome, apart = character(
   known <- give_unclosed(known)
   response <- outcome(formula[[2L]], given)
   check_lm_size(known)
-  known$variables <- c(known$variables, list(response))
+  own <- c(if (!is.null(offset)) list(offset_of(offset, given)), list(response))
+  known$variables <- c(known$variables, own)
   shown <- if ("." %in% all.names(formula)) without_dot(formula, terms) else formula
   c(known, list(
     response = response$name, text = plain_text(shown),
     terms = attr(terms, "term.labels")
-  ))
+  ), if (!is.null(offset)) {
+    list(offset = list(at = length(known$variables) - 1L, text = plain_text(offset)))
+  })
 }
 
 #' @noRd
@@ -38,6 +42,16 @@ lm_outcome <- function(expression, given) {
     abort("The outcome must be a number with a range in {.arg bounds}.", "bounds")
   }
   response
+}
+
+#' @noRd
+offset_of <- function(expression, given) {
+  atom <- whole_atom(expression, given)
+  if (atom$kind != "value") {
+    abort("An offset must be a number with a range in {.arg bounds}.", "bounds")
+  }
+  atom$name <- paste("offset", atom$name)
+  atom
 }
 
 #' The formula with its dot written out
@@ -215,5 +229,124 @@ lm_design <- function(columns) {
     indicator = vapply(columns$variables, function(x) x$kind == "level", NA),
     columns = lapply(columns$columns, `[`, c("variables", "powers")),
     weighted = isTRUE(columns$weighted), person = !is.null(columns$person$column)
+  )
+}
+
+# Factors of a term --------------------------------------------------------------------------------
+
+#' One factor of a term: a number with a range, a factor with levels or a whole power
+#' @return A list: `kind` `"value"` (with `expression`, `lower`, `upper`), `"levels"` (with
+#'   `expression`, `levels`) or `"power"` (a value, and `power`).
+#' @noRd
+lm_atom <- function(expression, given) {
+  name <- written(expression)
+  inner <- strip_factor(expression)
+  if (!is.symbol(expression) && !is.null(given[[name]])) {
+    return(own_atom(inner, name, given[[name]]))
+  }
+  check_known(inner, given)
+  if (is.symbol(inner)) {
+    bound <- given[[as.character(inner)]]
+    as_levels <- !identical(inner, expression)
+    if (as_levels && is.null(bound$levels)) bound <- levels_of_pair(bound, name)
+    if (isTRUE(bound$codes) && !as_levels) {
+      abort(c(
+        "The bounds of {.code {name}} must be {.code c(lower, upper)}.",
+        i = "For numeric codes write {.code factor({name})} in the formula."
+      ), "bounds")
+    }
+    if (!is.null(bound$levels)) {
+      return(list(kind = "levels", name = name, expression = inner, levels = bound$levels))
+    }
+    return(list(
+      kind = "value", name = name, expression = inner, lower = bound$lower, upper = bound$upper
+    ))
+  }
+  check_rowwise(inner)
+  power <- whole_power(inner, given)
+  if (!is.null(power)) {
+    base <- lm_atom(power$base, given)
+    return(c(list(kind = "power", label = name, power = power$power), base[names(base) != "kind"]))
+  }
+  image_of(inner, name, given)
+}
+
+#' One factor outside products, where a power is a separate number
+#' @noRd
+whole_atom <- function(expression, given) {
+  atom <- lm_atom(expression, given)
+  if (atom$kind == "power") image_of(expression, atom$label, given) else atom
+}
+
+#' An expression with its own limits or levels, found by its text
+#' @noRd
+own_atom <- function(expression, name, bound) {
+  check_rowwise(expression)
+  if (isTRUE(bound$codes) && !is.symbol(expression)) {
+    abort(c(
+      "The bounds of {.code {name}} must be {.code c(lower, upper)}, or levels as text."
+    ), "bounds")
+  }
+  if (is.symbol(expression) && is.null(bound$levels)) bound <- levels_of_pair(bound, name)
+  kind <- if (is.null(bound$levels)) "value" else "levels"
+  c(list(kind = kind, name = name, expression = expression), bound[c("lower", "upper", "levels")])
+}
+
+#' `I(x^k)` of a number, k = 2, 3, ..., 6
+#' @noRd
+whole_power <- function(expression, given) {
+  inner <- expression
+  while (is.call(inner) && as.character(inner[[1L]])[[1L]] %in% c("I", "(")) inner <- inner[[2L]]
+  is_power <- is.call(inner) && identical(inner[[1L]], as.name("^")) && is.symbol(inner[[2L]]) &&
+    is.numeric(inner[[3L]]) && inner[[3L]] %in% 2:6
+  if (is_power && is.null(given[[as.character(inner[[2L]])]]$levels)) {
+    list(base = inner[[2L]], power = as.integer(inner[[3L]]))
+  }
+}
+
+#' Range, or levels, of a function of one row, on a public grid of its variables
+#' @noRd
+image_of <- function(expression, name, given) {
+  variables <- all.vars(expression)
+  if (!length(variables) || length(variables) > 3L) {
+    abort(c(
+      "{.code {name}} must be a function of one, two or three variables.",
+      i = "Put it in a separate column with its own bounds."
+    ), "argument")
+  }
+  steps <- c(1001L, 101L, 41L)[[length(variables)]]
+  grid <- expand.grid(lapply(given[variables], function(bound) {
+    if (is.null(bound$levels)) {
+      seq(bound$lower, bound$upper, length.out = steps)
+    } else if (identical(bound$levels, c("FALSE", "TRUE"))) {
+      c(FALSE, TRUE)
+    } else {
+      plain_bound(bound)
+    }
+  }), stringsAsFactors = FALSE, KEEP.OUT.ATTRS = FALSE)
+  value <- value_by_row(expression, as.list(grid))
+  if (is.logical(value) && length(value) == nrow(grid)) {
+    return(list(kind = "levels", name = name, expression = expression, levels = c("FALSE", "TRUE")))
+  }
+  value <- if (is.numeric(value) && length(value) == nrow(grid)) value[is.finite(value)]
+  if (length(value) < 2L || !(min(value) < max(value))) {
+    abort(c(
+      "{.code {name}} is not a number that varies within {.arg bounds}."
+    ), "bounds")
+  }
+  range <- check_size_of_range(range(value), name)
+  list(
+    kind = "value", name = name, expression = expression, lower = range[[1L]],
+    upper = range[[2L]]
+  )
+}
+
+#' The indicator of one level, as a variable
+#' @param atom (`list`)\cr of kind `"levels"`.
+#' @noRd
+level_of <- function(atom, level, name = paste0(atom$name, level)) {
+  list(
+    kind = "level", name = name, expression = atom$expression, levels = atom$levels,
+    level = level, lower = 0, upper = 1
   )
 }

@@ -45,50 +45,6 @@ symbols_of <- function(variable) {
   }
 }
 
-#' The formula's variables as plain vectors, converted cell by cell by the bounds
-#' @noRd
-plain_values <- function(columns, data, clip, needed) {
-  missing <- setdiff(needed, names(data))
-  if (length(missing)) {
-    abort("The rows have no column {.code {missing}}.", "data")
-  }
-  out <- lapply(stats::setNames(nm = needed), function(name) {
-    x <- .subset2(data, name)
-    bound <- columns$given[[name]]
-    check_cell_kind(x, name, !is.null(bound) && is.null(bound$levels))
-    if (is.null(bound)) {
-      return(plain_column(x))
-    }
-    if (is.null(bound$levels)) {
-      x <- cell_numbers(x)
-      return(if (clip) within_bounds(x, bound$lower, bound$upper) else x)
-    }
-    held <- cell_levels(x, bound$levels, isTRUE(bound$codes))
-    if (identical(bound$levels, c("FALSE", "TRUE"))) {
-      held == 2L
-    } else if (isTRUE(bound$codes)) {
-      as.double(bound$levels)[held]
-    } else {
-      bound$levels[held]
-    }
-  })
-  out
-}
-
-#' Refuse a column of a class that holds neither numbers nor text
-#' @param ranged (`flag`)\cr must it be a number?
-#' @noRd
-check_cell_kind <- function(x, name, ranged) {
-  kind <- cell_kind(x)
-  if (kind == "other") abort("Column {.code {name}} must be a plain vector.", "data")
-  if (kind == "date" && ranged) {
-    abort(c(
-      "Column {.code {name}} is not numeric, but {.arg bounds} gives it a range.",
-      i = "A date is not a number. Use a column of numbers, such as days since a public date."
-    ), "data")
-  }
-}
-
 variable_values <- function(variable, plain, rows) {
   if (variable$kind == "product") {
     value <- rep(1, rows)
@@ -146,12 +102,9 @@ row_weights <- function(weights, data, max_weight) {
 }
 
 #' Rows excluded by a private choice have weight zero; n is unchanged
-#' @param subset (`expression` or `NULL`).
+#' @param subset (`expression`).
 #' @noRd
 leave_out <- function(table, subset, data) {
-  if (is.null(subset)) {
-    return(table)
-  }
   unknown <- setdiff(all.vars(subset), names(data))
   if (length(unknown)) {
     abort(c(

@@ -78,8 +78,7 @@ panel_of_rows <- function(rows, units, times, treatment, formula, index, keep_na
   target <- rows[own, , drop = FALSE]
   rownames(target) <- unit_labels(units[own])
   panel <- new_panel_design(
-    rows[-own, , drop = FALSE], c(list(target = target, times = times), treatment),
-    list(source = "formula", treated = code_label(formula[[3L]], "treated")),
+    rows[-own, , drop = FALSE], c(list(target = target, times = times), treatment), "formula",
     outcome = code_label(formula[[2L]], "outcome"), index = index
   )
   if (keep_names) panel$donor_names <- unit_labels(units[-own])
@@ -174,20 +173,6 @@ check_units_recur <- function(units, times) {
       )
     ), "panel")
   }
-}
-
-#' Require `protect` now and, if there is one treated unit, before any error about its rows
-#' @param ask (`function` or `NULL`)\cr from [ask_protect()].
-#' @param treated (`vector`)\cr units of the treated rows.
-#' @return A function without arguments.
-#' @noRd
-ask_of_units <- function(ask, treated) {
-  k <- length(unique(treated))
-  if (is.null(ask) || k == 0L) {
-    return(function() NULL)
-  }
-  ask(k)
-  function() ask(k, failing = TRUE)
 }
 
 #' Each row's cell in the unit x period matrix

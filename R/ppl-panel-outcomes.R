@@ -49,7 +49,7 @@ outcome_bounds <- function(bounds, sides, names, private) {
   if (is.null(bounds) && !private) {
     return(vector("list", length(names)))
   }
-  if (is.list(bounds)) names(bounds) <- vapply(rlang::names2(bounds), as_written, "")
+  if (is.list(bounds)) names(bounds) <- as_written(rlang::names2(bounds))
   own <- Map(function(side, name) {
     intersect(names(bounds), c(name, written(side), columns_in(side)))
   }, sides, names)
@@ -111,8 +111,9 @@ formula_panel <- function(formula, people, request, own = NULL) {
   if (length(named)) check_public_indicator(parts$formula, named, request$private)
   outcome <- outcome_limits(parts$formula, limits$outcome, names(people$data), own)
   people["bounds"] <- list(outcome$limits)
-  people$covariates <- if (is.null(predictors)) {
-    weighed_covariates(limits$covariates, request, people$data)
+  people$covariates <- if (is.null(predictors)) limits$covariates
+  if (!is.null(request$weights)) {
+    people$covariates <- weighed_covariates(people$covariates, request$weights, people$data)
   }
   panel <- panel_with_gaps(outcome$formula, people, request)
   # Faults of the formula come first.

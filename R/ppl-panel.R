@@ -15,20 +15,19 @@
 #' @param n (`count`)\cr donors. PUBLIC.
 #' @param outcome,index (`string`, `character(2)`)\cr the outcome as the user wrote it; the columns
 #'   of unit and time. PUBLIC.
-#' @param layout (`list`)\cr public facts about the form of the input: `source` (`"formula"` or
-#'   `"matrix"`), `treated` (the indicator as the user wrote it, or `NULL`).
+#' @param source (`string`)\cr the form of the input: `"formula"`, `"matrix"` or `"chunks"`. PUBLIC.
 #' @return A list of class `dpsc_panel` with these fields, `unit` and `time` for `index`, and `T1`
 #'   (`integer`, number of periods from the treatment on). The caller may add `donor_names`
 #'   (`character(n)`), if the user declared them public; `covariates`; `bounds`, of the outcome;
 #'   `assumes`.
 #' @noRd
-new_panel_design <- function(donors, design, layout, n = nrow(donors), outcome = "outcome",
+new_panel_design <- function(donors, design, source, n = nrow(donors), outcome = "outcome",
                              index = c("unit", "time")) {
   T0 <- as.integer(design$T0)
   panel <- structure(list(
     donors = donors, target = design$target, times = design$times, T0 = T0,
     T1 = ncol(design$target) - T0, n = n, outcome = outcome, unit = index[[1L]],
-    time = index[[2L]], layout = layout
+    time = index[[2L]], source = source
   ), class = "dpsc_panel")
   panel$adopted <- design$adopted
   panel
@@ -162,7 +161,7 @@ panel_from_donors.default <- function(donors, target, T0, times = NULL, hide = F
   check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.")
   design <- design_public(target, T0, times, ncol(donors), hide)
   check_donors_finite(donors, "donors")
-  new_panel_design(donors, design, list(source = "matrix", treated = NULL))
+  new_panel_design(donors, design, "matrix")
 }
 
 #' The public part of a design given as matrices, checked

@@ -150,6 +150,6 @@ read_person <- function(who) {
     return(NULL)
   }
   column <- who$column
-  stopifnot(is.list(who), isTRUE(who$declared) || (is.character(column) && length(column) == 1L))
+  stopifnot(is.list(who), isTRUE(who$declared) || is_string(column))
   if (isTRUE(who$declared)) list(declared = TRUE) else list(declared = FALSE, column = column)
 }

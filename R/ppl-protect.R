@@ -70,6 +70,20 @@ check_protect <- function(request, k, people = FALSE) {
   protect
 }
 
+#' Require `protect` now and, if there is one treated unit, before any error about its rows
+#' @param ask (`function` or `NULL`)\cr from [ask_protect()].
+#' @param treated (`vector`)\cr units of the treated rows.
+#' @return A function without arguments.
+#' @noRd
+ask_of_units <- function(ask, treated) {
+  k <- length(unique(treated))
+  if (is.null(ask) || k == 0L) {
+    return(function() NULL)
+  }
+  ask(k)
+  function() ask(k, failing = TRUE)
+}
+
 #' Check `protect`, and remove protected people from the target
 #'
 #' In `target`, which is public, the middle of the bounds replaces protected people's values, so

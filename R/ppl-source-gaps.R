@@ -43,7 +43,7 @@ panel_of_roster.dp_source <- function(formula, people, request) {
   donors <- roster$unit[-treatment$units]
   panel <- new_panel_design(
     NULL, c(list(target = rows, times = periods), treatment),
-    list(source = "formula", treated = NULL), whole_count(length(donors)), columns$outcome,
+    "formula", whole_count(length(donors)), columns$outcome,
     table$index
   )
   design <- list(

@@ -22,7 +22,7 @@ panel_from_formula.dp_source <- function(formula, people, request) {
   n <- sum(vapply(facts, `[[`, 0, "n"))
   design <- source_design(treated, times, n, columns, request)
   panel <- new_panel_design(
-    NULL, design, list(source = "formula", treated = columns$treated), whole_count(n),
+    NULL, design, "formula", whole_count(n),
     columns$outcome, unlist(facts[[1L]][c("unit", "time")])
   )
   own <- if (length(people$covariates)) {
@@ -71,7 +71,7 @@ panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide =
   elsewhere <- structure(
     list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
   )
-  panel <- new_panel_design(elsewhere, design, by_blocks, whole_count(n))
+  panel <- new_panel_design(elsewhere, design, "chunks", whole_count(n))
   panel$assumes <- assumptions_of(donors)
   panel
 }
@@ -316,7 +316,5 @@ panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide =
   check_donor_count(n, "Rows of the blocks are donors, columns are periods.")
   donors$sizes <- sizes
   donors$checksums <- checksums
-  new_panel_design(donors, design, by_blocks, n)
+  new_panel_design(donors, design, "chunks", n)
 }
-
-by_blocks <- list(source = "chunks", treated = NULL)

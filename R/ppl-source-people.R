@@ -23,10 +23,11 @@ people_parts <- function(source) {
 #'   `dp_joined`, PRIVATE; `n`, the number of people, PUBLIC.
 #' @noRd
 open_people <- function(source, columns, choice, private) {
-  opened <- open_all(people_parts(source), open_rows, columns, choice, private)
-  # For the snapshot that every pass reads, not for the table at a later time.
-  n <- sum(vapply(opened, count_rows, 0))
-  list(table = join_rows(opened), n = whole_count(n))
+  open_all(people_parts(source), open_rows, columns, choice, private, then = function(opened) {
+    # For the snapshot that every pass reads, not for the table at a later time.
+    n <- sum(vapply(opened, count_rows, 0))
+    list(table = join_rows(opened), n = whole_count(n))
+  })
 }
 
 #' People's rows from one part of a source

@@ -17,27 +17,29 @@ open_donors <- function(donors, public, calibrated) {
     return(donors)
   }
   grid <- if (public$private) grid_of(public$bounds, NROW(public$covariates), public$T0)
-  opened <- open_all(donors$parts, open_part, donors$design, grid, calibrated)
-  if (sum(vapply(opened, count_rows, 0)) != donors$n) {
-    close_donors(list(parts = opened))
-    abort(c(
-      "The panel must be balanced: every unit in every period.",
-      x = "Donors' rows have changed, or do not match the units and periods found before."
-    ), "panel")
-  }
-  join_rows(opened)
+  open_all(donors$parts, open_part, donors$design, grid, calibrated, then = function(opened) {
+    if (sum(vapply(opened, count_rows, 0)) != donors$n) {
+      abort(c(
+        "The panel must be balanced: every unit in every period.",
+        x = "Donors' rows have changed, or do not match the units and periods found before."
+      ), "panel")
+    }
+    join_rows(opened)
+  })
 }
 
-#' Open all parts; if one fails, close the parts that are open
+#' Open all parts; after any failure, close the parts that are open
 #' @param open (`function`)\cr of a part and `...`: its rows.
+#' @param then (`function`)\cr of the list of open parts: the value.
 #' @noRd
-open_all <- function(parts, open, ...) {
+open_all <- function(parts, open, ..., then) {
   opened <- list()
   done <- FALSE
   on.exit(if (!done) close_donors(list(parts = opened)))
   for (part in parts) opened <- c(opened, list(open(part, ...)))
+  out <- then(stats::setNames(opened, names(parts)))
   done <- TRUE
-  stats::setNames(opened, names(parts))
+  out
 }
 
 count_rows <- function(rows) {
@@ -64,8 +66,10 @@ open_part.default <- function(part, design, grid, calibrated) part
 open_part.dp_table <- function(part, design, grid, calibrated) {
   here <- part$compute == "here"
   if (is.null(grid)) refuse_source(part, "blocks", "{.code epsilon = Inf}")
-  check_calibration(part, calibrated)
-  if (!here) prove_engine(part)
+  if (!here) {
+    check_calibration(part, calibrated)
+    prove_engine(part)
+  }
   wide <- make_wide(part, design, grid, sql_covariates)
   if (here) {
     if (!is.null(design$covariates)) wide <- raw_covariates(wide, design$covariates)
@@ -79,7 +83,7 @@ open_part.dp_table <- function(part, design, grid, calibrated) {
 #' Refuse calibration, which needs rows, unless the user permits rows to leave the source
 #' @noRd
 check_calibration <- function(source, calibrated) {
-  if (source$compute == "database" && calibrated && !source$calibrate) {
+  if (calibrated && !source$calibrate) {
     abort(c(
       paste(
         "Intervals are calibrated by the placebo errors of 10,000 donors or more, whose rows",

@@ -103,3 +103,12 @@ sql_is_finite <- function(x, dialect) {
   largest <- sql_real(.Machine$double.xmax, dialect)
   paste0(x, " >= -", largest, " AND ", x, " <= ", largest)
 }
+
+#' Public values as literals, with integers as integers
+#' @noRd
+sql_literals <- function(con, values) {
+  if (is.numeric(values) && !is.object(values)) {
+    return(vapply(values, sql_whole, ""))
+  }
+  as.character(DBI::dbQuoteLiteral(con, values))
+}

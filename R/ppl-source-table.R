@@ -335,8 +335,6 @@ source_words <- function(x) {
   )
 }
 
-is_name <- function(x) is.character(x) && length(x) == 1L && !is.na(x) && nzchar(x)
-
 #' A lazy table that is given as data, as a source
 #' @noRd
 source_of_tbl <- function(data, index = NULL) {

@@ -194,15 +194,6 @@ treated_units <- function(table, design) {
   )
 }
 
-#' Public values as literals, with integers as integers
-#' @noRd
-sql_literals <- function(con, values) {
-  if (is.numeric(values) && !is.object(values)) {
-    return(vapply(values, sql_whole, ""))
-  }
-  as.character(DBI::dbQuoteLiteral(con, values))
-}
-
 #' Periods as literals: SQLite stores a date as text or as a number of days, which may differ
 #' between rows
 #' @noRd

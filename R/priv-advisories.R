@@ -121,8 +121,7 @@ known_privacy <- function(privacy, facts = facts_of_rows) {
 #' Is a version at most this one? A missing version is the oldest.
 #' @noRd
 at_most_version <- function(version, last) {
-  plain <- is.character(version) && length(version) == 1L &&
-    grepl("^[0-9]+([.-][0-9]+)*$", version)
+  plain <- is_string(version) && grepl("^[0-9]+([.-][0-9]+)*$", version)
   !plain || utils::compareVersion(version, last) <= 0
 }
 

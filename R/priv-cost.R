@@ -40,18 +40,22 @@ warn_of_delta <- function(delta, n, who = "person") {
 #' @noRd
 in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 
+# Who proved adaptive composition, by the kind of privacy that composes; `key` is of inst/works.dcf.
+composition_works <- data.frame(
+  row.names = c("zero-concentrated", "Gaussian", "pure"), key = c("zcdp", "gdp", "pure"),
+  authors = c("Bun and Steinke", "Dong, Roth and Su", "Dwork and Roth"),
+  year = c(2016, 2022, 2014)
+)
+
 #' The theorem of adaptive composition
 #' @param kind (`string`)\cr of the privacy that composes.
 #' @param proof (`string`)\cr the file in `inst/proofs`.
 #' @noRd
 composition_theorem <- function(kind, proof) {
-  works <- c(
-    pure = "Dwork and Roth, 2014", Gaussian = "Dong, Roth and Su, 2022",
-    `zero-concentrated` = "Bun and Steinke, 2016"
-  )
+  work <- composition_works[kind, ]
   paste0(
-    "adaptive composition of ", kind, " differential privacy (", works[[kind]], "; proofs/", proof,
-    ".md)"
+    "adaptive composition of ", kind, " differential privacy (", work$authors, ", ", work$year,
+    "; proofs/", proof, ".md)"
   )
 }
 

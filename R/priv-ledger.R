@@ -376,29 +376,3 @@ check_ledger <- function(ledger) {
 format_epsilon <- function(epsilon) {
   formatC(epsilon, digits = 4L, format = "g", width = 1L)
 }
-
-#' The checked budget of a call
-#' @return A list: `private`, `epsilon`, `delta` (0 without privacy), `rng`. PUBLIC.
-#' @section Errors: `dpsc_error_argument`, `dpsc_error_budget`.
-#' @noRd
-checked_budget <- function(epsilon, delta, ledger, control) {
-  epsilon <- check_epsilon(epsilon)
-  delta <- check_number(delta, 0, 1, open = "max")
-  control <- check_control(control)
-  check_ledger(ledger)
-  private <- is.finite(epsilon)
-  if (!private) check_nothing_to_charge(ledger)
-  check_draws_here()
-  list(private = private, epsilon = epsilon, delta = if (private) delta else 0, rng = control$rng)
-}
-
-#' Refuse a ledger for a fit without privacy
-#' @noRd
-check_nothing_to_charge <- function(ledger) {
-  if (!is.null(ledger)) {
-    abort(c(
-      "{.code epsilon = Inf} is not private and cannot be charged to a ledger.",
-      i = "Give a finite {.arg epsilon}, or drop {.arg ledger}."
-    ), "budget")
-  }
-}

@@ -386,7 +386,7 @@ same_values <- function(x, y) {
 }
 
 check_path <- function(path) {
-  if (!(is.character(path) && length(path) == 1L && !is.na(path) && nzchar(path))) {
+  if (!is_name(path)) {
     abort(c("{.arg path} must name one file.", x = "It is {describe(path)}."), "argument")
   }
 }

@@ -204,7 +204,18 @@ panel_record <- function(public) {
         if (!is.null(later)) paste0(", and ", count_of(later, "period"), " to come")
       )
     },
-    run = function(request, plan, rows) draw_release(request, plan, rows, mechanism)
+    run = function(request, plan, rows) {
+      public <- request$public
+      panel <- request$people
+      if (!is.null(public$covariates)) rows <- mechanism_rows(rows, "donors", panel, public)
+      # The core reads weights as the last column.
+      if (!is.null(panel$weights)) rows <- unname(cbind(rows, panel$weights))
+      if (!is.null(panel$treated)) {
+        rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
+      }
+      statistics <- mechanism$run(plan, rows, public)
+      new_release(public, plan, statistics, panel)
+    }
   )
 }
 
@@ -231,22 +242,6 @@ release_facts <- function(panel, request) {
     public$between <- mean_between(panel$covariates, panel$size)
   }
   public
-}
-
-#' @param rows (PRIVATE)\cr donors, open and paid for.
-#' @return A `dp_release`. RELEASED.
-#' @noRd
-draw_release <- function(request, plan, rows, mechanism) {
-  public <- request$public
-  panel <- request$people
-  if (!is.null(public$covariates)) rows <- mechanism_rows(rows, "donors", panel, public)
-  # The core reads weights as the last column.
-  if (!is.null(panel$weights)) rows <- unname(cbind(rows, panel$weights))
-  if (!is.null(panel$treated)) {
-    rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
-  }
-  statistics <- mechanism$run(plan, rows, public)
-  new_release(public, plan, statistics, panel)
 }
 
 #' Rows in the mechanisms' form: outcome units, with covariates after the pre-period

@@ -44,7 +44,9 @@ is_number <- function(x) {
 
 is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
-is_flag <- function(x) is.logical(x) && length(x) == 1L && !is.na(x)
+is_flag <- function(x) isTRUE(x) || isFALSE(x)
+
+is_name <- function(x) is_string(x) && nzchar(x)
 
 #' Checks of numbers from a file: an amount (zero only if permitted), and numbers of a given size
 #' @noRd
@@ -107,7 +109,7 @@ check_count <- function(x, min = 0, max = Inf, arg = rlang::caller_arg(x)) {
 #' @return `x`.
 #' @noRd
 check_flag <- function(x, arg = rlang::caller_arg(x)) {
-  if (!(is.logical(x) && length(x) == 1L && !is.na(x))) {
+  if (!isTRUE(x) && !isFALSE(x)) {
     abort(c("{.arg {arg}} must be TRUE or FALSE.", x = "It is {describe(x)}."), "argument")
   }
   x
@@ -122,7 +124,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   if (identical(x, choices)) {
     return(choices[[1L]])
   }
-  if (!(is.character(x) && length(x) == 1L && !is.na(x) && x %in% choices)) {
+  if (!rlang::is_string(x, choices)) {
     abort(c(
       "{.arg {arg}} must be one of {.or {.val {choices}}}.",
       x = "It is {describe(x)}."
@@ -316,28 +318,6 @@ is_plain_table <- function(x) {
 without_grid <- function(rows) {
   if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
   rows
-}
-
-#' Does every column of a data frame have a value for each row? A shorter column would be recycled,
-#' so that one person's values would be in other people's rows.
-#' @noRd
-check_whole_columns <- function(data, class) {
-  rows <- .row_names_info(data, 2L)
-  sizes <- vapply(seq_along(data), function(j) {
-    x <- .subset2(data, j)
-    if (inherits(x, "POSIXlt")) {
-      return(length(unclass(x)$sec))
-    }
-    if (is.data.frame(x)) .row_names_info(x, 2L) else (attr(x, "dim") %||% length(unclass(x)))[[1L]]
-  }, 0L)
-  damaged <- names(data)[sizes != rows]
-  if (length(damaged)) {
-    abort(c(
-      "The data frame is damaged: every column must have a value for each row.",
-      x = "{.code {damaged}} {?does/do} not.",
-      i = "Create it again, for instance by {.code data.frame()} from its columns."
-    ), class)
-  }
 }
 
 #' Check that an argument was given

@@ -68,6 +68,7 @@ row_by_row_advice <- paste(
 count_words <- function(n) formatC(n, format = "d", big.mark = ",")
 
 format_p <- function(p) {
+  if (is.na(p)) return("not known")
   if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
 }
 

@@ -8,7 +8,7 @@ cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
 #' @noRd
 check_cohort_type <- function(type) {
   aliases <- c(dynamic = "event", group = "cohort")
-  if (is.character(type) && length(type) == 1L && type %in% names(aliases)) {
+  if (rlang::is_string(type, names(aliases))) {
     return(aliases[[type]])
   }
   check_choice(type, cohort_types, "type")

@@ -199,7 +199,6 @@ cohort_members <- function(fit, sizes) {
 overall_lines <- function(fit, level) {
   row <- cohort_table(fit, "overall", level)
   release <- fit$release
-  half_range <- max(release$bounds$upper - release$bounds$lower) / 2
   limits <- if (!is.na(row$conf.low)) {
     paste0("  [", format(100 * level, digits = 4L), " % interval: ", format_value(row$conf.low),
       ", ", format_value(row$conf.high), "; p ", format_p(row$p.value), "]")
@@ -211,12 +210,7 @@ overall_lines <- function(fit, level) {
     if (noise && !is.na(row$std.error)) {
       standard_error_text(row)
     },
-    if (noise && row$privacy.se > half_range / 4) {
-      paste0(
-        "  THE NOISE SWAMPS THE DATA: its standard error is ", format_value(row$privacy.se),
-        ", the width of the bounds ", format_value(2 * half_range), "."
-      )
-    },
+    if (noise && is_swamping(row$privacy.se, release)) swamped_line(row$privacy.se, release),
     weak_line(fit)
   )
 }

@@ -112,7 +112,7 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
   level <- check_level(level)
   rows <- linear_predictor(object, newdata)
   fit <- rows$fit
-  mean <- if (type == "response") glm_families()[[object$family]]$mean else identity
+  mean <- if (type == "response") glm_families[[object$family]]$mean else identity
   if (interval == "none" && !se.fit) {
     return(mean(fit))
   }
@@ -135,7 +135,7 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
 #' @export
 augment.dp_glm <- function(x, newdata, ...) door("augment", {
   rows <- linear_predictor(x, newdata)
-  newdata$.fitted <- unname(glm_families()[[x$family]]$mean(rows$fit))
+  newdata$.fitted <- unname(glm_families[[x$family]]$mean(rows$fit))
   if (!is.null(x$covariance)) {
     newdata$.se.fit <- predictor_errors(rows$x, x$covariance$total)
   }

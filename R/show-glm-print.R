@@ -90,5 +90,5 @@ has_numbers <- function(columns) {
 #' @noRd
 family_words <- function(x) {
   own <- mechanism_table$dp_glm[[x$method]]$words
-  if (x$family %in% names(own)) own[[x$family]] else glm_families()[[x$family]]$words
+  if (x$family %in% names(own)) own[[x$family]] else glm_families[[x$family]]$words
 }

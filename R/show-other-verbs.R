@@ -198,7 +198,7 @@ get_predict.dp_regression <- function(model, newdata, type = "response", ...) {
   rows <- linear_predictor(model, newdata)
   value <- drop(rows$x %*% moved_coef(model)) + rows$offset
   if (inherits(model, "dp_glm") && !identical(type, "link")) {
-    value <- glm_families()[[model$family]]$mean(value)
+    value <- glm_families[[model$family]]$mean(value)
   }
   data.frame(rowid = newdata$rowid %||% seq_len(nrow(newdata)), estimate = unname(value))
 }

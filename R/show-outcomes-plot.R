@@ -36,7 +36,7 @@ plot.dp_outcomes <- plot_by(autoplot.dp_outcomes)
 #' @noRd
 outcome_type <- function(type) {
   aliases <- c(gap = "effect", dynamic = "event", group = "cohort")
-  if (is.character(type) && length(type) == 1L && type %in% names(aliases)) {
+  if (rlang::is_string(type, names(aliases))) {
     return(aliases[[type]])
   }
   type

@@ -41,7 +41,7 @@ plot_subtitle <- function(fit, shown = seq_len(nrow(fit$target))) {
     } else {
       paste0("private with ", budget)
     }, if (left > 0L) paste0("; ", length(shown), " of ", nrow(fit$target), " targets")),
-    if (noise_swamps(fit)) "THE NOISE SWAMPS THE DATA: do not read an effect from this figure"
+    if (noise_swamps(fit)) paste0(swamped_words, ": do not read an effect from this figure")
   )
   paste(text, collapse = "\n")
 }
@@ -52,6 +52,5 @@ noise_swamps <- function(fit) {
   release <- fit$release
   table <- effect_table(fit)
   error <- table$privacy.se[table$term == "average"]
-  half_range <- max(release$bounds$upper - release$bounds$lower) / 2
-  release$privacy$private && !anyNA(error) && max(error) > half_range / 4
+  release$privacy$private && !anyNA(error) && is_swamping(max(error), release)
 }

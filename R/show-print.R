@@ -242,9 +242,7 @@ noise_note <- function(fit, row) {
   if (!release$privacy$private || is.na(row$privacy.se)) {
     return(NULL)
   }
-  half_range <- max(release$bounds$upper - release$bounds$lower) / 2
   noise <- raw_noise(fit, row)
-  swamped <- noise > half_range / 4
   c(
     if (!is.na(row$std.error) && !noise_only(fit)) {
       standard_error_text(row)
@@ -253,13 +251,10 @@ noise_note <- function(fit, row) {
         "  standard error of the privacy noise alone: ", format_value(signif(row$privacy.se, 3L))
       )
     },
-    if (swamped) {
-      paste0(
-        "  THE NOISE SWAMPS THE DATA: its standard error is ", format_value(noise),
-        if (noise > row$privacy.se) " before the estimate is shrunk towards the target's own level",
-        ", the width of the bounds ", format_value(2 * half_range), ".\n",
-        "  ", too_few_words(fit)
-      )
+    if (is_swamping(noise, release)) {
+      unlike <- " before the estimate is shrunk towards the target's own level"
+      line <- swamped_line(noise, release, if (noise > row$privacy.se) unlike)
+      paste0(line, "\n  ", too_few_words(fit))
     }
   )
 }

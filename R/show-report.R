@@ -332,8 +332,8 @@ published_works <- function() {
 
 report_references <- function(release, estimator) {
   # The theorem's text names its authors.
-  named <- c(zcdp = "Bun and Steinke", gdp = "Dong, Roth and Su", pure = "Dwork and Roth")
-  of_theorem <- names(named)[vapply(named, grepl, NA, release$privacy$theorem, fixed = TRUE)]
+  named <- vapply(composition_works$authors, grepl, NA, release$privacy$theorem, fixed = TRUE)
+  of_theorem <- composition_works$key[named]
   wanted <- if (release$method %in% names(mechanism_table$dp_synth)) {
     c(
       if (!gives_moments(release$method) || release$privacy$holds) "rcm", of_theorem,

@@ -81,3 +81,20 @@ unseen_interval_words <- function(fit) {
     "bounds' width."
   )
 }
+
+swamped_words <- "THE NOISE SWAMPS THE DATA"
+
+#' Is noise of this standard deviation as large as the bounds?
+#' @noRd
+is_swamping <- function(noise, release) noise > width_of_bounds(release) / 8
+
+width_of_bounds <- function(release) max(release$bounds$upper - release$bounds$lower)
+
+#' @param unlike (`string`)\cr how this noise differs from that of the printed estimate.
+#' @noRd
+swamped_line <- function(noise, release, unlike = "") {
+  paste0(
+    "  ", swamped_words, ": its standard error is ", format_value(noise), unlike,
+    ", the width of the bounds ", format_value(width_of_bounds(release)), "."
+  )
+}

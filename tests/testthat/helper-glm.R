@@ -25,7 +25,7 @@ seeded_glm <- function(..., seed = 5) {
 }
 
 glm_columns_of <- function(formula, family = "binomial", bounds = glm_bounds(family)) {
-  lm_columns(formula, bounds, glm_families()[[family]]$outcome)
+  lm_columns(formula, bounds, glm_families[[family]]$outcome)
 }
 
 glm_facts_of <- function(formula = y ~ a + b, n = 400, epsilon = 1, delta = 1e-6,
@@ -208,7 +208,7 @@ exact_pair <- function(d, family, span) {
 # The mechanism's own constants at c = epsilon / 2.
 exact_claim <- function(epsilon, delta, d, family, span) {
   loss <- exact_loss(family, span)
-  slopes <- glm_families()[[family]]$slopes
+  slopes <- glm_families[[family]]$slopes
   c <- epsilon / 2
   reach <- if (delta > 0) {
     calibrate_objective_cpp(slopes, epsilon, delta, 0, c, d)[["reach"]]

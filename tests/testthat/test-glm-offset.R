@@ -77,7 +77,7 @@ test_that("the objective with offsets is minimised for all limits of the offset"
       data <- offset_people(400, family)
       data$o <- stats::runif(400, -reach, reach)
       bounds <- c(glm_bounds(family)[c("y", "a", "b")], list(o = c(-reach, reach)))
-      columns <- glm_columns(y ~ a + b, bounds, family, quote(o))
+      columns <- lm_columns(y ~ a + b, bounds, glm_families[[family]]$outcome, quote(o))
       facts <- glm_facts_of(n = 400, family = family)
       facts$design <- lm_design(columns)
       facts$offset <- columns$offset$at
@@ -108,7 +108,7 @@ test_that("the loss between neighbours with offsets at opposite limits is within
   withr::local_seed(4)
   b <- noise_nodes(2L, radii = 60L)
   bounds <- list(y = c(0, 1), a = c(-1, 1), o = c(-30, 30))
-  columns <- glm_columns(y ~ a, bounds, "binomial", quote(o))
+  columns <- lm_columns(y ~ a, bounds, glm_families$binomial$outcome, quote(o))
   facts <- glm_facts_of(y ~ a, n = 400, epsilon = 1, delta = 0)
   facts$design <- lm_design(columns)
   facts$offset <- columns$offset$at

@@ -454,7 +454,7 @@ test_that("the whole budget is spent, and no more", {
               steps$mu^2 / 2)
             expect_equal(plan$rho, sum(cost[!own]), tolerance = 1e-9)
             t <- plan$order - 1
-            slopes <- glm_families()[[family]]$slopes
+            slopes <- glm_families[[family]]$slopes
             log_delta <- objective_log_moment_cpp(slopes, t, plan$reach, plan$c, 3L) +
               t * ((t + 1) * plan$rho - epsilon) - (t + 1) * log1p(1 / t) - log(t)
             expect_lt(log_delta, log(delta))

@@ -31,14 +31,14 @@ test_that("the slope of a rare dummy is nearly as precise as by glm(), with corr
 test_that("rows are shrunk by the released factor, and no row exceeds the limit", {
   data <- withr::with_seed(2, rare_people(20000, 0.03))
   facts <- function(n, intervals = TRUE) {
-    columns <- lm_columns(y ~ t + a, rare_bounds, glm_families()$binomial$outcome)
+    columns <- lm_columns(y ~ t + a, rare_bounds, glm_families$binomial$outcome)
     list(
       n = n, epsilon = 1, delta = 1e-6, design = lm_design(columns), family = "binomial",
       upper = 1, intervals = intervals
     )
   }
   table <- lm_table(
-    lm_columns(y ~ t + a, rare_bounds, glm_families()$binomial$outcome), data, TRUE
+    lm_columns(y ~ t + a, rare_bounds, glm_families$binomial$outcome), data, TRUE
   )
   release <- withr::with_seed(1, glm_audit_cpp(table, facts(20000), c(1, 2, 3), "R", NULL)$release)
   share <- (release$centre[[1L]] + 1) / 2

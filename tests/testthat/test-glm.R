@@ -568,7 +568,7 @@ test_that("every mechanism in the table has the required fields", {
   for (record in mechanism_table$dp_glm) {
     expect_true(all(c("title", "families", "calibrations", "options", "promise", "plan", "run",
       "estimate") %in% names(record)))
-    expect_true(all(record$families %in% names(glm_families())))
+    expect_true(all(record$families %in% names(glm_families)))
     expect_true(all(record$calibrations %in% c("tight", "published")))
   }
 })

@@ -24,8 +24,8 @@ test_that("long data and matrices give the same panel, in any order of the rows"
   expect_identical(
     panel[c("outcome", "unit", "time")], list(outcome = "y", unit = "unit", time = "time")
   )
-  expect_identical(panel$layout, list(source = "formula", treated = "treated"))
-  expect_identical(by_matrix$layout, list(source = "matrix", treated = NULL))
+  expect_identical(panel$source, "formula")
+  expect_identical(by_matrix$source, "matrix")
 })
 
 test_that("the smallest panel has two donors, two periods before the treatment and one after", {

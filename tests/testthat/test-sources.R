@@ -331,6 +331,29 @@ test_that("impossible sums from an engine are rejected", {
   }), "dp_release")
 })
 
+test_that("a failure after the parts of a source were opened closes all of them", {
+  con <- sqlite_of(long_panel(60, 4, 2)$data, "panel")
+  DBI::dbWriteTable(con, "people", data.frame(y = stats::runif(60), x = stats::runif(60)))
+  left <- function() {
+    DBI::dbGetQuery(con, "SELECT name FROM sqlite_temp_master WHERE type = 'table'")$name
+  }
+  source <- dp_table(con, "panel", index = c("unit", "week"))
+  fit <- function() dp_release(y ~ on, source, epsilon = 1, bounds = c(-1, 1))
+  for (name in c("count_rows", "join_rows")) {
+    fails <- function(...) {
+      expect_gt(length(left()), 0L)
+      stop("no such rows")
+    }
+    expect_error(with_internal(name, fails, fit()), "no such rows")
+    expect_identical(left(), character())
+    expect_error(with_internal(name, fails, {
+      dp_lm(y ~ x, dp_table(con, "people"), 1, bounds = list(y = c(0, 1), x = c(0, 1)))
+    }), "no such rows")
+    expect_identical(left(), character())
+  }
+  expect_s3_class(fit(), "dp_release")
+})
+
 test_that("no release, error or logged statement contains a donor's value", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(300)
