@@ -13,7 +13,7 @@
 #'   a replay `other`), `places` (drawn positions), `moved` (function from such positions to the
 #'   same people's positions in the other panel), `noise`, `hook`.
 #' @noRd
-new_recorder <- function(rng = "R") {
+new_recorder <- function() {
   recorder <- new.env(parent = emptyenv())
   recorder$moved <- identity
   recorder$start <- function(mode) {
@@ -21,7 +21,7 @@ new_recorder <- function(rng = "R") {
     recorder$position <- 0L
     if (mode == "record") {
       recorder$calls <- recorder$places <- list()
-      recorder$noise <- noise_recorder_cpp(rng)
+      recorder$noise <- noise_recorder_cpp("R")
     } else {
       noise_replay_cpp(
         recorder$noise, lapply(recorder$calls, `[[`, "output"),

@@ -4,8 +4,8 @@
 #' @param run (`function`)\cr of the run's number.
 #' @return A list.
 #' @noRd
-repeat_runs <- function(n_runs, run, what = "Auditing") {
-  bar <- cli::cli_progress_bar(what, total = n_runs)
+repeat_runs <- function(n_runs, run) {
+  bar <- cli::cli_progress_bar("Auditing", total = n_runs)
   on.exit(cli::cli_progress_done(id = bar))
   lapply(seq_len(n_runs), function(i) {
     result <- run(i)

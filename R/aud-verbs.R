@@ -7,7 +7,8 @@
 hooked_verb <- function(mechanism, recorder) {
   list(recorder = recorder, verb = TRUE, run = function(people) {
     fit <- run_verb(mechanism, people, recorder$noise)
-    list(privacy = privacy_ran(fit), numbers = released_numbers(fit))
+    privacy <- fit$privacy %||% fit$release$privacy %||% fit$state$privacy
+    list(privacy = privacy, numbers = released_numbers(fit))
   })
 }
 
@@ -19,8 +20,6 @@ run_verb <- function(mechanism, people, noise = NULL) {
   # Messages about numbers and delta are irrelevant to the audit.
   suppressWarnings(mechanism$verb(people, control), classes = "dpsc_warning")
 }
-
-privacy_ran <- function(fit) fit$privacy %||% fit$release$privacy %||% fit$state$privacy
 
 #' Numbers that a fit releases: coefficients, sums, effects
 #' @noRd

@@ -232,8 +232,6 @@ aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
 # Below this number, a statistic's bias in small samples is no longer small relative to its error.
 least_block <- 30
 
-has_large_blocks <- function(facts) floor(facts$n / facts$blocks) >= least_block
-
 #' Blocks beyond the outermost released quantile, in units of the noise on ranks
 #'
 #' A cell beyond all answers has weight exp(-v), v this value, relative to a cell at the quantile;
@@ -316,7 +314,7 @@ new_aggregate <- function(released, facts, plan, promise) {
     plan = c(
       facts[c("blocks", "lower", "upper", "fallback", "spread", "correct")], facts["person"],
       plan[c("ranks", "identified")],
-      list(large = has_large_blocks(facts), delta = facts$core$delta)
+      list(large = floor(facts$n / facts$blocks) >= least_block, delta = facts$core$delta)
     ),
     release = released, privacy = promise
   )

@@ -183,12 +183,9 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
-    control = control, protect = protect, monitor = monitor
+    control = control, protect = protect, monitor = monitor, weights = substitute(weights),
+    max_weight = max_weight, formula = x
   )
-  weights <- substitute(weights)
-  if (!is.null(weights) || !is.null(max_weight)) {
-    request <- with_weights(request, weights, max_weight = max_weight, formula = x)
-  }
   fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
 })
 
@@ -247,11 +244,9 @@ dp_synth.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NULL,
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, estimator = estimator, size = size, ledger = ledger,
-    control = control, protect = protect, monitor = monitor
+    control = control, protect = protect, monitor = monitor, weights = weights,
+    max_weight = max_weight
   )
-  if (!is.null(weights) || !is.null(max_weight)) {
-    request <- with_weights(request, x = weights, max_weight = max_weight)
-  }
   panel <- donors_panel(x, target, T0, times, request)
   fit_panel(panel, request)
 })

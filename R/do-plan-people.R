@@ -76,7 +76,7 @@ spread_people <- function(spreads, scale, periods) {
       i = "Are all of them in the units of the outcome?"
     ), "argument")
   }
-  latent <- latent_spreads(between / scale$unit, within / scale$unit, spreads$shared)
+  latent <- latent_spreads(between / scale$unit, within / scale$unit)
   # The standard deviations refer to the panel's periods: there, a part of a persistent path counts
   # as level.
   seen <- path_seen(periods)
@@ -106,7 +106,7 @@ path_seen <- function(periods, persistence = 0.8) {
 #' Computed by repeated correction on simulated people; if the bounds are far, no value is clipped.
 #' @return `c(between, within)`, scaled units.
 #' @noRd
-latent_spreads <- function(between, within, shared) {
+latent_spreads <- function(between, within) {
   wanted <- c(between, within)
   latent <- wanted
   if (3 * sqrt(sum(wanted^2)) < 1) {

@@ -31,9 +31,5 @@ free_inference <- function(release) {
 holds_periods <- function(release, alike = TRUE) {
   s <- release$statistics
   gives_moments(release$method) && s$pre >= release$panel$T0 &&
-    (!alike || is_diagonal(s$loadings))
-}
-
-is_diagonal <- function(x) {
-  all(x[row(x) != col(x)] == 0)
+    (!alike || all(s$loadings[row(s$loadings) != col(s$loadings)] == 0))
 }

@@ -137,7 +137,8 @@ gram_problem <- function(release) {
     s$pre == d - T1 && is_array_of(s$loadings, c(release$panel$T0 + q + T1, d)) &&
     identical(as.double(s$covariates %||% 0), as.double(q)) && covariates_fit(release$panel) &&
     is_array_of(s$covariance, c(d, d)) && is_array_of(s$restore, c(d, d)) &&
-    is_flag(s$demean) && is_amount(s$weight) && is_amount(s$mean_sd, TRUE) && is_amount(s$moment_sd, TRUE) &&
+    is_flag(s$demean) && is_amount(s$weight) && is_amount(s$mean_sd, TRUE) &&
+    is_amount(s$moment_sd, TRUE) &&
     (is.null(lambda) || is_amount(lambda)) && rounds_fit(s$rounds, dim(s$loadings)) &&
     intervals_fit(s$intervals) && leave_one_out_fit(s$leave_one_out, release$panel) &&
     target_fits(s$target, release$panel) && weights_fit(release)

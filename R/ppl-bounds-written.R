@@ -246,7 +246,8 @@ expand_terms <- function(formula, bounds) {
 #' @noRd
 is_expression <- function(name) {
   code <- named_call(name)
-  !is.null(code) && all(called_by_code(code) %in% c(names(rowwise_functions), "factor", "as.factor"))
+  known <- c(names(rowwise_functions), "factor", "as.factor")
+  !is.null(code) && all(called_by_code(code) %in% known)
 }
 
 #' Refuse a bar between terms, which is a logical OR and looks like a second part

@@ -233,6 +233,12 @@ type_of_cells <- function(x) {
   )
 }
 
+#' Is the number stored as an ordinary R number, unlike a 64-bit integer of bit64?
+#' @noRd
+is_plain_number <- function(x) {
+  typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
+}
+
 #' Does every column of a data frame have a value for each row? A shorter column would be recycled,
 #' so that one person's values would be in other people's rows.
 #' @noRd

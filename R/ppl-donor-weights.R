@@ -2,32 +2,34 @@
 # as private as the others. Proof: inst/proofs/gram.md, section 10.
 
 #' The user's weights in a request: their limits, and `bounds` without the limits of their column
-#' @param code (`language` or `NULL`)\cr of long data: the user's expression.
-#' @param x (`any`)\cr of donors as a matrix or in chunks: the user's argument.
+#' @param weights (`any`)\cr of long data the user's expression, of donors as a matrix or in chunks
+#'   the user's argument.
 #' @param max_weight (`number` or `NULL`).
 #' @param formula (`formula` or `NULL`)\cr of long data.
 #' @return `request`, and where there are weights its `weights`: `column` (`string`) or `x`, and
 #'   `limits` (`numeric(2)`; `NULL`: those of the donors, without privacy).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
-with_weights <- function(request, code = NULL, x = NULL, max_weight = NULL, formula = NULL) {
-  weights <- code %||% x
+with_weights <- function(request, weights, max_weight, formula) {
   most <- largest_weight(weights, max_weight, request$bounds, request$private)
-  if (!is.null(code) && !is.symbol(code)) {
+  is_long <- !is.null(formula)
+  if (is_long && !is.symbol(weights)) {
     abort(c(
       "{.arg weights} must be a column of {.arg data}.",
       i = "Add weights that are computed from columns to {.arg data} as a column of its own."
     ), "argument")
   }
-  column <- if (!is.null(code)) as.character(code)
-  if (!is.null(column) && column %in% all.vars(rlang::f_lhs(formula))) {
+  column <- if (is_long) as.character(weights)
+  if (is_long && column %in% all.vars(rlang::f_lhs(formula))) {
     abort("{.code {column}} cannot be the outcome and the weights.", "argument")
   }
-  bound <- if (is.list(request$bounds) && !is.null(column)) request$bounds[[column]]
+  bound <- if (is.list(request$bounds) && is_long) request$bounds[[column]]
   if (!is.null(bound)) request$bounds[[column]] <- NULL
   least <- if (is.numeric(bound) && length(bound) == 2L) min(max(0, bound[[1L]]), most) else 0
   free <- !request$private && is.null(max_weight) && is.null(bound)
-  request$weights <- list(column = column, x = x, limits = if (!free) c(least, most))
+  request$weights <- list(
+    column = column, x = if (!is_long) weights, limits = if (!free) c(least, most)
+  )
   refuse_weights(request)
   request
 }

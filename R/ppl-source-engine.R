@@ -78,8 +78,8 @@ plain_frame <- function(x) {
 
 #' The only row of a query, as numbers
 #' @noRd
-sql_numbers <- function(con, text, charged = FALSE, what = "A sum") {
-  row <- run_sql(con, text, TRUE, charged, what)
+sql_numbers <- function(con, text, charged = FALSE) {
+  row <- run_sql(con, text, TRUE, charged, "A sum")
   if (nrow(row) != 1L) abort_sums(charged)
   out <- vapply(row, function(x) {
     x <- as.double(x)

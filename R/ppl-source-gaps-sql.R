@@ -47,10 +47,10 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
   last <- length(k)
   around <- unlist(lapply(k, function(t) {
     c(
-      first_known("y", rev(k[k < t]), FALSE, "b", t, dialect),
-      first_known("y", rev(k[k < t]), TRUE, "i", t, dialect),
-      first_known("y", k[k > t], FALSE, "d", t, dialect),
-      first_known("y", k[k > t], TRUE, "j", t, dialect)
+      first_known(rev(k[k < t]), FALSE, "b", t, dialect),
+      first_known(rev(k[k < t]), TRUE, "i", t, dialect),
+      first_known(k[k > t], FALSE, "d", t, dialect),
+      first_known(k[k > t], TRUE, "j", t, dialect)
     )
   }))
   none <- paste0(
@@ -85,15 +85,15 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
   )
 }
 
-#' The first known value among several columns, or its place; NULL if there is none
+#' The first known outcome of several periods, or its place; NULL if there is none
 #' @noRd
-first_known <- function(column, places, place, name, t, dialect) {
+first_known <- function(places, place, name, t, dialect) {
   if (!length(places)) {
     return(paste0(sql_cast("NULL", if (place) dialect$whole else dialect$real), " AS ", name, t))
   }
-  said <- if (place) places else paste0(column, places)
+  said <- if (place) places else paste0("y", places)
   paste0(
-    "CASE ", paste0("WHEN ", column, places, " IS NOT NULL THEN ", said, collapse = " "),
+    "CASE ", paste0("WHEN y", places, " IS NOT NULL THEN ", said, collapse = " "),
     " END AS ", name, t
   )
 }

@@ -65,7 +65,7 @@ panel_of_roster.dp_source <- function(formula, people, request) {
 #' The single table for a roster
 #' @noRd
 roster_table <- function(source, columns) {
-  parts <- long_parts(source, columns)
+  parts <- long_parts(source)
   if (length(parts) != 1L || !inherits(parts[[1L]], "dp_table")) {
     abort(c(
       "{.code na = \"interpolate\"} takes one table or files, not several sources or workers.",

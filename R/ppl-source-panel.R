@@ -14,7 +14,7 @@ panel_from_formula.dp_source <- function(formula, people, request) {
   columns <- c(formula_columns(formula), list(
     covariates = names(people$covariates), hide = request$hide, declared = people$covariates
   ))
-  parts <- long_parts(people$data, columns)
+  parts <- long_parts(people$data)
   facts <- lapply(parts, part_facts, columns = columns)
   times <- common_periods(facts)
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
@@ -101,7 +101,7 @@ formula_columns <- function(formula) {
   lapply(sides, as.character)
 }
 
-long_parts <- function(source, columns) {
+long_parts <- function(source) {
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
   if (!all(vapply(parts, inherits, NA, c("dp_table", "dp_workers")))) {
     abort(c(

@@ -7,9 +7,9 @@ share_one <- 1048576
 
 #' floor(a / b) of integers, whichever way an engine divides integers
 #' @noRd
-sql_part <- function(a, b, dialect) {
+sql_part <- function(a, dialect) {
   a <- paste0("(", a, ")")
-  sql_cast(paste0("(", a, " - ", dialect$modulo(a, b), ") / ", b), dialect$whole)
+  sql_cast(paste0("(", a, " - ", dialect$modulo(a, "m"), ") / m"), dialect$whole)
 }
 
 #' Shares of people by cell, cumulated within each person and rounded down to whole units
@@ -23,8 +23,8 @@ sql_shares <- function(cell, rows, dialect) {
   upto <- sql_level(c("f", "k", "SUM(k) OVER (PARTITION BY dpsc_p ORDER BY f) AS upto",
     "SUM(k) OVER (PARTITION BY dpsc_p) AS m"), counted, "c3", dialect)
   one <- paste(sql_whole(share_one), "* ")
-  part <- paste0(sql_part(paste0(one, "upto"), "m", dialect), " - ",
-    sql_part(paste0(one, "(upto - k)"), "m", dialect))
+  part <- paste0(sql_part(paste0(one, "upto"), dialect), " - ",
+    sql_part(paste0(one, "(upto - k)"), dialect))
   paste0("SELECT f, SUM(", part, ") AS k FROM ", upto, " GROUP BY f")
 }
 
@@ -42,7 +42,7 @@ sql_limit_shares <- function(value, limits, rows, dialect) {
   )
   one <- sql_whole(share_one)
   parts <- vapply(k, function(i) {
-    part <- sql_part(paste0(one, " * c", i), "m", dialect)
+    part <- sql_part(paste0(one, " * c", i), dialect)
     paste0("SUM(CASE WHEN m = 0 THEN 0 ELSE ", one, " - ", part, " END) AS b", i)
   }, "")
   paste0("SELECT ", sql_people_there, ", ", paste(parts, collapse = ", "), " FROM ", people)

@@ -337,6 +337,6 @@ source_words <- function(x) {
 
 #' A lazy table that is given as data, as a source
 #' @noRd
-source_of_tbl <- function(data, index = NULL) {
-  if (inherits(data, "tbl_lazy")) dp_table(data, index = index) else data
+source_of_tbl <- function(data) {
+  if (inherits(data, "tbl_lazy")) dp_table(data) else data
 }

@@ -115,7 +115,7 @@ connect_ledger <- function(path) {
 }
 
 begin_ledger <- function(con, ledger) {
-  if (is_sqlite(con)) {
+  if (inherits(con, "SQLiteConnection")) {
     ledger_sql(con, "BEGIN IMMEDIATE")
     return(invisible())
   }
@@ -125,8 +125,6 @@ begin_ledger <- function(con, ledger) {
     "SELECT pg_advisory_xact_lock(", strtoi(substr(sha(ledger$table), 1L, 7L), 16L), ")"
   ), fetch = TRUE)
 }
-
-is_sqlite <- function(con) inherits(con, "SQLiteConnection")
 
 sha <- function(text) as.character(openssl::sha256(enc2utf8(text)))
 

@@ -60,17 +60,13 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, size = size, ledger = ledger, control = control,
-    protect = protect
+    protect = protect, weights = substitute(weights), max_weight = max_weight, formula = x
   )
   if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
       "A release has one outcome.",
       i = "{.fn dp_synth} releases several, {.code cbind(y1, y2) ~ treated}, with one charge."
     ), "panel")
-  }
-  weights <- substitute(weights)
-  if (!is.null(weights) || !is.null(max_weight)) {
-    request <- with_weights(request, weights, max_weight = max_weight, formula = x)
   }
   people <- panel_people(data, index, na, roster, substitute(index))
   release_guarded(formula_panel(x, people, request), request)
@@ -88,11 +84,8 @@ dp_release.matrix <- function(x, target, T0, epsilon, delta = 1e-6, bounds = NUL
   request <- panel_request(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta, bounds = bounds, method = method,
     calibration = calibration, size = size, ledger = ledger, control = control,
-    protect = protect
+    protect = protect, weights = weights, max_weight = max_weight
   )
-  if (!is.null(weights) || !is.null(max_weight)) {
-    request <- with_weights(request, x = weights, max_weight = max_weight)
-  }
   panel <- donors_panel(x, target, T0, times, request)
   release_guarded(panel, request)
 })
@@ -109,6 +102,7 @@ dp_release.dp_source <- dp_release.matrix
 #'
 #' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
 #'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
+#' @param weights,max_weight,formula as in [with_weights()].
 #' @return A list: these; `private`; `guarding`, methods that can protect the treated, if this is
 #'   requested; `classical`, does the estimator use raw donors? Also rules for messages about the
 #'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
@@ -116,7 +110,7 @@ dp_release.dp_source <- dp_release.matrix
 #'   whether their rows fail a check, which requests `protect`; may be `NULL`), `keep_names` (the
 #'   donors' names are public).
 #' @noRd
-panel_request <- function(..., control) {
+panel_request <- function(..., control, weights = NULL, max_weight = NULL, formula = NULL) {
   check_control(control)
   request <- list(..., control = control)
   size <- request$size
@@ -133,7 +127,10 @@ panel_request <- function(..., control) {
   request$ask <- function(k, failing = FALSE) {
     check_protect(request, k, people = single && (failing || !is.null(size)))
   }
-  request
+  if (is.null(weights) && is.null(max_weight)) {
+    return(request)
+  }
+  with_weights(request, weights, max_weight, formula)
 }
 
 #' The panel of donors (a matrix, chunks or a source) and of targets
@@ -211,7 +208,8 @@ panel_record <- function(public) {
       # The core reads weights as the last column.
       if (!is.null(panel$weights)) rows <- unname(cbind(rows, panel$weights))
       if (!is.null(panel$treated)) {
-        rows <- list(donors = rows, treated = mechanism_rows(panel$treated, "target", panel, public))
+        treated <- mechanism_rows(panel$treated, "target", panel, public)
+        rows <- list(donors = rows, treated = treated)
       }
       statistics <- mechanism$run(plan, rows, public)
       new_release(public, plan, statistics, panel)

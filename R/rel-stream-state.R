@@ -7,7 +7,7 @@
 #' @noRd
 new_stream <- function(class, what, columns, learner, plan, budget, batch, ledger) {
   shown <- list(what = what, columns = columns, learner = learner, plan = plan, batch = batch)
-  start_stream(class, shown, budget, ledger, stream_privacy(budget, plan, learner), function() {
+  start_stream(class, shown, budget, ledger, stream_privacy(budget, plan), function() {
     stream_open_cpp(plan, core_learner(learner))
   })
 }
@@ -104,7 +104,7 @@ choose_noise <- function(noise, horizon, budget) {
 
 #' The promise of a stream
 #' @noRd
-stream_privacy <- function(budget, plan, learner) {
+stream_privacy <- function(budget, plan) {
   times <- plan$facts$times
   law <- if (plan$gaussian) "discrete_gaussian" else "discrete_laplace"
   neighbours <- if (times == 1) {

@@ -301,12 +301,6 @@ describe_range <- function(min, max, open, infinite) {
   if (length(parts)) paste0(" (", paste(parts, collapse = ", "), ")") else ""
 }
 
-#' Is the number stored as an ordinary R number, unlike a 64-bit integer of bit64?
-#' @noRd
-is_plain_number <- function(x) {
-  typeof(x) %in% c("integer", "double") && !inherits(x, "integer64")
-}
-
 #' Is it a matrix of plain numbers, of no class?
 #' @noRd
 is_plain_table <- function(x) {

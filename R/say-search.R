@@ -16,7 +16,7 @@ first_that <- function(holds, low, high) {
   high
 }
 
-signif_up <- function(x, digits = 2L) {
-  rounded <- signif(x, digits)
-  if (is.na(x) || rounded >= x) rounded else rounded + 10^(floor(log10(x)) - digits + 1)
+signif_up <- function(x) {
+  rounded <- signif(x, 2L)
+  if (is.na(x) || rounded >= x) rounded else rounded + 10^(floor(log10(x)) - 1)
 }

@@ -138,7 +138,7 @@ autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), labe
   start_picture("to plot fits without a donor.", ...)
   object$outcome <- labelled(object$outcome %||% "outcome", labels)
   type <- check_choice(type, c("paths", "weights"))
-  switch(type, paths = plot_leave_one_out_paths(object), weights = plot_weights(object))
+  switch(type, paths = plot_leave_one_out_paths(object), weights = plot_weight_bars(object$table))
 })
 
 #' @rdname leave_one_out
@@ -191,8 +191,6 @@ plot_leave_one_out_paths <- function(x) {
     ) +
     dpsc_theme()
 }
-
-plot_weights <- function(x) plot_weight_bars(x$table)
 
 #' Name of the outcome, if the result contains it
 #' @noRd

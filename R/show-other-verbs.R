@@ -130,7 +130,7 @@ model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {
 #' @param outcome (`string` or `NULL`)\cr a column of zeros and ones with this name.
 #' @return A data frame. PUBLIC.
 #' @noRd
-public_rows <- function(fit, outcome = NULL) {
+public_rows <- function(fit) {
   regressors <- fit$columns$variables[-length(fit$columns$variables)]
   names <- unique(unlist(lapply(regressors, symbols_of)))
   unknown <- setdiff(names, names(fit$columns$given))
@@ -145,9 +145,7 @@ public_rows <- function(fit, outcome = NULL) {
     share <- (seq_len(half) * sqrt(small_primes[[(j - 1L) %% length(small_primes) + 1L]])) %% 1
     public_column(fit$columns$given[[names[[j]]]], c(share, 1 - share))
   })
-  rows <- as.data.frame(stats::setNames(rows, names), optional = TRUE)
-  if (!is.null(outcome)) rows[[outcome]] <- rep(0:1, half)
-  rows
+  as.data.frame(stats::setNames(rows, names), optional = TRUE)
 }
 small_primes <- c(2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
 

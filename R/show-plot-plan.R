@@ -214,6 +214,7 @@ plot_plan_funnel <- function(plan, method) {
     ), "argument")
   }
   found <- paste("detected with power", percent_shown(plan$power))
+  lines <- stats::setNames(c(2, 4), c(found, "the effect looked for"))
   ggplot2::ggplot(data, ggplot2::aes(.data$against)) +
     error_layers(data.frame(
       target = data$panel, panel = data$panel, at = data$against, low = -data$half_width,
@@ -230,7 +231,7 @@ plot_plan_funnel <- function(plan, method) {
         ggplot2::aes(yintercept = plan$effect, linetype = "the effect looked for"), data.frame(1)
       )
     }) +
-    ggplot2::scale_linetype_manual(NULL, values = funnel_lines(found)) +
+    ggplot2::scale_linetype_manual(NULL, values = lines) +
     ggplot2::labs(
       x = NULL, y = "average effect", title = "Gain from more donors or a larger budget",
       subtitle = paste0(
@@ -239,8 +240,4 @@ plot_plan_funnel <- function(plan, method) {
       )
     ) +
     plan_panels()
-}
-
-funnel_lines <- function(found) {
-  stats::setNames(c(2, 4), c(found, "the effect looked for"))
 }

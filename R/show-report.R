@@ -76,7 +76,7 @@ report.dp_release <- function(x, format = c("text", "markdown", "latex"), ...) d
 new_report <- function(result, methods, release, estimator, format) {
   parts <- list(
     result = result, methods = methods, guarantee = guarantee_words(release),
-    references = report_references(release, estimator)
+    references = report_references(release)
   )
   marked_report(parts, format)
 }
@@ -330,7 +330,7 @@ published_works <- function() {
   works
 }
 
-report_references <- function(release, estimator) {
+report_references <- function(release) {
   # The theorem's text names its authors.
   named <- vapply(composition_works$authors, grepl, NA, release$privacy$theorem, fixed = TRUE)
   of_theorem <- composition_works$key[named]

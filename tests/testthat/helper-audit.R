@@ -104,9 +104,11 @@ audit_radial <- function(d, n_runs) {
   )
 }
 
-# Replays of a release of ours whose functions were tampered with.
+# Replays of a release of ours whose functions were tampered with; `changes` may be a function of the
+# recorder.
 replay_changed <- function(mechanism, pair, changes, n_runs = 3, record = identity) {
   recorder <- new_recorder()
+  if (is.function(changes)) changes <- changes(recorder)
   scope <- hooked_namespace(recorder, changes)
   audit_replay(list(
     recorder = recorder, ours = TRUE,
@@ -119,15 +121,8 @@ replay_changed <- function(mechanism, pair, changes, n_runs = 3, record = identi
 
 # Replays of a gram release with a planted fault in the core.
 replay_faulty <- function(mechanism, pair, ..., n_runs = 3, record = identity) {
-  recorder <- new_recorder()
-  scope <- hooked_namespace(recorder, list(gram_release_cpp = core_hook(recorder, ...)))
-  audit_replay(list(
-    recorder = recorder, ours = TRUE,
-    run = function(panel) {
-      own <- handing(mechanism, recorder$noise)
-      record(run_release(own, panel, scope$dp_release.matrix)$privacy)
-    }
-  ), pair, n_runs)
+  changes <- function(recorder) list(gram_release_cpp = core_hook(recorder, ...))
+  replay_changed(mechanism, pair, changes, n_runs, record)
 }
 
 # A copy of the namespace whose glue draws by the recorder's noise, for any named generator.
