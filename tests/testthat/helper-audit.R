@@ -104,8 +104,8 @@ audit_radial <- function(d, n_runs) {
   )
 }
 
-# Replays of a release of ours whose functions were tampered with; `changes` may be a function of the
-# recorder.
+# Replays of a release of ours whose functions were tampered with; `changes` is a list of functions,
+# or makes it from the recorder.
 replay_changed <- function(mechanism, pair, changes, n_runs = 3, record = identity) {
   recorder <- new_recorder()
   if (is.function(changes)) changes <- changes(recorder)
