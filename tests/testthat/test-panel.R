@@ -19,7 +19,7 @@ test_that("long data and matrices give the same panel, in any order of the rows"
   expect_toy_panel(p$data[order(p$data$unit, -p$data$time), ], p)
   expect_toy_panel(p$data[rev(seq_len(nrow(p$data))), ], p)
   by_matrix <- panel_from_donors(p$donors, p$target, p$T0, p$times)
-  shared <- setdiff(names(panel), c("outcome", "unit", "time", "layout"))
+  shared <- setdiff(names(panel), c("outcome", "unit", "time", "source"))
   expect_identical(by_matrix[shared], panel[shared])
   expect_identical(
     panel[c("outcome", "unit", "time")], list(outcome = "y", unit = "unit", time = "time")
