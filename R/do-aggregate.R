@@ -375,8 +375,34 @@ at_fallback <- function(x) {
   names(x$estimate)[abs(middle - x$plan$fallback) <= cell & wide <= 2 * cell]
 }
 
+#' Statistics whose released deviation over blocks is impossible within the limits
+#'
+#' Where most blocks have the same answer, the draws find it among too many cells by chance only.
+#' @noRd
+lost_spread <- function(x) {
+  located <- mechanism_table$dp_aggregate[[x$method]]$located
+  # Without an identified statistic the print has its reason.
+  if (is.null(x$quantiles) || !located || !x$plan$identified) {
+    return(character())
+  }
+  names(x$estimate)[x$quantiles[, "spread"] > (x$plan$upper - x$plan$lower) / 2]
+}
+
+#' @noRd
+lost_spread_words <- paste(
+  "the released standard deviation over blocks is impossible within the limits. Do most blocks",
+  "have the same answer, such as the fallback of a statistic that fails?"
+)
+
 warn_of_fallback <- function(x) {
   failed <- at_fallback(x)
+  lost <- lost_spread(x)
+  if (length(lost)) {
+    rlang::warn(cli::format_message(c(
+      paste("For {.val {lost}}", lost_spread_words),
+      i = "Try it on simulated rows ({.arg example}). The budget is spent."
+    )), class = "dpsc_warning_fallback")
+  }
   if (length(failed)) {
     rlang::warn(cli::format_message(c(
       "On most blocks {.val {failed}} equals {.arg fallback}.",

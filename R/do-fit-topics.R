@@ -40,9 +40,10 @@ NULL
 #'   uses no target; the treated people's own release gives their noisy mean path, which is the
 #'   fit's `target`, and the fit contains no treated person, no mean without noise and no name. From
 #'   a few hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
-#'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Limits of effects in
-#'   per cent are `NA`, [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
-#'   With several adoption dates every cohort is such a group.
+#'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Effects in per cent
+#'   are `NA` where the noise hides the counterfactual's level (60 people at `epsilon = 1`:
+#'   usually). [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused. With
+#'   several adoption dates every cohort is such a group.
 #' @seealso [dp_synth()], [dp_cohorts]
 #' @name dp_synth_treated
 NULL

@@ -59,9 +59,10 @@ panel_from_formula.default <- function(formula, people, request) {
   panel <- panel_of_rows(outcome, units$values, times$values, treatment, formula, index, keep_names)
   warn_calendar_gap(times$values, times$name)
   if (!all_finite_cpp(panel$target)) {
-    abort_target_gaps(panel$target, times$values, panel$outcome, quiet, ask)
+    note <- text_note(formula, data)
+    abort_target_gaps(panel$target, times$values, panel$outcome, quiet, ask, note)
   }
-  check_donors_finite(panel$donors, panel$outcome)
+  check_donors_finite(panel$donors, panel$outcome, text_note(formula, data))
   if (length(people$covariates)) {
     found <- covariates_of_units(people, units, times, treatment, request)
     panel$covariates <- split_units(found, treatment$units)
@@ -238,4 +239,21 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
     x = "Some unit has no row in some period.",
     i = row_by_row_advice
   ), "panel")
+}
+
+#' Sentence on columns of text in the outcome, or `NULL`
+#'
+#' By the columns' types, never by their cells.
+#' @noRd
+text_note <- function(formula, data) {
+  names <- intersect(all.vars(formula[[2L]]), names(data))
+  text <- names[vapply(names, function(name) {
+    is.character(data[[name]]) || is.factor(data[[name]])
+  }, NA)]
+  if (length(text)) {
+    paste(
+      "{.code", paste0(text[[1L]], "}"), "is a column of text: cells that are no plain numbers,",
+      "such as \"$12\" or \"1,200\", count as missing."
+    )
+  }
 }

@@ -55,7 +55,8 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
 #' @noRd
 check_few_numbers <- function(units, times, n, ask = function() NULL) {
   unclear <- is.numeric(units$values) && (is.numeric(times$values) || is.character(times$values))
-  if (unclear && n < length(times$values)) {
+  # Without any donor the panel is refused for this reason, whatever the order.
+  if (unclear && n > 0L && n < length(times$values)) {
     ask()
     abort(c(
       "There are fewer donors than periods. Is {.arg index} the wrong way round?",

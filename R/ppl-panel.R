@@ -61,13 +61,14 @@ check_donor_count <- function(n, mend) {
 #' allocation, whose time does not depend on the values.
 #' @param donors (`matrix`, n x T)\cr PRIVATE.
 #' @param label (`string`)\cr the outcome as the user wrote it.
+#' @param note (`string` or `NULL`)\cr a public reason for gaps.
 #' @noRd
-check_donors_finite <- function(donors, label) {
+check_donors_finite <- function(donors, label, note = NULL) {
   if (!all_finite_cpp(donors)) {
     abort(c(
       "The outcome must be finite for every donor in every period.",
       x = "{.code {label}} is missing or not finite for some donor.",
-      i = row_by_row_advice
+      i = note, i = row_by_row_advice
     ), "panel")
   }
 }
@@ -77,13 +78,14 @@ check_donors_finite <- function(donors, label) {
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
 #' @noRd
-abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function() NULL) {
+abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function() NULL,
+                              note = NULL) {
   ask()
   if (hide) {
     abort(c(
       "The outcome must be finite for every treated person in every period.",
       x = "{.code {label}} is missing or not finite for some treated person.",
-      i = row_by_row_advice
+      i = note, i = row_by_row_advice
     ), "panel")
   }
   bad <- which(!is.finite(target), arr.ind = TRUE)
@@ -96,7 +98,7 @@ abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function
       "{.code {label}} is missing or not finite for {unit} in period {period}",
       "({count} such value{?s})."
     ),
-    i = "Complete the values, or drop the periods."
+    i = note, i = "Complete the values, or drop the periods."
   ), "panel")
 }
 
@@ -232,7 +234,10 @@ check_target <- function(target, n_times) {
       } else {
         "It is an object of class {class(target)[[1L]]}."
       },
-      i = "Give {.arg target} the periods of the donors, in the same order."
+      i = paste(
+        "Give {.arg target} the periods of the donors, in the same order; each row of the donors",
+        "is a unit, each column a period."
+      )
     ), "panel")
   }
   labels <- rownames(target)

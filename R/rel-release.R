@@ -437,6 +437,9 @@ abort_unknown_input <- function(x) {
     x = "It is {describe(x)}.",
     i = if (is.data.frame(x)) {
       "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
+    },
+    i = if (is.data.frame(x)) {
+      "For wide data, one row for each donor and one column for each period: {.code as.matrix()}."
     }
   ), "argument")
 }

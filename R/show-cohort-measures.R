@@ -42,9 +42,12 @@ percent_cohorts <- function(fit, type, table, level, simultaneous) {
   post <- function(one) one$release$panel$T0 + seq_len(one$release$panel$T1)
   base <- average(function(one) one$counterfactual[1L, post(one)])
   observed <- average(function(one) one$target[1L, post(one)])
+  share <- percent_of(observed, base)
   limits <- if (is_released_group(fit)) {
     statements <- if (simultaneous) sum(table$term != "average") else 1
-    width <- interval_quantile(level, statements) * average(function(one) one$base_error)
+    error <- average(function(one) one$base_error)
+    share <- known_share(share, base, error)
+    width <- interval_quantile(level, statements) * error
     stats::setNames(
       share_limits(table$conf.low, table$conf.high, base, width), c("conf.low", "conf.high")
     )
@@ -54,7 +57,7 @@ percent_cohorts <- function(fit, type, table, level, simultaneous) {
       conf.high = percent_of(observed, observed - table$conf.high)
     )
   }
-  data.frame(estimate = percent_of(observed, base), limits)
+  data.frame(estimate = share, limits)
 }
 
 #' Sums of the average effects up to each time since adoption

@@ -133,7 +133,8 @@ plot_cohort_paths <- function(fit, level, simultaneous) {
     y = axis_name(fit$release$panel$outcome), title = cohort_title(fit),
     subtitle = cohort_subtitle(fit)
   )
-  with_note(plot, path_words(fit$cohorts[[1L]]))
+  error <- unlist(lapply(fit$cohorts, `[[`, "base_error"))
+  with_note(plot, path_words(fit$cohorts[[1L]], error))
 }
 
 #' @param known (`list`)\cr from [cohort_paths()].

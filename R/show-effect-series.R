@@ -42,6 +42,7 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
   if (type == "percent" && is_released_group(fit)) {
     statements <- if (simultaneous) fit$release$panel$T1 else 1
     base <- data$.fitted[data$treated]
+    data$estimate[data$treated] <- known_share(data$estimate[data$treated], base, fit$base_error)
     width <- interval_quantile(level, statements) * fit$base_error
     data[data$treated, names(limits)] <- c(
       share_limits(limits$low, limits$high, base, width),
@@ -57,6 +58,15 @@ with_bounds <- function(fit, data) {
   data$.lower <- rep_len(fit$release$bounds$lower, nrow(data))
   data$.upper <- rep_len(fit$release$bounds$upper, nrow(data))
   data
+}
+
+#' Effects in per cent, `NA` where noise hides whether their base is positive
+#'
+#' The level of a protected group's released path may be off by more than the level itself.
+#' @param error (`numeric`)\cr standard errors of the base.
+#' @noRd
+known_share <- function(share, base, error) {
+  ifelse(base > interval_quantile(0.95) * error, share, NA_real_)
 }
 
 #' Limits in per cent of a base that has noise

@@ -29,7 +29,8 @@ glm_methods_words <- function(x) {
     paste0(
       "The model ", x$text, offset_words(x), weight_words(x),
       if (!is.null(weight_words(x))) ",", " was fitted to ",
-      format(x$nobs, big.mark = ","), " people, a ", what, ", ", how, ", with the R package dpsc."
+      format(x$nobs, big.mark = ","), " people, a ", what, ", ", how,
+      ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."
     ),
     if (privacy$private) {
       paste0(

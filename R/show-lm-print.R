@@ -54,7 +54,8 @@ lm_notes <- function(x) {
     # NA slopes are not shrunk.
     if (!x$plan$resolved && !all(is.na(x$coefficients))) paste(
       "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
-      "wide. Fewer columns, more people or a larger epsilon help."
+      "wide. Intervals and p-values come from the noisy moments (after Anderson and Rubin), not",
+      "from the standard errors. Fewer columns, more people or a larger epsilon help."
     ),
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",

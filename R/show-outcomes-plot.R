@@ -80,7 +80,7 @@ draw_outcomes <- function(x, type, level, simultaneous) {
   plot <- plot + (if (!later) dotted_line(fit$release$panel)) + dpsc_theme() +
     target_panels(data$target, across, "free_y") + period_axis(data$period, across) +
     ggplot2::labs(x = axis_of_periods(fit))
-  with_note(plot, switch(type, percent = percent_words(fit, data), path = path_words(fit)))
+  with_note(plot, switch(type, percent = percent_words(fit, data), path = path_words(fit, NULL)))
 }
 
 #' The figure for several adoption dates; paths have one panel per outcome and cohort
@@ -99,7 +99,7 @@ draw_outcome_cohorts <- function(x, type, level, simultaneous) {
     across <- min(3, length(fit$cohorts))
     plot <- draw_cohort_paths(fit, all, level, simultaneous, across, "free_y") +
       ggplot2::labs(x = axis_of_periods(fit), y = NULL, caption = dotted_line_words)
-    return(with_note(plot, path_words(fit$cohorts[[1L]])))
+    return(with_note(plot, path_words(fit$cohorts[[1L]], NULL)))
   }
   own <- outcome_level(x, level, simultaneous)
   data <- stack_outcomes(x, function(one) plot_data_cohorts(one, type, own, simultaneous))

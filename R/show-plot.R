@@ -41,7 +41,8 @@ plot.dp_release <- function(x, ...) door("plot", {
 #'   * `"path"`: observed and counterfactual.
 #'   * `"effect"` (or `"gap"`): their difference.
 #'   * `"cumulative"`: the sum of the effects from the treatment on.
-#'   * `"percent"`: the effect in per cent of the counterfactual.
+#'   * `"percent"`: the effect in per cent of the counterfactual; of protected people only where
+#'     this is positive beyond the noise of its level.
 #'   * `"balance"`: how far the target was from the synthetic control before the treatment, and from
 #'     the donors' mean (of a private fit: from difference-in-differences on the same release); for
 #'     `estimator = "predictors"` by predictor, in standard deviations.
@@ -96,11 +97,15 @@ plot_path <- function(fit, shown, level, simultaneous) {
   with_note(finish_plot(fit, plot, data, shown, level), path_words(fit))
 }
 
-#' Meaning of a protected group's band, or `NULL`
+#' Meaning of a protected group's band, and the noise of its level; or `NULL`
+#' @param error (`numeric`)\cr standard errors of the level, in the figure's unit if it has one.
 #' @noRd
-path_words <- function(fit) {
+path_words <- function(fit, error = fit$base_error) {
   if (is_released_group(fit)) {
-    "The band is of the lines' difference; noise may also move both together."
+    paste0(
+      "The band is of the lines' difference; noise may also move both together",
+      if (length(error)) paste(" by a standard deviation of", format(max(error), digits = 2L)), "."
+    )
   }
 }
 
@@ -147,7 +152,7 @@ percent_words <- function(fit, data) {
   words <- c(
     if (any(none)) {
       paste0("No effect in per cent ", if (all(none)) "as " else "where ",
-        "the counterfactual is not positive.")
+        "the counterfactual is not positive", if (is_released_group(fit)) " beyond its noise", ".")
     },
     if (any(open) && is_classical(fit$release$method)) {
       "No limits: a classical fit has no standard errors; see placebo_space()."

@@ -413,6 +413,10 @@ test_that("a statistic that always fails causes a warning; results are named as 
     "equals .*fallback", class = "dpsc_warning_fallback"
   )
   expect_output(print(lost), "the statistic may have\\s+failed")
+  # With few blocks the one answer is not found among the cells: the deviation shows it.
+  lost$quantiles[, "spread"] <- 0.51
+  expect_output(print(lost), "is impossible within\\s+the")
+  expect_warning(warn_of_fallback(lost), "same answer", class = "dpsc_warning_fallback")
   # A quantile carries its name; the names of an answer of people are not read.
   q <- function(x) stats::quantile(x, c(0.25, 0.75))
   found <- seeded_aggregate(stats::runif(9000), q, lower = c(0, 0), upper = 1, epsilon = 2,

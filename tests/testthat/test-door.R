@@ -374,3 +374,24 @@ test_that("the error for an unknown argument names the help page of the function
   expect_error(dp_synth(p$donors, target = p$target, T0 = 5, epsilom = 1),
     "`?dp_synth` lists the arguments", fixed = TRUE, class = "dpsc_error_argument")
 })
+
+test_that("text that is no number, wide data and a panel without donors have errors of their own", {
+  data <- expand.grid(id = 1:30, t = 1:7)
+  data$y <- 0.5
+  data$on <- data$id == 1 & data$t > 4
+  fit <- function(data, ...) {
+    dp_synth(y ~ on, data, c("id", "t"), epsilon = 1, bounds = c(0, 1), protect = "donors", ...)
+  }
+  expect_error(fit(transform(data, y = paste0("$", y))), "`y` is a column of text")
+  expect_error(fit(transform(data, y = replace(y, 9, NA))), "missing or not finite for some donor")
+  expect_error(fit(transform(data, on = t > 4)), "There must be donors", class = "dpsc_error_panel")
+  wide <- as.data.frame(matrix(0.5, 30, 7))
+  expect_error(dp_synth(wide, target = 1:7, T0 = 4, epsilon = 1), "as.matrix")
+  expect_error(
+    dp_synth(matrix(0.5, 7, 30), target = 1:7, T0 = 4, epsilon = 1, bounds = c(0, 1)),
+    "is a unit, each\\s+column a period"
+  )
+  expect_error(
+    dp_describe(y ~ t, data, epsilon = 1, bounds = list(y = c(0, 1), t = c(0, 9))), "It has one"
+  )
+})

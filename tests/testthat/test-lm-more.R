@@ -328,6 +328,11 @@ test_that("the counts of rows and of outlying residuals are close to the truth",
   expect_lt(facts$far, 0.015)
   expect_output(print(summary(fit)), "beyond three standard deviations: 0")
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), "robust regression")
+  # With more people, fewer outliers may move a slope by a standard error.
+  fit$release$counts[] <- c(16000, 0.013 * 16000, 30)
+  expect_match(robust_words(fit), "About 1.3 %.*robust regression.*R-squared larger")
+  fit$release$counts[] <- c(1600, 0.013 * 1600, 3)
+  expect_null(robust_words(fit))
   few <- seeded_lm(y ~ a, lm_people(450), epsilon = 1, bounds = lm_bounds())
   expect_true(is.na(glance(few)$used))
 })

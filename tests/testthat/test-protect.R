@@ -217,6 +217,7 @@ test_that("a percentage has limits if and only if its released base is well abov
     share <- as.data.frame(fit, type = "percent")
     clear <- path$.fitted[path$treated] > interval_quantile(0.95, 1) * fit$base_error
     expect_identical(!is.na(share$conf.low), clear)
+    expect_identical(!is.na(share$estimate), clear)
     expect_identical(!is.na(share$conf.high), clear)
     clear
   }, c(NA, NA))
