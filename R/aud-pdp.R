@@ -41,7 +41,7 @@
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
 #'   it.
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the released panel,
-#'   in the same order; a formula `outcome ~ treated` needs `data` and `index`, and where it computes
+#'   in the same order; a formula `outcome ~ treated` needs `data` and `index`, and if it computes
 #'   the outcome from columns with limits, the fit as `x` (a release has no limits of columns).
 #'   PRIVATE.
 #' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target. The release already
