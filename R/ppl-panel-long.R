@@ -251,9 +251,9 @@ text_note <- function(formula, data) {
     is.character(data[[name]]) || is.factor(data[[name]])
   }, NA)]
   if (length(text)) {
-    paste(
-      "{.code", paste0(text[[1L]], "}"), "is a column of text: cells that are no plain numbers,",
-      "such as \"$12\" or \"1,200\", count as missing."
+    paste0(
+      "`", text[[1L]], "` is a column of text: cells that are no plain numbers, such as \"$12\" ",
+      "or \"1,200\", count as missing."
     )
   }
 }

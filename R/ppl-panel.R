@@ -68,7 +68,7 @@ check_donors_finite <- function(donors, label, note = NULL) {
     abort(c(
       "The outcome must be finite for every donor in every period.",
       x = "{.code {label}} is missing or not finite for some donor.",
-      i = note, i = row_by_row_advice
+      i = if (!is.null(note)) "{note}", i = row_by_row_advice
     ), "panel")
   }
 }
@@ -85,7 +85,7 @@ abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function
     abort(c(
       "The outcome must be finite for every treated person in every period.",
       x = "{.code {label}} is missing or not finite for some treated person.",
-      i = note, i = row_by_row_advice
+      i = if (!is.null(note)) "{note}", i = row_by_row_advice
     ), "panel")
   }
   bad <- which(!is.finite(target), arr.ind = TRUE)
@@ -98,7 +98,7 @@ abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function
       "{.code {label}} is missing or not finite for {unit} in period {period}",
       "({count} such value{?s})."
     ),
-    i = note, i = "Complete the values, or drop the periods."
+    i = if (!is.null(note)) "{note}", i = "Complete the values, or drop the periods."
   ), "panel")
 }
 

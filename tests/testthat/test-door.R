@@ -383,6 +383,12 @@ test_that("text that is no number, wide data and a panel without donors have err
     dp_synth(y ~ on, data, c("id", "t"), epsilon = 1, bounds = c(0, 1), protect = "donors", ...)
   }
   expect_error(fit(transform(data, y = paste0("$", y))), "`y` is a column of text")
+  # A brace in a name is no code.
+  odd <- stats::setNames(transform(data, y = "$1"), c("id", "t", "y {run}", "on"))
+  expect_error(
+    dp_synth(`y {run}` ~ on, odd, c("id", "t"), epsilon = 1, bounds = c(0, 1), protect = "donors"),
+    "`y {run}` is a column of text", fixed = TRUE, class = "dpsc_error_panel"
+  )
   expect_error(fit(transform(data, y = replace(y, 9, NA))), "missing or not finite for some donor")
   expect_error(fit(transform(data, on = t > 4)), "There must be donors", class = "dpsc_error_panel")
   wide <- as.data.frame(matrix(0.5, 30, 7))
