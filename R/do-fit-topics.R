@@ -39,9 +39,9 @@ NULL
 #'   the whole budget (adaptive parallel composition, `proofs/treated.md`). The donors' release then
 #'   uses no target; the treated people's own release gives their noisy mean path, which is the
 #'   fit's `target`, and the fit contains no treated person, no mean without noise and no name. From
-#'   several hundred treated people on it costs little accuracy (`bench/results/protect.csv`); groups
-#'   too small for the budget (about 40 people at `epsilon = 1`) are refused. Effects in per cent
-#'   are `NA` where the noise hides the counterfactual's level (60 people at `epsilon = 1`:
+#'   several hundred treated people on it costs little accuracy (`bench/results/protect.csv`);
+#'   groups too small for the budget (about 40 people at `epsilon = 1`) are refused. Effects in per
+#'   cent are `NA` where the noise hides the counterfactual's level (60 people at `epsilon = 1`:
 #'   usually). [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused. With
 #'   several adoption dates every cohort is such a group.
 #' @seealso [dp_synth()], [dp_cohorts]
