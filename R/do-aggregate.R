@@ -388,7 +388,6 @@ lost_spread <- function(x) {
   names(x$estimate)[x$quantiles[, "spread"] > (x$plan$upper - x$plan$lower) / 2]
 }
 
-#' @noRd
 lost_spread_words <- paste(
   "the released standard deviation over blocks is impossible within the limits. Do most blocks",
   "have the same answer, such as the fallback of a statistic that fails?"

@@ -99,7 +99,6 @@ print.dp_lm_path <- function(x, ...) {
     format(best$r.squared, digits = 3L), " (noisy)\n", sep = ""
   )
   print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
-  print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
   cat_notes(privacy_lines(x))
   invisible(x)
 }

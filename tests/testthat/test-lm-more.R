@@ -235,6 +235,7 @@ test_that("penalty paths are computed from the release alone", {
   part <- lm_path(update(fit, . ~ . - V1))
   expect_named(coef(part), c("(Intercept)", paste0("V", 2:6)))
   expect_output(print(lasso), "Lasso")
+  expect_length(grep("(Intercept)", utils::capture.output(print(lasso)), fixed = TRUE), 1L)
   table <- as.data.frame(lasso)
   expect_identical(table$cp, lasso$path$cp)
   expect_identical(table[lasso$best, names(coef(lasso))], as.data.frame(as.list(coef(lasso)),
