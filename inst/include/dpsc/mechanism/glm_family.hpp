@@ -23,7 +23,9 @@ struct glm_family {
   /// Counts: the linear predictor of half the cap.
   double middle;
 
-  explicit glm_family(glm_kind of = glm_kind::binomial, double at = 1.0)
+  /// Not explicit: clang refuses `family = {}` otherwise.
+  glm_family() : glm_family(glm_kind::binomial) {}
+  explicit glm_family(glm_kind of, double at = 1.0)
       : kind(of),
         span(at),
         middle(of == glm_kind::poisson && at >= 2.0 ? checked_log(at / 2.0) : 0.0) {}
