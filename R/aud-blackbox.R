@@ -3,7 +3,7 @@
 # The number of events counted on the second half; their limits share the confidence level.
 audit_events <- 4L
 
-#' @param run (`function`)\cr from a panel to numbers.
+#' @param run (`function`)\cr a function from a panel to numbers.
 #' @return The fields that dp_audit() adds to its own record.
 #' @noRd
 audit_blackbox <- function(run, pair, claimed, n_runs, level) {

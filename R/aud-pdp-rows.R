@@ -14,10 +14,10 @@
 #' be negative, is from the steps that draw a linear term or an output, and is not a bound for later
 #' releases.
 #'
-#' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round.
-#'   `"ops"`, `"adaops"`: exact two-sided loss of the posterior draw, from leverage and
-#'   leave-one-out residual (Wang, 2019, with the errors of its Theorem 14 mended); everybody from
-#'   one factorisation.
+#' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round. `"ops"`,
+#'   `"adaops"`: exact two-sided loss of the posterior draw, from leverage and leave-one-out
+#'   residual (Wang, 2019, with the errors of its Theorem 14 corrected); everybody from one
+#'   factorisation.
 #' * [dp_glm()], methods of the papers, every family: slope and curvature of a row of this length
 #'   and, for counts and on a box, this outcome, at the worst point; for `"output"` the change of
 #'   the minimiser, by a Newton step and a bound on its remainder.
@@ -28,18 +28,19 @@
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows to which it was fitted, in any order.
 #' @param subset (`expression`)\cr as in the fit.
-#' @section Fits without losses of single people: The guarantee bounds them all the same. A penalty
-#'   or constraints: a fit on an edge of the penalty has the mass of a whole set of noise, which has
-#'   no closed form. Weights, several rows of a person and `vcov = "HC"`: no formula is proved.
-#'   NAPP-ERM as printed: losses are infinite. [dp_select()]: a person moves the scores of many
-#'   candidates at once, and tests depend on the nearest of them. [dp_online()] and
-#'   [dp_stream_sum()]: rows are not kept, so that nothing is left to compute from.
-#'   [dp_aggregate()]: which block a person is in is not kept. [dp_describe()]: cells and quantiles
-#'   are many steps whose losses are not added up by person.
+#' @section Fits without known losses of single people: The guarantee bounds these losses, too. A
+#'   penalty or constraints: a fit on an edge of the penalty has the mass of a whole set of noise,
+#'   which has no closed form. Weights, several rows of a person and `vcov = "HC"`: no formula is
+#'   proved. NAPP-ERM as printed: losses are infinite. [dp_select()]: a person moves the scores of
+#'   many candidates at once, and tests depend on the nearest of them. [dp_online()] and
+#'   [dp_stream_sum()]: rows are not kept, so losses cannot be computed. [dp_aggregate()]: the
+#'   assignment of people to blocks is not kept. [dp_describe()]: cells and quantiles are many steps
+#'   whose losses are not added up by person.
 #' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`: the
 #'   loss of each from joining, in place of a missing row, without `realised`. The losses are then
 #'   theirs alone, and the losses of anybody who might join are "pDP for all" of Wang (2019).
-#' @param delta (`number`, in \[0, 1))\cr where epsilon is evaluated; `NULL`: the fit's own.
+#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the fit's
+#'   own.
 #' @param ... unused.
 #' @return An object of class `dp_pdp`, PRIVATE, as [pdp()] describes; `donors` is a data frame with
 #'   one row per person: `person` (position), `removal`, `replacement`, `realised`. Its mean,
@@ -122,7 +123,7 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
   if (nrow(table) != x$nobs) {
     abort(c(
       "These cannot be the rows of the fit.",
-      x = "The fit has {x$nobs} rows, the data have {nrow(table)}."
+      x = "The fit has {x$nobs} rows; the data have {nrow(table)}."
     ), "data")
   }
   list(table = table, delta = delta)

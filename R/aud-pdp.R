@@ -59,7 +59,7 @@
 #'   `account`, positions among the donors or the treated), epsilon by `removal` and `replacement`,
 #'   and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` if the loss is not from a Gaussian
 #'   shift); `worst`, the release's epsilon; `delta`; `method`; `calibration`; `holds`, whether the
-#'   release's guarantee does. [write_release()] refuses it.
+#'   release's guarantee holds. [write_release()] refuses it.
 #'
 #'   `pdp_delta()`: a data frame of each donor's delta at `epsilon`. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the
@@ -98,7 +98,7 @@ pdp.default <- function(x, ...) door("pdp", {
 without_losses <- c(
   dp_selection = "A person moves the scores of many candidates at once; no formula is proved.",
   dp_stream = "A stream does not keep the rows that it has read.",
-  dp_aggregate = "The block that a person was in is not kept.",
+  dp_aggregate = "The assignment of people to blocks is not kept.",
   dp_description = "A description has many steps, whose losses are not added up by person."
 )
 

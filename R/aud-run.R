@@ -1,7 +1,7 @@
 # Runs of the audited mechanism.
 
 #' Run a function many times, with a progress bar if this takes long
-#' @param run (`function`)\cr of the run's number.
+#' @param run (`function`)\cr a function of the run's number.
 #' @return A list.
 #' @noRd
 repeat_runs <- function(n_runs, run) {

@@ -64,7 +64,7 @@
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All
 #'   rows of a person are then in one block, halves and counts refer to people, and neighbours
 #'   replace all rows of one person: `statistic` gets all rows of the block's people, including that
-#'   column. `"row"`, also assumed for `NULL`: each row is another person. See [dp_person].
+#'   column. `"row"`, also assumed for `NULL`: each row is a different person. See [dp_person].
 #' @return An object of class `dp_aggregate`:
 #'   * `estimate`: one number per statistic. RELEASED.
 #'   * `quantiles`: with `spread`, the quartiles over blocks; `"winsorised"`: the median and the
@@ -74,7 +74,7 @@
 #'   * `release`: the noisy numbers behind the other results, in widths of the limits. RELEASED.
 #'   * `plan`, `privacy`: blocks, limits, cost; neighbours, theorem, whether it holds. PUBLIC.
 #'
-#'   It contains no row, no block's answer and not the statistic.
+#'   It contains neither rows, nor the blocks' answers, nor the statistic.
 #' @section Privacy:
 #' Neighbours replace one person's row (or, by `person`, all rows of one person); the number of
 #' people is public. One person is in one block, so one row of the table of answers is replaced.
@@ -82,7 +82,7 @@
 #' and down on the other; pure. `"mean"`: Laplace or Gaussian mechanism. `"winsorised"`: adaptive
 #' composition of both. Proof: `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
-#'   `dpsc_error_budget`; from public facts, and from the statistic of your `example`.
+#'   `dpsc_error_budget`; they depend on public facts and on the statistic of your `example` only.
 #' @references
 #' Nissim, K., Raskhodnikova, S. and Smith, A. (2007). Smooth Sensitivity and Sampling in Private
 #' Data Analysis. STOC.

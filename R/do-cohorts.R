@@ -7,7 +7,7 @@
 #' adopt in the same period) and averages the cohorts' effects by time since adoption, by cohort, by
 #' period, and overall.
 #'
-#' @section How it works: Donors are the units that are never treated; units that are not yet
+#' @section Method: Donors are the units that are never treated; units that are not yet
 #'   treated are not donors. The donors are released **once**, relative to the first adoption, and
 #'   this one release is used for all cohorts: any number of dates costs as much as one date. A
 #'   cohort that adopts later is predicted from its past up to its own adoption, with the periods
@@ -26,17 +26,17 @@
 #' for the budget is refused.
 #'
 #' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
-#' Averages count people (`size`): an average by time since adoption is over the cohorts treated for
-#' that long (fewer for long times; `cohorts` gives their number), an average by period over the
-#' cohorts treated by then, and a cohort's average over its periods; the overall average is over the
-#' people of all cohorts, each with the average over their own periods.
+#' Averages weight cohorts by their numbers of people (`size`): an average by time since adoption is
+#' over the cohorts treated for that long (fewer for long times; `cohorts` gives their number), an
+#' average by period over the cohorts treated by then, and a cohort's average over its periods; the
+#' overall average is over the people of all cohorts, each with the average over their own periods.
 #'
 #' @section Intervals: As for one date they are calibrated on the donors' own placebo errors: each
 #' donor is predicted as if it were in each cohort, and the errors' second moment by cohort and
 #' their tails (of all cohorts together) are released under the same budget. The variance of an
 #' average over cohorts has a separate part per cohort (the prediction error for its people) and a
-#' shared part (the noise of the release, the donors' regression); the tails are those of a mean of
-#' this number of people. `simultaneous = TRUE` covers all rows of a table together, by Sidak's
+#' shared part (the noise of the release, the donors' regression); the tails are the tails of a mean
+#' of this number of people. `simultaneous = TRUE` covers all rows of a table together, by Sidak's
 #' inequality. Where a cohort in an average has no interval, the average has none, and the print
 #' gives the reason. From 20 people on in *every* cohort the release is calibrated for means; if
 #' some cohort is smaller, for single people. Coverage is measured (`bench/cohorts.R` of the
@@ -71,11 +71,12 @@
 #'   `TRUE` if the treated are protected. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
 #'
 #'   * `tidy()`: a data frame: `term`; `cohort`, `period`, `event` where they apply; `kind`
-#'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (how many are
+#'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (the number
 #'     averaged), `people`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'     `conf.low`, `conf.high` if asked. The overall average comes first, except in `"group_time"`.
-#'   * `coef()`, `vcov()`: estimates of a type's rows, without those before the adoption, and their
-#'     covariance. `confint()`: their limits.
+#'     `conf.low`, `conf.high` if requested. The overall average comes first, except in
+#'     `"group_time"`.
+#'   * `coef()`, `vcov()`: estimates of a type's rows from the adoption on, and their covariance.
+#'     `confint()`: their limits.
 #'   * `glance()`: one row: `method`, `estimator`, `n.donors`, `n.cohorts`, `n.targets`, `people`,
 #'     `periods`, `effect`, `std.error`, `pre.rmse`, `epsilon`, `delta`, `rho`, `private`.
 #'   * `augment()`: the table of every cohort's fit, with `cohort`. `effects()`, `predict()`,
@@ -113,7 +114,7 @@
 NULL
 
 #' Fit a classical estimator to each cohort. NOT PRIVATE.
-#' @param fit_one (`function`)\cr from the panel of one cohort to its fit.
+#' @param fit_one (`function`)\cr a function from the panel of one cohort to its fit.
 #' @return A `dp_cohorts`.
 #' @noRd
 classical_cohorts <- function(panel, size, fit_one) {

@@ -16,20 +16,19 @@
 #' but a few people (`plan$beyond`); otherwise it extends six times the distance between quartile
 #' and median. The tail beyond the window is clipped, and its people are counted: limits are widened
 #' by their share of the window's width, and up to the bounds if so many lie beyond that the window
-#' must have been misplaced. For heavier tails than that (a variance that hardly exists) means and
+#' must have been misplaced. For even heavier tails (a variance that is barely finite) means and
 #' standard deviations are still too small.
 #'
 #' A row with a missing value does not count for that variable; a row whose group is missing, or is
 #' not a public level, does not count at all. The number of missing values is private.
 #'
-#' @section Limits:
-#' Limits of shares, means, standard deviations and quantiles are about the population from which
-#' people are drawn; limits of `n` are about the people in this table, and therefore cover noise
-#' alone. Limits of means treat the sampling error as normal. Limits of quantiles follow the
-#' released curve through the drawn quantiles: with few of these, limits are wide where the curve
-#' bends. For a column with tails so heavy that its variance hardly exists, the nominal 95 % limits
-#' of the standard deviation have coverage of only .7 to .9. Measurements, beside recipes of peers,
-#' are in `bench/results/describe.csv`.
+#' @section Limits: Limits of shares, means, standard deviations and quantiles are about the
+#' population from which people are drawn; limits of `n` are about the people in this table, and
+#' therefore cover noise alone. Limits of means treat the sampling error as normal. Limits of
+#' quantiles follow the released curve through the drawn quantiles: with few of these, limits are
+#' wide where the curve bends. For a column with tails so heavy that its variance is barely finite,
+#' the nominal 95 % limits of the standard deviation have coverage of only .7 to .9. Measurements,
+#' also of recipes with other packages, are in `bench/results/describe.csv`.
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
@@ -45,8 +44,8 @@
 #' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr in steps of 0.001; quartiles are added.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
-#' @param person (`string`, PUBLIC)\cr `"row"`, also assumed for `NULL`: each row is another person.
-#'   A column that identifies people is refused, see [dp_person].
+#' @param person (`string`, PUBLIC)\cr `"row"`, also assumed for `NULL`: each row is a different
+#'   person. A column that identifies people is refused, see [dp_person].
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
 #'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, n. PUBLIC.

@@ -210,7 +210,7 @@ check_fitted_target <- function(release, target) {
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
       "This release holds weights for another target.",
-      i = "A release by {.val gram} fits any target, one by {.val {release$method}} only its own."
+      i = "A release by {.val gram} fits any target; one by {.val {release$method}} only its own."
     ), "argument")
   }
 }

@@ -64,8 +64,9 @@ NULL
 #' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value
 #'   per unit*: the mean over the periods before the (first) treatment, or over the periods named in
 #'   `over(x, 1980:1985)`. `"predictors"` fits these alone, by importances V; the others fit all
-#'   outcomes before the treatment and these, each on the outcomes' deviation, so that with
-#'   importance 1 a covariate counts as one period (`v` in [dp_control()]; not of `"augmented"`).
+#'   outcomes before the treatment and these, each scaled to the outcomes' standard deviation, so
+#'   that with importance 1 a covariate counts as one period (`v` in [dp_control()]; not of
+#'   `"augmented"`).
 #' * `"sdid"`, `"factor"` and `"mcnnm"` take **regressors**, known in every period, after the
 #'   treatment, too, where the treatment must not change them. A column that changes over time has
 #'   one coefficient: by least squares with effects of units and periods on all cells that are not

@@ -24,13 +24,13 @@
 #' the paper's constants, for reproduction (for `"objective"` the published epsilon does not hold,
 #' and every print states this). `"gram"` has no published constants and ignores the argument.
 #'
-#' @section Who is protected:
-#' Neighbours are panels that differ in one donor's whole row, the person's identifier included. The
-#' number of donors, the periods, the bounds and the target's data are public; with
-#' `protect = "everyone"` the treated people are protected as well ([dp_synth_treated]). Values
-#' outside the bounds are clipped silently, because their number is private. The presence of one
-#' finite value for every donor in every period counts as public: an error about donors' rows gives
-#' the kind of gap, but not whose it is, where, or how many there are.
+#' @section Who is protected: Neighbours are panels that differ in one donor's whole row, the
+#' person's identifier included. The number of donors, the periods, the bounds and the target's data
+#' are public; with `protect = "everyone"` the treated people are protected as well
+#' ([dp_synth_treated]). Values outside the bounds are clipped silently, because their number is
+#' private. The presence of one finite value for every donor in every period counts as public: an
+#' error about donors' rows gives the kind of gap, but not the donor, the place or the number of
+#' gaps.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,
@@ -100,18 +100,17 @@
 #'   periods; required with `na = "interpolate"`, and then used instead of the formula's indicator.
 #' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now;
 #'   [update()][dp_monitor] draws them once they have been observed.
-#' @param weights (`name` of a column)\cr weights of people, as of a survey: moments, placebo errors
-#'   and intervals are then those of a population in which a donor counts by the weight. A column
-#'   of `data`, of which a donor's mean before the treatment counts; PRIVATE. For a matrix one
-#'   number per donor, for [dp_chunks()] `"last"`: the last column of each block. For
-#'   `method = "gram"` with `delta > 0`, one adoption date, one outcome and
-#'   `protect = "donors"`; not for donors in [dp_sources()], nor with `monitor`,
-#'   `dp_control(lambda = )` or `dp_control(features = Inf)`. With `epsilon = Inf` there is no
-#'   interval.
+#' @param weights (`name` of a column)\cr weights of people, for example of a survey: moments,
+#'   placebo errors and intervals then refer to a population in which each donor has this weight. A
+#'   column of `data`; a donor's weight is its mean before the treatment. PRIVATE. For a matrix one
+#'   number per donor, for [dp_chunks()] `"last"`: the last column of each block. For `method =
+#'   "gram"` with `delta > 0`, one adoption date, one outcome and `protect = "donors"`; not for
+#'   donors in [dp_sources()], nor with `monitor`, `dp_control(lambda = )` or `dp_control(features =
+#'   Inf)`. With `epsilon = Inf` there is no interval.
 #' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted; larger ones are cut
-#'   to it, negative ones to 0. `NULL`: the limits of the weights' column in `bounds`. The noise has
-#'   the size for donors who all have this weight: it grows, the smaller the mean weight is
-#'   relative to it.
+#'   to it, negative ones to 0. `NULL`: the limits of the weights' column in `bounds`. The noise is
+#'   as large as if all donors had this weight, so the further the mean weight is below it, the more
+#'   the noise matters.
 #' @param ... no further arguments: an unknown argument is an error.
 #' @return A [dp_outcomes] with several outcomes, a [dp_cohorts] with several adoption dates.
 #'   Otherwise an object of class `dp_synth`, a list of public values and of values computed from

@@ -35,7 +35,7 @@
 #' for example of a survey: they are cut to `max_weight`, and rows with weights far below it
 #' contribute accordingly little.
 #'
-#' @section When there is too little:
+#' @section Budgets that are too small:
 #' A coefficient is marked as *not identified at this budget* unless the rows carry at least twice
 #' as much information about it as the ridge that privacy needs: it is shrunk to zero, and its
 #' interval is not to be trusted. Columns are whitened only if n, epsilon and the number of columns
@@ -83,8 +83,8 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is
-#'   another person. For method `"objective"` and rows in memory, in chunks, or read here from one
+#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
+#'   different person. For method `"objective"` and rows in memory, in chunks, or read here from one
 #'   table or set of files; see [dp_person]. Standard errors then assume that a person's rows are
 #'   copies of each other; if they differ, the errors are too large by a factor of up to the square
 #'   root of the number of rows per person.
@@ -101,8 +101,8 @@
 #'   `intervals` another twentieth of the budget goes to the scores' second moments. For method
 #'   `"objective"`, not with `penalty`.
 #' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted. `NULL`: the upper
-#'   bound of a column of weights in `bounds`. Ridge and noise have the size for people who all have
-#'   this weight: they matter more, the smaller the mean weight is relative to it.
+#'   bound of a column of weights in `bounds`. Ridge and noise are as large as if all people had
+#'   this weight, so the further the mean weight is below it, the more they matter.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy` (noise, and the possible bias from the ridge), `sampling`;

@@ -1,6 +1,6 @@
 # Checks of ledgers by people who did not make them.
 
-#' Check a ledger that lives outside R
+#' Check a ledger that is kept outside R
 #'
 #' Each row of such a ledger contains a hash of itself and of the previous row. An edited row, a
 #' deleted or inserted row, and a changed order are detected. If rows at the end are missing, or the
@@ -104,7 +104,7 @@ charge_state <- function(privacy, rows) {
 #' @export
 print.dp_ledger_check <- function(x, ...) {
   cat("Ledger: ", count_of(x$charges, "charge"), ", ", if (length(x$broken)) {
-    paste0("CHANGED: rows that do not follow from those before: ", toString(x$broken))
+    paste0("CHANGED: rows that do not follow from the rows before:  ", toString(x$broken))
   } else {
     "each row follows from the one before"
   }, "\n", sep = "")

@@ -12,7 +12,8 @@ file_parts.dp_lm <- function(x) {
   )
 }
 
-#' @return A `dp_lm`, or `NULL` if anything is missing or disagrees. Errors mean the same.
+#' @return A `dp_lm`, or `NULL` if anything is missing or disagrees. An error has the same meaning
+#'   as `NULL`.
 #' @noRd
 #' @exportS3Method
 object_again.dp_lm <- function(parts) {

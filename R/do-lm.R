@@ -57,7 +57,7 @@
 #' `mutate()` on a lazy `tbl`, with bounds of their own. `subset` may compare columns with constants
 #' and with each other, and combine comparisons by `&`, `|`, `!`; `weights` must be a column.
 #'
-#' @section When there is too little:
+#' @section Budgets that are too small:
 #' `plan` in the result (public, known before the draw) states whether the budget resolves the
 #' moments of all columns (`resolved`: n sqrt(rho) of at least 12 p^1.5) and whether medians can be
 #' found (`located`). If medians cannot be found, no coefficient would be identified, and the call
@@ -92,9 +92,9 @@
 #'   acceptable condition number, both in units in which rows have length at most 1; by default a
 #'   public rule sets them.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is
-#'   another person. For method `"moments"` and rows in memory, in chunks, or in one table or set of
-#'   files; see [dp_person].
+#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
+#'   different person. For method `"moments"` and rows in memory, in chunks, or in one table or set
+#'   of files; see [dp_person].
 #' @return An object of class `dp_lm` (for method `"moments"`; otherwise `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.

@@ -41,10 +41,10 @@
 #' the target's covariates must not have changed.
 #'
 #' Rows may be in a [dp_table()], [dp_files()] or [dp_sources()] of these, for the first release and
-#' for each update, and need not be in the same place each time: seeded results equal those from
-#' memory, bit for bit. An update reshapes people's rows once, before anything is drawn, and reads
-#' them twice for each new period. It needs `compute = "here"`: each person's numbers are clipped
-#' before they are summed, which engines and workers cannot do.
+#' for each update, and need not be in the same place each time: seeded results equal the results
+#' from memory, bit for bit. An update reshapes people's rows once, before anything is drawn, and
+#' reads them twice for each new period. It needs `compute = "here"`: each person's numbers are
+#' clipped before they are summed, which engines and workers cannot do.
 #'
 #' @section Limits: Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome,
 #' `protect = "donors"`, and rows that are read in R: anything else is refused before any budget is
@@ -77,7 +77,7 @@
 #' @section Errors: `dpsc_error_monitor`: `newdata` that skips or repeats a period, holds another
 #'   number of people or another past of the target; rows that stay elsewhere; a period drawn
 #'   before; none left. `dpsc_error_covariate`: other covariates. Also the input errors of
-#'   [dp_synth()]. All before anything is drawn.
+#'   [dp_synth()]. All errors come before anything is drawn.
 #' @seealso [dp_synth()], [write_release()]; free changes by `update()`: [update.dp_synth()].
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 4, effect = 0.3)
@@ -255,13 +255,13 @@ check_newer <- function(object, panel, group) {
   fail <- function(what, ...) {
     abort(c(what, ...), "monitor")
   }
-  if (!is.null(panel$adopted)) fail("{.arg newdata} holds several adoption dates, the fit has one.")
+  if (!is.null(panel$adopted)) fail("{.arg newdata} has several adoption dates; the fit has one.")
   size <- object$release$statistics$monitor$size
   if (panel$n != known$n || nrow(panel$target) != length(size)) {
     fail(
       "{.arg newdata} must contain the same people as the fit's data.",
       x = paste(
-        "It has {panel$n} donor{?s} and {nrow(panel$target)} treated, the fit has {known$n} and",
+        "It has {panel$n} donor{?s} and {nrow(panel$target)} treated; the fit has {known$n} and",
         "{length(size)}."
       ),
       i = "Keep people who left; {.code na = \"interpolate\"} fills their gaps."
@@ -271,7 +271,7 @@ check_newer <- function(object, panel, group) {
   if (periods <= old) {
     fail(
       "{.arg newdata} holds no new period.",
-      x = "The fit has {old} period{?s}, {.arg newdata} has {periods}."
+      x = "The fit has {old} period{?s}; {.arg newdata} has {periods}."
     )
   }
   same <- identical(period_text(panel$times[seq_len(old)]), period_text(known$times))

@@ -7,7 +7,7 @@
 #' in `bounds`, a list by name. One person's row then contains all outcomes in all periods (and the
 #' covariates); `epsilon` and `delta` are for the whole row, charged once.
 #'
-#' @section How the budget is shared: Every outcome has a release of its own, with an equal share of
+#' @section Shares of the budget: Every outcome has a release of its own, with an equal share of
 #' the squared Gaussian shift (of `epsilon`, if `delta = 0`). A single release has a smaller budget
 #' than all of them together: quote the budget in the print of the fit, not the budget of one
 #' element. With K outcomes the noise of each grows by about the square root of K. A single release
@@ -28,7 +28,7 @@
 #' @param row.names,optional unused.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param format see [report()].
-#' @param ... given to the method of one outcome's fit, such as `type`: of `as.data.frame()` and
+#' @param ... passed to the method of one outcome's fit, such as `type`: of `as.data.frame()` and
 #'   `plot()` `"effect"`, `"percent"` and `"cumulative"`, of `coef()` and `vcov()` for several dates
 #'   see [dp_cohorts].
 #' @return An object of class `dp_outcomes`, a list: `outcomes`, ordinary fits by name

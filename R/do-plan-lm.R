@@ -8,13 +8,13 @@
 #'
 #' Errors are relative to the errors of [stats::lm()] on the same people, the lower limit for any
 #' private method: 1.5 means a standard error that is half as large again. They hardly depend on the
-#' outcome, the slopes, or how wide the bounds are. Checked by simulation (bench/plan-lm.R): within
+#' outcome, the slopes, or the width of the bounds. Checked by simulation (bench/plan-lm.R): within
 #' a factor of .7 to 1.4 where the moments are resolved.
 #'
 #' A rare level needs longer rows, and so more noise for every slope: `share` is its share.
 #'
 #' @inheritParams dp_lm
-#' @param n (`count` or `NULL`)\cr number of people. `NULL`: how many are needed for `ratio`.
+#' @param n (`count` or `NULL`)\cr number of people. `NULL`: the number needed for `ratio`.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed for `ratio`.
 #' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest share of people that a value of a
 #'   0/1 regressor, or a level of a factor, is expected to have. If the noise hides such a rare
@@ -136,7 +136,7 @@ print.dp_plan_lm <- function(x, ...) {
   what <- c(
     if (!x$found) "medians of numeric variables will not be found",
     if (!x$resolved && x$share < 0.5) {
-      paste("the moments of a group of share", format(x$share), "will be hidden by noise")
+      paste("the moments of a group with a share of", format(x$share), "will be hidden by noise")
     } else if (!x$resolved) {
       "the moments of all columns will be hidden by noise"
     }

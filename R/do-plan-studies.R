@@ -76,7 +76,7 @@ study_sizes <- function(n, epsilon, facts) {
 }
 
 #' One study: errors of its effects by a release, and by the same estimator without privacy
-#' @param intervals (`flag`)\cr shall intervals be computed, which takes time?
+#' @param intervals (`flag`)\cr are intervals computed, which takes time?
 #' @return A list: `error`, `raw`, from [study_measures()]; `luck`, from [study_luck()];
 #'   `width`, a matrix with columns `average` and `period`, or `NULL`.
 #' @noRd
@@ -183,7 +183,7 @@ study_fit <- function(people, made, epsilon) {
 cohort_means <- function(x, cohort) unname(rowsum(x, cohort)) / tabulate(cohort)
 
 #' Covariates in a panel's form
-#' @param own (`function`)\cr from the treated people's rows to the rows in the panel.
+#' @param own (`function`)\cr a function from the treated people's rows to the rows in the panel.
 #' @noRd
 study_known <- function(people, facts, own) {
   if (is.null(people$between) || isFALSE(facts$known)) {

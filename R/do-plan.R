@@ -77,24 +77,25 @@
 #'   recommended method.
 #' @param ... unused.
 #' @return A list of class `dp_plan`: the arguments; `interval` (`calibrated`: will there be a 95 %
-#'   interval; and the least `n`, at this epsilon, and the least `epsilon`, at this n, from which
-#'   there is one); with covariates `without`, the `error`, `average` and `half_width` of the same
-#'   people's study that does not use them; `facts`, what the errors depend on, scaled units; and
-#'   `table`, a data frame with one row a method, errors in outcome units. With several dates the
-#'   first row is of all of them together, the others are of each:
-#'   * `method`; `T0`, the date, `NA` of all dates; `size`, people; `n`, `epsilon`. What is asked
-#'     for is `NA` for a method that cannot reach the goal.
-#'   * `error`: root mean squared error of one period's counterfactual, against the outcome that the
-#'     target (the mean of `size` people) would have had. So much an estimated effect strays from
-#'     the true one. Of all dates: of the averages by time since the adoption.
-#'   * `privacy`: its part from noise; `floor`: the error without privacy.
+#'   interval? and the smallest `n` at this epsilon, and the smallest `epsilon` at this n, with an
+#'   interval); with covariates `without`: `error`, `average` and `half_width` of a study of the
+#'   same people that does not use them; `facts`, on which the errors depend, scaled units; and
+#'   `table`, a data frame with one row per method, errors in outcome units. With several dates the
+#'   first row is for all of them together, and each of the others for one date:
+#'   * `method`; `T0`, the date, `NA` for all dates; `size`, people; `n`, `epsilon`. A requested
+#'     quantity is `NA` for a method that cannot reach the goal.
+#'   * `error`: root mean squared error of one period's counterfactual, compared with the outcome
+#'     that the target (the mean of `size` people) would have had. It is also the error of that
+#'     period's estimated effect. For all dates: the error of the averages by time since the
+#'     adoption.
+#'   * `privacy`: the part of the error from noise; `floor`: the error without privacy.
 #'   * `average`: the error of the average effect over the T1 periods.
-#'   * `half_width`: of the 95 % interval of the average effect, the median to expect; `NA` where
-#'     there will be none; `period_width`: the same of one period. `given`: the share of releases
-#'     that give an interval, as some find that they cannot.
-#'   * `power`: of finding `effect`, `NA` where none is given; `detectable`: the smallest effect
-#'     that is found with the power asked for (`Inf`: none is). Both `NA` where there is no test.
-#'   * `person`: as `error`, were the target one person; `NA` where whole studies are made up.
+#'   * `half_width`: the expected (median) half-width of the 95 % interval of the average effect;
+#'     `NA` where there will be none; `period_width`: the same for one period. `given`: the share of
+#'     releases that give an interval; some releases cannot.
+#'   * `power`: the power to detect `effect`, `NA` if none is given; `detectable`: the smallest
+#'     effect that is detected with the requested power (`Inf`: none). Both are `NA` without a test.
+#'   * `person`: as `error`, for a target of one person; `NA` if whole studies are simulated.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, scaled units.
 #'   * `penalty`: `NA` where the fit chooses it from the release.
 #'   * `recommended`.
@@ -109,13 +110,13 @@
 #'   n = 1000, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11, sd_within = 4,
 #'   method = "gram"
 #' )
-#' # The programme's group has 60 people; and what if a public panel of other people is at hand?
+#' # The programme's group has 60 people; a public panel of other people is available.
 #' pilot <- 140 + 60 * sim_panel(n = 200, T0 = 18, T1 = 6)$donors
 #' dp_plan(
 #'   n = 1000, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), pilot = pilot, size = 60,
 #'   method = "gram"
 #' )
-#' # How large must the group be for an effect of 2 mmHg to be found with a power of 80 %?
+#' # How large must the group be for an effect of 2 mmHg to be detected with a power of 80 %?
 #' dp_plan(
 #'   n = 1000, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11, sd_within = 4,
 #'   size = NULL, effect = 2, method = "gram"

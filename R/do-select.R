@@ -17,7 +17,7 @@
 #'   the other methods.
 #' * `"blocks"`: the support that most blocks select, if it is stable.
 #' * `"subsamples"`: the same with overlapping random subsets, as published (Thakurta, 2013,
-#'   Algorithm 6.1), with its gaps mended (private). For reproduction: at epsilon = 1 a subset has
+#'   Algorithm 6.1), with its gaps closed (private). For reproduction: at epsilon = 1 a subset has
 #'   one person in 442 (in 561 with a refit), so it needs `8 + 5 size` times as many rows; fewer are
 #'   refused. `"blocks"` needs 6 to 12 times fewer people.
 #' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
@@ -28,17 +28,17 @@
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
 #' every numeric variable, with at most 40 % of the budget, and clip it at 1.2 robust standard
-#' deviations for a choice, 4 for a refit (3 for `"gram"`), within the bounds. So much too wide
-#' bounds cost little. This needs about `n sqrt(rho / p) >= 31`; otherwise, for a variable with one
-#' value for half of the people, and for a variable with bounds 0 and 1, the bounds are used. Slopes
-#' are for the clipped variables.
+#' deviations for a choice, 4 for a refit (3 for `"gram"`), within the bounds. So bounds that are
+#' far too wide cost little. This needs about `n sqrt(rho / p) >= 31`; otherwise, for a variable
+#' with one value for half of the people, and for a variable with bounds 0 and 1, the bounds are
+#' used. Slopes are for the clipped variables.
 #'
 #' The last four propose, test and release: they may abstain, which is an output like any other
 #' and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
 #'
 #' For synthetic control: features of the pre-period can be chosen from a release at no cost, and
 #' covariates of donors by `"pursuit"`; donors themselves must never be selected, since membership
-#' in a support is the secret.
+#' in a support is itself private.
 #'
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in
 #'   `bounds`),
@@ -66,8 +66,8 @@
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. For `"votes"` (then the default), `"blocks"`
 #'   and `"subsamples"`, in which all rows of a person vote together, with `refit = FALSE`: fit the
-#'   selected variables by [dp_lm()]. `"row"`: each row is another person. `NULL` means the latter.
-#'   See [dp_person].
+#'   selected variables by [dp_lm()]. `"row"`: each row is a different person. `NULL` means the
+#'   latter. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,

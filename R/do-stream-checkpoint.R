@@ -4,8 +4,8 @@
 #' Move a stream to a file, or publish its state
 #'
 #' @section Private checkpoints: `kind = "private"` *moves* the state: afterwards it is in the file
-#' and this stream no longer runs. The file holds sums without noise and the noise itself: a
-#' person with the file and the released values can subtract. It is AS SECRET AS THE DATA, readable
+#' and this stream no longer runs. The file holds sums without noise and the noise itself: a person
+#' with the file and the released values can remove the noise. It is AS SECRET AS THE DATA, readable
 #' by its owner only (mode 0600), and can be resumed once: `resume_stream()` claims its identity,
 #' atomically, in a registry, a folder of your account (the environment variable `DPSC_REGISTRY`, or
 #' `dpsc/resumed` in your data folder), and removes the file. A copy is refused there, and under any
@@ -13,8 +13,8 @@
 #' it. So a state goes to another account or another machine only where both reach one registry, and
 #' it is lost if its registry is emptied. *Undetected cases*: a registry that was itself copied or
 #' restored from a backup, a machine that was restored twice, an edited file, and files of version
-#' 0.2.0, which name no registry. Copy neither: two continuations of one state can be
-#' subtracted from each other, which shows sums without noise.
+#' 0.2.0, which name no registry. Copy neither: two continuations of one state can be subtracted
+#' from each other, which reveals sums without noise.
 #'
 #' The file is written under another name, made durable, and then moved to its own in one step. A
 #' crash before that leaves no file under that name, and the state dies with its process; a failed
@@ -27,10 +27,10 @@
 #' continuation: a node that was open at m publications has m + 1 times the variance. Continuations
 #' must take *different* rows: a row that is given again, after a crash for instance, is a second
 #' exposure of its person. A checkpoint holds R objects, as a file of [saveRDS()] does: resume only
-#' those of people whom you trust.
+#' files of people whom you trust.
 #'
 #' @param stream (`dp_stream`)\cr a stream that runs here.
-#' @param file (`path`)\cr where to; for private states a file that does not exist.
+#' @param file (`path`)\cr the file to write; for private states it must not exist yet.
 #' @param kind (`string`)\cr `"private"` or `"public"`.
 #' @param x (`dp_state`)\cr the value of `checkpoint()`.
 #' @param ... unused.
@@ -184,7 +184,7 @@ claim_state <- function(id) {
   if (dir.exists(mark)) {
     abort(c(
       "This state was resumed before, and a state must not run twice.",
-      x = "Two continuations under one noise can be subtracted from each other.",
+      x = "The noise of two continuations cancels in their difference.",
       i = "Start a new stream; for people in both it needs a budget of its own."
     ), "stream")
   }

@@ -94,7 +94,7 @@ unseen_variance <- function(release, target) {
   unname(ifelse(hidden, unseen_share(release) * width^2, 0))
 }
 
-#' The share of donors whom the draw of the errors' range lets lie beyond it at no loss
+#' The share of donors who may lie beyond the range of errors without any loss for its draw
 #' @noRd
 unseen_share <- function(release) {
   0.5 / (tail_signal(release) * min(counted_donors(release), fewest_of_many))

@@ -25,7 +25,7 @@ period_statistics <- function(release, what, alike = FALSE) {
     abort("{what} does not take covariates.", "release")
   }
   if (alike && !is.null(release$panel$weights)) {
-    abort("{what} compares people of equal weights: this release has weights.", "release")
+    abort("{what} compares people of equal weights, but this release has weights.", "release")
   }
   if (!holds_periods(release, alike)) {
     abort(c(

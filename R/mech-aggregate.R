@@ -4,7 +4,7 @@
 #'
 #' @param by_rank,located,mean (`flag`)\cr are quantiles chosen? Are the answers added up within
 #'   released quartiles? Are they added up as they are?
-#' @param theorem (function of: is the noise Gaussian?).
+#' @param theorem (function of a flag: is the noise Gaussian?).
 #' @param ranks,noise (functions of a plan)\cr the noise in ranks, and the standard deviation of the
 #'   noise on the sum of the answers, in widths of the limits; `NA` where there is none.
 #' @noRd

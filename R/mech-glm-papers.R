@@ -41,8 +41,8 @@ paper_mechanisms <- function() {
 }
 
 #' @param settings (`character`)\cr names it takes; `printed`: names of the published calibration.
-#' @param broken (named `character`)\cr why a calibration is not private.
-#' @param losses (`function`)\cr of the fit, rows in public units and delta.
+#' @param broken (named `character`)\cr the reasons why calibrations are not private.
+#' @param losses (`function`)\cr a function of the fit, rows in public units and delta.
 #' @param own (`list` by family)\cr additional settings for that family.
 #' @param words (named `character`)\cr names of families in prints, if they differ from the usual
 #'   ones.
@@ -95,7 +95,7 @@ printed_for_logistic <- function(public, broken) {
   }
 }
 
-#' Why posterior sampling is not offered for these families
+#' The reason why these families have no posterior sampling
 #' @noRd
 posterior_refusal <- function(method) {
   record <- paper_glm("ops", "one posterior sample", "tight", character(), c(tight = ""))

@@ -231,6 +231,6 @@ weights_fit <- function(release) {
 
 # Reason given for a fit without privacy.
 weights_reason <- paste(
-  "without privacy no interval is calibrated where donors have weights: leave-one-out errors are",
-  "of donors who count alike"
+  "without privacy there is no interval if donors have weights: leave-one-out errors are for",
+  "donors with equal weights"
 )

@@ -83,12 +83,12 @@ all_rows <- function(donors, bounds) {
 #' @param y (`numeric(T)`)\cr the target's outcomes, scaled units.
 #' @param size (`count`)\cr the number of people whose mean the target is.
 #' @param level (`number`, in (0, 1))\cr coverage.
-#' @param simultaneous (`flag`)\cr whether the periods' intervals shall cover together.
+#' @param simultaneous (`flag`)\cr whether the intervals cover all periods together.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
 #' @return A data frame, scaled units, one row for the average and one for each period: `term`,
 #'   `estimate` (effect), `conf.low`, `conf.high` (`NA` for a period that has none), `std.error`
-#'   (root mean squared leave-one-out error, at the target's row scale or size). Or a string: why
-#'   there is no interval. NOT PRIVATE.
+#'   (root mean squared leave-one-out error, at the target's row scale or size). Or a string: the
+#'   reason for the missing interval. NOT PRIVATE.
 #' @references Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic Learning in a Random
 #'   World, section 2.3. Barber, R., Candes, E., Ramdas, A. and Tibshirani, R. (2021). Predictive
 #'   inference with the jackknife+. Annals of Statistics 49.

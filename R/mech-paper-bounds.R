@@ -11,8 +11,8 @@
 #'
 #' @section Forms: `"published"` is the formula of the paper. It takes the expected length of a
 #' noise vector of density `exp(-||v|| / a)` in d dimensions to be `a` (its Eq. 10). The length has
-#' a Gamma law of shape d, so it is `d a`, and simulated errors exceed the published bounds.
-#' `"corrected"` changes only the consequences of that and of three slips:
+#' a Gamma distribution of shape d, so it is `d a`, and simulated errors exceed the published
+#' bounds. `"corrected"` changes only the consequences of that and of three slips:
 #' * `E||v|| = n a`, `E||b|| = n beta`, and `E||W||_F = n T1 b` with `b = 2 sqrt(T1) /
 #'   epsilon2`;
 #' * the paper's `sqrt(2) / epsilon2` is `b / sqrt(T1) = 2 / epsilon2` before that correction;

@@ -48,7 +48,8 @@ mechanism_fields <- list(
 #' * `run` (function of plan, rows and public): the statistics. RELEASED.
 #' * `settings` (function of public and plan): settings for the estimator. PUBLIC.
 #' * `theorem` (function of public and steps): a string.
-#' * `published_fails` (string): why the promise of the published calibration does not hold.
+#' * `published_fails` (string): the reason why the promise of the published calibration does not
+#'   hold.
 #' * `gives` (string): `"moments"` of the donors, which serve any target, penalty and later date, or
 #'   `"weights"` of one.
 #' * `calibrations` (character): which it has; the first is the default.
@@ -84,7 +85,7 @@ mechanism_fields <- list(
 #'   coefficient, which is identified if it exceeds 1). RELEASED.
 #' * `loss` (function of fit, table and delta): privacy loss of every person, a table as
 #'   `row_losses()` makes it. PRIVATE.
-#' * `broken` (character by calibration): why a calibration is not private.
+#' * `broken` (character by calibration): the reasons why calibrations are not private.
 #' * `weighs`, `references` (character): a sentence for papers on its weights, and the keys of its
 #'   references in `inst/works.dcf`.
 #'
@@ -92,7 +93,7 @@ mechanism_fields <- list(
 #' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,
 #' `upper`, `intervals`). PUBLIC.
 #'
-#' Of `dp_describe`: `theorem` (function of: is the noise Gaussian?).
+#' Of `dp_describe`: `theorem` (function of a flag: is the noise Gaussian?).
 #'
 #' Of `dp_select` see [selector()], of `dp_aggregate` [aggregator()], of `dp_online` [learner_of()].
 #' @noRd

@@ -47,7 +47,8 @@ check_hopeless <- function(public, plan) {
 }
 
 #' The smallest number of people, and the smallest epsilon, that would suffice, in words
-#' @param serves (`function`)\cr of the number of people and of epsilon: would they suffice?
+#' @param serves (`function`)\cr a function of the number of people and of epsilon: would they
+#'   suffice?
 #' @param one (`string`)\cr the counted thing.
 #' @noRd
 least_that_serves <- function(public, serves, one) {
@@ -61,7 +62,7 @@ least_that_serves <- function(public, serves, one) {
 
 #' Error with the smallest n, or epsilon, that would suffice
 #' @param would (`function` of n and epsilon)\cr would they suffice? PUBLIC.
-#' @param reason (`character`)\cr why not.
+#' @param reason (`character`)\cr the reason for the refusal.
 #' @param plan (`string`)\cr the verb that plans.
 #' @noRd
 abort_unidentified <- function(public, would, reason, plan) {

@@ -3,7 +3,7 @@
 #' Record of a method of selection
 #'
 #' @param core (`string`)\cr its name in the core.
-#' @param theorem (`string`)\cr why it is private: of `proofs/selection.md`.
+#' @param theorem (`string`)\cr the theorem of `proofs/selection.md` that proves its privacy.
 #' @param shares (`function`: facts, budget)\cr split of a private budget: `exponent`
 #'   (epsilon of one choice) and `rho_step`, or `select_rho` from which they follow; `epsilon` and
 #'   `delta` of a test; `fit_rho`, `rho`, `cost`.
@@ -195,13 +195,13 @@ subset_constants <- function(subsets, n, shares) {
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
-      "{.arg subsets} are too few for balance: some person would be in too many of them.",
+      "There are too few {.arg subsets}: some person would be in too many of them.",
       i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} are enough."
     ), "argument")
   }
   if (subset_members(subsets, n, rate) > most_members) {
     abort(c(
-      "{.val subsamples} would draw {signif(n * rate * subsets, 2)} members of its subsets.",
+      "{.val subsamples} would draw {signif(n * rate * subsets, 2)} people for its subsets.",
       i = "Give fewer {.arg subsets} in {.arg settings}, or take {.code method = \"blocks\"}."
     ), "argument")
   }

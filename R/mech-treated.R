@@ -7,7 +7,7 @@
 #' Donors and treated people are disjoint, so each group has the whole budget (adaptive parallel
 #' composition, proofs/treated.md): the cost is the larger of the two accounts.
 #' @param public (`list`)\cr from `public_facts()`, with `treated`, the number of treated people.
-#' @param plan_first (`function`)\cr of method gram.
+#' @param plan_first (`function`)\cr a function of method gram.
 #' @return As [plan_gram()]; `steps` has a column `account`, and `group` are the core's facts.
 #' @noRd
 plan_everyone <- function(public, plan_first) {
@@ -107,15 +107,15 @@ check_group_noise <- function(noise, group) {
     ),
     i = if (length(instead)) paste0("It takes about ", paste(instead, collapse = ", or "), "."),
     i = paste(
-      "{.code protect = \"donors\"} publishes the group's mean without noise, which protects none",
-      "of them."
+      "{.code protect = \"donors\"} publishes the group's mean without noise, which does not",
+      "protect its members."
     )
   ), "argument")
 }
 
 #' Release for everyone: donors, then the treated in the donors' released coordinates
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
-#' @param run_first (`function`)\cr of method gram.
+#' @param run_first (`function`)\cr a function of method gram.
 #' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features about the
 #'   donors' `origin`, the group's `place` as estimated before its rounds, their noisy `mean`, the
 #'   standard deviation `mean_sd` of its noise and the `weights` of the rounds in it, the resulting

@@ -7,8 +7,8 @@
 #' plans `bounds` is a list by name, known before the data are seen:
 #'
 #' * `cost = c(0, 5000)`: the limits of a *column*. Values outside are moved to the nearest limit,
-#'   before anything is computed of them: `log(cost)` is then the log of the clipped column, and its
-#'   limits follow.
+#'   before anything is computed from them: `log(cost)` is then the log of the clipped column, and
+#'   its limits follow.
 #' * `` `log(cost)` = c(0, 9) ``: the limits of an *expression*, named by its text as the formula
 #'   writes it. Its values are clipped after it was computed.
 #' * `sex = c("f", "m")`: all levels of a factor, the first of which is the baseline;

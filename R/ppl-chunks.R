@@ -4,21 +4,21 @@
 #' Donors in chunks
 #'
 #' For panels that do not fit in memory: a list of matrices, or a function that reads block `i` from
-#' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` go over the blocks
-#' up to nine times and give the bit-identical statistics of the whole matrix.
+#' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` read the blocks up
+#' to nine times and give the statistics of the whole matrix, bit for bit.
 #'
-#' @section A function that reads: It must return the same rows each time: [dp_synth()] keeps a
-#' checksum of every block from its first pass, before the charge, and compares it in every later
-#' pass before it uses the block. Its warnings and messages are not shown and its errors are
+#' @section Functions that read blocks: A function must return the same rows each time: [dp_synth()]
+#' keeps a checksum of every block from its first pass, before the charge, and compares it in every
+#' later pass before it uses the block. Its warnings and messages are not shown and its errors are
 #' replaced, since they may hold data; its output by `cat()` is not suppressed. Call it yourself to
 #' see its messages. Blocks that are data frames need columns of fixed classes, as by
-#' `read.csv(colClasses = )`: if a reader guesses, somebody's cell may make text of all numbers of a
-#' block, and `"1.0"` is another level than `"1"`.
+#' `read.csv(colClasses = )`: if a reader guesses, somebody's cell may turn all numbers of a block
+#' into text, and `"1.0"` is another level than `"1"`.
 #'
 #' A block that cannot be read again, or has changed, after the ledger was charged is a
 #' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of
 #' the block and nothing else, but it is outside the guarantee: a reader that fails because of one
-#' donor's row reveals that fact. Read from something that stands still, a file or a snapshot.
+#' donor's row reveals that fact. Read from a file or a snapshot that does not change.
 #'
 #' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each n_i x T in outcome
 #'   units. PRIVATE. A function takes the block's number and returns the block.
@@ -102,7 +102,7 @@ is_same_block <- function(block, chunks, i) {
 
 #' Add up a statistic over the blocks of donors
 #' @param donors (`matrix` or `dp_chunks`, PRIVATE)\cr donors.
-#' @param statistic (`function`)\cr from a matrix of donors to a list of numeric arrays.
+#' @param statistic (`function`)\cr a function from a matrix of donors to a list of numeric arrays.
 #' @return The list of sums. PRIVATE.
 #' @noRd
 sum_over_donors <- function(donors, statistic) {

@@ -66,7 +66,7 @@ refuse_weighted_panel <- function(panel, several = FALSE) {
   } else if (!is.null(panel$adopted)) {
     "They are for one adoption date: fit each date by itself, from one ledger."
   } else if (!is.matrix(panel$donors) && !inherits(panel$donors, "dp_chunks")) {
-    "Sources are not asked for sums of weighted rows: give a data frame, a matrix or chunks."
+    "Sources do not compute sums of weighted rows: give a data frame, a matrix or chunks."
   }
   if (!is.null(reason)) abort(c("{.arg weights} cannot be used here.", x = "{reason}"), "argument")
 }
@@ -116,7 +116,7 @@ take_given_weights <- function(panel, request) {
   if (!plain || !all_finite_cpp(cbind(x))) {
     abort(c(
       "{.arg weights} must be finite numbers, one per donor.",
-      i = "Of {.fn dp_chunks} write {.code weights = \"last\"}: the last column of each block."
+      i = "For {.fn dp_chunks} write {.code weights = \"last\"}: the last column of each block."
     ), "argument")
   }
   weighted_panel(panel, as.double(x), request)

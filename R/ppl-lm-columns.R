@@ -5,7 +5,7 @@
 #' Meaning of a formula, from public facts alone
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
 #' @param bounds (`list`, named by variable, PUBLIC)\cr a range, or the levels of a factor.
-#' @param outcome (`function`)\cr from a formula's left side to its variable.
+#' @param outcome (`function`)\cr a function from a formula's left side to its variable.
 #' @param offset (`language` or `NULL`)\cr from [said_offset()]; a dot excludes its columns.
 #' @return A list: `text`; `response`; `given` (checked bounds); `variables` (the columns made from
 #'   rows; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`;

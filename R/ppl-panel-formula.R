@@ -107,7 +107,7 @@ evaluate_formula <- function(formula, data, n_rows, index, private) {
     found <- sizes[sizes != n_rows][[1L]]
     abort(c(
       "The variables of {.arg formula} must have one value for each row of {.arg data}.",
-      x = "{.arg data} has {n_rows} row{?s}, the variables have {found}.",
+      x = "{.arg data} has {n_rows} row{?s}; the variables have {found}.",
       i = "Use columns of {.arg data}."
     ), "panel")
   }

@@ -29,13 +29,13 @@ dp_roster <- function(unit, from, periods) door("dp_roster", {
   from <- roster_column(from)
   periods <- roster_column(periods)
   if (is.null(unit) || anyNA(unit) || anyDuplicated(unit)) {
-    fail("{.arg unit} must name every unit once.", i = "Numbers, strings or a factor.")
+    fail("{.arg unit} must name every unit once.", i = "Use numbers, strings or a factor.")
   }
   if (is.null(periods) || anyNA(periods) || anyDuplicated(periods) || length(periods) < 3L ||
         (!is.character(periods) && is.unsorted(unclass(periods)))) {
     fail(
       "{.arg periods} must contain all periods in order, each once, at least three.",
-      i = "Numbers, dates or strings."
+      i = "Use numbers, dates or strings."
     )
   }
   if (is.null(from) || length(from) != length(unit)) {
@@ -220,7 +220,7 @@ roster_outcome <- function(formula, data, n_rows, private) {
   if (length(outcome) != n_rows) {
     abort(c(
       "The outcome must have one value for each row of {.arg data}.",
-      x = "{.arg data} has {n_rows} row{?s}, the outcome has {length(outcome)}."
+      x = "{.arg data} has {n_rows} row{?s}; the outcome has {length(outcome)}."
     ), "panel")
   }
   outcome[!is.finite(outcome)] <- NA

@@ -94,7 +94,7 @@ find_treatment <- function(units, times, rows, hide = FALSE,
   treated <- sort(unique(unit))
   check_donor_count(
     length(units$values) - length(treated),
-    "The indicator is 1 only for treated units in post-treatment periods, not for every unit."
+    "Set the indicator to 1 only for treated units in post-treatment periods, not for every unit."
   )
   unit <- match(unit, treated)
   period <- times$code[rows]
@@ -147,8 +147,8 @@ find_treatment <- function(units, times, rows, hide = FALSE,
       },
       i = if (T0 == 0L) {
         paste(
-          "The indicator is 1 only in post-treatment periods, not in all rows of a treated unit.",
-          "Add earlier periods if there are any."
+          "Set the indicator to 1 only in post-treatment periods, not in all rows of a treated",
+          "unit. Add earlier periods if there are any."
         )
       } else {
         "Add earlier periods."

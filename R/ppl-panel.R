@@ -230,7 +230,7 @@ check_target <- function(target, n_times) {
         "row per treated unit."
       ),
       x = if (numeric) {
-        "It has {shape}, the donors have {n_times} period{?s}."
+        "It has {shape}; the donors have {n_times} period{?s}."
       } else {
         "It is an object of class {class(target)[[1L]]}."
       },

@@ -5,9 +5,9 @@
 #' @title Several rows of one person
 #'
 #' @description `person =` declares the person of each row: either `~ id`, the column that
-#' identifies people, so that neighbours replace *all* rows of one person; or `"row"`: each row is
-#' another person, which the print repeats. Without this argument each row counts as another person,
-#' and people with several rows are not protected as promised.
+#' identifies people, so that neighbours replace *all* rows of one person; or `"row"`: each row is a
+#' different person, which the print repeats. Without this argument each row counts as a different
+#' person, and people with several rows are not protected as promised.
 #'
 #' With a column each person counts once, for any number of rows: a person's contribution to any
 #' step is the mean of their rows' contributions. So no limit on a person's rows is needed, and
@@ -65,7 +65,7 @@ said_person <- function(person) {
   formula <- inherits(person, "formula") && length(person) == 2L && is.symbol(person[[2L]])
   if (!formula) {
     abort(c(
-      "{.arg person} must be {.code ~ column}, or {.val row} if each row is another person.",
+      "{.arg person} must be {.code ~ column}, or {.val row} if each row is a different person.",
       x = "It is {describe(person)}.",
       i = "If several columns identify people, combine them into one column beforehand."
     ), "argument")

@@ -71,7 +71,7 @@ check_protect <- function(request, k, people = FALSE) {
 }
 
 #' Require `protect` now and, if there is one treated unit, before any error about its rows
-#' @param ask (`function` or `NULL`)\cr from [ask_protect()].
+#' @param ask (`function` or `NULL`)\cr a function from [ask_protect()].
 #' @param treated (`vector`)\cr units of the treated rows.
 #' @return A function without arguments.
 #' @noRd

@@ -104,7 +104,7 @@ check_rowwise <- function(code) {
   }
   if (!has_single_constants(code)) {
     abort(c(
-      "The formula may only use columns and single numbers: a vector is written into it.",
+      "The formula may only use columns and single numbers, but it contains a vector.",
       i = "Add it to the rows as a column, with bounds of its own."
     ), "argument")
   }
@@ -122,7 +122,7 @@ check_text_compared <- function(code) {
         "{.code {what}}."
       ),
       x = "The formula has a string where a number is needed.",
-      i = "Text and factors have no order here. A date is {.code as.Date(\"2020-01-31\")}."
+      i = "Text and factors have no order here. Write a date as {.code as.Date(\"2020-01-31\")}."
     ), "argument")
   }
 }
@@ -216,7 +216,7 @@ called_by_code <- function(code) {
   } else if (is_qualified(head)) {
     paste(as.character(head)[c(2L, 1L, 3L)], collapse = "")
   } else {
-    "a function written into it"
+    "a function defined in it"
   }
   given <- arguments_of(code)
   if (is_constant_date(code)) {
@@ -369,7 +369,7 @@ rowwise_problem <- function(code, environment, data) {
     return(paste0("It calls ", shown, ", which may use several rows at once."))
   }
   if (!has_single_constants(code)) {
-    return("A vector is written into it.")
+    return("It contains a vector.")
   }
   for (name in setdiff(all.vars(code), names(data))) {
     value <- find_value(name, environment)
@@ -409,7 +409,7 @@ find_value <- function(name, environment) {
 #'
 #' @section Allowed:
 #'   * scale: `log(y)`, `y / 1000`, per head with published numbers;
-#'   * outliers: limits that are known, as `pmin(y, 500)`; `bounds` clips by itself;
+#'   * outliers: known limits, such as `pmin(y, 500)`; `bounds` clips by itself;
 #'   * gaps: the person's own last value, or the middle of the bounds;
 #'   * trend and season: differences or averages of the person's own values;
 #'   * donors: a list made beforehand, from facts that may be known;
@@ -421,7 +421,8 @@ find_value <- function(name, environment) {
 #'   * gaps: the month's mean, or imputation from other people;
 #'   * trend and season: subtracting the donors' mean of each month;
 #'   * donors: dropping people with gaps, extreme values or a poor fit before the treatment;
-#'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: those that everybody has.
+#'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: the ones that everybody
+#'     happens to have.
 #'
 #' Row-by-row preparations can be written into the formula, `log(pmin(y, 190)) ~ treated`; functions
 #' of several rows are an error there. A column of `data` is accepted unchecked, since its origin

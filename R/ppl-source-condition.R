@@ -4,8 +4,9 @@
 #' A condition of R as SQL
 #'
 #' @param expression (`expression`)\cr of columns and constants.
-#' @param operand (`function`)\cr from a column's name to a list: `text`, an SQL expression that is
-#'   NULL where the value is missing, and `type`, `"number"`, `"text"` or `"flag"`.
+#' @param operand (`function`)\cr a function from a column's name to a list: `text`, an SQL
+#'   expression that is NULL where the value is missing, and `type`, `"number"`, `"text"` or
+#'   `"flag"`.
 #' @return A list: `text`, `type`; or `NULL` if it cannot be expressed.
 #' @noRd
 sql_condition <- function(expression, operand, dialect, quote) {

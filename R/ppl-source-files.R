@@ -172,7 +172,7 @@ check_csv_names <- function(path, found, names, wanted) {
         "It lacks {cli::qty(length(absent))}column{?s} {absent} of the first file."
       },
       x = if (length(found) != length(names)) {
-        "It has {length(found)} column{?s}, the first file has {length(names)}."
+        "It has {length(found)} column{?s}; the first file has {length(names)}."
       },
       i = "Columns are matched by name, in any order and with regard to case."
     ), "argument")

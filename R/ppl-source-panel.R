@@ -305,7 +305,7 @@ panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide =
     } else if (ncol(block) - more != ncol(design$target)) {
       abort(c(
         "All blocks of donors must have the same periods.",
-        x = "Block {i} has {ncol(block)} column{?s}, the first has {ncol(design$target) + more}."
+        x = "Block {i} has {ncol(block)} column{?s}; the first has {ncol(design$target) + more}."
       ), "panel")
     }
     check_donors_finite(block, "donors")

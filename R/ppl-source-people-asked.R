@@ -170,8 +170,8 @@ ask_people <- function(people, question, charged) {
 }
 
 #' Counts by cell for every variable except indicators
-#' @param query (`function`)\cr from a variable and its place to a query of cells `f` and counts
-#'   `k`, and the `size` of a cell.
+#' @param query (`function`)\cr a function from a variable and its place to a query of cells
+#'   `f` and counts `k`, and the `size` of a cell.
 #' @noRd
 ask_cells <- function(people, cells, charged, query) {
   which <- which(!people$design$indicator)

@@ -59,7 +59,7 @@ identifier_kind <- function(block, who) {
 #' Identifiers that are the same number in the same spelling
 #'
 #' For blocks of several classes: where a reader guesses classes, somebody's malformed identifier
-#' makes text of one block's numbers. Two spellings would make two people of everyone with rows in
+#' turns one block's numbers into text. Two spellings would make two people of everyone with rows in
 #' both blocks, at twice the loss; one spelling for two people costs nothing.
 #' @param known (`character`). PRIVATE.
 #' @noRd
@@ -98,8 +98,8 @@ stream_persons <- function(table, columns, choice, private) {
 #' @param select (`string`)\cr a query for rows with their numbers `key`.
 #' @param key (`string`)\cr the column that defines blocks: `dpsc_r`, a row's own number, or
 #'   `dpsc_p`, the number of its person.
-#' @param count (`function`)\cr of the table's name: the number of distinct keys.
-#' @param block_of (`function`)\cr of rows as they are read.
+#' @param count (`function`)\cr a function of the table's name: the number of distinct keys.
+#' @param block_of (`function`)\cr a function of rows as they are read.
 #' @return `dp_chunks` with `n`, the number of keys. PRIVATE, except `n`.
 #' @noRd
 stream_copied <- function(table, select, key, count, block_of) {

@@ -105,7 +105,7 @@ engine_sums <- function(table, rows, bounds) {
 }
 
 #' Answers for the test rows in a temporary table, or `NULL` if they cannot be written
-#' @param ask (`function`)\cr of a source like `table`, of these rows.
+#' @param ask (`function`)\cr a function of a source like `table`, of these rows.
 #' @noRd
 of_made_up <- function(table, rows, ask) {
   con <- table$con

@@ -29,8 +29,8 @@ open_donors <- function(donors, public, calibrated) {
 }
 
 #' Open all parts; after any failure, close the parts that are open
-#' @param open (`function`)\cr of a part and `...`: its rows.
-#' @param then (`function`)\cr of the list of open parts: the value.
+#' @param open (`function`)\cr a function of a part and `...`: its rows.
+#' @param then (`function`)\cr a function of the list of open parts: the value.
 #' @noRd
 open_all <- function(parts, open, ..., then) {
   opened <- list()

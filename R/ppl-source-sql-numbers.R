@@ -59,7 +59,8 @@ sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
 #' Distant values are clipped before they are multiplied or divided, and values next to the centre
 #' are set to zero, so that no overflow or underflow can cause an error in an engine.
 #' @param x (`string`)\cr a double.
-#' @param steps (`function`)\cr of the distance to the centre, and of a writer of numbers.
+#' @param steps (`function`)\cr a function of the distance to the centre and of a writer
+#'   of numbers.
 #' @param reach,tiny (`number`)\cr distances from the centre, in units of `x`: certainly beyond the
 #'   limit, and certainly less than half a step.
 #' @noRd

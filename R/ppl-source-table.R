@@ -66,15 +66,14 @@
 #' `update(fit, newdata)`. Methods other than `"gram"` and classical estimators need the donors in
 #' memory.
 #'
-#' @section What a cell is:
-#' `bounds` and the type of its column alone determine the number or level that a cell becomes, and
-#' no cell causes an error. Numbers remain numbers, TRUE and FALSE are 1 and 0, and text is read as
-#' decimal digits with a point and an exponent, with blanks around them ignored: `"1e3"`, `" 12 "`,
-#' `"01"`, `".5"`. `"Inf"`, `"TRUE"`, `"T"` and the like have their usual meaning; `"1,5"`,
-#' `"0x10"`, `"nan"`, `""` and other text are missing. In regressions a number beyond its bounds,
-#' infinite or too large for a double, becomes the nearest bound, and a number next to zero
-#' (`1e-400`) becomes zero. Text matches a level with the same bytes; a number matches the level
-#' whose text has that value.
+#' @section Reading of cells: `bounds` and the type of its column alone determine the number or
+#' level that a cell becomes, and no cell causes an error. Numbers remain numbers, TRUE and FALSE
+#' are 1 and 0, and text is read as decimal digits with a point and an exponent, with blanks around
+#' them ignored: `"1e3"`, `" 12 "`, `"01"`, `".5"`. `"Inf"`, `"TRUE"`, `"T"` and the like have their
+#' usual meaning; `"1,5"`, `"0x10"`, `"nan"`, `""` and other text are missing. In regressions a
+#' number beyond its bounds, infinite or too large for a double, becomes the nearest bound, and a
+#' number next to zero (`1e-400`) becomes zero. Text matches a level with the same bytes; a number
+#' matches the level whose text has that value.
 #'
 #' The type of a database's column is the type that its table declares. Only R reads text as
 #' numbers: a text column that is to be a number needs `compute = "here"`, and the outcome of a
@@ -87,7 +86,7 @@
 #' person's text makes several rows. A cell that begins with a quote ends at the next single quote
 #' of its line; quotes inside other cells are text. All cells of a line are missing if it has more
 #' or fewer cells than the header, a quote that is not closed, or text after a closing quote. Cells
-#' without quotes that are empty or `NA` are missing, as are those with bytes that no string can
+#' without quotes that are empty or `NA` are missing, as are cells with bytes that no string can
 #' hold. Units are text. Periods are numbers if all of them are whole numbers, or if those of a
 #' [dp_roster()] are numbers.
 #'
@@ -114,7 +113,7 @@
 #' If `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee covers
 #' the query's result**: its rows are the people, and their number is public and exact. Thus `WHERE
 #' age >= 18` reveals the number of adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)`
-#' let one person's row change those of others. Select rows by `subset =` of [dp_lm()] and
+#' let one person's row change other people's rows. Select rows by `subset =` of [dp_lm()] and
 #' [dp_glm()], which does not reveal their number. None of this applies to the name of a table or a
 #' view, unless the view is such a query.
 #'
@@ -132,8 +131,8 @@
 #'   [dp_lm()], with one row per person.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, if no formula names it.
 #' @param compute (`string`)\cr `"here"` or `"database"`, see the section above.
-#' @param calibrate (`flag`)\cr with `"database"`: permits the transfer of rows, those of 10,000
-#'   people or more for the intervals, and those of protected treated people.
+#' @param calibrate (`flag`)\cr with `"database"`: permits the transfer of rows: of 10,000 people or
+#'   more for the intervals, and of protected treated people.
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
 #' @param groups (`count`)\cr number of groups in which people's rows are made wide, one after the
 #'   other, so that an engine with little memory need not use its disk. Each group reads the table

@@ -223,8 +223,8 @@ stream_rows <- function(wide) {
 }
 
 #' Numbered rows or people as chunks, each compared with its first reading
-#' @param read (`function`)\cr a function of the number before the first, of the last number, and of
-#'   whether the ledger was charged.
+#' @param read (`function`)\cr a function of two numbers, the last one read before and the last one
+#'   to read, and of a flag: was the ledger charged?
 #' @noRd
 numbered_chunks <- function(n, block, read, close) {
   sums <- new.env(parent = emptyenv())

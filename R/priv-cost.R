@@ -27,7 +27,7 @@ planned <- function(plan, model) {
 }
 
 #' Warn of a failure probability that permits the publication of somebody's row
-#' @param who (`string`)\cr whose row.
+#' @param who (`string`)\cr the person to whom the row belongs.
 #' @noRd
 warn_of_delta <- function(delta, n, who = "person") {
   warn(c(

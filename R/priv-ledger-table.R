@@ -184,7 +184,7 @@ add_charge_row <- function(con, ledger, rows, cost, label) {
   row
 }
 
-#' All rows, the total first, their numbers read back
+#' All rows, the total first, with numbers converted from text
 #' @noRd
 ledger_rows <- function(con, ledger) with_parsed_costs(raw_ledger_rows(con, ledger))
 

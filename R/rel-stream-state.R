@@ -141,7 +141,7 @@ live_state <- function(stream) {
   if (!identical(stream$session, session_mark())) {
     abort(c(
       "This stream belongs to another R session, and a copy must not run.",
-      x = "Two continuations under one noise can be subtracted from each other.",
+      x = "The noise of two continuations cancels in their difference.",
       i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
     ), "stream")
   }
@@ -200,7 +200,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
   if (steps > left) {
     abort(c(
       "The stream would exceed its horizon of {object$plan$facts$horizon} step{?s}.",
-      x = "{left} step{?s} {?is/are} left, {steps} {?was/were} given. No rows were added.",
+      x = "{left} step{?s} {?is/are} left, but {steps} {?was/were} given. No rows were added.",
       i = "Noise was planned for the horizon. A new stream needs its own budget."
     ), "stream")
   }

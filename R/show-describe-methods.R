@@ -8,8 +8,8 @@
 #' @param conf.int (`flag`)\cr add limits?
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
-#' @param ... an error, except in `glance()` and for the arguments that table packages pass to
-#'   `tidy()`.
+#' @param ... no further arguments, except in `glance()` and for the arguments that table packages
+#'   pass to `tidy()`.
 #' @return
 #' * `print()`: a paper's table with one column per group, each number with its limits. A standard
 #'   deviation whose released square is not above 0 is printed as "below the noise", with limits;
@@ -18,8 +18,8 @@
 #'   `group` (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such
 #'   as `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
 #'   `conf.high`. Errors of `n` are noise alone.
-#' * `glance()`: one row of facts. `nobs()`: the number of rows. `summary()`: the print, and all on
-#'   privacy.
+#' * `glance()`: one row of facts. `nobs()`: the number of rows. `summary()`: the print, and all
+#'   facts on privacy with the steps.
 #' * `plot()`, `autoplot()`: quantiles, means and shares with their limits, one panel per variable.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_description-methods
@@ -70,8 +70,8 @@ counts_note <- function(x, table) {
   counts <- table[table$statistic == "n", ]
   if (x$privacy$private && anyDuplicated(counts$group)) {
     c("", strwrap(paste(
-      "Each variable has its own count of people, with its own noise and without its missing",
-      "values: counts of the same people differ."
+      "Each variable has its own count, with its own noise, of the people who have a value:",
+      "counts of the same people differ."
     ), 84L, prefix = "  "))
   }
 }

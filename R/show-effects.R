@@ -33,7 +33,7 @@ effect_names <- function(table) {
 
 #' The tables of several fits, one below the other
 #' @param column (`string`)\cr the column with the fits' names.
-#' @param table (`function`)\cr of one fit.
+#' @param table (`function`)\cr a function of one fit.
 #' @noRd
 stacked <- function(fits, column, table, ...) {
   rows <- lapply(fits, table, ...)

@@ -16,8 +16,8 @@
 #' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
 #'   ratios.
 #' @param complete unused; other packages give it.
-#' @param ... an error, except in `glance()` and for the arguments that table packages pass to
-#'   `tidy()`.
+#' @param ... no further arguments, except in `glance()` and for the arguments that table packages
+#'   pass to `tidy()`.
 #' @return
 #' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
 #'   rows used. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an error,

@@ -2,11 +2,11 @@
 
 #' Explore a design without data
 #'
-#' A small app (package shiny): choose the numbers of donors, treated people and periods, those
-#' protected, dates of enrolment, the budget and the spread of people. It shows a simulated study,
-#' its private
-#' fit, the plan ([dp_plan()]: errors, interval, power), the split of the budget, and an attacker's
-#' possible gain. **It accepts no data**: everything is simulated, so it costs nobody's privacy.
+#' A small app (package shiny): choose the numbers of donors, treated people and periods, the
+#' protected people, dates of enrolment, the budget and the spread of people. It shows a simulated
+#' study, its private fit, the plan ([dp_plan()]: errors, interval, power), the split of the budget,
+#' and an attacker's possible gain. **It accepts no data**: everything is simulated, so it costs
+#' nobody's privacy.
 #'
 #' [dp_plan()] computes the plan's numbers, by the call that the page shows. If the treated are
 #' protected, or enrol at several dates, this takes some seconds.

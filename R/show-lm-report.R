@@ -32,7 +32,7 @@ lm_methods_words <- function(x) {
     ),
     if (private) paste(
       "Bounds of variables and levels of factors were fixed beforehand; residuals beyond one to",
-      "three deviations were clipped."
+      "three standard deviations were clipped."
     ),
     robust_words(x),
     if (private) paste0(

@@ -7,8 +7,8 @@
 #' @param object (`dp_synth`)\cr a fit.
 #' @param parm (`character` or `NULL`)\cr requested rows: `"average"` or periods; `NULL` for all.
 #' @param level (`number`, in (0, 1))\cr coverage.
-#' @param simultaneous (`flag`)\cr whether the intervals of all periods (and targets) shall cover
-#'   together. By Sidak's inequality, for any correlation.
+#' @param simultaneous (`flag`)\cr whether the intervals cover all periods (and targets) together.
+#'   By Sidak's inequality, for any correlation.
 #' @param type (`string`)\cr of `fitted()` and `predict()`: the counterfactual before the treatment,
 #'   from it on, or both.
 #' @param ... unused.

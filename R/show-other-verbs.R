@@ -346,7 +346,7 @@ abort_not_nested <- function() {
   abort(c(
     "The models are not nested, or not from one release.",
     i = paste(
-      "Give a formula such as {.code . ~ . - x}, names or numbers of terms, or, of {.fn dp_lm}, a",
+      "Give a formula such as {.code . ~ . - x}, names or numbers of terms, or, for {.fn dp_lm}, a",
       "fit by {.fn update}."
     )
   ), "argument")

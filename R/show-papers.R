@@ -18,7 +18,7 @@
 #' * Algorithm 3, DPSC by objective perturbation: `dp_synth(method = "objective")`. Does not hold as
 #'   printed: its proof needs weights of bounded length. Repaired: a bounded set (`"tight"`).
 #' * Theorems 3.2 and 3.5, bounds of the error: [paper_rmse_bound()], printed and corrected.
-#' * Section 8.3, rejection sampling: rejected: the plain version is not private, and the private
+#' * Section 8.3, rejection sampling: no call: the plain version is not private, and the private
 #'   version has three times the noise.
 #' * Section 8, figures 2 to 8: rerun in four versions; `panels.R` runs on the authors' panels.
 #'
@@ -51,16 +51,16 @@
 #' * Algorithm 4.1, linear regression on a box: `dp_glm(family = "gaussian", method = "kst")`. Holds
 #'   with another proof. [dp_lm()], and `dp_glm(family = "gaussian", constraints = )`, have smaller
 #'   errors.
-#' * Algorithm 4.2, ridge by the data: does not hold as printed. [dp_glm()]'s method `"objective"`
-#'   regularises in coordinates from released moments instead.
+#' * Algorithm 4.2, data-dependent ridge: does not hold as printed. [dp_glm()]'s method
+#'   `"objective"` regularises in coordinates from released moments instead.
 #' * Algorithms 5.1 to 5.4, private online convex programming (POCP), implicit gradient descent
 #'   (PIGD), generalised infinitesimal gradient ascent (PGIGA), private offline learning (POffL):
 #'   `dp_online(method = "pocp")`, `"pigd"`, `"pgiga"`, `"poffl"`. Sensitivities of the last two are
 #'   repaired. The default methods have a fraction of their regret.
 #' * Follow the approximate leader with tree aggregation: `dp_online(method = "ftal")`,
 #'   [dp_stream_sum()].
-#' * Algorithm 6.1, A_samp: `dp_select(method = "subsamples")`, mended; `"blocks"` needs a sixth of
-#'   the people.
+#' * Algorithm 6.1, A_samp: `dp_select(method = "subsamples")`, repaired;  `"blocks"` needs a sixth
+#'   of the people.
 #' * Algorithm 6.2, selection and then regression: `dp_select(refit = TRUE)`; its exponential
 #'   mechanism over supports: `"exhaustive"`.
 #' * Section 6.4 and Table 6.1, stability of the LASSO: `dp_select(method = "lasso")`. Does not hold
@@ -117,7 +117,7 @@
 #'
 #' Shown in: proofs `accounting.md`, `glm.md`, `selection.md`, `streams.md`.
 #'
-#' @section Where it is: Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of
+#' @section Locations: Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of
 #' the reproduction: `system.file("reproduction", package = "dpsc")`. Errata: `vignette("errata")`,
 #' `vignette("errata-streams")` and `vignette("errata-papers")`, which ends with the list of results
 #' that were not reproduced, with reasons. Measurements: `vignette("papers")`, and for the paper of
@@ -173,11 +173,11 @@ NULL
 NULL
 
 #' @name dp_glm
-#' @section Packages with the same names:
-#' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth one called
-#' `dp_control()`. The package attached last is called; `dpsc::dp_glm()` states which is meant. They
-#' are not interchangeable: DPrivStats calibrates its `dp_lm()` on a privately released eigenvalue,
-#' without a bound on the chance that it is too small, which gives no guarantee.
+#' @section Packages with the same names: CRAN's DPrivStats exports functions called `dp_lm()` and
+#' `dp_glm()`, and flexsynth one called `dp_control()`. A call uses the package attached last; write
+#' `dpsc::dp_glm()` to be explicit. They are not interchangeable: DPrivStats calibrates its
+#' `dp_lm()` on a privately released eigenvalue, without a bound on the chance that it is too small,
+#' which gives no guarantee.
 #' @concept output perturbation
 #' @concept objective perturbation
 #' @concept Obj-Pert
@@ -206,7 +206,7 @@ NULL
 #' @name dp_lm
 #' @section Packages with the same names:
 #' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth one called
-#' `dp_control()`. The package attached last is called; `dpsc::dp_lm()` states which is meant. They
+#' `dp_control()`. A call uses the package attached last; write `dpsc::dp_lm()` to be explicit. They
 #' are not interchangeable: DPrivStats calibrates its `dp_lm()` on a privately released eigenvalue,
 #' without a bound on the chance that it is too small, which gives no guarantee.
 #' @concept OPS

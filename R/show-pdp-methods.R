@@ -34,7 +34,7 @@ print.dp_pdp <- function(x, ...) {
   print_quantiles(loss_quantiles(x$donors, c(0, 0.5, 1), c("smallest", "median", "largest")))
   if (!is.null(x$donors$realised) && !anyNA(x$donors$realised)) {
     cat(
-      "\nRealised for the released values (with the person over without):",
+      "\nRealised for the released values (log ratio with and without the person):",
       paste(formatC(range(x$donors$realised), digits = 3L, format = "g"), collapse = " to "), "\n"
     )
   }

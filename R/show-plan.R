@@ -65,8 +65,8 @@ plan_assumption <- function(x) {
     ),
     paste0(
       "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
-      ". These use more of the bounds than most real people: give sd_between and sd_within, or a ",
-      "public pilot."
+      ". They use more of the bounds' width than most real people: give sd_between and sd_within, ",
+      "or a public pilot."
     )
   )
 }

@@ -71,9 +71,9 @@ draw_placebo_paths <- function(object, dates) {
       title = "Placebos in time",
       subtitle = paste0(
         if (!isTRUE(attr(object, "private"))) "NOT PRIVATE. ",
-        "No effect can be there: the lines should stay together"
+        "There can be no effect yet: the lines should stay together"
       ),
-      caption = "Dotted line: pretended start of the treatment."
+      caption = "Dotted line: placebo start of the treatment."
     ) +
     dpsc_theme()
 }
@@ -94,9 +94,9 @@ draw_placebo_dates <- function(object) {
     error_layers(errors, "bar") +
     ggplot2::geom_point(size = 1.8) +
     ggplot2::labs(
-      x = "pretended start of the treatment", y = "mean effect until the true start",
+      x = "placebo start of the treatment", y = "mean effect until the true start",
       title = "Placebos in time", subtitle = paste0(
-        if (!isTRUE(attr(object, "private"))) "NOT PRIVATE. ", "No effect can be there",
+        if (!isTRUE(attr(object, "private"))) "NOT PRIVATE. ", "There can be no effect yet",
         if (bars) "; bars: 95 % interval, each date by itself"
       )
     ) +

@@ -38,8 +38,8 @@ label_room <- function(panels) {
 }
 
 #' Breaks of an axis, as many as the page has room for when the figure is built
-#' @param make (`function`)\cr of limits and a number, such as [pretty()].
-#' @param text (`function`)\cr of breaks: their labels.
+#' @param make (`function`)\cr a function of limits and a number, such as [pretty()].
+#' @param text (`function`)\cr a function of breaks: their labels.
 #' @param range (`vector(2)`)\cr of the data: no break lies outside it, where labels would be cut
 #'   off.
 #' @param taken (`count`)\cr letters of the axis beside each panel.

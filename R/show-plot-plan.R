@@ -219,7 +219,7 @@ plot_plan_funnel <- function(plan, method) {
     error_layers(data.frame(
       target = data$panel, panel = data$panel, at = data$against, low = -data$half_width,
       high = data$half_width
-    ), "band", c(all = "95 % interval of the average effect, were there none")) +
+    ), "band", c(all = "95 % interval of the average effect if it is zero")) +
     ggplot2::geom_line(ggplot2::aes(y = .data$detectable, linetype = found), colour = band_colour) +
     ggplot2::geom_line(
       ggplot2::aes(y = -.data$detectable, linetype = found), colour = band_colour

@@ -43,17 +43,17 @@ plot.dp_release <- function(x, ...) door("plot", {
 #'   * `"cumulative"`: the sum of the effects from the treatment on.
 #'   * `"percent"`: the effect in per cent of the counterfactual; of protected people only where
 #'     this is positive beyond the noise of its level.
-#'   * `"balance"`: how far the target was from the synthetic control before the treatment, and from
+#'   * `"balance"`: the target's distance, before the treatment, from the synthetic control and from
 #'     the donors' mean (of a private fit: from difference-in-differences on the same release); for
 #'     `estimator = "predictors"` by predictor, in standard deviations.
 #'   * `"weights"`: the donors' weights; only for classical fits.
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
-#' @param simultaneous (`flag`)\cr must the band cover all periods together?
+#' @param simultaneous (`flag`)\cr whether the band covers all periods together.
 #' @param targets (`character`, `numeric` or `NULL`)\cr the targets to plot, by name or position.
 #'   `NULL`: the group of several treated units, or the first nine targets.
 #' @param labels (`character` or `NULL`)\cr names for readers, of outcomes or of the terms of a
 #'   regression: `c(cigsale = "Packs per person")` puts the text in place of the name.
-#' @param ... nothing else: an unknown argument is an error.
+#' @param ... no further arguments: an unknown argument is an error.
 #' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
 #'   invisibly. The light band is the interval, the dark band the part from the privacy noise alone;
 #'   for methods `"output"` and `"objective"` only the latter is known. It contains only the fit's
@@ -103,8 +103,8 @@ plot_path <- function(fit, shown, level, simultaneous) {
 path_words <- function(fit, error = fit$base_error) {
   if (is_released_group(fit)) {
     paste0(
-      "The band is of the lines' difference; noise may also move both together",
-      if (length(error)) paste(" by a standard deviation of", format(max(error), digits = 2L)), "."
+      "The band is for the difference of the lines; noise may also move both lines together",
+      if (length(error)) paste(", by a standard deviation of", format(max(error), digits = 2L)), "."
     )
   }
 }

@@ -107,7 +107,7 @@ guarantee_of_rows <- function(privacy) {
     "; neighbours: ", privacy$neighbours, "; by ", privacy$theorem, "; ", noise_words(privacy),
     ". Somebody who reads all released results, and even knows all other rows, decides ",
     "between two possible ", if (several) "sets of ",
-    "rows of one person, as likely as each other beforehand, correctly with probability at most ",
+    "rows of one person, equally likely beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
     if (several) "people" else "rows", ", the formula, the bounds and the levels.",
@@ -146,9 +146,9 @@ robust_words <- function(x) {
   }
   paste0(
     "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
-    "deviations and are clipped: the slopes belong to a robust regression (Huber's), not to ",
-    "least squares, and may differ from those of lm() by several standard errors. The residual ",
-    "standard error is smaller than lm()'s, and R-squared larger."
+    "standard deviations and are clipped: the slopes belong to a robust regression (Huber's), ",
+    "not to least squares, and may differ from those of lm() by several standard errors. The ",
+    "residual standard error is smaller than lm()'s, and R-squared larger."
   )
 }
 

@@ -18,7 +18,7 @@
 #'   the text states NOT PRIVATE in place of a guarantee.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Kairouz, P., Oh, S. and Viswanath, P. (2015). The Composition Theorem for
-#'   Differential Privacy. ICML. (A test between two neighbours, as likely as each other, is right
+#'   Differential Privacy. ICML. (A test between two neighbours, equally likely beforehand, is right
 #'   with probability at most `1 - (1 - delta) / (1 + exp(epsilon))`.)
 #' @examples
 #' fit <- dp_synth(pressure ~ enrolled,
@@ -275,14 +275,14 @@ interval_words <- function(release, parts) {
     # For a group's mean, tails of single people do not matter, and none are released.
     calibrated_by <- if (any(grepl("tail", steps))) "the scale and the tails" else "the scale"
     return(paste(
-      "Standard errors combine the prediction error and the privacy noise's known law, and are",
-      "calibrated by", calibrated_by, "of the donors' own placebo errors, released under",
-      "the same budget."
+      "Standard errors combine the prediction error and the known distribution of the privacy",
+      "noise, and are calibrated by", calibrated_by, "of the donors' own placebo errors,",
+      "released under the same budget."
     ))
   }
   paste(
-    "Standard errors combine the error of predicting a unit like the donors and the known law of",
-    "the privacy noise; p-values are normal."
+    "Standard errors combine the error of predicting a unit like the donors and the known",
+    "distribution of the privacy noise; p-values are normal."
   )
 }
 
@@ -303,7 +303,7 @@ guarantee_words <- function(release) {
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(
     "Somebody who reads all released results, and even knows the data of all other ",
-    people, ", decides between two possible records of one ", person, ", as likely as each other ",
+    people, ", decides between two possible records of one ", person, ", equally likely ",
     "beforehand, correctly with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). This is the cost of this release alone: further releases from the same ",

@@ -14,7 +14,7 @@
 #'   cover chance in a choice among many candidates.
 #' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates], with the same
 #'   condition. `predict()`: a vector. `autoplot()`: a ggplot, which `plot()` draws. `summary()`:
-#'   the print, and all on privacy.
+#'   the print, and all facts on privacy with the steps.
 #' @name dp_selection-methods
 NULL
 

@@ -17,7 +17,7 @@ generics::augment
 #' @param x (`dp_synth`)\cr a fit.
 #' @param conf.int (`flag`)\cr add interval limits.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
-#' @param simultaneous (`flag`)\cr must the limits of all periods cover together?
+#' @param simultaneous (`flag`)\cr whether the limits cover all periods together.
 #' @param type (`string`)\cr for several treated units, `"overall"`: their mean (the average effect
 #'   on the treated), or `"unit"`: each unit under its own name. The treated are not protected: show
 #'   their names and effects only if that is allowed.

@@ -36,7 +36,7 @@ limits_asked <- function(limits, parm, what) {
 }
 
 #' Limits as columns of a table
-#' @param change (`function`)\cr of the limits, such as `exp()`.
+#' @param change (`function`)\cr a function of the limits, such as `exp()`.
 #' @noRd
 with_limits <- function(table, limits, change = identity) {
   table$conf.low <- change(unname(limits[, 1L]))

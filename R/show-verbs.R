@@ -12,7 +12,7 @@
 #'   `"sampling"`: the prediction error of a unit drawn like the donors. For
 #'   `as.data.frame()`: the kind of table, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
-#' @param simultaneous (`flag`)\cr whether the limits of all periods shall cover together.
+#' @param simultaneous (`flag`)\cr whether the limits cover all periods together.
 #' @param newdata for a growing fit: the panel with new periods, see [dp_monitor].
 #' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing values are
 #'   unchanged; without a new `target`, a new `size` is for the same target.

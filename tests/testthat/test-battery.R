@@ -99,14 +99,14 @@ test_that("one event in four months is not significant: 0/1 data with 17 % event
   expect_gt(min(first["p.value", ]), 0.05)
 })
 
-test_that("intervals have their coverage for 0/1 data", {
+test_that("intervals have nominal coverage for 0/1 data", {
   withr::local_seed(81)
   expect_honest(judge_often(5, function() binary_rows(2101, 14, -2, 1.2),
     n = 2000, T0 = 10, bounds = c(0, 1)
   ), width = 1.5)
 })
 
-test_that("intervals have their coverage for zero-inflated costs, of users and of everybody", {
+test_that("intervals have nominal coverage for zero-inflated costs, of users and of everybody", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
   expect_honest(judge_often(5, draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
@@ -120,7 +120,7 @@ test_that("intervals have their coverage for zero-inflated costs, of users and o
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
-test_that("intervals have their coverage for answers from 1 to 5, many constant, with 300 donors", {
+test_that("intervals have nominal coverage for answers from 1 to 5, often constant, of 300 donors", {
   withr::local_seed(83)
   expect_honest(judge_often(6, function() answer_rows(401, 12),
     n = 300, T0 = 10, bounds = c(1, 5)
@@ -137,7 +137,7 @@ test_that("intervals of smooth panels are at most 1.4 times as wide as the error
   expect_honest(judge_often(12, draw, n = 1000, T0 = 10, bounds = c(-1, 1)), width = 1.4)
 })
 
-test_that("intervals have their coverage for union membership in plm::Males", {
+test_that("intervals have nominal coverage for union membership in plm::Males", {
   skip_if_not_installed("plm")
   place <- new.env()
   utils::data("Males", package = "plm", envir = place)
@@ -150,7 +150,7 @@ test_that("intervals have their coverage for union membership in plm::Males", {
   expect_honest(run)
 })
 
-test_that("for the mean of 100 people with rare events intervals have their coverage or are NA", {
+test_that("for the mean of 100 people with rare events intervals have nominal coverage or are NA", {
   withr::local_seed(86)
   run <- judge_often(3, function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100

@@ -243,7 +243,7 @@ simplex_panel_fit <- function(T0 = 12, estimator = "simplex", noise = 0.1, setti
   )
 }
 
-test_that("conformal intervals exist where the level allows them; the print explains the others", {
+test_that("conformal intervals exist if the level allows them; the print explains missing ones", {
   fit <- simplex_panel_fit()
   result <- conformal(fit)
   expect_identical(nrow(result$intervals), 0L)
@@ -313,7 +313,7 @@ test_that("placebo dates of a classical fit are marked as not private", {
   expect_match(ggplot2::autoplot(dates)$labels$subtitle, "^NOT PRIVATE")
   expect_no_match(ggplot2::autoplot(dates)$labels$subtitle, "bars")
   expect_match(ggplot2::autoplot(private)$labels$subtitle, "^No effect.*bars")
-  expect_identical(ggplot2::autoplot(uncalibrated)$labels$subtitle, "No effect can be there")
+  expect_identical(ggplot2::autoplot(uncalibrated)$labels$subtitle, "There can be no effect yet")
 })
 
 test_that("predictors are matched with donors by name, in any order", {

@@ -302,7 +302,7 @@ test_that("second moments are pooled if they differ by noise alone", {
   expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
 })
 
-test_that("intervals of averages have their coverage, for single people and for group means", {
+test_that("intervals of averages have nominal coverage, for single people and for group means", {
   covered <- vapply(1:12, function(seed) {
     panel <- cohort_panel(800, 8, 6, k = 3, seed = seed)
     fit <- cohort_fit_of(panel, c(8, 10, 11), epsilon = 2, seed = seed)

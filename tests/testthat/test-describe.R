@@ -55,7 +55,7 @@ test_that("with a large budget the released statistics equal the data's, in ever
   )
 })
 
-test_that("confidence limits have their coverage", {
+test_that("confidence limits have nominal coverage", {
   runs <- if (is_audit()) 400 else 60
   truth <- c(
     mean = exp(0.5), sd = sqrt((exp(1) - 1) * exp(1)), q0.5 = 1, q0.75 = exp(stats::qnorm(0.75))
@@ -101,7 +101,7 @@ joint_law <- function(losses, exponent, of_tuple = max) {
   from[match(tuple, found$loss)] / sum(share * found$tuples)
 }
 
-test_that("a joint choice has its probabilities", {
+test_that("a joint choice has the stated probabilities", {
   losses <- list(c(-700, 300, 900, 2000), c(100, -250, 400, 1e6), c(0, 0, 500, 800))
   exponent <- 0.001
   law <- joint_law(losses, exponent)
@@ -119,7 +119,7 @@ test_that("a joint choice has its probabilities", {
   )
 })
 
-test_that("no replaced row changes a joint choice's probabilities by more than its budget", {
+test_that("no replaced row changes a joint choice's probabilities by more than its budget allows", {
   # Plants faults 80, 81.
   withr::local_seed(9)
   exponent <- 0.3
@@ -301,7 +301,7 @@ test_that("the print is a table and marks results that are not private", {
   expect_s3_class(ggplot2::autoplot(described(data, by = ~arm)), "ggplot")
 })
 
-test_that("confidence limits of a standard deviation have their coverage under heavy tails", {
+test_that("confidence limits of a standard deviation have nominal coverage under heavy tails", {
   # t with 2.5 degrees: no fourth moment; its deviation within these bounds.
   bounds <- list(x = c(-500, 1500))
   truth <- 10.69

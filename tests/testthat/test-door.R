@@ -375,7 +375,7 @@ test_that("the error for an unknown argument names the help page of the function
     "`?dp_synth` lists the arguments", fixed = TRUE, class = "dpsc_error_argument")
 })
 
-test_that("text that is no number, wide data and a panel without donors have errors of their own", {
+test_that("text that is not a number, wide data and a panel without donors cause specific errors", {
   data <- expand.grid(id = 1:30, t = 1:7)
   data$y <- 0.5
   data$on <- data$id == 1 & data$t > 4

@@ -131,7 +131,7 @@ test_that("plots of placebo dates show the refitted paths of the table", {
   built <- ggplot2::ggplot_build(picture)
   expect_identical(nrow(built$layout$layout), 2L)
   expect_equal(sort(built$data[[1L]]$xintercept), sort(dates$T0[c(1, 3)] + 0.5))
-  expect_match(picture$labels$caption, "pretended start")
+  expect_match(picture$labels$caption, "placebo start")
   four <- ggplot2::ggplot_build(ggplot2::autoplot(dates, type = "path"))
   expect_lte(nrow(four$layout$layout), 4L)
   expect_error(plot(dates, type = "path", dates = 99), class = "dpsc_error_argument")

@@ -211,7 +211,7 @@ test_that("the standard error of a group's mean falls as one over the square roo
   expect_true(all(rowSums(covered) >= 180))
 })
 
-test_that("intervals have their coverage for new people in zero-inflated data", {
+test_that("intervals have nominal coverage for new people in zero-inflated data", {
   cost <- function(n) {
     user <- stats::rbinom(n, 1, 0.4)
     any <- user * stats::rbinom(n * 13L, 1, 0.5)
@@ -228,7 +228,7 @@ test_that("intervals have their coverage for new people in zero-inflated data", 
   expect_gte(mean(covered, na.rm = TRUE), 0.91)
 })
 
-test_that("intervals for the states of Proposition 99 have their coverage", {
+test_that("intervals for the states of Proposition 99 have nominal coverage", {
   data <- utils::read.csv(shared_data("smoking.csv"))
   panel <- wide_panel(data, "state", "year", "cigsale")
   panel <- panel[rownames(panel) != "California", ] / 100

@@ -107,7 +107,7 @@ level_cell <- function(chosen, releases = 25, n = 1500, size = 100, T0 = 6, T1 =
   )
 }
 
-test_that("intervals have their coverage for groups chosen by level and for random groups", {
+test_that("intervals have nominal coverage for groups chosen by level and for random groups", {
   skip_on_cran()
   chosen <- level_cell(TRUE)
   # Levels carried on: a bias of -2.5, more than three standard errors.

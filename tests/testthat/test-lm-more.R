@@ -305,7 +305,7 @@ test_that("a regression is read back from JSON unchanged, and damage is detected
   expect_identical(read_release(path), raw)
 })
 
-test_that("edited noisy moments of a release are detected by its later frames", {
+test_that("edited noisy moments of a release contradict its later rounds and are detected", {
   facts <- lm_facts_of(n = 3000)
   release <- lm_audit_cpp(lm_rows(lm_people(3000)), facts, "R", NULL)$release
   expect_lt(lm_discrepancy_cpp(release, facts), 1e-12)
@@ -338,7 +338,7 @@ test_that("the counts of rows and of outlying residuals are close to the truth",
   expect_true(is.na(glance(few)$used))
 })
 
-test_that("Anderson-Rubin confidence limits have their coverage for unresolved slopes", {
+test_that("Anderson-Rubin confidence limits have nominal coverage for unresolved slopes", {
   withr::local_seed(12)
   inside <- bounded <- 0
   for (k in 1:30) {

@@ -57,7 +57,7 @@ test_that("with a large budget a fit approaches lm()", {
   )
 })
 
-test_that("intervals have their coverage", {
+test_that("intervals have nominal coverage", {
   withr::local_seed(21)
   covered <- replicate(40, {
     n <- 3000

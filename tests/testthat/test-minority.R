@@ -93,7 +93,7 @@ rare_release <- function(seed, n = 300) {
   list(release = release, targets = events(60))
 }
 
-test_that("standard errors contain the errors of few people, where most never have an event", {
+test_that("standard errors allow for the errors of the few people with an event", {
   both <- vapply(1:8, function(seed) {
     x <- rare_release(seed)
     found <- tidy(dp_synth(x$release, target = x$targets), type = "unit")
@@ -103,7 +103,7 @@ test_that("standard errors contain the errors of few people, where most never ha
   expect_gt(stats::median(both[1L, ]), sqrt(mean(both[2L, ])) / 3)
 })
 
-test_that("donors beyond a small range count, if the target stays at a bound", {
+test_that("standard errors of targets at a bound allow for donors beyond a small range of errors", {
   release <- rare_release(1)$release
   release$statistics$intervals[c("clip", "second", "second_sd")] <- list(0.0625, 1e-3, 1e-4)
   flat <- rep(-1, 13)

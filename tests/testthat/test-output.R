@@ -92,7 +92,7 @@ test_that("at the smallest accepted penalty the factorisation succeeds for every
   }
 })
 
-test_that("rounding stays within its bound when many rows add up", {
+test_that("rounding errors stay within their bound when many rows are summed", {
   y <- c(1, -1)
   for (case in list(c(1e3, 2), c(1e5, 2), c(1e5, 1e-2))) {
     n <- case[[1L]]

@@ -185,7 +185,7 @@ test_that("variables are columns, or single numbers in the formula's environment
   }
   expect_error(from(y * nothing ~ treated, p$data), class = "dpsc_error_panel")
   written <- stats::as.formula(bquote(y - .(means) ~ treated))
-  expect_error(from(written, p$data), "vector is written", class = "dpsc_error_panel")
+  expect_error(from(written, p$data), "contains a vector", class = "dpsc_error_panel")
   expect_error(from(y + NULL ~ treated, p$data), class = "dpsc_error_panel")
   expect_error(from(log(y, ) ~ treated, p$data), class = "dpsc_error_panel")
   expect_error(from(2 ~ treated, p$data), class = "dpsc_error_panel")

@@ -376,7 +376,7 @@ test_that("dp_glm() and dp_lm() run the papers' methods, and generics work on th
   expect_false(raw$privacy$holds)
 })
 
-test_that("AdaOPS by its public rule errs no more than zero slopes do, for many regressors", {
+test_that("with many regressors AdaOPS by its public rule has no larger error than zero slopes", {
   withr::local_seed(12)
   p <- 12
   data <- as.data.frame(matrix(stats::runif(5000 * p, -1, 1), 5000))

@@ -55,7 +55,7 @@ test_that("chunks with common people give the data frame's release, bit for bit"
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
 })
 
-test_that("a malformed identifier, which makes text of one block's numbers, splits nobody", {
+test_that("an identifier that turns one block's numbers into text splits no person's rows", {
   people <- scattered_people(400)
   people <- people[!is.na(people$id), ]
   people$id <- sub("p", "", people$id)

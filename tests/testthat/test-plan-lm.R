@@ -54,7 +54,7 @@ test_that("a plan returns the number of people and the epsilon needed", {
   expect_gt(rare(20000, 0.01)$ratio, 1.3 * rare(20000, 0.1)$ratio)
   expect_gt(rare(20000, 0.1)$ratio, rare(20000, 0.5)$ratio)
   expect_true(is.na(rare(1000, 0.005)$ratio))
-  expect_output(print(rare(1000, 0.005)), "group of share 0.005")
+  expect_output(print(rare(1000, 0.005)), "group with a share of 0.005")
   expect_identical(levels$columns, 2L)
 })
 

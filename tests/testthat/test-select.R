@@ -434,7 +434,7 @@ test_that("a budget outside the samplers' range is refused before the charge", {
   expect_s3_class(found, "dp_selection")
 })
 
-test_that("a budget beyond the largest exponent of a choice is no failure after the charge", {
+test_that("a budget beyond the largest exponent of a choice causes no failure after the charge", {
   withr::local_seed(3)
   rows <- data.frame(y = stats::runif(300), x = stats::runif(300), z = stats::runif(300))
   rows$y <- (rows$y + 4 * rows$x) / 5

@@ -58,8 +58,13 @@ core <- list.files(c("inst/include/dpsc", "src"), "[.](hpp|cpp|h)$",
   full.names = TRUE, recursive = TRUE
 )
 core <- core[!grepl("RcppExports", core)]
+# Printed objects and errors as users see them; interface.md lists arguments only.
+snapshots <- setdiff(
+  list.files("tests/testthat/_snaps", "[.]md$", full.names = TRUE),
+  "tests/testthat/_snaps/interface.md"
+)
 read <- c(
-  "README.md", "NEWS.md", list.files("vignettes", "[.]Rmd$", full.names = TRUE, recursive = TRUE)
+  "README.md", "NEWS.md", "CONTRIBUTING.md", list.files("vignettes", "[.]Rmd$", full.names = TRUE, recursive = TRUE)
 )
 kinds <- list(
   roxygen = gather(runs_of, code, "^#'", "^#' ?", "^(@|\\* )"),
@@ -69,8 +74,10 @@ kinds <- list(
   comments = rbind(
     gather(runs_of, code, "^ *#[^']", "^ *# ?", "^$"),
     gather(runs_of, core, "^ *//", "^ *// ?", "^$")
-  )
+  ),
+  prints = gather(runs_of, snapshots, "^    ", "^ +", "^(# |[a-zA-Z_.]+[(]|x |i |radius|mean |tail )")
 )
+kinds$prints <- kinds$prints[!duplicated(kinds$prints$text), ]
 
 habits <- c(
   "headless what" = "(?<![`\"])\\b[Ww]hat\\b(?! (if|kind|extent))(?![^.?!;]*\\?)(?! ?=)",
