@@ -120,7 +120,7 @@ test_that("intervals have nominal coverage for zero-inflated costs, of users and
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
-test_that("intervals have nominal coverage for answers from 1 to 5, often constant, of 300 donors", {
+test_that("intervals have nominal coverage for answers 1 to 5, often constant, with 300 donors", {
   withr::local_seed(83)
   expect_honest(judge_often(6, function() answer_rows(401, 12),
     n = 300, T0 = 10, bounds = c(1, 5)

@@ -312,7 +312,7 @@ test_that("placebo dates of a classical fit are marked as not private", {
   skip_if_not_installed("ggplot2")
   expect_match(ggplot2::autoplot(dates)$labels$subtitle, "^NOT PRIVATE")
   expect_no_match(ggplot2::autoplot(dates)$labels$subtitle, "bars")
-  expect_match(ggplot2::autoplot(private)$labels$subtitle, "^No effect.*bars")
+  expect_match(ggplot2::autoplot(private)$labels$subtitle, "^There can be no effect.*bars")
   expect_identical(ggplot2::autoplot(uncalibrated)$labels$subtitle, "There can be no effect yet")
 })
 

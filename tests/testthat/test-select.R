@@ -151,7 +151,7 @@ test_that("a selection by moments allows a further selection at no cost", {
   expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
 })
 
-test_that("unstable tables pass with probability delta, stable ones by the Laplace distribution", {
+test_that("unstable tables pass with probability delta, stable ones as the Laplace noise implies", {
   withr::local_seed(6)
   rate <- function(distance, epsilon, delta) {
     mean(replicate(20000, select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
