@@ -249,11 +249,30 @@ changed_namespace <- function(changes) {
 
 # Names of the namespace's functions that mention these names, directly or through others.
 functions_that_reach <- function(names, namespace) {
+  callers <- callers_of_names(namespace)
+  reaching <- more <- names
+  while (length(more) > 0L) {
+    more <- setdiff(unlist(mget(more, callers, ifnotfound = list(NULL))), reaching)
+    reaching <- c(reaching, more)
+  }
+  setdiff(reaching, names)
+}
+
+# An environment: for each name, the namespace's functions that mention it. Made once, unless a
+# test has changed a function.
+callers_of_names <- function(namespace) {
   all <- mget(ls(namespace, all.names = TRUE), envir = namespace)
-  own <- vapply(all, function(x) {
-    is.function(x) && identical(environment(x), namespace)
-  }, logical(1))
-  mentioned <- lapply(all[own], function(f) unique(all.names(body(f))))
+  own <- all[vapply(all, function(x) is.function(x) && identical(environment(x), namespace), NA)]
+  if (!identical(own, known_callers$own)) {
+    known_callers$callers <- list2env(callers_in(own), parent = emptyenv())
+    known_callers$own <- own
+  }
+  known_callers$callers
+}
+known_callers <- new.env(parent = emptyenv())
+
+callers_in <- function(functions) {
+  mentioned <- lapply(functions, function(f) unique(all.names(body(f))))
   # A generic reaches its methods.
   for (name in names(mentioned)[vapply(mentioned, function(words) "UseMethod" %in% words, NA)]) {
     methods <- names(mentioned)[startsWith(names(mentioned), paste0(name, "."))]
@@ -262,13 +281,7 @@ functions_that_reach <- function(names, namespace) {
   mentioned <- lapply(mentioned, function(words) {
     c(words, if ("mechanism_table" %in% words) "make_mechanisms")
   })
-  reaching <- names
-  repeat {
-    hit <- vapply(mentioned, function(words) any(words %in% reaching), logical(1))
-    more <- setdiff(names(mentioned)[hit], reaching)
-    if (length(more) == 0L) {
-      return(setdiff(reaching, names))
-    }
-    reaching <- c(reaching, more)
-  }
+  words <- unlist(mentioned, use.names = FALSE)
+  callers <- split(rep(names(mentioned), lengths(mentioned)), words)
+  callers[nzchar(names(callers))]
 }
