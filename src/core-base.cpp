@@ -1,4 +1,4 @@
-// Bodies of the core: algebra, accounting, noise, rows; aggregates, other papers' mechanisms.
+// Bodies of the core: algebra, accounting, noise, rows; aggregates.
 #include <dpsc/accountant/gaussian.cpp>
 #include <dpsc/accountant/gdp.cpp>
 #include <dpsc/accountant/spherical.cpp>
@@ -6,9 +6,7 @@
 #include <dpsc/linalg.cpp>
 #include <dpsc/mechanism/budget.cpp>
 #include <dpsc/mechanism/elementary.cpp>
-#include <dpsc/mechanism/papers.cpp>
 #include <dpsc/mechanism/people_answers.cpp>
-#include <dpsc/mechanism/posterior.cpp>
 #include <dpsc/noise/continuous.cpp>
 #include <dpsc/noise/discrete.cpp>
 #include <dpsc/noise/exponential.cpp>
@@ -17,8 +15,6 @@
 #include <dpsc/noise/noise.cpp>
 #include <dpsc/noise/symmetric.cpp>
 #include <dpsc/release/aggregate.cpp>
-#include <dpsc/release/paper_release.cpp>
-#include <dpsc/release/posterior_release.cpp>
 #include <dpsc/rows/csv.cpp>
 #include <dpsc/rows/design.cpp>
 #include <dpsc/rows/finite.cpp>

@@ -41,9 +41,10 @@ Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng) {
     const auto people_in_all = static_cast<Eigen::Index>(n);
     const std::vector<Eigen::Index> order = draws.positions(people_in_all, people_in_all);
     Rcpp::NumericVector people(order.begin(), order.end());
+    for (double& person : people) person += 1.0;
     Rcpp::IntegerVector numbers(seeds);
     for (int& seed : numbers) seed = static_cast<int>(draws.sorting_bits() >> 33);
-    return Rcpp::List::create(_["order"] = people + 1.0, _["seeds"] = numbers);
+    return Rcpp::List::create(_["order"] = people, _["seeds"] = numbers);
   });
 }
 
