@@ -16,7 +16,8 @@
 #' @return A list of class `dp_ledger_check`: `whole` (flag: no fault was found), `broken` (numbers
 #'   of rows), `missing` (hashes of charges and draws that are not in the ledger), `other` (releases
 #'   that another ledger paid for), `unpaid` (releases that record no charge outside R, or whose
-#'   promise exceeds the charge), `charges` (count), `complete` (`NA`: unknown). PUBLIC.
+#'   promise exceeds the charge), `twice` (different releases that name one charge, which does not
+#'   cover them together), `charges` (count), `complete` (`NA`: unknown). PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a ledger kept in R and for objects that are not
 #'   releases; `dpsc_error_release` for files that are not.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))
@@ -51,10 +52,12 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
   missing <- unique(c(setdiff(receipts, rows$hash), hashes))
   other <- unname(which(state == "other"))
   unpaid <- unname(which(state == "unpaid"))
+  twice <- paid_twice(records, state, rows)
   told <- length(receipts) + sum(state %in% c("paid", "missing", "undrawn"))
   structure(list(
-    whole = !length(broken) && !length(missing) && !length(other) && !length(unpaid),
-    broken = broken, missing = missing, other = other, unpaid = unpaid,
+    whole = !length(broken) && !length(missing) && !length(other) && !length(unpaid) &&
+      !length(twice),
+    broken = broken, missing = missing, other = other, unpaid = unpaid, twice = twice,
     charges = sum(is_charge_row(rows)), complete = if (told) !length(missing) else NA
   ), class = "dp_ledger_check")
 })
@@ -72,6 +75,7 @@ listed_releases <- function(releases) {
 }
 
 #' The privacy record of a release, or of an object that contains one
+#' @return The record, with `parts`: its releases, each by its identity, epsilon, delta and rho.
 #' @noRd
 record_of_release <- function(x) {
   record <- if (is.list(x)) x$privacy %||% x$release$privacy
@@ -81,7 +85,28 @@ record_of_release <- function(x) {
       x = "One is {describe(x)}."
     ), "argument")
   }
+  record$parts <- lapply(if (inherits(x, "dp_outcomes")) x$outcomes else list(x), function(one) {
+    privacy <- one$privacy %||% one$release$privacy
+    c(list(key = identity_of(one)), as.list(privacy)[c("epsilon", "delta", "rho")])
+  })
   record
+}
+
+#' The identity of a release: the same in its files, its free updates and its later periods
+#' @noRd
+identity_of <- function(x) {
+  if (inherits(x, "dp_stream")) {
+    # A stream moves on: its released values change, its plan does not.
+    return(rlang::hash(list(x$what, x$columns$text, x$learner, x$plan)))
+  }
+  release <- if (inherits(x, "dp_release")) x else x$release
+  growing <- if (inherits(release, "dp_release")) release$statistics$monitor$id
+  if (!is.null(growing)) return(growing)
+  # A submodel of released moments is the same release.
+  if (inherits(x, "dp_regression")) {
+    return(id_of_parts(list(kind = class(x)[[1L]], values = release)))
+  }
+  release_id(x) %||% rlang::hash(unclass(x))
 }
 
 #' A ledger's record of the charge named in a release
@@ -99,6 +124,37 @@ charge_state <- function(privacy, rows) {
   if (!is.null(charge$drawn) && !charge$drawn %in% rows$hash) return("undrawn")
   # One charge may pay for several releases, each with a share of it.
   if (isTRUE(privacy$epsilon <= rows$epsilon[[at]] * (1 + 1e-9))) "paid" else "unpaid"
+}
+
+#' Releases that name the same charge, which covers less than they cost together
+#' @param records (`list`)\cr from [record_of_release()].
+#' @param state (`character`)\cr from [charge_state()].
+#' @return Their places. PUBLIC.
+#' @noRd
+paid_twice <- function(records, state, rows) {
+  paid <- which(state == "paid")
+  hashes <- vapply(records[paid], function(one) one$charge$hash, "")
+  over <- lapply(split(paid, hashes), function(places) {
+    parts <- unlist(lapply(records[places], `[[`, "parts"), recursive = FALSE)
+    # A fit and the file of its release are one release.
+    parts <- parts[!duplicated(vapply(parts, `[[`, "", "key"))]
+    row <- rows[match(records[[places[[1L]]]]$charge$hash, rows$hash), ]
+    if (length(parts) > 1L && !covers_parts(row, parts)) places
+  })
+  sort(as.integer(unlist(over)))
+}
+
+#' Does a charge cover several releases together?
+#' @noRd
+covers_parts <- function(row, parts) {
+  of <- function(name) vapply(parts, function(part) as.double(part[[name]] %||% NA), 0)
+  spent <- switch(row$kind,
+    gdp = sqrt(sum(mapply(gdp_budget_cpp, of("epsilon"), of("delta"))^2)) / row$mu,
+    zcdp = sum(of("rho")) / row$rho,
+    approximate = max(sum(of("epsilon")) / row$epsilon, sum(of("delta")) / row$delta),
+    sum(of("epsilon")) / row$epsilon
+  )
+  isTRUE(spent <= 1 + 1e-6)
 }
 
 #' @export
@@ -119,6 +175,9 @@ print.dp_ledger_check <- function(x, ...) {
   if (length(x$unpaid)) {
     cat("NOT PAID FROM A LEDGER OUTSIDE R, or not in full: release ", toString(x$unpaid), "\n",
       sep = "")
+  }
+  if (length(x$twice)) {
+    cat("ONE CHARGE, which covers less, is named by release ", toString(x$twice), "\n", sep = "")
   }
   invisible(x)
 }

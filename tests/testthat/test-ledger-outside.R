@@ -355,3 +355,33 @@ test_that("a stream is paid from a ledger outside R", {
     "not hold enough", class = "dpsc_error_budget"
   )
 })
+
+test_that("a charge that is copied into another release is found; its own copies are not", {
+  ledger <- dp_ledger(50, 1e-2, path = ledger_file())
+  whole <- suppressWarnings(paid(ledger, 0.9))
+  other <- suppressWarnings(paid(ledger, 0.9))
+  path <- ledger_file()
+  write_release(whole, path)
+  same <- list(whole, whole, read_release(path), update(whole, . ~ 1))
+  expect_true(verify_ledger(ledger, c(same, list(other)))$whole)
+  other$privacy$charge <- whole$privacy$charge
+  found <- verify_ledger(ledger, c(same, list(other)))
+  expect_false(found$whole)
+  expect_identical(found$twice, 1:5)
+  expect_output(print(found), "ONE CHARGE, which covers less, is named by release 1, 2")
+  # The outcomes of one fit share its charge, and cost no more together than it.
+  withr::local_seed(1)
+  data <- expand.grid(person = 1:260, month = 1:8)
+  data$treated <- as.integer(data$person > 230 & data$month > 6)
+  data$cost <- runif(nrow(data))
+  data$visits <- runif(nrow(data))
+  bounds <- list(cost = c(0, 1), visits = c(0, 1))
+  fit <- suppressWarnings(dp_synth(cbind(cost, visits) ~ treated, data, c("person", "month"),
+    epsilon = 2, bounds = bounds, protect = "donors", ledger = ledger))
+  own <- c(list(fit), unname(fit$outcomes), list(fit$outcomes$cost$release))
+  expect_true(verify_ledger(ledger, own)$whole)
+  third <- fit$outcomes$visits
+  third$release$statistics <- rapply(third$release$statistics, function(x) x + 1e-3,
+    "numeric", how = "replace")
+  expect_identical(verify_ledger(ledger, c(own, list(third)))$twice, 1:5)
+})
