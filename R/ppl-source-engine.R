@@ -111,6 +111,14 @@ abort_changed <- function(charged) {
 #' @noRd
 quoted <- function(con, name) as.character(DBI::dbQuoteIdentifier(con, name))
 
+#' A panel's column of units, quoted; in SQLite strings differ if their bytes differ
+#' @noRd
+unit_column <- function(table) {
+  unit <- quoted(table$con, table$index[[1L]])
+  bytes <- table$dialect$loose && is.character(table$kinds[[1L]])
+  if (bytes) table$dialect$order(unit) else unit
+}
+
 #' An unused name for a temporary table, without random numbers
 #' @noRd
 fresh_name <- local({

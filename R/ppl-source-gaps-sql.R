@@ -21,7 +21,7 @@ keep_units <- function(table, name, units, charged = NULL) {
 #' @param where (`string`)\cr further condition on the units' numbers.
 #' @noRd
 joined_units <- function(table, units, where = NULL) {
-  unit <- quoted(table$con, table$index[[1L]])
+  unit <- unit_column(table)
   paste0(
     "(SELECT ro.dpsc_r AS dpsc_r, s.* FROM ", units, " ro LEFT JOIN ", table$from, " ON s.", unit,
     " = ro.dpsc_u", if (!is.null(where)) paste0(" WHERE ", where), ") g"

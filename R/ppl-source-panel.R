@@ -144,7 +144,7 @@ part_facts.dp_table <- function(part, columns) {
   if (length(names)) check_covariate_fields(table, names)
   if (isTRUE(columns$hide)) check_people_travel(table)
   table <- with_outcome(table, outcome)
-  unit <- quoted(con, table$index[[1L]])
+  unit <- unit_column(table)
   time <- quoted(con, table$index[[2L]])
   treated <- if (!is.null(columns)) indicator_column(table, columns$treated)
   by <- paste(c(time, treated), collapse = ", ")

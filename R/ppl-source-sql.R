@@ -45,6 +45,8 @@ sql_dialects <- function() {
   list(
     sqlite = new_dialect("sqlite",
       real = "REAL", whole = "INTEGER", fence = " LIMIT -1 OFFSET 0", index = TRUE,
+      # A column may declare that "A" equals "a".
+      order = function(x) paste(x, "COLLATE BINARY"),
       # A column may hold values of any type, and a cast converts them to numbers.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")

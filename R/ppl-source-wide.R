@@ -69,7 +69,7 @@ make_wide <- function(table, design, grid, covariates = NULL) {
 fill_wide <- function(table, design, grid, periods, name) {
   con <- table$con
   dialect <- table$dialect
-  unit <- quoted(con, table$index[[1L]])
+  unit <- unit_column(table)
   time <- quoted(con, table$index[[2L]])
   outcome <- table$y
   text <- is.character(table$kinds[[1L]])
@@ -156,7 +156,7 @@ abort_periods <- function(n_times) {
 #' @noRd
 cut_units <- function(table, design, name, time, periods, text) {
   con <- table$con
-  unit <- quoted(con, table$index[[1L]])
+  unit <- unit_column(table)
   from <- donors_from(table, design, paste(time, "=", periods[[1L]]))
   n <- sql_numbers(con, paste("SELECT COUNT(*) AS n FROM", from))[[1L]]
   size <- max(1, ceiling(n / table$groups))
@@ -171,7 +171,7 @@ cut_units <- function(table, design, name, time, periods, text) {
 #' @noRd
 donors_from <- function(table, design, chosen = NULL) {
   if (!is.null(design$treated)) {
-    unit <- quoted(table$con, table$index[[1L]])
+    unit <- unit_column(table)
     chosen <- c(paste(unit, "NOT IN", treated_units(table, design)), chosen)
   }
   paste(c(table$from, if (length(chosen)) c("WHERE", paste(chosen, collapse = " AND "))),
@@ -187,7 +187,7 @@ treated_units <- function(table, design) {
   if (plain && length(design$units) <= 1000L && length(design$units) > 0L) {
     return(paste0("(", paste(sql_literals(con, design$units), collapse = ", "), ")"))
   }
-  unit <- quoted(con, table$index[[1L]])
+  unit <- unit_column(table)
   paste0(
     "(SELECT ", unit, " FROM ", table$from, " WHERE ",
     indicator_column(table, design$treated), " = ", design$on, " AND ", unit, " IS NOT NULL)"

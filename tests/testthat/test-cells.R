@@ -323,3 +323,40 @@ test_that("a malformed cell in SQLite changes its own row only, streamed or summ
   DBI::dbWriteTable(con, "words", transform(data, x = as.character(x)))
   expect_identical(rows_of_source(dp_table(con, "words", block = 7)), rows_of_frame(data))
 })
+
+test_that("SQLite compares identifiers and levels by their bytes, whatever a column declares", {
+  con <- sqlite_of(data.frame(a = 1))
+  withr::local_seed(2)
+  panel <- expand.grid(id = c(paste0("u", 1:99), "U7"), t = 1:8, stringsAsFactors = FALSE)
+  panel$y <- runif(nrow(panel))
+  panel$on <- as.integer(panel$id == "U7" & panel$t > 6)
+  rows <- data.frame(id = rep(c(letters, LETTERS), 40), g = rep(c("a", "b", "A"), length.out = 2080),
+    y = runif(2080))
+  rows$id <- paste0(rows$id, seq_len(2080) %% 10)
+  for (collation in c("NOCASE", "RTRIM")) {
+    if (collation == "RTRIM") {
+      panel$id <- sub("U7", "u7 ", panel$id)
+      rows$g <- sub("A", "a ", rows$g)
+    }
+    text <- paste("TEXT COLLATE", collation)
+    DBI::dbWriteTable(con, "p", panel, overwrite = TRUE, field.types = c(id = text))
+    DBI::dbWriteTable(con, "r", rows, overwrite = TRUE, field.types = c(id = text, g = text))
+    synth <- function(data, ...) {
+      withr::local_seed(9)
+      suppressWarnings(coef(dp_synth(y ~ on, data, ..., epsilon = 4, bounds = c(0, 1),
+        control = dp_control(rng = "R", intervals = FALSE))))
+    }
+    lm <- function(data) {
+      withr::local_seed(9)
+      bounds <- list(g = c("a", "b"), y = c(0, 1))
+      fit <- suppressWarnings(dp_lm(y ~ g, data, 9, 1e-4, bounds, person = ~id,
+        control = dp_control(rng = "R")))
+      c(coef(fit), fit$nobs)
+    }
+    for (compute in c("here", "database")) {
+      expect_identical(synth(dp_table(con, "p", c("id", "t"), compute = compute)),
+        synth(panel, index = c("id", "t")))
+      expect_identical(lm(dp_table(con, "r", compute = compute)), lm(rows))
+    }
+  }
+})
