@@ -67,6 +67,7 @@ said_person <- function(person) {
     abort(c(
       "{.arg person} must be {.code ~ column}, or {.val row} if each row is a different person.",
       x = "It is {describe(person)}.",
+      i = if (is_name(person)) "For the column of that name: {.code person = ~{person}}.",
       i = "If several columns identify people, combine them into one column beforehand."
     ), "argument")
   }

@@ -95,6 +95,13 @@ is_single <- function(x) {
 #' @noRd
 check_rowwise <- function(code) {
   unknown <- setdiff(called_by_code(code), names(rowwise_functions))
+  if ("cbind" %in% unknown) {
+    abort(c(
+      "The formula takes one outcome, and no {.fn cbind}.",
+      i = "For counts of successes and failures use one row per trial.",
+      i = "For several outcomes use one call for each."
+    ), "argument")
+  }
   if (length(unknown)) {
     abort(c(
       "The formula may only use functions of one row at a time, not {.code {unknown}}.",

@@ -305,8 +305,8 @@ check_promise <- function(promise) {
       "A ledger does not pay for a release whose guarantee does not hold.",
       x = "Here {promise$reason}.",
       i = paste(
-        "Drop {.arg ledger} for such a release, and do not use data that",
-        "need protection."
+        "Leave out {.arg ledger} for such a release, and set {.code options(dpsc.ledger = NULL)}",
+        "if a default ledger pays; do not use data that need protection."
       )
     ), "budget")
   }

@@ -266,7 +266,9 @@ check_table_dots <- function(...) {
 
 passed_by_tables <- c(
   "vcov", "vcov_args", "coef_rename", "exponentiate", "data", "newdata", "parametric", "effects",
-  "component", "quick", "metrics", "shape", "verbose"
+  "component", "quick", "metrics", "shape", "verbose",
+  # By R's own data.frame().
+  "stringsAsFactors", "check.names"
 )
 
 # The exported function's wrapper, `door`, names the verb's help page.

@@ -249,7 +249,7 @@ release_words <- function(release) {
       )
     },
     "with noise from the operating system's generator; estimates, intervals and figures are ",
-    "computed from that release ", if (everyone) "alone" else "and the treated unit's own data",
+    "computed from that release ", if (everyone) "alone" else "and the data of the treated",
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
     "for neighbours that ", privacy$neighbours, " (all periods), by ",
     # References to files are for readers of the package, not of the paper.
@@ -308,7 +308,7 @@ guarantee_words <- function(release) {
     formatC(100 * right, digits = 1L, format = "f"),
     " % (a coin: 50 %). This is the cost of this release alone: further releases from the same ",
     "donors add to it. Public facts are the number of donors, the periods, the bounds",
-    if (!everyone && grepl("donor", privacy$neighbours)) " and the treated unit's own data",
+    if (!everyone && grepl("donor", privacy$neighbours)) " and the data of the treated",
     if (everyone) ", who is treated and when", ".",
     if (privacy$epsilon > 10) " With an epsilon above 10 this is a guarantee in name only."
   )

@@ -182,6 +182,7 @@ covariance_root <- function(covariance) {
 as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
                                    type = c("path", "effect", "cumulative", "percent"),
                                    level = 0.95, simultaneous = FALSE, ...) door("as.data.frame", {
+  check_table_dots(...)
   type <- check_choice(type, c("path", "effect", "cumulative", "percent"))
   if (type == "path") {
     return(augment.dp_synth(x))

@@ -254,3 +254,21 @@ test_that("only the exported functions look up the user's call", {
     expect_identical(found, character(), label = file)
   }
 })
+
+test_that("errors about common slips name the remedy", {
+  rows <- data.frame(x = c(0.1, 0.5), y = 0:1, nr = 1:2)
+  bounds <- list(x = c(0, 1), y = c(0, 1))
+  expect_error(dp_lm(y ~ x, rows, 1, 1e-6, bounds, person = "nr"), "person = ~nr",
+    class = "dpsc_error_argument")
+  expect_error(dp_glm(cbind(y, x) ~ x, rows, "binomial", 1, bounds = bounds), "one row per trial",
+    class = "dpsc_error_argument")
+  withr::local_options(dpsc.ledger = dp_ledger(1, 1e-6))
+  expect_error(
+    dp_lm(y ~ x, rows[rep(1:2, 2000), ], 1, 1e-6, bounds, control = dp_control(rng = "R")),
+    "options(dpsc.ledger = NULL)", fixed = TRUE, class = "dpsc_error_budget"
+  )
+  panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
+  fit <- dp_synth(panel$donors, target = panel$target, T0 = 6, epsilon = Inf, bounds = c(-1, 1))
+  expect_error(as.data.frame(fit, measure = "effect"), "measure", class = "dpsc_error_argument")
+  expect_s3_class(as.data.frame(fit, type = "effect", stringsAsFactors = FALSE), "data.frame")
+})
