@@ -221,8 +221,8 @@ ledger_history <- function(ledger) {
 }
 
 #' Charge a ledger outside R, based on its stored rows; the charge is on the disk before the return
-#' @param pay (`function`)\cr a function of the history so far; stops if the charge exceeds the
-#'   budget.
+#' @param pay (`function`)\cr a function of the history so far and of the stored total; stops if the
+#'   charge exceeds the budget.
 #' @return The charge's record, for the release that it pays for: `ledger` (a table or file, by
 #'   its name), `first` (hash of the ledger's first row, unique to it), `number`, `hash`,
 #'   `time`, `data`, `study`. PUBLIC.
@@ -231,7 +231,9 @@ charge_outside <- function(ledger, cost, label, pay) {
   in_ledger(ledger, function(con) {
     rows <- chained_rows(con, ledger)
     charges <- with_parsed_costs(rows)[is_charge_row(rows), ]
-    pay(charges[c("label", "kind", "epsilon", "delta", "rho", "mu")])
+    # The table's own total: the handle's may be of a file that was replaced.
+    total <- as.list(with_parsed_costs(rows)[1L, c("epsilon", "delta")])
+    pay(charges[c("label", "kind", "epsilon", "delta", "rho", "mu")], total)
     row <- add_charge_row(con, ledger, rows, cost, label)
     name <- if (is.null(ledger$path)) ledger$table else basename(ledger$path)
     c(list(ledger = name, first = rows$hash[[1L]]), row)[charge_fields]

@@ -236,8 +236,8 @@ spend <- function(ledger, cost, label, promise) {
     check_live(ledger)
     check_promise(promise)
     if (is_outside(ledger)) {
-      charge <- charge_outside(ledger, cost, label, function(history) {
-        charged_history(ledger, history, cost, label)
+      charge <- charge_outside(ledger, cost, label, function(history, total) {
+        charged_history(total, history, cost, label)
       })
     } else {
       ledger$history <- charged_history(ledger, ledger_history(ledger), cost, label)
@@ -248,6 +248,7 @@ spend <- function(ledger, cost, label, promise) {
 }
 
 #' A history with a further charge, or an error if it exceeds the budget
+#' @param ledger (`dp_ledger` or `list`)\cr `epsilon` and `delta`, the total.
 #' @noRd
 charged_history <- function(ledger, history, cost, label) {
   charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho", "mu")])

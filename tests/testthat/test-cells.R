@@ -330,8 +330,9 @@ test_that("SQLite compares identifiers and levels by their bytes, whatever a col
   panel <- expand.grid(id = c(paste0("u", 1:99), "U7"), t = 1:8, stringsAsFactors = FALSE)
   panel$y <- runif(nrow(panel))
   panel$on <- as.integer(panel$id == "U7" & panel$t > 6)
-  rows <- data.frame(id = rep(c(letters, LETTERS), 40), g = rep(c("a", "b", "A"), length.out = 2080),
-    y = runif(2080))
+  rows <- data.frame(
+    id = rep(c(letters, LETTERS), 40), g = rep(c("a", "b", "A"), length.out = 2080), y = runif(2080)
+  )
   rows$id <- paste0(rows$id, seq_len(2080) %% 10)
   for (collation in c("NOCASE", "RTRIM")) {
     if (collation == "RTRIM") {

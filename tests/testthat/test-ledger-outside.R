@@ -385,3 +385,16 @@ test_that("a charge that is copied into another release is found; its own copies
     "numeric", how = "replace")
   expect_identical(verify_ledger(ledger, c(own, list(third)))$twice, 1:5)
 })
+
+test_that("the total in the file counts, not the total that a handle has seen", {
+  file <- ledger_file()
+  handle <- dp_ledger(9, 1e-6, path = file)
+  unlink(file)
+  dp_ledger(1, 1e-6, path = file)
+  expect_error(charged(handle, 0.9), "limit is 1", class = "dpsc_error_budget")
+  handle$epsilon <- 1e9
+  expect_error(charged(handle, 0.9), "limit is 1", class = "dpsc_error_budget")
+  expect_identical(nrow(as.data.frame(handle)), 0L)
+  charged(handle)
+  expect_identical(nrow(as.data.frame(handle)), 1L)
+})
