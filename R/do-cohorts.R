@@ -88,9 +88,9 @@
 #'     or `"cumulative"`, sums of the averages up to each time since adoption (`type = "event"`).
 #'   * `update()`: another estimator, penalty or size on the same release. Spends nothing.
 #'   * `summary()`: the tables by event and by cohort.
-#' @section Errors: `dpsc_error_panel` for a unit that is treated and then no longer, a cohort with
-#'   fewer than two periods before its adoption, no unit that is never treated;
-#'   `dpsc_error_argument` for methods that serve one date only. All come before anything is spent.
+#' @section Errors: `dpsc_error_panel` for a unit whose treatment ends, a cohort with fewer than two
+#'   periods before its adoption, or a panel in which every unit is treated; `dpsc_error_argument`
+#'   for methods that serve one date only. All come before anything is spent.
 #' @references Callaway, B. and Sant'Anna, P. (2021). Difference-in-Differences with Multiple Time
 #'   Periods. Journal of Econometrics 225. Borusyak, K., Jaravel, X. and Spiess, J. (2024).
 #'   Revisiting Event-Study Designs. Review of Economic Studies 91. Ben-Michael, E., Feller, A. and

@@ -173,7 +173,7 @@ step_deviation <- function(step, dimension) {
 
 #' Standard deviations of predictions: with noise variances a^2 of a weight and b^2 of an outcome,
 #' the variance is `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome, |f|^2 about 1/n.
-#' @return Deviations for a period and for the average of the periods.
+#' @return Standard deviations for a period and for the average of the periods.
 #' @noRd
 output_noise <- function(n, epsilon, facts, truth) {
   plan <- plan_output(plan_facts("output", n, epsilon, facts))

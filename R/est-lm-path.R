@@ -10,7 +10,8 @@
 #' @param penalties (`numeric` or `NULL`)\cr penalties, decreasing, in units of the outcome. `NULL`:
 #'   50 values, from the smallest penalty without any column down to a thousandth of it.
 #' @param x,object (`dp_lm_path`)\cr a path.
-#' @param penalty (`number` or `NULL`)\cr one of `penalties`, or near it. `NULL`: the best.
+#' @param penalty (`number` or `NULL`)\cr a penalty; the nearest of `penalties` is used. `NULL`: the
+#'   best.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param row.names,optional as in [as.data.frame()]; `optional` is ignored.
 #' @param ... unused.

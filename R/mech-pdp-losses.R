@@ -61,7 +61,7 @@ bisect <- function(f, high, level) {
 }
 
 #' Refuse losses from a result without noise
-#' @param verb,what,who (`string`)\cr what was done, its result, and the people in it.
+#' @param verb,what,who (`string`)\cr the operation, its result, and the people in it.
 #' @noRd
 check_noisy <- function(x, verb = "Release", what = "release", who = "donor") {
   if (!x$privacy$private) {

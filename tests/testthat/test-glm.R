@@ -126,7 +126,7 @@ test_that("bad input is refused by a classed error before any budget is spent", 
   expect_identical(message(data), message(broken))
 })
 
-test_that("a ledger is charged once, before the draw, and not for a seed", {
+test_that("a ledger is charged once, before the draw, and never for seeded noise", {
   data <- glm_people(500)
   ledger <- dp_ledger(4, 1e-5)
   fit <- dp_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), ledger = ledger)
