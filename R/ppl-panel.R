@@ -251,7 +251,7 @@ check_target <- function(target, n_times) {
 abort_split <- function(T0, n_times) {
   abort(c(
     "{.arg T0} must be at least 2 and leave at least one period after it.",
-    x = "It is {number_text(T0)}, {.arg donors} has {n_times} period{?s}.",
+    x = "It is {number_text(T0)}; {.arg donors} has {n_times} period{?s}.",
     i = "{.arg T0} counts the columns before the treatment."
   ), "panel")
 }
@@ -265,7 +265,7 @@ check_times <- function(times, n_times) {
     abort(c(
       "{.arg times} must have one period for each column of {.arg donors}.",
       x = if (ok) {
-        "It has length {length(times)}, {.arg donors} has {n_times} column{?s}."
+        "It has length {length(times)}; {.arg donors} has {n_times} column{?s}."
       } else {
         "It is an object of class {class(times)[[1L]]}."
       },
