@@ -5,9 +5,11 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "../engine.hpp"
 #include "../linalg.hpp"
@@ -134,6 +136,60 @@ Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, doub
   return shrunk_information(noisy, sd, least, 0.02);
 }
 
+/// An orthonormal basis, in whitened coordinates, whose first `count` vectors are the coefficients
+/// with little curvature: of columns that are rare, or that the moments' noise hid.
+struct weak_basis {
+  Eigen::MatrixXd Q;
+  Eigen::Index count = 0;
+};
+
+weak_basis weak_coefficients(const glm_facts_released& f) {
+  const Eigen::Index d = f.theta.size(), p = d - 1;
+  const Eigen::MatrixXd whiten = lu_inverse(f.rare.back).transpose();
+  Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(d, p);
+  std::vector<double> curvature;
+  for (Eigen::Index j = 0; j < p; ++j) {
+    rows.col(j).tail(p) = whiten.row(j).transpose().normalized();
+    curvature.push_back(rows.col(j).dot(f.information * rows.col(j)));
+  }
+  const double from =
+      weak_curvature * std::max(0.0, f.information.trace() / static_cast<double>(d));
+  Eigen::MatrixXd weak(d, p);
+  weak_basis out{Eigen::MatrixXd::Identity(d, d), 0};
+  for (Eigen::Index j = 0; j < p; ++j)
+    if (curvature[static_cast<std::size_t>(j)] < from) weak.col(out.count++) = rows.col(j);
+  if (out.count > 0)
+    out.Q = Eigen::HouseholderQR<Eigen::MatrixXd>(weak.leftCols(out.count)).householderQ();
+  return out;
+}
+
+/// In its true form the information hardly mixes a weak coefficient with the rest of the model, but
+/// its noise does, by angles that the weak one's large error multiplies: what mixes them is kept as
+/// far as it exceeds the noise, and either part is shrunk by itself.
+Eigen::MatrixXd parted_information(const Eigen::MatrixXd& noisy, double sd, double least,
+                                   const weak_basis& weak) {
+  const Eigen::Index d = noisy.rows(), k = weak.count, m = d - k;
+  if (k == 0 || m == 0) return shrink_information(noisy, sd, least);
+  Eigen::MatrixXd own = weak.Q.transpose() * noisy * weak.Q;
+  const double middle =
+      std::max(own.bottomRightCorner(m, m).trace() / static_cast<double>(m), least);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> small = eigh(own.topLeftCorner(k, k));
+  own.topLeftCorner(k, k) = small.eigenvectors() *
+                            small.eigenvalues().cwiseMax(0.02 * middle).asDiagonal() *
+                            small.eigenvectors().transpose();
+  own.bottomRightCorner(m, m) = shrink_information(own.bottomRightCorner(m, m), sd, least);
+  const double noise = sd * sd / 2.0 * static_cast<double>(k * m);
+  const double size = own.topRightCorner(k, m).squaredNorm();
+  const double chance = 1.0 + 2.0 * std::sqrt(2.0 / static_cast<double>(k * m));
+  const double keep = std::max(0.0, 1.0 - chance * noise / std::max(size, 1e-300));
+  own.topRightCorner(k, m) *= keep;
+  own.bottomLeftCorner(m, k) = own.topRightCorner(k, m).transpose().eval();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> whole = eigh(own);
+  const Eigen::VectorXd values = whole.eigenvalues().cwiseMax(0.02 * middle);
+  const Eigen::MatrixXd back = weak.Q * whole.eigenvectors();
+  return back * values.asDiagonal() * back.transpose();
+}
+
 /// One correction step against the ridge's shrinkage, and none in directions in which only the
 /// ridge has curvature.
 Eigen::MatrixXd undo_shrinkage(const Eigen::MatrixXd& H, const Eigen::MatrixXd& A, double ridge) {
@@ -203,8 +259,9 @@ glm_covariance glm_errors(const glm_facts_released& f) {
   }
   const double least = 0.02 * expected.trace() / static_cast<double>(d);
   glm_covariance out{{}, Eigen::MatrixXd::Zero(d, d), Eigen::MatrixXd::Zero(d, d), {}};
+  const weak_basis weak = released ? weak_coefficients(f) : weak_basis();
   const Eigen::MatrixXd H =
-      released ? shrink_information(f.information, f.information_sd, least) : expected;
+      released ? parted_information(f.information, f.information_sd, least, weak) : expected;
   Eigen::MatrixXd scores;
   if (f.scores.size() > 0) {
     scores = score_covariance(f, H, f.weight * score.trace() / static_cast<double>(d));
@@ -223,7 +280,7 @@ glm_covariance glm_errors(const glm_facts_released& f) {
           noisy(i, j) += e;
           if (i != j) noisy(j, i) += e;
         }
-      add_parts(f, shrink_information(noisy, std::sqrt(2.0) * f.information_sd, least), score,
+      add_parts(f, parted_information(noisy, std::sqrt(2.0) * f.information_sd, least, weak), score,
                 scores, out);
     }
     out.privacy /= information_redraws;

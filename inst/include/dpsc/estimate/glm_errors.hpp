@@ -48,6 +48,9 @@ constexpr double information_doubt = 2.5;
 /// Factor for the higher-order part of privacy variances (measured: bench/glm.R).
 constexpr double glm_inflation = 1.2;
 
+/// A coefficient is weak if its curvature is below this share of the mean.
+constexpr double weak_curvature = 0.5;
+
 constexpr int information_redraws = 40;
 
 glm_covariance glm_errors(const glm_facts_released& f);

@@ -186,6 +186,39 @@ lm_solution solve_pool(const lm_pool& pool) {
   return out;
 }
 
+lm_shift shift_by_clip(const lm_pool& pool, const lm_solution& solution, double rows) {
+  const Eigen::VectorXd b = pool.last().frame.whiten * solution.theta;
+  const double narrow = least_step * pool.rounds[tried_round - 1].clip;
+  double level[2] = {0.0, 0.0}, weight[2] = {0.0, 0.0}, precision[2] = {0.0, 0.0};
+  Eigen::VectorXd cross[2] = {Eigen::VectorXd::Zero(b.size()), Eigen::VectorXd::Zero(b.size())};
+  for (std::size_t t = tried_round - 1; t < pool.rounds.size(); ++t) {
+    const lm_round& round = pool.rounds[t];
+    const lm_frame& frame = round.frame;
+    const double k = pool.kept_slope[t];
+    const Eigen::VectorXd x = lu_solve_transposed(frame.whiten, round.mean);
+    const double y = frame.level + frame.slope.dot(x) + round.residual / k;
+    const double far = lu_solve(frame.whiten, b - frame.slope).squaredNorm();
+    const double sd = round.sd_residual / k;
+    const double v = sd * sd + round.sd_mean * round.sd_mean * far;
+    const int wide = round.clip > narrow;
+    level[wide] += (y - b.dot(frame.centre + x)) / v;
+    weight[wide] += 1.0 / v;
+    const Eigen::VectorXd rest = pool.slope[t] - solution.theta;
+    const double w =
+        1.0 / (pool.cross_variance[t] / (k * k) + pool.sd * pool.sd * rest.squaredNorm());
+    cross[wide] += w * (pool.cross[t] / k + solution.covariance * rest + pool.own[t] * rest);
+    precision[wide] += w;
+  }
+  lm_shift out;
+  out.slopes = Eigen::VectorXd::Zero(b.size());
+  if (!(weight[0] > 0.0 && weight[1] > 0.0)) return out;
+  out.slopes = ldlt(solution.covariance).solve(cross[1] / precision[1] - cross[0] / precision[0]);
+  out.value = level[1] / weight[1] - level[0] / weight[0];
+  const double own = clipping_difference * solution.residual * least_step / narrow;
+  out.sd = std::sqrt(1.0 / weight[0] + 1.0 / weight[1] + own * own / rows);
+  return out;
+}
+
 lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   const lm_round& last = pool.last();
   const lm_frame& frame = last.frame;
@@ -259,6 +292,25 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
 
 }  // namespace pooled_detail
 
+Eigen::MatrixXd clipping_doubts(const lm_pool& pool, const lm_solution& solution, double rows) {
+  const Eigen::Index p = pool.p();
+  const Eigen::MatrixXd none = Eigen::MatrixXd::Zero(p, p);
+  if (!pool.tries()) return none;
+  const lm_shift shift = shift_by_clip(pool, solution, rows);
+  const double size2 = shift.slopes.squaredNorm() / static_cast<double>(p);
+  const double credible = shift.value * shift.value - shift.sd * shift.sd;
+  if (!(credible > 0.0 && size2 > 0.0)) return none;
+  const double reach2 = pool.last().clip * pool.last().clip / solution.residual;
+  const lm_round& narrow = pool.rounds[tried_round - 1];
+  const double heavy = unclipped_variance(pool.last().variance, pool.last().clip) /
+                       unclipped_variance(narrow.variance, narrow.clip);
+  const double left =
+      pool.stays_wide()
+          ? std::min(left_most, left_wide / reach2 + left_heavy * std::max(0.0, heavy - 1.0))
+          : left_narrow;
+  return left * left * std::min(1.0, credible / size2) * shift.slopes * shift.slopes.transpose();
+}
+
 double effective_rows(const lm_pool& pool, double n) {
   return n * std::min(1.0, std::max(least_weight, pool.last().weight));
 }
@@ -281,7 +333,8 @@ lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double row
       if (along(i, j) * along(i, j) > 0.02 * length)
         out.identified[i] = std::min(out.identified[i], s.resolved[j]);
   }
-  const Eigen::MatrixXd privacy = along * s.privacy.asDiagonal() * along.transpose();
+  const Eigen::MatrixXd privacy = along * s.privacy.asDiagonal() * along.transpose() +
+                                  back * clipping_doubts(pool, s, rows) * back.transpose();
   const Eigen::MatrixXd sampling =
       along *
       (clipped_efficiency(pool.last()) * s.residual / rows * s.values.cwiseInverse()).asDiagonal() *
@@ -335,7 +388,11 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
   out.identified = Eigen::VectorXd::Constant(q, full.resolved.minCoeff());
   Eigen::MatrixXd privacy = Eigen::MatrixXd::Zero(p, p), sampling = privacy;
   Eigen::VectorXd beta = Eigen::VectorXd::Zero(p);
-  const Eigen::MatrixXd noise = privacy_inflation * s * s * v * hat * hat.transpose();
+  // A change of the cross moments moves the part's slopes by `hat`.
+  const Eigen::MatrixXd change = hat * C;
+  const Eigen::MatrixXd noise = s * s *
+                                (privacy_inflation * v * hat * hat.transpose() +
+                                 change * clipping_doubts(pool, full, rows) * change.transpose());
   const double clipped = clipped_efficiency(pool.last());
   for (Eigen::Index i = 0; i < q; ++i) {
     const int a = kept[static_cast<std::size_t>(i)];

@@ -23,8 +23,24 @@ namespace dpsc {
 /// length.
 constexpr double clipping_doubt = 0.05;
 
+/// Sampling errors of the level under a narrow and under a wide clip differ by this many standard
+/// errors of a mean, over the narrow clip in standard deviations of the residuals.
+constexpr double clipping_difference = 0.45;
+
+/// The change of the level, in standard deviations, that shows that errors are skew.
+constexpr double skew_from = 2.0;
+
+/// The remaining bias of slopes over their change: under the narrow clip; under a wide one, over
+/// its square in standard deviations, plus a multiple of the part of the variance that the narrow
+/// clip hid; and at most (measured: bench/lm-skew.R).
+constexpr double left_narrow = 0.8, left_wide = 4.0, left_heavy = 1.5, left_most = 3.0;
+
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
+
+/// The round with a wide clip, from 0, and the least ratio of its clip to the one before.
+constexpr std::size_t tried_round = 2;
+constexpr double least_step = 1.3;
 
 /// All rounds in the frame of the last one. RELEASED.
 struct lm_pool {
@@ -34,8 +50,21 @@ struct lm_pool {
   const lm_round& last() const { return rounds.back(); }
   /// Half the edge of the covariance's noise.
   double floor() const { return std::max(sd * std::sqrt(static_cast<double>(p())), 1e-12); }
-  /// A round with a much wider clip than the last round has much noisier, or biased, residuals.
-  bool left_out(std::size_t t) const { return rounds[t].clip > 2.0 * last().clip * 1.0001; }
+  /// A round with a much wider clip than the last round has much noisier, or biased, residuals; if
+  /// the last rounds are wide because errors are skew, the narrow ones are biased.
+  bool left_out(std::size_t t) const {
+    return rounds[t].clip > 2.0 * last().clip * 1.0001 || (stays_wide() && t < tried_round);
+  }
+  /// Is a later round as wide as the one that tries a wide clip?
+  bool stays_wide() const {
+    return tries() && rounds.size() > tried_round + 1 &&
+           last().clip > least_step * rounds[tried_round - 1].clip;
+  }
+  /// Is there a round with a much wider clip than the one before?
+  bool tries() const {
+    return rounds.size() > tried_round &&
+           rounds[tried_round].clip > least_step * rounds[tried_round - 1].clip;
+  }
 
   std::vector<lm_round> rounds;               // per unit of their mean weight
   Eigen::MatrixXd covariance;                 // of w, last frame, not shrunk
@@ -101,6 +130,15 @@ double residual_variance(const lm_pool& pool, const Eigen::MatrixXd& C,
 
 lm_solution solve_pool(const lm_pool& pool);
 
+/// The change of the level of the response at the regressors' mean from the narrow round to the
+/// wide ones, and the standard deviation of its noise and of its sampling error.
+struct lm_shift {
+  double value = 0.0, sd = 0.0;
+  Eigen::VectorXd slopes;  // their change, in the last frame
+};
+
+lm_shift shift_by_clip(const lm_pool& pool, const lm_solution& solution, double rows);
+
 /// The largest magnification of a combination of standardised columns: nearly collinear columns
 /// would otherwise use up the grid.
 constexpr double longest_direction = 256.0;
@@ -139,6 +177,10 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
                    lm_estimate& out);
 
 }  // namespace pooled_detail
+
+/// Doubt about the bias of slopes, in the last frame, if errors are skew and differ between rows: a
+/// share of their change by a wider clip, as far as the level's change makes that credible.
+Eigen::MatrixXd clipping_doubts(const lm_pool& pool, const lm_solution& solution, double rows);
 
 /// The weighted number of rows.
 double effective_rows(const lm_pool& pool, double n);

@@ -26,6 +26,8 @@ lm_plan plan_lm(const lm_facts& facts) {
   const Eigen::Index p = facts.design.p();
   const double d = static_cast<double>(p), n = facts.n;
   lm_plan out;
+  out.columns = p;
+  out.n = n;
   out.total = budget.total();
   out.rho = budget.rho();
   out.signal = n * std::sqrt(lm_rho(budget, p, rounds_small));
@@ -68,6 +70,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   out.first_radius = lm_constants::first_radius * std::sqrt(d);
   out.radius = std::sqrt(wide * wide * numbers + d - numbers);
   out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
+  out.tried = shares.rounds == rounds;
   for (int t = 0; t < shares.rounds; ++t) {
     const bool first = t == 0;
     const std::string at = " of round " + std::to_string(t + 1);
@@ -136,11 +139,37 @@ double reach_of(const lm_plan& plan, double radius) {
   return std::min(most_reach, std::max(least_reach, reach_gain * plan.strength / radius));
 }
 
+double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows) {
+  if (!pool.tries()) return 0.0;
+  const lm_shift shift = shift_by_clip(pool, solution, rows);
+  const double size = std::fabs(shift.value);
+  return size > skew_from * shift.sd ? size / std::sqrt(solution.residual / rows) : 0.0;
+}
+
+lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift) {
+  using namespace lm_constants;
+  const double wide = std::max(radius, wide_radius * std::sqrt(static_cast<double>(plan.columns)));
+  const double narrow = wide_step * reach_of(plan, radius);
+  // A clip c leaves about shift/c^2 of bias, for noise of 2 c wide/strength.
+  const double gain = shift > 0.0 ? std::cbrt(shift * plan.strength / wide)
+                                  : wide_gain * std::sqrt(plan.strength / wide);
+  const double reach = std::max(narrow, std::min(wide_most, std::max(wide_least, gain)));
+  return {wide, reach * deviation, lm_constants::far * deviation};
+}
+
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
-                      const lm_round& last, const lm_solution& solution) {
+                      const lm_pool& pool, const lm_solution& solution) {
+  const lm_round& last = pool.last();
   const double radius = radius_of(plan, design, location, last);
+  const double deviation = std::sqrt(solution.residual);
+  if (plan.tried && plan.strength >= lm_constants::tried_from * radius) {
+    const std::size_t done = pool.rounds.size();
+    const double shift = skewness_of(pool, solution, plan.n);
+    if (done == tried_round || (done == tried_round + 1 ? shift > 0.0 : pool.stays_wide()))
+      return wide_limits(plan, radius, deviation, done > tried_round ? shift : 0.0);
+  }
   const double reach = reach_of(plan, radius);
-  const double wanted = reach * std::sqrt(solution.residual);
+  const double wanted = reach * deviation;
   const double clip = std::min(2.0 * last.clip, std::max(0.25 * last.clip, wanted));
   return {radius, clip, lm_constants::far * clip / reach};
 }
@@ -165,7 +194,7 @@ lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& 
     const lm_pool pool(out.rounds);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
-    limits = next_limits(plan, facts.design, out.location, out.rounds.back(), solution);
+    limits = next_limits(plan, facts.design, out.location, pool, solution);
   }
   if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
   if (plan.scores.made)
@@ -215,7 +244,7 @@ double release_discrepancy(const lm_plan& plan, const lm_facts& facts, const lm_
     const lm_pool pool(sofar);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
-    limits = next_limits(plan, facts.design, release.location, round, solution);
+    limits = next_limits(plan, facts.design, release.location, pool, solution);
   }
   if (release.counts)
     worst = std::max(worst, std::fabs(release.counts->sd / plan.counts.sigma - 1.0));

@@ -48,7 +48,10 @@ struct lm_plan {
   double first_radius = 0.0;
   double radius = 0.0, longest = 0.0;  // of the rounds after the first: least and most
   double strength = 0.0;               // mu of all moments, times the root of n
-  bool resolved = false;               // do the moments of all columns stand out from noise?
+  Eigen::Index columns = 0;
+  double n = 0.0;
+  bool resolved = false;  // do the moments of all columns stand out from noise?
+  bool tried = false;     // is the third round's clip wide?
   std::vector<step_record> records;
 };
 
@@ -63,8 +66,12 @@ constexpr int rounds = 5, rounds_small = 3;
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
-constexpr double longest = 0.33;      // of n mu / sqrt(p): the squared largest radius
-constexpr double far = 3.0;           // standard deviations
+constexpr double longest = 0.33;  // of n mu / sqrt(p): the squared largest radius
+constexpr double far = 3.0;       // standard deviations
+// A wide round: the least strength over the radius; its radius over sqrt(p); and its clip in
+// standard deviations, which grows with the root of the strength until skewness was measured.
+constexpr double tried_from = 5.0, wide_radius = 2.0;
+constexpr double wide_least = 2.0, wide_most = 6.0, wide_gain = 1.0, wide_step = 1.6;
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
 
@@ -108,10 +115,18 @@ double radius_of(const lm_plan& plan, const lm_design& design, const lm_location
 /// Clips over the residual's standard deviation: smaller if a row of that radius needs more noise.
 double reach_of(const lm_plan& plan, double radius);
 
-/// The limits of the next round, with the clip in standard deviations of the residuals.
-/// Post-processing.
+/// The change of the level of the response by the wide clip, in standard errors of a mean; 0 where
+/// noise may explain it.
+double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows);
+
+/// Radius and clip of wide rounds: their noise is a compromise with the bias of a clip.
+/// `shift`: the change of the level that was measured, in standard errors of a mean; 0: none.
+lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift);
+
+/// The limits of the round after those of the pool, with the clip in standard deviations of the
+/// residuals. If the third round's wide clip moves the level, so do the others. Post-processing.
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
-                      const lm_round& last, const lm_solution& solution);
+                      const lm_pool& pool, const lm_solution& solution);
 
 lm_limits first_limits(const lm_plan& plan);
 
