@@ -20,10 +20,11 @@
 #' moves the level of the outcome by more than noise does, errors are skewed: the last rounds then
 #' clip at up to 6 standard deviations, and the errors of slopes include a doubt from their change.
 #' In CPS wages (`AER::CPS1988`) at epsilon 1 the largest error of nine slopes relative to `lm()` is
-#' about 2.8 of its standard errors (5 at epsilon .5, where skewness is hidden, 2 at 2, .8 at 10), and
-#' 94 % of intervals for privacy noise contain `lm()`'s slope (60 % at .5, 77 % at 10).
-#' Skewness that has opposite signs in two groups may remain unnoticed. The print mentions robust slopes if more than 2 % of residuals lie beyond three
-#' standard deviations, or, with many people, so many that a slope may differ by a standard error.
+#' about 2.8 of its standard errors (2 at epsilon 2, .8 at 10; 5 at .5, where skewness is hidden),
+#' and 94 % of intervals for privacy noise contain `lm()`'s slope (60 % at .5, 77 % at 10).
+#' Skewness that has opposite signs in two groups may remain unnoticed. The print mentions robust
+#' slopes if more than 2 % of residuals lie beyond three standard deviations, or, with many people,
+#' so many that a slope may differ by a standard error.
 #'
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
 #' of constant variance, unless `vcov = "HC"` pays a tenth of the budget for second moments of the
