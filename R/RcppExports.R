@@ -293,6 +293,14 @@ gram_estimate_cpp <- function(statistics, options, targets, size, own = NULL) {
     .Call(`_dpsc_gram_estimate_cpp`, statistics, options, targets, size, own)
 }
 
+unseen_share_cpp <- function(exponent, n) {
+    .Call(`_dpsc_unseen_share_cpp`, exponent, n)
+}
+
+unseen_variance_cpp <- function(clip, exponent, n, targets, half, T0) {
+    .Call(`_dpsc_unseen_variance_cpp`, clip, exponent, n, targets, half, T0)
+}
+
 gram_contributions_cpp <- function(donors, scale, round) {
     .Call(`_dpsc_gram_contributions_cpp`, donors, scale, round)
 }

@@ -64,48 +64,24 @@ group_variance <- function(intervals, e) {
   if (average > 0) e$prediction * max(1, least / average) else e$prediction + least
 }
 
-# The range of the donors' errors is small if it is at most this part of half the bounds' width, or
-# twice the least candidate. Its draw has a price per half octave, so that a small range says little
-# about few people with large errors, where most people have hardly any (measured: bench/battery.R,
-# designs rare and costs).
-small_range <- function(donors) max(1 / 15, 20 / donors)
-
-# Of more donors at least this many calibrate the intervals.
-fewest_of_many <- 10000
-
 #' Variance of one person's error due to donors beyond a small range of errors, scaled units
-#'
-#' Where nearly everybody's outcome stays at a bound, few people cause most of the error: those who
-#' leave it. Errors beyond the range are not in the released second moment. If the range is small
-#' and the target stays at a bound, up to this range, before the treatment, the share of donors that
-#' may lie beyond it counts with an error of half the bounds' width.
 #' @return Numbers, one per target: 0 for other releases and targets. RELEASED.
 #' @noRd
 unseen_variance <- function(release, target) {
-  intervals <- release$statistics$intervals
-  if (is.null(intervals) || !release$privacy$private) {
+  clip <- release$statistics$intervals$clip
+  if (is.null(clip) || !release$privacy$private) {
     return(numeric(nrow(target)))
   }
-  half <- release_scale(release)$half
-  before <- seq_len(release$panel$T0)
-  width <- mean(half[-before])
-  hidden <- intervals$clip <= small_range(counted_donors(release)) * width &
-    bound_distance(target, half[before]) <= intervals$clip
-  unname(ifelse(hidden, unseen_share(release) * width^2, 0))
+  unseen_variance_cpp(
+    clip, tail_signal(release), counted_donors(release), target, release_scale(release)$half,
+    release$panel$T0
+  )
 }
 
 #' The share of donors who may lie beyond the range of errors without any loss for its draw
 #' @noRd
 unseen_share <- function(release) {
-  0.5 / (tail_signal(release) * min(counted_donors(release), fewest_of_many))
-}
-
-#' Largest distance of each pre-period path from the nearer bound, scaled units
-#' @noRd
-bound_distance <- function(target, half) {
-  pre <- target[, seq_along(half), drop = FALSE]
-  from <- function(side) apply(rep(half, each = nrow(pre)) + side * pre, 1L, max)
-  pmin(from(1), from(-1))
+  unseen_share_cpp(tail_signal(release), counted_donors(release))
 }
 
 #' Upper limit of a released second moment of placebo errors, given its noise

@@ -13,14 +13,18 @@
 # of 4a7d3c5 and 46bd1495) and 2026-11-27; the estimates of the code since 05d557cc are the same,
 # and so are the intervals, but for targets that stay at a bound where the range of the donors'
 # errors is small. Cells that may have such targets and were not drawn again: `costs`, and `rare`
-# with more than 300 donors, except n = 1,000 with T0 = 5. battery-selected.csv has 8 of 44 blocks,
-# battery-holdout.csv version 0.1.0 only.
+# with more than 300 donors, except n = 1,000 with T0 = 5. Since 2026-11-27, 06:50, intervals of
+# persons whose level few donors have are up to 12 % wider (measured again: `binary`, edge; no
+# other edges or flats of persons, and no random persons). battery-selected.csv has 14 of 44 blocks;
+# battery-holdout.csv has 21 of 30, of which `bimodal`, `shocks`, `spending` are of the code before.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
 # target itself. Writes bench/results/battery.csv, one row per cell:
-#   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se: Monte Carlo error
-#                         of the first, between releases); cover_own: of the release's own target
+#   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se, cover_period_se,
+#                         cover_band_se: their Monte Carlo errors, between releases; cells before
+#                         2026-11-27, 05:00, have only the first); cover_own: of the release's own
+#                         target
 #   size_average, size_period, size_joint    rejections at 5 %: average, single periods, all periods
 #   width, width_period   median half-width over the 95 % quantile of the same estimator's |error|
 #   se_min, se_median     smallest and median standard error of the average over its true rmse

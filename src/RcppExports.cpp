@@ -917,6 +917,32 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// unseen_share_cpp
+double unseen_share_cpp(double exponent, double n);
+RcppExport SEXP _dpsc_unseen_share_cpp(SEXP exponentSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(unseen_share_cpp(exponent, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// unseen_variance_cpp
+Rcpp::NumericVector unseen_variance_cpp(double clip, double exponent, double n, const Eigen::MatrixXd& targets, const Eigen::VectorXd& half, int T0);
+RcppExport SEXP _dpsc_unseen_variance_cpp(SEXP clipSEXP, SEXP exponentSEXP, SEXP nSEXP, SEXP targetsSEXP, SEXP halfSEXP, SEXP T0SEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type clip(clipSEXP);
+    Rcpp::traits::input_parameter< double >::type exponent(exponentSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type half(halfSEXP);
+    Rcpp::traits::input_parameter< int >::type T0(T0SEXP);
+    rcpp_result_gen = Rcpp::wrap(unseen_variance_cpp(clip, exponent, n, targets, half, T0));
+    return rcpp_result_gen;
+END_RCPP
+}
 // gram_contributions_cpp
 Rcpp::List gram_contributions_cpp(SEXP donors, const Rcpp::List& scale, const Rcpp::List& round);
 RcppExport SEXP _dpsc_gram_contributions_cpp(SEXP donorsSEXP, SEXP scaleSEXP, SEXP roundSEXP) {
@@ -1674,6 +1700,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_raw_statistics_cpp", (DL_FUNC) &_dpsc_raw_statistics_cpp, 5},
     {"_dpsc_raw_weighted_cpp", (DL_FUNC) &_dpsc_raw_weighted_cpp, 6},
     {"_dpsc_gram_estimate_cpp", (DL_FUNC) &_dpsc_gram_estimate_cpp, 5},
+    {"_dpsc_unseen_share_cpp", (DL_FUNC) &_dpsc_unseen_share_cpp, 2},
+    {"_dpsc_unseen_variance_cpp", (DL_FUNC) &_dpsc_unseen_variance_cpp, 6},
     {"_dpsc_gram_contributions_cpp", (DL_FUNC) &_dpsc_gram_contributions_cpp, 3},
     {"_dpsc_row_integers_cpp", (DL_FUNC) &_dpsc_row_integers_cpp, 6},
     {"_dpsc_noise_recorder_cpp", (DL_FUNC) &_dpsc_noise_recorder_cpp, 1},

@@ -106,10 +106,23 @@ Rcpp::List gram_estimate_cpp(const Rcpp::List& statistics, const Rcpp::List& opt
         _["path"] = Rcpp::wrap(e.path), _["prediction"] = e.prediction, _["privacy"] = e.privacy,
         _["released"] = e.released, _["hidden"] = e.hidden, _["disagreement"] = e.disagreement,
         _["leverage"] = e.leverage, _["size"] = size[i], _["penalty"] = e.penalty,
-        _["scale"] = dpsc::row_scale_factor(e.variation), _["variation"] = e.variation,
+        _["scale"] = e.scale, _["variation"] = e.variation,
         _["apart"] = estimator.apart(pre, size[i], donors));
   }
   return out;
+}
+
+// The share of donors whom a small range of errors may hide.
+// [[Rcpp::export(rng = false)]]
+double unseen_share_cpp(double exponent, double n) { return dpsc::unseen_share(exponent, n); }
+
+// The variance that they add to the error of one person, by target (rows, scaled units).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector unseen_variance_cpp(double clip, double exponent, double n,
+                                        const Eigen::MatrixXd& targets, const Eigen::VectorXd& half,
+                                        int T0) {
+  const Eigen::VectorXd out = dpsc::unseen_variance(clip, exponent, n, targets, half, T0);
+  return Rcpp::NumericVector(out.data(), out.data() + out.size());
 }
 
 // Rows under a round's map, for the losses of single people (curator only) and for tests:

@@ -68,7 +68,7 @@ Rcpp::List simulate_gram_cpp(const Rcpp::List& people, const Rcpp::List& facts, 
       intervals.push_back(Rcpp::List::create(
           _["prediction"] = one.own.prediction, _["privacy"] = one.own.privacy,
           _["disagreement"] = one.own.disagreement, _["leverage"] = one.own.leverage,
-          _["size"] = size, _["scale"] = dpsc::row_scale_factor(one.own.variation),
+          _["size"] = size, _["scale"] = one.own.scale,
           _["intervals"] = from_intervals(one.intervals)));
   }
   return Rcpp::List::create(_["error"] = error, _["raw"] = raw, _["intervals"] = intervals);

@@ -22,7 +22,8 @@ public <- c(
   "even_loss_cpp", "joint_loss_cpp", "paper_plan_cpp", "csv_header_cpp", "curvature_bound_cpp",
   "describe_numbers_cpp", "describe_plan_cpp",
   "nearest_within_cpp", "plan_algorithm3_cpp", "plan_objective_cpp", "plan_output_cpp",
-  "post_sensitivity_cpp", "published_ridge_sensitivity_cpp", "ridge_sensitivity_cpp"
+  "post_sensitivity_cpp", "published_ridge_sensitivity_cpp", "ridge_sensitivity_cpp",
+  "unseen_share_cpp", "unseen_variance_cpp"
 )
 
 # People go in, and the results had their noise added inside. Walked with canaries: here, in

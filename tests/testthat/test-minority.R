@@ -135,3 +135,71 @@ test_that("print and report state that an interval allows for hidden donors", {
   fit <- dp_synth(x$release, target = replace(numeric(13), 3:4, 1))
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
 })
+
+test_that("hidden donors count as they did when R computed them, to the last bit", {
+  reference <- function(clip, signal, n, target, half, T0) {
+    width <- mean(half[-seq_len(T0)])
+    pre <- target[, seq_len(T0), drop = FALSE]
+    from <- function(side) apply(rep(half[seq_len(T0)], each = nrow(pre)) + side * pre, 1L, max)
+    hidden <- clip <= max(1 / 15, 20 / n) * width & pmin(from(1), from(-1)) <= clip
+    unname(ifelse(hidden, 0.5 / (signal * min(n, 1e4)) * width^2, 0))
+  }
+  set.seed(1)
+  at <- matrix(sample(c(-1, 1), 60, TRUE), 60, 9)
+  target <- at * (1 - matrix(stats::runif(540, 0, 0.1) * stats::rbinom(60, 1, 0.7), 60))
+  for (half in list(rep(1, 9), c(rep(1, 5), 1, 0.75, 0.5, 0.25))) {
+    for (clip in c(0.02, 0.0625, 0.08)) {
+      for (n in c(290, 4e4)) {
+        expect_identical(
+          unseen_variance_cpp(clip, 0.137, n, target, half, 5L),
+          reference(clip, 0.137, n, target, half, 5L)
+        )
+      }
+    }
+  }
+})
+
+# 0/1 outcomes; one person in thirty always has a one before the treatment.
+often_release <- function(seed, n = 1000, targets = 40) {
+  set.seed(seed)
+  people <- function(k) {
+    matrix(stats::rbinom(k * 14, 1, stats::plogis(stats::rnorm(k, -1, 1.2))), k)
+  }
+  release <- suppressMessages(dp_release(people(n),
+    target = numeric(14), T0 = 10, epsilon = 1, delta = 1e-6, bounds = c(0, 1),
+    control = dp_control(rng = "R")
+  ))
+  all <- people(60 * targets)
+  ones <- all[rowMeans(all[, 1:10]) == 1, , drop = FALSE]
+  list(release = release, targets = utils::head(ones, targets))
+}
+
+test_that("where few donors have the target's level, its interval is not scaled below theirs", {
+  x <- often_release(1)
+  s <- x$release$statistics
+  covariance <- s$restore %*% s$covariance %*% t(s$restore)
+  # The first feature is a multiple of the level.
+  expect_true(s$demean && length(unique(s$loadings[1:10, 1L])) == 1L)
+  one <- sum(s$loadings[1:10, 1L])
+  at <- function(z) matrix((s$mean[[1L]] + z * sqrt(covariance[1L, 1L])) / one, 1L, 14L)
+  scale <- function(path) estimate_gram(x$release, path)[[1L]]$spread$band / s$intervals$band
+  expect_equal(vapply(c(-1, 0, 1), function(z) scale(at(z)), 0), rep(sqrt(0.8), 3L))
+  expect_equal(vapply(c(-4, 4), function(z) scale(at(z)), 0), c(1, 1))
+  # A larger scale is the path's own, at any level.
+  wave <- 3 * cos(2 * pi * seq_len(14) / 10)
+  expect_gt(scale(at(4) + wave), 1)
+  expect_equal(scale(at(4) + wave), scale(at(0) + wave))
+})
+
+test_that("bands of people at a bound that few donors are near cover, and need the scale", {
+  need <- unlist(lapply(1:24, function(seed) {
+    x <- often_release(seed)
+    table <- effect_table(fit_view(dp_synth(x$release, target = x$targets), "unit"))
+    table <- table[table$term != "average", ]
+    ratio <- matrix(abs(table$estimate) / table$band.error, ncol = 4L, byrow = TRUE)
+    apply(ratio, 1L, max) / interval_quantile(0.95, 4)
+  }))
+  expect_gte(mean(need <= 1), 0.93)
+  # The planted fault: a scale from the path's own variation, which is 0.
+  expect_lt(mean(need <= sqrt(0.8)), 0.9)
+})

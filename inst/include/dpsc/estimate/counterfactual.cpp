@@ -141,7 +141,13 @@ target_estimate counterfactual_estimator::target(const Eigen::VectorXd& pre,
   constants_.finish(post, own, noise);
   out.path.tail(T1) = post;
   out.variation = own.variation;
+  out.scale = own_scale(own);
   return out;
+}
+
+double counterfactual_estimator::own_scale(const row_features& own) const {
+  const bool far = square(constants_.flat.dot(own.u)) > square(far_level) * level_variance_;
+  return row_scale_factor(far ? std::max(1.0, own.variation) : own.variation);
 }
 
 double counterfactual_estimator::apart(const Eigen::VectorXd& pre, double people,
@@ -331,9 +337,12 @@ void counterfactual_estimator::prepare_variation() {
   const Eigen::VectorXd mean = s_.mean.head(p);
   const Eigen::MatrixXd second = mean * mean.transpose() + model_.covariance.topLeftCorner(p, p);
   const double typical = second.trace() - constants_.flat.dot(second * constants_.flat);
-  const double noise = model_.moment_sd * (model_.restore_A.squaredNorm() -
-                                           (model_.restore_A * constants_.flat).squaredNorm());
+  const double flat_noise = (model_.restore_A * constants_.flat).squaredNorm();
+  const double noise = model_.moment_sd * (model_.restore_A.squaredNorm() - flat_noise);
   constants_.typical_variation = std::max({typical, noise, 1e-12});
+  const double levels =
+      constants_.flat.dot(model_.covariance.topLeftCorner(p, p) * constants_.flat);
+  level_variance_ = std::max({levels, model_.moment_sd * flat_noise, 1e-12});
 }
 
 }  // namespace dpsc

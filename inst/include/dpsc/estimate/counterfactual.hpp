@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "../mechanism/calibration.hpp"
 #include "fixed_normals.hpp"
 #include "level_prior.hpp"
 #include "predict_columns.hpp"
@@ -46,6 +47,7 @@ struct target_estimate {
   double leverage = 0.0;         // w' Sigma w: error of the regression, (1 + leverage) / n
   double penalty = 0.0;          // per donor
   double variation = 0.0;        // of the pre-period around its level, over the donors' variation
+  double scale = 1.0;            // of one person's interval, from the variation
 };
 
 /// Effect of the release's errors on one target's counterfactual, to first order: noise N of the
@@ -88,6 +90,10 @@ constexpr double gram_inflation = 1.2;
 /// there use few donors. Beyond it, a share of one person's variance per unit of this distance is
 /// added as uncertainty (measured: bench/minority.R).
 constexpr double far_target = 3.0, far_doubt = 0.15;
+
+/// Few donors have a level this many standard deviations from the mean or farther (at most 1 in 5
+/// on one side: Cantelli, 1928).
+constexpr double far_level = 2.0;
 
 class counterfactual_estimator {
  public:
@@ -143,8 +149,14 @@ class counterfactual_estimator {
 
   void prepare();
 
-  // The donors' mean square of the pre-period around each donor's level, at least its own noise.
+  // The donors' mean square of the pre-period around each donor's level, and the variance of their
+  // levels, both at least their own noise.
   void prepare_variation();
+
+  // The scale of a target's interval. A smaller one than of most donors is for people whose
+  // variation says more than their level. An outcome varies less close to a bound, whoever has it:
+  // there the donors' errors have shown how far it may move later, unless few donors are there.
+  double own_scale(const row_features& own) const;
 
   gram_statistics s_;
   estimator_options options_;
@@ -152,6 +164,7 @@ class counterfactual_estimator {
   Eigen::MatrixXd forms_;  // T1 x (T1 + 1)
   Eigen::LDLT<Eigen::MatrixXd> basis_gram_;
   prediction_constants constants_;
+  double level_variance_ = 0.0;  // along `prediction_constants::flat`
 };
 
 }  // namespace dpsc

@@ -16,6 +16,27 @@ double two_sided_quantile(double tail, double statements) {
   return high;
 }
 
+double unseen_share(double clip_exponent, double donors) {
+  // Of more donors at least `calibration_rows` calibrate the intervals.
+  return 0.5 / (clip_exponent * std::min(donors, calibration_rows));
+}
+
+Eigen::VectorXd unseen_variance(double clip, double clip_exponent, double donors,
+                                const Eigen::MatrixXd& targets, const Eigen::VectorXd& half,
+                                Eigen::Index T0) {
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(targets.rows());
+  const double width = half.tail(half.size() - T0).mean();
+  if (!(clip <= std::max(small_range::part, small_range::least / donors) * width)) return out;
+  const double hidden = unseen_share(clip_exponent, donors) * (width * width);
+  for (Eigen::Index i = 0; i < targets.rows(); ++i) {
+    const Eigen::VectorXd path = targets.row(i).head(T0);
+    const double lower = (half.head(T0) + path).maxCoeff(),
+                 upper = (half.head(T0) - path).maxCoeff();
+    if (std::min(lower, upper) <= clip) out[i] = hidden;
+  }
+  return out;
+}
+
 double rows_to_calibrate(const total_budget& budget, double n) {
   const double wanted = std::ceil((budget.gaussian() ? 400.0 : 4000.0) / budget.total());
   return std::min(n, std::min(std::max(wanted, calibration_rows), most_calibration_rows));

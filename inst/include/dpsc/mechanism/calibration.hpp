@@ -63,6 +63,27 @@ struct calibration {
 /// A row's own scale: its pre-period variation around its own level, relative to the donors' mean.
 inline double row_scale_factor(double variation) { return std::sqrt((4.0 + variation) / 5.0); }
 
+/// A range of the donors' errors is small if it is at most `part` of half the bounds' width, or
+/// `least` over the number of donors: twice the least candidate. Its draw has a price per half
+/// octave, so that a small range says little about few people with large errors, where most people
+/// have hardly any (measured: bench/battery.R, designs rare and costs).
+struct small_range {
+  static constexpr double part = 1.0 / 15.0, least = 20.0;
+};
+
+/// The share of donors whom the draw of the errors' range lets lie beyond it at no loss. PUBLIC.
+double unseen_share(double clip_exponent, double donors);
+
+/// Variance of one person's error due to donors beyond a small range of errors, scaled units, by
+/// target (a row; the first periods are before the treatment). Where nearly everybody's outcome
+/// stays at a bound, few people cause most of the error: those who leave it. Errors beyond the
+/// range are not in the released second moment. If the range is small and the target stays within
+/// it of a bound before the treatment, `unseen_share` counts with an error of half the bounds'
+/// width. `half`: half-widths of the bounds by period. RELEASED.
+Eigen::VectorXd unseen_variance(double clip, double clip_exponent, double donors,
+                                const Eigen::MatrixXd& targets, const Eigen::VectorXd& half,
+                                Eigen::Index T0);
+
 /// Two-sided normal quantile with probability `tail` outside m intervals jointly (Sidak, 1967).
 double two_sided_quantile(double tail, double statements = 1.0);
 
