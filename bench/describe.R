@@ -119,7 +119,15 @@ gaussian_moments <- function(x, bounds, scales) {
   c(inside(moments[[1L]], bounds), sqrt(max(0, moments[[2L]])))
 }
 
+known_rho <- new.env()
+
 rho_of <- function(epsilon) {
+  key <- format(epsilon)
+  if (is.null(known_rho[[key]])) known_rho[[key]] <- computed_rho(epsilon)
+  known_rho[[key]]
+}
+
+computed_rho <- function(epsilon) {
   one <- function(a, rho) a * rho + log1p(-1 / a) - (log(a) + log(delta)) / (a - 1) - epsilon
   spent <- function(rho) stats::optimize(one, c(1.01, 500), rho = rho)$objective
   stats::uniroot(spent, c(1e-6, epsilon))$root

@@ -8,6 +8,7 @@
 #include <dpsc/mechanism/regression_rounds.cpp>
 #include <dpsc/mechanism/regression_rows.cpp>
 #include <dpsc/mechanism/regression_scores.cpp>
+#include <dpsc/mechanism/round_points.cpp>
 #include <dpsc/mechanism/whitening.cpp>
 #include <dpsc/release/describe.cpp>
 #include <dpsc/release/lm_raw.cpp>

@@ -3,6 +3,8 @@
 
 #include "described.hpp"
 
+#include <array>
+
 namespace dpsc {
 
 namespace describe_detail {
@@ -97,22 +99,54 @@ inline curve curve_of(const describe_facts& facts, const describe_plan& plan,
   return out;
 }
 
-/// Mean square around the median of people who are farther than `edge` on one side, if the tail
-/// follows a power law through the distances of the quartile and of the radius; `end` is the
-/// distance of the bound.
-inline double tail_square(double quartile, double radius, double share, double edge, double end) {
-  if (!(edge < end && radius > 0.0 && share < 0.25)) return 0.0;
-  const double inner = std::max(quartile, radius / 20.0);
-  if (!(inner < radius)) return 0.0;
-  // Tails become steeper outwards, by this measured factor (bench/describe.R).
-  constexpr double steeper = 1.5;
-  const double power = steeper * std::log(0.25 / share) / std::log(radius / inner);
-  const double beyond = share * std::pow(radius / edge, power);
-  // People past the bound are moved to it.
-  const double past = std::pow(end / edge, 2.0 - power);
-  const double within =
-      std::fabs(power - 2.0) > 1e-6 ? (past - 1.0) / (2.0 - power) : std::log(end / edge);
-  return beyond * edge * edge * (power * within + past);
+/// The people who are farther than `edge` from the median on one side, if the tail follows a power
+/// law through the distances of the quartile and of the radius; `end` is the distance of the bound,
+/// to which people past it are moved.
+struct power_tail {
+  double share = 0.0, power = 0.0;  // beyond the edge; 0: no tail
+  double edge = 0.0, end = 0.0;
+
+  power_tail(double quartile, double radius, double at_radius, double from, double to,
+             double least = 0.0)
+      : edge(from), end(to) {
+    const double inner = std::max(quartile, radius / 20.0);
+    if (!(edge < end && radius > 0.0 && at_radius < 0.25 && inner < radius)) return;
+    // Tails become steeper outwards, by this measured factor (bench/describe.R).
+    constexpr double steeper = 1.5;
+    power = std::max(least, steeper * std::log(0.25 / at_radius) / std::log(radius / inner));
+    share = at_radius * std::pow(radius / edge, power);
+  }
+
+  /// Integral of t^(k - 1) (t / edge)^-power from the edge to the end, over edge^k.
+  double moment(double k) const {
+    if (std::fabs(power - k) <= 1e-6) return std::log(end / edge);
+    return (std::pow(end / edge, k - power) - 1.0) / (k - power);
+  }
+
+  /// Mean of their distances beyond the edge, and of their squared distances from the median; per
+  /// person of the whole group.
+  double mean() const { return share > 0.0 ? share * edge * moment(1.0) : 0.0; }
+  double square() const {
+    if (!(share > 0.0)) return 0.0;
+    return share * edge * edge * (power * moment(2.0) + std::pow(end / edge, 2.0 - power));
+  }
+};
+
+/// The power of ten on whose multiples a column's values seem to lie: the smallest step of the
+/// round quantiles; 0 if none is round. Unless most are round, which is rarely chance, it is at
+/// most four times as long as the limits without it.
+inline double common_step(const place_grid& grid, const Eigen::VectorXd& quantiles, double length) {
+  double least = std::numeric_limits<double>::infinity();
+  Eigen::Index round = 0;
+  for (Eigen::Index k = 0; k < quantiles.size(); ++k) {
+    const double step = step_of(grid, quantiles[k]);
+    if (!(step > 0.0)) continue;
+    ++round;
+    least = std::min(least, step);
+  }
+  if (!std::isfinite(least)) return 0.0;
+  while (2 * round <= quantiles.size() && least > 4.0 * length) least /= 10.0;
+  return least;
 }
 
 inline described_row row_of(double estimate, double sampling, double privacy, double low,
@@ -213,14 +247,37 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   // People beyond the window bias a mean by about their distance from it. If they are hardly fewer
   // than the people beyond the radius, the window is wrong, and they may be anywhere.
   const bool missed = beyond > 0.5 * share_beyond(facts, plan);
-  const double down = window.low > lower
-                          ? beyond * (missed ? window.low - lower : window.middle - window.low)
-                          : 0.0;
-  const double up = window.high < upper
-                        ? beyond * (missed ? upper - window.high : window.high - window.middle)
-                        : 0.0;
-  out.row(1) = limited(plan, level, window.center + h * z, h * deviation / std::sqrt(m),
-                       h * mean_error, lower, upper, down, up);
+  double down = window.low > lower
+                    ? beyond * (missed ? window.low - lower : window.middle - window.low)
+                    : 0.0;
+  double up = window.high < upper
+                  ? beyond * (missed ? upper - window.high : window.high - window.middle)
+                  : 0.0;
+  // Noise, and a sample of this size, hide a part of the tails.
+  double tails = 0.0, mean_tails = 0.0;
+  if (plan.tail > 0.0) {
+    const double share = plan.beyond / m;
+    const double first = at_quantile(found, facts.quantiles, 250),
+                 third = at_quantile(found, facts.quantiles, 750);
+    const double left = window.middle - window.low, right = window.high - window.middle;
+    const auto tail = [&](double least) {
+      return std::array<power_tail, 2>{power_tail(window.middle - first, found.radii[0], share,
+                                                  left, window.middle - lower, least),
+                                       power_tail(third - window.middle, found.radii[1], share,
+                                                  right, upper - window.middle, least)};
+    };
+    // Quartile and radius are too near each other, with few people, to reveal a power below two.
+    const auto of_mean = tail(share > 0.05 ? 2.0 : 0.0), of_square = tail(0.0);
+    down = std::max(down, of_mean[0].mean());
+    up = std::max(up, of_mean[1].mean());
+    for (int side = 0; side < 2; ++side) {
+      mean_tails += of_mean[static_cast<std::size_t>(side)].square();
+      tails += of_square[static_cast<std::size_t>(side)].square();
+    }
+  }
+  out.row(1) = limited(plan, level, window.center + h * z,
+                       std::sqrt((h * h * deviation * deviation + mean_tails) / m), h * mean_error,
+                       lower, upper, down, up);
 
   const double sd = h * std::sqrt(std::max(0.0, variance));
   // The sampling error of squares, about the median.
@@ -234,17 +291,6 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   described_row spread = row_of(sd, vary / (h * twice), h * noisy / twice, 0.0, 0.0);
   const double reach = std::hypot(level.reach * vary, noise_reach(plan, level) * h * h * noisy);
   spread[3] = std::sqrt(std::max(0.0, h * h * variance - reach));
-  // The error from the part of the tails that noise and a sample of this size hide.
-  double tails = 0.0;
-  if (plan.tail > 0.0) {
-    const double share = plan.beyond / m;
-    const double first = at_quantile(found, facts.quantiles, 250),
-                 third = at_quantile(found, facts.quantiles, 750);
-    tails = tail_square(window.middle - first, found.radii[0], share, window.middle - window.low,
-                        window.middle - lower) +
-            tail_square(third - window.middle, found.radii[1], share, window.high - window.middle,
-                        upper - window.middle);
-  }
   const double most =
       std::sqrt(h * h * variance + reach + tails) +
       std::sqrt(beyond) *
@@ -255,6 +301,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const curve places = curve_of(facts, plan, found, number, m);
   const bool whole = facts.whole[number] != 0;
   const int jointly = plan.joint ? static_cast<int>(facts.quantiles.size()) : 1;
+  const place_grid grid = grid_of(facts, plan, number);
   const double cell = whole ? 0.0 : range * std::ldexp(0.5, -plan.cell_bits);
   for (std::size_t k = 0; k < facts.quantiles.size(); ++k) {
     const double q = facts.quantiles[k] / 1000.0,
@@ -275,9 +322,10 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
     described_row row =
         row_of(own, slope * sampling, slope * rank_deviation(jointly) * ranks,
                std::max(lower, own - down - cell), std::min(upper, own + up + cell));
-    if (whole) {
-      row[3] = std::floor(row[3]);
-      row[4] = std::ceil(row[4]);
+    const double step = whole ? 1.0 : common_step(grid, found.quantiles, row[4] - row[3]);
+    if (step > 0.0) {
+      row[3] = std::max(lower, step * std::floor(row[3] / step));
+      row[4] = std::min(upper, step * std::ceil(row[4] / step));
     }
     out.row(3 + static_cast<Eigen::Index>(k)) = row;
   }

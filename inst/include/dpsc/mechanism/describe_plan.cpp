@@ -94,9 +94,10 @@ inline double people_beyond(const describe_plan& plan, double share, int parts) 
 }
 
 /// log2 of the number of cells. If all people are at one point, a wrong cell far from it is drawn
-/// with probability at most about 1/20; if people vary, finer cells are safe.
+/// with probability at most about 1/20; if people vary, finer cells are safe. Copies of round cells
+/// double the number of candidates at most.
 inline int bits_of_cells(double ranks, double jointly) {
-  const double bits = std::floor((ranks + std::log(0.05)) / std::log(2.0) / jointly);
+  const double bits = std::floor((ranks + std::log(0.05 / 2.0)) / std::log(2.0) / jointly);
   const double most = describe_constants::fine_bits;
   return static_cast<int>(std::min(most, std::max(3.0, bits)));
 }
@@ -190,6 +191,18 @@ double rank_limit(int jointly, double alpha) {
     (beyond(middle) > alpha ? low : high) = middle;
   }
   return high;
+}
+
+place_grid fine_grid(const describe_facts& facts, std::size_t number) {
+  const double last = facts.whole[number] != 0 ? facts.range(number)
+                                               : std::ldexp(1.0, describe_constants::fine_bits);
+  return {facts.lower[number], facts.upper[number], static_cast<std::size_t>(last), 0};
+}
+
+place_grid grid_of(const describe_facts& facts, const describe_plan& plan, std::size_t number) {
+  place_grid out = fine_grid(facts, number);
+  if (facts.whole[number] == 0) out.drop = describe_constants::fine_bits - plan.cell_bits;
+  return out;
 }
 
 std::vector<std::int64_t> place_losses(const std::vector<std::int64_t>& counts, int thousandths) {

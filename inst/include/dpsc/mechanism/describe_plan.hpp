@@ -10,6 +10,7 @@
 
 #include "../noise/noise.hpp"
 #include "budget.hpp"
+#include "round_points.hpp"
 
 namespace dpsc {
 
@@ -90,6 +91,10 @@ describe_plan plan_describe(const describe_facts& facts);
 /// deviation, and the limit that it exceeds with probability alpha.
 double rank_deviation(int jointly);
 double rank_limit(int jointly, double alpha);
+
+/// A variable's grid: one point per integer, or 2^16 + 1 points; and its cells as candidates.
+place_grid fine_grid(const describe_facts& facts, std::size_t number);
+place_grid grid_of(const describe_facts& facts, const describe_plan& plan, std::size_t number);
 
 /// Losses of the cells of a histogram as candidates for the quantile k / 1000: 1000 per rank,
 /// negative within the cell of the quantile.

@@ -44,22 +44,26 @@ class row_columns {
   const table_view& table_;
 };
 
-/// The last point of a variable's grid, with one point per integer for integer variables.
-inline double last_point(const describe_facts& facts, std::size_t j) {
-  return facts.whole[j] != 0 ? facts.range(j) : std::ldexp(1.0, describe_constants::fine_bits);
+/// Fine points joined into the grid's cells.
+inline std::vector<std::int64_t> coarser(const std::vector<std::int64_t>& fine,
+                                         const place_grid& grid) {
+  std::vector<std::int64_t> out(grid.cells(), 0);
+  for (std::size_t k = 0; k < fine.size(); ++k) out[grid.cell_of_fine(k)] += fine[k];
+  return out;
 }
 
-inline std::size_t place_of(const describe_facts& facts, double x, std::size_t j) {
-  const double at = (x - facts.lower[j]) / facts.range(j) * last_point(facts, j);
-  return static_cast<std::size_t>(std::nearbyint(at));
+/// Every cell's loss as often as the cell is a candidate.
+inline std::vector<std::int64_t> repeated(const std::vector<std::int64_t>& losses,
+                                          const std::vector<std::uint32_t>& copies) {
+  std::vector<std::int64_t> out;
+  for (std::size_t k = 0; k < losses.size(); ++k) out.insert(out.end(), copies[k], losses[k]);
+  return out;
 }
 
-/// Fine points of a grid joined into 2^bits + 1, the ends among them.
-inline std::vector<std::int64_t> coarser(const std::vector<std::int64_t>& fine, int bits) {
-  const int drop = describe_constants::fine_bits - bits;
-  const std::size_t half = drop > 0 ? std::size_t{1} << (drop - 1) : 0;
-  std::vector<std::int64_t> out((std::size_t{1} << bits) + 1, 0);
-  for (std::size_t k = 0; k < fine.size(); ++k) out[(k + half) >> drop] += fine[k];
+/// The cell of every candidate.
+inline std::vector<std::size_t> cells_of_copies(const std::vector<std::uint32_t>& copies) {
+  std::vector<std::size_t> out;
+  for (std::size_t k = 0; k < copies.size(); ++k) out.insert(out.end(), copies[k], k);
   return out;
 }
 
@@ -119,27 +123,29 @@ inline described_number draw_places(const describe_plan& plan, const describe_fa
                                     const std::vector<std::int64_t>& fine, std::size_t j, int g,
                                     noise& draws) {
   described_number out;
-  const double range = facts.upper[j] - facts.lower[j];
-  const std::vector<std::int64_t> cells =
-      facts.whole[j] != 0 ? fine : coarser(fine, plan.cell_bits);
+  const double range = facts.range(j);
+  const place_grid grid = grid_of(facts, plan, j);
+  const round_points points = round_points_of(grid);
+  const std::vector<std::int64_t> cells = coarser(fine, grid);
   const std::string name = of_group(facts, j, g);
   std::vector<std::vector<std::int64_t>> losses;
-  for (int quantile : facts.quantiles) losses.push_back(place_losses(cells, quantile));
+  for (int quantile : facts.quantiles)
+    losses.push_back(repeated(place_losses(cells, quantile), points.copies));
   std::vector<double> exponents = plan.exponents;
   for (double& exponent : exponents) exponent /= 1000.0;  // losses are in thousandths of a rank
   const std::vector<std::string> each(losses.size(), "quantile of " + name);
+  const std::vector<std::size_t> cell_of = cells_of_copies(points.copies);
   std::vector<double> places;
-  for (std::size_t cell :
+  for (std::size_t drawn :
        drawn_from(std::move(losses), exponents, plan.joint, each, "quantiles of " + name, draws))
-    places.push_back(static_cast<double>(cell) / static_cast<double>(cells.size() - 1));
+    places.push_back(points.value[cell_of[drawn]]);
   std::sort(places.begin(), places.end());
-  out.quantiles.resize(static_cast<Eigen::Index>(places.size()));
-  for (std::size_t k = 0; k < places.size(); ++k)
-    out.quantiles[static_cast<Eigen::Index>(k)] = facts.lower[j] + range * places[k];
+  out.quantiles =
+      Eigen::Map<Eigen::VectorXd>(places.data(), static_cast<Eigen::Index>(places.size()));
   if (plan.tail > 0.0) {
     const auto at = std::find(facts.quantiles.begin(), facts.quantiles.end(), 500);
-    const double from = places[static_cast<std::size_t>(at - facts.quantiles.begin())] *
-                        static_cast<double>(fine.size() - 1);
+    const double median = places[static_cast<std::size_t>(at - facts.quantiles.begin())];
+    const double from = (median - grid.lower) / range * static_cast<double>(grid.fine);
     const radii_on_side sides[] = {radii_of(fine, from, false, plan),
                                    radii_of(fine, from, true, plan)};
     const std::string reach = "reach of " + name;
@@ -183,10 +189,11 @@ describe_counts count_columns(const row_source& source, const describe_facts& fa
   using namespace describe_detail;
   const auto parts = static_cast<std::size_t>(facts.parts());
   describe_counts out;
-  for (std::size_t j = 0; j < facts.numbers.size(); ++j)
-    out.cells.resize(
-        out.cells.size() + parts,
-        std::vector<std::int64_t>(static_cast<std::size_t>(last_point(facts, j)) + 1, 0));
+  std::vector<place_grid> grids;
+  for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
+    grids.push_back(fine_grid(facts, j));
+    out.cells.resize(out.cells.size() + parts, std::vector<std::int64_t>(grids[j].fine + 1, 0));
+  }
   Eigen::Index entries = 0;
   for (int levels : facts.levels) entries += levels * facts.parts();
   out.table = Eigen::VectorXd::Zero(entries);
@@ -200,7 +207,7 @@ describe_counts count_columns(const row_source& source, const describe_facts& fa
       for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
         const double x = rows.number(i, j);
         if (std::isnan(x)) continue;
-        ++out.cells[j * parts + static_cast<std::size_t>(g)][place_of(facts, x, j)];
+        ++out.cells[j * parts + static_cast<std::size_t>(g)][grids[j].fine_of(x)];
       }
       Eigen::Index entry = 0, first = static_cast<Eigen::Index>(facts.numbers.size());
       for (int levels : facts.levels) {
