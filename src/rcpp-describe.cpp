@@ -156,3 +156,18 @@ std::vector<double> place_losses_cpp(const std::vector<double>& counts, int thou
   return {out.begin(), out.end()};
 }
 const probe place_losses_probe("place_losses", place_losses_cpp);
+
+// The numbers that stand for a grid's cells, and the copies of each cell, for tests.
+Rcpp::List round_points_cpp(double lower, double upper, double fine, int drop) {
+  const dpsc::place_grid grid{lower, upper, static_cast<std::size_t>(fine), drop};
+  const dpsc::round_points points = dpsc::round_points_of(grid);
+  std::vector<double> cells, steps;
+  for (double x : points.value) {
+    cells.push_back(static_cast<double>(grid.cell_of(x)));
+    steps.push_back(dpsc::step_of(grid, x));
+  }
+  const std::vector<double> copies(points.copies.begin(), points.copies.end());
+  return Rcpp::List::create(_["value"] = points.value, _["copies"] = copies, _["cell"] = cells,
+                            _["step"] = steps);
+}
+const probe round_points_probe("round_points", round_points_cpp);

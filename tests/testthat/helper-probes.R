@@ -28,6 +28,9 @@ joint_choice_cpp <- function(losses, exponent, draws, rng) {
   probe("joint_choice", losses, exponent, draws, rng)
 }
 place_losses_cpp <- function(counts, thousandths) probe("place_losses", counts, thousandths)
+round_points_cpp <- function(lower, upper, fine, drop) {
+  probe("round_points", lower, upper, fine, drop)
+}
 median_losses_cpp <- function(counts, missing) probe("median_losses", counts, missing)
 radius_losses_cpp <- function(donors, scale, loadings, origin, radii, bits) {
   probe("radius_losses", donors, scale, loadings, origin, radii, bits)

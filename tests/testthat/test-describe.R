@@ -147,6 +147,76 @@ test_that("no replaced row changes a joint choice's probabilities by more than i
   expect_gt(worst(exponent, sum), 2 * exponent)
 })
 
+test_that("copies of public cells leave the losses of a choice within its budget", {
+  # Plants faults 82.
+  withr::local_seed(12)
+  exponent <- 0.3
+  law <- function(counts, copies) {
+    lists <- lapply(c(250, 500), function(q) rep(place_losses_cpp(counts, q), copies))
+    own <- joint_law(lists, exponent / 1000)
+    # A cell's probability is the sum over its copies.
+    cell <- rep(seq_along(copies), copies)
+    pair <- expand.grid(cell, cell)
+    tapply(own, paste(pair[[1L]], pair[[2L]]), sum)
+  }
+  worst <- function(copies_of) {
+    max(vapply(1:40, function(run) {
+      counts <- as.double(stats::rpois(5, 3)) + 20 * (seq_len(5) == run %% 7)
+      from <- sample(which(counts > 0), 1)
+      there <- replace(counts, from, counts[[from]] - 1)
+      to <- sample(5, 1)
+      there[to] <- there[to] + 1
+      max(abs(log(law(counts, copies_of(counts)) / law(there, copies_of(there)))))
+    }, 0))
+  }
+  expect_lte(worst(function(counts) c(9, 1, 4, 1, 2)), 2 * exponent)
+  expect_gt(worst(function(counts) 1 + (counts > 3)), 2 * exponent)
+})
+
+test_that("round numbers stand for their cells, and their copies are few", {
+  for (grid in list(c(0, 120, 65536, 0), c(-50, 150, 65536, 3), c(3, 1e5, 65536, 9),
+    c(-2e-3, 1e-3, 65536, 4), c(0, 1200, 1200, 0))) {
+    points <- round_points_cpp(grid[[1]], grid[[2]], grid[[3]], as.integer(grid[[4]]))
+    cells <- length(points$value)
+    expect_identical(points$cell, as.double(seq_len(cells) - 1))
+    expect_false(is.unsorted(points$value, strictly = TRUE))
+    expect_lte(sum(points$copies), 1.2 * cells)
+    if (grid[[1]] <= 0) expect_gt(points$copies[points$value == 0], max(1, cells / 257))
+  }
+  ages <- round_points_cpp(0, 120, 65536, 0L)
+  expect_true(all(0:120 %in% ages$value))
+  expect_identical(ages$step[match(c(0, 43, 40, 100), ages$value)], c(Inf, 1, 10, 100))
+  expect_identical(ages$step[[1001]], 0)
+})
+
+test_that("limits of quantiles cover in columns of whole numbers with numeric limits", {
+  draw <- function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18)
+  truth <- withr::with_seed(1, stats::quantile(draw(1e6), c(0.25, 0.5, 0.75), type = 1))
+  covered <- vapply(1:40, function(seed) {
+    withr::local_seed(seed)
+    table <- tidy(dp_describe(~x, data.frame(x = draw(40000)),
+      epsilon = 1, bounds = list(x = c(0, 120)), control = dp_control(rng = "R")
+    ))[4:6, ]
+    c(table$conf.low <= truth & truth <= table$conf.high, table$estimate == round(table$estimate))
+  }, NA[1:6])
+  expect_gte(min(rowMeans(covered[1:3, ])), 0.9)
+  expect_gte(mean(covered[4:6, ]), 0.95)
+})
+
+test_that("limits of a mean cover where a tail is a power law", {
+  draw <- function(n) pmin(10 / sqrt(stats::runif(n)), 5000)
+  # Of a value up to the bound: 2 a - a^2 / bound.
+  truth <- 20 - 100 / 5000
+  covered <- vapply(1:40, function(seed) {
+    withr::local_seed(seed)
+    table <- tidy(dp_describe(~x, data.frame(x = draw(20000)),
+      epsilon = 1, bounds = list(x = c(0, 5000)), control = dp_control(rng = "R")
+    ))[2, ]
+    table$conf.low <= truth && truth <= table$conf.high
+  }, NA)
+  expect_gte(mean(covered), 0.9)
+})
+
 test_that("replacing a row changes the sums by at most their sensitivity", {
   z <- seq(-1, 1, by = 0.02)
   pairs <- expand.grid(a = z, b = z, oa = 0:1, ob = 0:1)

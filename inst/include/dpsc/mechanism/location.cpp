@@ -57,51 +57,29 @@ location_plan plan_location(const total_budget& budget, double share, double n,
   return out;
 }
 
-namespace location_detail {
-
-/// Counts each row that is present in a cell of each located variable; `place` is the cell of a
-/// value of located variable v.
-template <typename Place>
-void count_rows(const std::vector<std::size_t>& which, const Eigen::MatrixXd& grid,
-                const Eigen::ArrayXd& present, Eigen::MatrixXd& counts, const Place& place) {
-  for (std::size_t v = 0; v < which.size(); ++v)
-    for (Eigen::Index i = 0; i < grid.rows(); ++i) {
-      if (!(present[i] > 0.0)) continue;
-      const double x = grid(i, static_cast<Eigen::Index>(which[v]));
-      counts(place(x, v), static_cast<Eigen::Index>(v)) += 1.0;
-    }
+template <typename Own>
+void located_counts<Own>::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
+                                     Eigen::MatrixXd& counts) const {
+  for (std::size_t v = 0; v < which_.size(); ++v)
+    for (Eigen::Index i = 0; i < grid.rows(); ++i)
+      if (present[i] > 0.0) counts(cell(grid, i, v), static_cast<Eigen::Index>(v)) += 1.0;
 }
 
-/// The same, where a person's rows share one count.
-template <typename Place>
-void count_people(const std::vector<std::size_t>& which, const people_block& block,
-                  Eigen::MatrixXd& counts, const Place& place) {
-  for (std::size_t v = 0; v < which.size(); ++v)
+template <typename Own>
+void located_counts<Own>::people(const people_block& block, Eigen::MatrixXd& counts) const {
+  for (std::size_t v = 0; v < which_.size(); ++v)
     add_shares(
-        block,
-        [&](Eigen::Index i) {
-          return place(block.grid(i, static_cast<Eigen::Index>(which[v])), v);
-        },
+        block, [&](Eigen::Index i) { return cell(block.grid, i, v); },
         counts.col(static_cast<Eigen::Index>(v)));
 }
 
-}  // namespace location_detail
+template class located_counts<median_counts>;
+template class located_counts<scale_counts>;
 
 median_counts::median_counts(const people_question& question)
-    : which_(question.design->located()),
+    : located_counts(question.design->located()),
       width_(question.width),
       last_(static_cast<std::size_t>(question.cells) - 1) {}
-
-void median_counts::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
-                               Eigen::MatrixXd& counts) const {
-  location_detail::count_rows(which_, grid, present, counts,
-                              [this](double x, std::size_t v) { return place(x, v); });
-}
-
-void median_counts::people(const people_block& block, Eigen::MatrixXd& counts) const {
-  location_detail::count_people(which_, block, counts,
-                                [this](double x, std::size_t v) { return place(x, v); });
-}
 
 Eigen::Index median_counts::place(double x, std::size_t) const {
   const double one = std::ldexp(1.0, row_bits);
@@ -109,7 +87,7 @@ Eigen::Index median_counts::place(double x, std::size_t) const {
 }
 
 scale_counts::scale_counts(const people_question& question)
-    : which_(question.design->located()),
+    : located_counts(question.design->located()),
       middle_(question.middle),
       limits_(question.limits),
       // The first limit not below a multiple of 2^9, at which the search begins.
@@ -120,17 +98,6 @@ scale_counts::scale_counts(const people_question& question)
     begin_[k] = static_cast<std::size_t>(
         std::lower_bound(limits_.begin(), limits_.end(), static_cast<double>(k << 9)) -
         limits_.begin());
-}
-
-void scale_counts::operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
-                              Eigen::MatrixXd& counts) const {
-  location_detail::count_rows(which_, grid, present, counts,
-                              [this](double x, std::size_t v) { return place(x, v); });
-}
-
-void scale_counts::people(const people_block& block, Eigen::MatrixXd& counts) const {
-  location_detail::count_people(which_, block, counts,
-                                [this](double x, std::size_t v) { return place(x, v); });
 }
 
 Eigen::Index scale_counts::place(double x, std::size_t v) const {

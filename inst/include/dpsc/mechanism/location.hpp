@@ -58,41 +58,51 @@ location_plan plan_location(const total_budget& budget, double share, double n,
                             const std::vector<std::string>& names, double least = least_location,
                             int scale_bits = 0);
 
-/// Counts people in cells of equal width; a missing row is in none.
-class median_counts {
+/// Counts people in the cells of each located variable; a missing row is in none. `Own` gives the
+/// cell of a value.
+template <typename Own>
+class located_counts {
  public:
-  explicit median_counts(const people_question& question);
-
   void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
                   Eigen::MatrixXd& counts) const;
 
+  /// The same, where a person's rows share one count.
   void people(const people_block& block, Eigen::MatrixXd& counts) const;
 
+ protected:
+  explicit located_counts(std::vector<std::size_t> which) : which_(std::move(which)) {}
+
+  std::vector<std::size_t> which_;
+
  private:
+  /// The cell of the value at row i of located variable v.
+  Eigen::Index cell(const Eigen::MatrixXd& grid, Eigen::Index i, std::size_t v) const {
+    return static_cast<const Own&>(*this).place(grid(i, static_cast<Eigen::Index>(which_[v])), v);
+  }
+};
+
+/// Cells of equal width.
+class median_counts : public located_counts<median_counts> {
+ public:
+  explicit median_counts(const people_question& question);
+
   /// The cell of a value of located variable v.
   Eigen::Index place(double x, std::size_t v) const;
 
-  std::vector<std::size_t> which_;
+ private:
   double width_;
   std::size_t last_;
 };
 
-/// Counts people by their distance from the middle: the first limit that is not smaller, or the
-/// last.
-class scale_counts {
+/// Cells by the distance from the middle: the first limit that is not smaller, or the last.
+class scale_counts : public located_counts<scale_counts> {
  public:
   explicit scale_counts(const people_question& question);
 
-  void operator()(const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present,
-                  Eigen::MatrixXd& counts) const;
-
-  void people(const people_block& block, Eigen::MatrixXd& counts) const;
-
- private:
   /// The cell of a value of located variable v.
   Eigen::Index place(double x, std::size_t v) const;
 
-  std::vector<std::size_t> which_;
+ private:
   std::vector<double> middle_;
   const std::vector<double>& limits_;
   std::vector<std::size_t> begin_;
