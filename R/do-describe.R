@@ -26,14 +26,14 @@
 #' population from which people are drawn; limits of `n` are about the people in this table, and
 #' therefore cover noise alone. Limits of means treat the sampling error as normal. Limits of
 #' quantiles follow the released curve through the drawn quantiles: with few of these, limits are
-#' wide where the curve bends. People's values are often round: 0, the bounds and multiples of powers
-#' of ten are drawn more often than other numbers, and if drawn quantiles are such multiples, limits
-#' extend to the next multiple. With 500 people, limits of quantiles of a column with few different
-#' values may have coverage of only .8. Limits of a mean allow for a power law beyond the window; if
-#' its variance is infinite, they have coverage of only .7 with 500 people. For a column with tails
-#' so heavy that its variance is barely finite, the nominal 95 % limits of the standard deviation
-#' have coverage of only .5 to .9. Measurements, also of recipes with other packages, are in
-#' `bench/results/describe.csv`.
+#' wide where the curve bends. People's values are often round: 0, the bounds and multiples of
+#' powers of ten are drawn more often than other numbers, and if drawn quantiles are round, limits
+#' extend to the next round number. With 500 people, limits of quantiles of a column with few
+#' different values may have coverage of only .8. Limits of a mean allow for a power law beyond the
+#' window; if its variance is infinite, they have coverage of only .7 with 500 people. For a column
+#' with tails so heavy that its variance is barely finite, the nominal 95 % limits of the standard
+#' deviation have coverage of only .5 to .9. Measurements, also of recipes with other packages, are
+#' in `bench/results/describe.csv`.
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
