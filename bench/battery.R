@@ -23,7 +23,7 @@
 # target itself. Writes bench/results/battery.csv, one row per cell:
 #   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se, cover_period_se,
 #                         cover_band_se: their Monte Carlo errors, between releases; cells before
-#                         2026-11-27, 05:00, have only the first); cover_own: of the release's own
+#                         2026-11-27, 05:50, have only the first); cover_own: of the release's own
 #                         target
 #   size_average, size_period, size_joint    rejections at 5 %: average, single periods, all periods
 #   width, width_period   median half-width over the 95 % quantile of the same estimator's |error|

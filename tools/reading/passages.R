@@ -64,7 +64,8 @@ snapshots <- setdiff(
   "tests/testthat/_snaps/interface.md"
 )
 read <- c(
-  "README.md", "NEWS.md", "CONTRIBUTING.md", list.files("vignettes", "[.]Rmd$", full.names = TRUE, recursive = TRUE)
+  "README.md", "NEWS.md", "CONTRIBUTING.md",
+  list.files("vignettes", "[.]Rmd$", full.names = TRUE, recursive = TRUE)
 )
 kinds <- list(
   roxygen = gather(runs_of, code, "^#'", "^#' ?", "^(@|\\* )"),
@@ -75,7 +76,9 @@ kinds <- list(
     gather(runs_of, code, "^ *#[^']", "^ *# ?", "^$"),
     gather(runs_of, core, "^ *//", "^ *// ?", "^$")
   ),
-  prints = gather(runs_of, snapshots, "^    ", "^ +", "^(# |[a-zA-Z_.]+[(]|x |i |radius|mean |tail )")
+  prints = gather(
+    runs_of, snapshots, "^    ", "^ +", "^(# |[a-zA-Z_.]+[(]|x |i |radius|mean |tail )"
+  )
 )
 kinds$prints <- kinds$prints[!duplicated(kinds$prints$text), ]
 
