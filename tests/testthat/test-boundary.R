@@ -87,8 +87,8 @@ public_probes <- c(
   "laplace_outer_sensitivity", "lm_closed", "log_normal_cdf", "median_losses",
   "objective_log_moment", "place_losses", "posterior_bound",
   "private_choice", "project_capped_l1", "published_curvature", "quantile_losses",
-  "ridge_backward_error", "ridge_rounding", "select_choose", "select_passes", "spherical_delta",
-  "whole_sigma_gaussian"
+  "ridge_backward_error", "ridge_rounding", "round_points", "select_choose", "select_passes",
+  "spherical_delta", "whole_sigma_gaussian"
 )
 unprotected_probes <- c(
   "capped_l1_qp", "glm_known_term", "iterates_clean", "lm_score_rows", "radius_losses",
