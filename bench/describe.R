@@ -27,9 +27,9 @@
 # DPSC_BENCH_REPLICATIONS (default 100) data sets per cell, ten times as many for levels;
 # DPSC_BENCH_CORES (default 2) processes. Not private: seeded.
 # The table of 27 November (100 data sets per cell, 1,000 for levels): .39 in the geometric mean;
-# above 1.05 in 6 of 159 cells, at most 1.14: three quantiles of costs with n = 500 against a setting
-# chosen by hindsight (standard error about .1), and levels with n = 5,000 against a mean that takes
-# n for the number of people who answered. Cover below .93 in one cell, .92 (se .03).
+# above 1.05 in 6 of 159 cells, at most 1.14: three quantiles of costs with n = 500 against a
+# setting chosen by hindsight (standard error about .1), and levels with n = 5,000 against a mean
+# that takes n for the number of people who answered. Cover below .93 in one cell, .92 (se .03).
 library(dpsc)
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))
