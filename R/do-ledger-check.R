@@ -160,7 +160,7 @@ covers_parts <- function(row, parts) {
 #' @export
 print.dp_ledger_check <- function(x, ...) {
   cat("Ledger: ", count_of(x$charges, "charge"), ", ", if (length(x$broken)) {
-    paste0("CHANGED: rows that do not follow from the rows before:  ", toString(x$broken))
+    paste0("CHANGED: rows that do not follow from the rows before: ", toString(x$broken))
   } else {
     "each row follows from the one before"
   }, "\n", sep = "")

@@ -392,3 +392,31 @@ test_that("the print of a regression states its weights", {
   bare <- dp_lm(y ~ a, data, epsilon = 4, bounds = bounds[1:2])
   expect_no_match(paste(utils::capture.output(print(bare)), collapse = " "), "weights")
 })
+
+test_that("a wide clip is kept where errors are skewed only, and the intercept allows for it", {
+  fit_to <- function(errors, seed) {
+    data <- withr::with_seed(seed, {
+      d <- data.frame(a = stats::rnorm(20000), b = stats::rnorm(20000))
+      transform(d, y = 1 + 0.5 * a - 0.5 * b + errors(20000))
+    })
+    fit <- suppressWarnings(withr::with_seed(seed, dp_lm(y ~ a + b, data,
+      epsilon = 1, delta = 1e-6,
+      bounds = list(y = c(-30, 30), a = c(-5, 5), b = c(-5, 5)),
+      control = dp_control(rng = "R")
+    )))
+    raw <- stats::lm(y ~ a + b, data)
+    list(
+      clips = vapply(fit$release$rounds, `[[`, 0, "clip"),
+      error = (coef(fit) - coef(raw)) / sqrt(diag(vcov(raw))),
+      privacy = sqrt(diag(vcov(fit, "privacy")) / diag(vcov(raw)))
+    )
+  }
+  skewed <- lapply(1:4, function(seed) fit_to(function(n) stats::rgamma(n, 1), seed))
+  plain <- lapply(1:4, function(seed) fit_to(stats::rnorm, seed))
+  stays <- function(x) x$clips[[5L]] > 1.3 * x$clips[[2L]]
+  expect_true(all(vapply(skewed, stays, NA)))
+  expect_false(any(vapply(plain, stays, NA)))
+  own <- vapply(skewed, function(x) abs(x$error[[1L]]) / x$privacy[[1L]], 0)
+  expect_lt(max(own), 2)
+  expect_lt(max(vapply(plain, function(x) x$privacy[[1L]], 0)), 0.5)
+})

@@ -219,6 +219,33 @@ lm_shift shift_by_clip(const lm_pool& pool, const lm_solution& solution, double 
   return out;
 }
 
+double level_doubt(const lm_pool& pool, const lm_solution& solution, double rows) {
+  if (!pool.tries()) return 0.0;
+  const lm_shift shift = shift_by_clip(pool, solution, rows);
+  const double reach2 = pool.last().clip * pool.last().clip / solution.residual;
+  const double left = pool.stays_wide() ? std::min(1.0, left_wide / reach2) : left_narrow;
+  return left * left * std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
+}
+
+Eigen::MatrixXd clipping_doubts(const lm_pool& pool, const lm_solution& solution, double rows) {
+  const Eigen::Index p = pool.p();
+  const Eigen::MatrixXd none = Eigen::MatrixXd::Zero(p, p);
+  if (!pool.tries()) return none;
+  const lm_shift shift = shift_by_clip(pool, solution, rows);
+  const double size2 = shift.slopes.squaredNorm() / static_cast<double>(p);
+  const double credible = shift.value * shift.value - shift.sd * shift.sd;
+  if (!(credible > 0.0 && size2 > 0.0)) return none;
+  const double reach2 = pool.last().clip * pool.last().clip / solution.residual;
+  const lm_round& narrow = pool.rounds[tried_round - 1];
+  const double heavy = unclipped_variance(pool.last().variance, pool.last().clip) /
+                       unclipped_variance(narrow.variance, narrow.clip);
+  const double left =
+      pool.stays_wide()
+          ? std::min(left_most, left_wide / reach2 + left_heavy * std::max(0.0, heavy - 1.0))
+          : left_narrow;
+  return left * left * std::min(1.0, credible / size2) * shift.slopes * shift.slopes.transpose();
+}
+
 lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
   const lm_round& last = pool.last();
   const lm_frame& frame = last.frame;
@@ -247,9 +274,9 @@ lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
 
 namespace pooled_detail {
 
-void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::VectorXd& beta,
-                   const Eigen::MatrixXd& privacy, const Eigen::MatrixXd& sampling, double n,
-                   lm_estimate& out) {
+void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
+                   const Eigen::VectorXd& beta, const Eigen::MatrixXd& privacy,
+                   const Eigen::MatrixXd& sampling, double n, lm_estimate& out) {
   const Eigen::Index p = beta.size();
   // Slopes of standardised columns that are equivalent to beta: map' b y_scale = beta.
   const Eigen::VectorXd b = lu_solve_transposed(units.map, beta) / units.y_scale;
@@ -258,6 +285,8 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
   for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
     if (pool.left_out(t)) continue;
     const lm_round& round = pool.rounds[t];
+    // Of skew errors a narrow clip hides a part of the level.
+    if (pool.stays_wide() && round.clip < 0.5 * pool.last().clip) continue;
     const lm_frame& frame = round.frame;
     const Eigen::VectorXd x = frame.centre + lu_solve_transposed(frame.whiten, round.mean);
     const double y = frame.level + frame.slope.dot(x - frame.centre) + round.residual;
@@ -286,30 +315,12 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::Vect
     joined(0, 0) = own + mean.dot(V * mean);
     return joined;
   };
-  out.privacy = join(privacy, privacy_inflation * s * s / weight);
+  const double doubt = level_doubt(pool, solution, n);
+  out.privacy = join(privacy, s * s * (privacy_inflation / weight + doubt));
   out.sampling = join(sampling, out.residual / n);
 }
 
 }  // namespace pooled_detail
-
-Eigen::MatrixXd clipping_doubts(const lm_pool& pool, const lm_solution& solution, double rows) {
-  const Eigen::Index p = pool.p();
-  const Eigen::MatrixXd none = Eigen::MatrixXd::Zero(p, p);
-  if (!pool.tries()) return none;
-  const lm_shift shift = shift_by_clip(pool, solution, rows);
-  const double size2 = shift.slopes.squaredNorm() / static_cast<double>(p);
-  const double credible = shift.value * shift.value - shift.sd * shift.sd;
-  if (!(credible > 0.0 && size2 > 0.0)) return none;
-  const double reach2 = pool.last().clip * pool.last().clip / solution.residual;
-  const lm_round& narrow = pool.rounds[tried_round - 1];
-  const double heavy = unclipped_variance(pool.last().variance, pool.last().clip) /
-                       unclipped_variance(narrow.variance, narrow.clip);
-  const double left =
-      pool.stays_wide()
-          ? std::min(left_most, left_wide / reach2 + left_heavy * std::max(0.0, heavy - 1.0))
-          : left_narrow;
-  return left * left * std::min(1.0, credible / size2) * shift.slopes * shift.slopes.transpose();
-}
 
 double effective_rows(const lm_pool& pool, double n) {
   return n * std::min(1.0, std::max(least_weight, pool.last().weight));
@@ -339,7 +350,7 @@ lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double row
       along *
       (clipped_efficiency(pool.last()) * s.residual / rows * s.values.cwiseInverse()).asDiagonal() *
       along.transpose();
-  pooled_detail::add_intercept(pool, units, back * s.theta, privacy, sampling, rows, out);
+  pooled_detail::add_intercept(pool, units, s, back * s.theta, privacy, sampling, rows, out);
   return out;
 }
 
@@ -403,7 +414,7 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
       sampling(a, b) = s * s * clipped * left / rows * inverse(i, j);
     }
   }
-  pooled_detail::add_intercept(pool, units, beta, privacy, sampling, rows, out);
+  pooled_detail::add_intercept(pool, units, full, beta, privacy, sampling, rows, out);
   return out;
 }
 

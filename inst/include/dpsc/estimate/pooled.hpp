@@ -172,11 +172,14 @@ struct lm_estimate {
 namespace pooled_detail {
 
 /// Adds the intercept, whose error includes that of the fit at the columns' mean.
-void add_intercept(const lm_pool& pool, const lm_units& units, const Eigen::VectorXd& beta,
-                   const Eigen::MatrixXd& privacy, const Eigen::MatrixXd& sampling, double n,
-                   lm_estimate& out);
+void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
+                   const Eigen::VectorXd& beta, const Eigen::MatrixXd& privacy,
+                   const Eigen::MatrixXd& sampling, double n, lm_estimate& out);
 
 }  // namespace pooled_detail
+
+/// The square of the bias that clips may leave in the level, standardised response.
+double level_doubt(const lm_pool& pool, const lm_solution& solution, double rows);
 
 /// Doubt about the bias of slopes, in the last frame, if errors are skew and differ between rows: a
 /// share of their change by a wider clip, as far as the level's change makes that credible.
