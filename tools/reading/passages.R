@@ -64,9 +64,17 @@ snapshots <- setdiff(
   "tests/testthat/_snaps/interface.md"
 )
 read <- c(
-  "README.md", "NEWS.md", "CONTRIBUTING.md",
+  "README.md", "NEWS.md", "CONTRIBUTING.md", "SECURITY.md", "inst/review/README.md",
   list.files("vignettes", "[.]Rmd$", full.names = TRUE, recursive = TRUE)
 )
+proofs <- list.files("inst/proofs", "[.]md$", full.names = TRUE)
+# Benches, tools, examples, the paper's reproduction and the comments of tests.
+aside <- list.files(
+  c("bench", "tools", "demo", "data-raw", "inst/examples", "inst/reproduction", "tests"),
+  full.names = TRUE, recursive = TRUE
+)
+aside <- aside[grepl("[.](R|sql)$|/[a-z-]+$", aside) & !grepl("/(results|fixtures)/", aside)]
+aside_core <- list.files(c("inst/reproduction", "tests/core"), "[.][ch]pp$", full.names = TRUE)
 kinds <- list(
   roxygen = gather(runs_of, code, "^#'", "^#' ?", "^(@|\\* )"),
   strings = gather(strings_of, code),
@@ -78,6 +86,11 @@ kinds <- list(
   ),
   prints = gather(
     runs_of, snapshots, "^    ", "^ +", "^(# |[a-zA-Z_.]+[(]|x |i |radius|mean |tail )"
+  ),
+  proofs = gather(prose_of, proofs),
+  aside = rbind(
+    gather(runs_of, aside, "^ *#[^!']", "^ *# ?", "^$"),
+    gather(runs_of, aside_core, "^ *//", "^ *// ?", "^$")
   )
 )
 kinds$prints <- kinds$prints[!duplicated(kinds$prints$text), ]
