@@ -17,6 +17,9 @@
 #'   [dp_control()]; `NULL` averages over penalties. It costs nothing.
 #' @param covariates (`numeric` or `matrix`, k x q)\cr the targets' covariates, if the release has
 #'   covariates, in the order of its `panel$covariates$name`. PUBLIC.
+#' @param weights (`numeric`, one per donor; `"last"`; or `name` of a column)\cr people's weights,
+#'   as in [dp_synth()], with the same requirements. For [dp_chunks()] `"last"`: the last column of
+#'   each block; for long data a column. PRIVATE.
 #' @return As [dp_synth()].
 #' @inheritSection dp_synth Errors
 #' @examples

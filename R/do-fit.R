@@ -3,56 +3,48 @@
 #' Differentially private synthetic control
 #'
 #' Estimates the outcome that a treated unit would have had without its treatment, from a panel of
-#' untreated people, the *donors*. The donors' data are used once, to make a private [dp_release()]:
-#' statistics of the donors with added random noise. The estimate, its interval and all other
-#' results are computed from the release and the target's own public data, so that they reveal no
-#' more about any one donor than `epsilon` allows.
-#'
-#' Further pages: [donors as a matrix and further targets][dp_synth_donors], [treated
-#' people][dp_synth_treated], [covariates][dp_synth_covariates], [intervals and
-#' tests][dp_synth_intervals], [several adoption dates][dp_cohorts], [several
-#' outcomes][dp_outcomes], [gaps and other preparations][preparing_data].
+#' untreated people, the *donors*. Their data are used once, for a private [dp_release()] of noisy
+#' statistics. The estimate, its interval and all other results are computed from the release and
+#' the target's public data, so they reveal no more about any one donor than `epsilon` allows. For
+#' intervals and tests see [dp_synth_intervals].
 #'
 #' @section Methods:
 #' * `"gram"` (default): releases the donors' mean and second moments over time once, with exact
-#'   integer noise. Its privacy error falls with more donors, and one release serves any target.
+#'   integer noise. More donors reduce its privacy error, and one release serves any target.
 #' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023), with noise on the ridge weights and
-#'   on the donors' outcomes. Its error does not fall with more donors.
+#'   on the donors' outcomes. More donors do not reduce its error.
 #' * `"objective"`: their Algorithm 3, with noise in the objective.
 #'
-#' `calibration = "tight"` uses the exact sensitivities proved in this package; `"published"` uses
-#' the paper's constants, for reproduction (for `"objective"` the published epsilon does not hold,
-#' and every print states this). `"gram"` has no published constants and ignores the argument.
+#' `calibration = "tight"` uses the exact sensitivities proved in this package, `"published"` the
+#' paper's constants, for reproduction (for `"objective"` the published epsilon does not hold, as
+#' every print states). `"gram"` has no published constants and ignores the argument.
 #'
-#' @section Who is protected: Neighbours are panels that differ in one donor's whole row, the
-#' person's identifier included. The number of donors, the periods, the bounds and the target's data
-#' are public; with `protect = "everyone"` the treated people are protected as well
-#' ([dp_synth_treated]). Values outside the bounds are clipped silently, because their number is
-#' private. The presence of one finite value for every donor in every period counts as public: an
-#' error about donors' rows gives the kind of gap, but not the donor, the place or the number of
-#' gaps.
+#' @section Who is protected: Neighbours are panels that differ in one donor's whole row, including
+#' the person's identifier. The number of donors, the periods, the bounds and the target's data are
+#' public; `protect = "everyone"` protects the treated people as well ([dp_synth_treated]). Values
+#' outside the bounds are clipped silently: their number is private. The presence of one finite
+#' value per donor and period counts as public: an error about donors' rows gives the kind of gap,
+#' but not the donor, place or number.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
-#' single numbers, by arithmetic, comparisons and functions such as `log()`, `sqrt()`, `round()`,
-#' `pmin()`, `ifelse()`, `is.na()` or `qlogis()`, always with their meaning in base R. Other
-#' expressions, such as `scale(y)` or `y / max(y)`, let one donor change the rows of others and are
-#' refused.
+#' single numbers, by arithmetic, comparisons and functions such as `log()`, `round()`, `pmin()` or
+#' `ifelse()`, with base R's meaning. Other expressions, such as `scale(y)` or `y / max(y)`, let one
+#' donor change other rows and are refused.
 #'
 #' The theorems named in prints are proved in `system.file("proofs", package = "dpsc")`.
 #'
-#' Running a call again draws new noise and spends the budget again, with or without a ledger: save
-#' the result ([write_release()]).
+#' A repeated call draws new noise and spends the budget again, with or without a ledger: save the
+#' result ([write_release()]).
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
-#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (raised if
-#' units are numbers, periods are numbers or strings, and there are fewer donors than periods: the
-#' two columns of `index` are then probably swapped; if their order is right, convert the units to
-#' strings). Every error is raised before any budget is spent or noise drawn, except when a
-#' [dp_chunks()] reader fails later; no error quotes a donor's value or name. Releases that public
-#' facts show to be useless are refused as well: bounds
-#' that miss most of the target's values before the treatment, an `epsilon` out of range, too few
-#' donors for the noise to be smaller than the bounds.
+#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (units are
+#' numbers, periods numbers or strings, and donors fewer than periods: `index` is probably swapped;
+#' if not, convert the units to strings). Errors are raised before budget is spent or noise drawn,
+#' except when a [dp_chunks()] reader fails later; no error quotes a donor's value or name. Releases
+#' that public facts show to be useless are refused as well: bounds that miss most of the target's
+#' pre-treatment values, an `epsilon` out of range, too few donors for noise smaller than the
+#' bounds.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
 #' `dpsc_warning_bounds`: the target leaves the bounds; or, after the release and at no cost, the
@@ -60,13 +52,13 @@
 #' of the width).
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and the
-#'   indicator is 1 exactly for treated units from their treatment on (for several adoption dates
-#'   see [dp_cohorts]); `cbind(y1, y2) ~ treated` for several outcomes, see [dp_outcomes];
-#'   `outcome ~ treated | x1 + x2` with covariates, see [dp_synth_covariates]. For donors as a
-#'   matrix and for releases see [dp_synth_donors].
-#' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row for each unit and
+#'   indicator is 1 exactly for treated units from their treatment on. For several adoption dates
+#'   see [dp_cohorts]; for several outcomes, `cbind(y1, y2) ~ treated`, [dp_outcomes]; for
+#'   covariates, `outcome ~ treated | x1 + x2`, [dp_synth_covariates]; for donors as a matrix and
+#'   for releases [dp_synth_donors].
+#' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row per unit and
 #'   period, in any order. PRIVATE. A table or files have their own `index`. The guarantee starts
-#'   from these columns; it does not cover their computation from people's data. [preparing_data]
+#'   from these columns and does not cover their computation from people's data: [preparing_data]
 #'   lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
@@ -74,67 +66,65 @@
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
 #'   for the whole panel or by period. Required when `epsilon` is finite; never taken from the
-#'   donors' data. For a computed outcome, with covariates and with several outcomes give a list by
-#'   name, by the convention of all functions, [dp_bounds]. For a factor give all levels, the
-#'   reference level first.
+#'   donors' data. For a computed outcome, covariates or several outcomes give a list by name (all
+#'   functions share this convention: [dp_bounds]); for a factor all levels, the reference level
+#'   first.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`, `"sdid"`,
 #'   `"factor"`, `"mcnnm"`, `"elastic"`: see `vignette("classical")`, settings in [dp_control()].
-#' @param size (`count`, or one for each treated unit)\cr number of people whose mean a treated unit
-#'   is; `NULL` means 1. The mean of many people varies less than one person, so its interval is
+#' @param size (`count`, or one per treated unit)\cr number of people whose mean a treated unit is;
+#'   `NULL` means 1. The mean of many people varies less than one person, so its interval is
 #'   shorter. From 20 people on the release is calibrated for a mean: give `size` when it is made.
 #'   PUBLIC. Several treated units form a group of `sum(size)` people with one average effect;
-#'   `tidy(fit, type = "unit")` gives the effects of its members.
+#'   `tidy(fit, type = "unit")` gives its members' effects.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
-#' @param control ([dp_control()])\cr settings. Two must be decided before the budget is spent:
-#'   `features = Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which
-#'   saves the budget of intervals.
+#' @param control ([dp_control()])\cr settings. Decide two before the budget is spent: `features =
+#'   Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which saves the
+#'   budget of intervals.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated]. Under
 #'   a finite `epsilon` required with several treated units, with one unit of `size = 1`, and before
 #'   any error about one treated person's rows; otherwise one treated unit is public.
 #' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
 #'   `"interpolate"`: gaps are filled, see [preparing_data].
-#' @param roster ([dp_roster()] or `NULL`)\cr the units of the panel, their roles and dates, and the
-#'   periods; required with `na = "interpolate"`, and then used instead of the formula's indicator.
+#' @param roster ([dp_roster()] or `NULL`)\cr the panel's units, their roles and dates, and its
+#'   periods. Required with `na = "interpolate"`, where it replaces the formula's indicator.
 #' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now;
-#'   [update()][dp_monitor] draws them once they have been observed.
-#' @param weights (`name` of a column)\cr weights of people, for example of a survey: moments,
+#'   [update()][dp_monitor] draws them once they are observed.
+#' @param weights (`name` of a column)\cr people's weights, for example of a survey: moments,
 #'   placebo errors and intervals then refer to a population in which each donor has this weight. A
-#'   column of `data`; a donor's weight is its mean before the treatment. PRIVATE. For a matrix one
-#'   number per donor, for [dp_chunks()] `"last"`: the last column of each block. For `method =
-#'   "gram"` with `delta > 0`, one adoption date, one outcome and `protect = "donors"`; not for
-#'   donors in [dp_sources()], nor with `monitor`, `dp_control(lambda = )` or `dp_control(features =
-#'   Inf)`. With `epsilon = Inf` there is no interval.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted; larger ones are cut
-#'   to it, negative ones to 0. `NULL`: the limits of the weights' column in `bounds`. The noise is
-#'   as large as if all donors had this weight, so the further the mean weight is below it, the more
-#'   the noise matters.
-#' @param ... no further arguments: an unknown argument is an error.
+#'   column of `data`; a donor's weight is its mean before the treatment. PRIVATE. Requires `method
+#'   = "gram"`, `delta > 0`, one adoption date, one outcome and `protect = "donors"`; excludes
+#'   [dp_sources()], `monitor`, `dp_control(lambda = )` and `dp_control(features = Inf)`. With
+#'   `epsilon = Inf` there is no interval.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted: larger ones are cut
+#'   to it, negative ones to 0. `NULL`: the limits of the weights' column in `bounds`. Noise is as
+#'   large as if all donors had this weight: a limit far above the mean weight costs accuracy.
+#' @param ... none: an unknown argument is an error.
 #' @return A [dp_outcomes] with several outcomes, a [dp_cohorts] with several adoption dates.
-#'   Otherwise an object of class `dp_synth`, a list of public values and of values computed from
-#'   the release alone:
+#'   Otherwise a list of class `dp_synth`, of public values and values computed from the release
+#'   alone:
 #'   * `release`: the [dp_release()].
-#'   * `target`: 1 x T, outcome units: the treated unit, or the mean of the treated people. PUBLIC.
-#'   * `size`: the number of people in it. PUBLIC.
-#'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for the
-#'     vertical methods `"output"` and `"objective"`, which release no fitted path). RELEASED.
-#'   * `variance`: a list that holds a list of T1 x T1 covariances, squared outcome units:
-#'     `prediction`, the prediction error for such a target (including the error from shrinking the
-#'     estimate to its own level); `privacy`, the estimate's variation over releases; and `noise`,
-#'     the same before this shrinkage. RELEASED.
-#'   * `spread`: a list that holds a list of the constants that turn the variance into intervals
-#'     (`floor`, and factors for the `average`, a `period` and the joint `band`), or the `reason`
-#'     for a missing interval; `unseen`, the part of the floor for donors with large errors who may
-#'     be hidden, scaled units; and `apart`, the target's distance from the donors (1: a random
-#'     target's). RELEASED.
+#'   * `target`: 1 x T, outcome units: the treated unit, or the treated people's mean. PUBLIC.
+#'   * `size`: its number of people. PUBLIC.
+#'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for
+#'     `"output"` and `"objective"`, which release none). RELEASED.
+#'   * `variance`: a list within a list: T1 x T1 covariances, squared outcome units: `prediction`,
+#'     the prediction error for such a target (with the error from shrinking the estimate to its own
+#'     level); `privacy`, the estimate's variation over releases; `noise`, the same before this
+#'     shrinkage. RELEASED.
+#'   * `spread`: a list within a list: the constants that turn the variance into intervals (`floor`,
+#'     and factors for the `average`, a `period` and the joint `band`), or the `reason` for a
+#'     missing interval; `unseen`, the part of the floor for donors with large errors who may be
+#'     hidden, scaled units; `apart`, the target's distance from the donors (1: a random target's).
+#'     RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
-#'   * `covariates`: 1 x q, of the target, if there are any. PUBLIC.
-#'   * `protected`: `TRUE` where the treated are protected: then `target` is RELEASED.
+#'   * `covariates`: 1 x q, the target's, if there are any. PUBLIC.
+#'   * `protected`: `TRUE` if the treated are protected: then `target` is RELEASED.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
-#'   * for a classical fit also `weights`, `settings`, `slopes` (of regressors that change over
-#'     time) and the data that its placebos need. NOT PRIVATE.
+#'   * for a classical fit also `weights`, `settings`, `slopes` (of time-varying regressors) and the
+#'     data for its placebos. NOT PRIVATE.
 #'
 #'   Methods: [print][print.dp_synth()], [summary][print.dp_synth()], [plot][plot.dp_synth()],
 #'   [effects][effects.dp_synth()], [confint][effects.dp_synth()], [tidy][tidy.dp_synth()],
@@ -165,12 +155,6 @@ dp_synth <- function(x, ...) {
 
 #' @rdname dp_synth
 #' @export
-dp_synth.default <- function(x, ...) door("dp_synth", pays = TRUE, {
-  abort_unknown_input(x)
-})
-
-#' @rdname dp_synth
-#' @export
 dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NULL,
                              method = "gram",
                              calibration = c("tight", "published"), estimator = "ridge",
@@ -186,6 +170,12 @@ dp_synth.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = NUL
     max_weight = max_weight, formula = x
   )
   fit_formula(x, panel_people(data, index, na, roster, substitute(index)), request)
+})
+
+#' @rdname dp_synth
+#' @export
+dp_synth.default <- function(x, ...) door("dp_synth", pays = TRUE, {
+  abort_unknown_input(x)
 })
 
 #' The fit of a formula and long data, with one outcome or several
