@@ -29,7 +29,7 @@ gram_errors <- function(n, epsilon, facts) {
   remembered(list("gram", n, epsilon, facts), {
     plan <- gram_plan_of(n, epsilon, facts)
     if (is.null(plan)) {
-      # In this case only the bounds are known.
+      # Such a release is impossible, and only the bounds are known.
       data.frame(
         error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_,
         period_width = NA_real_, given = 0
@@ -41,7 +41,7 @@ gram_errors <- function(n, epsilon, facts) {
 }
 
 simulated_errors <- function(n, epsilon, facts, calibrated) {
-  # Whole people; the rest of n becomes budget.
+  # The number of simulated people is whole; the rest of n becomes budget.
   people <- min(floor(n), plan_donors)
   # Groups are expensive to simulate.
   size <- min(facts$size, most_in_group)

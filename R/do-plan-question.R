@@ -109,7 +109,7 @@ plan_power <- function(rows, method, at, question, facts) {
   detectable <- if (facts$protect == "donors" || anyNA(rows$average)) {
     each(rows, least_effect, question$power)
   } else if (!is.null(question$unknown) && !is.null(question$effect)) {
-    # These errors are for about the detectable effect.
+    # These errors were found for an effect close to the detectable one.
     each(rows, least_effect, question$power)
   } else {
     found <- detectable_among_protected(method, at, question, facts)

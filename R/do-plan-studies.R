@@ -84,7 +84,7 @@ one_study <- function(made, seed, intervals) {
   people <- study_people(made, seed)
   fit <- study_fit(people, made, made$epsilon)
   error <- study_measures(fit, people, made)
-  # A search needs no more, unless simulated people represent more.
+  # A step of a search needs only this error, unless each simulated person represents several.
   raw <- if (bare_step(made)) {
     error
   } else {

@@ -62,8 +62,9 @@ unlike_words <- function(fit, i = 1L) {
 #' Effects with standard errors: one row for each target's average and for each of its periods
 #' @param type (`string`)\cr `"overall"`: for the group; `"unit"`: for each treated unit.
 #' @return A data frame: `target`, `term`, `estimate`, `std.error` (calibrated: intervals are normal
-#'   in units of it; `NA` where there is no interval), `band.error` (the same for all periods
-#'   together), `privacy.se` (deviation of the estimate over releases), outcome units.
+#'   in units of it; `NA` where there is no interval), `band.error` (for limits that hold in all
+#'   periods jointly), `privacy.se` (standard deviation of the estimate over releases). Outcome
+#'   units.
 #' @noRd
 effect_table <- function(fit, type = "overall") {
   fit <- fit_view(fit, type)
@@ -218,7 +219,8 @@ any_effect_test <- function(fit, i = 1L) {
   if (!is.null(missing_interval(fit, i)) || isTRUE(fit$spread[[i]]$raw)) {
     return(NULL)
   }
-  # Of this target alone: a table of all targets for each of them would take their square in time.
+  # Errors of this target alone: a table of all targets, made for each target, would take quadratic
+  # time.
   error <- effect_errors(fit, i)$band[-1L]
   largest <- max(abs(effects_of(fit)[i, ]) / error)
   list(

@@ -78,7 +78,8 @@ other_costs <- function(release) {
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")
   if (!identical(steps$account[1L] %||% "donors", "donors")) {
-    # Each follows the choice of its radius; without the group's place.
+    # Steps that follow the choice of their radius: all steps of moments, but not the group's
+    # location.
     return(noisy[noisy > 1L & steps$law[pmax(noisy - 1L, 1L)] == "exponential"])
   }
   control <- length(release$panel$treated)

@@ -99,7 +99,7 @@ outcome_limits <- function(formula, limits, columns, own = NULL) {
   limits <- limits[intersect(names(limits), columns_in(left))]
   if (any(vapply(limits, is.matrix, NA))) {
     abort(c(
-      "Limits that differ by period must refer to the expression.",
+      "Limits that differ by period must be limits of the whole expression.",
       i = "Name them by its text, {.code {code_label(left, 'outcome')}}."
     ), "bounds")
   }

@@ -284,7 +284,7 @@ sql_energy <- function(table, question, dialect) {
 # Columns of one query: Postgres takes 1,664, SQLite 2,000.
 sql_columns <- 1500L
 
-#' Sums and products of the clipped people w: whole numbers, |w| <= limit
+#' Sums and products of people's clipped rows w: integers, |w| <= limit
 #'
 #' The last comparison uses the summed columns themselves.
 #' @param question (`list`)\cr `map`, `radius`, `limit`, `zoom`; `kind`: `"moments"`, or `"sums"`

@@ -2,8 +2,8 @@
 # too wide bounds cost little. Everything except the draws is post-processing.
 
 # The largest share of the budget, and the value of n exponent / 2 that suffices for fine cells:
-# with bounds ten times too wide a choice in the bounds' units finds next to nothing, with right
-# bounds it loses little.
+# if bounds are ten times too wide, choices in the bounds' units find next to nothing; if bounds are
+# right, the location costs little accuracy.
 location_share <- 0.4
 location_enough <- 16
 # Clips in robust standard deviations on either side of the median: for choices, for moments that

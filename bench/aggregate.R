@@ -25,7 +25,7 @@ people <- function(shape, n) {
 set.seed(1)
 cells <- expand.grid(n = c(1000, 10000), shape = names(shapes), statistic = names(statistics),
   stringsAsFactors = FALSE)
-# One slope serves all shapes.
+# The logit slope does not depend on the shape, so one shape suffices.
 cells <- cells[cells$statistic != "logit slope" | cells$shape == "normal", ]
 rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]

@@ -1,4 +1,5 @@
-# Data like people's, for bench/battery.R and bench/rounds.R. Sourced, runs nothing.
+# Designs that resemble people's data, for bench/battery.R and bench/rounds.R. Sourced; runs
+# nothing.
 #
 # A design draws N people by one law: a function of N, T0 and T1 that returns
 #   rows (N x T, outcome units), bounds (public, outcome units), and signal (N x T1, a person's
@@ -28,7 +29,7 @@ capped_lognormal <- function(mu, sd, limit) {
   exp(mu + sd^2 / 2) * stats::pnorm(z - sd) + limit * stats::pnorm(-z)
 }
 
-# Answers 1 to 5 of a latent level with noise: their mean.
+# The mean of noisy answers from 1 to 5 about a latent level.
 mean_answer <- function(level, sd) {
   1 + Reduce(`+`, lapply(1.5 + 0:3, function(cut) stats::pnorm((level - cut) / sd)))
 }
@@ -89,7 +90,7 @@ designs <- list(
     rows <- matrix(stats::rbinom(N * (T0 + T1), 1, rate), N)
     list(rows = rows, signal = constant(rate, T1), bounds = c(0, 1))
   },
-  # Sixty in a hundred never cost anything; the others in some months, log-normally.
+  # Sixty people in a hundred never have costs; the others have log-normal costs in some months.
   costs = function(N, T0, T1) {
     cells <- N * (T0 + T1)
     rate <- (stats::runif(N) > 0.6) * stats::rbeta(N, 1.5, 2)
@@ -105,7 +106,7 @@ designs <- list(
     rows <- matrix(stats::rpois(N * (T0 + T1), rate), N)
     list(rows = rows, signal = constant(rate, T1), bounds = c(0, 20))
   },
-  # Answers 1 to 5; four in ten always give the same one.
+  # Answers from 1 to 5; four people in ten always give the same answer.
   answers = function(N, T0, T1) {
     level <- stats::rnorm(N, 3, 1.1)
     flat <- stats::runif(N) < 0.4
@@ -120,7 +121,7 @@ designs <- list(
     rows <- level + matrix(stats::rt(N * (T0 + T1), 3), N)
     list(rows = rows, signal = constant(level, T1), bounds = c(-15, 15))
   },
-  # Three types with paths of their own, nearly no difference within.
+  # Three types of people with different paths and hardly any differences within a type.
   types = function(N, T0, T1) {
     paths <- c(-0.4, 0.1, 0.5) + ar1(3, T0 + T1, 0.8, 0.15)
     signal <- paths[sample.int(3L, N, replace = TRUE, prob = c(0.6, 0.3, 0.1)), , drop = FALSE]
@@ -132,7 +133,7 @@ designs <- list(
   wide = function(N, T0, T1) utils::modifyList(design_factor(N, T0, T1), list(bounds = c(-5, 5)))
 )
 
-# Real people: all rows, and the T0 and T1 that they are used with.
+# Real people: all rows, and the numbers of periods T0 and T1 that the bench uses.
 long_to_rows <- function(data, unit, time, value, periods) {
   wide <- tapply(data[[value]], list(as.character(data[[unit]]), data[[time]]), mean)
   wide <- wide[, as.character(periods), drop = FALSE]
@@ -235,7 +236,8 @@ choose_targets <- function(people, kind, T0) {
   if (upper_share(kind) > 0) {
     size <- group_size(kind)
     keep <- unlist(lapply(split(keep, batch), function(i) {
-      # Chance breaks ties of whole numbers, and chooses the targets within the upper share.
+      # Ties of whole numbers are broken at random, and targets within the upper share are drawn at
+      # random.
       upper <- i[order(-rowMeans(pre[i, , drop = FALSE]), stats::runif(each))]
       upper <- upper[seq_len(round(upper_share(kind) * each))]
       upper[sample.int(length(upper), size)]

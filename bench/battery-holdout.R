@@ -11,7 +11,7 @@ holdout_designs <- list(
     rows <- matrix(stats::rgamma(N * periods, 4, 4), N) * signal
     list(rows = rows, signal = after(signal, T0), bounds = c(0, 1000))
   },
-  # In work or not: a Markov chain with a person's own rates of entry and exit.
+  # Employment: a Markov chain with personal rates of entry and exit.
   state = function(N, T0, T1) {
     periods <- T0 + T1
     enter <- stats::rbeta(N, 1, 6)
@@ -32,7 +32,7 @@ holdout_designs <- list(
     rows <- matrix(stats::rnbinom(N * periods, size = 1.5, mu = signal), N)
     list(rows = rows, signal = after(signal, T0), bounds = c(0, 40))
   },
-  # Two groups far apart, each with a trend of its own that bends halfway.
+  # Two distant groups, each with its own trend, which bends halfway.
   bimodal = function(N, T0, T1) {
     periods <- T0 + T1
     time <- seq_len(periods) / periods
@@ -44,7 +44,8 @@ holdout_designs <- list(
       rows = signal + noise(N, periods, 2.5), signal = after(signal, T0), bounds = c(0, 100)
     )
   },
-  # Test scores that most people nearly fill: whole points from 0 to 20 with a ceiling.
+  # Test scores that most people nearly reach the maximum of: whole points from 0 to 20 with a
+  # ceiling.
   ceiling = function(N, T0, T1) {
     periods <- T0 + T1
     latent <- stats::rnorm(N, 18, 4) + outer(abs(stats::rnorm(N, 0, 0.1)), seq_len(periods))

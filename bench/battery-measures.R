@@ -1,8 +1,9 @@
 # One cell of the battery: releases, targets without effect, and their measures. Sourced after
 # battery-designs.R; see bench/battery.R.
 
-# Abilities of the installed version. Version 0.1.0 has no `size`, has one kind of rows and no
-# bands of one target: the adapter below makes the same table of both, so that both can be judged.
+# The features of the installed version. Version 0.1.0 has no `size`, rows of one kind only, and no
+# bands for single targets. The adapter below makes the same table for both versions, so that both
+# can be judged.
 has_argument <- function(generic, class, name) {
   name %in% names(formals(utils::getS3method(generic, class, envir = asNamespace("dpsc"))))
 }
@@ -64,8 +65,8 @@ read_fit <- function(fit, size = 1) {
   )
 }
 
-# The bands of one target hold for its periods together. Should a fit of many targets widen them for
-# the number of targets, they are read from fits of one target.
+# The band of one target holds for its periods jointly. If a version widens the bands of a fit with
+# several targets for their number, the bands are taken from fits of single targets.
 unit_bands <- function(fit, size) {
   targets <- unit_targets(fit)
   k <- nrow(targets)
@@ -101,12 +102,12 @@ joint_p <- function(fit, k) {
   vapply(seq_len(k), function(i) as.numeric(test(i)$p.value %||% NA_real_), 0)
 }
 
-# Version 0.1.0 fitted every target by itself, and had no units.
+# Version 0.1.0 fitted every target separately and had no units.
 unit_targets <- function(fit) fit$units$target %||% fit$target
 
 `%||%` <- rlang::`%||%`
 
-# A release that is refused leaves no numbers: all its intervals count as refused.
+# A refused release has no numbers: all its intervals count as refused.
 judge <- function(panel, epsilon, own = 1L) {
   tryCatch({
     first <- fit_donors(panel, epsilon, panel$targets[own, ])
@@ -115,7 +116,7 @@ judge <- function(panel, epsilon, own = 1L) {
   }, dpsc_error = function(e) conditionMessage(e))
 }
 
-# The true effect is 0. Against the signal: the same prediction less the expected outcome.
+# The true effect is 0. Errors against the signal: the prediction minus the expected outcome.
 against_signal <- function(read, targets, signal, T0) {
   read$estimate[, -1L, drop = FALSE] - (after(targets, T0) - signal)
 }
@@ -299,7 +300,7 @@ print_battery <- function(cells) {
   invisible(fails)
 }
 
-# Results of several versions of the code live side by side, told apart by `code`.
+# The results of several versions of the code are stored in one table, distinguished by `code`.
 save_results <- function(table, file) {
   table <- cbind(code = code_label(), table)
   numbers <- vapply(table, is.double, NA)
@@ -308,7 +309,7 @@ save_results <- function(table, file) {
   if (file.exists(file)) {
     before <- utils::read.csv(file)
     before <- before[before$code != code_label(), , drop = FALSE]
-    # Columns that a version did not have are NA there.
+    # Columns that a version lacks are NA for this version.
     before[setdiff(names(table), names(before))] <- rep(NA, nrow(before))
     table[setdiff(names(before), names(table))] <- NA
     table <- rbind(before[names(table)], table)

@@ -58,7 +58,7 @@ default_grid <- function(chosen = setdiff(names(designs), "types")) {
   )
 }
 
-# Targets of one release share its donors, so a group's cell has as many releases as possible.
+# The targets of one release share its donors, so a cell of groups has as many releases as possible.
 groups <- 200L
 
 special_grid <- function() {
@@ -87,7 +87,7 @@ selected_grid <- function() {
   )
 }
 
-# `n`, `T0` and `T1` of real panels are their own.
+# The numbers `n`, `T0` and `T1` of real panels are fixed by their data.
 real_grid <- function() {
   rbind(
     grid_rows("clinic", 0, 0, 0, "0.5 1 4 Inf", 20, 25),

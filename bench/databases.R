@@ -6,7 +6,7 @@
 n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
 T0 <- 20L
 T1 <- 4L
-# Postgres reads a file there, so that it is not the session's own folder.
+# Postgres reads a file from this folder, so it must not be the session's own temporary folder.
 home <- Sys.getenv(
   "DPSC_BENCH_FOLDER", file.path(dirname(tempdir()), paste0("dpsc-databases-", Sys.getpid()))
 )
@@ -31,7 +31,7 @@ postgres <- function() {
 }
 parquet <- file.path(home, "sales.parquet")
 
-# Made by SQL: levels and noise from hashes, time-major, units in no order.
+# Made by SQL: levels and noise are hashes, rows are ordered by time, and units have no order.
 make_data <- function() {
   con <- duck("4GB")
   DBI::dbExecute(con, sprintf(paste(
@@ -149,7 +149,7 @@ resident <- function(what) {
   round(as.numeric(gsub("[^0-9]", "", grep(what, status, value = TRUE))) / 2^10)
 }
 
-# Seconds of all cores that this process and a Postgres process at work for it have used.
+# CPU seconds of this process and of the Postgres processes that work for it.
 used <- function(pid = NULL) {
   own <- sum(proc.time()[1:2])
   if (is.null(pid)) {
@@ -159,7 +159,7 @@ used <- function(pid = NULL) {
   own + sum(as.numeric(fields[12:15])) / 100
 }
 
-# One way, timed: in a process of its own.
+# One way of access, timed in a separate process.
 measure <- function(way) {
   given <- ways[[way]]()
   moved <- numbers <- 0
@@ -212,7 +212,7 @@ measure <- function(way) {
     way = way, donors = if (is.null(given$people)) n else people,
     periods = if (is.null(given$people)) T0 + T1 else 1L, prepare = round(prepared, 1),
     total = round(seconds, 1),
-    # The memory and time of workers and their servers are not seen from here.
+    # The memory and time of workers and their servers cannot be measured from here.
     cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1),
     moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
     load = as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1L]][[1L]]),

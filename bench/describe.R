@@ -37,7 +37,8 @@ cores <- as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))
 delta <- 1e-6
 asked <- c(mean = NA, sd = NA, q0.25 = 0.25, q0.5 = 0.5, q0.75 = 0.75)
 
-# Shapes: a draw, bounds by somebody who knows the column, whole numbers?
+# Shapes of columns: a random draw, bounds chosen by somebody who knows the column, and whether
+# values are whole numbers.
 shapes <- list(
   costs = list(draw = function(n) stats::rlnorm(n, 7, 1), bounds = c(0, 30000)),
   ages = list(draw = function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18), bounds = c(0L, 120L)),
@@ -64,7 +65,8 @@ laplace <- function(scale) scale * (stats::rexp(1) - stats::rexp(1))
 
 gumbel <- function(n) -log(stats::rexp(n))
 
-# Gaps between sorted values, each as likely as its width times exp(epsilon utility / 2).
+# Gaps between sorted values, each with probability proportional to its width times exp(epsilon
+# utility / 2).
 gap_quantile <- function(x, q, epsilon) {
   width <- diff(x)
   k <- length(x) - 2L
@@ -83,10 +85,10 @@ tree_quantiles <- function(counts, at, rho) {
   depth <- log2(length(counts))
   noisy <- lapply(0:depth, function(level) {
     own <- colSums(matrix(counts, 2^level))
-    # A replaced row moves two nodes of a level; the levels share rho.
+    # A replaced row changes two nodes of each level; the levels share rho.
     own + stats::rnorm(length(own), sd = sqrt(2 * (depth + 1) / (2 * rho)))
   })
-  # Each node split by its noisy halves, the root's total public.
+  # Each node is split in proportion to its halves' noisy counts; the root's total is public.
   total <- sum(counts)
   for (level in rev(seq_len(depth))) {
     child <- matrix(noisy[[level]], 2L)
@@ -99,7 +101,7 @@ tree_quantiles <- function(counts, at, rho) {
 
 inside <- function(x, bounds) pmin(pmax(x, bounds[[1L]]), bounds[[2L]])
 
-# `split`: shares of the mean, the variance and each of three quantiles.
+# `split`: shares of the budget for the mean, the variance and each of three quantiles.
 pure_moments <- function(x, bounds, epsilon, split, sensitivity) {
   n <- length(x)
   range <- diff(bounds)
@@ -160,7 +162,7 @@ tables_of_peers <- function(x, bounds, epsilon, whole) {
     pure <- pure_moments(x, bounds, epsilon, split, (n - 1) / n^2)
     out[[paste("DPpack", name)]] <- c(pure_moments(x, bounds, epsilon, split, 1 / n), gaps)
     out[[paste("diffprivlib", name)]] <- c(pure, gaps)
-    # Classical: epsilon below 1, half of delta each.
+    # Classical Gaussian mechanism: epsilon below 1, half of delta for each step.
     scales <- sqrt(2 * log(1.25 / (delta / 2))) / (split[1:2] * epsilon)
     out[[paste("DPpack gaussian", name)]] <- c(gaussian_moments(x, bounds, scales), gaps)
     shifted <- gaussian_moments(x, bounds, 1 / sqrt(2 * split[1:2] * rho))
@@ -206,7 +208,7 @@ one_run <- function(seed, shape, n, bounds, epsilon, population) {
   )
 }
 
-# Columns are numbers, rows recipes.
+# Numbers of the table are columns; recipes are rows.
 compare <- function(off, least) {
   off <- pmax(off, least)
   peers <- off[-1L, , drop = FALSE]

@@ -1,6 +1,6 @@
-# Warnings of dp_lm(), dp_glm(), dp_select() and dp_synth() over shapes of people's numbers: shares
-# of correct bounds that are doubted, and of wrong ones that are noticed.
-# Usage: Rscript bench/doubts.R [runs].
+# Warnings of dp_lm(), dp_glm(), dp_select() and dp_synth() for several shapes of people's numbers:
+# the share of correct bounds that cause a warning, and the share of wrong bounds that do. Usage:
+# Rscript bench/doubts.R [runs].
 library(dpsc)
 
 args <- commandArgs(TRUE)
@@ -61,7 +61,7 @@ verbs <- list(
       bounds = list(y = z[[2L]], x = c(-9, 9), g = levels)))
   },
   `dp_synth, everyone` = function(z, n, levels) {
-    # People keep a third of the variance of their numbers over eight months.
+    # A third of the variance of people's numbers persists over eight months.
     Y <- matrix(z[[1L]], n, 10)
     mixed <- matrix(runif(10 * n) < 0.6, n)
     Y[mixed] <- sample(z[[1L]], sum(mixed), TRUE)

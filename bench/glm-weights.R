@@ -30,7 +30,7 @@ make_people <- function(n, family, weights) {
     return(data)
   }
   pool <- draw_people(6 * n, family)
-  # Each person is drawn independently, so that weights are the inverse probabilities.
+  # Each person is drawn independently, so weights are inverse probabilities of selection.
   data <- pool[pool$y > 0 | runif(6 * n) < 1 / 3, ][seq_len(n), ]
   data$w <- ifelse(data$y > 0, 1 / 3, 1)
   data

@@ -142,7 +142,7 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
   cell <- cells[i, ]
   runs <- max(1, round(cell$runs * more))
   values <- tryCatch(replicate(runs, run_once(cell)), dpsc_error_argument = function(e) NULL)
-  # Fits that the plan knows to be hopeless are refused before the charge, for any rows.
+  # Fits that the plan shows to be hopeless are refused before the charge, for any rows.
   refused <- is.null(values)
   if (refused) values <- matrix(NA_real_, 7L, 1L, dimnames = list(run_fields, NULL))
   middle <- signif(apply(values[1:4, , drop = FALSE], 1, stats::median), 3)
@@ -297,7 +297,8 @@ explained <- function(p, y, base) {
   1 - log_likelihood(p) / log_likelihood(rep(base, length(y)))
 }
 
-# Chaudhuri, Monteleoni and Sarwate as DPpack has it: pure, public bounds.
+# The method of Chaudhuri, Monteleoni and Sarwate as implemented in DPpack: pure privacy, public
+# bounds.
 peer <- function(train, test, bounds, epsilon) {
   if (!requireNamespace("DPpack", quietly = TRUE)) return(NULL)
   as_numbers <- function(d) as.data.frame(lapply(d, as.double))
@@ -322,7 +323,7 @@ real <- lapply(names(sets)["real" %in% parts], function(name) {
       train <- ordered[own, ]
       test <- ordered[-own, ]
       rownames(test) <- NULL
-      # NULL where it is refused before the charge.
+      # NULL if the fit is refused before the charge.
       own_fit <- function(delta) {
         tryCatch(suppressWarnings(dp_glm(y ~ ., train, "binomial", epsilon, delta, set$bounds,
           intervals = FALSE, control = dp_control(rng = "R")

@@ -28,7 +28,7 @@ mu <- local({
   release(ledger)
   as.data.frame(ledger)$mu
 })
-# Room for this many releases and no more.
+# The ledger has room for this number of releases.
 room <- function(times) dpsc:::gdp_epsilon_cpp(sqrt(times) * mu, 1e-6) * (1 + 1e-9)
 
 connect <- function() {
@@ -39,7 +39,8 @@ connect <- function() {
   con
 }
 
-# Each engine: a new ledger with room for `times`, and a handle to it from any process.
+# For each engine: a new ledger with room for `times` releases, and a function that opens it in any
+# process.
 engines <- list(
   SQLite = function(times) {
     path <- tempfile(fileext = ".sqlite")

@@ -13,7 +13,7 @@ symmetric_noise <- function(d, sd) {
   e
 }
 
-# Wang (2018), Algorithm 2, a third of rho each for the smallest eigenvalue, X'X and X'y.
+# Wang (2018), Algorithm 2: a third of rho each for the smallest eigenvalue, X'X and X'y.
 ada_ssp <- function(rows, rho, delta) {
   d <- ncol(rows$x)
   sd <- d / sqrt(2 * rho / 3)
@@ -41,7 +41,8 @@ ssp <- function(rows, rho) {
   drop(solve(gram[at, at] + diag(2 * sd * sqrt(d / 2), d - 1), gram[at, d]))[-1]
 }
 
-# Gradient descent on all rows with clipped gradients (a sum of them moves by 2 clip).
+# Gradient descent on all rows with clipped gradients (replacing a row changes a sum of them by at
+# most 2 clip).
 dp_gd <- function(rows, rho) {
   n <- nrow(rows$x)
   d <- ncol(rows$x)
@@ -87,8 +88,8 @@ objective <- function(rows, epsilon, delta) {
   t(slopes)[, -1, drop = FALSE]
 }
 
-# Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu (2023): least squares on clipped residuals,
-# over and over, from one noisy X'X.
+# Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu (2023): repeated least squares on clipped
+# residuals, with one noisy X'X.
 boosted_ada_ssp <- function(rows, rho, delta, rounds = 20, clip = 0.5) {
   d <- ncol(rows$x)
   sd <- d / sqrt(2 * rho / 3)
@@ -104,13 +105,14 @@ boosted_ada_ssp <- function(rows, rho, delta, rounds = 20, clip = 0.5) {
 }
 
 # Zhang, Zhang, Xiao, Yang and Winslett (2012): Laplace noise on the coefficients of the objective
-# (pure privacy), which moves by 2 (2 d + d^2); eigenvalues that are not positive are dropped.
+# (pure privacy), whose L1 sensitivity is 2 (2 d + d^2); directions with eigenvalues that are not
+# positive are dropped.
 functional <- function(rows, epsilon) {
   d <- ncol(rows$x)
   scale <- 2 * (2 * d + d^2) / epsilon
   laplace <- function(n) rexp(n, 1 / scale) - rexp(n, 1 / scale)
   noise <- matrix(0, d, d)
-  # An entry off the diagonal is in the objective twice.
+  # An off-diagonal entry occurs twice in the objective.
   noise[upper.tri(noise)] <- laplace(d * (d - 1) / 2) / 2
   noise <- noise + t(noise) + diag(laplace(d), d)
   gram <- crossprod(rows$x) + noise + diag(4 * sqrt(2) * scale, d)
@@ -123,8 +125,8 @@ functional <- function(rows, epsilon) {
 }
 
 # Amin, Joseph, Ribero and Vassilvitskii (2023): least squares on disjoint parts, then a point drawn
-# by its (axis-aligned) Tukey depth among them, if a test finds the volumes safe. One row per number
-# of parts; NA where the test refuses. Raw rows: it needs no bounds.
+# by its approximate (axis-aligned) Tukey depth among them, provided that a test finds the volumes
+# safe. One row per number of parts; NA if the test refuses. It uses raw rows and needs no bounds.
 tukey_em <- function(people, epsilon, delta) {
   x <- cbind(1, as.matrix(people$data[-1]))
   n <- nrow(x)

@@ -59,7 +59,7 @@ results <- lapply(seq_len(nrow(cells)), function(i) {
   runs <- max(2, round(cell$runs * more))
   values <- replicate(runs, run_once(cell))
   answered <- apply(!is.na(values["error", , ]), 1, mean)
-  # A method that refuses half of the time has no median.
+  # The median of a method that refuses in half of the runs is undefined.
   middle <- apply(values, 1:2, function(x) {
     if (mean(is.na(x)) > 0.5) NA else median(x, na.rm = TRUE)
   })

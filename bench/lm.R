@@ -82,7 +82,7 @@ table   p cond     n  r2 bounds epsilon tails  runs earlier earlier_coverage
 rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]
   runs <- max(2, round(cell$runs * more))
-  # Fits that the plan knows to be hopeless are refused before the charge, for any rows.
+  # Fits that the plan shows to be hopeless are refused before the charge, for any rows.
   values <- tryCatch(replicate(runs, run_once(cell, peers = cell$table == 1)),
     dpsc_error_argument = function(e) NULL
   )
@@ -139,7 +139,7 @@ submodels <- lapply(seq_len(nrow(designs)), function(i) {
 utils::write.csv(do.call(rbind, submodels), "bench/results/lm-submodels.csv", row.names = FALSE)
 print(do.call(rbind, submodels))
 
-# Seconds of processor: 1,000,000 people x 20 columns.
+# CPU seconds: 1,000,000 people x 20 columns.
 n <- as.integer(Sys.getenv("DPSC_BENCH_PEOPLE", "1000000"))
 matrix_form <- matrix(rnorm(n * 21), n, dimnames = list(NULL, c(paste0("V", 1:20), "y")))
 big <- as.data.frame(matrix_form)

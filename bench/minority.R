@@ -12,7 +12,8 @@ source("bench/battery-measures.R")
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "20"))
 
-# Carriers of a rare covariate change level when the treatment begins; the target is one of them.
+# Carriers of a rare covariate change their level when the treatment begins; the target is a
+# carrier.
 carriers <- function(n, share, T0 = 10, T1 = 3) {
   x <- c(1, stats::rbinom(n, 1, share))
   rows <- stats::rnorm(n + 1, 5, 1.2) + ar1(n + 1, T0 + T1, 0.5, 0.6)
@@ -25,7 +26,7 @@ carriers <- function(n, share, T0 = 10, T1 = 3) {
   list(data = data, bounds = list(y = c(-1, 14), x = c(0, 1)))
 }
 
-# Two clusters with paths of their own; the target is of the smaller one.
+# Two clusters with different paths; the target belongs to the smaller cluster.
 clusters <- function(n, share, size, T0 = 18, T1 = 4) {
   periods <- seq_len(T0 + T1)
   people <- function(k, own) {
@@ -40,7 +41,7 @@ clusters <- function(n, share, size, T0 = 18, T1 = 4) {
   )
 }
 
-# Most never have it; the targets are people who do.
+# Most people never have an event; the targets are people who do.
 affected <- function(n, share, T0 = 8, T1 = 2, targets = 100) {
   rate <- ifelse(stats::runif(n) < share, stats::rgamma(n, 4, 2), 0)
   count <- function(rate) {

@@ -39,7 +39,7 @@ part <- function(p, g, keep, epsilon, round, ...) {
   ))
 }
 
-# The epsilon of one of `parts` equal parts of the squared shift.
+# The epsilon of one of `parts` equal shares of the squared shift.
 part_of <- function(epsilon, parts) {
   mu <- 1 / gaussian_sigma(epsilon, 1e-6) / sqrt(parts)
   uniroot(
@@ -47,7 +47,7 @@ part_of <- function(epsilon, parts) {
   )$root
 }
 
-# Where a call is refused as hopeless: the targets' own levels.
+# If a call is refused as hopeless, its estimate is the target's own level.
 monthly_paths <- function(p, epsilon) {
   vapply(post, function(t) {
     keep <- c(seq_len(before), t)

@@ -37,7 +37,7 @@ part <- function(p, keep, epsilon, ...) {
   ))
 }
 
-# The counterfactual of one period, or the target's own level where a call is refused as hopeless.
+# The counterfactual of one period, or the target's own level if a call is refused as hopeless.
 monthly_path <- function(p, epsilon, planned) {
   mu <- 1 / gaussian_sigma(epsilon, 1e-6) / sqrt(planned)
   small <- uniroot(

@@ -62,7 +62,8 @@ by_synth <- function() {
       treatment.identifier = i, controls.identifier = setdiff(ids, i),
       time.predictors.prior = before, time.optimize.ssr = before, time.plot = 1970:2000
     )
-    # Its solver stops with a singular system for some states: these count as having no effect.
+    # The package's solver stops with a singular system for some states: these count as states
+    # without an effect.
     fit <- NULL
     utils::capture.output(try(suppressMessages(
       fit <- Synth::synth(prepared,

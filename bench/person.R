@@ -24,7 +24,7 @@ people <- function(n, shared) {
   out <- data.frame(id = id, within = mix(1), between = between[id])
   fit <- 1 + truth[["within"]] * out$within + truth[["between"]] * out$between
   out$y <- fit + mix(1.5)
-  # The same law for each row alone, for any shared part.
+  # Each row alone has the same distribution, for any shared part.
   out$k <- stats::pnorm(mix(1)) < stats::plogis(fit - 1)
   out
 }

@@ -30,7 +30,8 @@ laws <- list(
   linear = function(people, T0, periods) {
     list(rows = sim_panel(people, T0, periods - T0, "linear")$donors, bounds = c(-1, 1))
   },
-  # Days in pain: whole numbers, by age and sex; the young recover, from the first adoption on.
+  # Days in pain: whole numbers that depend on age and sex; young people recover from the first
+  # adoption on.
   days = function(people, T0, periods) {
     age <- stats::runif(people, -1, 1)
     sex <- sample(c(-1, 1), people, TRUE)
@@ -93,7 +94,7 @@ explained_by <- function(rows, between, T0) {
   summary(stats::lm(change ~ between))$adj.r.squared
 }
 
-# A law's people are one panel: shared paths are drawn anew for each.
+# The people of one design are one panel: shared paths are drawn anew for each panel.
 draw <- function(cell, people) {
   laws[[cell$law]](people, min(cell$T0), max(cell$T0) + cell$T1)
 }

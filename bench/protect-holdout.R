@@ -18,14 +18,14 @@ designs <- list(
     x <- stats::rt(people, 4) + 0.7 * steady(people, periods, function(n) stats::rt(n, 3))
     pmin(pmax(x, -10), 10)
   }),
-  # A common walk, to which people respond more or less.
+  # A common random walk to which people respond to different degrees.
   drift = list(bounds = c(0, 100), T1 = 6L, draw = function(people, periods) {
     walk <- cumsum(stats::rnorm(periods, 0.5, 1.5))
     x <- stats::rnorm(people, 45, 9) + outer(stats::runif(people, 0.3, 1.7), walk) +
       steady(people, periods, function(n) stats::rnorm(n, 0, 4))
     pmin(pmax(x, 0), 100)
   }),
-  # Two states that people stay in.
+  # Two states in which people remain for some time.
   states = list(bounds = c(0, 1), T1 = 6L, draw = function(people, periods) {
     x <- matrix(0, people, periods)
     x[, 1L] <- stats::rbinom(people, 1, 0.4)
@@ -34,7 +34,7 @@ designs <- list(
     }
     x
   }),
-  # Visits by season, and people who never come.
+  # Visits that vary by season, and people who never have any.
   visits = list(bounds = c(0, 15), T1 = 6L, draw = function(people, periods) {
     rate <- stats::rbinom(people, 1, 0.65) * stats::rgamma(people, 2, 1.2)
     season <- exp(0.4 * cos(2 * pi * seq_len(periods) / 12))

@@ -20,7 +20,7 @@ designs <- list(
   factor = list(bounds = c(-1, 1), draw = function(people, T1) {
     simulate_factor(people, T0 + T1, 3, 0.8, 0.075, 0.2, 0.05, 0.05)$outcome
   }),
-  # Levels, a season that people follow more or less, and autoregressive noise.
+  # Levels, a season that affects people to different degrees, and autoregressive noise.
   season = list(bounds = c(0, 200), draw = function(people, T1) {
     periods <- T0 + T1
     noise <- matrix(stats::rnorm(people * periods, 0, 10), people)
@@ -60,7 +60,7 @@ oracle_variance <- function(release, group, mu) {
   residual <- tcrossprod(((group - scale$centre[1L]) / scale$unit) %*% x$loadings[, own], back)
   residual <- sweep(residual, 2L, colMeans(residual))
   norm <- sqrt(rowSums(residual^2))
-  # Share of a shift that the mean of clipped rows shows, on average over its directions.
+  # The share of a shift that remains in the mean of clipped rows, averaged over its directions.
   kept <- function(R) mean(ifelse(norm <= R, 1, R / norm * (1 - 1 / T1)))
   noise <- vapply(sqrt(mean(norm^2)) * 2^seq(-4, 3, 0.1), function(R) {
     2 * R / (nrow(group) * mu * kept(R))
@@ -71,14 +71,14 @@ oracle_variance <- function(release, group, mu) {
 one <- function(design, n, m, effect, far, epsilon, T1, seed) {
   set.seed(seed)
   d <- designs[[design]]
-  # One draw: another would have other common shocks.
+  # One draw only: a second one would have other common shocks.
   people <- d$draw(n + m * (1 + far), T1)
   half <- diff(d$bounds) / 2
   post <- T0 + seq_len(T1)
   donors <- people[seq_len(n), ]
   group <- people[n + seq_len(m), ]
-  # A group that differs from the donors: half of its people have the highest past among twice as
-  # many.
+  # A group that differs from the donors: half of its people are those with the highest past among
+  # twice as many.
   if (far) {
     more <- people[n + seq_len(2 * m), ]
     group <- more[order(-rowMeans(more[, seq_len(T0)]))[seq_len(m)], ]

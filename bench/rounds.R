@@ -32,7 +32,7 @@ with_control <- function(panel, epsilon, ...) {
 }
 
 errors_of <- function(name, cell, r) {
-  # Rows within the tight bounds, for any declared bounds.
+  # Rows within the tight bounds, whatever bounds are declared.
   panel <- draw_panel(name, cell$n, cell$T0, cell$T1, 1L,
     seed = seed_of("rounds", name, cell$n, cell$T0, cell$T1) + r
   )
@@ -58,7 +58,7 @@ errors_of <- function(name, cell, r) {
   }, 0)
 }
 
-# Standard error of the logarithm of a quotient of root mean squares of pairs.
+# Standard error of the log ratio of two root mean squares that come from paired errors.
 log_error <- function(x, y) {
   part <- x / mean(x) - y / mean(y)
   stats::sd(part) / sqrt(length(part)) / 2

@@ -2,18 +2,18 @@
 # battery-designs.R.
 
 held_out <- list(
-  # AR(1) about a skewed level of one's own; a third of the variance passes, slowly.
+  # AR(1) around a skewed personal level; a third of the variance is transitory and decays slowly.
   sticky = function(N, T0, T1) {
     list(
       rows = 20 + stats::rgamma(N, 3, 0.25) + ar1(N, T0 + T1, 0.9, 6), bounds = c(-10, 80)
     )
   },
-  # Differences between people do not last.
+  # Differences between people are transitory.
   passing = function(N, T0, T1) {
     list(rows = stats::rnorm(N, 50, 2) + ar1(N, T0 + T1, 0.5, 8), bounds = c(0, 100))
   },
-  # Two latent groups: the smaller one lies higher and has a trend of its own. A linear prediction
-  # of the upper third is wrong here without privacy, too.
+  # Two latent groups: the smaller one has higher levels and its own trend. A linear prediction for
+  # the upper third is wrong here even without privacy.
   latent = function(N, T0, T1) {
     time <- seq_len(T0 + T1) / (T0 + T1)
     upper <- stats::runif(N) < 0.3
@@ -22,12 +22,12 @@ held_out <- list(
         noise(N, T0 + T1, 7), bounds = c(0, 100)
     )
   },
-  # Gamma outcomes about one's own mean, standard deviation in proportion.
+  # Gamma outcomes around a personal mean, with standard deviations in proportion to it.
   gamma = function(N, T0, T1) {
     mean <- stats::rgamma(N, 1.5, 0.05)
     list(rows = matrix(stats::rgamma(N * (T0 + T1), 1.2), N) * mean / 1.2, bounds = c(0, 300))
   },
-  # Seasons of one's own amplitude and phase.
+  # Seasons with personal amplitude and phase.
   amplitude = function(N, T0, T1) {
     phase <- outer(stats::rnorm(N, 0, 0.6), 2 * pi * seq_len(T0 + T1) / 12, `+`)
     list(
@@ -35,12 +35,12 @@ held_out <- list(
       bounds = c(0, 80)
     )
   },
-  # 0/1: most people hardly ever, some nearly always.
+  # 0/1 outcomes: most people hardly ever have a one, some nearly always.
   often = function(N, T0, T1) {
     rate <- stats::rbeta(N, 0.3, 0.9)
     list(rows = matrix(stats::rbinom(N * (T0 + T1), 1, rate), N), bounds = c(0, 1))
   },
-  # 0/1: spells that last some periods.
+  # 0/1 outcomes: spells that last for some periods.
   spells = function(N, T0, T1) {
     enter <- stats::rbeta(N, 1, 12)
     leave <- stats::rbeta(N, 2, 5)
@@ -52,7 +52,7 @@ held_out <- list(
   }
 )
 
-# Two clusters with paths of their own; the targets are of the smaller one.
+# Two clusters with different paths; the targets belong to the smaller cluster.
 cluster_panel <- function(n, share, size, T0, kind, T1 = 4) {
   periods <- seq_len(T0 + T1)
   paths <- list(

@@ -33,7 +33,8 @@ measure_large <- function() {
     dp_synth(donors, target = target, T0 = T0, epsilon = 1, delta = 1e-7, bounds = c(-1, 1))
   }
 
-  # Peak resident memory of the process while an expression runs (Linux keeps it, and can reset it).
+  # Peak resident memory of the process while an expression runs (Linux records it and can reset
+  # it).
   resident <- function(what) {
     status <- readLines("/proc/self/status")
     as.numeric(gsub("[^0-9]", "", grep(what, status, value = TRUE))) / 2^10

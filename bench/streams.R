@@ -10,7 +10,7 @@
 #   streams-speed.csv: seconds for a million steps of p = 20 and size of the state.
 library(dpsc)
 
-# T, p, epsilon, and the values for FTRL, FTAL (buffers), FTAL (tree), moments.
+# T, p and epsilon, with the document's values for FTRL, FTAL (buffers), FTAL (tree) and moments.
 cells <- utils::read.csv(text = "model,p,epsilon,T,best_ftrl,best_ftal_tree,best_ftal,best_gram
 linear,5,1,1000,.48,.89,.50,.53
 linear,5,1,10000,.11,.16,.068,.076
@@ -68,7 +68,7 @@ open_stream <- function(model, data, epsilon, method, noise) {
     family = if (model == "linear") "gaussian" else "binomial", method = method, noise = noise
   )
 }
-# The release after the last row, used on all rows: for "poffl", which releases once.
+# The release after the last row, applied to all rows: for "poffl", which releases once.
 in_the_end <- function(model, data, epsilon, method) {
   stream <- open_stream(model, data, epsilon, method, NULL)
   update(stream, data.frame(y = data$y, data$x))
@@ -77,7 +77,7 @@ in_the_end <- function(model, data, epsilon, method) {
 progressive <- function(model, data, epsilon, method, noise = "blt") {
   stream <- open_stream(model, data, epsilon, method, noise)
   rows <- data.frame(y = data$y, data$x)
-  # Scores before each row, without clipping to the bounds, which would only help.
+  # Scores before each row is used, not clipped to the bounds; clipping would only reduce the loss.
   table <- dpsc:::table_of_rows(stream$columns, rows)
   dpsc:::stream_advance_cpp(stream$state, table, FALSE, TRUE, stream$rng)$scores
 }

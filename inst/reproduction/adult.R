@@ -62,7 +62,7 @@ wrong <- function(method, epsilon, train, test) {
   mean((drop(x %*% coef(fit)) > 0) != test$y)
 }
 
-# Threshold one half; its public limits; its regularisation is 1, as in its examples.
+# DPpack with threshold one half and the same public limits; regularisation 1, as in its examples.
 dppack_wrong <- function(epsilon, train, test) {
   numbers <- function(d) as.data.frame(lapply(d[-1], as.double))
   ends <- vapply(limits[-1], function(b) as.double(range(b)), c(0, 0))

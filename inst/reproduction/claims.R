@@ -13,8 +13,8 @@ at <- function(rows, ...) {
   rows
 }
 
-# One claim over the four sizes: `judge` gets the rows of a size and returns a list: is the claim
-# true (for the size, or setting by setting), and text.
+# One claim for the four sizes: `judge` receives the rows of a size and returns a list: whether the
+# claim is true (for the size, or setting by setting), and a text.
 over_sizes <- function(rows, claim, version, judge) {
   judged <- lapply(seq_len(nrow(sizes)), function(k) {
     n <- sizes$n[[k]]
@@ -30,7 +30,8 @@ over_sizes <- function(rows, claim, version, judge) {
 
 short <- function(x) format(signif(x, 2), trim = TRUE, big.mark = "", scientific = FALSE)
 
-# A U has both ends above the minimum by more than their intervals; near T0 is a factor of 3.
+# A curve is U-shaped if both of its ends exceed the minimum by more than their intervals; "near T0"
+# is within a factor of 3.
 minimum_near_T0 <- function(rows, T0) {
   rows <- rows[order(rows$lambda), ]
   best <- which.min(rows$rmse)

@@ -46,8 +46,8 @@ intervals <- function() {
   ggplot2::geom_errorbar(ggplot2::aes(ymin = low, ymax = high), width = 0, show.legend = FALSE)
 }
 
-# Signals of the bounds on one panel: f is the weight vector nearest to the ridge's that reproduces
-# the target's signal.
+# The signals of the bounds on one panel: f is the weight vector nearest to the ridge weights that
+# reproduces the target's signal.
 bounds_table <- function(data, epsilon = 100) {
   signal <- data$panel$signal[, -seq_len(data$T0)]
   slope <- signal[, 1L] / sqrt(sum(signal[, 1L]^2))
@@ -160,7 +160,7 @@ four_sizes <- function(rows, x, axis, panels, folder, name, height, mark = NULL)
   rows$panel <- factor(rows$panel, panels)
   rows$T0 <- factor(rows$T0)
   rows$n <- factor(rows$n)
-  # T0 hardly matters: points are moved apart by a few per cent, or they would cover each other.
+  # T0 hardly matters: points are shifted by a few per cent so that they do not overlap.
   rows$x <- rows[[x]] * ifelse(rows$T0 == "10", 1 / 1.05, 1.05)
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x, rmse, colour = n, shape = T0, linetype = T0)) +
     ggplot2::geom_line() + intervals() + ggplot2::geom_point(size = 1.8) +

@@ -14,7 +14,7 @@
 compile_loops <- function(home, env = globalenv()) {
   flags <- Sys.getenv("PKG_CXXFLAGS")
   on.exit(Sys.setenv(PKG_CXXFLAGS = flags))
-  # Warnings about Eigen's own templates fill the screen.
+  # Warnings about Eigen's templates would fill the screen.
   Sys.setenv(PKG_CXXFLAGS = paste(flags, "-g0 -w"))
   Rcpp::sourceCpp(file.path(home, "repeat.cpp"), env = env)
 }
@@ -44,7 +44,7 @@ make_panel <- function(n, T0, design = "paper") {
   ), n, T0)
 }
 
-# The four panels of a design, always the same ones.
+# The four panels of a design, the same in every session.
 paper_panels <- function(design) {
   panels <- lapply(seq_len(nrow(sizes)), function(k) {
     set.seed(2023 + k)
@@ -156,7 +156,7 @@ run_tight_setting <- function(data, method, lambda, epsilon, delta, runs) {
   )
 }
 
-# The core's releases by method "gram", and its estimates, without R between them.
+# The core's releases by method "gram" and their estimates, computed in C++ without returning to R.
 run_gram_setting <- function(data, epsilon, delta, runs) {
   repeat_gram(data$panel$donors, data$y, data$truth, epsilon, delta, runs)
 }

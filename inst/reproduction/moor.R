@@ -9,7 +9,8 @@
 # divides by zero, so that the printed method cannot be run; ours is dp_glm(penalty = ).
 library(dpsc)
 home <- Sys.getenv("DPSC_REPRODUCTION", file.path("inst", "reproduction"))
-# The paper has 500 runs of each. Runs: of figure 3, of its own numbers of people, of 10,000.
+# The paper has 500 runs of each figure. Numbers of runs here: for figure 3, for the paper's numbers
+# of people, and for 10,000 people.
 runs <- as.integer(strsplit(Sys.getenv("DPSC_MOOR_RUNS", "40,200,25"), ",")[[1L]])
 names(runs) <- c("figure3", "paper", "many")
 names16 <- paste0("x", 1:16)
@@ -67,9 +68,9 @@ followed <- function(family, data, lasso, low, more = 0) {
   }
   theta
 }
-# Slopes' distance from the lasso's, one table of people for all settings. Lambda0 as printed,
-# curvature over epsilon at r = 1 / 2: |x| is 1 or 2, and exp(eta) up to e^7 and more, of which 20
-# is taken here.
+# The distance of the slopes from the lasso's slopes, on one table of people for all settings.
+# Lambda0 as printed is curvature over epsilon at r = 1 / 2: |x| is 1 or 2, and exp(eta) is up to
+# e^7 and more, of which 20 is taken here.
 settings <- expand.grid(lambda = c(1, 5, 10, 20), lambda0 = c(0.5, 2))
 figure3 <- function(name, n) {
   family <- families[[name]]
@@ -96,7 +97,7 @@ moor$lambda0 <- moor$lambda0 * ifelse(moor$family == "poisson", 20, 1)
 print(moor, row.names = FALSE)
 utils::write.csv(moor, file.path(home, "results", "moor.csv"), row.names = FALSE)
 
-# Figures 4 and 5, by a seed of their own: they do not depend on the runs of figure 3.
+# Figures 4 and 5 have separate seeds: they do not depend on the runs of figure 3.
 set.seed(2111)
 bounds_of <- function(name) {
   half <- families[[name]]$half
@@ -111,7 +112,7 @@ measure <- function(family, b, test) {
     mse = mean((mean - test$y)^2), error = sqrt(sum((b[-1] - family$beta)^2))
   )
 }
-# One table of people for all settings; fits that do not depend on Lambda are made once.
+# One table of people for all settings; fits that do not depend on Lambda are computed once.
 arms <- rbind(
   data.frame(epsilon = NA, lambda = NA, version = "glm"),
   data.frame(epsilon = c(0.4, 1), lambda = NA, version = "napp"),
@@ -136,7 +137,7 @@ one_run <- function(name, n, test) {
     ), test)
   }, numeric(4))
 }
-# The paper's numbers of people, and ten thousand.
+# The paper's numbers of people, and 10,000.
 cells <- data.frame(
   family = rep(c("gaussian", "poisson"), each = 3), n = c(200, 500, 10000, 500, 1000, 10000)
 )

@@ -14,7 +14,7 @@ record <- function(name, values) {
   print(signif(values, 3))
 }
 root_mean <- function(squares) sqrt(mean(squares))
-# A plan refuses a fit in which nothing would be identified: NA in the table.
+# A plan refuses a fit in which no coefficient would be identified: NA in the table.
 or_missing <- function(fit, size) {
   tryCatch(suppressWarnings(fit), dpsc_error_argument = function(e) {
     list(coefficients = rep(NA_real_, size))

@@ -11,7 +11,7 @@ write <- function(table, name) {
   utils::write.csv(table, file.path(home, "results", name), row.names = FALSE)
 }
 
-# Corollary 5.5: lambda = T0, epsilon 50 and 50. `ridge`: without noise.
+# Corollary 5.5 with lambda = T0 and epsilon = 50 for each of the two steps. `ridge`: without noise.
 rates <- do.call(rbind, Map(function(n, T0) {
   set.seed(n + T0)
   data <- make_panel(n, T0)
@@ -53,11 +53,11 @@ lower <- data.frame(
 lower[-1] <- signif(lower[-1], 4)
 write(lower, "lower.csv")
 
-# Section 8.3: draw weights again until they are near the weights without noise. Lengths in units of
-# the sensitivity over epsilon, of noise with density exp(-length).
-# `plain`: the shortest share `kept` of draws is kept. A part `outside` of the kept draws lies where
-# a neighbour keeps none: a delta that no epsilon mends. At epsilon = 1
-# the minimisers of neighbours are one unit apart.
+# Section 8.3: draw weights again until they are close to the weights without noise. Lengths are in
+# units of the sensitivity over epsilon, for noise with density exp(-length). `plain`: the shortest
+# share `kept` of the draws is kept. A share `outside` of the kept draws lies where no draw is kept
+# for a neighbour: a delta that no epsilon can remove. At epsilon = 1 the minimisers of neighbours
+# are one unit apart.
 plain <- do.call(rbind, Map(function(d, kept) {
   set.seed(d)
   longest <- stats::qgamma(kept, d)
@@ -66,9 +66,10 @@ plain <- do.call(rbind, Map(function(d, kept) {
   z[, 1] <- z[, 1] + 1
   data.frame(how = "plain", d, kept, outside = mean(rowSums(z^2) > longest^2))
 }, c(10, 10, 100, 100), c(0.5, 0.05, 0.5, 0.05)))
-# `selected`: Liu and Talwar (2019): of about K draws the one with the least noisy distance, where
-# a draw and its distance cost epsilon / 3 together. Its length over the length of one draw at
-# epsilon; `free`: if the distance were free. Shares for the draw from .5 to .9; the best is shown.
+# `selected`: Liu and Talwar (2019): of about K draws the draw with the smallest noisy distance,
+# where a draw and its distance cost epsilon / 3 together. Its length is relative to the length of
+# one draw at epsilon; `free`: as if the distance cost nothing. The draw's share is varied from .5
+# to .9; the best result is shown.
 selected <- do.call(rbind, Map(function(d, K) {
   set.seed(d + K)
   one <- function(share) {

@@ -45,15 +45,15 @@ class simulation_engine {
   std::uint64_t state_;
 };
 
-/// A law of noise with uniform direction.
+/// A noise distribution with uniform direction.
 struct radial_law {
   enum class kind { none, gaussian, gamma_norm, radial_laplace };
 
   kind what = kind::none;
   double scale = 0.0;
 
-  /// `radial_laplace`, |Laplace| times a direction, is the law of the authors' public code. It is
-  /// NOT PRIVATE for d >= 2: its density has a pole at its centre.
+  /// `radial_laplace`, |Laplace| times a direction, is the noise of the authors' public code. It is
+  /// NOT PRIVATE for d >= 2: its density is infinite at its centre.
   static radial_law named(const std::string& name, double scale) {
     radial_law law;
     law.scale = scale;

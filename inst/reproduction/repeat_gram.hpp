@@ -1,5 +1,5 @@
 // Repeated releases by method "gram" on one panel, and their errors: the core's own mechanism and
-// estimator, over rows whose features are worked out once. Simulation only.
+// estimator, on rows whose features are computed once. Simulation only.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,7 +10,8 @@
 
 namespace reproduction {
 
-/// Rows in memory that keep the features of the last map: a round asks two questions of one map.
+/// Rows in memory that keep the features of the last map: a round asks two questions about the same
+/// map.
 class remembered_rows : public dpsc::row_source {
  public:
   explicit remembered_rows(dpsc::table_view table) : table_(table) {}
@@ -71,7 +72,7 @@ Eigen::VectorXd repeat_gram(const Eigen::MatrixXd& donors, const dpsc::panel_fac
   const Eigen::Index T = facts.T0 + facts.T1;
   if (donors.cols() != T || truth.size() != facts.T1) throw std::invalid_argument("sizes differ");
   dpsc::gram_plan plan = dpsc::plan_gram(facts);
-  // Intervals keep their budget; their draws come last and move no counterfactual.
+  // The budget of intervals is reserved; their draws come last and do not change a counterfactual.
   plan.calibration = dpsc::calibration_plan{};
   const dpsc::row_scale scale{Eigen::VectorXd::Zero(T), 1.0, Eigen::VectorXd::Ones(T)};
   dpsc::estimator_options options;

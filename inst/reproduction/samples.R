@@ -57,7 +57,8 @@ cells <- expand.grid(
 results <- do.call(rbind, Map(cell, cells$n, cells$delta, cells$choice))
 print(results, row.names = FALSE)
 
-# People needed for an error: by the bound, and by measured errors between two sizes (log-log).
+# The number of people needed for an error: by the bound, and by log-log interpolation of the
+# measured errors between two sizes.
 measured <- function(rows, rho) {
   at <- which(rows$excess <= rho)
   if (!length(at) || at[[1L]] == 1L) {

@@ -1,5 +1,5 @@
-// A private release without R: made-up people, the noise of the operating system, two numbers out.
-// `tools/core` builds and runs it; nothing but Eigen's headers is needed.
+// A private release without R: simulated people, noise from the operating system, and two printed
+// numbers. `tools/core` builds and runs it; it needs only Eigen's headers.
 #define DPSC_ONE_UNIT  // the core's bodies, too: no library has them
 #include <Eigen/Core>
 #include <cmath>
@@ -41,6 +41,6 @@ int main() {
   std::printf("counterfactual mean after the treatment, with noise: %.2f\n", noisy);
   std::printf("noisy mean of the people's last feature: %.4f\n",
               release.statistics.mean[release.statistics.mean.size() - 1]);
-  // Outside the bounds there is no outcome: then the release is broken.
+  // An outcome outside the bounds is impossible: then the release is broken.
   return noisy >= 0.0 && noisy <= 100.0 ? 0 : 1;
 }

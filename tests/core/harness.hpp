@@ -1,4 +1,4 @@
-// Shared by the tests in tests.cpp: a generator, checks, random numbers of every kind.
+// Helpers of tests.cpp: a generator, checks, and random numbers of every kind.
 #pragma once
 
 #include <Eigen/Dense>
@@ -17,7 +17,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// SplitMix64: small, and good enough to test with.
+// SplitMix64: small, and good enough for tests.
 class test_engine {
  public:
   explicit test_engine(std::uint64_t seed) : state_(seed) {}

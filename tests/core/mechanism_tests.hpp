@@ -1,7 +1,7 @@
-// The basis of a private release by the core: laws of small draws by their exact probabilities,
-// the row map against its definition, sensitivities against random neighbours, budgets there and
-// back, the losses of calibrations, weights on people, and sums that do not depend on how the rows
-// are held.
+// Tests of the core's mechanisms: exact probabilities of small draws, the row map against its
+// definition, sensitivities against random neighbours, conversions of budgets in both directions,
+// the losses of calibrations, weights on people, and sums that do not depend on the form in which
+// rows are stored.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 
 namespace {
 
-// Does a share of `n` draws agree with a probability, within six standard errors?
+// Does the observed share of `n` draws agree with a probability, within six standard errors?
 bool is_share(int count, int n, double p) {
   return std::abs(count - n * p) < 6.0 * std::sqrt(n * p * (1.0 - p)) + 1.0;
 }
@@ -63,7 +63,7 @@ void test_small_laws() {
   int counts[3] = {0, 0, 0};
   for (int i = 0; i < n; ++i) ++counts[choice.draw(engine)];
   for (int k = 0; k < 3; ++k) CHECK(is_share(counts[k], n, weight[k] / total));
-  // Replayed noise returns the recorded answers, and refuses other questions.
+  // Replayed noise returns the recorded answers and refuses other requests.
   dpsc::drawn_noise<test_engine> drawn(engine);
   dpsc::recorded_noise recorder(drawn);
   const VectorXd exact = random_vector(3, 100.0).array().round(),
@@ -82,7 +82,7 @@ void test_small_laws() {
 
 dpsc::table_view table_of(const MatrixXd& x) { return {x.data(), nullptr, x.rows(), x.cols()}; }
 
-// A public scale, and loadings and an origin to map with.
+// A public scale, loadings and an origin for a row map.
 struct made_up_map {
   dpsc::row_scale scale;
   MatrixXd loadings;
@@ -96,7 +96,7 @@ struct made_up_map {
     scale.half[0] = 1.0;
   }
 
-  // Rows within the bounds and beyond, outcome units.
+  // Rows within and beyond the bounds, outcome units.
   MatrixXd rows(Index n) const {
     MatrixXd x = random_matrix(n, scale.centre.size(), 1.3);
     for (Index t = 0; t < x.cols(); ++t)
@@ -115,7 +115,7 @@ void test_row_maps(int rounds) {
     dpsc::block_reader reader(table_of(x), grid.map);
     const MatrixXd z = reader.features(0);
     CHECK(z == z.array().round().matrix());
-    // By the definition, in floating point: clipped, scaled, mapped; the grid adds little.
+    // The definition in floating point: clip, scale, map; the effect of the grid is small.
     MatrixXd q(n, T);
     for (Index t = 0; t < T; ++t)
       q.col(t) = ((x.col(t).array() - made.scale.centre[t]) / made.scale.unit)
@@ -130,8 +130,8 @@ void test_row_maps(int rounds) {
   }
 }
 
-// Rows that share one value lie on a shell about any centre. A radius there holds them and nobody
-// else: at a large budget that must not be chosen, also where nine rows in ten are such.
+// Rows with one common value lie on a sphere around any centre. A radius there contains only these
+// rows: at a large budget it must not be chosen, even if nine rows in ten are such rows.
 void test_shell() {
   const double n = 20000.0, exponent = 1240.0 / n;
   const int price = dpsc::radius_price_of(n, exponent), bits = dpsc::energy_bits(n, price);
@@ -158,8 +158,8 @@ void test_shell() {
   CHECK(squared[dpsc::choose_energy(energy, bits, exponent, "radius", draws)] > 1e6);
 }
 
-// The draw of a radius at every price: a row just within the smallest radius for one just within
-// the largest moves its log-ratios by all of the exponent, and by no more.
+// The draw of a radius at every price: replacing a row just within the smallest radius by a row
+// just within the largest changes its log-ratios by the whole exponent, and not by more.
 void test_prices() {
   for (int price = dpsc::radius_price; price <= dpsc::most_radius_price; ++price) {
     const double exponent = uniform(0.05, 3.0);
@@ -183,7 +183,7 @@ void test_prices() {
   }
 }
 
-// Sums over people against neighbours: one replaced row moves them by at most the claimed amount.
+// Sums over people on neighbours: one replaced row changes them by at most the claimed amount.
 void test_sensitivities(int rounds) {
   double most_energy = 0.0, most_gram = 0.0, most_laplace = 0.0;
   for (int round = 0; round < rounds; ++round) {
@@ -207,7 +207,7 @@ void test_sensitivities(int rounds) {
       high = std::max(high, moved);
     }
     most_energy = std::max(most_energy, (high - low) / std::ldexp(before.price() + 2.0, bits));
-    // Sum and Gram matrix of (w, K), in the norms that the noise is made for.
+    // Sum and Gram matrix of (w, K), in the norms to which the noise is calibrated.
     const double limit = std::ldexp(1.0, static_cast<int>(whole(4, 10)));
     const double constant = std::max(1.0, std::nearbyint(limit * uniform(0.3, 1.0)));
     dpsc::clipped_moments one(T, 400.0, limit), two(T, 400.0, limit);
@@ -226,7 +226,7 @@ void test_sensitivities(int rounds) {
   CHECK(most_energy <= 1.0);
   CHECK(most_gram <= 1.0);
   CHECK(most_laplace <= 1.0);
-  // The claims are not idle: some neighbours come near them.
+  // The claims are not vacuous: some neighbours come close to them.
   CHECK(most_energy > 0.3);
   CHECK(most_gram > 0.5);
   CHECK(most_laplace > 0.3);
@@ -238,7 +238,7 @@ void test_budgets(int rounds) {
     const double mu = dpsc::gdp_budget(epsilon, delta);
     const double back = dpsc::gdp_epsilon(mu, delta);
     CHECK(back <= epsilon * (1.0 + 1e-6) + 1e-12 && back >= epsilon * (1.0 - 1e-6));
-    // Steps that share a budget come to no more than all of it, and nearly that.
+    // Steps that share a budget cost at most the whole budget, and nearly all of it.
     const dpsc::total_budget total(epsilon, delta), pure(epsilon, 0.0);
     CHECK(total.gaussian() && !pure.gaussian() && std::isnan(pure.rho()));
     const double share = uniform(0.0, 1.0);
@@ -246,13 +246,13 @@ void test_budgets(int rounds) {
     const double sum = dpsc::gdp_compose(parts, parts + 2);
     CHECK(std::abs(sum - mu) <= 1e-9 * mu);
     CHECK(std::abs(pure.epsilon(share) + pure.epsilon(1.0 - share) - epsilon) <= 1e-12 * epsilon);
-    // An exponent costs at most the share that it was made from.
+    // An exponent costs at most the share from which it was computed.
     const double exponent = total.exponent(share);
     CHECK(dpsc::exponential_step_mu(exponent) <= total.mu(share));
     CHECK(dpsc::exponential_step_mu(exponent) >= total.mu(share) * (1.0 - 1e-6) - 1e-12);
     const double needed = total.share_of_exponent(exponent, 0.0, 1.0);
     CHECK(needed <= share * (1.0 + 1e-9) && needed >= share * (1.0 - 1e-5) - 1e-12);
-    // Noise of a variance has the cost for which it was made.
+    // Noise of a given variance has the cost for which it was calibrated.
     const double bound = std::floor(std::pow(10.0, uniform(1, 6)));
     const double variance = dpsc::gaussian_vector_variance(bound, mu);
     CHECK(variance == std::floor(variance));
@@ -279,8 +279,8 @@ void test_budgets(int rounds) {
   CHECK_THROWS(std::domain_error, dpsc::laplace_gram_sensitivity(-1.0, 1.0, 2.0));
 }
 
-// Records the question of each choice and answers with a fixed candidate; sums come back as they
-// are.
+// Records the request of each choice and answers with a fixed candidate; sums are returned
+// unchanged.
 class noting_noise : public dpsc::noise {
  public:
   VectorXd add(const std::string&, dpsc::law, const VectorXd& exact, const VectorXd&) override {
@@ -334,7 +334,7 @@ void test_weights(int rounds) {
     const VectorXd left = 2.0 * x * (x.transpose() * plain.weights) + plan.penalty * plain.weights;
     CHECK((left - 2.0 * x * y).norm() < 1e-9 * (1.0 + left.norm()));
     CHECK((plain.counterfactual - rows.rightCols(T1).transpose() * plain.weights).norm() < 1e-12);
-    // An objective's linear term is known from its minimiser, and a replay asks the same question.
+    // An objective's linear term follows from its minimiser, and a replay requests the same noise.
     plan.solver = way::perturbed;
     plan.noise.drawn = plan.post.drawn = true;
     plan.noise.kind = plan.post.kind = gaussian ? dpsc::law::gaussian : dpsc::law::gamma_norm;
@@ -353,7 +353,7 @@ void test_weights(int rounds) {
     dpsc::replayed_noise replay(outputs);
     const dpsc::weights_release again = dpsc::release_weights(table, scale, y, plan, replay);
     CHECK(again.weights == noisy.weights && again.counterfactual == noisy.counterfactual);
-    // Bounded weights stay in their set but for the noise over the solver's error.
+    // Bounded weights stay in their set, except for the noise that covers the solver's error.
     plan.solver = way::bounded;
     plan.cap = 2.0 / std::sqrt(static_cast<double>(n));
     plan.tolerance = 1e-9;
@@ -362,8 +362,8 @@ void test_weights(int rounds) {
   }
 }
 
-// Chances of the tail factors of an average's errors, exactly: what the draw makes of its losses
-// and its prior.
+// Exact probabilities of the tail factors of an average's errors, from the losses and the prior of
+// the draw.
 std::vector<double> factor_chances(const VectorXd& errors, const dpsc::calibration_plan& plan) {
   const Index m = errors.size();
   dpsc::placebo_errors people{
@@ -383,8 +383,8 @@ std::vector<double> factor_chances(const VectorXd& errors, const dpsc::calibrati
   return out;
 }
 
-// Where tails are told well an interval is hardly ever nine times too long by chance, and still as
-// long as errors ask for.
+// If the draw distinguishes tails well, an interval is hardly ever nine times too long by chance,
+// and is still as long as the errors require.
 void test_tail_factors() {
   const dpsc::total_budget budget(2.0, 1e-6);
   const double rows = 10000.0;
@@ -416,7 +416,7 @@ void test_calibration(int rounds) {
   using dpsc::calibration_detail::beyond;
   for (int round = 0; round < rounds; ++round) {
     const Index m = whole(2, 40), T1 = whole(1, 4);
-    // Losses against counting, with values that are not numbers.
+    // Losses against counting, with values that are NaN.
     MatrixXd values = random_matrix(m, T1, 3.0).cwiseAbs();
     if (round % 4 == 0) values(0, 0) = std::nan("");
     const std::vector<double> thresholds{0.1, 0.5, 1.0, 2.5, 4.0};
@@ -430,8 +430,8 @@ void test_calibration(int rounds) {
              losses[k] == std::max<std::int64_t>(0, outside - static_cast<std::int64_t>(allowed));
     }
     CHECK(same);
-    // One person's errors replaced: each choice moves by the candidates' claim, the sum by its
-    // unit.
+    // One person's errors are replaced: each choice changes by at most its claim, the sum by at
+    // most its unit.
     const bool group = round % 3 == 0;
     const dpsc::total_budget budget(std::pow(10.0, uniform(-0.5, 1.5)), round % 2 ? 1e-6 : 0.0);
     const double rows = static_cast<double>(m);
@@ -460,7 +460,7 @@ void test_calibration(int rounds) {
         high = std::max(high, moved);
       }
       CHECK(high - low <= parts);
-      // In exponents: at most the exponent in the step's record.
+      // In units of the exponent: at most the exponent in the step's record.
       const double spent = one.choices[c].exponent() * static_cast<double>(parts);
       const double claimed = c == 0 ? plan.clip_exponent : plan.factor_exponent;
       CHECK(spent <= claimed * (1.0 + 1e-12));
@@ -472,7 +472,7 @@ void test_calibration(int rounds) {
   }
 }
 
-// People with weights: neighbours replace the weight, too.
+// People with weights: neighbours replace the weight as well.
 void test_weighted_people(int rounds) {
   const dpsc::weight_limits limits{0.5, 4.0};
   CHECK(limits.share(4.0) == 1.0 && limits.share(1e300) == 1.0);
@@ -488,7 +488,7 @@ void test_weighted_people(int rounds) {
       return out;
     };
     Eigen::ArrayXd share = shares(n);
-    // One row by itself is no longer than the bound, and its Gram matrix is whole.
+    // A single row is no longer than the bound, and its Gram matrix consists of integers.
     const double bound = limit * limit + constant * constant;
     dpsc::weighted_moments one(d, 400.0, limit, constant), two = one, alike = one;
     one.add(z, share);
@@ -498,7 +498,7 @@ void test_weighted_people(int rounds) {
     const MatrixXd moved = one.gram() - two.gram();
     CHECK(moved.squaredNorm() <= 2.0 * bound * bound);
     CHECK((moved.array() == moved.array().floor()).all());
-    // All have the largest weight: the sums of people with equal weights.
+    // If all people have the largest weight, the sums are those of equal weights.
     alike.add(z, Eigen::ArrayXd::Ones(n));
     dpsc::clipped_moments plain(d, 400.0, limit);
     plain.add(z);
@@ -506,7 +506,7 @@ void test_weighted_people(int rounds) {
     CHECK(alike.gram().col(d).head(d) == constant * plain.sum());
     CHECK(alike.gram()(d, d) == constant * constant * static_cast<double>(n));
 
-    // Calibration: losses move by parts of a person, the sum by its unit.
+    // Calibration: losses change by at most a person's share, the sum by at most its unit.
     const Index m = whole(2, 40), T1 = whole(1, 4);
     const dpsc::total_budget budget(1.0, 1e-6);
     const double rows = static_cast<double>(m);
@@ -538,7 +538,8 @@ void test_weighted_people(int rounds) {
     }
     CHECK(std::abs(first.sums.at(0)[0] - second.sums.at(0)[0]) <=
           std::ldexp(1.0, plan.second_bits));
-    // All have the largest weight: the same sums, and losses in finer units.
+    // If all people have the largest weight, the sums are the same and the losses are in finer
+    // units.
     (void)dpsc::release_calibration(same, plan, none);
     same.share = Eigen::VectorXd::Ones(m);
     (void)dpsc::release_calibration(same, plan, ones);
@@ -549,7 +550,7 @@ void test_weighted_people(int rounds) {
   }
 }
 
-// Rows in several tables, one after the other.
+// Rows in several successive tables.
 class several_tables : public dpsc::row_source {
  public:
   explicit several_tables(std::vector<MatrixXd> parts) : parts_(std::move(parts)) {}
@@ -561,7 +562,7 @@ class several_tables : public dpsc::row_source {
   std::vector<MatrixXd> parts_;
 };
 
-// Rows that a source put on the grid, as integers, and whose sums it has itself.
+// Rows that a source returns as integers on the grid, and whose sums it computes itself.
 class gridded : public dpsc::row_source {
  public:
   gridded(const MatrixXd& rows, const dpsc::row_map& map)
@@ -626,7 +627,8 @@ inline MatrixXd picked(const dpsc::row_source& source, const dpsc::row_positions
   return out;
 }
 
-// A path does not depend on whether errors are asked for; and columns named are those of the whole.
+// A path does not depend on whether errors are requested, and requested columns equal those of the
+// whole result.
 void check_columns(const dpsc::gram_statistics& s, dpsc::estimator_options options,
                    const VectorXd& pre) {
   const VectorXd path = dpsc::counterfactual_estimator(s, options).target(pre).path;
@@ -645,7 +647,7 @@ void check_columns(const dpsc::gram_statistics& s, dpsc::estimator_options optio
   const MatrixXd left = all.covariance.topLeftCorner(p, p) + all.edge * shape;
   const MatrixXd right = all.covariance.topRightCorner(p, T1);
   CHECK((left * one.slopes - right).norm() <= 1e-8 * (1.0 + right.norm()));
-  // In another order, and without parts that do not affect the others.
+  // Statistics in another order, and without parts that do not affect the others.
   std::reverse(to.begin(), to.end());
   const dpsc::moments_model turned(s, from, to);
   CHECK((dpsc::predict_columns(turned, all.edge, shape).slopes.rowwise().reverse() - one.slopes)
@@ -654,7 +656,7 @@ void check_columns(const dpsc::gram_statistics& s, dpsc::estimator_options optio
   CHECK_THROWS(std::out_of_range, dpsc::moments_model(s, from, to));
 }
 
-// The same people as a matrix of doubles, of integers, or in parts; the same tape; the same
+// The same people as a matrix of doubles, as integers, or in parts: with the same tape, the same
 // release.
 void test_sources(int rounds) {
   const dpsc::ticker quiet = [](double) {};
@@ -702,13 +704,13 @@ void test_sources(int rounds) {
     targets += plan.target.made();
     CHECK(one.target.mean == two.target.mean && one.target.mean == three.target.mean);
     CHECK(one.target.mean == four.target.mean);
-    // Rows on a grid are for that grid alone.
+    // Rows on a grid can only be used with that grid.
     dpsc::row_map other = map;
     other.scale *= 2.0;
     CHECK(dpsc::grid_id(other) != dpsc::grid_id(map));
     const dpsc::table_view foreign{nullptr, whole_numbers.data(), n, T, dpsc::grid_id(map)};
     CHECK_THROWS(std::invalid_argument, dpsc::block_reader(foreign, other));
-    // Rows at some places are those of one table, however it is split.
+    // Rows at some places are the rows of one table, however it is split.
     CHECK(picked(reals, {}) == table && picked(parts, {}) == table);
     for (Index m : {Index{1}, n / 2, n}) {
       dpsc::row_positions which{false, dpsc::random_positions(n, m, engine)};
@@ -722,7 +724,7 @@ void test_sources(int rounds) {
     CHECK(one.statistics.covariance == two.statistics.covariance);
     CHECK(one.statistics.mean == three.statistics.mean);
     CHECK(one.statistics.covariance == three.statistics.covariance);
-    // The reproduction's rows keep their features, and are asked again and again.
+    // The reproduction's rows keep their features and are queried repeatedly.
     const reproduction::remembered_rows kept(table_of(table));
     for (int again = 0; again < 2; ++again) {
       const dpsc::gram_release five = run(kept);
@@ -739,7 +741,7 @@ void test_sources(int rounds) {
   CHECK(rounds < 20 || targets > 0);
 }
 
-// Products of features, by their definition: whole, and short enough for exact squares.
+// Products of features by their definition: integers, short enough for exact squares.
 void test_products(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const Index T = whole(2, 6), d = whole(2, 5), n = 30;
@@ -773,7 +775,7 @@ void test_products(int rounds) {
   }
 }
 
-// Every list of m of n places is as likely as every other, for any n: no word is favoured.
+// Every list of m of n places is equally likely, for any n: no 64-bit word is favoured.
 void test_positions(int rounds) {
   for (Index n = 1; n <= 5; ++n)
     for (Index m = 0; m <= n; ++m) {
@@ -794,7 +796,8 @@ void test_positions(int rounds) {
   CHECK(*std::min_element(many.begin(), many.end()) >= 0);
   CHECK(*std::max_element(many.begin(), many.end()) < Index{1} << 40);
   CHECK_THROWS(std::invalid_argument, dpsc::random_positions(Index{3}, Index{4}, engine));
-  // Enough rows for every budget, all of few, and never more than travel.
+  // The number of calibrating rows: enough for every budget, all rows of small panels, and never
+  // more than may leave their source.
   for (double epsilon : {1e-4, 0.01, 0.1, 1.0, 8.0})
     for (double delta : {0.0, 1e-6})
       for (double n : {3.0, 10000.0, 10001.0, 30000.0, 1e6}) {
@@ -805,7 +808,7 @@ void test_positions(int rounds) {
       }
 }
 
-// Columns in another order: the same rows, on the grid that the moved map makes.
+// Columns in another order: the same rows, on the grid of the reordered map.
 void test_reordered(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const Index n = whole(1, 40), T = whole(2, 6);
@@ -829,7 +832,7 @@ void test_reordered(int rounds) {
           CHECK(table.reals[t * table.rows + i] == moved(which.at[seen], t));
     }) == n);
     CHECK(seen == which.at.size());
-    // Whole numbers, on the grid that was said.
+    // Integers, on the declared grid.
     const Eigen::MatrixXi whole_rows = (rows * 100.0).cast<int>();
     const dpsc::matrix_source gridded({nullptr, whole_rows.data(), n, T, 5});
     dpsc::reordered_source(gridded, order, 5, 9).pass([&](const dpsc::table_view& table) {
@@ -846,7 +849,7 @@ void test_reordered(int rounds) {
   }
 }
 
-// A source that counts the readings of its rows.
+// A source that counts how often its rows are read.
 class counted_source : public dpsc::row_source {
  public:
   explicit counted_source(dpsc::table_view table) : table_(table) {}
@@ -860,8 +863,8 @@ class counted_source : public dpsc::row_source {
   dpsc::table_view table_;
 };
 
-// Features kept from one question to the next: the same sums with one pass less, unless the map is
-// another; and the same sums when there is room for some.
+// Features that are kept between questions: the same sums with one pass less, unless the map
+// differs; and the same sums if memory suffices for some blocks only.
 void test_remembered(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const Index n = whole(1, 3000), T = whole(2, 6), d = whole(1, 4);
@@ -891,14 +894,15 @@ void test_remembered(int rounds) {
     CHECK(source.passes == 1);
     same(twice, other);
     CHECK(source.passes == 3);
-    // Room for the first block, for none.
+    // Memory for the first block only, and for none.
     same(dpsc::remembered_source(source, tick, 4096.0 * static_cast<double>(d)), one);
     same(dpsc::remembered_source(source, tick, 0.0), one);
     CHECK(ticks > 0);
   }
 }
 
-// Vectors of any width give the same whole numbers, and the same bits where one order is kept.
+// Vectors of any width give the same integers, and the same bits if the order of summation is
+// fixed.
 void test_wide(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const Index n = whole(1, 300), T = whole(1, 14), d = whole(1, 14);
@@ -921,8 +925,8 @@ void test_wide(int rounds) {
   }
 }
 
-// A row's estimate side by side with others is that of plain formulas, and the same bits wherever
-// and beside whomever it stands.
+// The estimates of several rows side by side equal the plain formulas, and have the same bits at
+// any position and with any other rows.
 void test_side_by_side(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const Index T0 = whole(1, 9), p = whole(1, T0), T1 = whole(1, 9), forms = T1 + 1;
@@ -944,7 +948,7 @@ void test_side_by_side(int rounds) {
       dpsc::prediction_fit fit;
       fit.penalty = 1.0;
       fit.log_prior = uniform();
-      // One that no row finds likely, now and then.
+      // Occasionally a row that is unlikely under every penalty.
       fit.log_det = whole(0, 3) == 0 ? 60.0 : uniform();
       fit.solve = definite();
       fit.along = random_matrix(T1 + 2 * forms, p, 0.1);

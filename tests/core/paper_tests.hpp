@@ -1,4 +1,4 @@
-// The basis of the papers' methods: a whole run each, bounds against exact losses, odd rows.
+// Tests of the papers' methods: a complete run of each, bounds against exact losses, unusual rows.
 #pragma once
 
 #include <Eigen/Dense>

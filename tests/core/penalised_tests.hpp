@@ -1,6 +1,6 @@
-// Penalised minimisers where they are hard to find: curvature that dies away, ridges of next to
-// nothing, columns nearly equal and of very different size, rows that are equal or far off. No
-// point nearby is better. A solver that fails is an answer that no proof covers, so it must not.
+// Penalised minimisers in difficult problems: vanishing curvature, tiny ridges, columns that are
+// nearly equal or of very different scale, rows that are equal or remote. No nearby point is
+// better. The proofs do not cover a solver that fails, so it must not fail.
 #pragma once
 
 #include <Eigen/Dense>
@@ -112,7 +112,7 @@ void test_penalised(int rounds) {
   }
 }
 
-/// Rows that are the same, far off, or of outcomes that differ by orders of magnitude.
+/// Rows that are equal, remote, or have outcomes of very different magnitude.
 inline dpsc::glm_rows hostile_rows(Index n, Index p, const dpsc::glm_family& family) {
   dpsc::glm_rows out;
   out.p = p;
@@ -178,7 +178,7 @@ void test_hostile(int rounds) {
     CHECK(found);
     if (what == 4) CHECK(dpsc::minimise_glm(problem, tolerance, idle).bound <= tolerance);
   }
-  // One place decides whether a point is good enough, and NaN is not.
+  // One function decides whether a point is accurate enough, and it rejects NaN.
   for (const double bound : {2.0, std::numeric_limits<double>::quiet_NaN()}) {
     const dpsc::certified_minimiser found{VectorXd::Zero(1), bound};
     CHECK_THROWS(dpsc::solver_failed, found.within(1.0));

@@ -1,5 +1,5 @@
-// Noisy integers from a fixed stream of bits, pinned: whoever compiles the core, for whatever
-// machine, must draw these. The reference is g++ 12 on x86-64.
+// Noisy integers from a fixed stream of bits, with pinned values: every compiler and machine must
+// draw these. The reference is g++ 12 on x86-64.
 #pragma once
 
 #include <dpsc/noise/noise.hpp>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// FNV-1a of numbers, bit by bit as they are.
+// FNV-1a hash of the bits of numbers.
 class fingerprint {
  public:
   void add(double x) {
@@ -47,8 +47,8 @@ void test_pinned_samplers() {
   check_pinned("positions", places, 0x1e16176dafc4be05);
 }
 
-// A release of people whose numbers are exact: what is noised, with its noise, in the round that
-// floating point has not touched, and in all rounds, whose coordinates are an eigenvectors' grid.
+// A release of people with exact numbers: the sums and their noise, for the first round, which
+// floating point does not affect, and for all rounds, whose coordinates are eigenvectors on a grid.
 void test_pinned_release() {
   const Index n = 400, T0 = 5, T1 = 2;
   MatrixXd table(n, T0 + T1);

@@ -52,7 +52,7 @@ void test_samplers() {
     const dpsc::discrete_gaussian law(v);
     check_moments([&] { return static_cast<double>(law(engine)); }, 0.0, variance);
   }
-  // Ends of the allowed ranges: any value will do, as long as nothing overflows.
+  // Ends of the allowed ranges: any result will do, as long as no operation overflows.
   const dpsc::discrete_gaussian widest(dpsc::discrete_gaussian::max_variance);
   const dpsc::discrete_gaussian small(1, 1 << 20);
   const dpsc::discrete_gaussian fraction(1 << 30, 1 << 20);
@@ -71,7 +71,8 @@ void test_samplers() {
   CHECK_THROWS(std::domain_error, dpsc::discrete_laplace(0));
   CHECK_THROWS(std::domain_error, dpsc::discrete_laplace(std::numeric_limits<std::int64_t>::min()));
   CHECK_THROWS(std::domain_error, dpsc::uniform_below(0, engine));
-  // A tape whose bits are all one or all zero is a hostile one; it may run out, and nothing else.
+  // A tape whose bits are all one or all zero is hostile: it may run out, but no other fault is
+  // allowed.
   for (const std::uint64_t word : {std::uint64_t{0}, ~std::uint64_t{0}}) {
     dpsc::tape_engine tape(std::vector<std::uint64_t>(100000, word));
     try {
@@ -95,7 +96,7 @@ void test_samplers() {
   CHECK_THROWS(std::domain_error, dpsc::gaussian_vector(3, 0.0, engine));
 }
 
-// Frequencies of a continuous law below some points.
+// Frequencies of a continuous distribution below some points.
 void check_law(const std::function<double()>& draw, const std::function<double(double)>& below,
                const std::vector<double>& points, int n = 200000) {
   std::vector<int> found(points.size(), 0);
@@ -109,7 +110,8 @@ void check_law(const std::function<double()>& draw, const std::function<double(d
   }
 }
 
-// Laws by comparison of digits: exponential, normal, and a vector of uniform direction.
+// Distributions sampled by comparison of digits: exponential, normal, and a vector with uniform
+// direction.
 void test_exact_samplers() {
   check_moments([&] { return dpsc::exact_exponential(engine); }, 1.0, 1.0);
   check_moments([&] { return dpsc::exact_normal(engine); }, 0.0, 1.0);
@@ -126,7 +128,7 @@ void test_exact_samplers() {
     check_moments([&] { return dpsc::exact_spherical(d, 1.0, engine)[d - 1]; }, 0.0, size + 1.0,
                   4000);
   }
-  // Numbers near zero keep their digits: words of zero are skipped.
+  // Numbers near zero keep their relative precision: words of zeros are skipped.
   dpsc::tape_engine tape({0, 0, 5, 0x8000000000000000});
   dpsc::lazy_uniform<dpsc::tape_engine> tiny(tape);
   CHECK(tiny.plus(0) == std::ldexp(5.5, -192));
@@ -136,7 +138,7 @@ void test_exact_samplers() {
   CHECK_THROWS(std::domain_error, dpsc::exact_spherical(2, 0.0, engine));
 }
 
-// Errors of the functions that a certificate rests on, against the same in longer numbers.
+// Errors of the functions on which a certificate relies, against extended precision.
 void test_elementary() {
   long double exp_off = 0.0L, tanh_off = 0.0L, log_off = 0.0L;
   for (int i = 0; i < 400000; ++i) {
@@ -190,7 +192,7 @@ void test_engines() {
     any &= word;
   }
   CHECK(all == ~std::uint64_t{0} && any == 0);
-  // No entropy in the middle of a vector of draws: an exception, and no value.
+  // The source of entropy fails in the middle of a vector of draws: an exception, and no value.
   dpsc::buffered_engine<failing_source> failing;
   bool drew = false;
   try {
@@ -224,7 +226,7 @@ void test_moments(int rounds) {
     const double radius = std::floor(limit * uniform(0.2, 3.0)) + 1.0;
     const double clipped = std::pow(2.0, static_cast<double>(whole(2, 12)));
     dpsc::clipped_moments moments(T, radius, clipped);
-    // A plain copy of the first pass: integers, clipped, and their norms.
+    // A plain version of the first pass: integers, clipped, and their norms.
     std::vector<double> squared;
     for (int k = -6; k <= 6; ++k)
       squared.push_back(std::max(1.0, std::floor(limit * limit * std::pow(2.0, k))));
@@ -253,7 +255,8 @@ void test_moments(int rounds) {
               std::nearbyint(static_cast<double>(norm) * (static_cast<double>(one) / squared[k]));
           naive[k] += inside ? one - std::min(one, static_cast<std::int64_t>(kept)) : 2 * one;
         }
-        // One row alone: its clipped norm must fit, in integers, and rows must add up.
+        // A single row: its clipped norm must be within the limit, in integers, and rows must add
+        // up.
         dpsc::clipped_moments alone(T, radius, clipped);
         alone.add(z.row(i));
         short_enough = short_enough && alone.sum().squaredNorm() <= clipped * clipped;
@@ -288,7 +291,7 @@ void test_moments(int rounds) {
 }
 
 void test_choices() {
-  // Two candidates a unit apart: the odds are those of a fair logistic.
+  // Two candidates one unit apart: the better one has odds of exp(exponent).
   dpsc::private_choice choice;
   choice.losses = {3, 2};
   choice.units = dpsc::exponent_units(0.8, 20);
@@ -297,7 +300,7 @@ void test_choices() {
   for (int i = 0; i < n; ++i) second += choice.draw(engine) == 1;
   const double p = 1.0 / (1.0 + std::exp(-choice.exponent()));
   CHECK(std::abs(second - n * p) < 6 * std::sqrt(n * p * (1 - p)));
-  // The largest numbers there are: nothing overflows, and the best is taken.
+  // The largest representable numbers: no operation overflows, and the best candidate is chosen.
   choice.losses = {std::int64_t{1} << 53, 0, std::int64_t{1} << 52};
   choice.units = dpsc::exponent_units(1e300, 40);
   choice.offsets = {0, ~std::uint64_t{0}, 5};
@@ -311,7 +314,7 @@ void test_choices() {
   CHECK_THROWS(std::invalid_argument, choice.draw(engine));
 }
 
-// Method gram from facts to release on small panels of every kind, the noise from a tape.
+// Method gram from facts to release on small panels of every kind, with noise from a tape.
 void test_gram(int rounds) {
   const dpsc::ticker quiet = [](double) {};
   for (int round = 0; round < rounds; ++round) {
@@ -352,7 +355,7 @@ void test_gram(int rounds) {
     for (const dpsc::step_record& record : plan.records)
       cost += facts.delta > 0.0 ? record.mu * record.mu : record.epsilon;
     CHECK(cost <= (facts.delta > 0.0 ? plan.total * plan.total : plan.total) * (1.0 + 1e-14));
-    // Another panel, the same answers: the same release, and the same questions in every call.
+    // Another panel and the same answers: the same release, and the same requests in every call.
     std::vector<VectorXd> outputs;
     for (const dpsc::noise_call& call : recorder.calls()) outputs.push_back(call.output);
     const MatrixXd other = random_matrix(n, T);
@@ -370,7 +373,7 @@ void test_gram(int rounds) {
     CHECK(same);
     if (release.intervals.made)
       CHECK(std::isfinite(release.intervals.second) && release.intervals.average > 0.0);
-    // A target, far ones too.
+    // A target, possibly far from the donors.
     const dpsc::counterfactual_estimator estimator(release.statistics, options);
     const dpsc::target_estimate estimate =
         estimator.target(random_vector(facts.T0, round % 2 ? 1.0 : 1e3));
@@ -456,7 +459,7 @@ void test_supports() {
                dpsc::least_squares_in_ball(g, h, 1387844583507 * unit, ball, gap, stop));
 }
 
-/// What certifies a minimum, against twice the precision, for as many people as a table has: nearly
+/// The certificate of a minimum against twice the precision, for tables of any size: nearly
 /// collinear columns, points near the minimum and far from it.
 void test_certificate(int rounds) {
   const double n = 0x1.0p31;
@@ -532,7 +535,8 @@ void test_simplex(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     const Index n = whole(1, 40), m = whole(1, 12);
     MatrixXd donors = random_matrix(n, m, std::pow(10.0, uniform(-3, 4)));
-    // Degenerate ones: equal donors, all equal, constant columns, the target itself among them.
+    // Degenerate panels: two equal donors, all donors equal, constant columns, the target among the
+    // donors.
     if (round % 5 == 0 && n > 2) donors.row(1) = donors.row(0);
     if (round % 7 == 0) donors.rowwise() = donors.row(0).eval();
     if (round % 11 == 0) donors.col(0).setConstant(1.0);
@@ -557,7 +561,7 @@ void test_simplex(int rounds) {
     const auto value = [&](const VectorXd& v) {
       return (d.transpose() * v - y).squaredNorm() + options.lambda * own.dot(v);
     };
-    // With all donors equal to the target everything is rounding of their size.
+    // If all donors equal the target, all results are rounding errors of their magnitude.
     const double ulp = 8.0 * std::numeric_limits<double>::epsilon() * donors.cwiseAbs().maxCoeff();
     const double at = value(w);
     const double slack = 1e-8 * own.maxCoeff() + static_cast<double>(m) * ulp * ulp;
@@ -599,7 +603,7 @@ void test_accountant(int rounds) {
   CHECK_THROWS(std::domain_error, dpsc::gaussian_mu(1.0, 1.0));
 }
 
-// Anything may be thrown, but only std::exception, and nothing may be read out of range.
+// Every exception must be a std::exception, and nothing may be read out of range.
 double any_number() {
   static const double odd[] = {0.0,    -0.0,   1.0,    -1.0,    1e300,        -1e300,   5e-324,
                                0x1p52, 0x1p53, 0x1p62, 0x1p-40, std::nan(""), HUGE_VAL, -HUGE_VAL};
