@@ -3,7 +3,7 @@
 
 define_adbc <- function() {
   home <- globalenv()
-  # The class is looked for where packages are attached.
+  # S4 looks for the class in attached packages.
   if (!"package:DBI" %in% search()) attachNamespace("DBI")
   methods::setClass("duckdb_connection",
     contains = "DBIConnection", slots = list(adbc = "list"), where = home
@@ -30,7 +30,7 @@ define_adbc <- function() {
     }, where = home
   )
   methods::setMethod(DBI::dbDisconnect, "duckdb_connection", function(conn, ...) {
-    # Results that are not collected yet hold it open.
+    # Uncollected results keep the connection open.
     gc(FALSE)
     tryCatch(
       {

@@ -21,7 +21,8 @@ fill <- function(con, name, data) {
 
 test_that("engines give the data frame's release, streamed and summed there", {
   p <- long_panel(400, 6, 3)
-  # Upper and lower case, digits and accents: bytes decide, not a language.
+  # Upper and lower case, digits and accents: identifiers are ordered by bytes, not by a language's
+  # rules.
   p$data$unit <- paste0(ifelse(as.integer(factor(p$data$unit)) %% 2 == 0, "b", "B"), p$data$unit)
   p$data$unit <- sub("7", "\u00e4", p$data$unit)
   for (con in engines()) {
@@ -178,7 +179,7 @@ test_that("engines make a regression's sums: the data frame's release, and odd v
     wage ~ age + region, wage ~ age * member + I(age^2) + factor(class) + I(hours > 40)
   )
   for (con in engines()) {
-    # Values that are no numbers, and infinities, which SQLite does not keep.
+    # NaN and infinities, which SQLite does not store.
     odd <- people
     odd$hours[23:27] <- c(NaN, Inf, -Inf, NaN, Inf)
     odd$wage[28:30] <- c(NaN, Inf, -Inf)
@@ -253,7 +254,7 @@ test_that("engines give the release of a data frame with covariates, gaps, prote
   gaps <- with_covariates_in(gappy(p$data))
   gaps$age[c(11, 40:60)] <- NA
   gaps$g[30:90] <- NA
-  # Values that SQLite does not store: infinities and NaN.
+  # Infinities and NaN, which SQLite does not store.
   gaps$age[100:104] <- c(Inf, -Inf, NaN, Inf, NaN)
   gaps$y[120:126] <- c(Inf, -Inf, NaN, Inf, NaN, 1e-320, -1e-310)
   roster <- roster_of(p$data)
@@ -292,7 +293,7 @@ test_that("engines fill gaps as interpolate_rows() does, cell by cell", {
     found <- stream_rows(wide)$reader(1, FALSE)
     wide$close()
     expected <- interpolate_rows(rows, 5, 1:9 / 3)
-    # Below 2^-1000 no line is drawn.
+    # Between values below 2^-1000 gaps are not interpolated by a line.
     tiny <- abs(expected) < 1e-300
     expect_identical(found[!tiny], expected[!tiny])
     expect_lt(max(abs(found[tiny])), 1e-300)
@@ -397,7 +398,7 @@ test_that("a hostile cell of an engine moves its own row, streamed or summed, an
       fill(con, "people", data)
       DBI::dbExecute(con, paste0("ALTER TABLE people ALTER COLUMN x TYPE ", type))
       DBI::dbExecute(con, "ALTER TABLE people ADD COLUMN id INTEGER")
-      # A row that no other is like.
+      # A row unlike every other row.
       DBI::dbExecute(con, paste0("UPDATE people SET id = 7 WHERE y = ", data$y[[7L]]))
       for (cell in cells) {
         DBI::dbExecute(con, paste0("UPDATE people SET x = CAST(", cell, " AS ", type,
@@ -441,7 +442,7 @@ test_that("a panel's outcome beyond the doubles is no error of the engine", {
   mine <- rounded$unit == donor & rounded$week == p$data$week[[1L]]
   expect_identical(seeded(in_sqlite(con)), seeded(transform(rounded, y = replace(y, mine, 0))))
   set("1e400")
-  # As in memory: every donor's outcome is finite, which is public.
+  # As in memory: that every donor's outcome is finite counts as public.
   error <- tryCatch(seeded(in_sqlite(con)), error = identity)
   expect_s3_class(error, "dpsc_error_panel")
   expect_false(inherits(error, "dpsc_error_engine"))

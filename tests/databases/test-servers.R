@@ -52,7 +52,8 @@ test_that("a table whose partitions are on two other servers gives the data fram
   reference <- fit(people)
   expect_identical(fit(dp_table(con, "everyone", compute = "database")), reference)
   expect_identical(fit(dp_table(con, "everyone", block = 77)), reference)
-  # By a connection to each server the sums are made there: its log has them, and no list of rows.
+  # Each server computes its sums through a separate connection: its log shows queries of sums, and
+  # no list of rows.
   before <- vapply(far_ports(), function(port) nchar(far_log(port)), 0)
   shards <- lapply(far, function(one) dp_table(one, "part", compute = "database"))
   expect_identical(fit(dp_sources(shards)), reference)
@@ -88,7 +89,7 @@ test_that("a first table of partitions on two other servers is the data frame's,
       expect_identical(draw(dp_sources(shards), by, delta = delta), reference)
     }
   }
-  # A table of levels alone.
+  # A table of factor levels only.
   reference <- draw(people, formula = ~g, by = NULL)
   expect_identical(draw(dp_table(con, "everyone"), formula = ~g, by = NULL), reference)
 })
@@ -164,7 +165,7 @@ test_that("a session that is killed leaves a ledger in Postgres that reads and h
     expect_true(verify_ledger(ledger)$whole)
     made <- if (file.exists(released)) file.size(released) else 0
     expect_gte(nrow(as.data.frame(ledger)), made)
-    # The next session pays at once: no lock is left.
+    # The next session can pay at once: no lock remains.
     spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = 0.001), "test", list(holds = TRUE))
     expect_gte(nrow(as.data.frame(ledger)), made + 1)
   }

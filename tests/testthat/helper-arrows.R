@@ -1,7 +1,7 @@
 # Dependencies: calls between the files of R/, from parsed code, and includes between the headers of
 # the core. Used by test-arrows.R.
 
-# Names that code uses and does not make itself: functions it calls, and objects it refers to.
+# Names that code uses but does not define: functions that it calls, and objects that it refers to.
 names_used <- function(code, own = character()) {
   if (is.symbol(code)) {
     name <- as.character(code)
@@ -15,7 +15,7 @@ names_used <- function(code, own = character()) {
     own <- c(own, names(code[[2L]]), names_assigned(code[[3L]]))
     return(c(names_used(code[[2L]], own), names_used(code[[3L]], own)))
   }
-  # A variable does not hide a function that is called.
+  # A variable does not mask a function of the same name in a call.
   called <- if (nzchar(head)) head
   parts <- if (is.call(code) && nzchar(head)) as.list(code)[-1L] else as.list(code)
   c(called, unlist(lapply(parts, function(part) {
@@ -79,13 +79,13 @@ plain_path <- function(path) {
   paste(parts, collapse = "/")
 }
 
-# Arrows from a floor to one above it, as "from -> to". `floor` gives the floor's number of a file.
+# Arrows from a floor to a higher one, as "from -> to". `floor` gives the number of a file's floor.
 arrows_up <- function(arrows, floor) {
   up <- floor(arrows$to) > floor(arrows$from)
   if (any(up)) paste(arrows$from[up], "->", arrows$to[up]) else character()
 }
 
-# Sets of files each of which reaches every other, by the closure of "calls".
+# Sets of files in which each file reaches every other, by the transitive closure of "calls".
 circles <- function(arrows) {
   files <- unique(c(arrows$from, arrows$to))
   reach <- matrix(FALSE, length(files), length(files), dimnames = list(files, files))

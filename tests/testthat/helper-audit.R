@@ -88,7 +88,8 @@ audit_published <- function(n, T0, lambda, epsilon, delta, noise, n_runs) {
   )
 }
 
-# Output perturbation with a Laplace-distributed length times a direction, sensitivity and scale 1.
+# Output perturbation with noise that is a Laplace-distributed length times a direction; sensitivity
+# and scale 1.
 audit_radial <- function(d, n_runs) {
   size <- function(v) sqrt(sum(v^2))
   draw <- function(panel) {
@@ -104,8 +105,8 @@ audit_radial <- function(d, n_runs) {
   )
 }
 
-# Replays of a release of ours whose functions were tampered with; `changes` is a list of functions,
-# or makes it from the recorder.
+# Replays of one of our releases with manipulated functions; `changes` is a list of functions, or a
+# function that makes it from the recorder.
 replay_changed <- function(mechanism, pair, changes, n_runs = 3, record = identity) {
   recorder <- new_recorder()
   if (is.function(changes)) changes <- changes(recorder)
@@ -125,7 +126,8 @@ replay_faulty <- function(mechanism, pair, ..., n_runs = 3, record = identity) {
   replay_changed(mechanism, pair, changes, n_runs, record)
 }
 
-# A copy of the namespace whose glue draws by the recorder's noise, for any named generator.
+# A copy of the namespace whose glue functions draw from the recorder's noise, whatever generator is
+# named.
 hooked_namespace <- function(recorder, changes = list()) {
   drawing <- c(
     "gram_release_cpp", "cohort_release_cpp", "treated_look_cpp", "treated_release_cpp",
@@ -149,8 +151,8 @@ handed_to <- function(recorder, draw) {
   }
 }
 
-# Replaces a release by method gram by a faulty one: `doubled`, the first row is there twice;
-# `tamper`, a function of the facts and the recorder's mode.
+# Replaces a release by method gram by a faulty release: with `doubled`, the first row occurs twice;
+# `tamper` is a function of the facts and the recorder's mode.
 core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) facts) {
   function(donors, facts, scale, options, rng) {
     facts <- tamper(facts, recorder$mode)
@@ -159,7 +161,7 @@ core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) 
   }
 }
 
-# The same for several adoption dates; `tamper`: of the donors and the recorder's mode.
+# The same for several adoption dates; `tamper` is a function of the donors and the recorder's mode.
 cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
   function(donors, facts, dates, scale, options, rng) {
     donors <- tamper(donors, recorder$mode)
@@ -167,8 +169,8 @@ cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
   }
 }
 
-# Runs a glue function with recorded noise, and its sums without noise; with `outputs` those are
-# given instead of noise.
+# Runs a glue function with recorded noise and records its sums without noise; with `outputs`, these
+# values replace the noisy sums.
 with_record <- function(rng, outputs, shown, run) {
   noise <- noise_recorder_cpp(rng)
   if (!is.null(outputs)) {
@@ -201,11 +203,11 @@ glm_audit_cpp <- function(rows, facts, linear, rng, outputs) {
   })
 }
 
-# Faults that audits must notice: name, and arguments of replay_faulty().
+# Faults that audits must notice: their names, and the arguments of replay_faulty().
 planted_faults <- function() {
   list(
     "first row counted twice" = list(doubled = TRUE),
-    # Where the panel decides on the budget, noise and radii follow.
+    # Where the panel determines the budget, noise and radii depend on it.
     "budget from the panel" = list(tamper = function(facts, mode) {
       if (mode == "replay") facts$epsilon <- facts$epsilon * 1.1
       facts
@@ -218,7 +220,7 @@ planted_faults <- function() {
       if (mode == "replay") facts$intervals <- FALSE
       facts
     }),
-    # More is drawn than is charged: the core is given twice the budget.
+    # More is drawn than is charged: the core receives twice the budget.
     "half of the cost told" = list(record = function(privacy) {
       privacy$steps[c("mu", "epsilon")] <- privacy$steps[c("mu", "epsilon")] / 2
       privacy
@@ -230,7 +232,7 @@ planted_faults <- function() {
   )
 }
 
-# The namespace with some functions replaced, those that lead to them included.
+# The namespace with some functions replaced, including all functions that call them.
 changed_namespace <- function(changes) {
   namespace <- asNamespace("dpsc")
   scope <- new.env(parent = namespace)
@@ -240,7 +242,7 @@ changed_namespace <- function(changes) {
     assign(name, value, scope)
   }
   for (name in names(changes)) assign(name, changes[[name]], scope)
-  # The table holds the namespace's own functions: the copy has a table of its own.
+  # The table of methods holds the namespace's own functions: the copy needs a separate table.
   if (!"mechanism_table" %in% names(changes)) {
     scope$mechanism_table <- get("make_mechanisms", scope)()
   }
@@ -258,8 +260,8 @@ functions_that_reach <- function(names, namespace) {
   setdiff(reaching, names)
 }
 
-# An environment: for each name, the namespace's functions that mention it. Made once, unless a
-# test has changed a function.
+# An environment that lists, for each name, the functions of the namespace that mention it. Built
+# once, unless a test has changed a function.
 callers_of_names <- function(namespace) {
   all <- mget(ls(namespace, all.names = TRUE), envir = namespace)
   own <- all[vapply(all, function(x) is.function(x) && identical(environment(x), namespace), NA)]
@@ -273,7 +275,7 @@ known_callers <- new.env(parent = emptyenv())
 
 callers_in <- function(functions) {
   mentioned <- lapply(functions, function(f) unique(all.names(body(f))))
-  # A generic reaches its methods.
+  # A generic calls its methods.
   for (name in names(mentioned)[vapply(mentioned, function(words) "UseMethod" %in% words, NA)]) {
     methods <- names(mentioned)[startsWith(names(mentioned), paste0(name, "."))]
     mentioned[[name]] <- c(mentioned[[name]], methods)

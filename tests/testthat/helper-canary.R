@@ -21,8 +21,8 @@ canary_panel <- function(n = 40, T0 = 6, T1 = 2, seed = 7) {
   )
 }
 
-# The secrets, which must be nowhere: the values, in outcome units and scaled, and the statistics
-# without noise.
+# The secrets, which must not occur anywhere: the values, in outcome units and scaled, and the
+# statistics without noise.
 canary_secrets <- function(donors, target, T0, bounds) {
   scaled <- (donors - mean(bounds)) / (diff(bounds) / 2)
   y <- (target - mean(bounds)) / (diff(bounds) / 2)
@@ -41,8 +41,8 @@ canary_secrets <- function(donors, target, T0, bounds) {
   sort(unique(unname(c(donors, scaled, unlist(statistics), w, raw_w, paths))))
 }
 
-# The secrets in an object: numbers at any alignment in both byte orders, numbers written
-# as text with nine digits or more, and names. `NULL` if nothing is.
+# The secrets found in an object: numbers at any alignment in both byte orders, numbers written as
+# text with nine digits or more, and names. `NULL` if there are none.
 canary_found <- function(object, secrets) {
   if (is.character(object)) object <- c(object, paste(object, collapse = ""))
   bytes <- serialize(object, NULL)
@@ -73,8 +73,8 @@ words_of_numbers <- function(bytes) {
 
 digits_of <- function(words) nchar(sub("^[0.]+", "", sub(".", "", words, fixed = TRUE)))
 
-# A secret agrees in all digits that were written, up to the error of its computation: in eight of
-# fifteen digits, one fit in ten agrees with one of thousands of secrets by chance.
+# A secret must agree in all digits that were written, up to the error of its computation: with only
+# eight of fifteen digits, one fit in ten would agree with one of thousands of secrets by chance.
 written_secret <- function(words, secrets) {
   x <- suppressWarnings(as.numeric(words))
   near_secret(x, secrets, pmax(10^(1 - digits_of(words)), 1e-10)[is.finite(x)])
@@ -95,8 +95,8 @@ expect_no_canary <- function(object, secrets, label) {
   testthat::expect_identical(canary_found(object, secrets), NULL, label = label)
 }
 
-# Every condition that code signals, in order; the code's errors are caught. What is caught inside
-# the code, as an `Error` of try(), is signalled too.
+# Every condition that code signals, in order; the code's errors are caught. Errors that the code
+# itself catches, for example in try(), are included.
 canary_conditions <- function(code) {
   conditions <- list()
   keep <- function(condition) conditions <<- c(conditions, list(condition))
@@ -117,7 +117,7 @@ canary_conditions <- function(code) {
   conditions
 }
 
-# A fit in a frame that holds the donors, whose environment the formula has.
+# A fit in a frame that contains the donors and is the environment of the formula.
 canary_fit <- function(p, interface = "formula", how = "direct", fun = dp_synth, ...) {
   secret <- p$donors # nolint: object_usage_linter.
   formula <- y ~ on
@@ -137,10 +137,10 @@ canary_fit <- function(p, interface = "formula", how = "direct", fun = dp_synth,
   do.call(fun, c(arguments, list(...)))
 }
 
-# R's names of compiled functions.
+# The names of compiled functions in R.
 compiled_exports <- function() grep("^[a-z].*_cpp$", ls(asNamespace("dpsc")), value = TRUE)
 
-# Whatever compiled code gives back to R during a release.
+# All values that compiled code returns to R during a release.
 crossings_of <- function(run) {
   namespace <- asNamespace("dpsc")
   names <- compiled_exports()

@@ -22,7 +22,7 @@ slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
   step <- function(v) project_simplex(v - size * (drop(gram %*% v) - linear))
   for (i in seq_len(steps)) {
     new <- step(v)
-    # A fixed point is the minimum.
+    # A fixed point of the iteration is the minimum.
     if (max(abs(new - w)) < 1e-15 && max(abs(step(new) - new)) < 1e-15) break
     # Restart where the momentum points uphill.
     again <- sum((v - new) * (new - w)) > 0
@@ -50,7 +50,8 @@ effect_on <- function(panel, fit) {
   mean((drop(panel$target) - fit$counterfactual)[-seq_len(panel$T0)])
 }
 
-# Weights and intercept give the counterfactual after treatment, and the weights sum to one.
+# Weights and intercept reproduce the counterfactual after the treatment, and the weights sum to
+# one.
 expect_weights_tell <- function(panel, fit, tolerance = 1e-7) {
   post <- -seq_len(panel$T0)
   path <- drop(fit$weights %*% panel$donors) + fit$intercept
@@ -58,8 +59,8 @@ expect_weights_tell <- function(panel, fit, tolerance = 1e-7) {
   testthat::expect_equal(sum(fit$weights), 1, tolerance = 1e-9)
 }
 
-# Two factors, levels, two covariates that change over time and one of each unit, whose coefficient
-# changes from period to period.
+# Two factors, levels, two covariates that change over time, and one constant covariate per unit,
+# whose coefficient changes from period to period.
 regressor_panel <- function(n = 12, T0 = 9, T1 = 4, seed = 1, slopes = c(1.5, -0.8), drift = 1) {
   panel <- model_panel(n, T0, T1, seed)
   withr::with_seed(seed + 100, {

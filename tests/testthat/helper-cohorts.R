@@ -2,7 +2,8 @@
 # slow reference versions of the estimators.
 # Long data: unit, time, y, first (Inf: never treated), treated.
 
-# `cohorts`: people by first treated period; `effect`: of periods since adoption, by cohort.
+# `cohorts`: number of people by first treated period; `effect`: a function of the periods since
+# adoption, by cohort.
 staggered_panel <- function(never, cohorts, times, effect, level = 1, drift = 0.5, noise = 0.3,
                             factor = 0, seed = 1) {
   withr::local_seed(seed)
@@ -31,7 +32,8 @@ mpdta_like <- function(never = 300) {
   )
 }
 
-# Ten periods, a cohort in each from the third on (fixest::base_stagg): effects that grow.
+# Ten periods, with one cohort adopting in each from the third on (fixest::base_stagg): growing
+# effects.
 stagg_like <- function(never = 60) {
   cohorts <- stats::setNames(rep(5, 8), 3:10)
   staggered_panel(never, cohorts, 1:10, function(e, g) 0.4 * (e + 1) - 0.1 * (g - 6),
@@ -63,7 +65,7 @@ callaway_santanna <- function(data) {
 }
 
 # Imputation (Borusyak, Jaravel and Spiess, 2024): unit and period effects from all untreated
-# observations, by alternating means until nothing moves.
+# observations, by alternating means until convergence.
 imputation <- function(data) {
   data$unit <- as.character(data$unit)
   free <- data[data$treated == 0, ]

@@ -41,8 +41,8 @@ glm_table_of <- function(data, formula = y ~ a + b, family = "binomial") {
   lm_table(glm_columns_of(formula, family), data, TRUE)
 }
 
-# The solver's result for a linear term, on its grid, and its problem: rows in the
-# release's coordinates, and the gradient of all but penalties.
+# The solver's result for a linear term, on its grid, and its problem: rows in the release's
+# coordinates, and the gradient of the objective without penalties.
 solved_glm <- function(table, facts, linear) {
   run <- glm_audit_cpp(table, facts, linear, "R", NULL)
   release <- run$release
@@ -60,11 +60,11 @@ solved_glm <- function(table, facts, linear) {
   )
 }
 
-# Slopes in the formula's units are S theta, intercepts left out.
+# Slopes in the formula's units are S theta, without the intercepts.
 slope_map <- function(release, facts) {
   facts$wishes <- NULL
   d <- length(release$theta)
-  # A huge information undoes nothing.
+  # With a huge information matrix there is no shrinkage to undo.
   release$information <- diag(1e14, d)
   release$information.sd <- 1
   slopes <- function(theta) {
@@ -74,7 +74,8 @@ slope_map <- function(release, facts) {
   vapply(2:d, function(j) slopes(diag(d)[j, ]) - slopes(numeric(d)), numeric(d - 1))
 }
 
-# Losses by their definitions: slope, curvature, unit of length, k0 R^2 / Lambda over c.
+# Losses by their definitions: slope, curvature, unit of length, and the ratio of k0 R^2 / Lambda to
+# c.
 exact_loss <- function(family, span = 1) {
   switch(family,
     binomial = list(
@@ -100,14 +101,14 @@ tent <- function(t, M) {
   ifelse(t <= middle, exp(pmin(t, middle)), M - M / 2 * exp(-pmax(t - middle, 0)))
 }
 
-# Weight of a row in d = ncol dimensions.
+# The weight of a row in d = ncol dimensions.
 exact_weight <- function(x) {
   q <- sqrt(ncol(x)) / sqrt(rowSums(x^2))
   pmin(q, q^2)
 }
 
-# Nodes of spherical Laplace noise in one or two dimensions, equally likely, in scales. `shape`: of
-# the norm's Gamma law (a planted fault).
+# Equally likely nodes of spherical Laplace noise in one or two dimensions, in scales. `shape`: of
+# the Gamma distribution of the norm (a planted fault).
 noise_nodes <- function(d, radii = 150L, angles = 72L, shape = d) {
   r <- stats::qgamma((seq_len(radii) - 0.5) / radii, shape)
   if (d == 1L) {
@@ -124,9 +125,9 @@ log_noise <- function(b, d, shape = d) {
   -r + (shape - d) * log(r)
 }
 
-# Minimisers for all linear terms at once, and log-ratios of the densities of the minimiser on data
-# with a row and with another in its place. `data`: a list of x (rows), w, y, offset; the last row
-# differs. Offsets change nothing in the proof; they make its worst case one that exists.
+# Minimisers for all linear terms at once, and log-ratios of the minimiser's densities on two data
+# sets that differ in one row. `data`: a list of x (rows), w, y, offset; the last row differs.
+# Offsets do not change the proof, but they make its worst case possible.
 exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
   d <- ncol(b)
   parts <- function(rows, theta) {
@@ -172,7 +173,8 @@ exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
   log_noise(b, d, shape) + log(at$det) - log_noise(-far$g / kappa, d, shape) - log(far$det)
 }
 
-# Random data: some rows that both share, and a pair that differs, most of it at the limits.
+# Random data: some rows that both data sets share, and a pair of different rows, mostly at the
+# limits.
 exact_pair <- function(d, family, span) {
   m <- sample(0:3, 1L)
   draw <- function(k) {
@@ -200,7 +202,7 @@ exact_pair <- function(d, family, span) {
   offset <- sample(c(0, 0, -40, 40), m + 2L, TRUE)
   data$offset <- offset[seq_len(m + 1L)]
   other$offset <- offset[c(seq_len(m), m + 2L)]
-  # One side without the row, now and then.
+  # In some cases one data set lacks the row.
   if (stats::runif(1) < 0.15) other$w[[m + 1L]] <- 0
   list(data, other)
 }
@@ -221,8 +223,9 @@ exact_claim <- function(epsilon, delta, d, family, span) {
   )
 }
 
-# In one dimension: one outcome is saturated on the other side, the own one bends as theta goes by.
-# Saturated rows that both share move the linear term that a given theta needs. Absolute losses.
+# In one dimension: one outcome is saturated at the opposite end, and the person's own outcome has
+# curvature near the given theta. Saturated rows that both data sets share change the linear term
+# that a given theta needs. Absolute losses.
 exact_worst <- function(loss, ridge, kappa) {
   b <- noise_nodes(1L, radii = 4000L)
   unlist(lapply(0:6, function(k) {
@@ -237,7 +240,7 @@ exact_worst <- function(loss, ridge, kappa) {
   }))
 }
 
-# In two dimensions: saturated rows at right angles.
+# In two dimensions: saturated rows at right angles to each other.
 exact_opposite <- function(claim, shape) {
   data <- list(x = matrix(c(1, 1), 1), y = 0, w = 1, offset = 40)
   other <- list(x = matrix(c(1, -1), 1), y = 1, w = 1, offset = -40)
@@ -247,7 +250,7 @@ exact_opposite <- function(claim, shape) {
   )
 }
 
-# Gradient of the data part and the ridge, and Hessian, at many theta of two dimensions.
+# Gradient of the data part and the ridge, and Hessian, at many two-dimensional theta.
 exact_slopes <- function(rows, loss, ridge, theta) {
   out <- list(g = ridge * theta, h11 = ridge, h12 = 0, h22 = ridge)
   for (k in seq_along(rows$w)) {
@@ -262,7 +265,7 @@ exact_slopes <- function(rows, loss, ridge, theta) {
   out
 }
 
-# Terms that the springs of a half plane normal'theta <= limit add.
+# Terms that the springs of a half plane normal'theta <= limit add to gradient and Hessian.
 spring_slopes <- function(at, theta, normal, limit, stiff) {
   far <- drop(theta %*% normal) - limit
   on <- far > 0
@@ -283,11 +286,11 @@ exact_half_plane <- function(data, other, loss, ridge, kappa, normal, limit, sti
   normal <- normal / sqrt(sum(normal^2))
   along <- c(-normal[[2L]], normal[[1L]])
   noise <- function(g) -sqrt(rowSums(g^2)) / kappa - log(2 * pi * kappa^2)
-  # Minimisers are no further out than this, but for a chance of exp(-reach) or so.
+  # Minimisers lie within this distance, except with probability about exp(-reach).
   far <- (reach * kappa + loss$unit * 1.5 * length(data$w)) / ridge
   side <- far * sinh(seq(-5, 5, length.out = nodes)) / sinh(5)
   step <- far * cosh(seq(-5, 5, length.out = nodes)) / sinh(5) * 10 / (nodes - 1)
-  # Across: distances from the limit.
+  # Across the edge: distances from the limit.
   depth <- if (is.null(stiff)) side[side < 0] else side
   width <- if (is.null(stiff)) step[side < 0] else step
   theta <- outer(rep(limit + depth, nodes), normal) + outer(rep(side, each = length(depth)), along)

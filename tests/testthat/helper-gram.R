@@ -1,4 +1,5 @@
-# The core of method "gram" as tests call it: public facts, and noise that is recorded or replayed.
+# The core of method "gram" in the form in which tests call it: public facts, and noise that is
+# recorded or replayed.
 
 gram_facts_of <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6,
                           y = sin(seq_len(T0)) / 2, features = NaN, intervals = TRUE,
@@ -34,7 +35,7 @@ random_map <- function(periods = sample(2:9, 1), d = sample.int(periods, 1)) {
   list(bounds = bounds, loadings = loadings, origin = origin)
 }
 
-# Rows inside, at and far beyond the bounds, and those that push a feature furthest.
+# Rows inside, at and far beyond the bounds, and the rows that maximise a feature.
 random_rows <- function(map, n = 12) {
   bounds <- map$bounds
   periods <- length(bounds$half)
@@ -58,7 +59,7 @@ spectral_edge <- function(sd, d) {
   2 * sd * sqrt(d / 2)
 }
 
-# Shrink eigenvalues: within the noise's edge they carry nothing
+# Shrunken eigenvalues: those within the noise's edge are uninformative
 shrink_spectrum <- function(values, edge) {
   ifelse(values > edge, sqrt(pmax(values^2 - edge^2, 0)), 0)
 }
@@ -89,8 +90,8 @@ gram_model <- function(s) {
   )
 }
 
-# The returning share of a row's own level, from released moments: least squares over a grid of
-# correlations. `full`: before the noise's part of the variance of levels is taken off.
+# The share of a row's own level that returns to the mean, from released moments: least squares over
+# a grid of correlations. `full`: before the noise's part is subtracted from the variance of levels.
 oracle_return <- function(s, full = FALSE) {
   d <- length(s$mean)
   X <- (s$restore %*% s$covariance %*% t(s$restore))
@@ -115,7 +116,8 @@ oracle_return <- function(s, full = FALSE) {
   if (full) back else back * max(0, 1 - noise / X[1, 1])
 }
 
-# Slopes that the ridge is drawn to: the level comes back by that much, other features say nothing.
+# Slopes towards which the ridge shrinks: the level returns by that share, and other features do not
+# matter.
 level_slopes <- function(s, back = oracle_return(s)) {
   rbind(
     rep(-back * s$weight / 0.3, length(s$mean) - s$pre),
@@ -147,7 +149,7 @@ fit_penalty <- function(model, u, penalty, shape,
   slopes <- about + solve_system(covariance[A, B, drop = FALSE] - inner %*% about)
   g <- model$restore_B - model$restore_A %*% slopes
   h <- drop(model$restore_A %*% w)
-  # Variance of g' N h for noise on the directions given: |g|^2 |h|^2 + (g'h)^2, times sd^2 / 2.
+  # Variance of g' N h for noise in the given directions: |g|^2 |h|^2 + (g'h)^2, times sd^2 / 2.
   moved <- function(g, h) crossprod(g) * sum(h^2) + tcrossprod(drop(crossprod(g, h)))
   lost <- moved(crossprod(model$noise, g), crossprod(model$noise, h))
   list(
@@ -163,8 +165,8 @@ fit_penalty <- function(model, u, penalty, shape,
 
 # Ridge predictions over a grid of penalties around the noise's edge
 #
-# Weighted by how likely they make the target's own pre-period, if it were drawn like the donors,
-# and by a prior centred at 0.8 of half the edge, one octave wide.
+# Weighted by the likelihood of the target's own pre-period under each penalty, if it was drawn like
+# the donors, and by a prior centred at 0.8 of half the edge, one octave wide.
 fit_penalties <- function(model, u, ...) {
   octaves <- seq(-5, 5, by = 0.5)
   shape <- crossprod(model$restore_A)
@@ -177,8 +179,8 @@ fit_penalties <- function(model, u, ...) {
 
 # Prediction error of a unit drawn like the donors: the residual moments
 #
-# They carry noise of deviation `moment_sd |g|^2`. Whatever of it is negative is cut.
-# g (`matrix`, d x T1): whitened directions of the residual.
+# They have noise of standard deviation `moment_sd |g|^2`. Negative parts are set to zero. g
+# (`matrix`, d x T1): whitened directions of the residual.
 residual_covariance <- function(model, g) {
   raw <- crossprod(g, model$whitened %*% g)
   if (model$moment_sd == 0 || ncol(g) == 0L) {

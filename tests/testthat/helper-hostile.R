@@ -1,6 +1,6 @@
 # Malformed cells of one person: each may change that person's row, but no other row.
 
-# Of a column that `bounds` calls a number: the text, and the number that it is.
+# Cells of a column that `bounds` declares as a number: the text, and the number that it stands for.
 hostile_numbers <- local({
   table <- list(
     list("1e3", 1000), list(" 12 ", 12), list("1,5", NA), list("0x10", NA), list("TRUE", 1),
@@ -16,13 +16,13 @@ hostile_numbers <- local({
   )
 })
 
-# Of a column that `bounds` gives the levels "01", "02", "a": the text, and the level.
+# Cells of a column to which `bounds` gives the levels "01", "02", "a": the text, and its level.
 hostile_levels <- data.frame(
   text = c("01", "02", "a", "1", " 01", "A", "", "3", "\xffa", "TRUE", "a\"b", "NA", "1e0"),
   level = c("01", "02", "a", rep(NA, 10))
 )
 
-# Lines of a file with columns y, x, g: the line, and the row that it is.
+# Lines of a file with columns y, x, g: the line, and the row that it stands for.
 hostile_lines <- local({
   none <- list(y = NA_real_, x = NA_real_, g = NA_character_)
   row <- function(y, x, g) list(y = y, x = x, g = g)
@@ -39,7 +39,7 @@ hostile_lines <- local({
 
 hostile_bounds <- list(y = c(0, 10), x = c(-5, 20), g = c("01", "02", "a"))
 
-# Ordinary rows, whose codes are text.
+# Ordinary rows, with codes as text.
 hostile_rows <- function(n) {
   withr::local_seed(5)
   data.frame(
@@ -48,7 +48,7 @@ hostile_rows <- function(n) {
   )
 }
 
-# A row's numbers as each verb makes them, sorted: an engine's rows have no order.
+# The numbers of rows as each verb computes them, sorted, because an engine's rows have no order.
 hostile_columns <- function() lm_columns(y ~ x + g, hostile_bounds)
 
 sorted_rows <- function(table) {

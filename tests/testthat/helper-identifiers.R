@@ -12,21 +12,22 @@ named_people <- function(n, T0 = 4, T1 = 2) {
   )
 }
 
-# One person under another name, who may be another person.
+# One person gets another name and possibly other data.
 renamed <- function(p, who, name, row = p$rows[who, ]) {
   p$names[[who]] <- name
   p$rows[who, ] <- row
   p
 }
 
-# Where those at places (from 0, in the order of names) of one data set stand in the other.
+# The positions in the second data set of the people at given places (from 0, in the order of names)
+# in the first.
 moved_between <- function(from, to) {
   place <- order(from$names, method = "radix")
   rank <- order(order(to$names, method = "radix"))
   function(at) rank[place[at + 1]] - 1
 }
 
-# Rows in an order that is neither that of names nor of time.
+# Rows in an order that is neither by name nor by time.
 as_long <- function(p, treated = p$target, T0 = p$T0) {
   treated <- rbind(treated)
   n <- nrow(p$rows)
@@ -43,13 +44,13 @@ as_long <- function(p, treated = p$target, T0 = p$T0) {
 
 by_name <- function(p) p$rows[order(p$names, method = "radix"), ]
 
-# Every second donor, in the order of names, instead of those that were drawn.
+# Calibrates with every second donor in the order of names, instead of randomly drawn donors.
 every_second <- function(places) {
   lapply(places, function(at) rep(seq(0, length(at), by = 2), each = 2)[seq_along(at)])
 }
 
-# The core with every second donor in the place of those that were drawn: a first run says how
-# many, a second one has them, and its calls are the first that the recorder has.
+# The core with every second donor in place of the randomly drawn ones: a first run determines their
+# number, a second run uses them, and its calls are the first in the recorder.
 with_planted <- function(recorder, draw) {
   function(...) {
     arguments <- list(...)
@@ -64,7 +65,7 @@ with_planted <- function(recorder, draw) {
     planted <- noise_recorder_cpp("R")
     noise_replay_cpp(planted, lapply(first$calls, `[[`, "output"), every_second(first$places))
     released <- run(planted)
-    # The release's other calls follow, by the recorder's own noise.
+    # The release's other calls follow, with the recorder's own noise.
     written <- noise_calls_cpp(planted)
     recorder$calls <- c(recorder$calls, written$calls)
     recorder$places <- c(recorder$places, written$places)
@@ -80,11 +81,11 @@ planted_hooks <- function(recorder, planted) {
   )
 }
 
-# How far each recorded value moves between two data sets, over its declared sensitivity; the same
-# people calibrate, and stand at the same places, in both.
+# The change of each recorded value between two data sets, relative to its declared sensitivity; the
+# same people calibrate, at the same places, in both.
 moves <- function(from, to, run, planted = FALSE) {
   recorder <- new_recorder()
-  # A planted list goes by the order of names, whoever stands there.
+  # A planted list follows the order of names, whoever has them.
   if (!planted) recorder$moved <- moved_between(from, to)
   scope <- hooked_namespace(recorder, planted_hooks(recorder, planted))
   hooked <- list(

@@ -1,6 +1,6 @@
 # Changes to every number, string and flag in the file of a release, one at a time.
 
-# Leaves of the content of a file: where they are, as `at` (for `[[`) and in words.
+# Leaves of a file's content: their location, as `at` (for `[[`) and in words.
 file_leaves <- function(node, at = list(), name = "") {
   if (is.list(node) && !is.null(node$type) && node$type %in% c("list", "table")) {
     named <- unlist(node$names)
@@ -33,7 +33,7 @@ with_leaf <- function(node, at, value) {
   node
 }
 
-# Another value of the same type; a missing one becomes one that is there.
+# Another value of the same type; a missing value is replaced by a valid one.
 tampered <- function(value, type) {
   if (is.null(value) || identical(value, "NA")) {
     return(switch(type, logical = TRUE, character = "tampered", 1))
@@ -44,7 +44,7 @@ tampered <- function(value, type) {
   paste0(value, "x")
 }
 
-# The work of somebody who edits a file and knows of its marks.
+# Simulates somebody who edits a file and knows how to recompute its marks.
 mark_anew <- function(path) {
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
   none <- function(e) NULL
@@ -57,7 +57,7 @@ mark_anew <- function(path) {
 }
 
 # The result of reading each changed leaf: "refused: why", "same" public claims, or "other" ones.
-# `first`: of each vector the first leaf alone. `anew`: the marks are made anew as well.
+# `first`: only the first leaf of each vector. `anew`: the marks are recomputed as well.
 leaf_results <- function(x, anew, first = TRUE) {
   path <- withr::local_tempfile(fileext = ".json")
   write_release(x, path, allow_not_private = TRUE)

@@ -25,8 +25,8 @@ toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
   )
 }
 
-# The panel of long data as a verb makes it: with gaps if a roster is given. What is left out was
-# not typed.
+# The panel of long data as a verb builds it: with gaps if a roster is given. Omitted arguments
+# count as not supplied.
 read_panel <- function(formula, data, index, roster = NULL, bounds = NULL, covariates = NULL,
                        private = TRUE, hide = FALSE, keep_names = FALSE) {
   people <- panel_people(data, index, if (is.null(roster)) "error" else "interpolate", roster)
@@ -36,7 +36,7 @@ read_panel <- function(formula, data, index, roster = NULL, bounds = NULL, covar
   panel_with_gaps(formula, people, request)
 }
 
-# Does the serialized object hold this text, or this number, anywhere?
+# Does the serialized object contain this text or this number?
 holds_text <- function(object, text) {
   length(grepRaw(charToRaw(text), serialize(object, NULL), fixed = TRUE)) > 0
 }
@@ -45,7 +45,7 @@ holds_number <- function(object, number) {
   length(grepRaw(bytes, serialize(object, NULL), fixed = TRUE)) > 0
 }
 
-# Every condition that code signals, those muffled inside excepted, until it ends or fails.
+# Every condition that code signals, except those muffled inside, until it ends or fails.
 signalled <- function(code) {
   conditions <- list()
   tryCatch(

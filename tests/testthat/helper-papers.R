@@ -26,8 +26,8 @@ core_facts <- function(method, calibration = "tight", epsilon = 1, delta = 0, n 
   )
 }
 
-# log-density of the minimiser of sum l + ridge/2 theta^2 + b theta, in one dimension, at theta; b
-# has log-density `log_noise`. `rows`: a matrix with columns x, y.
+# The log-density at theta of the minimiser of sum l + ridge/2 theta^2 + b theta, in one dimension;
+# b has log-density `log_noise`. `rows`: a matrix with columns x, y.
 minimiser_density <- function(theta, rows, ridge, log_noise, offset = 0) {
   slope <- ridge * theta + offset
   curvature <- rep(ridge, length(theta))
@@ -39,12 +39,12 @@ minimiser_density <- function(theta, rows, ridge, log_noise, offset = 0) {
   log_noise(-slope) + log(curvature)
 }
 
-# Largest log-ratio over bases of rows and replaced rows, one dimension; `absent`: against no row.
+# Largest log-ratio over base rows and replaced rows, in one dimension; `absent`: against no row.
 worst_replaced <- function(ridge, scale, absent = FALSE) {
   theta <- c(-rev(10^seq(-3, 2.5, 0.05)), 0, 10^seq(-3, 2.5, 0.05))
   laplace <- function(b) -abs(b) / scale
   all <- as.matrix(expand.grid(x = c(-1, -0.5, 0.5, 1), y = 0:1))
-  # Thousands of people with x near zero have slopes that add up to any offset, and no curvature.
+  # Thousands of people with x near zero have slopes that add up to any offset, without curvature.
   bases <- expand.grid(
     rows = c("none", "one", "two", "many"), offset = c(-50, -2, 0, 2, 50), stringsAsFactors = FALSE
   )
@@ -68,7 +68,7 @@ worst_replaced <- function(ridge, scale, absent = FALSE) {
   worst
 }
 
-# The delta at epsilon between two laws on a grid of masses.
+# The delta at epsilon between two distributions on a grid of masses.
 hockey_stick <- function(p, q, epsilon) sum(pmax(p - exp(epsilon) * q, 0))
 
 # Audits ------------------------------------------------------------------------------------------
@@ -154,8 +154,8 @@ selected_sign <- function(rows) {
   stats::optimise(f, c(-20, 20), tol = 1e-10)$minimum
 }
 
-# Does NAPP-ERM's slope lie between zero and the knee of its penalty? Nobody's rows leave nothing
-# there.
+# Does NAPP-ERM's slope lie between zero and the kink of its penalty? Without the person's row the
+# interval has probability zero.
 napp_between <- function(calibration) {
   facts <- core_facts("napp", calibration, n = 5, iterations = 800, target = 0.25)
   function(rows) {
@@ -172,7 +172,7 @@ napp_pair <- function() {
   list(data = lm_table(columns, data, TRUE), neighbour = lm_table(columns, other, TRUE))
 }
 
-# A mean of answers over ten blocks of one, clipped or not, with the dissertation's noise.
+# A mean of the answers of ten blocks of one person, clipped or not, with the dissertation's noise.
 mean_of_blocks <- function(clip) {
   function(rows) {
     answers <- if (clip) pmin(pmax(rows[, 1], 0), 1) else rows[, 1]
@@ -180,7 +180,7 @@ mean_of_blocks <- function(clip) {
   }
 }
 
-# One row an audit: its name, whether the mechanism is wrong, and the audit as a function.
+# One entry per audit: its name, whether the mechanism is wrong, and the audit as a function.
 paper_audits <- function(runs) {
   pair <- paper_pair()
   out <- list()
@@ -242,7 +242,7 @@ paper_audits <- function(runs) {
         })
     })
   }
-  # Known to be wrong.
+  # Mechanisms that are known to be wrong.
   plan <- paper_plan_cpp(core_facts("objective"))
   add("objective, shape of the length", TRUE, function() {
     audit_of_loss(perturbed(plan, "printed"), pair, 0, runs)

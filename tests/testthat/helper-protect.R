@@ -29,8 +29,8 @@ long_people <- function(p) {
   )
 }
 
-# The secrets, which must be nowhere: single values and means of the treated, in outcome and scaled
-# units (here the same), their moments, and the donors'.
+# The secrets, which must not occur anywhere: single values and means of the treated people, in
+# outcome and scaled units (here equal), their moments, and the donors' values and moments.
 protected_secrets <- function(p) {
   of <- function(x) {
     unlist(list(x, colMeans(x), colSums(x), crossprod(x), crossprod(x) / nrow(x), stats::cov(x)))
@@ -38,8 +38,8 @@ protected_secrets <- function(p) {
   sort(unique(unname(c(of(p$donors), of(p$group)))))
 }
 
-# Replacements of the three glue calls for protected people, which record their noise.
-# `facts` tampers with the group's public facts, for planted faults.
+# Replacements for the three glue calls for protected people, which record their noise. `facts`
+# changes the group's public facts, for planted faults.
 protected_hooks <- function(recorder, facts = identity) {
   list(
     treated_look_cpp = function(donors, group, frame, scale, rng) {
@@ -54,8 +54,8 @@ protected_hooks <- function(recorder, facts = identity) {
   )
 }
 
-# The audit of a release for everyone against one neighbour: by step, the change in units of the
-# declared sensitivity, and its cost, as a share of the (squared) budget.
+# The audit of a release for everyone against one neighbour: for each step the change in units of
+# the declared sensitivity, and its cost as a share of the (squared) budget.
 audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-6,
                             hooks = function(recorder) protected_hooks(recorder, facts)) {
   recorder <- new_recorder()
@@ -70,7 +70,7 @@ audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-
   steps <- attr(calls, "result")$privacy$steps
   moved <- vapply(calls, function(call) any(call$value != call$other$value), NA)
   by_step <- split(steps, seq_len(nrow(steps)))
-  # The cost of the changes by the calls' own noise, independent of the record.
+  # The cost of the changes under the actual noise of the calls, independent of the record.
   shift <- vapply(calls, call_shift, 0)
   cost <- mapply(function(call, shift) {
     if (call$law == "exponential") exponential_step_mu_cpp(shift) else shift / sqrt(max(call$scale))

@@ -1,16 +1,17 @@
 # Functions that read files of earlier versions and extract the numbers that must not change.
 
-# The target that the releases of fixtures/0.2.0 were made for.
+# The target for which the releases of fixtures/0.2.0 were made.
 release_target <- function(periods) 0.3 * sin(seq_len(periods) / 2) + 0.01 * seq_len(periods)
 
-# Whatever a file holds. Warnings are those of a target that is not the release's own.
+# Any object that a file contains. Warnings are about targets that are not the release's own.
 read_old <- function(file) {
   switch(tools::file_ext(file),
     json = read_release(file), rds = readRDS(file), state = resume_stream(file)
   )
 }
 
-# A fit, also of a release that is none yet; releases that protect the treated serve their own.
+# A fit, including a release that has no fit yet; releases that protect the treated people contain
+# their own target.
 fit_old <- function(object) {
   if (!inherits(object, "dp_release")) return(object)
   panel <- object$panel
@@ -26,7 +27,8 @@ fit_old <- function(object) {
   ))
 }
 
-# The unchanged parts of a file: its budget, its noise, released values and their consequences.
+# The unchanged parts of a file: its budget, its noise, its released values and the numbers that
+# follow from them.
 pins_of <- function(file) {
   object <- read_old(file)
   fit <- fit_old(object)

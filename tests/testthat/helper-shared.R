@@ -28,7 +28,7 @@ wide_panel <- function(data, unit, time, value) {
   tapply(data[[value]], list(data[[unit]], data[[time]]), mean)
 }
 
-# A non-private fit object as far as the classical functions look into it.
+# A non-private fit object with only the parts that the classical functions use.
 classical_fit <- function(donors, target, T0, times = NULL, estimator = "simplex",
                           settings = list()) {
   structure(
@@ -80,7 +80,7 @@ california_predictors <- function(panel) {
   list(donors = means[rownames(panel$donors), ], target = means["California", ])
 }
 
-# The order is that of Synth's own example: predictors first, then the special ones.
+# The order of Synth's own example: ordinary predictors first, then special predictors.
 basque_predictors <- function(panel) {
   plain <- c(
     "school.illit", "school.prim", "school.med", "school.high", "school.post.high", "invest"

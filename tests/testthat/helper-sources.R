@@ -41,7 +41,7 @@ seeded <- function(data, ..., formula = y ~ on, bounds = c(-1, 1), epsilon = 1, 
   ))
 }
 
-# Statements that engines are sent while code runs.
+# Statements that are sent to engines while code runs.
 logged_sql <- function(code) {
   log <- character()
   own <- run_sql
@@ -52,7 +52,7 @@ logged_sql <- function(code) {
   log
 }
 
-# A table made wide, and closed at the end of the test.
+# A table in wide form, which is closed at the end of the test.
 open_wide <- function(table, data, bounds, env = parent.frame()) {
   periods <- sort(unique(data$week))
   wide <- make_wide(
@@ -72,7 +72,7 @@ donors_of <- function(data) {
   matrix(own$y, ncol = length(unique(own$week)))
 }
 
-# Questions as the core asks them, with random loadings.
+# Questions in the core's form, with random loadings.
 random_questions <- function(bounds, periods, d, seed = 3) {
   withr::local_seed(seed)
   loadings <- matrix(stats::rnorm(periods * d), periods)
@@ -81,7 +81,8 @@ random_questions <- function(bounds, periods, d, seed = 3) {
   asked_of(row_map_cpp(scale, loadings, origin), product_map_cpp(scale, loadings, origin))
 }
 
-# All kinds of questions, of features and, of more than one, of their products.
+# All kinds of questions: about features and, if there is more than one feature, about their
+# products.
 asked_of <- function(map, products, radius = 2^23, squared = floor(2^25 * 2^(-20:2 / 2))^2) {
   energy <- list(kind = "energy", squared = squared, inverse = 2^20 / squared, one = 2^20)
   clipped <- function(kind, map, limit) {
@@ -98,7 +99,7 @@ asked_of <- function(map, products, radius = 2^23, squared = floor(2^25 * 2^(-20
   )
 }
 
-# Products of features by their definition, from the map that a question holds.
+# Products of features by their definition, from the map in a question.
 products_of <- function(rows, map) {
   q <- sweep(rows, 2L, map$centre) * map$scale
   q <- round(sweep(sweep(q, 2L, -map$limit, pmax), 2L, map$limit, pmin))
@@ -106,7 +107,7 @@ products_of <- function(rows, map) {
   round(z[, -1L, drop = FALSE] * (map$lift + map$slope * z[, 1L]))
 }
 
-# Does a query contain anything that engines read or compute in their own ways?
+# Does a query contain anything that engines interpret or compute in different ways?
 sql_faults <- function(query) {
   text <- gsub("\"[^\"]*\"|'[^']*'", "", query)
   grepl("[0-9]\\.[0-9]|\\.[0-9]|[0-9]e[-+]?[0-9]", text, ignore.case = TRUE) ||
@@ -115,7 +116,7 @@ sql_faults <- function(query) {
 
 by_seed <- dp_control(rng = "R")
 
-# Covariates that vary, and one that does not; the end of doubles; levels that are not public.
+# Covariates that vary, and one that does not; the largest doubles; undeclared levels.
 with_covariates_in <- function(data, seed = 7) {
   withr::local_seed(seed)
   units <- unique(data$unit)
@@ -123,7 +124,7 @@ with_covariates_in <- function(data, seed = 7) {
   data$age[1:6] <- c(1e308, -1e308, 5e-324, 0, 1 / 3, 49.5)
   data$g <- sample(c("a", "b", "c", "D"), length(units), TRUE)[match(data$unit, units)]
   data$member <- as.integer(match(data$unit, units) %% 3L == 0L)
-  # In Latin-1 order and in that of bytes.
+  # In Latin-1 order and in the order of bytes.
   data$g[data$unit == units[[3L]]] <- "B"
   data
 }
@@ -131,7 +132,7 @@ with_covariates_in <- function(data, seed = 7) {
 covariate_bounds <- list(y = c(-1, 1), age = c(0, 99.7), g = c("a", "b", "c"), member = c(0, 1))
 on_covariates <- y ~ on | age + g + member
 
-# Gaps: cells that are missing, not numbers, or infinite; people with one value, or none.
+# Gaps: cells that are missing, not numeric, or infinite; people with one value or none.
 gappy <- function(data, seed = 3) {
   withr::local_seed(seed)
   units <- sort(unique(data$unit))
@@ -139,9 +140,9 @@ gappy <- function(data, seed = 3) {
   data <- data[-sample(nrow(data), nrow(data) %/% 10), ]
   data <- data[data$unit != units[[4L]], ]
   data <- data[data$unit != units[[5L]] | data$week == 2002, ]
-  # Nothing before the treatment.
+  # People without a value before the treatment.
   data$y[data$unit == units[[6L]] & data$week <= 2005] <- NA
-  # Far apart, and the smallest.
+  # Values of very different magnitude, and the smallest doubles.
   at <- which(data$unit == units[[7L]])
   data$y[at] <- rep_len(c(1e308, NA, -1.7e308, 3e-320, NA, -5e-324), length(at))
   data

@@ -19,7 +19,7 @@ test_that("the calibrated sigma gives at most the delta asked for, down to 1e-30
   for (epsilon in c(0.01, 1, 10, 50)) {
     for (delta in c(0.1, 1e-6, 1e-15, 1e-100, 1e-300)) {
       sigma <- gaussian_sigma(epsilon, delta)
-      # Evaluating so small a delta again has a rounding error of its own.
+      # Recomputing so small a delta has its own rounding error.
       expect_lte(gaussian_delta(epsilon, sigma), delta * (1 + 1e-7))
       expect_gt(gaussian_delta(epsilon, sigma * (1 - 1e-6)), delta)
     }

@@ -24,7 +24,7 @@ test_that("prints and reports of releases by version 0.2.0 show no guarantee and
   pins <- utils::read.csv(test_path("fixtures", "0.2.0", "pins.csv"))
   promised <- pins$file[pins$number == "holds" & pins$value == 1]
   expect_gt(length(promised), 50L)
-  # No formula, table or file gives these their values.
+  # These values are not from a formula, table or file, so the fault does not affect them.
   plain <- c("aggregate-median.rds", "aggregate-mean.rds", "stream-count.state", "stream-sum.state")
   for (file in promised) {
     x <- of_020(file)
@@ -43,7 +43,7 @@ test_that("prints and reports of releases by version 0.2.0 show no guarantee and
 })
 
 test_that("a known fault is detected if the file shows it; other faults are listed as possible", {
-  # Rows had names: the outcome of a formula does.
+  # A formula's outcome shows that rows had names.
   for (file in c("output-long.json", "objective-long.json")) {
     x <- of_020(file)
     expect_null(x$privacy$doubt)
@@ -55,13 +55,13 @@ test_that("a known fault is detected if the file shows it; other faults are list
   many$privacy <- readRDS(test_path("fixtures", "0.2.0", "gram-object.rds"))$release$privacy
   many$panel$outcome <- "cost"
   expect_match(said_of(many), "does not hold.*more than 10,000 people")
-  # Neither intervals nor many donors, nor places of names that are public.
+  # These releases have no intervals, or few donors, or public row names.
   for (file in c("gram-many-no-intervals.json", "gram.json")) {
     expect_no_match(of_020(file)$privacy$reason, "10,000")
   }
   expect_no_match(of_020("output-names.json")$privacy$reason, "places|weights")
   expect_match(of_020("files.json")$privacy$reason, "dp_files")
-  # A reason of its own stays.
+  # A separate reason is kept.
   expect_match(of_020("gram-seeded.json")$privacy$reason, "seed")
   expect_match(of_020("gram-not-private.json")$privacy$reason, "Inf")
 })
@@ -83,7 +83,7 @@ test_that("files written by this version contain its number, and their guarantee
     expect_true(again$privacy$holds)
     expect_identical(again$privacy, x$privacy)
     expect_no_match(said_of(again), "NOT ")
-    # A file without one is of 0.2.0 or older.
+    # A file without this field was written by version 0.2.0 or earlier.
     lines <- paste(readLines(path), collapse = "\n")
     parts <- jsonlite::fromJSON(lines, simplifyVector = FALSE)
     body <- "release"

@@ -1,4 +1,4 @@
-# Sample and aggregate: one person moves one answer, and the law of the released middle.
+# Sample and aggregate: one person changes one answer; the distribution of the released median.
 
 seeded_aggregate <- function(..., seed = 5) {
   withr::local_seed(seed)
@@ -42,7 +42,7 @@ test_that("the plan charges every draw for the full range of its losses", {
       facts <- list(blocks = 100, names = names, epsilon = 1, delta = delta, mean = FALSE,
         percents = c(50L, 25L, 75L))
       plan <- aggregate_plan_cpp(facts)
-      # A rank is a loss of 100; losses move within two ranks.
+      # A rank is a loss of 100; losses change by at most two ranks.
       range <- 2 * plan$exponent
       cost <- if (plan$gaussian) exponential_step_mu_cpp(range) else range
       charged <- if (plan$gaussian) plan$steps$mu else plan$steps$epsilon
@@ -53,23 +53,23 @@ test_that("the plan charges every draw for the full range of its losses", {
       expect_gte(total, 0.99)
     }
   }
-  # Sixty draws are cheaper as Gaussian shifts, three are not.
+  # Sixty draws cost less as Gaussian shifts, three do not.
   few <- list(blocks = 100, names = "a", epsilon = 1, delta = 1e-6, mean = FALSE, percents = 50L)
   expect_false(aggregate_plan_cpp(few)$gaussian)
   expect_true(plan$gaussian)
 })
 
 test_that("the released median has the distribution of the exponential mechanism", {
-  # All answers in one cell: it has loss 0, all others the loss of every answer.
+  # All answers are in one cell: its loss is 0, and every other cell's loss is that of all answers.
   k <- 10
   answers <- matrix(0.5, k)
   facts <- list(blocks = k, names = "a", epsilon = 2.6, delta = 0, mean = FALSE, percents = 50L)
   withr::local_seed(2)
-  # 2^18 cells a draw.
+  # 2^18 cells per draw.
   runs <- if (is_audit()) c(400, 200) else c(100, 60)
   draws <- replicate(runs[[1L]], aggregate_release_cpp(answers, facts, "R"))
   share <- mean(abs(draws - 0.5) < 2^-17)
-  # Exponent 1.3 a rank, five ranks away for every other cell.
+  # An exponent of 1.3 per rank, with every other cell five ranks away.
   expected <- 1 / (1 + (2^18 - 1) * exp(-1.3 * 5))
   expect_gt(stats::binom.test(round(share * runs[[1L]]), runs[[1L]], expected)$p.value, 1e-4)
   facts$epsilon <- 8
@@ -90,7 +90,7 @@ test_that("the noise of a mean equals the planned noise", {
     sd <- (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid / 40
     expect_equal(stats::sd(draws), sd, tolerance = 0.15)
     expect_equal(mean(draws), 0.25, tolerance = 5 * sd / sqrt(600) / 0.25)
-    # Laplace: width d / (k epsilon), as in the dissertation.
+    # Laplace noise of scale d / (k epsilon), as in the dissertation.
     if (delta == 0) expect_equal(plan$scale / 2^plan$grid, 3, tolerance = 1e-5)
   }
 })
@@ -105,7 +105,8 @@ test_that("one person changes one block's answer, even if the statistic draws, p
   facts <- list(n = n, blocks = 12, lower = c(-100, -100), upper = c(100, 100),
     fallback = c(0, 0))
   greedy <- function(rows) {
-    # Uses up random numbers, prints and leaves objects behind, depending on its rows.
+    # A statistic that uses random numbers, prints, and leaves objects behind, depending on its
+    # rows.
     if (any(rows$x > 1)) {
       options(dpsc.left = 1, digits = 3)
       sink(nullfile())
@@ -133,7 +134,7 @@ test_that("one person changes one block's answer, even if the statistic draws, p
   expect_null(getOption("dpsc.left"))
   expect_identical(sink.number(), sinks)
   expect_identical(sum(rowSums(a != b) > 0), 1L)
-  # Without the fresh seeds the next block would have moved as well: the test can fail.
+  # Without fresh seeds the next block would change as well: the test is able to fail.
   expect_gt(length(unique(a[, 1])), 10)
 })
 
@@ -158,7 +159,7 @@ test_that("dp_aggregate() estimates the statistic and its standard error", {
       spread = FALSE, seed = i)
   })
   errors <- vapply(found, coef, 0) - truth
-  # The sample itself is off by .027; root mean squares, fixed seeds.
+  # The sample's own estimate is off by .027; root mean squares, fixed seeds.
   expect_lt(sqrt(mean(errors^2)), 0.07)
   fit <- seeded_aggregate(people, q75, lower = c(q75 = 0), upper = 10, epsilon = 2, blocks = 150)
   table <- tidy(fit, conf.int = TRUE)
@@ -205,7 +206,7 @@ test_that("the result contains no rows and no function, and the ledger is charge
       ledger = ledger),
     class = "dpsc_error_budget"
   )
-  # The broken example is found before anything is spent.
+  # An example that fails is detected before anything is spent.
   expect_error(
     dp_aggregate(people, function(rows) mean(rows$z), lower = 0, upper = 1, epsilon = 0.1,
       ledger = ledger, example = data.frame(x = 1:3)),
@@ -239,7 +240,7 @@ test_that("every bad input gives one classed error", {
   }
 })
 
-# One person's large number makes a column one of 64-bit integers: it must be no error.
+# One person's large number makes the column a 64-bit integer column: this must not cause an error.
 test_that("64-bit integers are read as their values, not as the doubles with the same bits", {
   skip_if_not_installed("bit64")
   long <- bit64::as.integer64(c("3", "9007199254740992", "-5", NA))
@@ -294,7 +295,7 @@ test_that("messages and errors of a statistic are suppressed and cannot end the 
 
 test_that("default intervals have nominal coverage; a median of 50 blocks is not identified", {
   withr::local_seed(6)
-  # Blocks of 30 people at least: 96 / epsilon blocks, and so many people.
+  # Blocks of at least 30 people: 96 / epsilon blocks, and the corresponding number of people.
   people <- stats::rexp(8000, 0.1)
   for (epsilon in if (is_audit()) c(0.5, 1) else 0.5) {
     inside <- replicate(60, {
@@ -320,18 +321,18 @@ test_that("blocks of fewer than 30 people give no interval, and the print gives 
   go <- function(...) {
     seeded_aggregate(people, mean, lower = 0, upper = 10, ...)
   }
-  # 33 blocks of 30 people: all of the budget goes to one median.
+  # 33 blocks of 30 people: one median gets the whole budget.
   small <- go(epsilon = 1)
   expect_identical(small$method, "median")
   expect_identical(small$plan$blocks, 33)
   expect_identical(nrow(small$privacy$steps), 1L)
   expect_true(is.na(tidy(small)$std.error))
-  # A fifth of such medians are drawn from the empty parts of a wide box.
+  # A fifth of such medians are drawn from empty parts of a wide range.
   expect_false(small$plan$identified)
   expect_output(print(small), "Not identified at this budget")
   wide <- go(epsilon = 1, blocks = 60, method = "median", spread = FALSE)
   expect_output(print(wide), "No interval: the standard deviation over blocks was not released")
-  # Asked for blocks of four people: an estimate, no error.
+  # If blocks of four people are requested, there is an estimate and no error.
   crowded <- go(epsilon = 1, blocks = 250, method = "winsorised")
   expect_true(crowded$plan$identified)
   expect_true(is.na(tidy(crowded)$std.error))
@@ -348,7 +349,8 @@ test_that("a located mean's three adaptive steps change by no more than their se
   plan <- aggregate_plan_cpp(facts)
   expect_equal(sum(plan$steps$epsilon), 1, tolerance = 1e-6)
   expect_identical(plan$steps$law, c("exponential", "exponential", "discrete_laplace"))
-  # Window and median are released: for any of them, one answer moves the sum by 2 x 2^grid.
+  # Window and median are released: for any values of them, one answer changes the sum by at most 2
+  # x 2^grid.
   reach <- 2^plan$grid
   expect_identical(plan$steps$sensitivity[[3L]], 2 * reach)
   for (round in 1:200) {
@@ -361,7 +363,7 @@ test_that("a located mean's three adaptive steps change by no more than their se
       ifelse(is.nan(x), 0, round(pmin(pmax((x - median) / window, -1), 1) * reach))
     }
     expect_lte(abs(sum(part(answers)) - sum(part(other))), plan$steps$sensitivity[[3L]])
-    # The same for the distances' ranks: one answer, one distance.
+    # The same holds for the distances' ranks: one answer changes one distance.
     expect_lte(sum(abs(answers - median) != abs(other - median), na.rm = TRUE), 1)
   }
   delta <- c(facts, list())
@@ -382,7 +384,8 @@ test_that("a located mean has the distribution of its last step's noise", {
   expect_equal(mean(out[1, 2, ]), 0.4, tolerance = 2e-3)
   expect_equal(stats::median(out[1, 3, ]), 0.01, tolerance = 0.05)
   plan <- aggregate_plan_cpp(facts)
-  # Laplace noise in windows of six spreads, and hardly anything else: few answers are clipped.
+  # Laplace noise in windows of six standard deviations, and hardly any other error: few answers are
+  # clipped.
   expect_equal(stats::sd(out[1, 1, ]), 6 * 0.01 * sqrt(2) * plan$scale / 2^plan$grid / k,
     tolerance = 0.2)
 })
@@ -398,7 +401,7 @@ test_that("answers of half blocks remove the bias due to small blocks", {
   # The divisor n makes the variance of 30 people too small by a thirtieth.
   expect_equal(plain, stats::var(people) * 29 / 30, tolerance = 0.01)
   expect_equal(better, stats::var(people), tolerance = 0.01)
-  # A half that fails leaves the block as it is.
+  # If the statistic fails on a half, the block's answer remains unchanged.
   touchy <- function(x) if (length(x) < 20) stop("few") else mean(x)
   expect_equal(
     block_answers(people, touchy, c(facts, correct = TRUE), order, 1:600),
@@ -413,11 +416,12 @@ test_that("a statistic that always fails causes a warning; results are named as 
     "equals .*fallback", class = "dpsc_warning_fallback"
   )
   expect_output(print(lost), "the statistic may have\\s+failed")
-  # With few blocks the one answer is not found among the cells: the deviation shows it.
+  # With few blocks the cell of the common answer may not be found: the standard deviation shows the
+  # fault.
   lost$quantiles[, "spread"] <- 0.51
   expect_output(print(lost), "is impossible within\\s+the")
   expect_warning(warn_of_fallback(lost), "same answer", class = "dpsc_warning_fallback")
-  # A quantile carries its name; the names of an answer of people are not read.
+  # A quantile has a name; names of answers computed from people are ignored.
   q <- function(x) stats::quantile(x, c(0.25, 0.75))
   found <- seeded_aggregate(stats::runif(9000), q, lower = c(0, 0), upper = 1, epsilon = 2,
     example = stats::runif(20))

@@ -1,15 +1,16 @@
-# The house's floors: a file uses its own floor and those below.
+# The floors of the package: a file uses its own floor and the floors below.
 
-# Folders of inst/include/dpsc from the ground up; files beside the folders are named.
+# Folders of inst/include/dpsc from the lowest floor up; files outside the folders are listed by
+# name.
 core_floors <- c(
   "engine.hpp", "linalg.hpp", "os_engine.hpp", "runtime.hpp", "accountant", "noise", "rows",
   "mechanism", "solver", "estimate", "release", "stream", "select", "classical"
 )
 
-# Files of R/ by the prefix of their names, from the ground up: say- words, checks and conditions,
-# ppl- people and columns, priv- budget, ledger and noise, mech- mechanisms, rel- releases, est-
-# estimates, infer- intervals, do- doors, aud- audits, show- verbs that print and plot. Neighbours
-# on one floor may use each other, not in a circle.
+# Files of R/ by the prefix of their names, from the lowest floor up: say- words, checks and
+# conditions, ppl- people and columns, priv- budget, ledger and noise, mech- mechanisms, rel-
+# releases, est- estimates, infer- intervals, do- doors, aud- audits, show- verbs that print and
+# plot. Files on one floor may use each other, but not in a circle.
 r_floors <- c("say", "ppl", "priv", "mech", "rel", "est", "infer", "do", "aud", "show")
 # By convention: help of the package, and code that runs when it is loaded.
 r_others <- c(`dpsc-package.R` = 1, zzz.R = length(r_floors))

@@ -45,7 +45,7 @@ test_that("fits to several sources or groups state the assumption that nobody is
   expect_match(said_in(fit), "assumed: nobody is in two of the sources")
   model <- dp_glm(y ~ x, halves, "gaussian", 1, bounds = unit_limits)
   expect_match(said_in(model), "assumed: nobody is in two of the sources")
-  # Whether somebody is, changes nothing that is said.
+  # The statement is the same whether or not somebody is in both sources.
   twice <- dp_lm(y ~ x, dp_sources(list(rows[1:1500, ], rows[1:1500, ])), 1, bounds = unit_limits)
   expect_identical(twice$privacy$assumes, fit$privacy$assumes)
   expect_null(dp_lm(y ~ x, rows, 1, bounds = unit_limits)$privacy$assumes)
@@ -88,7 +88,7 @@ test_that("leftover attributes of a block do not change the release", {
   }
   marked <- p$donors
   plain <- fit_of(p$donors)
-  # The grid of these bounds, and another.
+  # The grid of these bounds, and a different grid.
   for (mark in list(grid_of(new_bounds(c(-1, 1), 7), 7L, 5)$id, c(1, 2))) {
     attr(marked, "on_grid") <- mark
     expect_identical(fit_of(marked), plain)
@@ -125,7 +125,7 @@ test_that("a data frame with a column that is too short is refused and spends no
     ledger = ledger))
   stream <- dp_online(y ~ x, 1, horizon = 5000, bounds = unit_limits)
   refused(update(stream, rows))
-  # Columns that are lists inside have their rows.
+  # Columns that contain lists still have one entry per row.
   whole <- assumption_rows(3)
   whole$when <- as.POSIXlt("2020-01-01") + 1:3
   whole$pair <- matrix(1:6, 3)
@@ -150,7 +150,7 @@ test_that("an edited identifier or payment flag of a growing release is refused"
       expect_error(read_release(path), "identifier of the growing", class = "dpsc_error_release")
     }
   }
-  # Another first release has another name; a seeded one is new each time.
+  # Another first release has another name; a seeded release gets a new name each time.
   expect_false(paid$release$statistics$monitor$id == free$release$statistics$monitor$id)
   seeded <- lapply(1:2, function(k) withr::with_seed(1, start_monitor(p)))
   ids <- vapply(seeded, function(fit) fit$release$statistics$monitor$id, "")

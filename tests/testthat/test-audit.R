@@ -1,4 +1,4 @@
-# The quick version of the audits; tools/audit.R runs them longer, and more of them.
+# The quick version of the audits; tools/audit.R has longer runs and more mechanisms.
 
 test_that("the confidence bound from counts is Clopper and Pearson's", {
   expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
@@ -20,7 +20,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
 }
 
 test_that("no argument of a noise call changes by more than its declared sensitivity", {
-  # The drawn radii decide how near a call comes to its declared cost.
+  # The drawn radii determine how close a call comes to its declared cost.
   withr::local_seed(14)
   worst <- list()
   for (case in list(c(0, 9), c(1e-6, 2))) {
@@ -104,7 +104,7 @@ test_that("counts beyond thresholds change log ratios by at most the exponent", 
       hinge(vapply(thresholds, function(at) sum(is.nan(x) | x > at), 0), allowed)
     }
     move <- of(rows) - of(other)
-    # A row has that many values; the exponent is divided by it.
+    # A row has that many values; the exponent is divided by their number.
     expect_lte(max(move) - min(move), periods)
     largest <- max(largest, (max(move) - min(move)) / periods)
     exponent <- stats::runif(1, 0.01, 3)
@@ -128,7 +128,7 @@ test_that("no step changes by more than its sensitivity; calibration draws excee
     other[1L, ] <- sample(c(-1, 1, 0, 0.05), 7, TRUE)
     run <- gram_core(donors, facts)
     outputs <- call_parts(run$calls, "output")
-    # Also after answers that are not likely.
+    # Unlikely answers are tried as well.
     if (i %% 2 == 0) outputs[[5L]] <- sample(0:8, 1)
     run <- gram_core(donors, facts, outputs = outputs)
     again <- gram_core(other, facts, outputs = outputs)
@@ -172,7 +172,7 @@ test_that("the integer sampler has the exact choice probabilities, also for unli
 })
 
 test_that("number, distribution and scale of the noise calls do not depend on the donors", {
-  # The replay checks it for neighbours; here two panels that have nothing in common.
+  # The replay checks this for neighbours; here the two panels have no common row.
   for (delta in c(0, 1e-6)) {
     for (release in releases(delta)) {
       hooked <- as_hooked(release)
@@ -210,7 +210,7 @@ test_that("mechanisms written by users are replayed", {
   expect_error(dp_audit(sum, 1, 2, mode = "replay"), class = "dpsc_error_argument")
 })
 
-# A budget whose delta a few hundred runs can resolve.
+# A budget whose delta is large enough to be resolved by a few hundred runs.
 test_that("exact losses of methods gram and output are within the claim on worst-case neighbours", {
   withr::local_seed(3)
   largest <- c()
@@ -294,7 +294,7 @@ test_that("the published objective perturbation violates its claim at the rates 
   pair <- lapply(swap_pair(10, 10), cbind, 0)
   audit <- dp_audit(release, pair$data, pair$neighbour, n_runs = 100, mode = "loss")
   expect_true(audit$violated)
-  # The gradient's sensitivity is where it fails.
+  # The mechanism fails because of the gradient's sensitivity.
   replay <- dp_audit(release, pair$data, pair$neighbour, n_runs = 20, mode = "replay")
   expect_true(replay$violated)
 })
@@ -313,7 +313,7 @@ test_that("radial Laplace noise and a variance used as a standard deviation are 
   expect_true(all(vapply(audits, `[[`, logical(1), "violated")))
   found <- vapply(audits, function(audit) mean(tidy(audit)$delta.estimate), numeric(1))
   expect_equal(found, c(0.35, 0.76, 0.93), tolerance = 0.1)
-  # Without knowing the density.
+  # The density is not used.
   d <- 10
   radial <- function(panel) {
     direction <- stats::rnorm(d)
@@ -335,7 +335,7 @@ test_that("radial Laplace noise and a variance used as a standard deviation are 
 test_that("faults planted in a release by method gram are detected", {
   # Plants faults 6, 7, 8, 9, 10, 11.
   withr::local_seed(9)
-  # Enough donors for all steps. A far row counts fully: nothing is hidden by a small shift.
+  # Enough donors for all steps. A remote row counts fully, so no fault is hidden by a small shift.
   pair <- audit_pairs(300, 6, 4)$jump
   for (delta in c(0, 1e-6)) {
     release <- releases(delta, epsilon = 2)$gram

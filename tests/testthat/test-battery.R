@@ -1,12 +1,12 @@
-# The battery of bench/battery.R in short: cells that failed before, fixed seeds. Thresholds leave
-# room for the Monte Carlo error of a few hundred people (a coverage of .93 may be seen as .90);
-# what is accepted, and all cells, are in the bench.
+# A short version of bench/battery.R: cells that failed before, with fixed seeds. Thresholds allow
+# for the Monte Carlo error of a few hundred people (a coverage of .93 may be observed as .90); the
+# acceptance criteria, and all cells, are in the bench.
 
 unit_table <- function(fit, simultaneous = FALSE) {
   suppressWarnings(tidy(fit, conf.int = TRUE, simultaneous = simultaneous, type = "unit"))
 }
 
-# Donors and people of one law: the first person's path makes the release.
+# Donors and targets from one distribution; the release is made for the first person's path.
 release_for <- function(rows, n, T0, bounds, epsilon, size = 1) {
   target <- colMeans(rows[n + seq_len(size), , drop = FALSE])
   fit <- suppressWarnings(dp_synth(rows[seq_len(n), ],
@@ -20,14 +20,15 @@ group_means <- function(rows, size) {
   unname(rowsum(rows, (seq_len(nrow(rows)) - 1L) %/% size)) / size
 }
 
-# Fresh targets without effect: `rows` are n donors, the release's person or group, and the others.
+# Fresh targets without effect: `rows` are n donors, the person or group of the release, and the
+# others.
 judge <- function(rows, n, T0, bounds, epsilon = 1, size = 1) {
   release <- release_for(rows, n, T0, bounds, epsilon, size)
   fresh <- group_means(rows[-seq_len(n + size), , drop = FALSE], size)
   fit <- suppressWarnings(dp_synth(release, target = fresh, size = size))
   table <- unit_table(fit)
   k <- nrow(fresh)
-  # Bands hold for one target's periods together.
+  # Bands hold jointly for the periods of one target.
   bands <- do.call(rbind, lapply(seq_len(min(k, 25L)), function(i) {
     one <- suppressWarnings(dp_synth(release, target = fresh[i, , drop = FALSE], size = size))
     unit_table(one, simultaneous = TRUE)
@@ -94,7 +95,7 @@ test_that("one event in four months is not significant: 0/1 data with 17 % event
     ))
     unlist(unit_table(fit)[1L, c("std.error", "p.value")])
   })
-  # The mean of four months of such a person has a deviation near .15.
+  # The mean of four months of such a person has a standard deviation near .15.
   expect_gte(min(first["std.error", ]), 0.05)
   expect_gt(min(first["p.value", ]), 0.05)
 })
@@ -116,7 +117,8 @@ test_that("intervals have nominal coverage for zero-inflated costs, of users and
     rows[c(seq_len(1000), people), ]
   }
   run <- judge_often(12, users, n = 1000, T0 = 10, bounds = c(0, 3000))
-  # The 95 % is that of a random person; a user is covered less, but never as little as .10.
+  # The 95 % refers to a random person; people with costs are covered less often, but far more often
+  # than in 10 % of cases.
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
@@ -128,7 +130,7 @@ test_that("intervals have nominal coverage for answers 1 to 5, often constant, w
 })
 
 test_that("intervals of smooth panels are at most 1.4 times as wide as the errors require", {
-  # Panels of some seeds need 1.45 times, with this version and with 0.2.0; most 1.1 to 1.3.
+  # Panels of some seeds need a factor of 1.45, in this version and in 0.2.0; most need 1.1 to 1.3.
   withr::local_seed(3)
   draw <- function() {
     panel <- sim_panel(1100, 10, 3)
@@ -159,7 +161,8 @@ test_that("for the mean of 100 people with rare events intervals have nominal co
 })
 
 test_that("with rare events, a change common to all units is not mistaken for an effect", {
-  # Three people in four never have one: a release drawn to them would not see the others' change.
+  # Three people in four never have an event: a release shrunk towards these people would miss the
+  # others' change.
   rows <- function(n, T0 = 10L) {
     rate <- stats::plogis(-4.3 + 0.9 * stats::rnorm(n))
     outer(rate, rep(c(1, 2), c(T0, 3L)), function(p, lift) {
@@ -195,14 +198,15 @@ test_that("the interval for a group's mean is shorter than for a single patient"
     ))
     unlist(unit_table(fit)[1L, c("estimate", "std.error", "conf.low", "conf.high")])
   }, numeric(4L))
-  # 2,900 donors are enough: hardly an interval may be refused.
+  # 2,900 donors are enough: hardly any interval may be refused.
   expect_lte(mean(is.na(read["std.error", ])), 0.1)
   expect_lte(stats::median(read["std.error", ], na.rm = TRUE), 0.5)
   expect_gte(mean(read["conf.low", ] <= 0 & 0 <= read["conf.high", ], na.rm = TRUE), 0.85)
   expect_gte(min(read["std.error", ], na.rm = TRUE), sqrt(mean(read["estimate", ]^2)) / 3)
 })
 
-# Releases of one panel at rising epsilon: a matrix estimate, privacy.se, std.error x releases each.
+# Releases of one panel with increasing epsilon: a matrix of estimate, privacy.se and std.error by
+# release.
 over_releases <- function(donors, target, T0, bounds, size, epsilons, releases) {
   lapply(epsilons, function(epsilon) {
     vapply(seq_len(releases), function(i) {
@@ -218,7 +222,8 @@ over_releases <- function(donors, target, T0, bounds, size, epsilons, releases) 
 expect_honest_privacy <- function(runs) {
   for (run in runs) {
     ratio <- sqrt(mean(run["privacy.se", ]^2)) / stats::sd(run["estimate", ])
-    # The sd of 30 estimates is known to 13 %: the limits .8 and 1.25 with three times that.
+    # The standard deviation of 30 estimates has a relative error of 13 %: the limits .8 and 1.25,
+    # widened by three times that.
     testthat::expect_gt(ratio, 0.8 * 0.61)
     testthat::expect_lt(ratio, 1.25 * 1.64)
   }
@@ -269,7 +274,7 @@ test_that("the counterfactual of a group unlike the donors has the group's own l
   panel <- wages_panel()
   withr::local_seed(90)
   # The 67 women earn .4 less than the men. Difference-in-differences gives .013, epsilon = Inf
-  # .017; a counterfactual drawn to the men's level would give about -.3.
+  # .017; a counterfactual shrunk to the men's level would give about -.3.
   runs <- over_releases(panel$men, panel$women, 5, c(4, 9), 67, c(4, 16, 64), 10)
   for (run in runs) expect_lt(abs(stats::median(run["estimate", ])), 0.1)
 })

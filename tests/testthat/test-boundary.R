@@ -1,8 +1,9 @@
-# Every function of compiled code, by its arguments and its results. A sum over
-# people that has no noise yet does not become an R object in a private fit: what gives one back
-# is declared here, with who may call it.
+# Every function of compiled code, by its arguments and its results. In a private fit, sums over
+# people without noise do not become R objects: functions that return such sums are declared here,
+# with their permitted callers.
 
-# Nothing of people goes in: public numbers, released ones, or made-up panels that the core draws.
+# These functions receive no people's data: only public or released numbers, or panels that the core
+# simulates.
 public <- c(
   "cdp_epsilon_cpp", "cdp_rho_cpp", "cohort_errors_cpp", "cohort_plan_cpp", "cohort_view_cpp",
   "deleted_count_ends_cpp", "exponential_exponent_cpp", "exponential_step_mu_cpp",
@@ -26,8 +27,8 @@ public <- c(
   "unseen_share_cpp", "unseen_variance_cpp"
 )
 
-# People go in, and the results had their noise added inside. Walked with canaries: here, in
-# test-canary.R, test-select.R and test-stream-online.R.
+# These receive people's data and add noise to their results inside. They are searched for canaries
+# here, in test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
   "cohort_release_cpp", "describe_release_cpp", "glm_release_cpp", "gram_release_cpp",
@@ -37,26 +38,27 @@ released <- c(
   "treated_control_cpp", "treated_look_cpp", "treated_release_cpp", "weights_release_cpp"
 )
 
-# People go in, and one answer without noise comes back that is never shown: is the table finite,
-# is it the same as before.
+# These receive people's data and return one answer without noise that is never shown: whether the
+# table is finite, and whether it is unchanged.
 checks <- c("all_finite_cpp", "checksum_cpp")
 
-# People go in, and something WITHOUT NOISE comes back: PRIVATE or NOT PRIVATE. Who may call it.
+# These receive people's data and return values WITHOUT NOISE: PRIVATE or NOT PRIVATE. Each has a
+# list of permitted callers.
 unprotected <- list(
-  # Audits, on made-up panels only: the record of the noise that was handed in.
+  # Audits, on simulated panels only: the record of the noise that was passed in.
   noise_calls_cpp = c("new_recorder", "record_and_replay"),
   # Losses of single people, for the curator.
   glm_rows_cpp = "objective_glm", lm_rows_cpp = "lm_row_losses",
   gram_contributions_cpp = "gram_contributions", paper_loss_rows_cpp = "paper_losses",
   paper_rows_cpp = "pdp.dp_paper",
   posterior_loss_cpp = "posterior_losses", ridge_logistic_cpp = "output_row_losses",
-  # The grid of a round, asked with no row.
+  # The grid of a round, computed without rows.
   row_integers_cpp = "round_noise",
-  # Made-up rows, for an engine's proof; people's, in a worker, for its coordinator.
+  # Simulated rows, for an engine's proof; people's rows, in a worker, for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
-  # A file's cells, on their way into an engine on this machine.
+  # A file's cells, while they are copied into an engine on this machine.
   csv_cells_cpp = "copy_csv",
-  # Tests: all probes, below.
+  # Tests: all probes, listed below.
   probe_cpp = NULL,
   # Without privacy, epsilon = Inf.
   lm_raw_cpp = "lm_record", paper_raw_cpp = "posterior_record", lm_raw_estimate_cpp = "estimate_lm",
@@ -77,8 +79,9 @@ unprotected <- list(
   simplex_residuals_cpp = "simplex_record"
 )
 
-# Functions for tests only, by probe_cpp(), which nothing in the package calls: functions without
-# people, and functions that answer without noise about rows that tests make up.
+# Functions for tests only, called through probe_cpp(), which no code of the package calls:
+# functions that do not use people's data, and functions that return answers without noise about
+# rows simulated by tests.
 public_probes <- c(
   "bounded_step", "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio",
   "discrete_laplace", "gamma_norm_noise", "gaussian_noise", "gaussian_objective_scale",
@@ -129,7 +132,7 @@ test_that("functions that receive rows of people are not declared public", {
     any(holds_people %in% names(formals(get(name, asNamespace("dpsc")))))
   }, compiled_exports())
   expect_gt(length(given), 20)
-  # Its rows are a number of rows.
+  # Its `rows` are a number of rows.
   expect_identical(intersect(given, public), "fit_moments_cpp")
 })
 
@@ -137,7 +140,7 @@ test_that("functions that return sums without noise are called by their declared
   for (name in names(unprotected)) {
     expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
   }
-  # The search does find callers.
+  # The search finds existing callers.
   expect_identical(callers("gram_release_cpp"), "run_gram")
 })
 

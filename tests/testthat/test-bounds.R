@@ -1,4 +1,4 @@
-# Bounds as a scale.
+# Bounds and the scale that they define.
 
 new_bounds <- dpsc:::new_bounds
 
@@ -38,6 +38,6 @@ test_that("invalid bounds are refused with a message that names the fault", {
     expect_error(new_bounds(problems[[i]], 3), names(problems)[[i]], class = "dpsc_error_bounds")
   }
   expect_error(new_bounds(array(0:1, c(3, 2, 1)), 3), class = "dpsc_error_bounds")
-  # So close that their distance is no number.
+  # The two bounds are so close that their distance is not representable.
   expect_error(new_bounds(c(0, 5e-324), 3), class = "dpsc_error_bounds")
 })

@@ -50,7 +50,7 @@ test_that("the detector of donors' data finds planted values", {
   expect_match(found(sprintf("mean: %.17g", mean(p$donors[, 2]))), "text")
   expect_match(found(factor(rownames(p$donors))), "name")
   expect_match(found(colMeans(p$donors)[[3]]), "number")
-  # The fit without noise holds the exact statistics.
+  # The fit without noise contains the exact statistics.
   for (method in c("gram", "output", "objective")) {
     fit <- canary_fit(p, "matrix", epsilon = Inf, bounds = p$bounds, method = method)
     if (method != "objective") expect_match(found(fit), "number")
@@ -61,7 +61,7 @@ test_that("the detector of donors' data finds planted values", {
 
 for (interface in c("formula", "matrix")) {
   for (how in c("direct", "do.call")) {
-    # Every method by one call of each kind; the default by all.
+    # Every method with one call of each kind; the default method with all calls.
     chosen <- if ((interface == "formula") == (how == "do.call")) methods else methods[1L]
     for (method in chosen) {
       label <- paste(c(interface, how, method), collapse = " ")
@@ -93,7 +93,8 @@ test_that("no value passed from compiled code to R contains a donor's data or a 
       })
       expect_gt(length(results), 2)
       expect_no_canary(results, p$secrets, paste("crossings", delta, chunked))
-      # The same draws, with their sums written down: they came to something, and none is there.
+      # The same draws, with their recorded sums: the sums differ from zero, and none occurs in the
+      # release.
       released <- Filter(function(x) is.list(x) && !is.null(x$rounds), results)
       expect_length(released, 1L)
       scale <- new_bounds(p$bounds, 8)

@@ -42,7 +42,7 @@ test_that("formulas evaluated row by row give R's results", {
     if (is.logical(expected)) found <- as.logical(found)
     expect_equal(found, if (is.numeric(expected)) as.double(expected) else expected,
       label = deparse(code))
-    # Missing cells of one row are that row's.
+    # Missing cells of a row affect that row only.
     gap <- data
     gap[4L, ] <- NA
     expect_identical(value(code, gap)[-4L], value(code, data)[-4L], label = deparse(code))
@@ -57,19 +57,19 @@ test_that("text and factors are not ordered; only equality with a quoted constan
   }
 })
 
-# One person's cell, which would change everybody's column: messages about it.
+# Messages about one person's cell that would change everybody's column.
 test_that("one person's cell does not change another person's value", {
   data <- rows_of_all()
   check <- function(code, a, b) {
-    # As `evaluate_rowwise()` and `subset` take it.
+    # In the forms that `evaluate_rowwise()` and `subset` accept.
     expect_identical(cell_numbers(value(code, a))[-1L], cell_numbers(value(code, b))[-1L],
       label = deparse(code))
   }
-  # An ordered factor with one level more, or in another order.
+  # An ordered factor with one more level, or with its levels in another order.
   other <- data
   other$o <- factor(replace(data$g, 1, "zz"), c("zz", "c", "b", "a"), ordered = TRUE)
   for (code in alist(o == "zz", o == "b", o != "zz", o %in% "zz", o == f)) check(code, data, other)
-  # Integers that one cell makes doubles, text, or 64-bit integers.
+  # Integers that one cell turns into doubles, text, or 64-bit integers.
   data$k[2L] <- 100000L
   whole <- replace(data, "k", list(c(7L, data$k[-1L])))
   real <- replace(data, "k", list(c(7.5, data$k[-1L])))
@@ -88,7 +88,7 @@ test_that("one person's cell does not change another person's value", {
     long$k <- bit64::as.integer64(c(2^40, data$k[-1L]))
     for (code in alist(k * 2, k == 100000, k > 3)) check(code, whole, long)
   }
-  # A class with methods of its own.
+  # A class with its own methods.
   for (generic in c("as.vector", "as.double", "Ops", "Math", "is.na", "as.character")) {
     registerS3method(generic, "telling", function(x, ...) rep(max(unclass(x)), length(unclass(x))),
       envir = baseenv())
@@ -111,7 +111,7 @@ test_that("a release from formulas equals the release from the computed columns"
   mine <- match(other$unit[[donor]], sort(unique(
     other$unit[!other$unit %in% other$unit[other$on == 1]]), method = "radix"))
   expect_identical(fit(data)[-mine, ], fit(other)[-mine, ])
-  # Text in one person's outcome is missing there, which a roster allows.
+  # Text in one person's outcome counts as missing, which a roster allows.
   text <- data
   text$y <- replace(as.character(text$y), donor, "maybe")
   gap <- data

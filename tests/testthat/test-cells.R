@@ -1,5 +1,5 @@
-# A cell becomes a number or a level by `bounds` alone: one hostile cell moves its own row, makes no
-# error and loses no row, wherever rows are.
+# `bounds` alone determine how a cell becomes a number or a level: a hostile cell changes its own
+# row, causes no error and removes no row, in every source.
 
 test_that("one rule converts text to numbers", {
   expect_identical(
@@ -9,9 +9,9 @@ test_that("one rule converts text to numbers", {
   expect_equal(text_numbers(hostile_numbers$text)[known], hostile_numbers$number[known],
     tolerance = 1e-15)
   expect_identical(text_numbers(character()), numeric())
-  # An end of line is no blank.
+  # A line feed does not count as a blank.
   expect_identical(text_numbers(c("3\n", " 3\n ", "3\r\n", " 3")), c(NA, NA, NA, 3))
-  # A very long one takes no time.
+  # Very long text is read quickly.
   expect_identical(text_numbers(paste0(strrep("1", 1e6), "x")), NA_real_)
 })
 
@@ -35,7 +35,7 @@ test_that("cells of every class are converted to numbers without calling a metho
   expect_identical(cell_text(c(100000, 1.5, NaN)), c("100000", "1.5", NA))
   expect_identical(cell_text(100000L), "100000")
   expect_identical(plain_column(as.Date("1970-01-11")), 10)
-  # A damaged factor's codes take no other row's place.
+  # A damaged factor's codes do not select other rows' levels.
   damaged <- structure(c(1L, 0L, -1L, 9L, 2L), levels = c("7", "8"), class = "factor")
   expect_identical(cell_numbers(damaged), c(7, NA, NA, NA, 8))
   expect_identical(cell_text(damaged), c("7", NA, NA, NA, "8"))
@@ -47,7 +47,7 @@ test_that("cells of every class are converted to numbers without calling a metho
   expect_identical(cell_numbers(long), c(1, -1, NA, 2^31, -2^31, 2^53))
 })
 
-# A method of a column's class that looks at all rows.
+# A method of a column's class that uses all rows.
 looking_methods <- function(class) {
   look <- function(x, ...) rep(unclass(x)[[1L]], length(unclass(x)))
   for (generic in c("as.vector", "[", "as.integer", "as.character", "unique", "is.na", "!=")) {
@@ -108,11 +108,11 @@ test_that("a cell matches a level by its text or by its number", {
   expect_identical(cell_levels(c("T", "false", "1", "no"), c("FALSE", "TRUE")), c(2L, 1L, 2L, NA))
   expect_identical(cell_levels(c(0, 1, 2), c("FALSE", "TRUE")), c(1L, 2L, NA))
   expect_identical(cell_levels(c(TRUE, NA), c("FALSE", "TRUE")), c(2L, NA))
-  # Integers and doubles are one number: text of 100000 differs in R.
+  # Integers and doubles have one text: R writes 100000 in two ways.
   expect_identical(cell_levels(100000L, "100000"), cell_levels(1e5, "100000"))
 })
 
-# The same cell in a data frame, whose column becomes one of text, and in blocks.
+# The same cell in a data frame, whose whole column then becomes text, and in blocks.
 test_that("a malformed cell of a data frame or a block changes its own row only", {
   n <- 20
   data <- hostile_rows(n)
@@ -145,7 +145,7 @@ test_that("a malformed cell of a data frame or a block changes its own row only"
   expect_identical(sorted_rows(gather_rows(blocks$table)), rows_of_frame(data))
 })
 
-# The first, the 7th, and on both sides of the rows that some readers look at for types.
+# Rows 1 and 7, and rows on both sides of the number of rows from which some readers guess types.
 test_that("a cell beyond the first 50,000 changes its own row only: data frames, blocks, SQLite", {
   n <- 50003L
   data <- hostile_rows(n)
@@ -243,7 +243,7 @@ test_that("a malformed cell of a CSV file changes its own row only", {
     expect_equal(rows_of_source(dp_files(write_lines(c("y,x,g", lines)))), rows_of_frame(expected),
       tolerance = 1e-15, label = hostile_numbers$text[[k]])
   }
-  # A byte that no string holds, and a file without a last end of line.
+  # A byte that strings cannot contain, and a file without a final line feed.
   path <- write_lines(c("y,x,g", plain_lines(data)))
   bytes <- readBin(path, "raw", 1e5)
   ends <- which(bytes == as.raw(10L))
@@ -252,7 +252,7 @@ test_that("a malformed cell of a CSV file changes its own row only", {
   expected <- data
   expected$y[[1L]] <- NA
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(expected))
-  # A mark of the byte order, and ends of lines of two bytes.
+  # A byte order mark, and line ends of two bytes.
   path <- write_lines(paste0(c("y,x,g", plain_lines(data)), "\r"), c("\ufeff", rep("", 12)))
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
 })
@@ -280,7 +280,7 @@ test_that("one line of a CSV panel changes its own person only, and periods rema
   utils::write.csv(p$data, path, row.names = FALSE)
   panel <- function() dp_files(path, c("unit", "week"))
   expect_identical(seeded(panel()), seeded(utils::read.csv(path)))
-  # Text where a donor's number must be is missing, as it is in a data frame.
+  # Text in place of a donor's number counts as missing, as in a data frame.
   lines <- readLines(path)
   donor <- which(p$data$on == 0)[[3L]] + 1L
   bad <- lines
@@ -303,7 +303,7 @@ test_that("a malformed cell in SQLite changes its own row only, streamed or summ
       DBI::dbExecute(con, paste0("UPDATE people SET x = ", cell, " WHERE rowid = ", at))
       expected <- data
       number <- suppressWarnings(as.double(cell))
-      # The column's affinity makes a number of '5', as SQLite documents it.
+      # By the column's type affinity SQLite converts '5' to a number, as documented.
       held <- DBI::dbGetQuery(con, paste("SELECT typeof(x) AS t, CAST(x AS REAL) AS v FROM people",
         "WHERE rowid =", at))
       expected$x[[at]] <- if (held$t %in% c("real", "integer")) held$v else NA
@@ -319,7 +319,7 @@ test_that("a malformed cell in SQLite changes its own row only, streamed or summ
       DBI::dbExecute(con, paste0("UPDATE people SET x = ", data$x[[at]], " WHERE rowid = ", at))
     }
   }
-  # A column of text: R reads it.
+  # A column of text, which R converts.
   DBI::dbWriteTable(con, "words", transform(data, x = as.character(x)))
   expect_identical(rows_of_source(dp_table(con, "words", block = 7)), rows_of_frame(data))
 })

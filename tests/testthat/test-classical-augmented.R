@@ -17,7 +17,7 @@ test_that("the augmented weights solve their penalised problem", {
       expect_weights_tell(panel, fit)
     }
   }
-  # A large penalty leaves the simplex weights.
+  # With a large penalty the simplex weights remain.
   large <- fit_classical(panel$donors, panel$target, 9, "augmented", list(lambda = 1e12))
   simplex <- fit_classical(panel$donors, panel$target, 9, "simplex")
   expect_equal(large$weights, simplex$weights, tolerance = 1e-9)

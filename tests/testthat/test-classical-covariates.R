@@ -1,7 +1,8 @@
-# Covariates of the estimators on raw data: regressors of "sdid", "factor" and "mcnnm", columns that
-# are balanced of "simplex", "demeaned" and "penalised". The oracles share nothing with the core.
+# Covariates of the estimators on raw data: regressors of "sdid", "factor" and "mcnnm", and the
+# balanced columns of "simplex", "demeaned" and "penalised". The oracles share no code with the
+# core.
 
-# Slopes and coefficients by period from lm() with dummies on the cells that are not treated.
+# Slopes and coefficients by period from lm() with dummies, on the untreated cells.
 dummies_fit <- function(panel, with_units, weight = 1) {
   all <- panel$all
   cells <- expand.grid(unit = factor(seq_len(nrow(all))), time = factor(seq_len(ncol(all))))
@@ -52,7 +53,7 @@ test_that("sdid partials covariates out as lm() does and equals sdid of the resi
   expect_equal(again$counterfactual, fit$counterfactual, tolerance = 1e-8)
 })
 
-# Least squares by turns: slopes with coefficients by period, effects, and singular vectors.
+# Alternating least squares: slopes, coefficients by period, effects, and singular vectors.
 slow_interactive <- function(panel, rank, with_units, rounds = 4000) {
   y <- panel$donors
   n <- nrow(y)
@@ -94,7 +95,7 @@ test_that("estimator factor finds the slopes and factors of alternating least sq
       expect_equal(unname(fit$slopes), slow$beta, tolerance = 1e-7)
       expect_equal(fit$counterfactual, slow$path, tolerance = 1e-6)
       expect_lt(fit$kkt, 1e-8)
-      # Weighted donors, less the covariates' part, give the rest.
+      # The remainder is the weighted donors minus the covariates' part.
       said <- function(x) apply(x, seq_len(length(dim(x)) - 1L), function(v) sum(v * fit$slopes))
       path <- drop(fit$weights %*% (panel$donors - said(panel$covariates$donors))) +
         fit$intercept + said(panel$covariates$target)
@@ -134,7 +135,7 @@ test_that("with covariates the number of factors is chosen by leaving out one pe
   expect_identical(fit$settings$rank, 2L)
 })
 
-# Effects, slopes and one step of shrinkage by turns, on the cells that are observed.
+# Effects, slopes and one step of shrinkage in turn, on the observed cells.
 slow_completion_with <- function(panel, lambda, with_units, rounds = 3000) {
   y <- panel$all
   mask <- y * 0 + 1
@@ -187,7 +188,8 @@ test_that("wide and tall panels with covariates satisfy the minimum's optimality
     fit <- fit_classical(panel$donors, panel$target, panel$T0, "mcnnm", given)
     T0 <- panel$T0
     n <- shape[[1]] + 1L
-    # Filled in with the fit's values, less the covariates' part, the fit must come back.
+    # If missing cells are filled with the fit's values, minus the covariates' part, the same fit
+    # must result.
     filled <- panel$all
     filled[n, -seq_len(T0)] <- fit$counterfactual[-seq_len(T0)]
     filled <- filled - panel$x[, , 1] * fit$slopes[[1]] - panel$x[, , 2] * fit$slopes[[2]]
@@ -228,7 +230,7 @@ test_that("the cross-validation of mcnnm's penalty includes the covariates", {
 
 test_that("a covariate that explains a shift removes it; a covariate without slope has no effect", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
-  # All of the target's change after the treatment is that of a covariate.
+  # The target's whole change after the treatment is due to a covariate.
   shift <- panel$all * 0
   withr::with_seed(1, shift[] <- rnorm(length(shift)))
   shift[31, 15:18] <- shift[31, 15:18] + 6
@@ -247,12 +249,12 @@ test_that("a covariate that explains a shift removes it; a covariate without slo
     again <- fit(moved, covariates = given(shift))
     expect_equal(unname(again$slopes - with$slopes), 2, tolerance = 1e-6)
     expect_equal(effect(moved, again), effect(panel$all, with), tolerance = 1e-5)
-    # Two-way effects leave the factors in the noise of sdid's slope.
+    # Two-way effects do not remove the factors, which add noise to sdid's slope.
     away <- abs(effect(moved, again) - effect(panel$all, plain))
     expect_lt(away, if (estimator == "sdid") 3 else 0.3)
     expect_gt(abs(effect(moved, fit(moved)) - effect(panel$all, plain)), 5)
     if (estimator == "mcnnm") next
-    # Less its share in the rest, the covariate has no effect.
+    # After its part is subtracted from the outcome, the covariate has no effect.
     seen <- shift * 0 + 1
     seen[31, if (estimator == "sdid") 15:18 else 1:18] <- 0
     filled <- panel$all
@@ -315,7 +317,7 @@ test_that("the simplex family balances covariates scaled by the outcomes' standa
     expect_equal(unname(fit$weights), unname(slow_simplex(b$x, b$y)), tolerance = 1e-4)
     expect_equal(fit$objective, loss(fit$weights, b, 0), tolerance = 1e-8)
     expect_equal(unname(fit$counterfactual), unname(drop(fit$weights %*% panel$donors)))
-    # Weights on the simplex by an optimiser without constraints, for the penalty.
+    # Weights on the simplex by an optimiser without constraints, with the penalty.
     fit <- run("penalised", lambda = 0.2)
     softmax <- function(a) exp(a - max(a)) / sum(exp(a - max(a)))
     slow <- optim(log(fit$weights + 0.02), function(a) loss(softmax(a), b, 0.2),
@@ -323,7 +325,8 @@ test_that("the simplex family balances covariates scaled by the outcomes' standa
     )
     expect_lte(loss(fit$weights, b, 0.2), slow$value * (1 + 1e-9))
     expect_equal(loss(fit$weights, b, 0.2), slow$value, tolerance = 1e-3)
-    # With an intercept: outcomes less each unit's mean, whose deviation scales the covariates.
+    # With an intercept: outcomes minus each unit's mean, whose standard deviation scales the
+    # covariates.
     unit_own <- sd(scale(x - rowMeans(x), scale = FALSE))
     factor <- unit_own / unit
     own <- list(
@@ -335,7 +338,7 @@ test_that("the simplex family balances covariates scaled by the outcomes' standa
     path <- drop(fit$weights %*% panel$donors)
     expect_equal(fit$intercept, mean((panel$target - path)[1:9]))
   }
-  # Without importance it is not there; importances go by name.
+  # A covariate of importance zero has no influence; importances are matched by name.
   plain <- fit_classical(panel$donors, panel$target, 9, "simplex")
   one <- function(v) {
     fit_classical(panel$donors, panel$target, 9, "simplex", list(predictors = given, v = v))$weights

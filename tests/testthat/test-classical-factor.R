@@ -1,6 +1,7 @@
 # Interactive fixed effects (generalised synthetic control).
 
-# Least squares of donors on unit, period and factor effects, by turns; then the target's own.
+# Alternating least squares of the donors on unit, period and factor effects; then the target's own
+# effects.
 slow_factors <- function(donors, target, T0, rank, rounds = 3000) {
   periods <- ncol(donors)
   common <- matrix(0, nrow(donors), periods)

@@ -51,7 +51,7 @@ test_that("predictors in a formula are means before treatment, matched with the 
     ))
   )
   expect_equal(fit$weights, same$weights, tolerance = 1e-10)
-  # Several treated units: their mean.
+  # Several treated units are represented by their mean.
   two <- data
   two$treated[two$unit == "a" & two$time > 2006] <- 1L
   fit <- fit_predictors_of(y ~ treated | x2, two, v = 1)

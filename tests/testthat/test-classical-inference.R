@@ -151,7 +151,7 @@ test_that("conformal p-values equal a permutation test written out", {
       by_hand(effect, \(u) abs(mean(u)))
     )
   }
-  # A closure that refits one path at a time is the same engine.
+  # A closure that refits one path at a time gives the same results.
   slow <- conformal_engine(raw$target[1, ], function(path, periods) {
     donors <- raw$donors[, periods]
     path - fit_classical(donors, path, length(periods))$counterfactual
@@ -165,7 +165,7 @@ test_that("p-values of iid permutations use R's generator, are never 0, and conv
   withr::local_seed(7)
   test <- conformal_p(engine, 4, 2, "iid", n_perm = 1999)
   expect_identical(test$n_sets, 2000L)
-  # Only 1 of 15 pairs of periods reaches the observed statistic: itself.
+  # Only 1 of 15 pairs of periods reaches the observed statistic: the observed pair.
   expect_lt(abs(test$p_value - 1 / 15), 0.025)
   huge <- conformal_p(function(effects, periods) matrix(c(rep(0, 50), 9), 1), 50, 1, "iid", 9)
   expect_gte(huge$p_value, 1 / 10)
@@ -251,7 +251,7 @@ test_that("conformal intervals exist if the level allows them; the print explain
   expect_match(result$note[[2L]], "92.3 % for a period", fixed = TRUE)
   expect_identical(nrow(result$test), 1L)
   expect_output(print(result), "needs 19 periods")
-  # The level that is named works, and nothing is infinite.
+  # The suggested level works, and no limit is infinite.
   named <- conformal(fit, level = 0.923)
   expect_identical(named$intervals$term, c("13", "14", "15", "average"))
   expect_true(all(is.finite(named$intervals$conf.low)))
@@ -299,12 +299,12 @@ test_that("placebo dates of a classical fit are marked as not private", {
   fit <- simplex_panel_fit()
   dates <- placebo_time(fit)
   expect_output(print(dates), "NOT PRIVATE: Placebo dates")
-  # So are those of a release that a seed repeats.
+  # Placebo dates of a seeded release are marked in the same way.
   expect_output(print(placebo_time(released_fit(features = Inf))), "^NOT PRIVATE: Placebo dates")
   private <- placebo_time(released_fit(features = Inf, n = 600, rng = "secure"))
   expect_output(print(private), "^Placebo dates")
   expect_output(print(private), "std.error")
-  # Too few donors for an interval: the dates have no errors either.
+  # There are too few donors for an interval, so the dates have no standard errors either.
   uncalibrated <- placebo_time(released_fit(features = Inf, rng = "secure"))
   expect_true(all(is.na(uncalibrated$std.error) & is.na(uncalibrated$p.value)))
   expect_output(print(uncalibrated), "^Placebo dates")
@@ -339,10 +339,11 @@ test_that("predictors are matched with donors by name, in any order", {
   expect_equal(effects(again), effects(fit), tolerance = 1e-10)
   expect_equal(placebo_space(again)$table, placebo_space(fit)$table, tolerance = 1e-8)
   expect_equal(leave_one_out(again)$table, leave_one_out(fit)$table, tolerance = 1e-8)
-  # So are the target's predictors, and rows of units that are no donors do no harm.
+  # The target's predictors are matched by name as well, and rows of units that are not donors are
+  # ignored.
   expect_equal(run(predictors, own[c(3, 1, 2)])$weights, fit$weights, tolerance = 1e-10)
   expect_equal(run(rbind(treated = 9, predictors))$weights, fit$weights, tolerance = 1e-10)
-  # Through a formula the donors are in an order of their own.
+  # With a formula the donors may be in another order.
   data <- data.frame(
     unit = rep(c(rownames(donors), "treated"), 10L), time = rep(1:10, each = 13L),
     y = c(rbind(donors, panel$target)),
@@ -363,7 +364,7 @@ test_that("predictors are matched with donors by name, in any order", {
   expect_error(run(predictors, c(early = 1, late = 1, other = 1)), "differ from the donors",
     class = "dpsc_error_argument"
   )
-  # Without names on both sides position is all there is.
+  # Without names on both sides rows are matched by position.
   expect_equal(unname(run(unname(predictors), unname(own), unname(donors))$weights),
     unname(fit$weights),
     tolerance = 1e-10

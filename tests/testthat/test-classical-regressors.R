@@ -29,7 +29,7 @@ test_that("regressors may vary by period or have one value per unit", {
     expect_equal(table$synthetic[[1]], unname(drop(fit$weights %*% panel$predictors$donors)))
     expect_equal(table$coefficient, c(NA, unname(fit$slopes)))
     expect_output(print(summary(fit)), "coefficient")
-    # Levels are compared with the first; a mean over some periods is one value a unit.
+    # Levels are compared with the first level; a mean over some periods is one value per unit.
     fit <- do.call(fit_formula, c(
       list(y ~ on | kind + over(price, 2:4), data, estimator), settings
     ))
@@ -47,7 +47,8 @@ test_that("regressors may vary by period or have one value per unit", {
 test_that("a regressor with one value per unit has a slope in every period", {
   panel <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
   data <- regressor_data(panel)
-  # Less the donors' mean: a common change is not due to a covariate, and sdid's penalty sees it.
+  # The donors' mean is subtracted: a common change is not due to a covariate, but sdid's penalty
+  # depends on it.
   age <- data$age - mean(panel$predictors$donors)
   data$moved <- data$y + age * cumsum(sin(1:13))[data$time]
   for (estimator in c("sdid", "factor", "mcnnm")) {
@@ -116,8 +117,8 @@ test_that("placebos, standard errors, placebo dates and conformal tests refit wi
       expect_error(conformal(fit), "periods in the same way", class = "dpsc_error_argument")
       next
     }
-    # Under the null the fit is of all periods; the residuals of the periods do not depend on their
-    # order.
+    # Under the null hypothesis all periods are fitted; the residuals do not depend on the order of
+    # the periods.
     parts <- raw_parts(fit)
     engine <- conformal_engine_classical(fit)
     null <- matrix(0, 1, 13)
@@ -128,7 +129,7 @@ test_that("placebos, standard errors, placebo dates and conformal tests refit wi
     order <- c(13, 2:12, 1)
     expect_equal(drop(engine(null, order)), drop(engine(null, 1:13))[order], tolerance = 1e-5)
     expect_s3_class(conformal(fit, level = 0.8), "dp_conformal")
-    # A mean over some periods is not the same in all orders.
+    # A mean over some periods changes with the order of the periods.
     windowed <- do.call(fit_formula, c(list(y ~ on | over(age, 2:3), data, estimator), settings))
     expect_error(conformal(windowed), "before treatment", class = "dpsc_error_argument")
   }
@@ -157,7 +158,7 @@ test_that("simplex estimators accept predictors in a formula, for placebos and c
     expect_equal(drop(engine(matrix(0, 1, 13), 1:13)), unname(panel$target - all$counterfactual),
       tolerance = 1e-8
     )
-    # A mean over the periods before the treatment depends on which they are.
+    # A mean over the periods before the treatment depends on the set of these periods.
     changing <- do.call(fit_formula, c(list(y ~ on | price, data, estimator), settings))
     expect_error(conformal(changing), "before treatment", class = "dpsc_error_argument")
   }
@@ -201,7 +202,8 @@ test_that("placebos of several treated units are groups of donors with their cov
   )
 })
 
-# Several dates, gaps and several outcomes with covariates, each the simple fits put together.
+# Several dates, gaps and several outcomes with covariates: each equals the combination of the
+# simple fits.
 test_that("covariates work with several dates, gaps and several outcomes", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
   data <- regressor_data(panel)
@@ -227,7 +229,7 @@ test_that("covariates work with several dates, gaps and several outcomes", {
       cohort <- names(first)[first == from]
       own <- run(y ~ on | price + age, data[data$unit %in% c(donors, cohort), ])
       known <- estimator %in% c("simplex", "penalised")
-      # Predictors are means before the first adoption, for everybody.
+      # Predictors are means over the periods before the first adoption, for all units.
       if (!known || from == 8) {
         expect_equal(
           unname(effects(several$cohorts[[as.character(from)]])[1, ]), unname(effects(own)[1, ]),
@@ -238,7 +240,7 @@ test_that("covariates work with several dates, gaps and several outcomes", {
     expect_false(anyNA(tidy(several)$estimate))
     both <- run(cbind(y, z) ~ on | price + age, data)
     expect_equal(tidy(both$outcomes$y)$estimate, tidy(several)$estimate, tolerance = 1e-8)
-    # Gaps of outcome and covariates are filled row by row; rows of others are left out.
+    # Gaps of outcome and covariates are filled row by row; rows of other units are omitted.
     holes <- data
     gone <- holes$unit == "c" & holes$time == 5
     holes$y[gone] <- holes$price[gone] <- NA
@@ -276,7 +278,7 @@ test_that("unusable covariates are refused by name", {
   }
   refuse(y ~ on | price + twice, "twice.* follows from effects")
   refuse(y ~ on | season, "season.* follows from effects")
-  # Only the target has it: donors do not identify its effect.
+  # Only the target has this level: donors do not identify its effect.
   refuse(y ~ on | level, "level.* follows from effects")
   refuse(y ~ on | age + same, "same.* follows from effects")
   refuse(y ~ on | when, "Date", "dpsc_error_panel")
@@ -323,7 +325,7 @@ test_that("a factor level of one donor only does not stop fits that leave this d
     fit <- do.call(fit_formula, c(list(y ~ on | coast + price, data, estimator), settings))
     space <- placebo_space(fit)
     expect_false(anyNA(space$gaps))
-    # Without that donor nobody has the level: the fit equals the fit without the level.
+    # Without that donor no donor has the level: the fit equals the fit without the level.
     own <- list(
       donors = panel$covariates$donors[-3, , 1], target = panel$covariates$donors[3, , 1]
     )
@@ -343,7 +345,8 @@ test_that("update, print and report include covariates", {
   again <- update(fit, target = fit$target)
   expect_equal(again$counterfactual, fit$counterfactual)
   expect_equal(again$slopes, fit$slopes)
-  # The covariates of another target are not known, and another estimator reads them differently.
+  # The covariates of another target are unknown, and another estimator uses covariates in another
+  # way.
   expect_error(update(fit, target = fit$target + 1), "covariates", class = "dpsc_error_argument")
   expect_error(update(fit, estimator = "sdid"), "covariates", class = "dpsc_error_argument")
   expect_output(print(fit), "covariates: age, price \\(1")
@@ -370,8 +373,8 @@ test_that("Proposition 99 with prices gives the numbers of gsynth, and of synthd
   expect_equal(path$error, c(57.68676, 20.91823, 9.45907, 9.46689, 5.33796, 5.42844),
     tolerance = 1e-5
   )
-  # lm() with effects of states and years, then synthdid 0.0.9, which 300,000 steps bring to
-  # -2.33707 and objectives that are not quite the smallest.
+  # lm() with effects of states and years, then synthdid 0.0.9, which reaches -2.33707 after 300,000
+  # steps, with objectives slightly above the minimum.
   fit <- run("sdid")
   expect_equal(fit$slopes[["retprice"]], -0.49951937336, tolerance = 1e-9)
   expect_equal(mean(effects(fit)), -2.33707, tolerance = 4e-4)

@@ -1,4 +1,4 @@
-# Synthetic difference-in-differences, and the ridge of the simplex solver that it needs.
+# Synthetic difference-in-differences, and the simplex solver with the ridge that it needs.
 
 test_that("the solver with a ridge agrees with projected gradients and satisfies its conditions", {
   withr::local_seed(1)
@@ -16,7 +16,8 @@ test_that("the solver with a ridge agrees with projected gradients and satisfies
     expect_equal(fit$period_weights, slow_simplex(t(x[, 1:m]), after, 0.01 * n, TRUE, 4000),
       tolerance = 1e-6
     )
-    # The conditions, recomputed: equal gradients where there is weight, larger elsewhere.
+    # The optimality conditions, recomputed: equal gradients for donors with weight, larger
+    # gradients for the others.
     centred <- x[, 1:m] - rowMeans(x[, 1:m])
     error <- drop(fit$weights %*% centred) - (y[1:m] - mean(y[1:m]))
     gradient <- drop(centred %*% error) + zeta^2 * m * fit$weights
@@ -47,7 +48,7 @@ test_that("sdid equals its definition computed directly", {
   by_hand <- sum(c(1, -fit$weights) * drop(both %*% contrast))
   expect_equal(effect_on(panel, fit), by_hand, tolerance = 1e-10)
   expect_weights_tell(panel, fit)
-  # With equal weights of both kinds it is difference-in-differences.
+  # With equal weights of donors and of periods it is difference-in-differences.
   even <- fit_classical(panel$donors, panel$target, 9, "sdid", list(zeta = 1e6, zeta_periods = 1e6))
   did <- fit_classical(panel$donors, panel$target, 9, "did")
   expect_equal(effect_on(panel, even), effect_on(panel, did), tolerance = 1e-6)
@@ -57,7 +58,7 @@ test_that("sdid agrees with published estimates and, where it converges, the aut
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "sdid")
   # -15.6 (Arkhangelsky et al., 2021, table 1); synthdid 0.0.9 stops at -15.60383 and, with more
-  # steps, at -15.60564: neither is quite the minimum.
+  # steps, at -15.60564: neither is exactly the minimum.
   expect_equal(effect_on(panel, fit), -15.6, tolerance = 0.05 / 15.6)
   expect_equal(effect_on(panel, fit), -15.60383, tolerance = 2e-4)
   expect_equal(effect_on(panel, fit), -15.6053979, tolerance = 1e-7)

@@ -1,6 +1,6 @@
 # The simplex solver against oracles: quadprog, and all supports one by one.
 
-# Best point over all sets of donors with weight; small problems only.
+# Best point over all sets of donors that may have weight; small problems only.
 brute_simplex <- function(x, y, cost = rep(0, nrow(x))) {
   p <- sweep(x, 2, y)
   best <- Inf
@@ -92,7 +92,7 @@ test_that("for degenerate problems the solver returns one solution and counts it
   expect_identical(fit$weights, c(1, 0, 0, 0))
   expect_identical(fit$ties, 3)
   expect_identical(fit$objective, 0)
-  # The target inside the hull of many donors: a perfect fit with at most T0 + 1 of them.
+  # The target is inside the hull of many donors: a perfect fit with at most T0 + 1 of them.
   withr::local_seed(4)
   x <- matrix(rnorm(200 * 6), 200)
   y <- colMeans(x)
@@ -101,11 +101,11 @@ test_that("for degenerate problems the solver returns one solution and counts it
   expect_lte(sum(fit$weights > 0), 7)
   expect_identical(solve_simplex(x, y)$weights, fit$weights)
   expect_identical(fit$ties, 200 - sum(fit$weights > 0))
-  # Donors on a line.
+  # Collinear donors.
   line <- outer(1:9, c(1, 2, 3))
   expect_lt(solve_simplex(line, c(4.5, 9, 13.5))$objective, 1e-24)
   expect_equal(solve_simplex(line, c(20, 40, 60))$weights, c(rep(0, 8), 1))
-  # Integer grids are full of ties.
+  # Integer grids have many ties.
   grid <- as.matrix(expand.grid(-2:2, -2:2)) + 0
   expect_equal(solve_simplex(grid, c(5, 0.5))$objective, 9, tolerance = 1e-12)
   expect_identical(solve_simplex(matrix(2, 1, 3), c(1, 2, 3))$weights, 1)
@@ -120,7 +120,7 @@ test_that("units of measurement, a common shift and the order of donors do not c
   expect_equal(solve_simplex(1e9 * x, 1e9 * y)$weights, w, tolerance = 1e-10)
   expect_equal(solve_simplex(x + 1e4, y + 1e4)$weights, w, tolerance = 1e-8)
   expect_equal(solve_simplex(x[12:1, ], y)$weights[12:1], w, tolerance = 1e-10)
-  # With an intercept, neither does a shift of the target alone.
+  # With an intercept, a shift of the target alone does not change the weights either.
   shifted <- solve_simplex(x, y + 7, demean = TRUE)
   plain <- solve_simplex(x, y, demean = TRUE)
   expect_equal(shifted$weights, plain$weights, tolerance = 1e-9)

@@ -42,7 +42,7 @@ test_that("without privacy every cohort is a ridge regression on its own past an
     post <- (p$y[, -pre] - 50) / 50
     z <- sweep(x, 2, colMeans(x[donors, ]))
     away <- sweep(post, 2, colMeans(post[donors, ]))
-    # The setting is on the sum over donors, and halved.
+    # The penalty of dp_control() multiplies the sum over donors, and is halved.
     slopes <- solve(
       crossprod(z[donors, ]) + diag(3 / 2, ncol(z)), crossprod(z[donors, ], away[donors, ])
     )
@@ -51,7 +51,8 @@ test_that("without privacy every cohort is a ridge regression on its own past an
     one <- fit$cohorts[[as.character(T0 + 1)]]
     expect_equal(unname(predict(one)[1, ]), unname(expected), tolerance = 1e-8)
     others <- p$units[p$n + which(p$dates != T0)]
-    # The other cohort's dates decide when a covariate is known: constant ones are the same.
+    # The other cohort's dates determine the periods of a covariate's mean; constant covariates are
+    # unaffected.
     alone <- staggered_fit(p,
       data = p$data[!p$data$unit %in% others, ], control = dp_control(lambda = 3)
     )
@@ -60,7 +61,7 @@ test_that("without privacy every cohort is a ridge regression on its own past an
   without <- staggered_fit(p, y ~ on, bounds = p$bounds["y"], control = dp_control(lambda = 3))
   expect_gt(abs(glance(without)$effect - glance(fit)$effect), 1e-3)
   expect_equal(tidy(update(fit), "group_time"), tidy(fit, "group_time"))
-  # A date that the release was not asked about, and many rows, which are not kept.
+  # A date for which the release was not made, and many rows, which are not stored.
   treated <- p$n + 1:4
   other <- dp_synth(fit$release,
     target = p$y[treated, ], T0 = c(5, 6, 7, 7), covariates = p$values[treated, ]
@@ -100,7 +101,7 @@ test_that("the calibration draws are placebo errors, with periods in each cohort
   options <- gram_options(TRUE, n, bounds)
   dates <- c(6L, 8L)
   scale <- insert_scale(bounds, 2, 6)
-  # Bounds that differ by column move with it.
+  # Bounds that differ by column are reordered with the columns.
   scale$centre <- scale$centre + seq(-0.1, 0.1, length.out = 13)
   scale$half <- seq(1, 0.8, length.out = 13)
   run <- withr::with_seed(4, cohort_audit_cpp(
@@ -146,7 +147,7 @@ test_that("covariates of a neighbour change no step by more than its charged sen
     }), pair, 2)
   }
   for (pair in pairs) expect_false(withr::with_seed(5, replay(pair)$violated))
-  # Covariates that nobody cut: their weight is a public constant for bounds of [-1, 1].
+  # Covariates that are not clipped: their weight is a public constant for bounds of [-1, 1].
   wild <- function(donors, mode) {
     if (mode == "replay") donors[2:40, ] <- donors[rep(1, 39), ]
     donors
@@ -189,7 +190,7 @@ test_that("a roster may have several dates, and gaps are filled from the unit's 
     epsilon = 4, na = "interpolate", roster = roster, control = dp_control(rng = "R")
   ))
   expect_equal(tidy(same, "group_time"), tidy(full, "group_time"))
-  # The last unit adopts after period 7 and is seen in period 6 only.
+  # The last unit adopts after period 7 and is observed in period 6 only.
   last <- p$units[[p$n + 4]]
   few <- p$data[p$data$unit != last | p$data$time == 6, ]
   sparse <- staggered_fit(p, y ~ on,
@@ -213,7 +214,7 @@ test_that("each cohort uses the predictors of its own units", {
       expect_equal(fit$cohorts[[as.character(date + 1)]]$counterfactual, alone$counterfactual)
     }
   }
-  # Forecasts before the adoption use them, too: constant covariates are known at any date.
+  # Forecasts before the adoption use covariates, too: constant covariates are known at any date.
   last <- fit$forecasts[fit$forecasts$cohort == 2 & fit$forecasts$period == 6, ]
   sooner <- p$data
   sooner$on <- as.integer(sooner$unit %in% p$units[p$n + 3:4] & sooner$time > 5)

@@ -1,4 +1,4 @@
-# Several adoption dates: the release's cost, one person's effect, reported errors.
+# Several adoption dates: the release's cost, one person's influence, reported errors.
 
 cohort_mechanism_of <- function(n = 30, dates = c(4, 6, 7), epsilon = 1, delta = 1e-6, size = 1) {
   withr::local_seed(11)
@@ -11,7 +11,7 @@ cohort_mechanism_of <- function(n = 30, dates = c(4, 6, 7), epsilon = 1, delta =
   mechanism
 }
 
-# As run_release(), with the size.
+# The same as run_release(), with the size.
 release_of <- function(mechanism, donors, scope) {
   suppressWarnings(scope$dp_release.matrix(donors,
     target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,
@@ -29,7 +29,7 @@ replay_cohorts <- function(mechanism, pair, ..., n_runs = 2, record = identity) 
   ), pair, n_runs)
 }
 
-# Donors that are flat, of whom one becomes another: far errors in every cohort, and none.
+# Flat donors, one of whom is replaced by another person, with large errors in every cohort or none.
 cohort_pairs <- function(n) {
   withr::local_seed(12)
   flat <- matrix(stats::runif(n * 9, -0.1, 0.1), n)
@@ -76,7 +76,7 @@ test_that("replays detect people counted twice, and a second moment charged for 
   expect_true(any(vapply(pairs, function(pair) {
     replay_cohorts(mechanism, pair, tamper = twice)$violated
   }, NA)))
-  # All three cohorts' sums move by the recorded sensitivity of one.
+  # The sums of all three cohorts change by the sensitivity that was recorded for one.
   cheap <- function(privacy) {
     at <- which(privacy$steps$step == "mean squared placebo error")
     for (column in c("sensitivity", "mu")) {
@@ -157,7 +157,7 @@ test_that("the calibration draws equal placebo errors recomputed row by row", {
   one <- 2^20
   mine <- vapply(errors, function(e) sum(floor(one * pmin(1, (e$error[, 1] / clip)^2))), 0)
   expect_equal(sums, mine, tolerance = 1e-6)
-  # Tail factors: rows beyond a threshold, in units of each one's interval.
+  # Tail factors: rows beyond a threshold, in units of each row's interval.
   intervals <- s$cohorts$intervals
   ratio <- lapply(seq_along(dates), function(g) {
     e <- errors[[g]]
@@ -170,7 +170,7 @@ test_that("the calibration draws equal placebo errors recomputed row by row", {
   beyond <- function(values) vapply(factors, function(f) sum(values > f * quantile), 0)
   average <- beyond(do.call(cbind, lapply(ratio, function(r) r[, 1])))
   period <- beyond(do.call(cbind, lapply(ratio, function(r) r[, -1])))
-  # Losses are counts less the allowed number outside.
+  # Losses are counts beyond a limit, minus the permitted number.
   left <- function(counts, losses) unique((counts - losses)[losses > 0])
   expect_length(left(average, calls[[7]]$value), 1)
   expect_length(left(period, calls[[8]]$value), 1)
@@ -218,7 +218,7 @@ test_that("the shared variance of two cohorts equals the covariance of their noi
       expected <- expected + tcrossprod(moved) * s$moment_sd^2 / if (i == j) 1 else 2
     }
     moved <- slope(function(s, by) {
-      # The mean's noise is whitened.
+      # The noise of the mean, in whitened units.
       s$mean <- s$mean + s$restore[, i] * by
       s
     })
@@ -226,7 +226,7 @@ test_that("the shared variance of two cohorts equals the covariance of their noi
   }
   shared <- cohort_errors_cpp(s, list(options, options), dates, targets, 200)
   expect_equal(shared$privacy, expected, tolerance = 1e-4)
-  # The diagonal is the one-date estimate's own.
+  # The diagonal equals the estimate's own variance for a single date.
   own <- gram_estimate_cpp(cohort_view_cpp(s, 7L), options, targets[2, , drop = FALSE], 1)[[1]]
   expect_equal(shared$privacy[6:8, 6:8], own$privacy, tolerance = 1e-6)
   expect_equal(
@@ -238,7 +238,7 @@ test_that("the shared variance of two cohorts equals the covariance of their noi
 test_that("the regression error that cohorts share agrees with fits to resampled donors", {
   withr::local_seed(16)
   rows <- sim_panel(n = 3002, T0 = 5, T1 = 5)$donors
-  # Alike, so that they share much; the penalty leaves little to first-order errors.
+  # Two equal targets, so that they share much; the penalty leaves only small errors of first order.
   target <- rows[c(3001, 3001), ]
   bounds <- new_bounds(c(-1, 1), 10)
   dates <- c(5L, 7L)
@@ -259,7 +259,7 @@ test_that("the regression error that cohorts share agrees with fits to resampled
   s <- raw_statistics_cpp(rows[1:3000, ], 3000, 5L, 5L, bounds)
   options <- gram_options(FALSE, n, bounds, penalty = 1e-3)
   said <- cohort_errors_cpp(s, list(options, options), dates, target, n)$regression
-  # Between the cohorts' averages, and in the mean of both.
+  # Covariances of the cohorts' averages, and the variance of their mean.
   form <- rbind(c(rep(0.2, 5), rep(0, 3)), c(rep(0, 5), rep(1 / 3, 3)))
   ratio <- (form %*% said %*% t(form)) / (form %*% observed %*% t(form))
   expect_true(all(ratio > 0.6 & ratio < 1.7))
@@ -279,7 +279,7 @@ test_that("privacy.se of averages equals their standard deviation over releases"
 test_that("second moments are pooled if they differ by noise alone", {
   withr::local_seed(21)
   modelled <- seq(1, 3, length.out = 12)
-  # In either case two standard deviations above contain the truth.
+  # In either case the pooled value plus two standard deviations is at least the truth.
   for (excess in list(rep(1.5, 12), exp(stats::rnorm(12, 0, 0.5)), rep(c(1, 3), 6))) {
     truth <- modelled * excess
     for (noise in c(0.1, 1, 5)) {
@@ -298,7 +298,7 @@ test_that("second moments are pooled if they differ by noise alone", {
     }
   }
   expect_lt(mean(pool_seconds(modelled, 5, modelled)$second_sd), 3)
-  # Values that cannot be pooled stay.
+  # Values that cannot be pooled remain unchanged.
   expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
 })
 
@@ -319,7 +319,7 @@ test_that("uncalibrated cohorts have no interval, and the print gives the reason
   expect_true(all(is.na(tidy(few, "event")$std.error)))
   expect_true(all(is.finite(tidy(few, "overall")$privacy.se)))
   expect_output(print(few), "no interval: 100 donors at epsilon = 1 cannot calibrate")
-  # Calibrated for single people where the smallest cohort is one.
+  # Intervals are calibrated for single people if the smallest cohort is one person.
   panel <- cohort_panel(700)
   mixed <- cohort_fit_of(panel, size = c(1, 40), epsilon = 1)
   expect_false(mixed$release$statistics$cohorts$intervals$group)

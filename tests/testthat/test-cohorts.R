@@ -25,7 +25,8 @@ test_that("moments for a later cohort are computed from features centred at its 
     view$restore %*% view$covariance %*% t(view$restore),
     crossprod(sweep(features, 2, colMeans(features))) / nrow(rows)
   )
-  # What is past: features of 6 periods, then 3 periods; what is to come: less the mean of all 9.
+  # The past: features of 6 periods, then 3 single periods; the future: outcomes minus the mean of
+  # all 9 periods.
   own <- rowMeans(rows[, 1:9])
   expect_equal(features[, view$pre + 1:3], s$weight * (rows[, 10:12] - own))
   expect_equal(features[, s$pre + 1:3], s$weight * (rows[, 7:9] - rowMeans(rows[, 1:6])))
@@ -45,7 +46,7 @@ test_that("without noise every cohort's fit equals the one-date fit for its own 
   expect_equal(tidy(fit$cohorts[["11"]], conf.int = TRUE), tidy(alone, conf.int = TRUE),
     tolerance = 1e-7
   )
-  # Its own effects and limits are the table's.
+  # The cohort's effects and limits are those in the table.
   cells <- tidy(fit, "group_time", conf.int = TRUE)
   own <- tidy(alone, conf.int = TRUE)[-1, ]
   columns <- c("estimate", "std.error", "p.value", "conf.low", "conf.high")
@@ -158,7 +159,7 @@ test_that("every bad input gives one classed error and spends nothing", {
   expect_error(fit(early, size = 30), "before the adoption of every cohort.*\n.*2 or before: ",
     class = "dpsc_error_panel"
   )
-  # Single people have no names in messages.
+  # Messages do not name single people.
   expect_error(fit(early), "Some treated unit has fewer.", class = "dpsc_error_panel")
   expect_error(fit(data[is.finite(data$first), ]), "never treated", class = "dpsc_error_panel")
   for (method in c("output", "objective")) {
@@ -207,7 +208,7 @@ test_that("formula, matrix and chunks give the same fit", {
     control = dp_control(rng = "R")
   ))
   expect_equal(tidy(from_chunks, "event"), tidy(from_matrix, "event"))
-  # A release serves the same targets, by hand.
+  # A release serves the same targets: fits written out by hand.
   again <- dp_synth(from_matrix$release, target = panel$target, T0 = c(8, 10))
   expect_equal(tidy(again, "event"), tidy(from_matrix, "event"))
 })
@@ -235,7 +236,7 @@ test_that("a release for several dates is written, read, and used for one or mor
     write_release(doctored, path, allow_not_private = TRUE)
     expect_error(read_release(path), "adoption dates", class = "dpsc_error_release")
   }
-  # Later dates have an estimate; an uncalibrated one has no interval, and a reason.
+  # Later dates have an estimate; a date without calibration has no interval, and a reason.
   other <- dp_synth(release, target = panel$target[1, ], T0 = 9)
   expect_s3_class(other, "dp_synth")
   expect_output(

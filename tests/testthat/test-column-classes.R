@@ -26,7 +26,7 @@ long_of <- function(v) {
 # A ledger pays for secure noise only.
 draws <- function(ledger) dp_control(rng = if (is.null(ledger)) "R" else "secure")
 
-# Each spends from the ledger; the release depends on the column.
+# Each call spends from the ledger; the release depends on the column.
 verbs <- list(
   lm = function(v, b, ledger) {
     data <- data.frame(y = stats::dnorm(seq_len(n) / 90), v = v)
@@ -75,7 +75,7 @@ test_that("bounds that a column's class cannot have are refused before the charg
           )
         }
         out <- run(classes[[class]])
-        # A stream's batch in which all is missing comes as flags.
+        # A batch of a stream with missing values only arrives as flags.
         spared <- verb == "online" && limit == "levels" && class == "flag"
         wrong <- class %in% impossible[[limit]] && !spared
         expect_identical(inherits(out, "error"), wrong, label = label)
@@ -84,7 +84,7 @@ test_that("bounds that a column's class cannot have are refused before the charg
           expect_identical(
             nrow(as.data.frame(ledger)), if (verb == "online") 1L else 0L, label = label
           )
-          # Of other cells, one and all, the same is said.
+          # The message is the same for any other contents of the cells.
           for (other in list(rev(classes[[class]]), rep(classes[[class]][2L], n))) {
             expect_identical(conditionMessage(run(other)), conditionMessage(out), label = label)
           }

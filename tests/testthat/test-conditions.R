@@ -31,7 +31,7 @@ outcomes_of_conditions <- function(panel) {
   long
 }
 
-# Each an error by its first name; those with a ledger could charge it.
+# Errors are identified by their first class; calls with a ledger could charge it.
 bad_inputs <- rlang::exprs(
   dp_synth(donors, target, T0 = 5, epsilon = -1, bounds = c(-1, 1), ledger = ledger),
   dp_synth(donors, target, T0 = 5, epsilon = 1, ledger = ledger),
@@ -171,7 +171,7 @@ ways_of_calling <- function(expr, scope) {
       do.call(verb, values, envir = scope)
     },
     lapply = function() lapply(1L, quoted),
-    # Within a user's own function, which another verb runs: the outermost is the user's call.
+    # Inside a user's own function that another verb runs, the outermost call is the user's call.
     inside = function() dpsc:::door("dp_audit", eval(expr, scope))
   )
 }

@@ -32,7 +32,7 @@ test_that("invalid settings are refused", {
     refused(donor_names = bad)
     refused(intervals = bad)
   }
-  # No seed can be stored.
+  # A seed cannot be stored.
   expect_error(dp_control(seed = 1))
 })
 
@@ -56,7 +56,7 @@ test_that("without intervals, the moments get the calibration's share of the bud
     without <- fit(FALSE, size)$release$privacy$steps
     expect_true(any(grepl("placebo", with$step)))
     expect_false(any(grepl("placebo", without$step)))
-    # The total is the same, and all of it is spent.
+    # The total is the same, and it is spent completely.
     expect_equal(sum(without$mu^2), sum(with$mu^2), tolerance = 1e-6)
     noise <- function(steps) steps$mu[grepl("moments", steps$step)]
     expect_true(all(noise(without) > noise(with)))
@@ -109,7 +109,8 @@ test_that("an unknown setting of a method is an error before any budget is spent
     expect_match(conditionMessage(error), names(given[[i]]), fixed = TRUE)
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   }
-  # Every setting of dp_control() is known to some method, to all of them, or to raw estimators.
+  # Every setting of dp_control() belongs to some method, to all methods, or to the estimators on
+  # raw data.
   known <- unlist(lapply(mechanism_table$dp_synth, `[[`, "options"))
   expect_setequal(c(known, "rng", "donor_names", "settings"), names(formals(dp_control)))
 })

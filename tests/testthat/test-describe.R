@@ -1,4 +1,4 @@
-# A paper's first table: numbers, laws, attacks. Proof: inst/proofs/describe.md.
+# A paper's first table: numbers, distributions, attacks. Proof: inst/proofs/describe.md.
 
 describe_people <- function(n = 3000, seed = 4) {
   withr::local_seed(seed)
@@ -29,7 +29,7 @@ replayed <- function(verb, here, there) {
 
 test_that("with a large budget the released statistics equal the data's, in every group", {
   data <- describe_people()
-  # Of heavier tails a few people are cut at any budget.
+  # With heavier tails a few people would be clipped at any budget.
   data$cost <- withr::with_seed(2, stats::rgamma(nrow(data), 2, scale = 500))
   data$age[1:50] <- NA
   data$sex[51:60] <- "x"
@@ -40,7 +40,7 @@ test_that("with a large budget the released statistics equal the data's, in ever
     b <- tidy(truth)
     expect_identical(a[1:4], b[1:4])
     off <- abs(a$estimate - b$estimate)
-    # Squares in a wide window are noisier.
+    # The sum of squares is noisier in a wide window.
     spread <- b$variable == "cost" & b$statistic == "sd"
     expect_lt(max((off / (abs(b$estimate) + 1))[!spread]), 0.02)
     expect_lt(max((off / a$privacy.se)[spread]), 6)
@@ -88,7 +88,7 @@ test_that("the losses of quantiles change as in the proof", {
   }
 })
 
-# Probabilities of all tuples of a joint choice, by its weights; the first list varies fastest.
+# Probabilities of all tuples of a joint choice, from its weights; the first list varies fastest.
 joint_law <- function(losses, exponent, of_tuple = max) {
   found <- joint_choice_cpp(losses, exponent, 0L, "R")
   clipped <- lapply(losses, function(own) pmin(pmax(own, -found$cap), found$cap))
@@ -112,7 +112,7 @@ test_that("a joint choice has the stated probabilities", {
   likely <- law > 1e-3
   expect_gt(stats::chisq.test(seen[likely], p = law[likely], rescale.p = TRUE)$p.value, 1e-4)
   expect_lte(max(seen[law < 1e-9]), 0)
-  # The law that an exact-loss audit computes.
+  # The distribution that an exact-loss audit computes.
   at <- c(1, 2, 0)
   expect_equal(
     dpsc:::joint_log_law(unlist(losses), exponent, at), log(law[[1 + 1 + 8]]), tolerance = 1e-6
@@ -132,7 +132,7 @@ test_that("no replaced row changes a joint choice's probabilities by more than i
   }
   worst <- function(exponent, of_tuple = max) {
     ratios <- vapply(1:60, function(run) {
-      # Many people in one cell, in some runs: the other cells are then on one side.
+      # In some runs one cell contains many people: the other cells are then on one side of it.
       counts <- as.double(stats::rpois(6, 3)) + 30 * (seq_len(6) == run %% 8)
       law <- joint_law(lists(counts), exponent / 1000, of_tuple)
       from <- sample(which(counts > 0), 1)
@@ -142,7 +142,7 @@ test_that("no replaced row changes a joint choice's probabilities by more than i
     max(ratios)
   }
   expect_lte(worst(exponent), 2 * exponent)
-  # A doubled exponent, and the sum of losses in place of the largest.
+  # Faults: a doubled exponent, and the sum of the losses instead of the largest.
   expect_gt(worst(2 * exponent), 2 * exponent)
   expect_gt(worst(exponent, sum), 2 * exponent)
 })
@@ -205,7 +205,7 @@ test_that("limits of quantiles cover in columns of whole numbers with numeric li
 
 test_that("limits of a mean cover where a tail is a power law", {
   draw <- function(n) pmin(10 / sqrt(stats::runif(n)), 5000)
-  # Of a value up to the bound: 2 a - a^2 / bound.
+  # Expectations of a value that is cut at the bound: 2 a - a^2 / bound.
   truth <- 20 - 100 / 5000
   covered <- vapply(1:40, function(seed) {
     withr::local_seed(seed)
@@ -223,8 +223,8 @@ test_that("replacing a row changes the sums by at most their sensitivity", {
   parts <- function(k) {
     with(pairs, cbind(a - b, k * (a^2 - b^2), k * (a^4 - b^4), k * (oa - ob)))
   }
-  # One group: values and squares about the window's middle, the other two about the median, and a
-  # missing value counts as the median, `b`.
+  # One group: values and squares are about the window's middle, the other two sums about the
+  # median, and a missing value counts as the median, `b`.
   one <- function(rest) {
     far <- expand.grid(a = z, b = z, power = 0:1, beyond = 0:1)
     with(far, cbind(a - b, a^2 - b^2, rest * power, rest * beyond))
@@ -353,7 +353,7 @@ test_that("a standard deviation below the noise is marked and printed with confi
   cells <- dpsc:::description_cells(table)
   expect_identical(cells[[own]], "below the noise (0 to 250)")
   expect_false(any(startsWith(cells[-own][table$estimate[-own] != 0], "below")))
-  # Without privacy a deviation of 0 is one.
+  # Without privacy a standard deviation of 0 is printed as 0.
   flat <- described(data.frame(age = rep(3, 20)), formula = ~age, epsilon = Inf)
   expect_match(capture.output(print(flat)), "age, sd +0", all = FALSE)
 })
@@ -372,7 +372,7 @@ test_that("the print is a table and marks results that are not private", {
 })
 
 test_that("confidence limits of a standard deviation have nominal coverage under heavy tails", {
-  # t with 2.5 degrees: no fourth moment; its deviation within these bounds.
+  # t with 2.5 degrees of freedom has no fourth moment; its standard deviation within these bounds.
   bounds <- list(x = c(-500, 1500))
   truth <- 10.69
   covered <- vapply(1:20, function(seed) {

@@ -1,6 +1,7 @@
 # weights = in dp_synth() and dp_release(): people of a survey (proofs/gram.md, section 10).
 
-# Donors of two kinds; the second changes after the treatment, and was drawn a quarter as often.
+# Donors of two kinds; the second kind changes after the treatment and was sampled at a quarter of
+# the rate.
 kinds_panel <- function(n = 3000, T0 = 8, T1 = 2, share = 0.2, seed = 1) {
   withr::local_seed(seed)
   periods <- T0 + T1
@@ -52,7 +53,7 @@ test_that("without privacy the moments equal the results of stats::cov.wt()", {
   bare <- weighted_release(p, NULL, NULL, epsilon = Inf, fun = dp_synth)
   expect_gt(mean(fit$counterfactual[9:10]) - mean(bare$counterfactual[9:10]), 0.08)
   expect_true(is.na(tidy(fit, conf.int = TRUE)$conf.low[[1]]))
-  # Only their ratios count, and without a largest weight it is that of the donors.
+  # Only the ratios of weights matter, and the default largest weight is the donors' largest.
   twice <- weighted_release(p, 7 * p$w, NULL, epsilon = Inf, fun = dp_synth)
   expect_equal(twice$counterfactual, fit$counterfactual, tolerance = 1e-6)
 })
@@ -72,7 +73,7 @@ test_that("if all weights are the largest, the sums equal the sums of a release 
   expect_identical(
     vapply(alike, `[[`, "", "label"), vapply(bare, `[[`, "", "label")
   )
-  # After the first draws of moments, of which one is more, noise differs.
+  # From the second draw on noise differs, since one more moment is drawn.
   expect_identical(alike[[1L]]$value, bare[[1L]]$value)
   d <- (sqrt(8 * length(alike[[2L]]$value) + 1) - 1) / 2 - 1
   last <- length(alike[[2L]]$value)
@@ -111,7 +112,7 @@ test_that("chunks and long data give the same release as the matrix", {
   data$w[light] <- 0.5 + 0.1 * (-1)^data$time[light]
   data$w[later] <- 100
   expect_equal(long_weighted(data)$statistics$share, release$statistics$share, tolerance = 1e-3)
-  # With covariates, and in each verb.
+  # The same with covariates, and in each verb.
   data$age <- stats::ave(data$y, data$unit, FUN = function(x) x[[1L]])
   withr::local_seed(1)
   fit <- dp_synth(y ~ on | age, data, c("unit", "time"),
@@ -132,7 +133,7 @@ test_that("weights outside their limits are clipped to the limits", {
   inside <- limited(c(p$w, 1))
   outside <- limited(c(ifelse(p$w == 2, 1e9, -4), 1))
   expect_identical(outside$statistics, inside$statistics)
-  # A mean that noise would put below the lower limit is that.
+  # If noise would put the mean below the lower limit, it equals the limit.
   tiny <- weighted_release(p, rep(1e-9, 500), 2, epsilon = 0.3)
   expect_gt(tiny$statistics$share, 0)
 })
@@ -153,7 +154,8 @@ weighted_pairs <- function(n = 60, T0 = 4) {
   )
 }
 
-# The release of a panel whose last column are weights, by these functions, with this noise.
+# The release of a panel whose last column contains weights, computed with these functions and this
+# noise.
 replayed_weights <- function(pair, n_runs = 4, scope = asNamespace("dpsc"),
                              recorder = new_recorder(), size = NULL) {
   audit_replay(list(recorder = recorder, ours = TRUE, run = function(panel) {
@@ -246,7 +248,7 @@ test_that("weights that are meaningless or covered by no theorem are refused bef
   refused(dp_release(y ~ on, data, c("unit", "time"),
     epsilon = 1, bounds = list(y = c(-1, 1)), weights = y, max_weight = 2, ledger = ledger
   ), text = "the outcome and the weights")
-  # Who is treated, which is public, does not follow from a weight.
+  # Treatment status, which is public, must not depend on weights.
   refused(dp_release(y ~ I(as.integer(w > 1)), data, c("unit", "time"),
     epsilon = 1, bounds = c(-1, 1), weights = w, max_weight = 2, ledger = ledger
   ), "dpsc_error_panel")
@@ -273,7 +275,7 @@ test_that("a release with weights is read back, mentions them and contains nobod
   fit <- dp_synth(read_release(file), target = p$target)
   expect_match(paste(utils::capture.output(print(fit)), collapse = " "), "weights up to 2, mean ab")
   expect_match(paste(format(report(fit)), collapse = " "), "weights up to 2")
-  # With less total weight there is more noise than the file states.
+  # A smaller total weight implies more noise than the file states.
   release$statistics$share <- release$statistics$share / 2
   write_release(release, file, allow_not_private = TRUE)
   expect_error(read_release(file), class = "dpsc_error_release")

@@ -1,4 +1,4 @@
-# Mistakes of a first call are answered with the line that mends them; nothing is spent.
+# Errors about mistakes in a first call contain the line that corrects them; nothing is spent.
 
 asked <- function(call) conditionMessage(tryCatch(call, dpsc_error = identity))
 
@@ -23,7 +23,7 @@ test_that("one error requests all missing bounds, by class, with a line to paste
     expect_match(conditionMessage(error), "nothing was spent")
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # Plans have no data: a factor is a variable that the formula calls one.
+  # Plans use no data: a variable is a factor if the formula declares it.
   wanted <- "bounds = list(y = c(0, 9), x = c(lower, upper), g = c(\"...\", \"...\"))"
   f <- y ~ x * factor(g)
   for (call in expression(
@@ -103,7 +103,7 @@ test_that("unit and time given separately, or without quotes, get an error that 
     dp_synth(pressure ~ enrolled, clinic_panel, nothing, epsilon = 1),
     "need quotes", class = "dpsc_error_panel"
   )
-  # Names in variables are names.
+  # Column names may be stored in variables.
   key <- "patient"
   when <- "month"
   both <- c(key, when)

@@ -1,11 +1,11 @@
-# Calls refused at once, from public facts alone: nothing is charged, in any method.
+# Calls that are refused at once, from public facts alone: nothing is charged, in any method.
 
 every_method <- list(
   list("gram", "tight"), list("output", "tight"), list("output", "published"),
   list("objective", "tight"), list("objective", "published")
 )
 
-# A call with a ledger, which must be as it was after an error of this class.
+# A call with a ledger, which must be unchanged after an error of this class.
 expect_refused <- function(class, regexp = NULL, ..., fun = dp_release) {
   ledger <- dp_ledger(1e12, 0.5)
   before <- as.list.environment(ledger)
@@ -43,7 +43,7 @@ test_that("for epsilon within its range, a call is charged if and only if it ret
             suppressWarnings(dp_release(p$donors, p$target, 5, epsilon, delta, c(-1, 1),
               method[[1L]], method[[2L]], ledger = ledger
             )),
-            # A ledger does not pay for a promise that fails.
+            # A ledger does not pay for a guarantee that does not hold.
             dpsc_error_argument = function(e) NULL, dpsc_error_budget = function(e) NULL
           )
           expect_identical(nrow(as.data.frame(ledger)), as.integer(!is.null(result)))
@@ -60,7 +60,7 @@ test_that("bounds that exclude the target are refused before the charge", {
       epsilon = 1, bounds = list(`log(pressure)` = c(80, 200)), fun = fun
     )
     expect_match(conditionMessage(error), "log")
-    # Of 0.2.0: the expression's in one verb, the column's in others.
+    # In version 0.2.0 the bounds referred to the expression in one verb, to the column in others.
     for (bounds in list(c(80, 200), log(c(80, 200)))) {
       error <- expect_refused("dpsc_error_bounds", "no single column",
         log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
@@ -79,7 +79,7 @@ test_that("bounds that exclude the target are refused before the charge", {
     )
   }
   p <- toy_panel(20, 5, 2, k = 3)
-  # Of several targets one may lie outside, not most.
+  # A minority of several targets may lie outside the bounds, but not most.
   one <- replace(p$target, 1, 9)
   one[1, ] <- 9
   expect_warning(
@@ -96,7 +96,7 @@ test_that("bounds that exclude the target are refused before the charge", {
   limits <- cbind(1:7 - 1, 1:7 + 1)
   expect_no_warning(dp_release(p$donors, 1:7 + 0.1, 5, 1, bounds = limits))
   expect_refused("dpsc_error_bounds", NULL, p$donors, 7:1 + 0.1, 5, 1, bounds = limits[7:1, ] + 9)
-  # Without privacy there is nothing to spend.
+  # Without privacy no budget is spent.
   expect_s3_class(dp_release(p$donors, two, 5, Inf, bounds = c(-1, 1)), "dp_release")
 })
 
@@ -139,13 +139,13 @@ test_that("settings edited after dp_control() are checked again", {
 })
 
 test_that("a numeric index with fewer donors than periods is an error before the charge", {
-  # Six people, forty periods, the last person treated: valid either way round.
+  # Six people, forty periods, the last person treated: valid in either order of `index`.
   withr::local_seed(3)
   data <- expand.grid(id = 1:41, t = 1:7)
   data$y <- stats::runif(nrow(data), -1, 1)
   data$treated <- as.numeric(data$id == 41 & data$t == 7)
   ledger <- dp_ledger(5, 1e-6)
-  # Everybody's last reading would be the public target.
+  # In the wrong order the last readings of all people would be the public target.
   expect_error(
     dp_release(y ~ treated, data, c("t", "id"),
       epsilon = 1, bounds = c(-1, 1), ledger = ledger, protect = "donors"
@@ -159,7 +159,8 @@ test_that("a numeric index with fewer donors than periods is an error before the
   expect_no_warning(right(data, epsilon = 1))
   few <- data[data$id > 36, ]
   expect_error(right(few, epsilon = 1), class = "dpsc_error_index")
-  # Where names could not be taken for periods, or nothing is hidden, few donors are just few.
+  # If the identifiers cannot be periods, or nothing is private, a small number of donors is no
+  # reason for an error.
   expect_no_warning(right(transform(few, id = paste("unit", id)), epsilon = 1))
   expect_no_warning(right(transform(few, t = as.Date("2020-01-01") + t), epsilon = 1))
   expect_no_warning(right(few, epsilon = Inf))
@@ -194,7 +195,7 @@ test_that("a note points out an epsilon that protects little", {
   expect_match(weak_budget(1e6), "protects little")
 })
 
-# Errors about donors' rows name the kind of problem only, not whose rows have it or how many.
+# Errors about donors' rows name only the kind of problem, not the donor or the number of rows.
 test_that("errors about donors' rows do not depend on the donor, the period or their number", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
@@ -220,7 +221,7 @@ test_that("errors about donors' rows do not depend on the donor, the period or t
     missing = function(data, at) replace(data, "y", list(replace(data$y, at, NA))),
     infinite = function(data, at) replace(data, "y", list(replace(data$y, at, -Inf))),
     twice = function(data, at) rbind(data, data[at, ]),
-    # Another donor's row instead.
+    # Another donor's row in its place.
     instead = function(data, at) {
       other <- which(!grepl("target", data$unit) & !seq_len(nrow(data)) %in% at)[[1L]]
       rbind(data[-at, ], data[rep(other, length(at)), ])
@@ -234,7 +235,7 @@ test_that("errors about donors' rows do not depend on the donor, the period or t
   for (kind in names(changes)) {
     message <- said(changes[[kind]])
     expect_length(message, 1L)
-    # Neither a number, nor advice that makes rows depend on each other.
+    # The message contains neither a number nor advice that would make rows depend on each other.
     if (kind != "no treatment") expect_no_match(message, "[0-9]", label = kind)
     expect_no_match(message, "drop|[Rr]emove|impute|interpolat|mean of", label = kind)
   }
@@ -274,7 +275,7 @@ test_that("an error requests `protect` before treated rows are checked, and name
     expect_error(run(data), "state who is protected", class = "dpsc_error_protect")
     error <- expect_error(run(data, protect = "donors"), class = "dpsc_error_panel")
     expect_no_match(conditionMessage(error), name, fixed = TRUE)
-    # Of a group the row is no person's.
+    # For a group the row does not belong to one person.
     expect_error(run(data, size = 30), class = "dpsc_error_panel")
   }
   expect_error(run(p$data, size = 1), class = "dpsc_error_protect")
@@ -294,7 +295,7 @@ test_that("an error requests `protect` before the order of `index` is checked", 
   run <- function(data, index, ...) {
     dp_synth(y ~ treated, data, index, epsilon = 1, bounds = c(-1, 1), ...)
   }
-  # One row of one person is treated: the last, or in the middle of the time.
+  # One row of one person is treated: the last row, or a row in the middle of the periods.
   one <- transform(data, treated = 0)
   last <- which(data$person == max(data$person) & data$time == max(data$time))
   odd <- which(data$person == 2 & data$time == min(data$time) + 2)
@@ -333,7 +334,7 @@ test_that("no error reveals when a protected person's treatment began or stopped
     expect_length(said, 1L)
     expect_no_match(said, paste(c(people, times, "[0-9]"), collapse = "|"))
   }
-  # Several of them: nothing counts them.
+  # If several people have the fault, the message does not give their number.
   on <- p$data$treated
   on[at(people[[1L]], times[6]) | at(people[[2L]], times[6])] <- 0L
   expect_no_match(run(on, protect = "everyone"), "[0-9]")
@@ -351,7 +352,7 @@ test_that("a group's own rows are public, so errors name the group", {
   refused(p$data[!own, ], "target02, which is treated, has no row")
   refused(rbind(p$data, p$data[own, ]), "target02, which is .* has several rows in period 2003")
   refused(transform(p$data, y = replace(y, own, NA)), "target02 in period 2003")
-  # Not which period, if it is in the panel because of one donor.
+  # The message does not name a period that may be in the panel because of one donor.
   extra <- rbind(p$data, transform(p$data[p$data$unit == p$units[[1L]], ][1L, ], time = 1999))
   error <- refused(extra, "which is treated")
   expect_no_match(conditionMessage(error), "1999")
@@ -383,7 +384,7 @@ test_that("text that is not a number, wide data and a panel without donors cause
     dp_synth(y ~ on, data, c("id", "t"), epsilon = 1, bounds = c(0, 1), protect = "donors", ...)
   }
   expect_error(fit(transform(data, y = paste0("$", y))), "`y` is a column of text")
-  # A brace in a name is no code.
+  # A brace in a name is not interpreted as code.
   odd <- stats::setNames(transform(data, y = "$1"), c("id", "t", "y {run}", "on"))
   expect_error(
     dp_synth(`y {run}` ~ on, odd, c("id", "t"), epsilon = 1, bounds = c(0, 1), protect = "donors"),

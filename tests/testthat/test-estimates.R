@@ -1,4 +1,4 @@
-# One record of estimates, and every verb written once over it.
+# One record of estimates, and every verb written once for it.
 
 estimate_objects <- function() {
   withr::local_seed(5)

@@ -1,5 +1,5 @@
-# The list of planted faults and their detectors (fixtures/faults.csv) and the tests agree. The
-# list may only grow.
+# The list of planted faults and their detectors (fixtures/faults.csv) agrees with the tests.
+# Entries are never removed.
 
 faults_listed <- utils::read.csv(test_path("fixtures", "faults.csv"))
 

@@ -1,4 +1,5 @@
-# Faults in the middle of a release: the charge stays, nothing is half released, the error is clear.
+# Failures in the middle of a release: the charge stays, no partial release is left, and the error
+# is clear.
 
 fault_panel <- function() toy_panel(n = 12, T0 = 5, T1 = 2)
 
@@ -15,7 +16,7 @@ fault_release <- function(ledger, rng = "secure", method = "gram", delta = 1e-6,
     return(do.call(dp_release, arguments))
   }
   release <- function() do.call(scope$dp_release.matrix, c(arguments, method = method))
-  # A ledger does not pay for a tape.
+  # A ledger does not pay for noise from a tape.
   if (is.raw(rng)) with_internal("check_promise", function(...) NULL, release()) else release()
 }
 
@@ -46,7 +47,7 @@ test_that("a random generator that fails at any step leaves a charge but no rele
   }
 })
 
-# A function that counts calls of a noise step and interrupts the k-th, as Ctrl-C would.
+# A function that counts the calls of a noise step and interrupts the k-th call, as Ctrl-C would.
 interrupt_at <- function(k, real) {
   calls <- 0L
   function(...) {
@@ -62,7 +63,7 @@ interrupt_at <- function(k, real) {
 test_that("an interrupt at any noise step leaves a charge but no release", {
   # Plants faults 54.
   steps <- list(
-    # They draw in C++: gram is stopped at its passes over the donors, below.
+    # These methods draw in C++: gram is interrupted at its passes over the donors, below.
     list("gram", 1e-6, "gram_release_cpp", 1), list("gram", 0, "gram_release_cpp", 1),
     list("output", 1e-6, "weights_release_cpp", 1), list("output", 0, "weights_release_cpp", 1),
     list("objective", 1e-6, "weights_release_cpp", 1),
@@ -111,7 +112,7 @@ test_that("a real Ctrl-C between two passes leaves a charge but no release", {
     expect_identical(outcome, "interrupted", label = paste("read", at))
     expect_identical(reads, at)
     expect_identical(charges(ledger), 1L)
-    # The ledger works on, and knows.
+    # The ledger can still be used and has recorded the charge.
     fault_release(ledger)
     expect_identical(charges(ledger), 2L)
   }
@@ -176,7 +177,7 @@ test_that("a failed write of a release keeps the old file", {
   release <- fault_release(NULL, "secure")
   write_release(release, path)
   before <- readLines(path)
-  # The target of the move cannot be replaced: a folder of that name.
+  # The file cannot be moved to its name, because a folder has this name.
   blocked <- file.path(folder, "blocked.json")
   dir.create(blocked)
   expect_error(write_release(release, blocked), class = "dpsc_error")
@@ -184,8 +185,8 @@ test_that("a failed write of a release keeps the old file", {
   expect_setequal(list.files(folder), c("release.json", "blocked.json"))
 })
 
-# A ledger lives in one session: its balance is not shared through files or forks. A copy that
-# turns up in another process refuses to pay: the original's spending is not known there.
+# A ledger lives in one session: its balance is not shared through files or forks. A copy in another
+# process refuses to pay, since the spending of the original is unknown there.
 test_that("a ledger that comes from another process cannot pay", {
   # Plants faults 59.
   skip_if(is.null(dp_ledger(1, 1e-6)$session), "ledgers do not know their session")
@@ -197,14 +198,14 @@ test_that("a ledger that comes from another process cannot pay", {
     "ledger <- dpsc::dp_ledger(10, 1e-3)",
     sprintf("saveRDS(ledger, %s)", encodeString(file, quote = "\""))
   ), script)
-  # Two processes write the same file; the last one wins, and the file is whole.
+  # Two processes write the same file; the last one wins, and the file is complete.
   for (i in 1:2) system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)))
   foreign <- readRDS(file)
   expect_output(print(foreign), "Privacy ledger")
   expect_error(fault_release(foreign), class = "dpsc_error_budget")
   expect_identical(charges(foreign), 0L)
 
-  # A fork has a copy, too.
+  # A forked process has a copy, too.
   own <- dp_ledger(10, 1e-3)
   job <- parallel::mcparallel(tryCatch(fault_release(own), error = function(e) class(e)))
   expect_true("dpsc_error_budget" %in% parallel::mccollect(job)[[1L]])

@@ -1,4 +1,4 @@
-# Figures of coefficients, paths, plans and streams: they show the verbs' numbers.
+# Figures of coefficients, paths, plans and streams show the same numbers as the verbs.
 
 skip_if_not_installed("ggplot2")
 
@@ -79,7 +79,7 @@ test_that("an unidentified coefficient does not compress the other coefficients'
   expect_equal(built$layout$panel_params[[1L]]$x.range, c(-0.354, 0.654))
   said <- unlist(lapply(built$data, function(layer) layer$label))
   expect_identical(said, "-32 to 38: not identified")
-  # Limits without end are cut too, and nothing identified is no fault.
+  # Infinite limits are cut as well, and a figure without identified coefficients is no error.
   table$low <- -Inf
   table$identified <- FALSE
   data <- coefficient_data(table)
@@ -205,7 +205,8 @@ test_that("in all figures intervals are pale and the share of noise is dark, in 
   for (shape in c("band", "bar", "lying")) {
     layers <- error_layers(data, shape, band_labels(0.9))
     picture <- ggplot2::ggplot() + layers
-    # Where there are no labels there is no legend, and where no errors are known no layer.
+    # Figures without labels have no legend, and figures without known errors have no layer of
+    # errors.
     expect_silent(drawn(ggplot2::ggplot() + error_layers(data, shape)))
     built <- do.call(rbind, lapply(drawn(picture)$data, function(layer) {
       colour <- if (shape == "band") layer$fill else layer$colour
@@ -244,7 +245,7 @@ test_that("with several outcomes, protected people's paths are cut at each outco
     value <- pmin(pmax(drop(one$target), c(y = 0, z = 5)[[name]]), c(y = 1, z = 6)[[name]])
     expect_equal(released$value[released$target == name], unname(value))
   }
-  # No past that is met by construction.
+  # The plotted past is not one that the fit reproduces by construction.
   for (type in c("effect", "percent", "cumulative")) {
     picture <- ggplot2::autoplot(fit, type = type)
     expect_true(all(picture$layers[[2L]]$data$at > 7))
@@ -271,7 +272,7 @@ test_that("text in figures breaks into lines that fit, and is smaller on a narro
     page <- on_page(width)
     expect_lt(page$wide, width)
     expect_identical(page$size, if (width < narrow_page) narrow_text else base_text)
-    # No term is broken.
+    # Names of terms are not broken across lines.
     expect_match(page$plot$labels$subtitle, "epsilon = 2", fixed = TRUE)
   }
   expect_gt(on_page(3.3)$lines, on_page(12)$lines)
@@ -280,7 +281,7 @@ test_that("text in figures breaks into lines that fit, and is smaller on a narro
   expect_identical(place(picture), "bottom")
   expect_identical(place(picture + ggplot2::theme_dark()), "bottom")
   expect_identical(place(picture + ggplot2::theme(legend.position = "none")), "none")
-  # The user's choice stays.
+  # The user's settings are kept.
   larger <- picture + ggplot2::theme(text = ggplot2::element_text(size = 15))
   expect_identical(on_page(3.3, larger)$size, 15)
   expect_identical(
@@ -323,7 +324,7 @@ test_that("axes have as many labels as fit on the page, and none outside the dat
     shown <- ggplot2::ggplot_build(picture)$layout$panel_params[[1L]]$x$get_labels()
     shown[!is.na(shown)]
   }
-  # January 2025 is on the axis, but would be cut at the edge.
+  # The label of January 2025 is on the axis, but would be cut at the edge of the page.
   expect_identical(utils::tail(labels(6.5), 1L), "2024-10")
   for (times in list(months, 2000 + 1:31, paste("week", 1:30))) {
     if (is.character(times)) times <- factor(times, levels = times)
@@ -337,7 +338,7 @@ test_that("axes have as many labels as fit on the page, and none outside the dat
   }
   expect_identical(labels(3.3, panels = 2), c("2023", "2024"))
   expect_identical(labels(6.5, c(5, 5)), "5")
-  # Powers of ten; a range within one decade has others.
+  # Breaks are powers of ten; a range within one decade has other breaks.
   powers <- function(values) {
     ggplot2::layer_scales(
       ggplot2::ggplot(data.frame(x = values, y = 0), ggplot2::aes(x, y)) + ggplot2::geom_point() +
@@ -369,7 +370,7 @@ test_that("a protected group's band lies around the released path", {
     variance = list(list(prediction = diag(2), privacy = diag(2)))
   )
   band <- path_bands(fit, data, 0.95, FALSE)[[1L]]$data
-  # Limits of the effect, added to the counterfactual, in the bounds.
+  # Limits of the effect, added to the counterfactual and cut at the bounds.
   expect_equal(band$low, c(0.6, 0))
   expect_equal(band$high, c(1, 0.5))
   fit$protected <- FALSE

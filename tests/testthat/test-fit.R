@@ -1,4 +1,4 @@
-# The fit: its verbs' shapes, names and units; the non-private limits against base R.
+# The fit: shapes, names and units of its verbs' values; the non-private limits against base R.
 
 fit_panel_of <- function(p, ..., epsilon = 1, bounds = c(-1, 1), donors = p$donors,
                          target = p$target, rng = "R", seed = 1) {
@@ -11,8 +11,8 @@ fit_panel_of <- function(p, ..., epsilon = 1, bounds = c(-1, 1), donors = p$dono
 
 printed <- function(x) utils::capture.output(print(x))
 
-# Ridge synthetic control with an intercept, twice: weights of donors, and regression over periods.
-# `lambda / 2` multiplies the squared norm, on the scale of the panel.
+# Ridge synthetic control with an intercept in two forms: weights of donors, and regression over
+# periods. `lambda / 2` multiplies the squared norm, on the scale of the panel.
 ridge_by_hand <- function(donors, y, T0, lambda, intercept = TRUE) {
   pre <- seq_len(T0)
   mean <- if (intercept) colMeans(donors) else rep(0, ncol(donors))
@@ -39,14 +39,14 @@ test_that("method gram with epsilon = Inf is the ridge synthetic control of the 
       expect_equal(fit$penalty, lambda)
     }
   }
-  # With bounds, the penalty counts on their scale; nothing is clipped.
+  # With bounds, the penalty refers to their scale; values are not clipped.
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 8, epsilon = Inf, control = dp_control(lambda = 2),
     bounds = c(-0.5, 0.5)
   )
   hand <- ridge_by_hand(2 * p$donors, 2 * p$target[1, ], 8, 2)
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal / 2)), 1e-8)
-  # The penalty that the fit chose is one that gives the fit.
+  # If the penalty that the fit chose is given, the same fit results.
   fit <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
   hand <- ridge_by_hand(p$donors, p$target[1, ], 8, fit$penalty)
   expect_lt(max(abs(predict(fit, "all") - hand$vertical)), 1e-8)
@@ -67,7 +67,7 @@ test_that("chunks and several targets give the same non-private fit", {
   whole <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
   chunks <- dp_chunks(list(p$donors[20:30, ], p$donors[1:19, ]))
   expect_equal(predict(dp_synth(chunks, p$target, 8, Inf), "all"), predict(whole, "all"))
-  # The group's fit is that of its mean; a member's is its own.
+  # The group's fit is the fit of its mean; a member's fit is its own.
   second <- dp_synth(p$donors, target = p$target[2, ], T0 = 8, epsilon = Inf)
   members <- fit_view(whole, "unit")
   expect_equal(unname(predict(second)[1, ]), unname(predict(members)[2, ]))
@@ -126,7 +126,8 @@ test_that("estimator did with epsilon = Inf is difference-in-differences", {
   expect_lt(max(abs(effects(fit_view(fit, "unit")) - expected)), 1e-10)
   expect_lt(max(abs(effects(fit) - colMeans(expected))), 1e-10)
   expect_match(printed(fit)[[1L]], "difference-in-differences")
-  # The private one comes close with many donors or much budget, however the features are chosen.
+  # The private fit approaches it with many donors or a large budget, however the features are
+  # chosen.
   withr::local_seed(3)
   panel <- sim_panel(20000, 10, 3, effect = 0.1)
   for (rows in list(1:500, 1:3000, 1:20000)) {
@@ -230,7 +231,7 @@ test_that("methods for a gram fit return values of the documented shape, name an
   expect_identical(rownames(limits), terms)
   both <- confint(fit, level = 0.2, simultaneous = TRUE)
   band <- effect_table(fit)$band.error
-  # Cut where the bounds allow no more.
+  # Limits are cut at the bounds.
   reach <- qnorm((1 + 0.2^(1 / 2)) / 2) * band[[2L]]
   effect <- table$estimate[[2L]]
   allowed <- group[[7L]] + c(-1, 1)
@@ -269,7 +270,7 @@ test_that("without a calibration there is an estimate but no interval, with the 
   expect_null(summary(fit)$test)
   expect_match(printed(fit), "no interval: 40 donors at epsilon = 1", all = FALSE)
   expect_no_match(printed(fit), "% interval")
-  # The summary and the picture state it, too: the noise's band is no interval.
+  # The summary and the figure state this, too: the band from noise alone is not an interval.
   expect_match(printed(summary(fit)), "^no interval: 40 donors at epsilon = 1", all = FALSE)
   if (requireNamespace("ggplot2", quietly = TRUE)) {
     for (type in c("path", "effect")) {
@@ -277,7 +278,7 @@ test_that("without a calibration there is an estimate but no interval, with the 
       expect_match(under, "NO INTERVAL: 40 donors at epsilon = 1")
     }
   }
-  # Another estimator than the one whose errors were released.
+  # An estimator other than the one whose errors were released.
   fit <- fit_panel_of(toy_panel(n = 400, T0 = 6, T1 = 2), epsilon = 4)
   expect_false(anyNA(confint(fit)))
   other <- update(fit, estimator = "did")
@@ -421,7 +422,7 @@ test_that("a plot works for every method, one post-period, and without noise", {
 
 test_that("print() and summary() match their snapshots", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
-  # The numbers, and the lines on swamped data and wide intervals that depend on them, are random.
+  # Numbers are random, and so are the notes on data dominated by noise and on wide intervals.
   shape <- function(x) {
     text <- sub("^    id [0-9a-f]{32}$", "    id #", printed(x))
     text <- gsub("[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", text)
@@ -431,7 +432,7 @@ test_that("print() and summary() match their snapshots", {
     strsplit(sub(wide, "", paste(text, collapse = "\n"), perl = TRUE), "\n")[[1L]]
   }
   for (method in c("gram", "output")) {
-    # Whether a group has an interval follows from the noise; one person has one here.
+    # Whether a group has an interval depends on the noise; a single person has one here.
     target <- if (method == "gram") p$target[1, ] else p$target
     fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 4, target = target,
       protect = "donors"

@@ -1,4 +1,4 @@
-# na = "interpolate": a rule for one row at a time, and nothing else that depends on gaps.
+# na = "interpolate": a rule for one row at a time; nothing else depends on gaps.
 
 gap_panel <- function(n = 60, m = 1, T0 = 5, T1 = 2, seed = 1) {
   withr::local_seed(seed)
@@ -47,7 +47,7 @@ test_that("gaps are filled by the documented rule", {
     if (length(at) == 1L) rep(row[at], 6) else stats::approx(at, row[at], 1:6, rule = 2)$y
   }))
   expect_equal(interpolate_rows(rows, 4, rep(0, 6))[known, ], slow)
-  # Huge values of one person are numbers too.
+  # Huge values of one person are numbers as well.
   huge <- interpolate_rows(matrix(c(1.7e308, NA, -1.7e308, NA), 1), 2, rep(0, 4))
   expect_true(all(is.finite(huge)))
 })
@@ -80,7 +80,7 @@ test_that("a person's gaps change only that person's row", {
     touched <- if (grepl("treated", name)) 41L else 3L
     expect_identical(rows[-touched, ], whole[-touched, ], label = name)
     expect_true(all(is.finite(rows)))
-    # Nothing that is said or shown differs in its shape.
+    # The shapes of all messages and printed objects are the same.
     said <- function(data) {
       fit <- NULL
       text <- canary_conditions(fit <- suppressMessages(withr::with_seed(1, gap_fit(p, data,
@@ -104,7 +104,7 @@ test_that("people with gaps keep their own covariates, or get the middle of the 
   data <- p$data[p$data$unit != "u0001", ]
   data$age[data$unit == "u0002" & data$time < 2005] <- NA
   data$sex[data$unit == "u0002" & data$time < 2003] <- NA
-  # Of a public unit, too, a gap is no other level.
+  # In a public unit, too, a gap is not a level of its own.
   treated <- p$roster$unit[!is.na(p$roster$from)][[1L]]
   data$sex[data$unit == treated & data$time == 2001] <- NA
   limits <- split_bounds(
@@ -135,7 +135,7 @@ test_that("an error requests missing declarations, and nothing is spent", {
   fails(na = "interpolate", roster = other)
   units <- sprintf("u%04d", 1:61)
   fails(na = "interpolate", roster = dp_roster(units, rep(NA, 61), 2001:2007))
-  # Two dates, one of them too early.
+  # Two dates, one of which is too early.
   two <- dp_roster(units, c(rep(NA, 59), 2002, 2006), 2001:2007)
   fails(na = "interpolate", roster = two, protect = "donors", class = "dpsc_error_panel")
   early <- dp_roster(units, c(rep(NA, 60), 2002), 2001:2007)

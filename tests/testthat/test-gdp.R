@@ -1,12 +1,12 @@
-# Gaussian differential privacy of single steps (inst/proofs/accounting.md), against laws whose
-# delta can be summed exactly.
+# Gaussian differential privacy of single steps (inst/proofs/accounting.md), against distributions
+# whose delta can be summed exactly.
 
-# delta(epsilon) of a finite pair of laws, epsilon of any sign.
+# delta(epsilon) of two finite distributions, for epsilon of any sign.
 delta_of <- function(p, q, epsilon) {
   vapply(epsilon, function(e) sum(pmax(p - exp(e) * q, 0)), 0)
 }
 
-# The same of two Gaussians mu apart; its error is about 1e-16 here.
+# The same for two Gaussians at distance mu; its error is about 1e-16 here.
 gaussian_curve <- function(mu, epsilon) {
   stats::pnorm(mu / 2 - epsilon / mu) - exp(epsilon) * stats::pnorm(-mu / 2 - epsilon / mu)
 }
@@ -19,7 +19,7 @@ test_that("an exponential draw's Gaussian shift is 2 probit(logistic(x / 2)), ro
   expect_true(all(mu[x >= 0.1] >= exact[x >= 0.1]))
   expect_equal(exponential_step_mu_cpp(1e-300) / 1e-300, sqrt(2 * pi) / 4, tolerance = 1e-11)
   expect_identical(exponential_step_mu_cpp(0), 0)
-  # There and back, never above.
+  # Conversion in both directions, which never exceeds the original value.
   mu <- 10^seq(-12, 2, by = 0.25)
   again <- vapply(mu, function(m) exponential_step_mu_cpp(exponential_exponent_cpp(m)), 0)
   expect_true(all(again <= mu) && all(again >= mu * (1 - 1e-11)))
@@ -36,13 +36,13 @@ test_that("no bounded-range choice exceeds its Gaussian privacy curve, and one a
       size <- sample(2:6, 1)
       q <- stats::rgamma(size, sample(c(0.1, 1, 5), 1)) + 1e-9
       q <- q / sum(q)
-      # Any loss within a range of x; half of them at its ends only.
+      # Arbitrary losses within a range of x; half of them take the end points only.
       loss <- x * if (i %% 2) stats::runif(size) else sample(0:1, size, TRUE)
       p <- q * exp(loss) / sum(q * exp(loss))
       expect_lte(max(delta_of(p, q, epsilon) - bound), 1e-14)
       expect_lte(max(delta_of(q, p, epsilon) - bound), 1e-14)
     }
-    # A binary test, at any place on the line; in the middle the type II errors meet.
+    # A binary test at any location on the line; in the middle both type II errors are equal.
     type2_excess <- function(logit, shift) {
       q <- stats::plogis(logit - x)
       stats::plogis(-logit) - stats::pnorm(stats::qnorm(q, lower.tail = FALSE) - shift)
@@ -71,7 +71,7 @@ test_that("the exponential mechanism on counts does not exceed its Gaussian priv
 })
 
 test_that("a discrete Gaussian is a rounded continuous Gaussian, as in the lemma", {
-  # Small t2, where the lemma's error exp(-2 pi^2 t2) can be seen.
+  # Small t2, for which the lemma's error exp(-2 pi^2 t2) is visible.
   for (t2 in c(0.3, 0.6, 1)) {
     s2 <- 3
     whole <- -60:60
@@ -98,7 +98,7 @@ test_that("discrete Gaussians stay below the privacy curve of their mu at every 
       q <- discrete_gaussian_mass(k - shift, variance)
       expect_lte(max(delta_of(p, q, epsilon) - gaussian_curve(mu, epsilon)), 1e-14)
     }
-    # Large against 16 the curve is met.
+    # If the variance is large compared with 16, the curve is reached.
     expect_equal(delta_of(p, q, 0), gaussian_curve(mu, 0), tolerance = 0.02)
   }
   expect_identical(gaussian_vector_variance_cpp(4, 1), 33)
@@ -113,7 +113,7 @@ test_that("the integer variances give the requested mu", {
     mu <- 10^stats::runif(1, -3, 1)
     V <- gaussian_step_variance_cpp(bound, mu)
     expect_identical(2 * floor(V / 2), V)
-    # On the diagonal V - 16, off it V / 2 - 16, both at least (V - 32) times the weight.
+    # On the diagonal V - 16, off it V / 2 - 16: both at least (V - 32) times the entry's weight.
     u <- stats::rnorm(5)
     v <- stats::rnorm(5)
     u <- u * sqrt(bound / sum(u^2))
@@ -138,7 +138,7 @@ test_that("choices and Gaussians together stay just below the privacy curve of t
     exponent <- exponential_exponent_cpp(mu * sqrt(shares[[1L]]))
     expect_lte(exponential_step_mu_cpp(exponent), mu * sqrt(shares[[1L]]))
     rest <- mu * sqrt(shares[[2L]])
-    # Two binary tests before the Gaussian, over places of both: four outcomes, exact.
+    # Two binary tests before the Gaussian, over a grid of locations of both: four outcomes, exact.
     total <- function(a, b) {
       loss <- function(p, x) {
         logit <- stats::qlogis(p)
@@ -176,7 +176,7 @@ test_that("a total in mu converts back to its epsilon", {
 
 test_that("GDP needs 5 to 7 % less noise than zCDP at method gram's shares", {
   shares <- c(radius1 = 0.015, moments1 = 0.25, radius2 = 0.015, moments2 = 0.72)
-  # Same shares, everything scaled at once: values of an independent computation.
+  # The same shares with all steps scaled together: values of an independent computation.
   pins <- c("0.5" = 1.0677, "1" = 1.0634, "2" = 1.0587, "4" = 1.0533, "8" = 1.0468)
   for (epsilon in names(pins)) {
     rho <- cdp_rho(as.numeric(epsilon), 1e-6)
@@ -209,7 +209,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of the moments; a search c
       value <- function(both) {
         l1_of_moments(on_sphere(both[seq_len(d)]), on_sphere(both[-seq_len(d)]), K)
       }
-      # Rows along the two worst signs, then refined; whole rows by truncation.
+      # Rows along the two worst sign patterns, then refined; rows are truncated to integers.
       found <- 0
       for (start in seq_len(12)) {
         both <- stats::rnorm(2 * d, sd = R)
@@ -238,7 +238,7 @@ test_that("all small integer rows stay within the L1 sensitivity", {
       for (j in seq_len(i)) most <- max(most, l1_of_moments(rows[i, ], rows[j, ], K))
     }
     expect_lte(most, laplace_gram_sensitivity_cpp(R, K, 2))
-    # Last entry free (a row may be missing): the corner is an entry like any other.
+    # The last entry is free (a row may be missing): the corner is an entry like any other.
     expect_lte(most, laplace_outer_sensitivity_cpp(R^2 + K^2, 3))
   }
 })
@@ -254,7 +254,7 @@ test_that("the L1 sensitivity of unconstrained vectors is a bound and is attaine
     }))
     expect_lte(most, bound)
   }
-  # Against the bound: m = 1 has no second direction.
+  # Against the bound: for m = 1 there is no second direction.
   expect_equal(laplace_outer_sensitivity_cpp(4, 1), 4 * sqrt(2), tolerance = 1e-11)
 })
 
