@@ -38,7 +38,7 @@ test_that("without privacy the fit equals glm() with the same offset", {
       predict(fit, data[1:9, ], type = "response"),
       stats::predict(known, data[1:9, ], type = "response"), tolerance = 1e-8
     )
-    # By a column's name, and of one that is a regressor, too.
+    # Limits by a column's name, and for a column that is also a regressor.
     data$log_years <- log(data$years)
     wide$years <- NULL
     wide$log_years <- c(-5, 5)
@@ -59,7 +59,7 @@ test_that("a private fit with an offset is close to the fit by glm()", {
     fit <- offset_glm(data, family)
     expect_true(all(fit$identified))
     expect_lt(max(abs(coef(fit) - coef(known)) / sqrt(diag(vcov(fit)))), 4)
-    # A fit without the offset is far off, or has another level.
+    # A fit without the offset is far off, or has another intercept.
     bare <- stats::glm(y ~ a + b, family, data)
     far <- function(of) sum(abs(predict(fit, data[1:50, ]) - stats::predict(of, data[1:50, ])))
     expect_lt(far(known), far(bare))
@@ -88,7 +88,7 @@ test_that("the objective with offsets is minimised for all limits of the offset"
       slope <- found$loss$slope(drop(rows$x %*% found$theta) + rows$offset, rows$outcome)
       left <- colSums(rows$weight * slope * rows$x) + found$release$ridge * found$theta +
         found$release$kappa * linear
-      # The grid's rounding, and the tolerance that the noise covers.
+      # The grid's rounding, and the tolerance that the solver's noise covers.
       steepest <- switch(family, binomial = 0.25, poisson = found$release$span / 2, 1)
       bend <- 400 * rows$limit^2 * steepest + found$release$ridge
       near <- found$grid * sqrt(3) + found$release$out.sd
@@ -135,7 +135,7 @@ test_that("the loss between neighbours with offsets at opposite limits is within
   found <- worst(release$ridge)
   expect_lte(found, claim * (1 + 1e-6))
   expect_gt(found, 0.6 * claim)
-  # A tenth of the ridge is noticed.
+  # A fault, a tenth of the ridge, is noticed.
   expect_gt(worst(release$ridge / 30), claim)
 })
 
@@ -216,7 +216,7 @@ test_that("prints, reports, files and methods include the offset", {
   expect_error(update(fit, . ~ a), class = "dpsc_error_argument")
   expect_identical(colnames(stats::model.matrix(fit, data[1:3, ])), names(coef(fit)))
   expect_error(predict(fit, data[1:3, c("a", "b")]), class = "dpsc_error_data")
-  # The planned steps find one more median.
+  # The planned steps include one more median.
   expect_true("median of offset log(years)" %in% fit$privacy$steps$step)
 })
 

@@ -1,7 +1,7 @@
-# Why a private generalised linear model is private: proofs/glm.md, attacked.
+# The privacy of generalised linear models: attacks on proofs/glm.md.
 
 test_that("moments of spherical Laplace noise have their closed form", {
-  # By quadrature in radius and angle.
+  # Expectations by quadrature over radius and angle.
   slow <- function(t, e, d) {
     f <- function(angle) {
       vapply(angle, function(a) {
@@ -23,7 +23,7 @@ test_that("moments of spherical Laplace noise have their closed form", {
       }
     }
   }
-  # One dimension by hand; R's own Bessel functions.
+  # The one-dimensional case by hand; R's own Bessel functions.
   t <- 3
   e <- 0.8
   one <- log((t + 1) / (2 * t + 1) * exp(t * e) + t / (2 * t + 1) * exp(-(t + 1) * e))
@@ -44,7 +44,7 @@ test_that("moments of spherical Laplace noise have their closed form", {
       expect_lt(abs(spherical_log_moment_cpp(12, e, d) - value - 1e-9), 5e-10)
     }
   }
-  # Known values, found by other means.
+  # Known values, computed by other means.
   known <- rbind(
     c(40, 0.76, 4, 0.6319626020), c(10, 3, 4, 2.5376364691), c(40, 1.16, 31, 0.5593547579),
     c(3, 4.3, 31, 0.8481964127)
@@ -62,7 +62,8 @@ test_that("moments of spherical Laplace noise have their closed form", {
 })
 
 test_that("calibrations agree with an independent computation and err on the safe side", {
-  # e of the second review's accurate quadrature; the two-signed form is 1.2e-4 smaller at most.
+  # Values from the second review's accurate quadrature; the two-signed form is at most 1.2e-4
+  # smaller.
   wanted <- rbind(
     c(0.5, 0.38637, 0.41530, 0.60145), c(1, 0.76433, 0.81149, 1.16608),
     c(4, 2.99857, 3.07697, 4.32180)
@@ -74,20 +75,20 @@ test_that("calibrations agree with an independent computation and err on the saf
       found <- calibrate_objective_cpp("pairs", wanted[i, 1], 1e-6, rho, wanted[i, 1] / 2, d)
       expect_equal(found[["reach"]], wanted[i, j + 1], tolerance = 2e-4)
       expect_lt(found[["log.delta"]], log(1e-6))
-      # A hair more would not do: the calibration is not loose either.
+      # A slightly larger value would fail: the calibration is not loose either.
       t <- found[["order"]] - 1
       delta <- function(reach, c) {
         objective_log_moment_cpp("pairs", t, reach, c, d) + t * ((t + 1) * rho - wanted[i, 1]) -
           (t + 1) * log1p(1 / t) - log(t)
       }
       expect_gt(delta(found[["reach"]] * 1.001, wanted[i, 1] / 2), log(1e-6))
-      # Half the ridge is noticed.
+      # A fault, half the ridge, is noticed.
       expect_gt(delta(found[["reach"]], wanted[i, 1]), log(1e-6))
     }
   }
 })
 
-# Largest of the lemma's terms. `split` = 0: Lemma 1.
+# The largest of the lemma's terms. `split` = 0: Lemma 1.
 lemma_bound <- function(V, ends, other, c, split) {
   corners <- outer(ends, other, Vectorize(V))
   edges <- vapply(other, function(s) V(0, s), 0)
@@ -124,7 +125,7 @@ test_that("Lemmas 1 and 2 hold at all points tried, and planted faults are detec
   withr::local_seed(1)
   expect_lte(max(replicate(8000, random_lemma(0))), 1e-12)
   for (a in c(0.7072, 0.9)) expect_lte(max(replicate(6000, random_lemma(a))), 1e-12)
-  # Without the terms at slope zero; with twice the curvature.
+  # Faults: the terms at slope zero are missing; the curvature is doubled.
   expect_gt(max(replicate(3000, random_lemma(0, wrong_chord = TRUE))), 0.01)
   expect_gt(max(replicate(8000, random_lemma(0.7072, k0 = 3))), 0.01)
 })
@@ -142,7 +143,7 @@ test_that("the curvature of the losses agrees with the proof", {
         ends <- loss$ends(y)
         u <- (core$slope - ends[[1L]]) / diff(ends)
         expect_true(all(u >= -1e-15 & u <= 1 + 1e-15))
-        # Log-cosh: c of the theorem is half of k0 R^2 / Lambda.
+        # Log-cosh: the theorem's c is half of k0 R^2 / Lambda.
         k0 <- if (family == "gaussian") 2 * core$bend else core$bend
         expect_true(all(core$curvature <= k0 * u * (1 - u) + 1e-9))
         # Curvature is the slope's derivative.
@@ -179,7 +180,8 @@ test_that("exact densities in one and two dimensions satisfy the Renyi bound", {
       }
     }
   }
-  # A point of the curve through one order is never reached; but it is not far.
+  # A point of the privacy curve given by one order is never reached, but the largest delta is close
+  # to it.
   expect_gt(tightest, 0.1)
 })
 
@@ -216,7 +218,7 @@ test_that("linear constraints in the mechanism do not increase the loss, by exac
     claim <- exact_claim(1, 0, 2L, family, span)
     for (k in 1:8) {
       pair <- exact_pair(2L, family, span)
-      # Half of the time the same regressors: outcomes may differ most then.
+      # Half of the pairs have the same regressors: then outcomes may differ most.
       m <- nrow(pair[[1L]]$x)
       if (k %% 2) {
         pair[[2L]]$x[m, ] <- pair[[1L]]$x[m, ]
@@ -231,7 +233,7 @@ test_that("linear constraints in the mechanism do not increase the loss, by exac
       largest <- max(largest, loss_at(claim$ridge))
       sprung <- max(sprung, loss_at(claim$ridge, stiff = 30 * claim$ridge))
       faulty <- max(faulty, loss_at(claim$ridge / 4))
-      # A limit that follows the rows.
+      # A fault: a limit that depends on the rows.
       moved <- max(moved, loss_at(claim$ridge,
         stiff = 30 * claim$ridge, moved = limit + 0.3 * claim$kappa / claim$ridge
       ))
@@ -241,7 +243,7 @@ test_that("linear constraints in the mechanism do not increase the loss, by exac
   expect_gt(min(largest, sprung), 0.95)
   expect_gt(faulty, 1.1)
   expect_gt(moved, 2)
-  # With delta: faces and interior together keep to the Renyi bound.
+  # With delta: faces and interior together satisfy the Renyi bound.
   for (family in c("binomial", "gaussian")) {
     claim <- exact_claim(1, 1e-2, 2L, family, if (family == "binomial") 1 else 2)
     for (k in 1:3) {
@@ -250,7 +252,7 @@ test_that("linear constraints in the mechanism do not increase the loss, by exac
       both <- exact_half_plane(
         pair[[1L]], pair[[2L]], claim$loss, claim$ridge, claim$kappa, stats::rnorm(2), limit
       )
-      # The face's density is right: masses add up.
+      # The density on the face is right: masses add up to one.
       expect_equal(sum(both$mass), 1, tolerance = 2e-3)
       expect_gt(sum(both$edge), 0.01)
       expect_lt(sum(both$mass * pmax(0, -expm1(1 - both$loss))), 1e-2)
@@ -277,7 +279,7 @@ test_that("the solution under linear limits satisfies the normal-cone condition"
   left <- b - drop(A %*% S %*% found$theta[-1])
   expect_gt(min(left), -2e-3)
   expect_lt(max(abs(left[1:2])), 2e-3)
-  # Two rows bind in two dimensions: their forces are one linear system, and push outwards.
+  # Two constraints bind in two dimensions: their forces solve one linear system and point outwards.
   force <- solve(t(A[1:2, ] %*% S), -gradient[-1])
   expect_true(all(force > 0))
   expect_lt(abs(gradient[[1L]]), 0.3)
@@ -297,7 +299,7 @@ test_that("a radius drawn with the wrong shape parameter is detected", {
   delta <- function(shape) mean(pmax(0, -expm1(1 - exact_opposite(claim, shape))))
   expect_lt(delta(2), 1e-2)
   expect_gt(delta(1), 2e-2)
-  # The sampler has the right one.
+  # The sampler draws the right distribution of lengths.
   norms <- replicate(4000, sqrt(sum(gamma_norm_noise_cpp(5L, 2, "secure")^2)))
   expect_gt(stats::ks.test(norms, "pgamma", shape = 5, scale = 2)$p.value, 1e-6)
   expect_lt(stats::ks.test(norms, "pgamma", shape = 1, scale = 2)$p.value, 1e-6)
@@ -326,7 +328,7 @@ test_that("rows stay within their limits for all values", {
     expect_lte(max(rows$weight * length^2), rows$limit^2)
     expect_gt(max(rows$weight * length), rows$limit * 0.999)
     expect_true(all(is.finite(rows$x)) && all(rows$x[, 1] == 1))
-    # Infinity and 1e308 are moved to their bound; NaN is missing.
+    # Infinity and 1e308 are clipped to the bound; NaN is missing.
     gone <- c(which(is.na(far$a)), 30, 31)
     expect_identical(rows$weight[gone], rep(0, 10))
     expect_true(all(rows$weight[-gone] > 0))
@@ -352,7 +354,8 @@ test_that("every step except the minimiser costs no more than declared on neighb
         one[1L, c("a", "b", "y")] <- as.list(pair[[1L]])
         two[1L, c("a", "b", "y")] <- as.list(pair[[2L]])
         ratio <- glm_replayed(one, two, family, delta, stats::rnorm(3))
-        # The minimiser itself moves; its distance from the exact one is not to be seen here.
+        # The minimiser itself changes; its distance from the exact minimiser cannot be measured
+        # here.
         ratio <- ratio[names(ratio) != "accuracy of the solver"]
         expect_lte(max(ratio), 1 + 1e-9)
         for (name in names(ratio)) reached[[name]] <- max(reached[[name]], ratio[[name]])
@@ -361,7 +364,7 @@ test_that("every step except the minimiser costs no more than declared on neighb
   }
   expect_gt(max(unlist(reached[grep("^moments", names(reached))])), 0.7)
   expect_gt(reached[["cap of the outcome"]], 0.9)
-  # Curvature is rarely at its largest at both ends.
+  # The curvature is rarely largest in both data sets.
   expect_gt(reached[["information"]], 0.1)
   expect_gt(max(unlist(reached[grep("^median", names(reached))])), 0.4)
 })
@@ -382,7 +385,7 @@ test_that("the minimiser is within the declared distance of the exact minimiser"
       moves <- mu * sqrt(call$scale[[1L]] - 16)
       tolerance <- (moves - sqrt(3)) / 2 * release$ridge * grid
       expect_gt(tolerance, 0)
-      # Rounding to the grid moves the gradient, too: seek the exact minimiser.
+      # Rounding to the grid changes the gradient, too: find the exact minimiser.
       exact <- found$theta
       for (i in 1:20) {
         t <- drop(found$rows$x %*% exact)
@@ -392,7 +395,7 @@ test_that("the minimiser is within the declared distance of the exact minimiser"
       }
       far <- sqrt(sum((found$theta - exact)^2))
       expect_lte(far, tolerance / release$ridge + sqrt(3) * grid / 2)
-      # And the noise over it is small beside that of the estimate.
+      # The noise that covers the solver's error is small compared with the estimate's noise.
       noise <- release$kappa * 2 / (max(eigen(H)$values) + release$ridge)
       expect_lt(release$out.sd, 0.2 * noise)
     }
@@ -412,7 +415,7 @@ test_that("penalised and limited minimisers satisfy their optimality conditions"
     facts$wishes <- c(wish, list(group = 0, groups = list()))
     found <- solved_glm(glm_table_of(data), facts, c(1, -1, 2))
     gradient <- found$gradient(found$theta)
-    # Columns have the deviations of the release.
+    # Columns have the standard deviations of the release.
     S <- slope_map(found$release, facts)
     sd <- sqrt(colSums(solve(S)^2))
     z <- drop(sd * S %*% found$theta[-1])

@@ -1,4 +1,4 @@
-# dp_glm() with groups that few people are in: inst/proofs/glm.md, sections 1 and 6.
+# dp_glm() with rare groups: inst/proofs/glm.md, sections 1 and 6.
 
 rare_people <- function(n, share) {
   data <- data.frame(t = stats::runif(n) < share, a = stats::rnorm(n))
@@ -49,7 +49,7 @@ test_that("rows are shrunk by the released factor, and no row exceeds the limit"
   expect_lte(max(rows$weight * long), rows$limit)
   expect_lte(max(rows$weight * long^2), rows$limit^2)
   expect_identical(rows$limit, release$limit)
-  # Limits that the noise would hide are not used; the longest limit is public.
+  # Row limits that the noise would make useless are not chosen; the longest limit is public.
   longest <- vapply(c(500, 2000, 20000), function(n) glm_plan_cpp(facts(n))$longest, 0)
   expect_true(all(diff(longest) > 0))
   expect_lte(release$limit, longest[[3L]])

@@ -3,8 +3,8 @@
 weighted_people <- function(n = 4000, family = "binomial", seed = 3) {
   data <- glm_people(n, family, seed)
   withr::local_seed(seed + 1)
-  # They go with a regressor and, given it, with the outcome: of people with large weights there are
-  # fewer, and another intercept holds.
+  # Weights depend on a regressor and, given it, on the outcome: people with large weights are
+  # fewer, and their intercept differs.
   data$w <- stats::runif(n, 0.2, 1) * ifelse(data$g == "u", 3, 1)
   data
 }
@@ -27,7 +27,7 @@ test_that("without privacy the fit equals glm() with weights, and standard error
     expect_equal(vcov(fit), bread %*% crossprod(score) %*% bread * 500 / (500 - ncol(x)),
       tolerance = 1e-5, ignore_attr = TRUE
     )
-    # Only their ratios count, and a weight of nothing is a row that is not there.
+    # Only the ratios of weights matter, and a row of weight zero counts as missing.
     data$w <- 2 * data$w
     expect_equal(
       coef(dp_glm(y ~ a + b + g, data, family, epsilon = Inf, bounds = bounds, weights = w)),
@@ -58,7 +58,7 @@ test_that("if all weights are the largest, only the errors differ from the unwei
 test_that("a private weighted fit is close to glm() with weights and far from the unweighted fit", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- weighted_people(40000, family)
-    # Where weights are large, outcomes are others.
+    # Outcomes differ where weights are large.
     extra <- stats::quantile(data$w, 0.6) < data$w
     data$y <- switch(family,
       binomial = as.double(data$y | extra & seq_len(40000) %% 3 == 0), poisson = data$y + 2 * extra,
@@ -88,7 +88,7 @@ test_that("sampling errors equal the sampling errors of the weighted estimator",
   found <- ratio()
   expect_lt(max(found), 1.15)
   expect_gt(min(found), 0.9)
-  # The model's value for equal weights is another number.
+  # The value that the model implies for equal weights differs.
   unweighted <- seeded_glm(y ~ a + b + g, data, epsilon = 20, bounds = weighted_bounds())
   known <- dp_glm(y ~ a + b + g, data, epsilon = Inf, bounds = weighted_bounds(), weights = w)
   naive <- sqrt(diag(unweighted$covariance$sampling) / diag(known$covariance$sampling))
@@ -116,7 +116,7 @@ test_that("the weighted objective is minimised", {
   }
 })
 
-# Neighbours with the worst weights: exact densities of a one-column fit without delta.
+# Neighbours with the worst weights: exact densities of a fit with one column, delta = 0.
 worst_weighted <- function(ridge, scale = 1) {
   withr::local_seed(4)
   b <- noise_nodes(2L, radii = 60L)
@@ -133,7 +133,7 @@ worst_weighted <- function(ridge, scale = 1) {
     m <- sample(1:4, 1L)
     pair <- data.frame(
       a = sample(c(-20, 20, 0), m + 2L, TRUE), y = sample(0:1, m + 2L, TRUE),
-      # The core cuts weights beyond the largest.
+      # The core cuts weights above the largest weight.
       w = sample(c(0, 0.1, 1, 1e6, -3), m + 2L, TRUE)
     )
     one <- read(pair[seq_len(m + 1L), ])
@@ -149,7 +149,8 @@ test_that("the loss between neighbours with weights at opposite limits is within
   found <- worst_weighted(1)
   expect_lte(found[["found"]], found[["claim"]] * (1 + 1e-6))
   expect_gt(found[["found"]], 0.6 * found[["claim"]])
-  # Weights that are not over the largest: noise of people of weight one, rows of weight three.
+  # A fault: weights that are not divided by the largest, so that noise for people of weight one
+  # covers rows of weight three.
   found <- worst_weighted(1, 3)
   expect_gt(found[["found"]], found[["claim"]])
 })
@@ -228,7 +229,7 @@ test_that("rows in chunks, in a database and by person have the same weights", {
   here <- fit(data)
   parts <- split(data, rep(1:3, each = 1000))
   expect_identical(fit(dp_chunks(function(i) parts[[i]], 3))$release, here$release)
-  # One row each is nothing else.
+  # With one row per person the result is the same.
   data$id <- seq_len(3000)
   each <- fit(data, person = ~id)
   expect_equal(each$release$theta, here$release$theta, tolerance = 1e-6)
@@ -251,7 +252,7 @@ test_that("with weights and several rows per person, errors are clustered by per
   one <- fit(data)
   copied <- fit(twice, person = ~id)
   expect_equal(diag(copied$covariance$sampling), diag(one$covariance$sampling), tolerance = 0.15)
-  # Two rows per person, of two people each, have twice the information.
+  # Two rows per person that come from two people each contain twice the information.
   data$id <- rep(seq_len(10000), 2)
   apart <- fit(data, person = ~id)
   expect_equal(diag(apart$covariance$sampling), diag(one$covariance$sampling), tolerance = 0.15)
@@ -271,7 +272,7 @@ test_that("prints, reports, files and other methods include the weights", {
   expect_equal(coef(again), coef(fit))
   expect_equal(vcov(again), vcov(fit))
   expect_identical(again$public$max_weight, 3)
-  # A function of a row.
+  # The weight is a function of the row.
   named <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = weighted_bounds(), weights = w / 2,
     max_weight = 1.5)
   expect_identical(named$release$theta, fit$release$theta)

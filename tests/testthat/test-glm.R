@@ -32,7 +32,7 @@ test_that("with a large budget a fit is close to glm(), for every family and kin
     expect_true(all(fit$identified))
     expect_lt(max(sqrt(diag(vcov(fit)) / diag(vcov(plain)))), 2.5)
   }
-  # Outliers move least squares, not this.
+  # Outliers affect least squares, but not this fit.
   data <- glm_people(20000, "gaussian")
   data$y[1:400] <- 50
   fit <- seeded_glm(y ~ a + b, data, "gaussian", epsilon = 4, bounds = glm_bounds("gaussian"))
@@ -114,7 +114,7 @@ test_that("bad input is refused by a classed error before any budget is spent", 
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(dp_glm(y ~ a, data, bounds = glm_bounds()), class = "dpsc_error_argument")
   expect_error(dp_glm(y ~ a, data, epsilon = 1), class = "dpsc_error_argument")
-  # The same error whatever the rows hold.
+  # The error is the same for any contents of the rows.
   message <- function(data) {
     tryCatch(
       dp_glm(y ~ a, data, epsilon = 1, bounds = list(y = c(0, 3), a = c(0, 1))),
@@ -171,7 +171,8 @@ test_that("degenerate data give finite fits, with unidentified coefficients mark
   expect_false(all(small$identified))
   told <- paste(utils::capture.output(print(small)), collapse = " ")
   expect_match(told, "Not identified at this budget")
-  # Mostly ridge: predictors no wilder than the ridge lets noise be, of norm kappa d / ridge.
+  # Mostly ridge: linear predictors vary no more than the ridge allows noise of norm kappa d / ridge
+  # to do.
   wild <- replicate(20, {
     seed <- sample.int(1e6, 1)
     fit <- unrefused(y ~ a + b + g, data[1:60, ],
@@ -196,7 +197,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
         class = "dpsc_error_argument"
       )
       expect_identical(nrow(as.data.frame(ledger)), 0L)
-      # What it says would do is not refused; nor is what limits tell.
+      # The suggested number of rows is not refused, nor is a fit whose limits are informative.
       said <- gsub("\n", " ", conditionMessage(error))
       least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", said))
       expect_lt(least, 400)
@@ -260,7 +261,7 @@ test_that("the minimiser with penalties and limits is found, with exact zeros", 
   group <- fits(penalty = list(group = 0.02))
   expect_identical(coef(group)[["gv"]] == 0, coef(group)[["gw"]] == 0)
   expect_true(all(coef(group)[c("a", "b")] != 0))
-  # Tables of several models ask for limits, which these do not have.
+  # Table packages request limits for several models; these models have none.
   table <- tidy(group, conf.int = TRUE)
   expect_true(all(is.na(table[c("std.error", "conf.low", "conf.high")])))
   expect_error(confint(group), "no standard errors", class = "dpsc_error_argument")
@@ -291,7 +292,7 @@ test_that("the minimiser with penalties and limits is found, with exact zeros", 
 
 test_that("the nearest point satisfies linear constraints to the last digit, at no cost", {
   withr::local_seed(1)
-  # Against all sets of rows that may bind.
+  # Against all sets of constraints that may bind.
   for (i in 1:150) {
     p <- sample(2:4, 1L)
     m <- sample(1:5, 1L)
@@ -365,7 +366,7 @@ test_that("linear constraints in the mechanism have exact faces and equal the li
       epsilon = epsilon, bounds = bounds, constraints = list(...), penalty = penalty
     )
   }
-  # Two solvers, one minimiser.
+  # Two solvers give the same minimiser.
   for (epsilon in c(0.2, 4)) {
     limits <- fits(lower = 0, upper = c(a = 0.3), epsilon = epsilon)
     rows <- fits(A = rbind(-diag(3), c(1, 0, 0)), b = c(0, 0, 0, 0.3), epsilon = epsilon)
@@ -377,7 +378,8 @@ test_that("linear constraints in the mechanism have exact faces and equal the li
   expect_equal(sum(coef(simplex)[-1]), 1)
   expect_true(all(coef(simplex)[-1] >= 0))
   expect_identical(coef(simplex)[["b"]], 0)
-  # Where nothing binds it is the fit without information, its ridge not undone.
+  # If no constraint binds, the result equals the fit without information, without a correction for
+  # the ridge.
   wide <- fits(A = diag(3), b = rep(90, 3))
   free <- fits(lower = -90)
   expect_equal(coef(wide), coef(free), tolerance = 1e-3)
@@ -431,7 +433,7 @@ test_that("standard errors of a ridge fit refer to the ridge fit of the populati
   expect_true(all(se(soft) < se(plain)))
   expect_lt(max(se(hard)), 2e-3 * max(se(plain)))
   none <- fits(penalty = list(ridge = 0))
-  # Another tolerance of the solver, hence other noise over it.
+  # Another tolerance of the solver, and therefore other noise that covers its error.
   expect_equal(vcov(none), vcov(plain), tolerance = 0.02)
   expect_equal(coef(none), coef(plain), tolerance = 1e-3)
   expect_match(paste(utils::capture.output(print(soft)), collapse = " "), "population's ridge fit")
@@ -467,11 +469,11 @@ test_that("every method gives finite estimates at a large epsilon", {
         epsilon = 1e6, delta = delta, bounds = glm_bounds(), method = method
       )
       expect_true(all(is.finite(coef(fit))))
-      # Little noise; weights and ridges of methods differ a little.
+      # There is little noise; weights and ridges differ slightly between methods.
       expect_lt(abs(coef(fit)[["a"]] - 0.5), 0.3)
     }
   }
-  # And a small one: the solver's tolerance grows with the noise.
+  # A small epsilon as well: the solver's tolerance grows with the noise.
   for (i in 1:6) {
     fit <- suppressWarnings(seeded_glm(y ~ a, data,
       epsilon = 1e-9, bounds = glm_bounds(), method = "napp", seed = i
@@ -488,10 +490,10 @@ test_that("a method that needs no delta promises delta = 0", {
   expect_false(grepl("delta", paste(utils::capture.output(print(own)), collapse = " ")))
   expect_match(paste(unlist(report(own)), collapse = " "), "delta = 0")
   expect_identical(glance(own)$delta, 0)
-  # Those that use it still say it.
+  # Methods that use delta still report it.
   expect_identical(seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(),
     method = "objective-public")$privacy$delta, 1e-6)
-  # Advice that cannot help is not given.
+  # Useless advice is not given.
   expect_error(vcov(fit), "coefficients alone", class = "dpsc_error_argument")
   bare <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), intervals = FALSE)
   expect_error(vcov(bare), "intervals = TRUE", class = "dpsc_error_argument")
@@ -526,7 +528,7 @@ test_that("whitening follows from n, p and epsilon alone", {
   expect_identical(rounds(60, 0.5)$rounds, 0L)
   expect_identical(rounds(400, 0.5)$rounds, 1L)
   expect_identical(rounds(1e5, 1), list(rounds = 1L, located = TRUE))
-  # Nothing is spent on what is not done.
+  # Nothing is spent on omitted steps.
   steps <- glm_plan_cpp(glm_facts_of(n = 60, epsilon = 0.5))$steps$step
   expect_false(any(grepl("moments|radius|median", steps)))
 })
@@ -534,7 +536,8 @@ test_that("whitening follows from n, p and epsilon alone", {
 test_that("columns with few distinct values get a suitable scale", {
   withr::local_seed(4)
   n <- 2000
-  # Just above half of the people share the highest class: most scales hold the same people.
+  # Slightly more than half of the people share the highest class: most scales contain the same
+  # people.
   data <- data.frame(class = sample(1:3, n, TRUE, c(0.25, 0.21, 0.54)), b = stats::rnorm(n))
   data$y <- as.double(stats::runif(n) < stats::plogis(1 - data$class / 2))
   scales <- replicate(12, dp_glm(y ~ class + b, data,
@@ -586,7 +589,7 @@ test_that("in a small simulation accuracy and coverage agree with the benchmark"
     c(error / 3, abs(error) < stats::qnorm(0.975) * sqrt(diag(vcov(fit)))[-1])
   })
   expect_lt(stats::median(sqrt(colSums(runs[1:2, ]^2))), 0.2)
-  # 50 intervals: at most 7 miss, but for a chance of a thousandth at a coverage of 95 %.
+  # 50 intervals: at most 7 miss the truth, except with probability .001 at a coverage of 95 %.
   expect_gte(sum(runs[3:4, ]), 43)
 })
 

@@ -1,5 +1,5 @@
-# The default method, piece by piece: rows on a grid of integers, the radius, the joint moments, and
-# how the rounds share a budget. inst/proofs/gram.md says why each of these must hold.
+# The default method by parts: rows on a grid of integers, the radius, the joint moments, and the
+# division of the budget among rounds. inst/proofs/gram.md explains why each property must hold.
 
 integers_of <- function(x, map, radius = 1, limit = 4096) {
   row_integers_cpp(x, map$bounds, map$loadings, map$origin, radius, limit)
@@ -9,7 +9,7 @@ identity_map <- function(d) {
   list(bounds = new_bounds(c(-1, 1), d), loadings = diag(d), origin = numeric(d))
 }
 
-# The documented formulas, one step a line. Everything below 2^53, so these are the integers.
+# The documented formulas, one step per line. All numbers are below 2^53, so the integers are exact.
 naive_features <- function(x, map) {
   q <- sweep(x, 2L, map$centre) * map$scale
   limit <- rep(map$limit, each = nrow(x))
@@ -34,11 +34,11 @@ test_that("features are the documented integers, with squared norms below 2^53",
     expect_identical(z, naive_features(x, got$map))
     norm2 <- rowSums(z^2)
     expect_true(all(z == round(z)) && all(norm2 < 2^53))
-    # The public reach holds, up to the rounding of d entries.
+    # The public bound on lengths holds, up to the rounding of d entries.
     expect_true(all(sqrt(norm2) * got$unit <= got$reach + 2 * ncol(z) * got$unit))
     largest <- max(largest, norm2)
   }
-  # Not much finer would fit.
+  # A much finer grid would not fit.
   expect_gt(largest, 2^46)
 })
 
@@ -91,7 +91,7 @@ test_that("clipped rows are the documented integers, within the limit for any ro
     limit <- 2^sample(6:12, 1)
     expect_true(within(integers_of(x, map, radius, limit), limit))
   }
-  # Entries that all round up, by a half: what shrinking must allow for.
+  # All entries round up by a half: shrinking must allow for this.
   closest <- 0
   for (d in c(1, 2, 7, 40, 120)) {
     map <- identity_map(d)
@@ -116,7 +116,7 @@ test_that("a row inside the radius is only shrunk and rounded, one outside keeps
   expect_lte(max(abs(one(outside) - cut)), 1)
 })
 
-# Losses of the radii, one row at a time in the order of the documentation.
+# Losses of the radii, computed row by row in the order of the documentation.
 naive_losses <- function(z, squared, bits) {
   norm2 <- rowSums(z^2)
   each <- vapply(squared, function(r2) {
@@ -150,12 +150,12 @@ test_that("replacing a row changes the losses of the radii within a range of up 
     map <- identity_map(d)
     x <- matrix(stats::runif(4 * d, -1, 1), 4)
     other <- x
-    # Short rows against long ones, with radii in between.
+    # Short rows in place of long ones, with radii in between.
     x[1L, ] <- stats::runif(d, -1, 1) * 10^stats::runif(1, -4, 0)
     other[1L, ] <- sample(c(-1, 1), d, TRUE) * stats::runif(1, 0.5, 1)
     short <- sqrt(sum(x[1L, ]^2))
     long <- sqrt(sum(other[1L, ]^2))
-    # Just holding the short row, just not holding the long one, just holding it.
+    # Radii that just contain the short row, just miss the long row, and just contain it.
     radii <- sort(c(short * c(1, 1.5, 30), long * c(0.5, 1 - 1e-4, 1 + 1e-4, 2)))
     bits <- sample(8:20, 1)
     of <- function(x) {
@@ -177,7 +177,7 @@ test_that("rows at the origin have no influence on the radius", {
   expect_identical(of(rbind(rows, matrix(0, 40, 3))) - of(rows), rep(40 * 2^20, 3))
 })
 
-# What the steps cost by their noise, from the shifts that are proved.
+# The cost of the steps by their noise, from the shifts in the proofs.
 proved_cost <- function(steps, delta) {
   choice <- steps$law == "exponential"
   sensitivity <- steps$sensitivity
@@ -205,21 +205,23 @@ test_that("steps add up to the budget and never exceed it", {
     expect_identical(plan$total, total)
     targeted <- any(plan$steps$step == "sum for the target")
     signal <- facts$n * sqrt(cdp_rho_cpp(facts$epsilon, max(facts$delta, 1e-300)))
-    # A public rule: enough donors or budget, and not single periods.
+    # A public rule: enough donors or budget, and features other than single periods.
     rule <- facts$targeted && gaussian && !is.infinite(facts$features) && signal >= 40
     expect_identical(targeted, rule)
-    # With a round for the target moments are released three times, unless there are very many rows.
+    # With a round for the target, moments are released three times, unless there are very many
+    # rows.
     more <- 2L * targeted + 2L * (targeted && signal <= 20000)
     expect_identical(nrow(plan$steps), (if (plan$calibrated) 9L else 4L) + more)
     expect_true(!plan$calibrated || facts$intervals)
     calibrated <- calibrated + plan$calibrated
     told <- plan$steps[[if (gaussian) "mu" else "epsilon"]]
     proved <- proved_cost(plan$steps, facts$delta)
-    # No step costs more than its record, and together no more than the budget.
+    # No step costs more than its record, and all steps together cost no more than the budget.
     expect_true(all(proved <= told * (1 + 1e-12)))
     power <- if (gaussian) 2 else 1
     expect_lte(sum(told^power), total^power * (1 + 1e-14))
-    # The loss is the rounding of noise to whole numbers: little, except for huge budgets.
+    # The difference is due to rounding noise variances to whole numbers: small, except for huge
+    # budgets.
     if (facts$epsilon < 100) expect_gt(sum(told^power) / total^power, 0.999)
     if (gaussian) {
       expect_equal(plan$steps$rho, told^2 / 2)
@@ -245,7 +247,8 @@ test_that("noise follows the steps: integers, variance V on the diagonal and V /
         call <- run$calls[[k]]
         scale <- call$scale
         if (call$law == "exponential") {
-          # A radius: a third of the exponent a unit, units of 2^-20. A period's share: a T1-th.
+          # The radius: a third of the exponent per unit, in units of 2^-20. The factor of periods:
+          # 1/T1 of it.
           parts <- if (grepl("radius", call$label)) 3 * 2^20 else if (grepl("period", call$label)) 2
           expect_lte(scale * (parts %||% 1), 1 / steps$scale[[k]])
           expect_equal(scale * (parts %||% 1), 1 / steps$scale[[k]], tolerance = 1e-3)
@@ -301,14 +304,15 @@ test_that("steps after a draw depend on released outputs, not on donors", {
     one <- matrix(stats::runif(3200, -1, 1), 400)
     other <- matrix(sample(c(-1, 1), 3200, TRUE), 400)
     run <- gram_core(one, facts)
-    # A round of moments more, and the last two are for the target.
+    # There is one more round of moments, and the last two steps are for the target.
     expect_length(run$calls, if (delta > 0) 13L else 9L)
     again <- gram_core(other, facts, outputs = call_parts(run$calls, "output"))
     expect_identical(public_parts(again), public_parts(run))
     expect_identical(again$statistics, run$statistics)
-    # The values under the noise did differ.
+    # The values without noise did differ.
     expect_false(identical(call_parts(again$calls, "value"), call_parts(run$calls, "value")))
-    # Released moments that no donors have, too: not positive, far beyond the radius, all zero.
+    # Released moments that no donors could have are tried as well: not positive, far beyond the
+    # radius, all zero.
     for (factor in list(0, -1, 1e6)) {
       outputs <- call_parts(run$calls, "output")
       outputs[[2L]] <- outputs[[2L]] * factor
@@ -341,7 +345,7 @@ test_that("whitening and its inverse cancel, and the centre is within the first 
     expect_identical(s$rounds[[1L]]$loadings, s$loadings)
     last <- s$rounds[[length(s$rounds)]]
     expect_equal(last$loadings %*% t(s$restore), s$loadings, tolerance = 1e-6)
-    # In the coordinates of the round before, no centre moves by more than its radius.
+    # In the coordinates of the previous round, no centre moves by more than its radius.
     for (k in seq_along(s$rounds)[-1L]) {
       before <- s$rounds[[k - 1L]]
       now <- s$rounds[[k]]
@@ -357,7 +361,7 @@ test_that("without noise the release equals the moments of the clipped rows", {
   facts <- gram_facts_of(n = 60)
   donors <- matrix(stats::runif(480, -0.8, 0.8), 60)
   outputs <- call_parts(gram_core(donors, facts)$calls, "output")
-  # The largest radius, and sums as they are: one round after the other.
+  # The largest radius, and sums without noise, round after round.
   plan <- gram_plan_cpp(facts)
   choices <- c(1L, 3L)
   for (k in seq_along(outputs)) {
@@ -369,7 +373,7 @@ test_that("without noise the release equals the moments of the clipped rows", {
   features <- donors %*% plan$loadings
   centred <- sweep(features, 2L, colMeans(features))
   restored <- s$restore %*% s$covariance %*% t(s$restore)
-  # Rows are whole numbers of grid steps: a step is at most this.
+  # Rows are multiples of a grid step, whose size is at most this.
   step <- s$rounds[[2L]]$radius / s$rounds[[2L]]$clipped * max(abs(s$restore))
   expect_lt(max(abs(s$mean - colMeans(features))), step)
   expect_lt(max(abs(restored - crossprod(centred) / 60)), step)
@@ -384,12 +388,13 @@ test_that("noise in the statistics has the declared variance", {
     first <- gram_core(donors, facts)
     d <- ncol(first$statistics$loadings)
     draws <- t(replicate(1500, {
-      # The same first round: one law of the second.
+      # The first round is the same in all runs, so the second round has one distribution.
       run <- gram_core(donors, facts)
       (run$calls[[2L]]$output - run$calls[[2L]]$value) / sqrt(run$calls[[2L]]$scale)
     }))
     sd <- apply(draws, 2L, stats::sd)
-    # In units of the root of the scale: a variance is one, a Laplace scale s gives sqrt(2 s).
+    # In units of the root of the scale: with a variance the standard deviation is one, with a
+    # Laplace scale s it is sqrt(2 s).
     unit <- if (delta > 0) 1 else sqrt(2 * first$calls[[2L]]$scale)
     expect_equal(sd / unit, rep(1, ncol(draws)), tolerance = 0.1)
     correlation <- stats::cor(draws)
@@ -407,14 +412,15 @@ test_that("features may be one, all periods but one, or all; the target's own pa
     basis <- f$loadings[1:6, seq_len(p), drop = FALSE]
     expect_equal(crossprod(basis), diag(1 / 6, p))
     expect_equal(colSums(basis), numeric(p))
-    # Along the target's own path; a post-period value is less the row's own mean.
+    # The first feature follows the target's own path; a post-period value is relative to the row's
+    # own mean.
     expect_equal(abs(drop(crossprod(basis[, 1], y - mean(y)))), sqrt(sum((y - mean(y))^2) / 6))
     expect_equal(drop(c(y, 1, 2) %*% f$loadings[, p + 1:2]), f$weight * (c(1, 2) - mean(y)))
   }
   full <- of(Inf)
   expect_identical(full$loadings, diag(1 / sqrt(6), 8))
   expect_false(full$demean)
-  # As many as periods, by the rule: the level too, and nothing is demeaned.
+  # As many features as periods, by the rule: the level is included, and rows are not demeaned.
   rich <- of(NaN, n = 1e6)
   expect_identical(rich$pre, 6L)
   expect_false(rich$demean)
@@ -462,7 +468,8 @@ test_that("estimates from any release are within the bounds, with finite positiv
         targets <- unname(rbind(panel$target, far, 0))
         for (fit in estimate_gram(release, targets, estimator = estimator)) {
           expect_true(all(abs(fit$path[6:8]) <= 1 + 1e-9) && all(is.finite(fit$path)))
-          # Of one person like the donors; the regression's own error comes on top.
+          # The prediction error of one person drawn like the donors; the regression's own error is
+          # added.
           person <- diag(fit$prediction - fit$disagreement) / (1 + (1 + fit$leverage) / 12)
           variances <- c(person, diag(fit$privacy), diag(fit$disagreement))
           expect_true(all(is.finite(variances) & variances >= 0 & variances <= 1 + 1e-9))

@@ -1,6 +1,6 @@
-# Covariates, gaps, several dates, everyone protected and several outcomes, each with each: every
-# combination is the simple fits put together where nothing is private, and close to them with much
-# budget; a refused combination gives a remedy and spends nothing.
+# All pairs of covariates, gaps, several dates, protection of everyone and several outcomes: without
+# privacy every combination equals the combined simple fits, and with a large budget it comes close
+# to them; a refused combination gives a remedy and spends nothing.
 
 grid_panel <- function(several, n = 600, m = 120) {
   dates <- if (several) rep(c(5, 7), each = m) else rep(5, m)
@@ -9,7 +9,7 @@ grid_panel <- function(several, n = 600, m = 120) {
   p$data$y <- pmin(pmax(p$data$y + 4 * p$data$on, 0), 100)
   p$data$z <- pmin(pmax(5 + (p$data$y - 50) / 20 + stats::rnorm(nrow(p$data), 0, 0.3), 0), 10)
   p$data <- p$data[order(p$data$unit, p$data$time), ]
-  # Cells that go missing, never a whole past.
+  # Some cells are missing, but never a whole past.
   gone <- stats::runif(nrow(p$data)) < 0.05 & p$data$time > 1
   p$holes <- p$data
   p$holes$y[gone] <- NA
@@ -43,7 +43,7 @@ grid_fit <- function(p, cell, protect, epsilon, ...) {
   ), holes)))
 }
 
-# By outcome and cohort the effects of a fit.
+# The effects of a fit by outcome and cohort.
 grid_effects <- function(fit) {
   outcomes <- if (inherits(fit, "dp_outcomes")) fit$outcomes else list(y = fit)
   lapply(outcomes, function(one) {
@@ -52,7 +52,7 @@ grid_effects <- function(fit) {
   })
 }
 
-# The same from fits of one outcome, one date and rows filled by hand.
+# The same effects from fits of one outcome and one date, with rows filled by hand.
 grid_oracle <- function(p, cell) {
   data <- if (cell$gaps) p$filled else p$data
   right <- if (cell$covariates) "on | x1 + g" else "on"
@@ -122,7 +122,7 @@ test_that("errors about refused combinations give a remedy, and no budget is spe
     used <- all.vars(call[[1L]])
     limits <- one$limits[setdiff(used, "on")]
     if (length(limits) == 1L) limits <- limits[[1L]]
-    # Whatever is refused, so is a budget that was left unused charged nothing.
+    # A refused call charges nothing: the ledger is unchanged.
     ledger <- dp_ledger(5, 1e-6)
     given <- utils::modifyList(
       list(index = c("unit", "time"), epsilon = 1, bounds = limits, ledger = ledger), call[-(1:2)]

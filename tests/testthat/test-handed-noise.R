@@ -1,5 +1,5 @@
-# Noise is handed in: an audit's noise records or replays every draw of a verb, serves this
-# audit alone, and makes no release that counts as private.
+# Noise passed in by an audit: it records or replays every draw of a verb, can be used in this audit
+# only, and makes no release that counts as private.
 
 people_of <- function(n = 400) {
   withr::local_seed(3)
@@ -11,7 +11,7 @@ people_of <- function(n = 400) {
 
 handed_bounds <- list(y = c(-1, 1), a = c(-1, 1), b = c(-1, 1))
 
-# Fits that draw, of a function of people and control.
+# Fits that draw, as functions of people and control.
 drawing_fits <- function() {
   bounds <- handed_bounds
   coded <- list(on = c(0, 1), a = c(-1, 1), b = c(-1, 1))
@@ -78,7 +78,7 @@ drawing_fits <- function() {
   )
 }
 
-# The first person at one corner of the bounds, and at the other.
+# The first person at one corner of the bounds, and at the opposite corner.
 corner_pair <- function() {
   here <- there <- people_of()
   here[1, ] <- list(-1, 1, 1, 0L)
@@ -127,7 +127,8 @@ test_that("refits, streams and noisy iterates are audited through their verbs", 
   for (name in names(verbs)) {
     audit <- withr::with_seed(6, replayed(verbs[[name]]))
     expect_false(audit$violated, label = name)
-    # The neighbours are as far apart as bounds allow: an audit that sees nothing sees wrong.
+    # The neighbours are as far apart as the bounds allow: an audit that finds no difference is
+    # wrong.
     expect_gt(audit$observed$ratio, 0.01)
   }
 })
@@ -173,7 +174,7 @@ test_that("synthetic control is audited with covariates, chunks, outcomes and up
 test_that("faults planted in a verb are detected", {
   pair <- corner_pair()
   regression <- drawing_fits()$lm
-  # Bounds that one person decides.
+  # A fault: bounds that one person determines.
   own <- function(people, control) {
     dp_lm(y ~ a, people, epsilon = 2, bounds = list(y = c(-1, 1), a = range(people$a)),
       control = control
@@ -182,21 +183,21 @@ test_that("faults planted in a verb are detected", {
   wide <- pair
   wide[[1]]$a[1] <- -7
   expect_true(withr::with_seed(1, replayed(own, wide))$violated)
-  # A number that leaves beside the noise.
+  # A fault: a number that is returned without noise.
   beside <- function(people, control) {
     fit <- regression(people, control)
     fit$coefficients[[1]] <- mean(people$y)
     fit
   }
   expect_true(withr::with_seed(1, replayed(beside))$violated)
-  # Half of the spent budget is recorded.
+  # A fault: only half of the spent budget is recorded.
   half <- function(people, control) {
     fit <- regression(people, control)
     fit$privacy$steps$mu <- fit$privacy$steps$mu / 2
     fit
   }
   expect_true(withr::with_seed(1, replayed(half))$violated)
-  # A method that depends on the people.
+  # A fault: the method depends on the people.
   chosen <- function(people, control) {
     if (people$a[[1]] > 0) drawing_fits()$pursuit(people, control) else regression(people, control)
   }
@@ -218,7 +219,7 @@ test_that("an audit's noise can be used in that audit only, and its fit is marke
   expect_match(paste(cli::ansi_strip(capture.output(print(kept$fit))), collapse = " "),
     "NOT PRIVATE"
   )
-  # Over: it is of no use, and holds nothing.
+  # Afterwards the noise object cannot be used and contains nothing.
   expect_error(noise_calls_cpp(kept$control$rng)$calls[[1]])
   ledger <- dp_ledger(1, 1e-6)
   refused <- function(control) {
@@ -229,7 +230,7 @@ test_that("an audit's noise can be used in that audit only, and its fit is marke
     )
   }
   refused(kept$control)
-  # Saved and read again there is nothing behind the pointer.
+  # After saving and reading, the pointer is empty.
   saved <- dp_control()
   saved$rng <- unserialize(serialize(noise_recorder_cpp("R"), NULL))
   refused(saved)

@@ -1,8 +1,8 @@
-# With 10,001 donors some are drawn to calibrate, in every kind of panel and from every source: no
-# name decides who, and the largest move of any value before noise is that of one row.
+# With 10,001 donors a random subset calibrates, in every kind of panel and from every source: names
+# do not determine it, and the largest change of any value before noise is one row's contribution.
 
 several <- function(p) rbind(p$target, p$target * 0.9)
-# People of their own, who stay.
+# Separate people, who do not change.
 group <- function(p) outer(seq(0.2, 1, length.out = 80), p$target)
 
 by_matrix <- function(p, scope, kind) {
@@ -78,7 +78,7 @@ sources_of_table <- function() {
   held
 }
 
-# Requests that a source cannot serve are tested elsewhere, not here.
+# Requests that a source cannot serve are tested elsewhere.
 cells_of_table <- function() {
   cells <- expand.grid(
     source = names(sources_of_table()), kind = c("date", "dates", "everyone", "growing"),
@@ -96,12 +96,13 @@ check_cells <- function(cells, n, names) {
     run <- function(p, scope) sources_of_table()[[cells$source[[i]]]](p, scope, cells$kind[[i]])
     label <- paste(cells$source[[i]], cells$kind[[i]], n)
     for (name in names) {
-      # In several places a person stays in the own one.
+      # With several sources a person remains in the same source.
       if (cells$source[[i]] == "places") name <- "p0000015"
       other <- renamed(p, 1, name, far_row(p))
       expect_lte(max(moves(p, other, run)), 1 + 1e-9, label = label)
     }
-    # From 10,001 on some are drawn; every second one, in the order of names, is found out.
+    # From 10,001 donors on a subset is drawn; the fault, every second donor in the order of names,
+    # is detected.
     if (n > 10000) {
       found <- moves(p, other, run, planted = TRUE)
       expect_gt(max(found), 1.5, label = paste("planted:", label))
@@ -111,7 +112,7 @@ check_cells <- function(cells, n, names) {
 
 test_that("names do not determine the calibration donors, for any kind of panel and source", {
   cells <- cells_of_table()
-  # One date is the business of test-identifiers.R.
+  # A single date is covered by test-identifiers.R.
   check_cells(cells[cells$kind != "date" & cells$source %in% c("matrix", "database"), ], 10001, "z")
   check_cells(cells[cells$kind != "date", ], 60, c("z", "p000030x"))
 })

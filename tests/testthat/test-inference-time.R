@@ -94,7 +94,7 @@ test_that("tests at placebo dates of private fits rarely reject, and cost nothin
 test_that("the penalty path's weighted average is the fit, and its weights add up to one", {
   fit <- full_fit(features = NULL)
   path <- penalty_path(fit)
-  # The round of the target's own corrects the fit and not the path.
+  # The target's own round corrects the fit, but not the path.
   fit$release$statistics$target <- NULL
   fit <- dp_synth(fit$release, target = fit$target)
   kept <- c("penalty", "effect", "weight")
@@ -167,13 +167,14 @@ test_that("another penalty costs nothing, and a fixed penalty has no path", {
   raw <- dp_synth(panel$donors,
     target = panel$target, T0 = 12, epsilon = Inf, control = dp_control(lambda = 12)
   )
-  # Where the release was made for it, the same parametrisation with and without noise.
+  # For the target of the release the parametrisation is the same with and without noise.
   own <- withr::with_seed(2, dp_synth(panel$donors,
     target = panel$target, T0 = 12, epsilon = 1e5, bounds = c(-1, 1),
     control = dp_control(lambda = 12, rng = "R")
   ))
   expect_equal(predict(own), predict(raw), tolerance = 0.02, ignore_attr = TRUE)
-  # Elsewhere changes are relative to the own level, and the penalty draws to none: written out.
+  # For another target, changes are relative to its own level, and the penalty shrinks towards no
+  # change: written out.
   pre <- scale(panel$donors[, 1:12], scale = FALSE)
   change <- panel$donors[, 13:14] - rowMeans(panel$donors[, 1:12])
   slopes <- solve(crossprod(pre) + diag(6, 12), crossprod(pre, change))

@@ -13,14 +13,14 @@ inference_fit <- function(T1 = 2, k = 1, noise_sd = 0.05) {
 
 test_that("to first order, the privacy variance equals the variance of refits under known noise", {
   s <- inference_fit()$release$statistics
-  # Noise small enough for first order, and no direction lost to shrinkage.
+  # The noise is small enough for a first-order approximation, and shrinkage removes no direction.
   s$moment_sd <- s$mean_sd <- 1e-7
   d <- length(s$mean)
   s$covariance <- s$covariance + diag(2 * abs(min(eigen(s$covariance)$values)) + 1e-3, d)
   y <- seq(-0.2, 0.1, length.out = 10)
   predict_from <- function(s) {
     model <- gram_model(s)
-    # The penalty and the noise enter as they do in a fit; shrinkage at this size moves nothing.
+    # Penalty and noise enter as in a fit; shrinkage of this size changes nothing.
     fit_penalty(model, dpsc:::target_features(s, y, 8)$u, 1e-3, crossprod(model$restore_A))
   }
   base <- predict_from(s)
@@ -35,7 +35,8 @@ test_that("to first order, the privacy variance equals the variance of refits un
   }))
   expect_length(gram_model(s)$noise, 0L)
   claimed <- base$privacy
-  # 3000 draws know a variance to 2.6 %; five times that fails by chance below 1e-6.
+  # The variance of 3000 draws has a relative error of 2.6 %; five times that is exceeded with
+  # probability below 1e-6.
   expect_equal(cov(moved) / sqrt(tcrossprod(diag(claimed))),
     claimed / sqrt(tcrossprod(diag(claimed))),
     tolerance = 0.13
@@ -43,7 +44,7 @@ test_that("to first order, the privacy variance equals the variance of refits un
 })
 
 test_that("the estimate in C++ equals the average over penalties of the estimates in R", {
-  # Two independent codes for the same formulas, but for the shrinkage towards the own level.
+  # Two independent programs for the same formulas, except for the shrinkage towards the own level.
   fit <- inference_fit()
   s <- fit$release$statistics
   s$mean_sd <- 0
@@ -69,7 +70,7 @@ test_that("the estimate in C++ equals the average over penalties of the estimate
   expect_equal(e$privacy, mix("privacy") / s$weight^2)
   far <- max(0, sum(weights * vapply(fits, `[[`, 0, "distance")) - 3)
   doubt <- 0.15 * far * mean(diag(mix("prediction")))
-  # Half of the returning level is in doubt, as far as the moments did not decide.
+  # Half of the returning level counts as uncertain, as far as the moments were inconclusive.
   rest <- sum(weights * vapply(fits, `[[`, 0, "rest")^2)
   level_doubt <- (0.5 * oracle_return(s, full = TRUE) * s$weight / 0.3)^2 * rest
   expect_equal(e$disagreement, (apart + level_doubt + diag(doubt, length(B))) / s$weight^2)
@@ -93,11 +94,11 @@ test_that("intervals and tests equal a direct computation from the covariances a
     table <- tidy(fit, conf.int = TRUE, type = type)[rows, ]
     expect_equal(table$std.error, se)
     expect_equal(table$statistic, unname(c(mean(effect), effect)) / se)
-    # Not beyond the bounds.
+    # Limits do not exceed the bounds.
     post <- view$target[last, 9:11]
     least <- c(mean(post) - 1, post - 1)
     expect_equal(table$conf.low, unname(pmax(least, c(mean(effect), effect) - qnorm(0.975) * se)))
-    # Of one person: at least the placebo errors' second moment, and the row's own scale.
+    # For one person: at least the second moment of the placebo errors, and the row's own scale.
     if (type == "unit") {
       own <- intervals$second * fit$release$bounds$upper[[1L]]^2
       expect_gte(spread$floor * mean(covariance), own * (1 - 1e-9))
@@ -133,7 +134,8 @@ test_that("a mean's tails and variance shrink with the number of people", {
   }
   own <- vapply(fits, function(fit) mean(fit$variance[[1L]]$prediction), 0)
   expect_true(all(diff(own) < 0))
-  # One person's variance is at least the released second moment and its noise's deviation.
+  # One person's variance is at least the released second moment and at least its noise's standard
+  # deviation.
   least <- (intervals$second + intervals$second_sd) / c(4, 25, 400)
   expect_true(all(own >= least))
 })
@@ -171,8 +173,8 @@ test_that("a group has no interval if all donors of the release are identical", 
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
   expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are identical")
-  # Eight in ten never have a cost; after the treatment everybody's costs double. Whoever misses
-  # that must not state an interval without it.
+  # Eight people in ten never have a cost; after the treatment everybody's costs double. A method
+  # that misses this must not give an interval that excludes it.
   set.seed(1)
   costs <- function(n) {
     spent <- matrix(rbinom(n * 15, 1, 0.5) * rlnorm(n * 15, 5, 0.6), n)

@@ -1,5 +1,5 @@
 # The interface for scripts: every export's arguments, and class and names of every value. A change
-# here is a change for users: it belongs into NEWS and vignette("upgrading"). Then, if it is meant:
+# here affects users: describe it in NEWS and vignette("upgrading"). If it is intended:
 # testthat::snapshot_accept("interface", "tests/testthat").
 
 #' Arguments with their defaults, as written
@@ -132,7 +132,7 @@ test_that("arguments of every export and method match the snapshot", {
   expect_snapshot(cran = TRUE, for (name in exports) {
     f <- get(name, space)
     cat(name, "(", paste(arguments_of(f), collapse = ", "), ")\n", sep = "")
-    # A generic of this package: the arguments of its methods.
+    # A generic of this package is listed with the arguments of its methods.
     if (any(grepl("UseMethod", deparse(body(f))))) {
       methods <- sort(grep(paste0("^", name, "[.]"), ls(space), value = TRUE))
       for (method in methods) {

@@ -12,7 +12,7 @@ raw_release <- function(rows, T0, lambda = NULL, settings = list(), blocks = NUL
   )
 }
 
-# The prediction of one row by others, refitted: ridge with a free mean.
+# One row's prediction from the others, by refitting: ridge with an unpenalised mean.
 refit <- function(others, row, T0, ridge) {
   A <- seq_len(T0)
   mean <- colMeans(others)
@@ -94,8 +94,8 @@ test_that("intervals, p-values and ranks agree", {
   table <- raw_intervals(release, y)
   expect_identical(table$term, c("average", "2008", "2009", "2010"))
   expect_equal(table$estimate[[1L]], mean(table$estimate[-1L]))
-  # Every one of n + 1 exchangeable rows as the target: exactly as many are covered as the level
-  # states, at a given penalty.
+  # Each of n + 1 exchangeable rows in turn is the target: exactly the share given by the level is
+  # covered, at a fixed penalty.
   all <- random_rows(40L, 10L, seed = 4)
   covered <- vapply(seq_len(40L), function(i) {
     one <- raw_release(all[-i, ], 7L, lambda = 4, settings = list(lambda = 4))
@@ -123,7 +123,7 @@ test_that("too few donors give no interval and the correct reason", {
 })
 
 test_that("tied rows remain tied in spite of rounding", {
-  # Most people never have an event: a target without one is like them, at every level.
+  # Most people never have an event: a target without one resembles them, at every level.
   rows <- withr::with_seed(6, matrix(stats::rbinom(60L * 9L, 1, 0.03), 60L)) + 0
   rows <- rows[order(rowSums(rows)), ]
   release <- raw_release(rows, 6L)
@@ -152,7 +152,7 @@ test_that("many donors are stored as counts that give the same intervals, also f
   store <- release$statistics$leave_one_out
   expect_null(store$rows)
   expect_equal(colSums(store$counts$ridge$counts), rep(nrow(rows), 5L))
-  # Memory does not grow with the donors, and no row is in it.
+  # Memory does not grow with the number of donors, and the object contains no row.
   expect_lt(object.size(store), 3e5)
   expect_identical(holds_number(store, rows[7L, 3L]), FALSE)
   kept <- c(store[c("n", "T0", "penalty")], list(rows = rows))
@@ -194,7 +194,7 @@ test_that("the standard error of a group's mean falls as one over the square roo
   for (size in c(2, 20, 100)) {
     group <- raw_intervals(release, y, size = size)
     expect_equal(group$estimate, one$estimate)
-    # At most the regression's part: here a few rows' worth in 400.
+    # The regression's own error is at most that of a few rows in 400.
     expect_equal(group$std.error, sqrt(colMeans(errors^2) * (1 / size + 0.004)), tolerance = 0.2)
     p <- raw_p_value(release, y, size = size)[[1L]]
     level <- 1 - p

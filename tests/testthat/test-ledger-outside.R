@@ -1,5 +1,5 @@
-# Ledgers outside R: the file's contents decide, a charge is there before anything is drawn, and
-# changes are found.
+# Ledgers outside R: the file's contents decide, a charge is stored before any draw, and changes are
+# detected.
 
 skip_if_not_installed("RSQLite")
 skip_if_not_installed("openssl")
@@ -34,7 +34,7 @@ test_that("a charge is visible through every handle to the file", {
   expect_identical(history$data, "registry 2026")
   expect_match(history$time, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T.*Z$")
   expect_match(history$hash, "^[0-9a-f]{64}$")
-  # Another handle, which pays from the rest.
+  # Another handle, which pays from the remaining budget.
   other <- dp_ledger(path = file)
   expect_identical(as.data.frame(other), history)
   expect_error(suppressWarnings(paid(other, 0.9)), class = "dpsc_error_budget")
@@ -42,7 +42,7 @@ test_that("a charge is visible through every handle to the file", {
   expect_output(print(other), "spent of 1")
   expect_output(print(other), basename(file), fixed = TRUE)
   expect_s3_class(summary(other), "summary.dp_ledger")
-  # Numbers are those of a ledger in this session, to the last bit.
+  # The numbers equal those of a ledger in this session, to the last bit.
   own <- dp_ledger(1, 1e-6)
   suppressWarnings(paid(own, 0.9))
   expect_identical(history$mu, as.data.frame(own)$mu)
@@ -126,7 +126,7 @@ test_that("a machine's settings may require a ledger and name a default", {
   withr::local_options(dpsc.ledger = NULL)
   withr::local_envvar(DPSC_LEDGER = file)
   expect_error(suppressWarnings(paid(NULL, 0.9)), "not hold enough", class = "dpsc_error_budget")
-  # A result that is not private needs none.
+  # A result that is not private needs no ledger.
   free <- dp_lm(y ~ x, people_to_pay_for(),
     epsilon = Inf, bounds = list(x = c(0, 1), y = c(0, 1))
   )
@@ -146,7 +146,7 @@ test_that("processes that compete for the last charge never overspend", {
   workers <- if (is_audit()) 8 else 4
   for (round in seq_len(rounds)) {
     file <- ledger_file()
-    # Room for three charges.
+    # The budget suffices for three charges.
     dp_ledger(gdp_epsilon_cpp(sqrt(3) * 0.1, 1e-6) * (1 + 1e-9), 1e-6, path = file)
     paid <- parallel::mclapply(seq_len(workers), function(i) {
       !inherits(try(charged(dp_ledger(path = file), 0.1), silent = TRUE), "try-error")
@@ -213,7 +213,7 @@ test_that("prints, files and checks of a release name the charge that paid for i
   expect_identical(unique(vapply(records, `[[`, "", "study")), "trial 7")
   expect_output(print(made$lm), "paid by charge 4 of ledger")
   expect_output(print(summary(made$lm)), "hash after it: [0-9a-f]{64}")
-  # Files keep the charge, and the id is that of the numbers alone.
+  # Files keep the charge, and the id depends on the numbers alone.
   files <- vapply(own, function(x) {
     write_release(x, path <- withr::local_tempfile(.local_envir = parent.frame(2)))
     path
@@ -228,7 +228,7 @@ test_that("prints, files and checks of a release name the charge that paid for i
   free <- own$lm
   free$privacy$charge <- NULL
   expect_identical(dpsc:::release_id(free), dpsc:::release_id(own$lm))
-  # Releases, fits and files prove the ledger.
+  # Releases, fits and files prove that the ledger is complete.
   for (releases in list(own, back, files, unname(c(own[1:3], as.list(files[4:5]))))) {
     found <- verify_ledger(ledger, releases = releases)
     expect_true(found$whole && found$complete)
@@ -237,11 +237,11 @@ test_that("prints, files and checks of a release name the charge that paid for i
   expect_identical(c(found$other, found$unpaid), c(6L, 7L))
   expect_output(print(found), "ANOTHER LEDGER: release 6")
   expect_output(print(found), "NOT PAID .*: release 7")
-  # A charge of less than the release promises.
+  # A fault: a charge below the cost of the release.
   cheap <- own$lm
   cheap$privacy$epsilon <- 2
   expect_identical(verify_ledger(ledger, cheap)$unpaid, 1L)
-  # Cut off at the end, and rows forged with a chain of their own.
+  # Faults: rows cut off at the end, and forged rows with a valid chain of hashes.
   con <- DBI::dbConnect(RSQLite::SQLite(), file)
   withr::defer(DBI::dbDisconnect(con))
   DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number = 5")
@@ -287,7 +287,7 @@ test_that("a growing release is paid from a ledger outside R, which records the 
   expect_error(next_period(start, p, ledger = elsewhere), "did not pay",
     class = "dpsc_error_monitor")
   fit <- next_period(start, p, ledger = ledger)
-  # Another handle, as another session makes it, knows of the draw; nothing more is charged.
+  # Another handle, as in another session, knows of the draw; nothing more is charged.
   other <- dp_ledger(path = file)
   expect_identical(as.data.frame(other), charged)
   expect_error(next_period(start, p, ledger = other), "drawn before", class = "dpsc_error_monitor")
@@ -299,21 +299,21 @@ test_that("a growing release is paid from a ledger outside R, which records the 
   found <- verify_ledger(other, releases = list(start, fit, last))
   expect_true(found$whole && found$complete)
   expect_identical(found$charges, 1L)
-  # A draw that was taken out stops the next one, and is found.
+  # A deleted draw stops the next draw and is detected.
   con <- DBI::dbConnect(RSQLite::SQLite(), file)
   withr::defer(DBI::dbDisconnect(con))
   expect_identical(
     DBI::dbGetQuery(con, "SELECT kind FROM dpsc_ledger ORDER BY number")$kind,
     c("total", "gdp", "grows", "draw", "draw", "draw")
   )
-  # Records cut off at the end are known by the fit, which counts its draws itself.
+  # Records cut off at the end are detected by the fit, which counts its own draws.
   draws <- DBI::dbGetQuery(con, "SELECT hash FROM dpsc_ledger WHERE kind = 'draw'")$hash
   expect_identical(last$release$privacy$charge$drawn, draws[[3L]])
   path <- ledger_file()
   write_release(last, path)
   expect_identical(read_release(path)$privacy$charge$drawn, draws[[3L]])
   DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number > 3")
-  # Its releases show that draws are missing; without them it would be unnoticed.
+  # The fit's releases show that draws are missing; without them the loss would be unnoticed.
   expect_true(verify_ledger(other, releases = list(start))$whole)
   for (releases in list(list(start, last), path)) {
     expect_identical(verify_ledger(other, releases = releases)$missing, draws[[3L]])

@@ -33,7 +33,7 @@ test_that("squares of Gaussian shifts add up and are converted once", {
     expect_equal(printed_spent(ledger), gdp_epsilon_cpp(sqrt(k) * mu, 1e-6), tolerance = 1e-3)
   }
   expect_equal(gaussian_delta(gdp_epsilon_cpp(2 * mu, 1e-6), 1 / (2 * mu)), 1e-6, tolerance = 1e-6)
-  # Less than the same releases cost through zCDP.
+  # The total is less than the cost of the same releases through zCDP.
   expect_lt(gdp_epsilon_cpp(2 * mu, 1e-6), 0.95 * cdp_epsilon(4 * mu^2 / 2, 1e-6))
 })
 
@@ -44,13 +44,13 @@ test_that("charges in zCDP by older versions add up as zCDP", {
     pay(ledger, "zcdp", epsilon = 1, rho = rho)
     expect_equal(printed_spent(ledger), cdp_epsilon(k * rho, 1e-6), tolerance = 1e-3)
   }
-  # Later shifts and pure charges count as zCDP there.
+  # Later shifts and pure charges count in zCDP in such a ledger.
   pay(ledger, "gdp", epsilon = 0.3, mu = 0.1)
   pay(ledger, "pure", epsilon = 0.1)
   expect_equal(
     printed_spent(ledger), cdp_epsilon(3 * rho + 0.1^2 / 2 + 0.1^2 / 2, 1e-6), tolerance = 1e-3
   )
-  # But zCDP is covered by no shift.
+  # But no shift covers a charge in zCDP.
   ledger <- dp_ledger(3, 1e-6)
   pay_gdp(ledger, 1)
   expect_error(pay(ledger, "zcdp", rho = rho), "must come first", class = "dpsc_error_budget")
@@ -96,13 +96,13 @@ test_that("charges before the first Gaussian charge add up; later charges form o
   expect_equal(printed_spent(ledger), 1.2, tolerance = 1e-3)
   charge(ledger, 1, method = "output")
   expect_equal(printed_spent(ledger), 1.2 + gdp_epsilon_cpp(mu, 6e-7), tolerance = 1e-3)
-  # A pure charge after it is a shift of its own, and never added the cheaper way.
+  # A later pure charge is a separate shift, and is never added in the cheaper way.
   charge(ledger, 0.1, 0, "output")
   cover <- exponential_step_mu_cpp(2 * 0.1)
   total <- 1.2 + gdp_epsilon_cpp(sqrt(mu^2 + cover^2), 6e-7)
   expect_equal(printed_spent(ledger), total, tolerance = 1e-3)
   expect_identical(as.data.frame(ledger)$kind, c("pure", "approximate", "gdp", "pure"))
-  # A delta of its own can no longer be subtracted from the conversion's delta.
+  # The delta of a later charge can no longer be subtracted from the delta of the conversion.
   before <- as.data.frame(ledger)
   error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "must come first",
     class = "dpsc_error_budget"
@@ -111,7 +111,7 @@ test_that("charges before the first Gaussian charge add up; later charges form o
   expect_identical(as.data.frame(ledger), before)
 })
 
-# Randomised response, every time: the worst pure step.
+# Randomised response in every step: the worst pure mechanism.
 test_that("the combined shift of pure charges bounds their exact composition", {
   for (epsilon in c(0.05, 0.3, 1)) {
     k <- 12
@@ -124,9 +124,9 @@ test_that("the combined shift of pure charges bounds their exact composition", {
   }
 })
 
-# An analyst who watches the privacy loss of Gaussian steps, a few at a time, and stops at the best
-# moment to spend the rest on one pure step (randomised response): the delta at epsilon, by
-# backward induction on a grid. `left(mu)` is the pure epsilon that a rule still allows.
+# An analyst observes the privacy loss of Gaussian steps, a few at a time, and stops at the best
+# moment to spend the remaining budget on one pure step (randomised response): the delta at epsilon,
+# by backward induction on a grid. `left(mu)` is the pure epsilon that a rule still allows.
 adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   step <- total / sqrt(steps)
   loss <- seq(-8 * total, total^2 / 2 + 9 * total + epsilon, length.out = 1601L)
@@ -150,7 +150,7 @@ test_that("choosing the kind of charge by earlier results gives an analyst no ad
     epsilon <- case[[1L]]
     delta <- case[[2L]]
     total <- gdp_budget_cpp(epsilon, delta)
-    # The ledger's rule: the rest is one shift.
+    # The ledger's rule: the remaining budget is one shift.
     ours <- function(mu) exponential_exponent_cpp(sqrt(max(total^2 - mu^2, 0))) / 2
     for (mu in total * c(0.1, 0.5, 0.9)) {
       ledger <- dp_ledger(epsilon, delta)
@@ -159,7 +159,8 @@ test_that("choosing the kind of charge by earlier results gives an analyst no ad
       expect_error(pay(ledger, "pure", epsilon = 1e-4), class = "dpsc_error_budget")
     }
     expect_lte(adaptive_delta(epsilon, delta, total, ours), delta * 1.001)
-    # Adding pure epsilons to the conversion, as version 1 did, is no bound: 2 to 1000 times delta.
+    # Adding pure epsilons to the conversion, as older versions did, is not a bound: 2 to 1000 times
+    # delta.
     sum_of_both <- function(mu) {
       max(0, epsilon - if (mu > 0) gdp_epsilon_cpp(mu, delta) else 0)
     }
@@ -232,7 +233,7 @@ test_that("a ledger survives saveRDS() and readRDS(), and a copy does not pay", 
     expect_error(charge(copy, 0.1), "is a copy", class = "dpsc_error_budget")
     expect_identical(nrow(as.data.frame(copy)), 1L)
   }
-  # The original still does, and knows it.
+  # The original can still pay, and records the charge.
   pay_gdp(ledger, 0.5)
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
@@ -241,7 +242,7 @@ test_that("of ledgers taken over in turn, only the last can pay", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- unserialize(serialize(ledger, NULL))
   pay_gdp(ledger, 0.9)
-  # Spending since the copy is known here.
+  # The session knows what was spent since the copy was made.
   resumed <- dp_ledger(resume = copy)
   expect_identical(as.data.frame(resumed), as.data.frame(ledger))
   expect_error(pay_gdp(ledger, 0.1), "was taken over", class = "dpsc_error_budget")
@@ -333,7 +334,7 @@ test_that("an older copy takes over the charges of its original's successor", {
     expect_identical(nrow(as.data.frame(heir)), 2L)
     expect_error(pay_gdp(heir, 0.9), "enough budget", class = "dpsc_error_budget")
   }
-  # The same of a copy that came from another session.
+  # The same for a copy from another session.
   foreign <- unserialize(older)
   foreign$session <- c(process = 1, started = 0)
   foreign$id <- "1-0-1"

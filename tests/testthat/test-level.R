@@ -1,6 +1,6 @@
-# A row's own level beside features that are relative to it: targets chosen for their level.
+# A row's own level beside features relative to it: targets chosen for their level.
 
-# Exact moments of people with a lasting level (variance a) and an autoregression (variance s).
+# Exact moments of people with a lasting level (variance a) and an autoregressive part (variance s).
 level_statistics <- function(a = 1, s = 1, phi = 0.6, T0 = 6, T1 = 3, mean_sd = 0, moment_sd = 0,
                              n = 200) {
   plan <- gram_plan_cpp(c(gram_facts_of(T0 = T0, T1 = T1, n = n, features = 4), level = TRUE))
@@ -19,7 +19,7 @@ level_options <- function(s, private = TRUE) {
   list(estimator = "ridge", private = private, penalty = NaN, half = rep(1, nrow(s$loadings)))
 }
 
-# The returning share of a level, in closed form.
+# The share of a level that returns to the mean, in closed form.
 returned <- function(a, s, phi, T0, T1) {
   k <- seq_len(T0 - 1)
   v <- s / T0 * (1 + 2 * sum((1 - k / T0) * phi^k))
@@ -36,7 +36,7 @@ test_that("the level is the first of the features and replaces a cosine", {
   expect_identical(beside$pre, alone$pre)
   expect_equal(beside$loadings[, 1], c(rep(0.3 / 6, 6), 0, 0))
   expect_identical(beside$loadings[, -1], alone$loadings[, -4])
-  # However much the budget pays for, responses stay relative to the own level.
+  # However large the budget is, responses remain relative to the own level.
   rich <- gram_plan_cpp(c(gram_facts_of(y = y, n = 1e6), level = TRUE))
   expect_true(rich$demean)
   expect_identical(rich$pre, 6L)
@@ -46,7 +46,8 @@ test_that("the regression to the mean follows the closed form, less the part hid
   for (phi in c(0, 0.6, 0.9)) {
     s <- level_statistics(phi = phi, moment_sd = 1e-9)
     expect_equal(oracle_return(s), returned(1, 1, phi, 6, 3), tolerance = 1e-4)
-    # All within the edge of the noise, the level's variance three times its own: the prior alone.
+    # All directions are within the edge of the noise, and the level's variance is three times its
+    # noise: the prior alone decides.
     s$moment_sd <- 0.02
     s$restore[1, 1] <- sqrt(s$covariance[1, 1] / 0.06)
     s$covariance <- solve(s$restore, t(solve(s$restore, s$covariance)))
@@ -67,7 +68,7 @@ test_that("the estimate is the ridge regression around the regression to the mea
   weight <- exp(evidence - max(evidence))
   weight <- weight / sum(weight)
   post <- Reduce(`+`, Map(function(fit, w) w * drop(u %*% fit$slopes), fits, weight))
-  # The noise of means is next to nothing, so nothing is shrunk.
+  # The noise of means is negligible, so paths are not shrunk.
   expect_equal(own$path[7:9], mean(y) + post / s$weight, tolerance = 1e-4)
 })
 
@@ -110,7 +111,7 @@ level_cell <- function(chosen, releases = 25, n = 1500, size = 100, T0 = 6, T1 =
 test_that("intervals have nominal coverage for groups chosen by level and for random groups", {
   skip_on_cran()
   chosen <- level_cell(TRUE)
-  # Levels carried on: a bias of -2.5, more than three standard errors.
+  # If levels are extrapolated unchanged, the bias is -2.5, more than three standard errors.
   expect_gte(chosen$cover, 0.88)
   expect_lt(abs(chosen$bias), 1.25)
   random <- level_cell(FALSE)

@@ -20,7 +20,7 @@ test_that("sandwich errors equal White's without privacy, and are close to them 
   fit <- seeded_lm(y ~ a + b, data, epsilon = 4, bounds = bounds, vcov = "HC")
   own <- sqrt(diag(vcov(fit, "sampling")))
   expect_equal(own, sqrt(diag(white)), tolerance = 0.15)
-  # One variance would be far off for a.
+  # Errors that assume one variance would be far off for a.
   expect_gt(white["a", "a"] / vcov(ols)["a", "a"], 1.8)
   expect_output(print(summary(fit)), "heteroskedasticity-robust")
   part <- update(fit, . ~ . - b)
@@ -95,7 +95,7 @@ test_that("steps cost no more than declared on neighbours, including counts and 
     declared <- lm_plan_cpp(facts)$steps
     at <- match(c("rows that count, residuals far off", "scores"), declared$step)
     expect_false(anyNA(at))
-    # From missing to far off moves both counts.
+    # A person who changes from missing to far off changes both counts.
     pairs <- list(
       list(c(a = NA, b = 0, y = 0), c(a = 3, b = 2, y = 30)),
       list(c(a = 20, b = 5, y = 30), c(a = -20, b = 5, y = 30)),
@@ -140,7 +140,7 @@ test_that("weights equal the weights of lm() without privacy and are close with 
   bounded <- c(lm_bounds(), list(weight = c(0, 5)))
   again <- seeded_lm(y ~ a + b, data, epsilon = 50, bounds = bounded, weights = weight)
   expect_identical(coef(again), coef(fit))
-  # Above the largest, below nothing, and missing ones.
+  # Weights above the largest, below zero, and missing weights.
   odd <- data
   odd$weight[1:4] <- c(1e9, -3, NA, Inf)
   expect_true(all(is.finite(coef(seeded_lm(y ~ a + b, odd,
@@ -170,7 +170,7 @@ test_that("weighted rows stay within their limits", {
   expect_true(all(rowSums(u[, 1:2]^2) <= made$limit^2))
   expect_true(all(u[, 4L] >= 0 & u[, 4L] <= made$constant))
   expect_true(all(u[table[, 4L] <= 0 | is.nan(table[, 4L]), ] == 0))
-  # Rows whose weight is cut have the full one.
+  # Rows whose weight is cut count with the largest weight.
   expect_identical(made$constant, max(u[, 4L]))
 })
 
@@ -216,7 +216,7 @@ test_that("penalty paths are computed from the release alone", {
   raw <- dp_lm(y ~ ., data, epsilon = Inf, bounds = wide(names(data)))
   none <- lm_path(raw, penalties = c(1, 0))
   expect_equal(coef(none, 0), coef(raw), tolerance = 1e-6)
-  # Conditions of a minimum, on variance one.
+  # Optimality conditions, for columns of variance one.
   x <- scale(as.matrix(data[1:6])) * sqrt(n / (n - 1))
   for (alpha in c(1, 0.5, 0)) {
     b <- coef(lm_path(raw, alpha, penalties = 0.2))[-1L] * attr(x, "scaled:scale") *
@@ -325,11 +325,11 @@ test_that("the counts of rows and of outlying residuals are close to the truth",
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
   facts <- glance(fit)
   expect_equal(facts$used, 16000, tolerance = 0.03)
-  # A normal has .3 % beyond three deviations.
+  # Of a normal distribution .3 % lie beyond three standard deviations.
   expect_lt(facts$far, 0.015)
   expect_output(print(summary(fit)), "beyond three standard deviations: 0")
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), "robust regression")
-  # With more people, fewer outliers may move a slope by a standard error.
+  # With more people, a smaller share of outliers can shift a slope by a standard error.
   fit$release$counts[] <- c(16000, 0.013 * 16000, 30)
   expect_match(robust_words(fit), "About 1.3 %.*robust regression.*R-squared larger")
   fit$release$counts[] <- c(1600, 0.013 * 1600, 3)
@@ -355,14 +355,15 @@ test_that("Anderson-Rubin confidence limits have nominal coverage for unresolved
   }
   expect_gt(bounded, 30)
   expect_gte(inside / bounded, 0.93)
-  # Wider at a higher level, and about the estimate's own interval where all is known.
+  # Limits are wider at a higher level, and close to the estimate's own interval if the curvature is
+  # well known.
   strong <- seeded_lm(y ~ a + b, lm_people(20000), epsilon = 4, bounds = lm_bounds())
   design <- lm_design(strong$columns)
   limits <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.95, 1))
   wider <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.99, 1))
   expect_true(all(wider[, 1L] < limits[, 1L] & wider[, 2L] > limits[, 2L]))
   expect_equal(limits[, 1:2], unname(confint(strong)[-1L, ]), tolerance = 0.05)
-  # The test of 0 agrees with the limits, at every level.
+  # The test of 0 agrees with the limits at every level.
   statistic <- limits[, 3L]
   for (shift in c(0.999, 1.001)) {
     at <- vapply(seq_along(statistic), function(j) {
@@ -418,7 +419,7 @@ test_that("a wide clip is kept where errors are skewed only, and the intercept a
   expect_false(any(vapply(plain, stays, NA)))
   own <- vapply(skewed, function(x) abs(x$error[[1L]]) / x$privacy[[1L]], 0)
   expect_lt(max(own), 2)
-  # A change of the level that noise may explain widens a few of these intervals.
+  # A change of the level within the noise widens a few of these intervals.
   normal <- vapply(plain, function(x) x$privacy[[1L]], 0)
   expect_lt(stats::median(normal), 0.5)
   expect_lt(max(normal), 1.5)

@@ -1,4 +1,4 @@
-# Why a private regression is private: proofs/regression.md, attacked.
+# The privacy of regressions: attacks on proofs/regression.md.
 
 test_that("for all small data sets, the losses of a median change within a range of two", {
   compositions <- function(n, cells) {
@@ -24,7 +24,7 @@ test_that("for all small data sets, the losses of a median change within a range
       }
     }
   }
-  # In losses that are doubled, so that n may be odd: a range of 4 is one of 2.
+  # Losses are doubled, so that n may be odd: a range of 4 corresponds to 2.
   expect_equal(widest, 4)
   expect_equal(farthest, 2)
 })
@@ -34,7 +34,7 @@ test_that("a location draw is charged for the full range of its losses", {
     facts <- lm_facts_of(n = 1e5, delta = delta)
     plan <- lm_plan_cpp(facts)
     run <- lm_audit_cpp(lm_rows(lm_people(500)), c(list(n = 1e5), facts[-1]), "R", NULL)
-    # An exponent on a loss of one, losses doubled.
+    # The exponent per loss of one, with doubled losses.
     exponent <- run$calls[[1]]$scale
     range <- 4 * exponent
     step <- plan$steps[1, ]
@@ -57,7 +57,8 @@ test_that("integer rows stay within their limits, and outer products within sqrt
     far[c("y", "a", "b")] <- lapply(far[c("y", "a", "b")], function(x) {
       x * 10^stats::runif(length(x), -3, 5) * sample(c(-1, 1), length(x), TRUE)
     })
-    # Rows as long as the radius, not longer, weigh most; opposed residuals make the worst pair.
+    # Rows exactly as long as the radius have the largest effect; opposite residuals make the worst
+    # pair.
     near <- 21:800
     far[near, c("a", "b")] <- data[near, c("a", "b")]
     far$y[near] <- 1e3 * rep_len(c(-1, 1), length(near))
@@ -83,7 +84,7 @@ test_that("integer rows stay within their limits, and outer products within sqrt
   expect_gt(worst, 0.99)
 })
 
-# Cost of every step on neighbours, given the same released answers.
+# The cost of every step on neighbours, given the same released answers.
 replayed_cost <- function(data, other, formula, epsilon, delta, bounds = lm_bounds()) {
   facts <- lm_facts_of(formula, n = nrow(data), epsilon = epsilon, delta = delta, bounds = bounds)
   first <- lm_audit_cpp(lm_rows(data, formula, bounds), facts, "R", NULL)
@@ -119,7 +120,7 @@ test_that("the loss between neighbours attains the declared cost and never excee
   for (delta in c(1e-6, 0)) {
     for (k in 1:40) {
       pair <- extremes[if (k == 1) 8:9 else sample(length(extremes), 2L)]
-      # Half of them somewhere within the bounds.
+      # Half of the rows lie anywhere within the bounds.
       if (k > 20) pair <- lapply(1:2, function(i) stats::runif(3, -1, 1) * c(20, 5, 30))
       one <- two <- data
       one[1L, c("a", "b", "y")] <- as.list(pair[[1L]])
@@ -214,7 +215,7 @@ test_that("a missing row does not change other rows", {
       expect_identical(one, two)
     }
   }
-  # Its own contribution is the difference.
+  # The row's own contribution is the difference.
   at <- which(vapply(first$calls, `[[`, "", "law") == "discrete_gaussian")
   for (round in seq_along(at)) {
     u <- lm_rows_cpp(lm_rows(data), facts, first$release, round)$rows[17L, ]

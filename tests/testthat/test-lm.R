@@ -48,7 +48,7 @@ test_that("with a large budget a fit approaches lm()", {
   fit <- seeded_lm(formula, data, epsilon = 1e4, bounds = lm_bounds())
   ols <- stats::lm(formula, data)
   error <- (coef(fit) - coef(ols)[names(coef(fit))]) / sqrt(diag(vcov(ols)))[names(coef(fit))]
-  # The rest is due to the clipping of a few residuals and the weights of far rows.
+  # The difference is due to the clipping of a few residuals and the weights of long rows.
   expect_lt(max(abs(error)), 1)
   expect_lt(abs(sigma(fit) / sigma(ols) - 1), 0.02)
   expect_true(all(fit$identified))
@@ -232,8 +232,8 @@ test_that("plots of slopes show the printed limits", {
   expect_error(plot(fit, colour = "red"), "colour", class = "dpsc_error_argument")
 })
 
-# The largest error of a slope in standard errors of lm() on the same rows, and whether intervals
-# hold the truth.
+# The largest error of a slope in standard errors of lm() on the same rows, and whether the
+# intervals contain the truth.
 dummy_error <- function(data, formula, truth, bounds) {
   fit <- dp_lm(formula, data, epsilon = 1, bounds = bounds, control = dp_control(rng = "R"))
   se <- sqrt(diag(stats::vcov(stats::lm(formula, data))))[-1L]
@@ -258,12 +258,12 @@ test_that("a rare level does not make the rounds of dp_lm() diverge", {
       dummy_error(data, formula, truth, bounds)
     }), 1L, stats::median)
   }
-  # Before: 744 and 292, and 8 million at 1 %.
+  # Earlier versions had errors of 744 and 292, and of 8 million at 1 %.
   rare <- runs(y ~ t, 0.5, 0.09)
   expect_lt(rare[["error"]], 1.5)
   expect_lt(runs(y ~ t, 0.5, 0.01)[["error"]], 3)
   expect_lt(runs(y ~ t * post, c(0.5, -0.5, 0.5), 0.1)[["error"]], 2)
-  # The released variance of a 0/1 number shows its kind.
+  # The released variance shows that a number takes the values 0 and 1 only.
   number <- runs(y ~ z, 0.5, 0.02)
   expect_lt(number[["error"]], 3)
   expect_identical(number[["identified"]], 1)

@@ -1,4 +1,4 @@
-# The spine: one function makes every release, and it alone charges.
+# The spine: one function makes every release, and only this function charges.
 
 spine_sources <- function() {
   folder <- test_path("..", "..", "R")
@@ -7,8 +7,8 @@ spine_sources <- function() {
   lapply(stats::setNames(file.path(folder, files), files), parse, keep.source = FALSE)
 }
 
-# Every verb and way of asking that charges: functions of a ledger. `scope`: where verbs are taken
-# from, the package or a copy of it with a change.
+# Every verb and every kind of call that charges, as functions of a ledger. `scope`: the namespace
+# of the verbs, either the package's or a modified copy.
 spending_calls <- function(scope = asNamespace("dpsc")) {
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
   release <- function(...) {
@@ -94,7 +94,7 @@ test_that("one function of at most 25 lines charges; it names no verb, method, s
     sum(all.names(x) == "spend")
   }
   found <- vapply(code, function(file) sum(vapply(file, calls_spend, 0)), 0)
-  # The definition, and the call.
+  # The definition and the single call.
   expect_identical(found[found > 0], c(`priv-ledger.R` = 1, `rel-make.R` = 1))
   text <- deparse(body(dpsc:::make_release))
   expect_lte(length(text), 25)
@@ -197,7 +197,7 @@ test_that("every verb stops before the charge if its steps cost more than the pr
     expect_match(conditionMessage(error), "cost more than the charge", label = name)
     expect_identical(nrow(as.data.frame(ledger)), 0L, label = name)
   }
-  # Elsewhere one rule prices a single draw, or one proof several steps at a delta.
+  # All other methods price a single draw by one rule, or several steps at one delta by a proof.
   expect_setequal(met, c(
     "gram", "output", "growing", "dp_release", "outcomes", "dp_lm", "ops", "napp", "aggregate",
     "select", "pursuit", "votes"

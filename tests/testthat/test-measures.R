@@ -1,4 +1,4 @@
-# Effects in per cent and summed up, with limits, of protected groups and of several dates.
+# Effects in per cent and cumulative effects, with limits, for protected groups and several dates.
 
 measured_panel <- function(effect = -10, n = 3000, m = 400, seed = 5) {
   withr::local_seed(seed)
@@ -30,12 +30,13 @@ test_that("percentage limits of a protected group take the noise of its level in
       control = dp_control(rng = "R")
     )
     table <- as.data.frame(fit, type = "percent")
-    # Now and then the radius found is too short, and there is no interval.
+    # Sometimes the drawn radius is too short, and there is no interval.
     if (anyNA(table$conf.low)) {
       return(rep(NA, 3))
     }
     plain <- as.data.frame(fit, type = "effect")
-    # Wider, in relation, than the effect's: the level counts.
+    # The limits are relatively wider than the effect's limits, since the level is uncertain as
+    # well.
     expect_true(all(
       (table$conf.high - table$conf.low) >= 100 * (plain$conf.high - plain$conf.low) /
         fit$counterfactual[1L, post] * 0.999
@@ -71,7 +72,7 @@ test_that("fits of several dates give percentage effects and sums, public or pro
       expect_true(all(share$conf.low < share$estimate & share$estimate < share$conf.high))
       expect_true(all(share$estimate > -30 & share$estimate < -5))
     }
-    # One number by hand: the first cohort's first period.
+    # One number by hand: the first period of the first cohort.
     one <- fit$cohorts[[1]]
     cell <- as.data.frame(fit, measure = "percent")[1, ]
     at <- one$release$panel$T0 + 1

@@ -1,15 +1,15 @@
-# One table defines the methods. A record that is added to it, and nothing else, is a method:
-# here a twin of a known one under another name, which must do all that the known one does.
+# One table defines the methods. Adding a record is enough to add a method: here a copy of a known
+# method under another name, which must do everything that the original does.
 
-# The table with one record more.
+# The table with one additional record.
 with_twin <- function(verb, of, code, ...) {
   table <- dpsc:::mechanism_table
   table[[verb]]$toy <- utils::modifyList(table[[verb]][[of]], list(...))
   with_internal("mechanism_table", table, code)
 }
 
-# A fit's descriptions of itself: print, summary, tidy, glance, report. The twin's
-# name stands for the known one's.
+# A fit's descriptions of itself: print, summary, tidy, glance, report, with the copy's name
+# replaced by the original's.
 said_by <- function(fit, of) {
   withr::local_options(width = 1000)
   text <- c(
@@ -18,11 +18,11 @@ said_by <- function(fit, of) {
     utils::capture.output(print(as.data.frame(tidy(fit)), digits = 15)),
     utils::capture.output(print(as.data.frame(glance(fit)), digits = 15))
   )
-  # Words, as lines break elsewhere.
+  # The words only, since lines break in other places.
   strsplit(gsub("toy", of, paste(text, collapse = " "), fixed = TRUE), "[ -]+")[[1L]]
 }
 
-# A fit written, read, written again: the same file.
+# A fit is written, read and written again: the two files are equal.
 travels <- function(fit) {
   files <- c(tempfile(fileext = ".json"), tempfile(fileext = ".json"))
   on.exit(unlink(files))
@@ -42,7 +42,7 @@ twin_rows <- function() {
 
 twin_bounds <- list(y = c(-2, 2), x = c(-1, 1), z = c(-1, 1), ill = c(0, 1))
 
-# Verbs with a method of each, called by the method's name.
+# Verbs with one of their methods, called by the method's name.
 twin_calls <- function() {
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
   rows <- twin_rows()
@@ -78,7 +78,7 @@ twin_calls <- function() {
 
 test_that("every record has the fields that its verb needs and no others", {
   for (verb in names(dpsc:::mechanism_table)) {
-    # A first table is made in one way.
+    # dp_describe() has one method only.
     expect_gt(length(dpsc:::mechanism_table[[verb]]), if (verb == "dp_describe") 0 else 2)
     for (record in dpsc:::mechanism_table[[verb]]) expect_true(record$needs %in% dpsc:::row_needs)
   }
@@ -108,7 +108,7 @@ test_that("adding a record to the table is enough to add a method to a verb", {
     expect_identical(twin$said, known$said, label = label)
     expect_identical(gsub("toy", case$of, twin$charged), known$charged, label = label)
     expect_length(twin$charged, 1L)
-    # The table is as it was: nobody knows the method any more.
+    # The table is restored: the method is unknown again.
     expect_error(case$fit("toy"), class = "dpsc_error_argument", label = label)
   }
 })
@@ -136,7 +136,7 @@ test_that("audits run an added record and detect a faulty record", {
   })
   with_twin("dp_synth", "output", plan = function(public) {
     plan <- dpsc:::plan_output(public)
-    # Less noise than is told.
+    # A fault: less noise than stated.
     plan$post$variance <- plan$post$variance / 1e4
     plan
   }, {
@@ -204,7 +204,7 @@ test_that("the table of mechanisms is built once", {
   )
 })
 
-# Accepted sources of a method, by its needs: in memory, in blocks, as sums.
+# The sources that a method accepts, by its needs: rows in memory, rows in blocks, sums.
 given_sources <- function() {
   list(
     `in memory` = data.frame(x = 1), blocks = dp_chunks(list(data.frame(x = 1))),

@@ -1,4 +1,5 @@
-# Targets like few of the donors: the release's information about such people must not be hidden.
+# Targets that resemble few of the donors: the release's information about such people must not be
+# lost.
 
 carrier_panel <- function(n, share = 0.02, T0 = 8, T1 = 4) {
   x <- c(1, stats::rbinom(n, 1, share))
@@ -24,7 +25,7 @@ test_that("the fit uses donors with a rare covariate, or its interval covers the
       bounds = list(y = c(-6, 8), x = c(0, 1)), control = dp_control(rng = "R")
     ))
   }
-  # The jump of two is the covariate's, and no effect.
+  # The jump of two belongs to the covariate and is not an effect.
   many <- vapply(1:5, function(seed) fit_one(20000, seed), numeric(3L))
   expect_lt(stats::median(abs(many[1L, ])), 0.8)
   few <- vapply(1:8, function(seed) fit_one(3000, seed), numeric(3L))
@@ -115,7 +116,7 @@ test_that("standard errors of targets at a bound allow for donors beyond a small
   modelled <- mean(e[[1L]]$prediction + e[[1L]]$privacy)
   expect_equal(e[[1L]]$spread$floor * modelled, max(modelled, 1e-3 + share))
   expect_equal(e[[2L]]$spread$unseen, 0)
-  # A range that is not small shows the errors.
+  # A range that is not small includes the large errors.
   release$statistics$intervals$clip <- 0.125
   expect_equal(unseen_variance(release, rbind(flat, event)), c(0, 0))
   # With bounds five times as wide nobody is at a bound.
@@ -185,7 +186,7 @@ test_that("where few donors have the target's level, its interval is not scaled 
   scale <- function(path) estimate_gram(x$release, path)[[1L]]$spread$band / s$intervals$band
   expect_equal(vapply(c(-1, 0, 1), function(z) scale(at(z)), 0), rep(sqrt(0.8), 3L))
   expect_equal(vapply(c(-4, 4), function(z) scale(at(z)), 0), c(1, 1))
-  # A larger scale is the path's own, at any level.
+  # If the path's own scale is larger, it is used at any level.
   wave <- 3 * cos(2 * pi * seq_len(14) / 10)
   expect_gt(scale(at(4) + wave), 1)
   expect_equal(scale(at(4) + wave), scale(at(0) + wave))

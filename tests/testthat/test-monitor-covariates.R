@@ -1,6 +1,7 @@
-# Releases that grow and have covariates: a covariate is a column of a person's row in each look.
+# Growing releases with covariates: in each look a covariate is a column of a person's row.
 
-# People whose outcome after the treatment follows x1 and the group g, by a slope of each period.
+# People whose outcome after the treatment depends on x1 and the group g, with a slope for each
+# period.
 growing_covariates <- function(n = 300, T0 = 6, T1 = 4, seed = 1, slope = rep(0.3, T1), k = 1) {
   withr::local_seed(seed)
   x1 <- stats::runif(n + k, 20, 80)
@@ -91,7 +92,7 @@ test_that("an update reads covariates as the first release did, in memory and fr
   table <- withr::with_seed(43, update(begin(in_sqlite(con, name = "first", block = 60)),
     in_sqlite(con, block = 60)))
   expect_identical(nameless(table), nameless(whole))
-  # Of a factor whose first level has the word that stands for it.
+  # A factor with a level that equals the placeholder for its unnamed first level.
   odd <- data.frame(name = c("g: another", "g: other"), lower = 0, upper = 1)
   levels <- known_covariates(odd, "g")$g
   expect_identical(levels[-1], c("another", "other"))
@@ -105,12 +106,13 @@ test_that("the predictors of new periods include the covariates", {
   base <- growing_base(fit$release)
   frame <- growing_frame_cpp(base, fit$release$statistics$monitor$periods)
   k <- length(frame$aim) - 1
-  # Six periods, three covariates, one and two periods after the treatment, the new one.
+  # The columns: six periods, three covariates, one and two periods after the treatment, the new
+  # period.
   expect_identical(dim(frame$loadings), c(12L, 2L + as.integer(k)))
   expect_gt(max(abs(frame$loadings[7:9, 1])), 0.1)
   expect_gt(max(abs(frame$loadings[7:9, 3])), 0.1)
   expect_equal(frame$loadings[10:12, -(1:2)], matrix(0, 3, k))
-  # At the target the prediction is the counterfactual of the period before.
+  # For the target the prediction is the counterfactual of the previous period.
   row <- c(base$target, (fit$counterfactual[1, 7:8] - 50) / 50)
   row[12] <- row[11]
   expect_lt(abs(sum(frame$loadings[, 1] * row) - frame$origin[1]), 1e-8)
@@ -148,7 +150,7 @@ test_that("covariates other than the fit's are refused, and nothing is drawn", {
   refused(p$data, formula = y ~ on | x1)
   refused(p$data, formula = y ~ on | g + x1, words = "same order")
   refused(p$data, formula = y ~ on | x1 + week)
-  # One donor's covariate would make that donor a target.
+  # One donor's covariate would turn that donor into a target.
   refused(p$data, formula = y ~ I(on > 0 | x1 > 200) | x1 + g, class = "dpsc_error_panel",
     words = "computed from a covariate")
   refused(p$data[c("unit", "week", "y", "on", "x1")])
@@ -162,7 +164,7 @@ test_that("covariates other than the fit's are refused, and nothing is drawn", {
   for (fit in list(start, plain)) {
     expect_null(session$monitors[[fit$release$statistics$monitor$id]])
   }
-  # Somebody's changed value is no error, and no message reveals the change.
+  # A changed value of one person causes no error, and no message reveals the change.
   fit <- update(start, transform(p$data, x1 = ifelse(someone, 99, x1), g = ifelse(someone, "c", g)))
   expect_identical(monitor_left(fit), 0L)
 })
@@ -176,7 +178,7 @@ test_that("no person's past, new periods or covariates change a draw by more tha
     y = stats::runif(9 * (n + 1), -0.1, 0.1), x1 = rep(stats::runif(n + 1, -0.1, 0.1), 9)
   )
   flat$on <- as.integer(flat$unit == n + 1 & flat$week > 5)
-  # One person's outcomes and covariate in each look.
+  # One person's outcomes and covariate differ in each look.
   world <- function(y, x1) {
     lapply(1:4, function(k) {
       at <- flat$unit == 1
@@ -219,7 +221,7 @@ test_that("no person's past, new periods or covariates change a draw by more tha
     largest <- max(largest, months$ratio[months$law == "discrete_gaussian"])
   }
   expect_gt(largest, 0.8)
-  # Covariates about the donors' own mean: one person moves everybody's row.
+  # A fault: covariates relative to the donors' mean, so that one person changes everybody's row.
   expect_true(replay(revised, insert_covariates = function(rows, between, T0) {
     insert_covariates(rows, sweep(between, 2, colMeans(between)) * 5, T0)
   })$violated)

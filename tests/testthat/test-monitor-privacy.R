@@ -1,4 +1,4 @@
-# Releases that grow: one person's effect over all looks, and reported errors.
+# Growing releases: one person's influence over all looks, and reported errors.
 
 test_that("no person changes a step of any draw by more than charged", {
   withr::local_seed(23)
@@ -15,7 +15,7 @@ test_that("no person changes a step of any draw by more than charged", {
       expect_identical(nrow(months), 6L)
       largest <- max(largest, months$ratio[months$law == "discrete_gaussian"])
     }
-    # The bound is reached: by a residual that turns its sign.
+    # The bound is reached by a residual that changes its sign.
     if (setting$delta > 0) expect_gt(largest, 0.8)
   }
 })
@@ -30,7 +30,7 @@ test_that("a period that spends the budget of all periods is detected", {
   expect_false(replay_growing(mechanism, pair)$violated)
 })
 
-# Noise of the looks' sums, as written down.
+# Recorded noise of the looks' sums.
 monitor_noise <- function(mechanism, panels, ...) {
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, list(
@@ -55,8 +55,8 @@ test_that("each draw has its own noise of the charged distribution; reused noise
   sigma <- plan$steps$scale[[2]]
   expect_gt(stats::ks.test(jitter(as.vector(noise)) / sigma, "pnorm")$p.value, 1e-4)
   expect_lt(abs(stats::cor(as.vector(noise[, -60]), as.vector(noise[, -1]))), 0.25)
-  # The same bits for every look: a generator that was forked.
-  # Only looks whose earlier draws took as many bits repeat their sums' noise: about half the tapes.
+  # A fault: the same bits in every look, as after a fork of the generator. Only looks whose earlier
+  # draws took the same number of bits repeat the noise of their sums: about half the tapes.
   found <- vapply(21:30, function(seed) {
     tape <- withr::with_seed(seed, as.raw(sample.int(256, 8 * 4000, TRUE) - 1L))
     repeated(monitor_noise(mechanism, panels, bits = tape))
@@ -100,20 +100,20 @@ test_that("the predictors are the residual, the average so far, and directions o
   k <- length(frame$aim) - 1
   expect_true(k >= 2 && k <= 4)
   expect_identical(dim(z), c(2000L, 2L + as.integer(k)))
-  # In units of their own spread.
+  # In units of the columns' own standard deviation.
   expect_true(all(abs(log(apply(z, 2, stats::sd))) < log(2)))
-  # Directions are of the past, and nearly apart from each other.
+  # Directions depend on the past and are nearly orthogonal to each other.
   expect_equal(frame$loadings[13:16, -(1:2)], matrix(0, 4, k))
   apart <- stats::cor(z[, -(1:2)])
   expect_lt(max(abs(apart[upper.tri(apart)])), 0.35)
-  # The new period enters the residual alone.
+  # The new period affects the residual alone.
   expect_gt(frame$loadings[16, 1], 0)
   expect_equal(frame$loadings[16, -1], numeric(k + 1))
-  # At the target the prediction is the counterfactual of the period before.
+  # For the target the prediction is the counterfactual of the previous period.
   scaled <- p$target
   scaled[16] <- fit$counterfactual[1, 15]
   expect_lt(abs(sum(frame$loadings[, 1] * scaled) - frame$origin[1]), 1e-8)
-  # The aim is the target's own one and directions: its weights balance the past.
+  # The aim consists of one and the target's directions: its weights balance the past.
   own <- drop(scaled %*% frame$loadings) - frame$origin
   expect_equal(frame$aim, c(1, own[-(1:2)]), tolerance = 1e-8)
   weights <- drop(cbind(1, z[, -(1:2)]) %*% frame$aim)
@@ -145,10 +145,10 @@ test_that("the errors due to noise have the stated covariance", {
   effects <- do.call(rbind, lapply(runs, `[[`, "effect"))
   stated <- Reduce(`+`, lapply(runs, `[[`, "stated")) / length(runs)
   found <- stats::cov(effects)
-  # Robust: a standard deviation of 120 draws is known to 7 %.
+  # A robust standard deviation; that of 120 draws has a relative error of 7 %.
   ratio <- apply(effects, 2, stats::mad) / sqrt(diag(stated))
   expect_true(all(ratio > 0.6 & ratio < 1.6))
-  # Also of contrasts: errors of neighbouring periods have a part in common.
+  # Contrasts as well: the errors of neighbouring periods have a common part.
   contrast <- c(0, 0, 1, -1, 0)
   expect_lt(abs(log(stats::mad(effects %*% contrast) / sqrt(contrast %*% stated %*% contrast))),
     log(1.7))

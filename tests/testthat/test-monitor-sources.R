@@ -1,7 +1,7 @@
 # Releases that grow from tables, files and several places: the same as from memory, bit for bit;
 # impossible requests are refused, and no draw is lost.
 
-# Long rows of `long_panel()`, whose first release knows one period after the treatment.
+# Long rows of `long_panel()`, whose first release includes one period after the treatment.
 growing_table <- function(n = 260, T0 = 5, T1 = 4, seed = 1) {
   p <- long_panel(n, T0, T1, seed)
   p$first <- p$data[p$data$week <= 2000 + T0 + 1, ]
@@ -15,7 +15,7 @@ start_growing <- function(data, ..., seed = 31, formula = y ~ on, bounds = c(-1,
 
 grow <- function(fit, data, ..., seed = 32) withr::with_seed(seed, update(fit, data, ...))
 
-# All but the release's own name, which no two share.
+# All fields except the release's own name, which is unique.
 nameless <- function(fit) {
   fit$release$statistics$monitor$id <- NULL
   fit[c("formula", "index")] <- NULL
@@ -67,7 +67,7 @@ test_that("a fit grows from a table, shards or files as it does from the data fr
     two <- grow(two, p$data[p$data$week <= week, ], seed = week)
   }
   expect_identical(nameless(one), nameless(two))
-  # Nothing is left in the engine.
+  # No table is left in the engine.
   expect_identical(sort(DBI::dbListTables(con)), c("first", "north", "sales", "south"))
   expect_identical(
     nrow(DBI::dbGetQuery(con, "SELECT name FROM sqlite_temp_master WHERE type = 'table'")), 0L
@@ -146,7 +146,7 @@ test_that("growing fits to sources that return sums are refused before any budge
   expect_identical(source_gives(held), "sums")
   expect_identical(source_gives(structure(list(parts = list(matrix(1, 2, 2), in_sqlite(con))),
     class = "dp_elsewhere")), "blocks")
-  # The core's own door.
+  # The core's own entry point.
   asked <- structure(list(n = 120), class = "dp_asked")
   base <- growing_base(fit$release)
   expect_error(
@@ -179,7 +179,7 @@ test_that("a table of other people, periods or another target is refused, and no
     expect_identical(DBI::dbListTables(con), "sales", label = name)
   }
   expect_null(session$monitors[[fit$release$statistics$monitor$id]])
-  # A revised past in somebody's table is no error, and no message reveals it.
+  # A revised past in a person's table causes no error, and no message reveals it.
   con <- sqlite_of(transform(p$data, y = ifelse(someone & week < 2004, -y, y)))
   expect_identical(monitor_left(update(fit, in_sqlite(con))), 0L)
 })
@@ -202,7 +202,7 @@ test_that("rows that change between two passes stop an update; its share remains
       }
       own(con, text, fetch, charged, what)
     }, {
-      # Three blocks a pass: the fifth reading is of rows 101 to 200, for the second time.
+      # Each pass has three blocks: the fifth reading is the second reading of rows 101 to 200.
       error <- tryCatch(update(fit, in_sqlite(con, block = 100)), error = identity)
     })
     expect_s3_class(error, "dpsc_error_engine")
@@ -235,7 +235,7 @@ test_that("neither a fit grown from a table nor its SQL statements contain a don
     session$monitors), p$secrets, "fits")
 })
 
-# Rows of a panel in one table, or in two places.
+# Rows of a panel in one table, or in two sources.
 placed_in <- function(con, name) {
   count <- 0L
   function(rows) {
@@ -261,7 +261,7 @@ test_that("no person changes a draw from a table by more than charged, unless li
     expect_false(audit$violated, label = name)
     expect_identical(sum(grepl("of the period", audit$table$call)), 6L)
   }
-  # One person's row in two places: as many rows, of one person fewer.
+  # One person's row in two sources: the number of rows is right, but one other person is missing.
   twice <- function(rows) dp_sources(list(rows[1:299, ], rows[1, , drop = FALSE]))
   expect_true(replay_growing(mechanism, pairs$turn, place = twice, n_runs = 1)$violated)
   once <- function(rows) dp_sources(list(rows[1:299, ], rows[300, , drop = FALSE]))

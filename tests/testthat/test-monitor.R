@@ -1,4 +1,4 @@
-# Releases that grow: results and refusals of update(), stored and written values.
+# Growing releases: results and refusals of update(), stored and written values.
 
 test_that("a fit grows by the announced periods, and earlier results are unchanged", {
   withr::local_seed(1)
@@ -17,7 +17,7 @@ test_that("a fit grows by the announced periods, and earlier results are unchang
   expect_equal(tidy(later)$std.error[2:3], tidy(fit)$std.error[2:3])
   expect_equal(tidy(fit)$std.error[[2]], tidy(start)$std.error[[2]])
   expect_equal(vcov(later, type = "privacy")[2:3, 2:3], vcov(fit, type = "privacy")[2:3, 2:3])
-  # At epsilon = 4 the effects of nothing are small.
+  # At epsilon = 4 the estimated effects are small where there is none.
   expect_true(all(abs(coef(later)) < 0.25))
   covariance <- vcov(later)[-1, -1]
   expect_true(all(eigen(covariance, symmetric = TRUE)$values > -1e-10))
@@ -65,7 +65,7 @@ test_that("fits to long data grow with formula and index, and fits to groups wit
   expect_identical(grown$size, 80)
   expect_null(grown$units)
   expect_equal(update(grown)$counterfactual, grown$counterfactual)
-  # Gaps are filled row by row, by a roster that holds the new periods.
+  # Gaps are filled row by row, with a roster that includes the new periods.
   holes <- long[!(long$who %in% 5:20 & long$when > 2009), ]
   roster <- dp_roster(1:302, rep(c(NA, 2009), c(300, 2)), 2001:2011)
   expect_error(update(fit, holes, index = c("who", "when")), class = "dpsc_error_panel")
@@ -87,7 +87,7 @@ test_that("a fit stores the public names of its index columns", {
     epsilon = 4, bounds = c(-1, 1), monitor = 2, control = dp_control(rng = "R")
   )
   expect_identical(fit$index, c("who", "when"))
-  # Columns that are not there, a unit that came, another order of rows: nothing is drawn.
+  # Missing columns, an additional unit, another order of rows: nothing is drawn.
   expect_error(update(fit, stats::setNames(long, c("who", "month", "y", "on"))),
     class = "dpsc_error")
   expect_error(update(fit, rbind(long, transform(long[long$who == 1, ], who = 999))), "same people",
@@ -98,7 +98,7 @@ test_that("a fit stores the public names of its index columns", {
   fit <- update(fit, long[long$when <= 10, ][sample(301 * 10), ])
   expect_identical(monitor_left(fit), 1L)
   expect_identical(update(fit, long)$index, c("who", "when"))
-  # A fit that was made from a release alone knows neither.
+  # A fit without stored column names needs `index`.
   fit$index <- NULL
   expect_error(update(fit, long), "index", class = "dpsc_error_argument")
 })
@@ -204,9 +204,9 @@ test_that("data that do not continue the fit's periods are refused at no cost", 
   holes <- p$donors[, 1:13]
   holes[7, 13] <- NA
   refused(grow(holes), "dpsc_error_panel")
-  # Nothing was lost: the period can be drawn.
+  # Nothing was lost: the period can still be drawn.
   expect_identical(monitor_left(grow()), 1L)
-  # New periods are known for their own target alone, by ridge.
+  # New periods are estimated for the release's own target only, by ridge.
   refused(update(fit, target = fit$target + 0.1))
   refused(update(fit, estimator = "did"))
   refused(update(fit, lambda = 3))
@@ -238,11 +238,11 @@ test_that("a period is drawn once, whichever copy requests it", {
   start <- start_monitor(p, monitor = 2)
   fit <- next_period(start, p)
   expect_error(next_period(start, p), "drawn before", class = "dpsc_error_monitor")
-  # A lost one takes another share.
+  # A lost draw takes another share.
   other <- next_period(start, p, again = TRUE)
   expect_identical(monitor_left(other), 0L)
   expect_error(next_period(fit, p), "All 2", class = "dpsc_error_budget")
-  # A file knows how many were drawn when it was written.
+  # A file records how many periods were drawn when it was written.
   session$monitors[[start$release$statistics$monitor$id]] <- NULL
   expect_error(next_period(other, p), class = "dpsc_error_monitor")
 })
@@ -261,14 +261,14 @@ test_that("the ledger is charged once and records draws", {
   fit <- next_period(start, p, ledger = ledger)
   expect_identical(as.data.frame(ledger), charged)
   expect_error(next_period(start, p, ledger = ledger), "drawn before", class = "dpsc_error_monitor")
-  # A copy of the ledger cannot pay; one that is taken over remembers.
+  # A copy of the ledger cannot pay; a ledger that was taken over remembers the draws.
   copy <- unserialize(serialize(ledger, NULL))
   expect_error(next_period(fit, p, ledger = copy), class = "dpsc_error_budget")
   taken <- dp_ledger(resume = copy)
   expect_error(next_period(start, p, ledger = taken), "drawn before", class = "dpsc_error_monitor")
   expect_error(next_period(fit, p, ledger = ledger), class = "dpsc_error_budget")
   expect_identical(monitor_left(next_period(fit, p, ledger = taken)), 1L)
-  # Too small a ledger is refused as a whole.
+  # A request larger than the ledger's remaining budget is refused as a whole.
   small <- dp_ledger(1, 1e-6)
   expect_error(start_monitor(p, rng = "secure", ledger = small), class = "dpsc_error_budget")
   expect_null(small$monitors)
@@ -281,7 +281,7 @@ test_that("a ledger of the session pays for a growing release, and records its d
   start <- start_monitor(p, monitor = 3, rng = "secure")
   expect_identical(nrow(as.data.frame(ledger)), 1L)
   fit <- next_period(start, p)
-  # A copy of the fit in another session, which has no record of its own.
+  # A copy of the fit in another session, which has no record of the draws.
   session$monitors[[start$release$statistics$monitor$id]] <- NULL
   expect_error(next_period(start, p), "drawn before", class = "dpsc_error_monitor")
   expect_error(next_period(fit, p, ledger = dp_ledger(4, 1e-6)), "did not pay",
@@ -305,7 +305,7 @@ test_that("a growing release is written and read with its remaining periods", {
       expect_identical(back, fit$release)
       again <- dp_synth(back, target = fit$target)
       expect_equal(tidy(again), tidy(fit))
-      # A fit read from a file can grow further.
+      # A fit read from a file can be extended.
       fit <- next_period(again, p)
       expect_identical(monitor_left(fit), 2L - k)
     }
@@ -342,7 +342,7 @@ test_that("a grown fit contains no person's values", {
   fit <- dp_synth(y ~ on, long[long$time <= 2007, ], c("unit", "time"),
     epsilon = 8, bounds = p$bounds, monitor = 2)
   expect_no_canary(update(fit, long, index = c("unit", "time")), p$secrets, "long")
-  # Nor in an error.
+  # An error does not contain secrets either.
   long$y[[3]] <- NA
   seen <- tryCatch(update(fit, long, index = c("unit", "time")), error = identity)
   expect_s3_class(seen, "dpsc_error_panel")
