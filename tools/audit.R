@@ -165,7 +165,7 @@ running <- function(panel) {
 empty <- matrix(-1, 8, 1)
 once <- rbind(1, empty[-1, , drop = FALSE])
 note(dp_audit(running, empty, once, 1, 0, runs(3000)), "running sum, tree", "swap", FALSE)
-# A person with eight undeclared rows.
+# A person with eight rows that were not declared.
 note(dp_audit(running, empty, -empty, 1, 0, runs(3000)), "running sum, person eight times", "swap",
   TRUE)
 pick <- function(exponent) {
@@ -219,7 +219,8 @@ for (delta in c(0, 1e-6)) {
 cat("The papers' methods, right and wrong\n")
 for (row in helpers$paper_audits(runs(3000))) note(row$audit(), row$name, "rows", row$wrong)
 cat("Generalised linear models, exact densities of the minimiser in one and two dimensions\n")
-# Nodes of the noise are equally likely, so their shares are probabilities. Others come with a mass.
+# Nodes of the noise are equally likely, so their shares are probabilities. Other densities have a
+# mass.
 note_exact <- function(mechanism, family, epsilon, delta, losses, expected,
                        mass = 1 / length(losses)) {
   above <- sum(mass * (losses > epsilon * (1 + 1e-9)))
@@ -306,7 +307,7 @@ for (family in c("binomial", "poisson", "gaussian")) {
     tell("face", "half plane and edge", FALSE)
     tell("springs", "springs", FALSE)
     tell("moved", "limit from the rows", TRUE)
-    # Curvature counts most where slopes have two signs.
+    # Curvature matters most if slopes have both signs.
     if (family == "gaussian" && delta == 0) tell("quarter", "a quarter of the ridge", TRUE)
   }
 }

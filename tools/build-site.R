@@ -37,8 +37,8 @@ if (!length(at)) stop("The index of topics has no names: see pkgdown/templates."
 lines[at] <- vapply(lines[at], shorten, "")
 write_text(paste(lines, collapse = "\n"), index)
 
-# The search: pkgdown's entries, and for topics the words that people type. It is a script, since
-# pages that are opened as files may load nothing else.
+# The search: pkgdown's entries, and for topics common search words. It is a script, since pages
+# that are opened as files cannot load other files.
 entries <- Filter(length, jsonlite::fromJSON("site/search.json", simplifyVector = FALSE))
 if (!any(vapply(entries, function(entry) is.character(entry$title), NA))) {
   stop("The search has no titles: see pkgdown/templates/head.html.")

@@ -55,7 +55,7 @@ problem <- function(file, link) {
   NULL
 }
 
-# Addresses elsewhere from which a page or a style loads.
+# Addresses on other servers from which a page or a style sheet loads.
 loaded_from_elsewhere <- function(file) {
   text <- read_text(file)
   elsewhere <- "[\"'(\\s]+((?:https?:|file:)?//[^\"')\\s>]+)"

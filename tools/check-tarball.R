@@ -29,7 +29,7 @@ if (!nzchar(Sys.which("pandoc"))) {
   cat("pandoc is missing: the vignettes are neither built nor checked.\n")
   vignettes <- "--ignore-vignettes"
 } else if (!is.null(library_path)) {
-  # R CMD build has just run them, with the same code.
+  # R CMD build has just run these, with the same code.
   vignettes <- "--no-vignettes"
 } else {
   vignettes <- NULL

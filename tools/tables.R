@@ -11,7 +11,7 @@ scripts <- c(
 )
 register <- "bench/results/made.csv"
 
-# Tables that another table's script makes, by a word after its name.
+# Tables that another table's script makes, with an additional argument.
 parts <- list("battery-holdout" = c("battery", "holdout"), "privacy-se" = c("battery", "privacy"))
 words_of <- function(script) if (is.null(parts[[script]])) script else parts[[script]]
 

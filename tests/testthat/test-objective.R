@@ -1,5 +1,5 @@
-# Slow oracle: try every face of C, keep the point that satisfies the conditions for a minimum.
-# codes: 0 zero, +-1 free, +-2 at the cap.
+# A slow oracle: try every face of C and keep the point that satisfies the conditions for a minimum.
+# Codes: 0 zero, +-1 free, +-2 at the cap.
 brute_force_minimum <- function(h, g, cap) {
   n <- length(g)
   codes <- as.matrix(expand.grid(rep(list(-2:2), n)))
@@ -122,8 +122,8 @@ public_example <- function(n = 2, T0 = 2, T1 = 2, epsilon = 2, delta = 0, calibr
   )
 }
 
-# The exact law of the minimiser over C for two donors: densities on the inside and the edges,
-# masses of the corners. `log_noise(b)` takes a two-column matrix.
+# The exact distribution of the minimiser over C for two donors: densities on the interior and the
+# edges, masses of the corners. `log_noise(b)` takes a two-column matrix.
 points_of_law <- function(cap, size) {
   axis <- (seq_len(size) - 0.5) / size * 2 * cap - cap
   inside <- as.matrix(expand.grid(axis, axis))
@@ -169,7 +169,7 @@ log_law <- function(points, x, y, mu, log_noise, reach) {
     reach))
 }
 
-# Each corner's cone, between the normals of the slanted and of the flat edge.
+# The cone of each corner, between the normals of the slanted and of the flat edge.
 log_corners <- function(points, minus_gradient, log_noise, reach) {
   cap <- points$cap
   node <- (seq_len(600) - 0.5) / 600
@@ -216,7 +216,7 @@ gamma_norm_law <- function(scale) {
   function(b) -sqrt(rowSums(b^2)) / scale - log(2 * pi * scale^2)
 }
 
-# Budgets and curvatures that put the mass on corners, on edges, and inside.
+# Budgets and curvatures that put most of the mass on corners, on edges, or inside.
 audit_cases <- list(c(1, 6), c(2, 1.3), c(2, 20), c(2, 300), c(8, 2), c(8, 30))
 
 audit_step <- function(case, delta, cap = 0.8) {
@@ -234,7 +234,7 @@ test_that("tight calibration, delta = 0: on every face the exact privacy loss is
     for (pair in neighbours()) {
       laws <- lapply(pair, log_law, points = points, y = c(1, 1), mu = step$mu,
         log_noise = noise, reach = 40 * step$scale + 40)
-      # The density formula is right: it sums to one (where the grid resolves it).
+      # The density formula is right: its integral is one (where the grid resolves it).
       if (step$mu <= 30) {
         expect_equal(total_mass(laws[[1L]], points), 1, tolerance = 0.02)
       }
@@ -323,7 +323,7 @@ test_that("the steps of a plan add up to the budget, with less noise than publis
       public <- public_example(100, 10, 3, epsilon, delta)
       plan <- plan_objective(public)
       step <- plan$weights
-      # The two epsilons of step 1 and that of step 2 make epsilon.
+      # The two epsilons of step 1 and the epsilon of step 2 add up to the total.
       post <- if (delta > 0) gdp_epsilon_cpp(plan$post$shift, delta / 2) else plan$post$epsilon
       expect_lte(step$epsilon + step$cover$epsilon + post, epsilon * (1 + 1e-9))
       expect_gt(step$epsilon + step$cover$epsilon + post, epsilon * 0.999)
@@ -381,7 +381,7 @@ test_that("the released weights equal the minimiser up to the declared accuracy 
   x <- matrix(stats::runif(30 * 7, -1, 1), 30)
   weights <- run_objective(plan, x, public)$weights
   expect_lte(sum(abs(weights)), 1 + 30 * 30 * plan$weights$cover$scale)
-  # The public accuracy covers the solver's own certificate, rounding included.
+  # The public accuracy covers the solver's own certificate, including rounding.
   for (epsilon in c(1, 20, 500)) {
     for (delta in c(0, 1e-6)) {
       public <- public_example(30, 5, 2, epsilon, delta)

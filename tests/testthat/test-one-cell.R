@@ -1,6 +1,7 @@
-# One person's cell of an odd kind moves that person's row: no error, no type, no other row.
+# One person's cell of an unexpected kind changes that person's row only: no error, no type and no
+# other row.
 
-# Two tables of people in SQLite whose columns hold anything; one cell differs.
+# Two tables of people in SQLite whose columns accept any type; one cell differs.
 loose_pair <- function(cell, declared = "", at = 1L) {
   withr::local_seed(6)
   n <- 300L
@@ -31,7 +32,7 @@ test_that("a cell of another type changes only its own row in a block", {
     for (declared in c("", "INTEGER", "NUMERIC", "TEXT", "BLOB")) {
       pair <- loose_pair(cell, declared)
       for (subset in list(NULL, quote(g == "a" | g == "b"), quote(g != "c"))) {
-        # The order is that of a column, and may be another.
+        # Rows are ordered by a column, which may give another order.
         both <- lapply(pair, function(con) {
           factor(apply(rows_read(con, subset), 1L, function(row) {
             paste(sprintf("%a", row), collapse = " ")
@@ -57,7 +58,7 @@ test_that("numbers among text, and text among numbers, are read by the column's 
   rows <- rows[order(rows[, 3L]), ]
   expect_identical(rows[, 1L], c(0, 1, NA, 1, 1))
   expect_identical(rows[, 2L], c(1, NA, 2, 3, NA))
-  # A condition determines whether it compares text.
+  # The condition itself, not a cell, determines whether text is compared.
   read <- function(subset) {
     own <- lm_columns(y ~ h, list(y = c(0, 9), h = c(0, 9)))
     table <- gather_rows(open_rows(dp_table(con, "mixed"), own, list(subset = subset), TRUE))
@@ -67,7 +68,8 @@ test_that("numbers among text, and text among numbers, are read by the column's 
   expect_identical(read(quote(g >= 2)), c(2, 5))
 })
 
-# Protected treated people of a SQLite table whose columns hold anything; a cell of one is changed.
+# Protected treated people of a SQLite table whose columns accept any type; one of their cells is
+# changed.
 loose_treated <- function(change, gaps) {
   people <- data.frame(
     unit = rep(sprintf("u%02d", 1:30), 6L), week = rep(1:6, each = 30L),
@@ -102,11 +104,12 @@ test_that("a protected treated person's cell changes that person's row only, wit
     expect_identical(dim(whole), c(10L, 8L))
     for (column in c("y", "x", "f")) {
       for (cell in c("'zqx'", "'0.3'", "NULL", "9e999", "7", "x'41'")) {
-        # The first person's cell is the first that R sees.
+        # The first person's cell is the first that R reads.
         both <- lapply(c("u21", "u27"), function(who) loose_treated(set(who, column, cell), gaps))
         expect_identical(both[[1L]]$said, both[[2L]]$said)
         expect_identical(is.null(both[[1L]]$rows), is.null(both[[2L]]$rows))
-        # Where gaps may be, no cell makes a message; otherwise only one that there is nothing.
+        # If gaps are allowed, no cell causes a message; otherwise the only message is that a value
+        # is missing.
         if (gaps) expect_length(both[[1L]]$said, 0L)
         expect_false(any(grepl("class|zqx", unlist(both[[1L]]$said))))
         if (is.null(both[[1L]]$rows)) next
@@ -117,7 +120,7 @@ test_that("a protected treated person's cell changes that person's row only, wit
   }
 })
 
-# Strings that cannot be compared, or converted, in any encoding.
+# Strings that R can neither compare nor convert, in any encoding.
 odd_strings <- function() {
   bytes <- "\xff\xfe"
   Encoding(bytes) <- "bytes"
@@ -178,7 +181,8 @@ test_that("an entirely missing batch is refused for its type, not for its values
     }
     expect_identical(counts(none), counts(some))
   }
-  # Text under a range is missing, as one such cell is: the cells' contents stop nothing.
+  # Text in a column with a range is missing, for one cell as for all: the contents of cells never
+  # stop a call.
   expect_false(stops(range, rep("a", 3L)))
   expect_false(stops(levels, rep("a", 3L)))
 })

@@ -1,5 +1,5 @@
-# Regressions in other packages' verbs: at epsilon = Inf the numbers of lm() and glm(), with privacy
-# those that coef() and vcov() imply. Run where the packages are installed.
+# Regressions in other packages' verbs: at epsilon = Inf the results of lm() and glm(), with privacy
+# the results that coef() and vcov() imply. Run where the packages are installed.
 
 other_fits <- local({
   made <- NULL
@@ -46,7 +46,7 @@ test_that("car::Anova() without privacy gives the table of lm() and glm(), types
   ours <- car::Anova(f$raw_glm)
   theirs <- car::Anova(f$glm, test.statistic = "Wald")
   expect_equal(ours$Chisq, theirs$Chisq, tolerance = 1e-3)
-  # Type III is anova()'s.
+  # Type III tests equal those of anova().
   expect_equal(car::Anova(f$private, type = 3)$F, stats::anova(f$private)$F)
   expect_error(car::Anova(f$raw, type = "I"), class = "dpsc_error_argument")
   expect_error(car::Anova(f$raw, white.adjust = TRUE), class = "dpsc_error_argument")
@@ -134,9 +134,9 @@ test_that("emmeans() and related functions agree with lm() and glm() at given va
   expect_same(function(fit) table(emmeans::emmeans(fit, ~g, at = at, type = "response")))
   expect_same(function(fit) table(graphics::pairs(emmeans::emmeans(fit, ~g, at = at))))
   expect_same(function(fit) table(emmeans::emtrends(fit, ~g, var = "x")), list(f[c("raw", "lm")]))
-  # Public rows given: means of those.
+  # If public rows are given, means are over these rows.
   expect_same(function(fit) table(emmeans::emmeans(fit, ~g, data = f$d)))
-  # Without rows, numbers stand in the middle of their bounds.
+  # Without rows, numbers are set to the middle of their bounds.
   middle <- table(suppressMessages(emmeans::emmeans(f$private, ~g)))
   rows <- data.frame(x = 0, g = c("a", "b", "c"), z = 0.5)
   expect_equal(middle$emmean, unname(predict(f$private, rows)))
@@ -256,7 +256,7 @@ test_that("tidy() and coef() refuse unknown arguments, except the arguments of t
     expect_error(tidy(read, nonsense = 1), "nonsense", class = "dpsc_error_argument")
   }
   expect_error(tidy(raw, exponentiate = TRUE), class = "dpsc_error_argument")
-  # The table of a stream ends where its estimates are.
+  # The table of a stream ends at the step of its estimates.
   expect_equal(utils::tail(tidy(sums)$estimate, 1L), coef(sums)[[1L]])
   expect_equal(utils::tail(tidy(sums)$privacy.se, 1L), sqrt(vcov(sums)[[1L]]))
   expect_identical(utils::tail(tidy(sums)$rows, 1L), 700)

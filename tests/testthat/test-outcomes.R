@@ -1,4 +1,4 @@
-# Several outcomes, `cbind(y1, y2) ~ treated`: one charge, a release each.
+# Several outcomes, `cbind(y1, y2) ~ treated`: one charge, one release per outcome.
 
 two_outcomes <- function(n = 400, dates = rep(5, 30), seed = 1) {
   p <- staggered_covariates(n = n, dates = dates, seed = seed)
@@ -89,7 +89,8 @@ test_that("steps that exceed the budget together stop before the charge", {
   expect_error(check_composed(both, outcome_cost(budget)), class = "dpsc_error_internal")
 })
 
-# Changes in a replay on a neighbour, priced by their noise, over the squared budget.
+# Changes in a replay on a neighbour, at the cost implied by their noise, as shares of the squared
+# budget.
 moved_share <- function(p, neighbour, epsilon, changes = list()) {
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, c(list(gram_release_cpp = core_hook(recorder)), changes))
@@ -111,13 +112,14 @@ test_that("a person's whole row changes all steps together by no more than the b
   p$data$z[others] <- 5
   one <- p$data$unit == "u0001"
   neighbour <- p$data
-  # Flat rows are nothing about their own level: one jumps up, the other down.
+  # Flat rows are zero relative to their own level: one of them jumps up in the first data set and
+  # down in the second.
   up <- as.numeric(p$data$time[one] > 5)
   p$data[one, c("y", "z")] <- cbind(100 * up, 10 * up)
   neighbour[one, c("y", "z")] <- cbind(100 - 100 * up, 10 - 10 * up)
   honest <- moved_share(p, neighbour, 2)
   expect_lte(honest, 1)
-  # Each outcome as if it were the only one, and the check on the sum taken out.
+  # A fault: each outcome gets the whole budget, and the check of the total is removed.
   greedy <- list(
     share_of_epsilon = function(epsilon, delta, share) epsilon,
     check_composed = function(steps, cost, holds) NULL
@@ -246,7 +248,7 @@ test_that("invalid outcomes give one error and spend nothing", {
     dp_synth(cbind(y, z) ~ on, p$data, c("unit", "time"), bounds = p$both, protect = "donors"),
     "`epsilon` is required"
   )
-  # One column in cbind() is one outcome.
+  # cbind() with one column is one outcome.
   one <- dp_synth(cbind(y) ~ on, p$data, c("unit", "time"), epsilon = Inf)
   expect_s3_class(one, "dp_synth")
 })
@@ -272,7 +274,7 @@ test_that("a figure of several outcomes is one ggplot with one panel per outcome
     }
   }
   expect_s3_class(plot(fit), "ggplot")
-  # The promise that is shown is that of all together.
+  # The displayed guarantee is for all outcomes together.
   expect_match(ggplot2::autoplot(fit)$labels$subtitle, "epsilon = 4", fixed = TRUE)
   expect_error(plot(fit, type = "weights"), class = "dpsc_error_argument")
   expect_error(plot(fit, type = "nix"), class = "dpsc_error_argument")

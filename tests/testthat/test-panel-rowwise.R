@@ -1,10 +1,10 @@
-# Outcomes of private fits: one donor's change must move that donor's row and no other.
+# Outcomes of private fits: a change to one donor must change that donor's row only.
 
 index <- c("unit", "time")
 
 from <- function(formula, data, ...) read_panel(formula, data, index, ...)
 
-# The toy panel with more columns to compute from, all computed row by row.
+# The small panel with more columns for computed outcomes, all computed row by row.
 rich_data <- function(p) {
   data <- p$data
   transform(data,
@@ -45,7 +45,7 @@ test_that("with a finite epsilon an outcome that may mix rows is refused before 
     )
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # Without privacy anything goes.
+  # Without privacy any expression is allowed.
   expect_identical(
     dp_synth(I(y / max(y)) ~ treated, data, index, epsilon = Inf)$target[1, ],
     p$target[1, ] / max(data$y) + 2 / max(data$y), tolerance = 1e-12
@@ -79,7 +79,7 @@ test_that("a change to one donor changes that donor's row only", {
   data <- rich_data(p)
   mine <- data$unit == p$units[[2L]]
   other <- data
-  # Beyond everybody else's, and of every kind.
+  # Values beyond those of all others, and of every kind.
   other[mine, c("y", "z")] <- c(40, 50)
   other$count[mine] <- 900L
   other$on[mine] <- !other$on[mine]
@@ -99,7 +99,7 @@ test_that("a change to one donor changes that donor's row only", {
 test_that("ifelse() whose test has length 1 does not give the first row's value to all", {
   p <- toy_panel()
   expect_identical(from(ifelse(TRUE, y, 0) ~ treated, p$data)$donors, p$donors)
-  # Its type does not depend on the tests.
+  # The type of the result does not depend on the tests.
   expect_identical(from(ifelse(y > 1e9, 1, FALSE) ~ treated, p$data)$donors, 0 * p$donors)
 })
 
@@ -120,7 +120,7 @@ test_that("a flag that base R takes from the first row must be one value", {
   )
 })
 
-# Every allowed function, by itself: with rows shuffled the result is shuffled.
+# Every allowed function, separately: if rows are shuffled, the result is shuffled in the same way.
 test_that("each allowed function commutes with permutations of the rows", {
   withr::local_seed(6)
   n <- 50
@@ -141,7 +141,7 @@ test_that("each allowed function commutes with permutations of the rows", {
       tried <- tried + 1L
       expect_length(whole, n)
       expect_identical(run(order), whole[order], label = name)
-      # And each row equals its value alone.
+      # Each row's result equals the result for its value alone.
       alone <- vapply(seq_len(n), function(i) as.character(run(i)), "")
       expect_identical(alone, as.character(whole), label = name)
     }
@@ -172,7 +172,7 @@ test_that("variables are columns, or single numbers in the formula's environment
   expect_identical(from(pmin(y, limit) ~ treated, p$data)$donors, pmin(p$donors, limit))
   expect_identical(from(y * yes ~ treated, p$data)$donors, p$donors)
   expect_identical(from(y * pi ~ treated, p$data)$donors, p$donors * pi)
-  # A vector that was computed from donors, of any length and form.
+  # A vector computed from donors, of any length and form.
   means <- stats::ave(p$data$y, p$data$time)
   two <- c(1, 2)
   named <- c(a = 1)
@@ -207,10 +207,10 @@ test_that("columns of classes with their own arithmetic are refused in expressio
     formula <- stats::as.formula(call("~", code, quote(treated)))
     expect_error(from(formula, data), "class", class = "dpsc_error_panel")
   }
-  # Numbers under a class are numbers.
+  # Numbers with a class are numbers.
   expect_identical(from(greedy_number + 1 ~ treated, data)$donors, p$donors + 1)
   expect_identical(from(labelled + 1 ~ treated, data)$donors, p$donors + 1)
-  # A factor's codes depend on the levels found, so its text is read.
+  # A factor's codes depend on the levels in the data, so its text is read.
   data$f <- factor(data$y)
   expect_equal(from(as.numeric(f) ~ treated, data)$donors, p$donors)
   expect_equal(from(as.numeric(as.character(f)) ~ treated, data)$donors, p$donors)
@@ -242,7 +242,7 @@ test_that("labels have no numbers of more than two digits", {
   expect_identical(code_label(quote(f(NULL, 3.14159, x[, 1], TRUE)), "outcome"),
     "f(NULL, ..., x[, 1], TRUE)"
   )
-  # Nor into errors, prints and releases.
+  # Nor do errors, prints and releases contain it.
   formula <- stats::as.formula(bquote(I(y - .(value)) ~ treated))
   error <- expect_error(
     dp_synth(formula, p$data, index, epsilon = 5, bounds = c(-3, 3)), class = "dpsc_error_bounds"

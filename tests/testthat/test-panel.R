@@ -1,8 +1,8 @@
-# The panel input. Bad input is in test-panel-errors.R.
+# The panel's input. Bad input is in test-panel-errors.R.
 
 index <- c("unit", "time")
 
-# The panel of long data equals the matrices' panel, for any form of the data.
+# The panel of long data equals the panel of matrices, for any form of the data.
 expect_toy_panel <- function(data, p, formula = y ~ treated, times = p$times, ...) {
   panel <- read_panel(formula, data, index, ...)
   expect_s3_class(panel, "dpsc_panel", exact = TRUE)
@@ -143,7 +143,7 @@ test_that("the outcome log(y) is the logarithm of the column", {
   expect_identical(panel$outcome, "log(y)")
 })
 
-# Those of a private fit: test-panel-rowwise.R.
+# Labels of a private fit are tested in test-panel-rowwise.R.
 test_that("variables of the formula's environment are found, and columns of the data shadow them", {
   p <- toy_panel()
   make_formula <- function(shift, y) {
@@ -172,7 +172,7 @@ test_that("the panel contains no formula, environment, row name or attribute of 
   expect_null(attributes(panel$times))
   expect_false(holds_text(panel, "CANARY"))
   expect_false(holds_text(panel, "donor000"))
-  # An inlined column or a string, which may name a donor, is no label.
+  # An inlined column or a string, which may name a donor, is not a label.
   for (formula in list(bquote(I(.(data$y)) ~ treated), y * (unit != "CANARY") ~ treated)) {
     panel <- read_panel(stats::as.formula(formula), data, index, private = FALSE)
     expect_identical(panel$outcome, "outcome")
@@ -222,7 +222,7 @@ test_that("a matrix of donors is not copied", {
   utils::Rprofmem(file, threshold = 1e6)
   panel <- panel_from_donors(donors, rep(0, 50), 40)
   utils::Rprofmem(NULL)
-  # Pages for small objects are logged at any threshold.
+  # Memory pages for small objects are logged at any threshold.
   expect_identical(grep("new page", readLines(file), value = TRUE, invert = TRUE), character())
   expect_identical(panel$donors, donors)
 })

@@ -17,7 +17,8 @@ test_that("the papers' bounds equal their formulas, term by term", {
     4 / sqrt(3) * (0.05 + 10 * moved) +
       (sqrt(10) * 0.005 + 30 * 2 / 50) * (sqrt(10) * 0.2 + 10 * moved)
   )
-  # Delta = 0: at lambda = 10 the curvature takes log(1 + 2 c / lambda + (c / lambda)^2) of 50.
+  # Delta = 0: at lambda = 10 the curvature uses log(1 + 2 c / lambda + (c / lambda)^2) of epsilon =
+  # 50.
   ratio <- (1 + sqrt(145)) * 10 / 10
   epsilon0 <- 50 - log(1 + 2 * ratio + ratio^2)
   moved <- 2 / 10 * 4 * 10 * sqrt(18) / epsilon0

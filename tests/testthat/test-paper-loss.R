@@ -1,5 +1,5 @@
-# Losses at the worst pairs of the papers' methods, with every noise drawn and every density exact:
-# at most the claim, and as much of it as the method's proof can be reached.
+# Losses at the worst pairs of the papers' methods, with all noise drawn and all densities exact: at
+# most the claim, and as close to it as the method's proof is tight.
 
 # Delta of N(0, 1) against N(shift, 1), by integration of the densities.
 normal_delta <- function(shift, epsilon) {
@@ -8,7 +8,8 @@ normal_delta <- function(shift, epsilon) {
   stats::integrate(rest, from, from + 12, rel.tol = 1e-9, abs.tol = 0)$value
 }
 
-# The same of the density exp(-|b|) in the plane, in elliptic coordinates about the two centres.
+# The same for the density exp(-|b|) in the plane, in elliptic coordinates with the two centres as
+# foci.
 spherical_delta <- function(shift, epsilon) {
   if (shift <= epsilon) {
     return(0)
@@ -21,9 +22,9 @@ spherical_delta <- function(shift, epsilon) {
   sum((exp(-near) - exp(epsilon - far)) * near * far) * 0.02 * width / pi
 }
 
-# Largest loss in the plane of objective perturbation with density exp(-|b| / scale): one record far
-# on the wrong side, replaced by one almost opposite at any linear predictor. Others have slopes and
-# no curvature (thousands of people near zero).
+# The largest loss in the plane of objective perturbation with density exp(-|b| / scale): one record
+# far on the wrong side is replaced by an almost opposite record with any linear predictor. The
+# other records have slopes and no curvature (thousands of people near zero).
 worst_pair_loss <- function(ridge, scale) {
   one <- c(cos(0.02), sin(0.02))
   two <- c(-cos(0.02), sin(0.02))
@@ -36,13 +37,13 @@ worst_pair_loss <- function(ridge, scale) {
       log_density(others + (p[[2L]] - 1) * two, p[[2L]], two))
   }
   predictors <- seq(-40, 6, 0.1)
-  # `others`: their slopes at this place, penalty included.
+  # `others`: the sum of the others' slopes at this point, including the penalty.
   max(vapply(predictors, loss, 0, c(1e6, 0)), vapply(predictors, loss, 0, c(-1e6, 0)))
 }
 
 test_that("objective perturbation: the worst pair's loss is just below the claim", {
-  # Plants faults 72.
-  # "kst" and "cms" add the most of slope and of curvature, which no record has at one place.
+  # Plants faults 72. "kst" and "cms" add the largest slope and the largest curvature, which no
+  # record has at the same point.
   reached <- list(
     c("objective", "tight", 0.98), c("napp", "tight", 0.98), c("kst", "tight", 0.88),
     c("cms", "tight", 0.88), c("kst", "published", 0.69), c("cms", "published", 0.64)
@@ -70,7 +71,7 @@ test_that("with delta > 0 the exact delta is within the claim, and half the nois
       # Output perturbation: minimisers 2 / ridge apart.
       plan <- paper_plan_cpp(core_facts("output", epsilon = epsilon, delta = delta, ridge = 2))
       expect_lte(normal_delta(1 / plan$output, epsilon), delta)
-      # A thousandth of epsilon is the solver's.
+      # A thousandth of epsilon is for the solver.
       expect_gt(normal_delta(1 / plan$output, epsilon), 0.95 * delta)
       expect_gt(normal_delta(2 / plan$output, epsilon), 5 * delta)
       # Slopes of saturated records are 2 apart.
@@ -78,20 +79,20 @@ test_that("with delta > 0 the exact delta is within the claim, and half the nois
         plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, delta = delta, stages = 1))
         shift <- 2 / plan$scale[[1L]]
         expect_lte(spherical_delta(shift, epsilon), delta)
-        # All of epsilon, and the part of delta needed beyond it.
+        # The whole epsilon, and the delta that is needed in addition.
         expect_gt(shift, 0.98 * epsilon)
         expect_gt(spherical_delta(2 * shift, epsilon), 5 * delta)
       }
     }
   }
-  # Where delta is large it is used: nearly all of it.
+  # If delta is large, nearly all of it is used.
   plan <- paper_plan_cpp(core_facts("objective", epsilon = 1, delta = 1e-2))
   expect_gt(spherical_delta(2 / plan$scale[[1L]], 1), 0.95e-2)
 })
 
 test_that("KST, delta > 0: the loss is at most epsilon / 2 outside the proof's rare event", {
-  # Plants faults 74.
-  # Gradients that follow the noise: 2 long, along its part in the plane of the two records.
+  # Plants faults 74. Gradients that depend on the noise: of length 2, along the noise's projection
+  # onto the plane of the two records.
   cost <- function(radius, sd) (sum((c(radius, 0) + c(2, 0))^2) - radius^2) / (2 * sd^2)
   for (epsilon in c(0.4, 1, 3)) {
     for (delta in c(1e-2, 1e-6)) {
@@ -103,7 +104,7 @@ test_that("KST, delta > 0: the loss is at most epsilon / 2 outside the proof's r
         expect_lte(cost(radius * sd, sd), epsilon / 2)
         expect_gt(cost(radius * sd, sd), (if (calibration == "tight") 0.99 else 0.9) * epsilon / 2)
         expect_gt(cost(radius * sd / 2, sd / 2), 1.9 * epsilon / 2)
-        # Any pair of fixed gradients costs far less: the proof's slack, not ours to claim.
+        # Any pair of fixed gradients costs far less: the slack of the proof, which we do not claim.
         expect_lt(normal_delta(2 / sd, epsilon), delta)
         # The other half.
         expect_lte(log1p(1 / (4 * plan$ridge[[1L]])), epsilon / 2)

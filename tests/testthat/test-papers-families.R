@@ -1,7 +1,7 @@
 # The papers' methods for counts and linear models: NAPP-ERM, and Algorithm 4.1 of Thakurta (2013).
 # Proofs: inst/proofs/papers.md, sections 6 and 7.
 
-# A capped count's and a log-cosh loss: slope and curvature at a linear predictor.
+# Slope and curvature of a capped count's loss and of log-cosh at a linear predictor.
 capped <- function(span) {
   mean <- function(t) {
     middle <- log(span / 2)
@@ -19,7 +19,8 @@ log_cosh <- function(tau) {
   )
 }
 
-# Largest log-ratio of the minimiser's density, one dimension, over bases and replaced rows.
+# The largest log-ratio of the minimiser's density, in one dimension, over base rows and replaced
+# rows.
 worst_of_family <- function(loss, ridge, scale) {
   theta <- c(-rev(10^seq(-3, 2.5, 0.02)), 0, 10^seq(-3, 2.5, 0.02))
   all <- as.matrix(expand.grid(x = c(-1, -0.7, 0, 0.7, 1), y = loss$outcomes))
@@ -77,7 +78,7 @@ test_that("steps add up, and noise is proportional to the slope", {
     for (delta in c(0, 1e-6)) {
       count <- paper_plan_cpp(napp_facts("poisson", 8, epsilon, delta = delta))
       logit <- paper_plan_cpp(core_facts("napp", epsilon = epsilon, delta = delta))
-      # The same loss in units of the slope, where the ridge is as many times the curvature.
+      # The same loss in units of the slope; the ridge is larger by the factor of the curvature.
       expect_equal(count$scale, 8 * logit$scale, tolerance = 1e-6)
       expect_equal(count$ridge, 16 * logit$ridge, tolerance = 1e-6)
       if (delta == 0) expect_equal(sum(count$steps$epsilon), epsilon, tolerance = 1e-9)
@@ -107,8 +108,9 @@ test_that("the minimiser in a box equals another solver's, within its tolerance"
 })
 
 test_that("Algorithm 4.1 has its published constants for rows of length one", {
-  # Printed: variance p^3 (32 log(2 / delta) + 16 epsilon) / epsilon^2 for outcomes in [-p, p] and
-  # one row more; p rows' length and theirs in ours, replaced rows twice that, outcomes in [-1, 1].
+  # As printed: variance p^3 (32 log(2 / delta) + 16 epsilon) / epsilon^2 for outcomes in [-p, p]
+  # and an added row. Here rows have length one, outcomes are in [-1, 1], and a replaced row doubles
+  # the sensitivity.
   e <- 0.999
   plan <- paper_plan_cpp(core_facts("kst", "published", delta = 1e-6, family = "gaussian",
     span = 0.25, box = 1))
@@ -141,13 +143,13 @@ test_that("two records' gradients on a box differ by at most the constant", {
 })
 
 test_that("on a box the pure-DP noise suffices inside and at the faces; a third of it does not", {
-  # One dimension: the minimiser is (v - b) / H, cut at the walls; b is Laplace. Rows in [-1, 1].
-  # At a wall lies the chance of all b beyond it.
+  # One dimension: the minimiser is (v - b) / H, cut at the walls; b is Laplace. Rows in [-1, 1]. A
+  # wall has the probability of all b beyond it.
   worst <- function(plan, limit, scale = plan$scale) {
     theta <- seq(-limit, limit, length.out = 401)
     rows <- as.matrix(expand.grid(x = c(-1, -0.5, 0, 0.5, 1), y = c(-1, 1)))
     most <- 0
-    # Thousands of people with x near zero: any sum with the outcome, and no curvature.
+    # Thousands of people with x near zero: any sum of products with the outcome, and no curvature.
     for (base in list(c(0, 0), c(40, 39), c(40, -80), c(0, 80), c(0, -80), c(0, 2 * limit))) {
       laws <- apply(rows, 1L, function(row) {
         H <- base[[1L]] + row[[1L]]^2 + plan$ridge

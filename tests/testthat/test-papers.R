@@ -1,4 +1,4 @@
-# The papers' methods: numbers, laws, attacks. Proofs: inst/proofs/papers.md.
+# The papers' methods: numbers, distributions, attacks. Proofs: inst/proofs/papers.md.
 
 test_that("losses of a posterior draw equal the exact values", {
   pin <- function(leverage, gamma, error, delta) {
@@ -8,7 +8,7 @@ test_that("losses of a posterior draw equal the exact values", {
   expect_equal(pin(0.05, 20, 1, 1e-6), 5.3624663919, tolerance = 1e-9)
   expect_equal(pin(0.2, 5, 0.3, 1e-5), 2.6349192399, tolerance = 1e-9)
   expect_identical(pin(0, 5, 0.3, 1e-5), 0)
-  # Six people of a document that is not ours.
+  # Six people of an example in another document.
   x <- outer(1:6, 1:2, function(i, j) cos(i * j))
   y <- sin(1:6)
   H <- crossprod(x) + diag(0.5, 2)
@@ -59,7 +59,7 @@ test_that("the bound that sets the noise covers the losses at random points", {
       posterior_bound_cpp(leverage, gamma, error, delta)
     )
   }
-  # As printed (Theorem 14) it does not.
+  # The printed version (Theorem 14) does not hold.
   printed <- function(mu, gamma, e, delta) {
     L <- log(2 / delta)
     abs(-log1p(mu) + gamma * mu * e^2 / (1 + mu)) / 2 + mu / 2 * L + sqrt(gamma * mu * L) * e
@@ -79,7 +79,7 @@ test_that("posterior plans keep every person's loss within half the budget in ea
     ))
     expect_lte(worst, epsilon / 4)
     expect_gt(worst, epsilon / 12)
-    # The first step is a Gaussian mechanism on a number that moves by one.
+    # The first step is a Gaussian mechanism for a number of sensitivity one.
     step <- plan$steps[1, ]
     expect_lte(gdp_epsilon_cpp(step$mu, 1e-6 / 3), epsilon / 2 * (1 + 1e-9))
     ops <- paper_plan_cpp(core_facts("ops", epsilon = epsilon, delta = 1e-6, n = n))
@@ -124,7 +124,8 @@ test_that("the closed form is the maximum of slope and curvature at one point", 
 })
 
 test_that("the published constants equal the papers' constants", {
-  # Rows of length 1, replaced: twice the add-or-remove shift. Less a thousandth for the solver.
+  # Rows of length 1, replaced: twice the sensitivity of adding or removing, minus a thousandth of
+  # epsilon for the solver.
   e <- 0.999
   plan <- paper_plan_cpp(core_facts("kst", "published", delta = 1e-6))
   expect_equal(plan$scale, 2 * sqrt(8 * log(2e6) + 4 * e) / e)
@@ -166,7 +167,7 @@ test_that("in one dimension pure calibrations keep to epsilon; with half the rid
       plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
       expect_lte(worst_replaced(plan$ridge[[1L]], plan$scale[[1L]]), epsilon)
     }
-    # A row added or taken out: reached, and the fault shows.
+    # For an added or removed row the loss is reached, and the fault is visible.
     for (c in epsilon * c(1, 2, 3)) {
       scale <- 1 / joint_shift_cpp(epsilon, c, FALSE)
       worst <- worst_replaced(1 / c, scale, absent = TRUE)
@@ -174,7 +175,8 @@ test_that("in one dimension pure calibrations keep to epsilon; with half the rid
       expect_gt(worst, 0.995 * epsilon)
       expect_gt(worst_replaced(0.5 / c, scale, absent = TRUE), 1.005 * epsilon)
     }
-    # Retrieval: a ridge that is there anyway lets noise shrink, down to the slopes' need.
+    # Retrieval: a ridge that belongs to the model allows smaller noise, down to the requirement of
+    # the slopes.
     plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
     more <- paper_plan_cpp(core_facts("objective", epsilon = epsilon, ridge = 0.7 / epsilon))
     expect_lte(worst_replaced(more$ridge, more$scale), epsilon)
@@ -218,26 +220,27 @@ test_that("a minimiser changes by at most 2 / ridge, and nearly attains this", {
 })
 
 test_that("the worst pair's loss is within 2 % of the claim, and half the noise is detected", {
-  # Plants faults 68, 69.
-  # Loss of noise whose density falls with its length, at rows that move what it covers most.
+  # Plants faults 68, 69. The loss of noise whose density decreases with its length, at rows that
+  # change the noised quantity most.
   expect_claimed <- function(shift, scale, claim) {
     expect_lte(shift / scale, claim * (1 + 1e-9))
     expect_gt(shift / scale, 0.98 * claim)
     expect_gt(shift / (scale / 2), 1.9 * claim)
   }
-  # One person's gradient is (p - y) x, |x| <= 1: a row and its reverse, where p says nothing else.
+  # One person's gradient is (p - y) x, |x| <= 1: a row and its reverse, at a point where all other
+  # slopes cancel.
   gradient <- function(x, y, theta) (stats::plogis(x * theta) - y) * x
   shift <- abs(gradient(1, 1, -40) - gradient(-1, 1, 40))
   expect_equal(shift, 2)
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("kst", "cms")) {
       plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
-      # The other half is for the curvature.
+      # The other half of epsilon is for the curvature.
       expect_claimed(shift, plan$scale[[1L]], epsilon / 2)
     }
     for (ridge in c(0.5, 5)) {
-      # Minimisers of two people alone are 2 / ridge apart at most, and the sum of others' curvature
-      # nothing where slopes are flat.
+      # The minimisers of two people alone differ by at most 2 / ridge, and the others' curvature is
+      # zero where slopes are flat.
       plan <- paper_plan_cpp(core_facts("output", epsilon = epsilon, ridge = ridge))
       expect_claimed(2 / ridge, plan$output, epsilon)
     }
@@ -253,9 +256,8 @@ test_that("audits pass valid claims and detect known faults", {
 })
 
 test_that("NAPP-ERM as published: its changing penalty puts mass where a neighbour has none", {
-  # Plants faults 52.
-  # At its fixed point, logistic, one regressor, Lambda0 = 1/4, noise Laplace(2): everybody has
-  # x = 0, or one person has (1, 1).
+  # Plants faults 52. The fixed point, logistic loss, one regressor, Lambda0 = 1/4, noise
+  # Laplace(2): everybody has x = 0, or one person has (1, 1).
   s <- 2
   low <- 0.25
   between <- function(lasso) {
@@ -267,7 +269,7 @@ test_that("NAPP-ERM as published: its changing penalty puts mass where a neighbo
   expect_equal(between(c(0.25)), 0.087640683, tolerance = 1e-7)
   expect_equal(between(0.5), 0.108457676, tolerance = 1e-7)
   expect_equal(between(1), 0.081261383, tolerance = 1e-7)
-  # And by the package's own iterations, from exact noise.
+  # The same by the package's own iterations, from exact noise.
   settle <- function(b, rows, lasso, times) {
     theta <- 0
     weight <- low
@@ -290,7 +292,8 @@ test_that("NAPP-ERM as published: its changing penalty puts mass where a neighbo
 })
 
 test_that("NAPP-ERM as published fails by truncated noise, noise-free selection and retrieval", {
-  # VS+, one regressor, lasso of half the rows: k rows (1, 1) give zero surely, one more does not.
+  # VS+, one regressor, lasso of half the rows: with k rows (1, 1) the estimate is zero with
+  # certainty, with one more it is not.
   s <- 2
   vs <- function(k, penalty, b) {
     f <- function(t) k * (log1p(exp(t)) - t) + t^2 / 4 + (penalty + b) * abs(t)
@@ -303,24 +306,25 @@ test_that("NAPP-ERM as published fails by truncated noise, noise-free selection 
     moved <- vapply(b, function(b) vs(k + 1, k / 2, b), 0) > 1e-4
     expect_equal(sum(stats::dexp(b, 1 / s)[moved]) / 400, 0.2211992169, tolerance = 0.02)
   }
-  # Half Laplace noise, moved by half a scale: no epsilon covers the gap.
+  # Half-Laplace noise, shifted by half a scale: no epsilon covers the gap.
   grid <- seq(0, 40, 1e-3)
   left <- stats::dexp(grid) * 1e-3
   moved <- stats::dexp(grid - 0.5) * 1e-3
   for (epsilon in c(1, 10)) {
     expect_equal(hockey_stick(left, moved, epsilon), 0.3934693403, tolerance = 1e-2)
   }
-  # Retrieval claims .75 for Huber's loss with a ridge at its floor; the loss is reached at .9054.
+  # Retrieval claims .75 for Huber's loss with a ridge at its lower limit; a loss of .9054 is
+  # reached.
   retrieved <- function(weight, floor) 0.5 * (1 - floor / (2 * weight))
   expect_equal(1 - retrieved(1, 1), 0.75)
   huber <- function(theta) {
-    # Log-ratio where slope and curvature are 1, just inside the kink (ridge 2 Lambda0 = 2).
+    # Log-ratio where slope and curvature are both 1, just inside the kink (ridge 2 Lambda0 = 2).
     slope <- pmax(-1, pmin(1, theta))
     abs(slope) * 0.5 + log1p((abs(theta) < 1) / 2)
   }
   expect_gt(huber(0.9999), 0.9053)
   expect_lte(max(huber(seq(-5, 5, 0.01))), 0.5 + log(1.5))
-  # The joint calibration instead: with a ridge at the floor nothing is spare.
+  # With the joint calibration, and a ridge at the lower limit, no budget is left over.
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
@@ -343,7 +347,7 @@ test_that("dp_glm() and dp_lm() run the papers' methods, and generics work on th
       expect_error(vcov(made), class = "dpsc_error_argument")
     }
   }
-  # Much budget: the fit without noise, but for the ridge.
+  # With a large budget the result is the fit without noise, except for the ridge.
   much <- dp_glm(z ~ a + g, data, "binomial", epsilon = 5000, bounds = paper_bounds(),
     method = "napp")
   expect_equal(coef(much), truth, tolerance = 0.05)
@@ -464,7 +468,7 @@ test_that("no row and no sum of rows leaves compiled code or is in an object", {
 })
 
 test_that("errors request the number of people given by Theorem 8, whose last term is needed", {
-  # Coins with chance q at x = 1: every number of heads, and Laplace noise by quadrature.
+  # Coin flips with probability q at x = 1: every number of heads, and Laplace noise by quadrature.
   u <- (seq_len(60) - 0.5) / 60
   laplace <- ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u))
   excess <- function(n, q, m, kappa) {

@@ -1,5 +1,6 @@
-# Losses of single people by methods of the papers for counts and linear models, against exact laws
-# in one dimension and against densities at the released coefficients; people outside the data.
+# Losses of single people by the papers' methods for counts and linear models, against exact
+# distributions in one dimension and against densities at the released coefficients; people who are
+# not in the data.
 
 families_people <- function(n = 150) {
   withr::local_seed(4)
@@ -17,7 +18,7 @@ families_fit <- function(formula, family, method, delta, data = families_people(
     method = method, intervals = FALSE, control = dp_control(rng = "R"), ...))
 }
 
-# Slope and curvature of a record, written down again.
+# Slope and curvature of a record, implemented a second time.
 record <- function(family, span = 2) {
   sigmoid <- function(t) 1 / (1 + exp(-t))
   middle <- log(span / 2)
@@ -72,7 +73,7 @@ test_that("stages: the realised loss is the log ratio of densities, and stays wi
       expect_identical(gone$realised[[5]], 0)
     }
   }
-  # A count in the middle of the range moves the slope by half as much as one at its end.
+  # A count in the middle of the range changes the slope by half as much as a count at its end.
   fit <- families_fit(k ~ a + b, "poisson", "napp", 0)
   data$a[1:2] <- data$a[[1L]]
   data$b[1:2] <- data$b[[1L]]
@@ -82,7 +83,8 @@ test_that("stages: the realised loss is the log ratio of densities, and stays wi
 })
 
 # One dimension: log-density of the minimiser of all rows' losses, a ridge and b times theta, over a
-# grid of linear predictors. `rows` are (x, y) beside many rows near zero, which add `offset` alone.
+# grid of linear predictors. `rows` are (x, y), in addition to many rows near zero, which add
+# `offset` only.
 exact_law <- function(one, rows, ridge, log_noise, theta, offset) {
   slope <- ridge * theta + offset
   bend <- rep(ridge, length(theta))
@@ -94,7 +96,7 @@ exact_law <- function(one, rows, ridge, log_noise, theta, offset) {
   list(density = log_noise(-slope) + log(bend), slope = slope)
 }
 
-# A fit and rows of the shape that the bounds read.
+# A fit and rows with the fields that the bounds use.
 bound_input <- function(family, span, x, y, scale, ridge, box = 0) {
   facts <- list(
     x = matrix(x), y = y, reach = abs(x), unit = if (box > 0) 1 + box else span,
@@ -122,7 +124,7 @@ test_that("one stage: removal and replacement losses bound the exact losses, the
           input <- bound_input(family, span, x, y, span * case[[1L]], ridge)
           bound <- pure_losses(input$fit, input$rows)
           most <- other <- 0
-          # A row apart, on either side of the person's, in place of nothing and of the person.
+          # A distant row, on either side of the person's row, in place of no row and of the person.
           for (offset in c(-200, -2, 0, 2, 200) * span) {
             law <- function(...) exact_law(one, rbind(...), ridge, noise, theta, offset)$density
             for (base in list(NULL, c(-1, 0))) {
@@ -171,7 +173,7 @@ test_that("on a box the bounds hold for the exact distributions inside and at th
   masses <- function(rows, ridge, box, offset, cdf) {
     theta <- seq(-box, box, length.out = 4001)
     slope <- exact_law(record("squared"), rows, ridge, identity, theta, offset)$slope
-    # The minimiser is below theta where the term is above minus the slope.
+    # The minimiser is below theta where the term exceeds minus the slope.
     below <- 1 - cdf(-slope)
     c(below[[1L]], diff(below), 1 - below[[4001L]])
   }
@@ -233,11 +235,11 @@ test_that("on a box the realised loss uses the probability of the terms beyond a
     if (box == 0.1) expect_true(any(wall))
     for (i in c(1, 30, 60)) {
       keep <- replace(rep(1, 60), i, 0)
-      # Released coefficients are off by noise that covers the solver's error.
+      # Released coefficients differ from the minimiser by noise that covers the solver's error.
       expect_equal(loss$realised[[i]], log_density(1) - log_density(keep), tolerance = 1e-3)
     }
   }
-  # Spherical noise at a wall has no closed form.
+  # For spherical noise at a wall there is no closed form.
   pure <- families_fit(y ~ a, "gaussian", "kst", 0, data, settings = list(box = 0.05))
   expect_true(all(is.na(pdp(pure, data)$donors$realised)))
   expect_true(all(is.finite(pdp(pure, data)$donors$removal)))
@@ -263,7 +265,7 @@ test_that("people outside the data have the same losses as if they were in the d
     expect_equal(joining$removal, own$removal)
     expect_equal(joining$replacement, own$replacement)
   }
-  # Output perturbation: the minimiser with one more person.
+  # Output perturbation: the minimiser with one additional person.
   fit <- families_fit(z ~ a + b, "binomial", "output", 1e-6, settings = list(ridge = 2))
   read <- function(data) {
     paper_loss_rows_cpp(lm_table(fit$columns, data, TRUE), paper_facts(fit$public, "output"))

@@ -1,6 +1,6 @@
-# Losses of a gram release against the integer rows that it added up.
+# Losses of a gram release against the integer rows whose sums it released.
 
-# The integers that a round adds up, row by row.
+# The integers that a round sums, row by row.
 clipped_rows <- function(rows, round, bounds) {
   row_integers_cpp(rows, bounds, round$loadings, round$origin, round$radius,
     round$clipped
@@ -80,7 +80,7 @@ test_that("steps that release no moments are counted at their charge", {
   for (delta in c(0, 1e-6)) {
     release <- release_of(panel, "gram", epsilon = 2, delta = delta)
     steps <- release$privacy$steps
-    # With Gaussian noise there are a third round and one of the target's own, too.
+    # With Gaussian noise there are a third round and the target's own round as well.
     expect_identical(nrow(steps), if (delta > 0) 13L else 9L)
     column <- if (delta > 0) steps$mu^2 else steps$epsilon
     expect_equal(other_costs(release), sum(column[-c(2, 4, if (delta > 0) 6)]))
@@ -90,7 +90,7 @@ test_that("steps that release no moments are counted at their charge", {
     expect_equal(least, if (delta > 0) shift_epsilon(mu, delta) else other_costs(release),
       tolerance = 1e-9
     )
-    # The loss of a row at both radii is the release's own.
+    # The loss of a row as long as both radii equals the release's own loss.
     expect_equal(pdp_bound(release, norm = 1)$replacement, 2, tolerance = 1e-3)
   }
 })
@@ -107,7 +107,7 @@ test_that("releases by version 0.1.0 give losses that err on the safe side", {
     expect_true(all(loss$replacement <= 2))
     for (round in release$statistics$rounds) {
       got <- gram_contributions(round, panel$donors, bounds)
-      # The summands of that version: rows at full length, rounded.
+      # The summands of that version: unshortened rows, rounded.
       now <- row_integers_cpp(panel$donors, bounds, round$loadings, round$origin,
         round$radius, round$clipped
       )
@@ -137,7 +137,8 @@ test_that("losses under method gram stay below the release's epsilon, with or wi
       expect_true(all(loss$donors$replacement <= epsilon))
       chunks <- dp_chunks(list(panel$donors[1:30, ], panel$donors[31:80, ]))
       expect_identical(pdp(release, chunks)$donors, loss$donors)
-      # The bound from a donor's own row alone is above both, and is replacement's number.
+      # The bound that uses a donor's own row only is at least both losses, and equals the loss of a
+      # replacement.
       own <- pdp_bound(release, row = panel$donors)
       expect_true(all(own$removal >= loss$donors$removal))
       expect_equal(own$replacement, loss$donors$replacement)
@@ -163,7 +164,7 @@ test_that("losses are of rows whose columns are clipped as for the release", {
       pdp(fit, model, data = data, index = index)$donors,
       pdp(fit$release, model, data = clipped, index = index)$donors
     )
-    # Not a number before it is clipped.
+    # NaN before the value is clipped.
     data$y[who == 7] <- -3
     clipped$y[who == 7] <- 1
   }

@@ -1,5 +1,5 @@
-# Per-instance losses of people outside the data, over several releases, and the propositions of
-# Wang (2019), each against brute force: refits, integration, simulation-free moments.
+# Per-instance losses of people who are not in the data, over several releases, and the propositions
+# of Wang (2019), each against brute force: refits, integration, moments without simulation.
 
 posterior_fit <- function(data, method = "ops") {
   withr::local_seed(5)
@@ -7,7 +7,7 @@ posterior_fit <- function(data, method = "ops") {
     settings = if (method == "ops") list(ridge = 60) else list(), control = dp_control(rng = "R"))
 }
 
-# delta at epsilon of N(0, 1/h) against N(m, 1/(h + l)), both ways, by a fine grid.
+# delta at epsilon of N(0, 1/h) against N(m, 1/(h + l)), in both directions, by a fine grid.
 brute_delta <- function(epsilon, leverage, gamma, error) {
   t <- seq(-14, 14, length.out = 4e5)
   p <- stats::dnorm(t)
@@ -92,7 +92,7 @@ test_that("pdp_compose() and `newdata` refuse unusable input", {
   expect_error(pdp(fit, data, newdata = data[0, ]), class = "dpsc_error_argument")
 })
 
-# Proposition 16.1, formula (9), for rows of length 1 at most: H the precision without gamma.
+# Proposition 16.1, formula (9), for rows of length at most 1; H is the precision without gamma.
 formula_9 <- function(x, y, H, theta, gamma, L) {
   least <- min(eigen(H, symmetric = TRUE)$values)
   e <- abs(y - sum(x * theta))
@@ -117,7 +117,8 @@ test_that("Proposition 16.1: formula 9 is below the exact loss at precisions of 
     }, 0)
   }
   expect_gt(min(ratio(10)), 1)
-  # Its last term, the loss of a covariance, has half of the needed size and a factor gamma.
+  # Its last term, the loss due to the covariance, is half of the required size and lacks a factor
+  # gamma.
   expect_lt(min(ratio(1)), 0.95)
   expect_lt(min(ratio(0.01)), 0.5)
 })

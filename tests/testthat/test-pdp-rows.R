@@ -6,7 +6,7 @@ pdp_fit <- function(method, delta, ..., n = 120) {
     bounds = paper_bounds(), method = method, ..., control = dp_control(rng = "R"))
 }
 
-# Rows of the papers' methods, and those of the same table without person i.
+# Rows in the form of the papers' methods, and rows of the same table without person i.
 rows_of <- function(fit, data) {
   rows <- paper_rows_cpp(lm_table(fit$columns, data, TRUE), fit$public$facts$design)
   rows$y <- as.double(rows$y > 0)
@@ -90,7 +90,7 @@ test_that("a linear term: the realised loss is the log ratio of densities, withi
     }
     expect_true(all(loss$donors$removal <= loss$donors$replacement + 1e-12))
     expect_true(all(loss$donors$replacement <= 1 + 1e-9))
-    # People with short rows are told apart less.
+    # People with short rows are less distinguishable.
     short <- data
     short$z[5] <- NA
     gone <- pdp(fit, short)$donors
@@ -178,7 +178,7 @@ test_that("dp_glm() by default: realised losses agree with densities; bounds are
         b <- -(colSums(w * exact$slope(t, rows$outcome) * rows$x) + fit$release$ridge * theta)
         list(b = b, log_density = log(det(H)) - sqrt(sum(b^2)) / fit$release$kappa)
       }
-      # A refit with the linear term that a density was evaluated at ends at the same coefficients.
+      # A refit with the linear term of the evaluated density gives the same coefficients.
       refit <- function(keep, b) {
         at <- theta + 0.1
         for (step in 1:60) {
@@ -214,7 +214,8 @@ test_that("dp_glm() by default: realised losses agree with densities; bounds are
 })
 
 test_that("bounds for single people hold for exact densities in every family", {
-  # One dimension: a row at its limit among saturated rows, taken out; whatever bends is at hand.
+  # One dimension: a row at its limit among saturated rows is removed; all of the curvature is
+  # nearby.
   withr::local_seed(8)
   for (family in c("binomial", "poisson", "gaussian")) {
     span <- if (family == "poisson") 4 else 1

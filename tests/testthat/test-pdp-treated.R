@@ -16,7 +16,7 @@ test_that("a replaced row changes an account by at most that person's loss", {
       mine <- losses[losses$account == account & losses$person == 1, ]
       moved <- sqrt(sum(table$share[table$account == account])) * gdp_budget_cpp(4, 1e-6)
       expect_lte(moved, mine$mu_replacement * (1 + 1e-9))
-      # The other way round.
+      # The opposite direction.
       back <- withr::with_seed(4, audit_protected(other, p, epsilon = 4))
       losses <- pdp(attr(back, "release"), other$donors, target = other$group)$donors
       theirs <- losses[losses$account == account & losses$person == 1, ]

@@ -135,7 +135,8 @@ test_that("values outside the bounds are clipped, as in the release", {
 
 # objective ----
 
-# Largest gradient difference of a removal over a grid of u and weights spent greedily.
+# The largest gradient difference of a removal, over a grid of u with the remaining weights
+# allocated greedily.
 reached_gradient <- function(p, i) {
   n <- nrow(p$x)
   x <- p$x[i, ]
@@ -160,7 +161,7 @@ test_that("gradient and determinant terms are bounds for any point of the feasib
     n <- sample(3:8, 1)
     T0 <- sample(2:5, 1)
     panel <- toy_panel(n = n, T0 = T0, seed = case)
-    # A cap of 1 / (2 n) makes a box of the set, where no sum constraint is ever active.
+    # With a cap of 1 / (2 n) the set is a box, and the sum constraint is never active.
     cap <- if (case <= 3) 2 / sqrt(n) else 1 / (2 * n)
     p <- list(
       x = panel$donors[, seq_len(T0)], y = panel$target[seq_len(T0)], half = rep(1, T0),
@@ -174,7 +175,7 @@ test_that("gradient and determinant terms are bounds for any point of the feasib
       f <- p$cap * f / max(abs(f), 1e-9)
       f <- f / max(1, sum(abs(f)))
       i <- sample.int(n, 1)
-      # A face: some coordinates free, with their signs, and perhaps a fixed signed sum.
+      # A face: some coordinates are free, with signs, and their signed sum may be fixed.
       free <- which(stats::runif(n) < 0.7)
       basis <- diag(n)[, free, drop = FALSE]
       if (n * p$cap > 1 && length(free) > 1 && attempt %% 2) {
@@ -193,7 +194,8 @@ test_that("gradient and determinant terms are bounds for any point of the feasib
         }
       }
     }
-    # The removal bound is reached: all signs aligned, weight spent on the best donors.
+    # The bound for a removal is reached: all signs agree, and the weight is allocated to the best
+    # donors.
     expect_equal(reached_gradient(p, 1L), terms$gradient$removal[[1]], tolerance = 1e-3)
   }
 })
@@ -272,7 +274,7 @@ test_that("losses are marked as for the data curator only", {
   path <- withr::local_tempfile()
   expect_error(write_release(loss, path), "curator only", class = "dpsc_error_release")
   expect_false(file.exists(path))
-  # No name, no value of the panel.
+  # The object contains no name and no value of the panel.
   rownames(panel$donors) <- paste0("zqx-", 1:20)
   loss <- pdp(release_of(panel, "output"), panel$donors)
   expect_false(holds_text(loss, "zqx"))
@@ -298,8 +300,9 @@ test_that("summaries count donors", {
 })
 
 test_that("the bound on generalisation is above the exact gap of a known mechanism", {
-  # People are fair bits, one bit is released with a logistic chance of their sum, and a missing
-  # person counts one half. The loss is one where the released bit is not the person's.
+  # People are fair bits; one bit is released with a probability that is logistic in their sum, and
+  # a missing person counts one half. The loss is one if the released bit differs from the person's
+  # bit.
   n <- 6
   gaps <- vapply(c(0.05, 0.2, 0.5, 1), function(slope) {
     chance <- function(sum) stats::plogis(slope * (sum - n / 2))

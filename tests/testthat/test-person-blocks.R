@@ -1,4 +1,4 @@
-# Several rows of one person in blocks: proofs/person.md, section 4, attacked.
+# Several rows of one person in blocks: attacks on proofs/person.md, section 4.
 
 block_people <- function(n = 600, most = 5, seed = 3) {
   withr::local_seed(seed)
@@ -41,7 +41,7 @@ test_that("all rows of a person are in one block, and in one half of that block"
   fit <- blocks_aggregate(data, statistic, blocks = 20, person = ~id, method = "mean")
   expect_identical(fit$nobs, 200L)
   for (rows in seen) expect_identical(as.vector(table(rows$id)), whole[sort(unique(rows$id))])
-  # 20 blocks of 10 people, and each again in halves.
+  # 20 blocks of 10 people, and both halves of each block.
   people <- vapply(seen, function(rows) length(unique(rows$id)), 0L)
   expect_identical(as.vector(table(people)), c(40L, 20L))
 })
@@ -60,7 +60,7 @@ test_that("one row per person gives the release without `person`, bit for bit", 
     by_person <- blocks_select(data, method = method, person = ~id, epsilon = epsilon)
     expect_identical(by_person$selected, plain$selected)
   }
-  # People's rows given k times vote as before.
+  # A person whose rows are all repeated k times votes as before.
   several <- block_people()
   again <- several[rep(seq_len(nrow(several)), each = 3), ]
   votes <- function(data) blocks_select(data, method = "votes", person = ~id)$selected
@@ -146,7 +146,7 @@ test_that("methods without a proof for people are refused uncharged; files keep 
     class = "dpsc_error_data"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # Nobody's rows count at all: an answer like any other.
+  # None of the person's rows counts: an answer like any other.
   gone <- transform(data, y = NA_real_)
   expect_identical(blocks_select(gone, person = ~id)$facts$n, 200L)
   for (fit in list(blocks_select(data, person = ~id), blocks_aggregate(data, person = ~id))) {

@@ -1,4 +1,4 @@
-# Several rows of one person in dp_glm(): proofs/person.md, section 3, attacked.
+# Several rows of one person in dp_glm(): attacks on proofs/person.md, section 3.
 
 person_bounds <- list(
   y = c(FALSE, TRUE), k = c(0, 30), z = c(-30, 30), a = c(-20, 20), b = c(-5, 5)
@@ -35,7 +35,7 @@ test_that("one row or k copies per person give the fit without `person`, bit for
     for (delta in c(0, 1e-6)) {
       plain <- person_glm(family, single, delta = delta)
       by_person <- person_glm(family, shuffled(single, 1), delta = delta, person = ~id)
-      # The solver's point is within its tolerance, far below the noise over it.
+      # The solver's point is within its tolerance, far below the noise that covers it.
       steps <- c("theta", "information")
       same <- setdiff(names(plain$release), steps)
       expect_identical(by_person$release[same], plain$release[same])

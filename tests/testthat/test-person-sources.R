@@ -50,7 +50,7 @@ test_that("chunks with common people give the data frame's release, bit for bit"
     scattered_lm(people, subset = age > 30))
   glm <- scattered_glm(people)
   expect_equal(coef(scattered_glm(dp_chunks(blocks))), coef(glm), tolerance = 1e-4)
-  # A block's column may be a factor with levels of its own.
+  # A block's column may be a factor with different levels.
   blocks[[2]]$id <- factor(blocks[[2]]$id)
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
 })
@@ -72,7 +72,7 @@ test_that("an identifier that turns one block's numbers into text splits no pers
   fit <- scattered_lm(dp_chunks(blocks))
   expect_identical(fit$nobs, scattered_lm(together)$nobs)
   expect_identical(fit$release, scattered_lm(together)$release)
-  # Rows in blocks of both classes are one person's.
+  # Rows in blocks of both classes belong to the same person.
   with_wage <- function(wage) {
     dp_chunks(lapply(blocks, function(block) {
       block$wage[block$id %in% c("3", "0003")] <- wage
@@ -154,7 +154,7 @@ test_that("an engine that miscounts people's rows is refused before the charge",
   twice <- made
   twice$rows <- rbind(made$rows, made$rows[!duplicated(made$rows$id), ])
   expect_false(identical(core_people(twice), core))
-  # All rows of a person given twice change nothing but who has how many.
+  # If all rows of a person are repeated, only the numbers of rows per person change.
   again <- made
   again$rows <- rbind(made$rows, made$rows)
   expect_identical(core_people(again), core)

@@ -1,4 +1,4 @@
-# Several rows of one person: proofs/person.md, attacked.
+# Several rows of one person: attacks on proofs/person.md.
 
 person_people <- function(n = 1500, most = 4, seed = 8) {
   data <- lm_people(n, seed)
@@ -47,7 +47,7 @@ test_that("repeating every row k times changes nothing, also for unequal numbers
       expect_identical(person_lm(data[rows, ], person = ~id, vcov = vcov)$release, once$release)
     }
   }
-  # One person of more rows than a block of the reader.
+  # One person with more rows than a block of the reader.
   long <- rbind(data, data[rep(which(data$id == data$id[[1]]), 3000), ])
   expect_identical(person_lm(long, person = ~id)$release, person_lm(data, person = ~id)$release)
   expect_identical(once$nobs, 1500L)
@@ -64,7 +64,7 @@ test_that("identifiers of any plain class identify the same people", {
   expect_identical(of(as.character(data$id)), known)
   expect_identical(of(factor(data$id)), known)
   expect_identical(of(as.Date("2020-01-01") + data$id), known)
-  # Nobody's rows are left out, and are no error.
+  # Rows without an identifier are omitted and cause no error.
   gone <- data$id == data$id[[1]]
   missing <- data
   missing$id[gone] <- NA
@@ -73,7 +73,7 @@ test_that("identifiers of any plain class identify the same people", {
   expect_identical(left$release, person_lm(data[!gone, ], person = ~id)$release)
 })
 
-# Neighbours: everything of one person is another's.
+# Neighbours: all rows of one person are replaced by another person's rows.
 hostile_person <- function(rows) {
   corner <- function() c(20, 5, 30) * sample(c(-1, 1), 3, TRUE)
   near <- function() c(a = 4, b = 1.1, y = 30 * sample(c(-1, 1), 1))
@@ -128,7 +128,7 @@ test_that("an audit detects sums over a person's rows used in place of means", {
 })
 
 test_that("means of the worst integer rows stay within sqrt(2) B", {
-  # The rule of mean_outer, searched: rows as long as they may be, of which few differ.
+  # The rule of mean_outer, by search: rows of the largest length, few of which differ.
   withr::local_seed(14)
   worst <- 0
   for (p in c(1, 3, 8)) {
@@ -196,7 +196,7 @@ test_that("unsupported calls are refused before the charge, for any rows", {
     listed$id <- as.list(listed$id)
     expect_error(fit(listed), class = "dpsc_error_data")
   }
-  # As many people, once with several rows each: the same words.
+  # The number of people is the same, once with several rows each: the text is the same.
   few <- data.frame(y = 0, a = 0, b = 0, id = c(1, 2, 3, NA))
   expect_identical(told(few), told(few[rep(1:4, 50), ]))
   expect_match(told(few), "People: 3")
@@ -217,7 +217,7 @@ test_that("a fit states that people were declared, and its file keeps this", {
   declared <- person_lm(data, person = "row", vcov = "const")
   expect_match(declared$privacy$neighbours, "as declared")
   expect_identical(declared$release, person_lm(data)$release)
-  # The object shows neither how many rows there are nor who has them.
+  # The object reveals neither the number of rows nor whose rows they are.
   held <- unlist(lapply(rapply(unclass(fit), identity, how = "unlist"), as.character))
   expect_false(as.character(nrow(data)) %in% held)
 })
@@ -237,7 +237,7 @@ test_that("results contain no identifier and no number of rows", {
   }
   expect_false(held(suppressWarnings(fit())))
   expect_false(held(suppressWarnings(fit(control = dp_control(rng = "R")))))
-  # Errors before and after the charge name nobody either.
+  # Errors before and after the charge do not name anybody either.
   told <- tryCatch(fit(subset = nothing), error = identity)
   expect_s3_class(told, "dpsc_error_argument")
   expect_false(held(told))

@@ -1,4 +1,4 @@
-# Plans of regressions, selections and streams: from public facts, and near the results.
+# Plans of regressions, selections and streams: from public facts, and close to the results.
 
 plan_bounds <- function(p, half = 30) {
   stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))
@@ -21,7 +21,7 @@ test_that("the planned error is close to the observed error", {
     plan <- dp_plan_lm(y ~ ., bounds, n = n, epsilon = case[["epsilon"]])
     expect_gt(plan$ratio / sqrt(mean(errors)), 0.7)
     expect_lt(plan$ratio / sqrt(mean(errors)), 1.4)
-    # Clipped residuals cost a normal up to 9 % of variance.
+    # Clipping of residuals increases a normal variance by up to 9 %.
     expect_gte(plan$ratio^2, 1 + plan$privacy^2)
     expect_lt(plan$ratio^2, 1.1 + plan$privacy^2)
   }
@@ -42,12 +42,12 @@ test_that("a plan returns the number of people and the epsilon needed", {
   expect_false(is.na(at(200, lost$least_epsilon)))
   expect_output(print(lost), "not be found")
   expect_output(print(people), "times those of lm")
-  # Scores are paid for; levels need no medians.
+  # The scores cost budget; factor levels need no medians.
   paid <- dp_plan_lm(y ~ ., bounds, n = 5000, epsilon = 1, vcov = "HC")
   expect_gt(paid$ratio, at(5000, 1))
   levels <- dp_plan_lm(y ~ g, list(y = c(0, 1), g = c("a", "b", "c")), n = 5000, epsilon = 1)
   expect_identical(levels$located, 1L)
-  # A rarer level takes larger rows; one that the noise hides has no ratio.
+  # A rarer level needs longer rows; a level hidden by the noise has no ratio.
   rare <- function(n, share) {
     dp_plan_lm(y ~ g, list(y = c(0, 1), g = c("a", "b")), n = n, epsilon = 1, share = share)
   }
@@ -74,7 +74,7 @@ test_that("more people or budget lower detection limits; selections find variabl
     data$y <- slope * (data$X3 - data$X9) + stats::runif(n, -0.5, 0.5)
     data
   }
-  # Of the plan's units: over 1.2 robust deviations on either side of the median.
+  # In the plan's units: beyond 1.2 robust standard deviations on either side of the median.
   expect_true(all(here$located))
   scaled <- function(x) {
     half <- location_reach[["choice"]] * stats::mad(x)

@@ -1,4 +1,4 @@
-# Plans of protected groups, of several dates, with covariates: whole studies are made up.
+# Plans of protected groups, of several dates, and with covariates: whole studies are simulated.
 
 everyone_plan <- function(..., n = 600, size = 200, protect = "everyone") {
   dp_plan(n = n, T0 = 8, T1 = 3, epsilon = 2, size = size, protect = protect, ...)
@@ -19,7 +19,7 @@ test_that("a plan for everyone has one row, in the bounds' units, and is reprodu
   for (column in c("error", "average", "half_width", "period_width", "detectable")) {
     expect_equal(scaled$table[[column]], 50 * plan$table[[column]])
   }
-  # A group's own noise is added to the noise of a public target's estimate.
+  # The noise of a group's release is added to the noise of a public target's estimate.
   public <- everyone_plan(protect = "donors", method = "gram")
   expect_gt(plan$table$error, public$table$error)
   expect_gt(plan$table$half_width, public$table$half_width)
@@ -56,7 +56,8 @@ test_that("plan and release agree on the group size needed", {
 })
 
 test_that("the plan agrees with simulated releases: a protected group with an effect", {
-  # 40 runs know a root mean square to about 12 %; the full comparison is bench/plan-studies.R.
+  # A root mean square of 40 runs has a relative error of about 12 %; the full comparison is
+  # bench/plan-studies.R.
   withr::local_seed(3)
   effect <- 0.05
   runs <- vapply(1:40, function(r) {
@@ -95,7 +96,7 @@ test_that("a plan has one row per date and one for all dates, in any order of th
   expect_identical(plan$table$T0, c(NA, 6, 9))
   expect_identical(plan$table$size, c(100, 60, 40))
   expect_identical(dates(c(6, 9), c(60, 40), effect = 0.1)$table, plan$table)
-  # The average over all people is known better than that over some.
+  # The average over all people is more precise than the average over some.
   expect_lt(plan$table$half_width[[1L]], min(plan$table$half_width[-1L]))
   expect_gt(plan$table$power[[1L]], max(plan$table$power[-1L]) - 1e-9)
   expect_output(print(plan), "adoptions after 6 and 9")
@@ -115,7 +116,8 @@ test_that("the plan agrees with simulated releases: several dates", {
     c(table$estimate^2, qnorm(0.975) * table$std.error[[1L]])
   }, numeric(4L))
   plan <- dp_plan(n = 400, T0 = c(6, 9), T1 = 2, epsilon = 2, size = c(60, 40))$table
-  # 40 planned studies know a root mean square to about 12 %; the two dates share no treated people.
+  # A root mean square of 40 planned studies has a relative error of about 12 %; the two dates share
+  # no treated people.
   expect_lt(abs(log(plan$average[[1L]] / sqrt(mean(runs[1L, ])))), log(1.4))
   expect_lt(abs(log(sqrt(mean(plan$average[-1L]^2) / mean(runs[2:3, ])))), log(1.4))
   width <- stats::median(runs[4L, ], na.rm = TRUE)
@@ -144,7 +146,8 @@ test_that("covariates that explain changes reduce the error, and other covariate
   expect_output(print(much), "Without the covariates the average would err by")
   idle <- plan(covariates = 6)
   expect_gt(idle$table$average, 0.95 * idle$without$average)
-  # Changes of made-up people are explained as was asked for, and vary as they did.
+  # Covariates explain the requested share of the simulated people's changes, whose variances are as
+  # requested.
   withr::local_seed(5)
   rows <- sim_panel(4000, 8, 3)$donors / 2
   between <- matrix(runif(8000, -1, 1), 4000)
@@ -162,14 +165,14 @@ test_that("power is computed for the test with the plan's error and interval", {
   for (power in c(0.1, 0.5, 0.8, 0.95)) {
     expect_equal(power_of(row, least_effect(row, power)), power, tolerance = 1e-6)
   }
-  # Releases without an interval find nothing.
+  # Releases without an interval detect no effect.
   row$given <- 0.75
   expect_lt(power_of(row, 100), 0.7500001)
   expect_identical(least_effect(row, 0.8), Inf)
   expect_equal(power_of(row, least_effect(row, 0.5)), 0.5, tolerance = 1e-6)
   row$half_width <- NA
   expect_identical(c(power_of(row, 1), least_effect(row, 0.8)), c(NA_real_, NA_real_))
-  # A test that is always made.
+  # A test that is always available.
   expect_identical(least_effect(data.frame(average = 1, half_width = 0, given = 1), 0.8), 0)
 })
 
@@ -187,7 +190,7 @@ test_that("a plan gives the power for an effect and the effect for a power", {
   expect_lt(ask(power = 0.5)$table$detectable, found)
   expect_output(print(plan), "is detected with\\s+power 80 %")
   expect_output(print(ask(effect = found)), "test of the average effect, if it is")
-  # Methods that give no interval have no test.
+  # Methods without intervals have no test.
   other <- dp_plan(n = 1000, T0 = 8, T1 = 3, epsilon = 2, size = 40, effect = found)$table
   expect_identical(is.na(other$power), c(FALSE, TRUE, TRUE))
 })
@@ -199,7 +202,7 @@ test_that("a plan finds the donors, budget or size for an effect and a power", {
   for (unknown in c("n", "epsilon", "size")) {
     at <- stats::setNames(list(NULL), unknown)
     row <- do.call(ask, c(at, list(method = "gram")))$table
-    # Simulated errors wobble by some per cent.
+    # Simulated errors vary by some per cent.
     expect_lt(abs(log(row$detectable / 0.04)), log(1.15))
     expect_gt(row$power, 0.6)
   }
@@ -225,7 +228,7 @@ test_that("a search starts in the middle and stays within the limits", {
   expect_identical(bracket_of(f, 1e-9, 10, c(1, 1000))[[2L]], 1000)
   expect_identical(bracket_of(f, 9, 10, c(1, 1000))[[1L]], 1)
   expect_true(all(asked >= 1 & asked <= 1000))
-  # An answer that is off is corrected by one step.
+  # An inaccurate answer is corrected by one step.
   expect_equal(corrected(function(x) 1 / x, 1 / 50, 30, c(1, 1000)), 50)
   expect_equal(corrected(function(x) 1 / sqrt(x), 1 / 7, 100, c(1, 1000)), 49, tolerance = 0.02)
   expect_identical(corrected(function(x) 1 / x, 1 / 50, NA_real_, c(1, 1000)), NA_real_)

@@ -1,4 +1,4 @@
-# Plans see no data and agree with results.
+# Plans use no data and agree with results.
 
 a_plan <- function(..., method = "gram") {
   dp_plan(T0 = 10, T1 = 3, ..., method = method)
@@ -14,7 +14,8 @@ test_that("a plan has one row per method, in the bounds' units", {
   expect_equal(scaled$table$error, 50 * plan$table$error)
   expect_equal(scaled$table$half_width, 50 * plan$table$half_width)
   expect_output(print(plan), "no data were used")
-  # An average over periods is known better than one, and its interval is wider than its error.
+  # An average over periods is more precise than a single period, and its interval is wider than its
+  # error.
   expect_lt(plan$table$average[[1L]], plan$table$error[[1L]])
   expect_gt(plan$table$half_width[[1L]], 1.5 * plan$table$average[[1L]])
 })
@@ -32,7 +33,8 @@ test_that("more donors reduce gram's errors and raise output's; a larger epsilon
   error <- function(method, n, epsilon, size = 1) {
     a_plan(n = n, epsilon = epsilon, method = method, size = size)$table$error
   }
-  # One person's error is near its floor from 1,000 donors on; that of a mean of people is not.
+  # One person's error is close to its floor from 1,000 donors on; the error of a mean of people is
+  # not.
   expect_lt(error("gram", 10000, 1, size = 20), 0.9 * error("gram", 1000, 1, size = 20))
   expect_lt(error("gram", 10000, 1, size = 200), 0.75 * error("gram", 1000, 1, size = 200))
   expect_lt(error("gram", 10000, 1), error("gram", 1000, 1))
@@ -46,7 +48,7 @@ test_that("more donors reduce gram's errors and raise output's; a larger epsilon
 test_that("inverse questions are answered by the same simulation", {
   plan <- dp_plan(T0 = 10, T1 = 3, epsilon = 1, error = 0.1)
   n <- plan$table$n[[1L]]
-  # Simulated errors wobble by some per cent.
+  # Simulated errors vary by some per cent.
   expect_equal(a_plan(n = n, epsilon = 1)$table$error, 0.1, tolerance = 0.15)
   expect_true(all(is.na(plan$table$n[-1L])))
   plan <- a_plan(n = 1000, error = 0.1)
@@ -72,7 +74,8 @@ observed <- function(draw, releases, T0, bounds, epsilon, size = 1, ...) {
 }
 
 test_that("the plan agrees with releases: simulated people", {
-  # 60 runs know a root mean square to about 15 %; the full comparison is bench/plan.R.
+  # A root mean square of 60 runs has a relative error of about 15 %; the full comparison is
+  # bench/plan.R.
   withr::local_seed(1)
   error <- observed(function() sim_panel(600, 20, 3), 60, 20, c(-1, 1), 2)
   planned <- dp_plan(n = 600, T0 = 20, T1 = 3, epsilon = 2, method = "gram")$table$error
@@ -105,7 +108,7 @@ test_that("the plan agrees with releases: clinic_panel, a patient and a group", 
       method = "gram"
     )
     expect_lt(abs(log(plan$table$error / error)), log(1.4))
-    # Without a pilot: by a statistician's knowledge of blood pressures.
+    # Without a pilot: with a statistician's knowledge of blood pressures.
     plan <- dp_plan(
       n = 600, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11, sd_within = 3.3,
       size = size, method = "gram"
@@ -144,7 +147,8 @@ test_that("simulated people have the requested standard deviations", {
   }
   expect_equal(found(people)[[2L]], 3 / 50, tolerance = 0.1)
   expect_equal(found(people)[[1L]], 5 / 50, tolerance = 0.1)
-  # Near the limits that bounds allow, spreads are for people who stay within them.
+  # Near the limits that bounds allow, standard deviations refer to people who stay within the
+  # bounds.
   people <- spread_people(
     list(between = 0.45, within = 0.8, shared = 0), new_bounds(c(-1, 1), 1), 40
   )
@@ -172,7 +176,7 @@ test_that("a pilot's targets are never among its donors", {
   panel <- simulate_people_cpp(list(kind = "pilot", rows = rows), 500L, 4L, 1L, 50L, 1L, 9)
   expect_length(intersect(panel$donors[, 1], panel$targets[, 1]), 0L)
   expect_true(all(c(panel$donors, panel$targets) %in% rows))
-  # A group's mean is one of many people.
+  # A group's mean is the mean of many people.
   group <- simulate_people_cpp(list(kind = "pilot", rows = rows), 5L, 4L, 1L, 200L, 25L, 9)$targets
   expect_lt(sd(group[, 1]), 2 * sd(rows[, 1]) / 5)
 })
@@ -194,7 +198,7 @@ test_that("a plan without an interval states this and the budget needed for one"
   expect_true(a_plan(n = few$interval$n, epsilon = 1)$interval$calibrated)
   expect_false(a_plan(n = floor(0.98 * few$interval$n), epsilon = 1)$interval$calibrated)
   expect_true(a_plan(n = 40, epsilon = few$interval$epsilon)$interval$calibrated)
-  # It is the release's own rule.
+  # The plan uses the release's own rule.
   panel <- sim_panel(few$interval$n, 10, 3)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R")
@@ -215,12 +219,12 @@ test_that("calls are refused only if the donors are uninformative", {
   expect_null(refusal(2, Inf, private = FALSE))
   said <- refusal(10, 0.1)
   expect_match(said, "10 donors at epsilon = 0.1 would be uninformative", fixed = TRUE)
-  # The named value works.
+  # The suggested value works.
   donors <- as.numeric(gsub(",", "", sub(".*needs at least ([0-9,]+) donors.*", "\\1", said)))
   expect_null(refusal(donors, 0.1))
   epsilon <- as.numeric(sub(".*epsilon = ([0-9.]+) with these donors.*", "\\1", said))
   expect_null(refusal(10, epsilon))
-  # Where a call is refused even the best case for the donors leaves the error that was.
+  # If a call is refused, donors do not reduce the error even in the best case.
   best <- list(
     kind = "common", level = 0.02, loading = 0, time = 0, drift = 0, noise = 0.02, shift = 0.5
   )
@@ -264,12 +268,12 @@ test_that("plots of plans show the recommended and similar methods, or the reque
   lines <- picture$data
   at <- lines$method == "gram" & (abs(lines$against - 1000) < 1e-6 | abs(lines$against - 1) < 1e-9)
   expect_equal(unique(signif(lines$error[at], 10)), signif(plan$table$error[[1L]], 10))
-  # One line a method and panel, on log axes.
+  # One line per method and panel, on logarithmic axes.
   drawn <- ggplot2::ggplot_build(picture)$data[[2L]]
   expect_identical(nrow(unique(drawn[c("PANEL", "group")])), 6L)
   expect_equal(sort(drawn$y), sort(log10(lines$error)))
   expect_error(ggplot2::autoplot(plan, method = "ols"), class = "dpsc_error_argument")
-  # A method that errs a little more is within reach.
+  # A method with a slightly larger error is within the plotted range.
   plan$table$error[[2L]] <- 5 * plan$table$error[[1L]]
   expect_identical(methods_within_reach(plan), c("gram", "output"))
   plan$table$recommended <- FALSE

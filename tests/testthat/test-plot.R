@@ -1,5 +1,5 @@
-# Contents of plots, by their numbers, and their looks. The fits drawn have fixed numbers, so that
-# pictures change only when plots do.
+# Contents of plots, by their numbers, and their appearance. The plotted fits have fixed numbers, so
+# pictures change only if the plots change.
 
 fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), private = TRUE) {
   withr::local_seed(5)
@@ -13,7 +13,7 @@ fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), pr
     target = target, T0 = T0, epsilon = if (private) 1 else Inf, bounds = c(-1, 1), times = times,
     control = dp_control(rng = "R"), protect = "donors"
   ))
-  # Errors by their covariances alone: no calibration by placebo errors.
+  # Errors from their covariances alone, without calibration by placebo errors.
   fix <- function(part, shift) {
     part$counterfactual[] <- rep(base, each = length(shift)) + shift
     part$variance <- rep(list(list(
@@ -111,7 +111,7 @@ test_that("a single post-treatment period is drawn with a bar as long as the int
     bar <- drawn(ggplot2::autoplot(fit), 1L)
     numbers <- as.data.frame(fit, type = "effect")
     expect_equal(bar$ymax - bar$ymin, numbers$conf.high - numbers$conf.low)
-    # It stays on its side of the treatment.
+    # The label stays on its side of the treatment.
     expect_gt(bar$xmin, as.numeric(drawn(ggplot2::autoplot(fit), 5L)$xintercept))
   }
 })
@@ -126,7 +126,7 @@ test_that("plots of fits without noise or standard errors give no warning", {
     }
   }
   expect_match(texts(ggplot2::autoplot(raw)), "NOT PRIVATE")
-  # Nothing about noise where there is none.
+  # If there is no noise, it is not mentioned.
   for (fit in list(raw, fixed_classical())) {
     labels <- ggplot2::autoplot(fit)$scales$get_scales("fill")$labels
     expect_false(any(grepl("noise", labels)))

@@ -1,5 +1,5 @@
-# The privacy standard error is the deviation of the reported path over releases: after it was
-# shrunk towards the target's own level and cut at the bounds.
+# The privacy standard error is the standard deviation of the reported path over releases, after
+# shrinkage towards the target's own level and cutting at the bounds.
 
 donors_of <- function(n, T0 = 8, T1 = 2, sd = 0.05) {
   set.seed(n)
@@ -22,7 +22,7 @@ finished <- function(path, noise, half, level) {
 test_that("without shrinkage or clipping the privacy SE is 1.2 times the first-order SE", {
   fit <- gram_core(donors_of(4000), gram_facts_of(8, 2, 4000, 4, y = sin(1:8) / 3))
   statistics <- fit$statistics
-  # Hardly any noise on the mean: then no path is shrunk.
+  # Hardly any noise in the mean: then paths are not shrunk.
   statistics$mean_sd <- 1e-9
   targets <- 0.3 * cos(outer(1:3, 1:10)) + 0.1
   for (e in estimates(statistics, targets, 10, half = 1e6)) {
@@ -42,7 +42,7 @@ test_that("effects of shrinkage and bounds agree with simulation under normal no
     raw <- estimates(s, targets, 10, 1e6)
     for (i in seq_len(nrow(targets))) {
       level <- mean(targets[i, 1:8])
-      # Undo the shrinkage: x (x^2 - noise) / x^2 has one inverse above the noise.
+      # Undo the shrinkage: x (x^2 - noise) / x^2 has a unique inverse above the noise.
       about <- raw[[i]]$path[9:10] - level
       if (mean(about^2) == 0 || mean(about^2) > 0.2) next
       root <- eigen(1.2 * raw[[i]]$privacy, symmetric = TRUE)
@@ -73,7 +73,7 @@ test_that("the noise hidden by shrinkage is the positive part of the covariance 
 test_that("the parts of a fit's variance add up to the whole", {
   set.seed(3)
   donors <- donors_of(500)
-  # Flat people: much is shrunk.
+  # Flat paths of people are shrunk strongly.
   fit <- dp_synth(donors, target = rep(0.1, 10), T0 = 8, epsilon = 1, delta = 1e-6,
     bounds = c(-1, 1), control = dp_control(rng = "R"))
   e <- estimate_gram(fit$release, to_scale(fit$target, release_scale(fit$release)))[[1]]
@@ -105,7 +105,7 @@ test_that("the privacy SE equals the standard deviation over releases, for two t
 
 test_that("many identical people do not make the clipping radius too small", {
   set.seed(8)
-  # One in five has events at all.
+  # One person in five has events.
   rate <- ifelse(stats::runif(20000) < 0.2, 0.15, 0)
   donors <- matrix(stats::rbinom(20000 * 13, 1, rate), 20000)
   fit <- dp_synth(donors, target = donors[1, ], T0 = 10, epsilon = 8, delta = 1e-6,
@@ -114,6 +114,6 @@ test_that("many identical people do not make the clipping radius too small", {
   moments <- s$restore %*% s$covariance %*% t(s$restore)
   post <- mean(diag(moments)[-seq_len(s$pre)]) / s$weight^2 * 0.25
   truth <- mean(apply(donors[, 11:13], 2, stats::var))
-  # Shortened rows vary less; they used to vary a hundred times less.
+  # Shortened rows vary less; an earlier version lost a factor of a hundred.
   expect_gt(post, truth / 2)
 })

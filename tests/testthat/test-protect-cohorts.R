@@ -1,4 +1,4 @@
-# protect = "everyone" with several adoption dates: an account for the donors and one a cohort.
+# protect = "everyone" with several adoption dates: one account for the donors and one per cohort.
 
 protected_cohorts_of <- function(n = 300, m = 60, T0 = c(5, 7), T1 = 4, seed = 3, effect = 0) {
   p <- protected_panel_of(n = n, m = m * length(T0), T0 = T0[[1]], T1 = T1, seed = seed)
@@ -32,7 +32,7 @@ test_that("every cohort is a group that uses the whole budget, which is charged 
     expect_false(anyNA(tidy(fit, "cohort")$std.error))
   }
   expect_output(print(fit), "protects everyone")
-  # A released past leaves no residual to show.
+  # A released past has no residuals to print.
   expect_true(all(tidy(fit, "event")$kind == "effect"))
   expect_match(report(fit)$guarantee, "donor or treated person")
 })
@@ -78,7 +78,7 @@ test_that("an audit finds no loss above the budget for anyone, and detects plant
       expect_lte(sum(table$share[table$moved]), 1 + 1e-6)
     }
   }
-  # Steps that are drawn with an uncharged budget.
+  # A fault: steps drawn with a budget that is not charged.
   loose <- function(group) {
     group$epsilon <- 3 * group$epsilon
     group
@@ -86,7 +86,7 @@ test_that("an audit finds no loss above the budget for anyone, and detects plant
   last <- replaced("group", 61, extreme)
   table <- withr::with_seed(4, audit_protected(p, last, loose, epsilon = 6))
   expect_gt(sum(table$share[table$moved]), 2)
-  # A person who is in two cohorts.
+  # A fault: a person who is in two cohorts.
   twice <- function(recorder) {
     hooks <- protected_hooks(recorder)
     honest <- hooks$treated_release_cpp
@@ -189,7 +189,7 @@ test_that("protected cohorts work with covariates, chunks, gaps, tables and esti
   DBI::dbWriteTable(con, "people", p$data)
   table <- run(y ~ on, dp_table(con, "people", index), bounds = c(0, 100))
   expect_equal(tidy(table, "group_time"), tidy(plain, "group_time"))
-  # Two outcomes of everyone, too.
+  # Two outcomes with everyone protected as well.
   p$data$z <- p$data$y / 10
   two <- run(cbind(y, z) ~ on, p$data, index, bounds = list(y = c(0, 100), z = c(0, 10)))
   expect_true(all(vapply(two$outcomes, function(fit) isTRUE(fit$protected), NA)))
@@ -234,7 +234,7 @@ test_that("dp_audit() accepts releases for everyone with one date or several dat
         if (person == 151) "cohort 1" else "cohort 2")
     }
   }
-  # Somebody who moves two accounts was charged for one.
+  # A person who affects two accounts was charged for one.
   table <- data.frame(observed = c(0, 1, 1), ratio = c(0, 0.5, 0.5))
   expect_identical(account_rows(table, c("a", "b", "b"))$ratio, table$ratio)
   expect_identical(account_rows(table, c("a", "a", "b"))$ratio, c(0, Inf, Inf))

@@ -1,4 +1,4 @@
-# Single periods of a protected group: the look at the donors, the rounds, limited translation.
+# Single periods of a protected group: the donors' steps, the rounds, limited translation.
 
 test_that("the share of a shift that clipping keeps changes by at most one row's share", {
   # Plants faults 77.
@@ -15,7 +15,7 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
   calls_of <- function(other) {
     withr::with_seed(4, record_and_replay(list(recorder = recorder, run = run), p, other))
   }
-  # A donor like all, and in the other panel one who is as far from them as bounds allow.
+  # A typical donor, replaced by a donor as far from the others as the bounds allow.
   p$donors[1, ] <- colMeans(p$donors)
   other <- p
   other$donors[1, ] <- rep(c(1, -1), c(5, 2))
@@ -28,7 +28,8 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
   expect_true(any(moved > 0))
   expect_lte(max(moved), one)
   expect_equal(log2(one), round(log2(one)), tolerance = 1e-9)
-  # The three shares move together by nearly the claim: noise for one of them is noticed.
+  # The three shares change together by nearly the claim: noise calibrated for one of them is
+  # noticed.
   expect_lte(sqrt(sum(moved^2)), release$privacy$steps$sensitivity[[step]])
   expect_gt(sqrt(sum(moved^2)), 0.95 * release$privacy$steps$sensitivity[[step]])
   planted <- release$privacy$steps$sensitivity[[step]] / sqrt(3)
@@ -43,7 +44,8 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
   }
   by_hand <- vapply(c(0.5, 1, 2) * x$look$base, kept, 0)
   expect_equal(call$value / (one * 150), by_hand, tolerance = 1e-3)
-  # The mean of clipped rows shows so much of a shift, on average over the last directions.
+  # The share of a shift that remains in the mean of clipped rows, averaged over the last
+  # directions.
   R <- 0.6 * x$look$base
   clipped <- function(z) z * pmin(1, R / sqrt(rowSums(z^2)))
   shown <- vapply(own, function(k) {
@@ -54,8 +56,8 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
 })
 
 test_that("a person changes the sums for the group's place by a vector of length sqrt(2) at most", {
-  # Plants faults 79.
-  # Lemma 8: people at both ends against the claim; a group far away against a plain computation.
+  # Plants faults 79. Lemma 8: people at opposite ends against the claim; a distant group against a
+  # plain computation.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5, effect = 0.4)
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, protected_hooks(recorder))
@@ -84,7 +86,7 @@ test_that("a person changes the sums for the group's place by a vector of length
   p <- replaced(-1)
   place <- place_of(p, replaced(1), 1e-6)
   expect_lte(sqrt(sum(place$moved^2)), place$claim)
-  # Noise for one person's vector in the place of two would be noticed.
+  # A fault is noticed: noise for one person's vector instead of two.
   expect_gt(sqrt(sum(place$moved^2)), 0.99 * place$claim)
 
   x <- place$x
@@ -101,14 +103,15 @@ test_that("a person changes the sums for the group's place by a vector of length
   }
   one <- 2^round(log2(place$claim / sqrt(2)))
   expect_equal(place$value / one, by_hand, tolerance = 1e-3)
-  # Found to within 1.5 standard deviations of a person.
+  # The location is found to within 1.5 standard deviations of a person.
   person <- knots[[(length(knots) + 3) / 2]] / 4
   expect_gt(abs(mean(at)), 3 * person)
   expect_lt(abs(x$place$centre - mean(at)), 1.5 * person)
 })
 
 test_that("single-period errors in a smooth panel are below four times a public target's errors", {
-  # 7.1 times in 0.2.0; an oracle with everybody's residuals comes to 2.7 (bench/protect.R).
+  # The ratio was 7.1 in version 0.2.0; an oracle that knows everybody's residuals reaches 2.7
+  # (bench/protect.R).
   errors <- vapply(1:10, function(seed) {
     withr::local_seed(seed)
     people <- simulate_factor(3100, 32, 3, 0.8, 0.075, 0.2, 0.05, 0.05)$outcome
@@ -148,7 +151,7 @@ test_that("limited translation moves no period by more than half an SD and keeps
     moves <- limited_translation_cpp(stats::rnorm(periods), diag(periods))
     expect_identical(moves, numeric(periods))
   }
-  # A slow second computation: the posterior by a fine grid, before the limit.
+  # A slow second computation: the posterior by a fine grid, before the limit is applied.
   y <- c(0.3, -0.2, 0.1, 0.25, -0.1)
   tau <- tan(pi / 2 * (seq_len(20000) - 0.5) / 20000)
   precision <- 1 / (1 + tau^2)

@@ -1,4 +1,4 @@
-# protect = "everyone": required choices, a fit's contents, its cost, and an audit's findings.
+# protect = "everyone": required arguments, a fit's contents, its cost, and the results of an audit.
 
 test_that("several treated units require `protect`, and the error spends nothing", {
   p <- protected_panel_of(n = 60, m = 5)
@@ -17,7 +17,7 @@ test_that("several treated units require `protect`, and the error spends nothing
     expect_match(conditionMessage(error), "each of the treated units")
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # One treated unit is public; without privacy there is nothing to choose.
+  # One treated unit is public; without privacy the argument is not needed.
   one <- dp_synth(p$donors, target = p$group[1, ], T0 = p$T0, epsilon = 4, bounds = c(-1, 1))
   expect_identical(one$release$privacy$neighbours, "replace one donor's row")
   expect_s3_class(dp_synth(p$donors, target = p$group, T0 = p$T0, epsilon = Inf), "dp_synth")
@@ -99,7 +99,7 @@ test_that("no message about treated people's rows reveals whose they are", {
 test_that("a fit, its file, prints and plots contain no treated person's value", {
   p <- protected_panel_of()
   secrets <- protected_secrets(p)
-  # The detector would find a public group's mean.
+  # The detector would find the mean of a public group.
   public <- dp_synth(p$donors,
     target = colMeans(p$group), T0 = p$T0, epsilon = 2, bounds = c(-1, 1), size = 120
   )
@@ -152,7 +152,7 @@ test_that("a fit states who is protected, and a release for everyone is read bac
   expect_match(fit$release$privacy$neighbours, "donor or treated")
   expect_match(fit$release$privacy$theorem, "parallel")
   expect_match(report(fit)$guarantee, "donor or treated person")
-  # Charged once, at the dearer account.
+  # The release is charged once, at the cost of the more expensive account.
   charged <- as.data.frame(ledger)
   expect_identical(nrow(charged), 1L)
   expect_equal(charged$mu, gdp_budget_cpp(2, 1e-6))
@@ -168,7 +168,7 @@ test_that("a fit states who is protected, and a release for everyone is read bac
   expect_equal(tidy(dp_synth(again)), tidy(fit))
   expect_equal(tidy(update(fit)), tidy(fit))
   expect_s3_class(update(fit, lambda = 10), "dp_synth")
-  # It serves a public target, too.
+  # The release serves a public target as well.
   expect_s3_class(dp_synth(again, target = p$group[1, ]), "dp_synth")
   # Tampering is noticed.
   treated <- steps$account == "treated"
@@ -198,7 +198,7 @@ test_that("functions of the treated unit's own data are refused", {
   expect_error(placebo_time(fit), "are protected", class = "dpsc_error_argument")
   expect_error(penalty_path(fit), "are protected", class = "dpsc_error_argument")
   expect_error(pdp(fit, p$donors), class = "dpsc_error_argument")
-  # The released path's level cuts no interval off: only the bounds' width does.
+  # The uncertain level of the released path does not cut the interval: only the bounds' width does.
   moved <- fit
   moved$target <- fit$target + 5
   moved$counterfactual <- fit$counterfactual + 5
@@ -207,7 +207,7 @@ test_that("functions of the treated unit's own data are refused", {
 
 test_that("a percentage has limits if and only if its released base is well above the noise", {
   near <- protected_panel_of()
-  # People whose level is far from nought beside people near it.
+  # People whose level is far from zero, and people whose level is near zero.
   far <- near
   far$donors <- pmin(near$donors + 0.6, 1)
   far$group <- pmin(near$group + 0.6, 1)
@@ -221,7 +221,7 @@ test_that("a percentage has limits if and only if its released base is well abov
     expect_identical(!is.na(share$conf.high), clear)
     clear
   }, c(NA, NA))
-  # The noise decides: both are seen.
+  # The noise determines whether there is an interval: both cases occur.
   expect_setequal(clear, c(TRUE, FALSE))
 })
 
@@ -242,7 +242,7 @@ test_that("an audit finds no loss above the budget for a donor or a treated pers
       expect_lte(sum(table$share[table$moved]), 1 + 1e-6)
     }
   }
-  # A planted fault: the treated steps are drawn with an uncharged budget.
+  # A planted fault: the treated people's steps are drawn with a budget that is not charged.
   loose <- function(group) {
     group$epsilon <- 3 * group$epsilon
     group
@@ -255,7 +255,7 @@ test_that("a charge for the donors alone does not cover a release for everyone",
   # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release
-  # The treated steps without a cost of their own: the record contradicts itself.
+  # A fault: the treated people's steps have no cost of their own, so the record contradicts itself.
   release$privacy$steps$mu[release$privacy$steps$account == "treated"] <- NA
   expect_match(release_problem(release), "noise step|cost|type")
 })

@@ -33,7 +33,7 @@ test_that("the print for Proposition 99 at epsilon = 1 claims no more than 38 do
         expect_match(text, "38 donors at epsilon = 1 cannot support this method")
         expect_match(text, "of the privacy noise alone")
       }
-      # No state but California is named anywhere.
+      # No printed object names a state other than California.
       states <- setdiff(unique(data$state), "California")
       output <- c(text, printed(summary(fit)), printed(fit$release))
       for (state in states) expect_false(any(grepl(state, output, fixed = TRUE)))

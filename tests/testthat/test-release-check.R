@@ -1,4 +1,4 @@
-# Releases that are read: parts that do not agree with each other.
+# Releases from files whose parts do not agree with each other.
 
 skip_if_not_installed("jsonlite")
 
@@ -59,7 +59,8 @@ test_that("a seeded release with `holds` flipped is detected", {
       release
     }, regexp = "promise")
   }, Filter(function(kind) kind[[2L]] == "tight", every_kind))
-  # With another source of the noise claimed, the record is whole again, but the budget is not.
+  # With a false claim about the source of noise the record is consistent again, but the budget is
+  # not.
   expect_caught(rng = "R", change = function(release) {
     release$privacy[c("holds", "epsilon")] <- list(TRUE, 0.1)
     release
@@ -93,7 +94,7 @@ test_that("a budget smaller than the spent budget is detected, even after other 
       }
       release
     }, regexp = "cost")
-    # The steps' costs as well, but not their noise.
+    # The steps' costs are changed as well, but not their noise.
     caught(change = function(release) {
       if ("gaussian" %in% release$privacy$steps$law) {
         release$privacy$steps$epsilon <- release$privacy$steps$epsilon * 2
@@ -215,7 +216,8 @@ test_that("a gram release whose noise disagrees with its rounds or steps is dete
       release$panel$n <- 500
       release
     }, delta, "noise")
-    # The intervals' second moment has the noise of its step, and five steps were paid for them.
+    # The intervals' second moment has the noise of its step, and the intervals have five paid
+    # steps.
     calibrated(function(release) {
       release$statistics$intervals$second_sd <- release$statistics$intervals$second_sd / 3
       release
@@ -243,7 +245,8 @@ test_that("a gram release whose noise disagrees with its rounds or steps is dete
     release$privacy$steps$mu <- release$privacy$steps$mu / 2
     release
   }, 1e-6, "cost")
-  # The target's own round: its noise is that of the last step, and both of its steps are there.
+  # The target's own round: its noise equals that of the last step, and both of its steps are
+  # present.
   in_target <- function(field, factor) {
     function(release) {
       release$statistics$target[[field]] <- release$statistics$target[[field]] * factor

@@ -35,7 +35,7 @@ test_that("the errors of a union's mean have roughly the stated noise variance",
     error <- forwardsolve(s$restore, s$mean - colMeans(exact))
     c(mean = mean(error^2) / s$mean_sd^2)
   })
-  # Clipping at the radius is in it, too.
+  # The difference includes the clipping at the radius.
   expect_gt(mean(made), 0.5)
   expect_lt(mean(made), 3)
 })
@@ -57,7 +57,7 @@ test_that("a union is nearly as good as one release of all donors, and its inter
     }
     c(error(union), error(whole))
   })
-  # The noise of two groups comes to that of sqrt(2) times one release.
+  # The noise of a union of two groups is sqrt(2) times the noise of one release.
   expect_lt(sqrt(mean(results[1, ]^2)), 2 * sqrt(mean(results[3, ]^2)))
   expect_gte(mean(results[2, ]), 0.85)
 })

@@ -1,5 +1,5 @@
-# Releases as JSON: reading gives an identical object; damaged files are refused; no half-written
-# file.
+# Releases as JSON: reading returns an identical object; damaged files are refused; no file is half
+# written.
 
 skip_if_not_installed("jsonlite")
 
@@ -14,8 +14,8 @@ file_release <- function(method = "gram", calibration = "tight", epsilon = 1, de
   )
 }
 
-# The releases of these tests come from seeds, so they are not private and must say so to be
-# written.
+# The releases of these tests are seeded, so they are not private, and writing them requires a
+# statement of this.
 save_release <- function(release, path) write_release(release, path, allow_not_private = TRUE)
 
 round_trip <- function(release) {
@@ -24,7 +24,7 @@ round_trip <- function(release) {
   read_release(path)
 }
 
-# Either a classed error or a release that prints, and fits a target or gives a reason.
+# Either a classed error, or a release that prints and fits a target or gives a reason.
 read_or_refuse <- function(text, path) {
   writeBin(text, path)
   tryCatch(
@@ -79,7 +79,7 @@ test_that("calibrated intervals and releases without privacy are read back", {
       expect_identical(confint(dp_synth(again, p$target)), confint(dp_synth(release, p$target)))
     }
   }
-  # Rows of few donors, counts of many: seventeen digits each.
+  # Rows of few donors, counts for many: seventeen digits each.
   for (n in c(25, 2100)) {
     release <- file_release(n = n, epsilon = Inf)
     kept <- release$statistics$leave_one_out
@@ -112,7 +112,7 @@ test_that("a release for the mean of many people is read, and its steps and fact
 test_that("releases by version 0.1.0 are read, printed and fitted, without an interval", {
   for (name in c("gaussian", "pure")) {
     release <- read_release(test_path("fixtures", paste0("gram-0.1.0-", name, ".json")))
-    # A file does not show whether columns had methods of their own: see advisories().
+    # A file does not record whether columns had methods of their own: see advisories().
     expect_true(release$privacy$doubt)
     expect_match(release$privacy$theorem, if (name == "pure") "pure" else "zero-concentrated")
     expect_output(print(summary(release)), "radius, whitened")
@@ -346,7 +346,7 @@ test_that("a failed write is an error and leaves only the old file", {
   expect_setequal(
     list.files(folder, all.files = TRUE, no.. = TRUE), c("release.json", "folder.json")
   )
-  # A write that succeeds replaces the file.
+  # A successful write replaces the file.
   other <- file_release("output")
   expect_invisible(save_release(other, path))
   expect_identical(read_release(path), other)

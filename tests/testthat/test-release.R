@@ -1,4 +1,4 @@
-# The release: its needs, the order of its work, its print, and its invariances.
+# The release: its requirements, the order of its steps, its print, and its invariances.
 
 every_method <- list(
   c("gram", "tight"), c("output", "tight"), c("output", "published"), c("objective", "tight"),
@@ -254,7 +254,7 @@ test_that("a release with epsilon = Inf is marked NOT PRIVATE and cannot use a l
 test_that("a large epsilon gives nearly the same result as epsilon = Inf", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
-    # Fewer donors would be refused by the first as uninformative.
+    # With fewer donors the first call would be refused as uninformative.
     for (epsilon in c(if (method == "gram") 0.1 else 1e-3, 1e3, 1e9)) {
       fit <- withr::with_seed(1, draw(p, dp_synth, epsilon = epsilon, method = method))
       expect_true(all(is.finite(effects(fit))))
@@ -305,7 +305,7 @@ test_that("each method and calibration prints its guarantee", {
       expect_match(text, "neighbours replace one donor's row", fixed = TRUE)
       expect_match(text, reason[[i]])
     }
-    # Gram and tight output perturbation draw integers.
+    # The noise of gram and of tight output perturbation is integer noise.
     expect_identical(any(grepl("floating point", printed(fit))), i > 2)
   }
   pure <- printed(draw(p, rng = "secure", delta = 0))
@@ -437,7 +437,7 @@ test_that("several treated units share one release", {
   expect_identical(
     unique(tidy(fit, type = "unit")$target), c("target01", "target02", "target03")
   )
-  # The vertical methods serve their mean.
+  # The vertical methods use the group's mean.
   fit <- draw(p, dp_synth, method = "output", protect = "donors")
   expect_identical(dim(effects(fit)), c(1L, 2L))
   expect_output(print(fit), "mean of 3 treated units")
@@ -537,7 +537,7 @@ test_that("a target mostly outside the bounds is refused; one partly outside is 
       ),
       class = "dpsc_error_bounds"
     )
-    # Most of the pre-period outside: one of five inside, two of five.
+    # Most of the pre-period is outside the bounds: one of five values inside, or two of five.
     for (target in list(5 + p$target, replace(5 + p$target, 2, 0), replace(5 + p$target, 1:2, 0))) {
       expect_error(
         dp_synth(p$donors,
@@ -546,13 +546,13 @@ test_that("a target mostly outside the bounds is refused; one partly outside is 
         "bounds.*miss the target", class = "dpsc_error_bounds"
       )
     }
-    # Values after the treatment may be anywhere: that is the effect.
+    # Values after the treatment may be anywhere, since they contain the effect.
     expect_no_warning(
       dp_synth(p$donors,
         target = replace(p$target, 6:7, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
       )
     )
-    # Public, and worth a word: donors like it are clipped.
+    # The target is public, and donors like it are clipped: this deserves a warning.
     expect_warning(
       fit <- dp_synth(p$donors,
         target = replace(p$target, 1:2, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method

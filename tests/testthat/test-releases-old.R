@@ -1,5 +1,5 @@
-# Releases of earlier versions: each file of fixtures/0.2.0, one for each verb, method and
-# configuration, is read and works as before, with the same numbers.
+# Releases of earlier versions: each file of fixtures/0.2.0, one per verb, method and configuration,
+# is read and gives the same numbers as before.
 
 skip_if_not_installed("jsonlite")
 
@@ -8,7 +8,8 @@ old_pins <- utils::read.csv(file.path(old_folder, "pins.csv"))
 old_files <- unique(old_pins$file)
 reportable <- c("dp_release", "dp_synth", "dp_cohorts", "dp_outcomes", "dp_lm", "dp_glm")
 
-# A state that is resumed is claimed: only public ones are here, which may be resumed at will.
+# A resumed state is claimed, so the fixtures contain public states only, which may be resumed any
+# number of times.
 test_that("fixture files and pinned numbers cover the same configurations", {
   there <- list.files(old_folder, "[.](json|rds|state)$")
   expect_setequal(there, old_files)
@@ -29,7 +30,7 @@ test_that("releases of 0.2.0 are read, printed, reported and fitted with unchang
     }
     now <- pins_of(path)
     then <- old_pins[old_pins$file == file, ]
-    # Whether a guarantee holds is known better by now: test-advisories.R.
+    # Some guarantees are now known not to hold: test-advisories.R.
     kept <- then$number != "holds"
     now <- now[kept, ]
     then <- then[kept, ]

@@ -1,4 +1,4 @@
-# The words of a report, against the fit they are made from.
+# The text of a report, against the fit from which it is made.
 
 report_fit <- function(rng = "secure", epsilon = 1, ...) {
   withr::local_seed(51)

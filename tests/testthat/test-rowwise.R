@@ -1,5 +1,5 @@
-# One person's row must move that person's numbers and no other's, for any formula, `subset` or
-# `weights` are written.
+# One person's row changes that person's numbers only, for every allowed formula, `subset` and
+# `weights`.
 
 rows_of <- function(n = 40) {
   withr::with_seed(3, data.frame(
@@ -71,7 +71,7 @@ test_that("a row's numbers do not depend on other rows", {
   }
   online <- new_columns(y ~ x + I(x > w), c(unit(), list(`I(x > w)` = c(0, 1))), "gaussian")
   expect_identical(table_of_rows(online, data)[-1L, ], table_of_rows(online, other)[-1L, ])
-  # Codes of a factor come from all levels: its text is read.
+  # A factor's codes depend on all of its levels, so its text is read.
   expect_identical(row_weights(quote(g), data, 4), as.numeric(as.character(data$g)) / 4)
   weigh <- quote(as.numeric(g))
   expect_identical(

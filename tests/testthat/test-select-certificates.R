@@ -1,4 +1,4 @@
-# The certificates of the two LASSO tests of stability against a slow computation of their own
+# The certificates of the two stability tests for the LASSO against a slow independent computation
 # (proofs/selection.md, Theorems 3 and 4), and against neighbours that reach their terms.
 
 # argmin sum h_tau(y - x'theta) + penalty |theta|_1 on [-1, 1] (`box`), each coordinate's equation
@@ -30,7 +30,7 @@ slow_sparse_fit <- function(x, y, penalty, tau, box) {
 
 least_value <- function(x) min(eigen(crossprod(x), TRUE, TRUE)$values)
 
-# Theorem 4: the largest k of each condition, less one.
+# Theorem 4: the largest k for each condition, minus one.
 slow_huber_terms <- function(table, f) {
   n <- nrow(table)
   x <- table[, -ncol(table)]
@@ -94,8 +94,8 @@ case_table <- function(case) {
   on_grid(rbind(usual, matrix(case$special, 12, 3, TRUE), matrix(0, 988, 3)))
 }
 
-# One case a term: which term binds, the table, a row to put in the place of the special ones, and
-# the share of one that it can move the distance by.
+# One case per term: the binding term, the table, a row that replaces the special rows, and the
+# share of one by which it can change the distance.
 huber_cases <- function() {
   list(
     curvature = list(
@@ -110,7 +110,8 @@ huber_cases <- function() {
       term = 3, share = 1, row = c(0, 1, 0), special = c(0, 0, 0), usual = c(1, 1, 0.75),
       facts = case_facts(kappa1 = 0.5022, kappa2 = 0.6, psi = 0.4), mirrored = TRUE
     ),
-    # Their slopes move others', which move the second column's score with its own.
+    # The slopes of these rows change the others' residuals, and with them the second column's
+    # score.
     gap = list(
       term = 4, share = 0.95, row = c(1, -1, -1), special = c(1, -1, 1), usual = c(1, 0.99, 0.8),
       facts = case_facts()
@@ -124,7 +125,7 @@ huber_cases <- function() {
 
 lasso_cases <- function() {
   n <- 2000
-  # Residuals reach 2 on one side only: a product x r moves by half of the 4 that is allowed for.
+  # Residuals reach 2 on one side only: a product x r changes by half of the permitted 4.
   list(
     gap = list(
       term = 1, share = 0.28, row = c(1, -1, -1), special = c(1, 1, -1), usual = c(1, 0.4, 1),
@@ -157,7 +158,7 @@ test_that("certificates equal the theorems' numbers, whichever condition binds",
       expect_gt(found, 0.5)
       expect_lte(found, min(terms))
       expect_gt(found, min(terms) - 2 / 1024)
-      # The fault: steps half as long.
+      # The fault: steps of half the length.
       expect_gt(2 * found + 1, min(terms) + 1)
     }
   }

@@ -1,4 +1,4 @@
-# Selection: odds of choices on worst neighbours, certificates under attack, releases.
+# Selection: odds of choices on the worst neighbours, attacks on certificates, releases.
 
 sparse_rows <- function(n, p, s = 3, size = 0.5, sd = 0.2) {
   x <- pmax(pmin(matrix(stats::rnorm(n * p, sd = 0.5), n), 1), -1)
@@ -38,7 +38,7 @@ test_that("a noisy choice has the exact distribution", {
 test_that("the odds of a choice change by exactly the exponent for the worst neighbours", {
   # Plants faults 47.
   withr::local_seed(2)
-  # Utilities (3, 1) and (1, 3): the odds go from exp(x/2) to exp(-x/2).
+  # Utilities (3, 1) and (1, 3): the odds change from exp(x/2) to exp(-x/2).
   base <- rbind(c(1, 1, 1), c(1, 1, 1))
   one <- rbind(base, c(1, -1, 1))
   two <- rbind(base, c(-1, 1, 1))
@@ -46,14 +46,14 @@ test_that("the odds of a choice change by exactly the exponent for the worst nei
   for (method in c("pursuit", "screening")) {
     moved <- loss(first_pick_rate(one, method, pick_facts(exponent = 2))) -
       loss(first_pick_rate(two, method, pick_facts(exponent = 2)))
-    # Two rates of 4,000 draws each: the standard error of the difference is .05.
+    # Two rates from 4,000 draws each: the standard error of their difference is .05.
     expect_lt(abs(moved - 2), 0.25)
   }
-  # The fault: an exponent that forgets that utilities move both ways is twice as large.
+  # The fault: an exponent that ignores that utilities change in both directions is twice as large.
   moved <- loss(first_pick_rate(one, "pursuit", pick_facts(exponent = 4))) -
     loss(first_pick_rate(two, "pursuit", pick_facts(exponent = 4)))
   expect_gt(moved, 2.5)
-  # Votes of two blocks of one row: counts (2, 0) and (1, 1).
+  # Votes of two blocks with one row each: counts (2, 0) and (1, 1).
   one <- rbind(c(1, 0, 1), c(1, 0, 1))
   two <- rbind(c(1, 0, 1), c(0, 1, 1))
   moved <- loss(first_pick_rate(one, "votes", pick_facts(exponent = 2))) -
@@ -108,7 +108,7 @@ test_that("with noise every method finds the support, and intervals given the tr
     expect_setequal(found$selected, truth)
     table <- tidy(found, conf.int = TRUE)
     expect_identical(table$term[order(table$rank)], found$selected)
-    # Where the noise that fits also chose there are no errors.
+    # If the same noise determines selection and fit, there are no standard errors.
     expect_identical(anyNA(table$std.error), method == "gram")
     expect_identical(anyNA(table$conf.low), method == "gram")
     error <- if (method == "gram") 0 else table$std.error
@@ -174,8 +174,8 @@ stable_facts <- function(n, ...) {
 }
 distance <- function(table, method, facts) select_distance_cpp(table, method, facts, "R")
 
-# Walks over neighbours towards instability: the distance may fall by one a step, and while it is
-# positive the support may not change.
+# Walks over neighbours towards instability: the distance may decrease by one per step, and while it
+# is positive the support may not change.
 attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   x <- matrix(stats::runif(n * 3, -1, 1), n)
   table <- cbind(x, pmax(pmin(0.6 * x[, 1] + stats::rnorm(n, sd = y_sd), 1), -1))
@@ -185,7 +185,7 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   for (step in seq_len(steps)) {
     tried <- lapply(1:3, function(k) {
       other <- table
-      # Corners, aimed at variables outside the support.
+      # Corners, directed at variables outside the support.
       other[sample.int(n, 1L), ] <- c(sample(c(-1, 1), 3, TRUE), sample(c(-1, 1), 1))
       list(table = other, found = distance(other, method, facts))
     })
@@ -205,14 +205,14 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
 
 test_that("the certificates withstand an attack", {
   withr::local_seed(7)
-  # With constants that are given, and with those that certify most.
+  # With given constants, and with the constants that certify the largest distance.
   free <- stable_facts(400, psi = 0, kappa1 = 0, kappa2 = 0)
   for (facts in list(stable_facts(400), free)) {
     huber <- vapply(1:6, function(k) attack("stability", 400, facts), c(0, 0))
     expect_lte(max(huber[1L, ]), 1026 / 1024)
     expect_gt(sum(huber[2L, ]), 50)
   }
-  # Only a large table gives the other test a positive distance.
+  # The other test needs a large table for a positive distance.
   n <- 3000
   for (psi in c(0.12, 0)) {
     lasso <- attack("lasso", n, stable_facts(n, size = 1, psi = psi, penalty = 0.1 * n), steps = 8)
@@ -224,14 +224,15 @@ test_that("the certificates withstand an attack", {
 test_that("the attack on certificates refutes a certificate that claims too much", {
   # Plants faults 48.
   withr::local_seed(8)
-  # As if one person could move a tenth of the certificate's allowance.
+  # A fault: as if one person could change a tenth of the certificate's allowance only.
   n <- 400
   x <- matrix(stats::runif(n * 3, -1, 1), n)
   table <- cbind(x, 0.6 * x[, 1])
   honest <- distance(table, "stability", stable_facts(n))$distance
   claimed <- 10 * honest
   walk <- table
-  # The same walk: each step takes at most one from the honest distance, so the claim falls by more.
+  # The same walk: each step reduces the true distance by at most one, so the false distance
+  # decreases by more.
   falls <- vapply(1:12, function(k) {
     walk[k, ] <<- c(1, 1, 1, -1)
     10 * distance(walk, "stability", stable_facts(n))$distance
@@ -240,9 +241,8 @@ test_that("the attack on certificates refutes a certificate that claims too much
 })
 
 test_that("the counterexample to the printed LASSO test is not selected", {
-  # Plants faults 49.
-  # A small support, and a variable outside it a hair below the penalty: one person away from
-  # entering.
+  # Plants faults 49. A small support, and a variable outside it just below the penalty: one person
+  # suffices to include it.
   n <- 4000
   a <- rep(c(1, 0), c(n / 2, n / 2))
   penalty <- 600
@@ -281,7 +281,7 @@ test_that("overlapping subsets: a neighbour changes the distance by one, but no 
   printed <- dpsc:::subset_constants(NULL, 1000, list(epsilon = 1, delta = 1e-6))
   expect_equal(1 / printed$rate, 442.0963, tolerance = 1e-6)
   expect_equal(printed$subsets, 4.05e6, tolerance = 1e-3)
-  # Where so many do not fit, fewer: any number is private.
+  # If that number of subsets does not fit, it is smaller: any number is private.
   fewer <- dpsc:::subset_constants(NULL, 1e5, list(epsilon = 1, delta = 1e-6))
   expect_identical(fewer$rate, printed$rate)
   expect_lt(fewer$subsets * (1 + fewer$rate * 1e5), 5e7)
@@ -322,7 +322,7 @@ test_that("without guessed constants the certificate selects uniform columns and
     found <- dp_select(y ~ 0 + ., rows, epsilon = 4, size = 3, bounds = select_bounds(rows),
       method = "stability", refit = FALSE)
     expect_setequal(found$selected, c("x.2", "x.4", "x.6"))
-    # No constant that a user could have given certifies more, beyond what the grid leaves.
+    # No constant given by a user could certify more, except for the coarseness of the grid.
     table <- cbind(x, rows$y)
     free <- distance(table, "stability", stable_facts(n, size = 3, penalty = 0.035 * n, psi = 0,
       kappa1 = 0, kappa2 = 0))$distance
@@ -404,7 +404,7 @@ test_that("invalid arguments give classed errors before any charge", {
   expect_error(dp_select(rows), class = "dpsc_error_argument")
   expect_error(make(unknown = 1), class = "dpsc_error_argument")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # A missing value is no error.
+  # A missing value causes no error.
   rows$x.1[[3L]] <- NA
   expect_silent(found <- make(data = rows))
   expect_identical(nrow(as.data.frame(ledger)), 1L)
@@ -429,7 +429,7 @@ test_that("a budget outside the samplers' range is refused before the charge", {
     }
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # A test of stability without a regression after it has the whole budget.
+  # A stability test without a subsequent regression has the whole budget.
   found <- dp_select(y ~ x, rows, 1, size = 1, bounds = bounds, method = "blocks", refit = FALSE)
   expect_s3_class(found, "dp_selection")
 })
@@ -457,7 +457,7 @@ test_that("a 0/1 variable is not shrunk, and may be logical", {
   rows <- data.frame(a = rbinom(n, 1, 0.1), b = rbinom(n, 1, 0.5), x = runif(n, -1, 1))
   rows$y <- pmin(pmax(-0.6 * rows$a + 0.2 * rows$b + 0.3 * rows$x + rnorm(n, sd = 0.2), -2), 2)
   bounds <- list(y = c(-2, 2), a = c(0, 1), b = c(FALSE, TRUE), x = c(-1, 1))
-  # Without noise nothing but the cut of long rows is left of the difference from lm().
+  # Without noise the only difference from lm() is due to the clipping of long rows.
   found <- dp_select(y ~ a + b + x, rows, epsilon = Inf, size = 3, bounds = bounds, method = "gram")
   expect_equal(unname(coef(found)[c("a", "b")]), unname(coef(lm(y ~ a + b + x, rows))[2:3]),
     tolerance = 0.01
@@ -486,11 +486,11 @@ test_that("bounds that are too wide cost little, and slopes are in the variables
       control = seeded)
     expect_true(all(c("V2", "V4") %in% found$selected), label = method)
     expect_equal(coef(found)[c("V2", "V4")], c(V2 = 1, V4 = -1), tolerance = 0.12)
-    # Limits are cut numbers' own: four (three) deviations about the median.
+    # Limits of clipped numbers: four (three) standard deviations around the median.
     two <- Filter(function(x) x$name == "V2", found$columns$regressors)[[1L]]
     reach <- if (method == "gram") 3 else 4
     expect_equal(c(two$lower, two$upper), 2 + c(-reach, reach), tolerance = 0.3)
-    # A flag and levels keep theirs.
+    # 0/1 columns and factor levels keep their limits.
     flag <- Filter(function(x) x$name == "flag", found$columns$regressors)[[1L]]
     expect_identical(c(flag$lower, flag$upper), c(0, 1))
     expect_equal(unname(predict(found, p$rows[1:20, ])), unname(drop(
@@ -512,7 +512,7 @@ test_that("the charge for preliminary medians and scales depends on public facts
   for (method in c("pursuit", "gram", "screening", "frank-wolfe")) {
     shares <- dpsc:::selection_shares(method, facts, budget)
     location <- shares$location
-    # Two choices a number, of a range of twice the exponent.
+    # Two choices per number, each with a range of twice the exponent.
     expect_equal(location$rho, 2 * facts$numbers * (2 * location$exponent)^2 / 8)
     expect_lte(location$rho, 0.4 * budget$rho * (1 + 1e-12))
     rest <- if (is.null(shares$select_rho)) shares$fit_rho else shares$select_rho + shares$fit_rho
@@ -526,7 +526,7 @@ test_that("the charge for preliminary medians and scales depends on public facts
   expect_identical(dpsc:::choose_selection(NULL, facts, budget), "votes")
 })
 
-# One person's effect is tested with the same draws of dp_lm(): test-lm-privacy.R.
+# One person's influence is tested with the same draws of dp_lm(): test-lm-privacy.R.
 test_that("medians and scales equal the columns' medians and scales, in scaled units", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
@@ -537,7 +537,7 @@ test_that("medians and scales equal the columns' medians and scales, in scaled u
   there <- table[stats::complete.cases(table), -1L]
   numbers <- which(dpsc:::number_places(columns))
   expect_lte(max(abs(apply(there, 2L, stats::median) - found$median)[numbers]), 2e-3)
-  # Missing rows count half on each side: radii hold half of all.
+  # Missing rows count half on each side, so radii contain half of all rows.
   ratio <- apply(there, 2L, stats::mad, constant = 1 / 0.6744898)[numbers] / found$scale[numbers]
   expect_lte(max(abs(log2(ratio))), 0.3)
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))

@@ -31,7 +31,8 @@ test_that("the exact ridge sensitivity equals the reference values", {
     exact <- ridge_sensitivity(sqrt(case$T0), case$T0, case$lambda)
     r <- 2 * case$T0 / case$lambda
     expect_equal(exact, if (r >= 1) sqrt(r) else 2 * r / (1 + r))
-    # The pins predate the exact theorem: an upper bound and the best pair found by search.
+    # The pinned values are older than the exact theorem: an upper bound, and the best pair found by
+    # search.
     expect_gte(exact, case$found * (1 - 2e-4))
     expect_lte(exact, case$ours * (1 + 1e-5))
     expect_equal(
@@ -68,7 +69,7 @@ test_that("the ridge sensitivity is attained to 99 %", {
       ridge_distance(x, -s * y, y, lambda), 0.99 * ridge_sensitivity(sqrt(T0), T0, lambda)
     )
   }
-  # A bound on the root mean square: attained for any y.
+  # A bound on the root mean square is attained for any y.
   y <- c(1, 0.2, -0.7)
   row <- 0.5 * sqrt(3) * y / sqrt(sum(y^2))
   expect_equal(
@@ -119,7 +120,7 @@ test_that("restricted determinants stay within the bound on every face, and reac
       attained <- log_det(sum_face, rbind(-signs[1L], others), mu) -
         log_det(sum_face, rbind(signs[1L], others), mu)
       expect_equal(attained, bound("l1"))
-      # The document's claim for faces of the box alone would be too small on this face.
+      # The document's claim for faces of the box only would be too small on this face.
       expect_gt(attained, bound("box"))
     }
   }
@@ -148,7 +149,7 @@ test_that("gradient differences on the feasible set stay within the bound, and r
         x <- scaled(adversarial_rows(n, T0))
         row <- drop(scaled(adversarial_rows(1, T0)))
         expect_lte(gradient_difference(x, row, y, f), bound * (1 + 1e-10))
-        # Adversarial: everybody else pulls the same way.
+        # The worst case: all other donors act in the same direction.
         x[-1L, ] <- rep(half * sign(-y), each = n - 1L)
         x[1L, ] <- half * sign(y)
         expect_lte(gradient_difference(x, -x[1L, ], y, abs(f)), bound * (1 + 1e-10))

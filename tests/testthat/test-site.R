@@ -1,6 +1,5 @@
-# The site and the help are found and read: its index has every topic, its pages load nothing from
-# elsewhere, and words that people type lead to the page that answers them. The built site itself is
-# checked by `make site`.
+# The site and the help pages: the index has every topic, pages load nothing from other servers, and
+# common search words lead to the page that answers them. `make site` checks the built site.
 
 in_sources <- function(...) {
   home <- normalizePath(test_path("..", ".."), mustWork = FALSE)
@@ -10,7 +9,7 @@ in_sources <- function(...) {
 
 text_of <- function(path) paste(readLines(path, encoding = "UTF-8"), collapse = "\n")
 
-# The entries of a section: a topic and an article may have one name ("papers").
+# The entries of a section: a topic and an article may have the same name ("papers").
 listed_items <- function(section) {
   lines <- readLines(in_sources("_pkgdown.yml"))
   top <- grep("^[a-z]+:", lines)
@@ -29,7 +28,7 @@ test_that("the site's index has every topic and every article, once", {
   for (page in list.files(in_sources("man"), "[.]Rd$", full.names = TRUE)) {
     lines <- readLines(page, encoding = "UTF-8")
     expect_gte(sum(listed %in% rd_field(lines, "alias")), 1, label = basename(page))
-    # A page is for users: data and functions that are not exported have none.
+    # Pages are for users: data and functions that are not exported have none.
     if (!"internal" %in% rd_field(lines, "keyword")) {
       expect_true(any(grepl("^\\\\(description|value)", lines)), label = basename(page))
     }
@@ -52,7 +51,7 @@ test_that("the site contains every file that its pages load", {
     expect_match(head, file, fixed = TRUE)
     expect_no_match(text_of(in_sources("pkgdown", file)), "https?:|url\\(|@import")
   }
-  # Formulas are plain text: nothing would draw them.
+  # Formulas are plain text, since no program would typeset them.
   for (file in list.files(in_sources("man"), "[.]Rd$", full.names = TRUE)) {
     expect_no_match(text_of(file), "\\\\d?eqn\\{", label = basename(file))
   }

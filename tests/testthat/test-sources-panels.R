@@ -1,5 +1,6 @@
-# Panels' shapes from donors elsewhere: covariates, gaps, protected people. The release is that of
-# the data frame, or an error before the charge that reveals nothing about anyone.
+# Panels of several kinds from donors outside R: covariates, gaps, protected people. The release
+# equals that of the data frame, or there is an error before the charge that reveals no person's
+# data.
 
 test_that("covariates of a table equal the data frame's, streamed or summed by the engine", {
   skip_if_not_installed("RSQLite")
@@ -92,14 +93,15 @@ test_that("missing or unusable covariates are refused before the charge", {
   refused(replace(data, "g", list(replace(data$g, donor, NA))), "dpsc_error_covariate")
   refused(data, "dpsc_error_covariate", formula = y ~ on | height,
     bounds = list(y = c(-1, 1), height = c(1, 2)))
-  # Text where a number was declared is missing: no error reveals that one person's cell is text.
+  # Text in a column declared as a number is missing: no error reveals that one person's cell is
+  # text.
   refused(data, "dpsc_error_covariate", formula = y ~ on | g,
     bounds = list(y = c(-1, 1), g = c(1, 2)))
-  # No number is spelt so, for anybody.
+  # No person has a number in this spelling.
   refused(data, "dpsc_error_bounds", formula = y ~ on | age,
     bounds = list(y = c(-1, 1), age = c("a", "b")))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # After the treatment numbers may be missing; a factor's first level counts.
+  # After the treatment numbers may be missing; for a factor the first level counts.
   late <- data
   late$age[late$week > 2004] <- NA
   con <- sqlite_of(late)
@@ -191,7 +193,7 @@ test_that("gaps need one table, and a person's absence changes no other row", {
   half <- dp_roster(roster$unit, ifelse(is.na(roster$from), NA, 4), 1:7 + 0.5 - 0.5 * (1:7 == 4))
   refused(in_sqlite(con), "dpsc_error_panel", roster = half)
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # Rows of one person, or none of them: everybody else's integers stay, and so does their number.
+  # One person has several rows or none: all other people's integers and their number stay the same.
   cells <- function(data) {
     con <- sqlite_of(data)
     panel <- read_panel(
@@ -207,7 +209,7 @@ test_that("gaps need one table, and a person's absence changes no other row", {
   gone <- cells(p$data[p$data$unit != unit, ])
   expect_identical(gone[-5L, ], whole[-5L, ])
   expect_true(all(gone[5L, ] == 0L))
-  # Given twice: the largest counts, within the limits.
+  # If a cell occurs twice, the largest value within the limits counts.
   twice <- rbind(p$data, transform(p$data[p$data$unit == unit, ], y = 1e300))
   expect_identical(cells(twice)[-5L, ], whole[-5L, ])
   expect_true(all(cells(twice)[5L, ] == 2^20))

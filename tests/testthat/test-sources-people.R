@@ -1,5 +1,5 @@
-# A regression whose people are elsewhere: the release of the data frame, from sums that an engine
-# makes, from blocks, from several places; or an error before the charge.
+# A regression whose people are outside R: the release equals that of the data frame, from sums that
+# an engine computes, from blocks, or from several sources; or there is an error before the charge.
 
 people_frame <- function(n = 2000, seed = 4) {
   withr::local_seed(seed)
@@ -48,13 +48,13 @@ test_that("sums by SQLite give the data frame's release, bit for bit", {
   }
   expect_identical(people_fit(there, delta = 0, epsilon = 20),
     people_fit(people, delta = 0, epsilon = 20))
-  # Medians are found, moments are not resolved.
+  # Medians are found, but moments are not resolved.
   few <- people[1:80, ]
   DBI::dbWriteTable(con, "few", few)
   reference <- people_fit(few, epsilon = 4)
   expect_false(reference$plan$resolved)
   expect_identical(people_fit(people_in(con, "few"), epsilon = 4), reference)
-  # Nothing is left behind.
+  # No table is left behind.
   expect_identical(sort(DBI::dbListTables(con)), c("few", "people"))
 })
 
@@ -72,7 +72,7 @@ test_that("weights, conditions and missing values have the same meaning in an en
   same(subset = !(region == "n" | region == "w") | age > 70)
   same(subset = region != "s" & (hours >= -3 | age < 30))
   same(subset = !(age == hours), weights = weight, max_weight = 0.5, vcov = "HC")
-  # Presence in tests of its own: the least weights, and those beyond all doubles.
+  # Tests of presence alone: the smallest weights, and weights beyond the range of doubles.
   for (most in c(1e-300, 0.3, 1, 3, 1e17, 1e300)) {
     w <- least_quotient(most)
     expect_gt(w / most, 0)
@@ -98,7 +98,7 @@ test_that("sources can be mixed, and only one block is in memory at a time", {
   )
   expect_identical(people_fit(dp_sources(parts), vcov = "HC"), reference)
   expect_identical(people_fit(dp_sources(parts[c(3, 1, 2)]), vcov = "HC"), reference)
-  # A pass a question instead of rows that are kept.
+  # One pass per question, instead of stored rows.
   columns <- lm_columns(wage ~ age * hours + region, people_bounds)
   table <- lm_table(columns, people, TRUE)
   facts <- list(n = 2000, epsilon = 1, delta = 1e-6, scores = TRUE, design = lm_design(columns))
@@ -111,7 +111,7 @@ test_that("sources can be mixed, and only one block is in memory at a time", {
   facts$kept <- 0
   expect_identical(run(facts, table), kept)
   expect_identical(run(facts, chunks), kept)
-  # Where counts are paid for, they are the same, too.
+  # If counts are paid for, they are the same as well.
   facts$epsilon <- 8
   expect_gt(run(facts, table)$counts[["rows"]], 1000)
   most <- utils::modifyList(facts, list(kept = 2^28))
@@ -139,7 +139,7 @@ test_that("flags of an engine without logicals are 0 or 1, streamed or summed", 
   expect_identical(people_fit(people_in(con), wage ~ member + age), reference)
 })
 
-# All people's queries of a small release.
+# All queries about people in a small release.
 people_queries <- function(dialect) {
   design <- lm_design(proof_people()$columns)
   question <- list(
@@ -207,7 +207,7 @@ test_that("SQLite computes the core's integers for any rows and any regression",
     n <- 60
     draw <- function(b) {
       at <- stats::runif(n, -1.2, 1.2)
-      # Ties, and values far off.
+      # Ties, and remote values.
       at[1:20] <- (sample(2^21, 20) - 2^20 + 0.5) / 2^20
       out <- mean(b) + at * diff(b) / 2
       out[21:26] <- c(NA, 1e308, -1e308, 5e-324, 0, b[[2L]])
@@ -247,7 +247,7 @@ test_that("an engine is tested on rows of people, and an incorrect engine is ref
     ledger <- dp_ledger(5, 1e-4)
     with_internal(name, fault, {
       expect_error(
-        # A test engine's answers for sums beyond all doubles.
+        # A test engine's answers to sums beyond the range of doubles.
         suppressWarnings(dp_lm(wage ~ age, table,
           epsilon = 1, delta = 1e-5, bounds = people_bounds, ledger = ledger
         )),
@@ -261,8 +261,8 @@ test_that("an engine is tested on rows of people, and an incorrect engine is ref
   refused("sql_rint", function(x, dialect) paste0("ROUND(", x, ")"))
   refused("sql_rint", function(x, dialect) paste0("FLOOR(", x, ")"))
   refused("sql_real", function(x, dialect) paste0("(", format(x, digits = 15), ")"))
-  # A grid that is not whole, weights without their root, infinities that are missing, NULL that is
-  # not.
+  # A grid that is not an integer grid, weights without their root, infinities that count as
+  # missing, NULL that does not.
   refused("sql_grid", function(x, centre, half, dialect) {
     paste0("((", x, " - ", sql_real(centre, dialect), ") / ", sql_real(half, dialect), ")")
   })
@@ -299,7 +299,7 @@ test_that("requests that sums cannot answer are refused before the charge", {
     dp_lm(wage ~ height, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
     "dpsc_error_data"
   )
-  # A column of text: engines read text in their own ways, R by one rule.
+  # A column of text: each engine reads text in its own way, R by one rule.
   bounds$region <- c(0, 1)
   refused(
     dp_lm(wage ~ region, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
@@ -359,7 +359,8 @@ test_that("impossible sums are rejected", {
   kinds <- c("medians", "scales", "residuals", "outer", "scores")
   expect_setequal(seen, kinds)
   wrong <- list(
-    # A fraction, more than there can be, fewer than none, another shape, more rows than are there.
+    # A fraction, more people than possible, negative numbers, another shape, more rows than
+    # present.
     function(x) replace(x, "sums", list(x$sums + 0.5)),
     function(x) replace(x, "sums", list(replace(x$sums, 1L, x$sums[[1L]] + 1e13))),
     function(x) replace(x, "sums", list(replace(x$sums, 1L, -1))),
@@ -401,9 +402,9 @@ test_that("only sums leave the engine, and no SQL statement contains a person's 
     fit <- people_fit(people_in(con), wage ~ age * hours, vcov = "HC")
   })
   expect_gt(length(log), 30)
-  # One row of sums, or the cells of a histogram: never one row a person.
+  # One row of sums, or the cells of a histogram: never one row per person.
   expect_identical(several, c("f", "k"))
-  # Twice how many there are, five rounds, residuals far off, scores.
+  # Two counts of people, five rounds, remote residuals, and scores.
   expect_identical(sum(rows == 1L), 9L)
   secrets <- vapply(people$age[21:200], function(x) sprintf("%.17g", x), "")
   expect_false(any(vapply(secrets, grepl, NA, x = paste(log, collapse = " "), fixed = TRUE)))

@@ -1,4 +1,5 @@
-# Messages for an engine's users: its own words where no row was read, tbl() as data, CSV by name.
+# Messages for users of engines: the engine's own words if no row was read, tbl() as data, CSV by
+# name.
 
 test_that("an engine's error before it reads a row is shown, with code that fixes it", {
   p <- long_panel(60, 4, 2)
@@ -21,7 +22,7 @@ test_that("an engine's error before it reads a row is shown, with code that fixe
 test_that("an engine's errors about rows are hidden, before the charge and after", {
   p <- canary_panel()
   con <- sqlite_of(p$data)
-  # An error of the rows: a number too large for the engine's own abs().
+  # An error caused by the rows: a number too large for the engine's abs().
   DBI::dbExecute(con, "CREATE VIEW bad AS SELECT unit, time AS week, \"on\",
     CASE WHEN abs(-9223372036854775807 - 1) > 0 THEN 1.0 ELSE 2.0 END AS y FROM sales")
   error <- expect_error(
@@ -29,7 +30,7 @@ test_that("an engine's errors about rows are hidden, before the charge and after
   )
   expect_match(conditionMessage(error), "not shown, since it may contain data")
   expect_no_match(conditionMessage(error), "overflow")
-  # Planning is asked of SELECT and of temporary tables alone.
+  # The engine plans SELECT statements and temporary tables only.
   expect_null(planning_words(con, "DROP TABLE sales"))
   expect_null(planning_words(con, "SELECT y FROM sales"))
   expect_match(planning_words(con, "SELECT why FROM sales"), "why")
@@ -51,7 +52,7 @@ test_that("a tbl is accepted as data in the same way as its table", {
   reference <- release(p$data, c("unit", "week"))
   taken <- release(sales, c("unit", "week"))
   expect_identical(taken$statistics, reference$statistics)
-  # It is a query, and its assumptions are stated.
+  # The input is a query, and its assumptions are stated.
   kept <- dp_release(y ~ on, sales, c("unit", "week"),
     epsilon = 1, bounds = c(-1, 1), protect = "donors"
   )
@@ -113,7 +114,7 @@ test_that("errors about semicolons and columns name file and place, never a pers
   text <- said(a.csv = good, b.csv = c("id,y,when", "smith,2,1"))
   expect_match(text, "b.csv' does not have the columns")
   expect_match(text, "It has no `week`", fixed = TRUE)
-  # A file without a header begins with somebody.
+  # In a file without a header the first line is a person.
   for (text in list(
     said(a.csv = good, b.csv = "smith,1,2"), said(a.csv = "smith,1,2", b.csv = good),
     said(a.csv = c("smith,3,4", "jones,1,2"), b.csv = "kelly,1,2"),
@@ -140,7 +141,7 @@ test_that("SQLite's dates, as numbers or text, are read as dates; plots show dat
   long$on <- as.integer(long$unit == "u301" & long$week >= months[[9L]])
   reference <- seeded(long, protect = "donors")
   skip_if_not_installed("RSQLite")
-  # RSQLite reads dates by it.
+  # RSQLite uses it to read dates.
   skip_if_not_installed("hms")
   con <- DBI::dbConnect(RSQLite::SQLite(), extended_types = TRUE)
   withr::defer(DBI::dbDisconnect(con))

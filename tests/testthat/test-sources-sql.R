@@ -1,4 +1,5 @@
-# SQL text: constants, golden queries of each dialect, and the integers that SQLite makes of them.
+# SQL text: constants, reference queries in each dialect, and the integers that SQLite computes with
+# them.
 
 sales_people <- list(
   from = "sales s", unit = "\"store\"", time = "\"week\"", outcome = "\"y\"", text = TRUE,
@@ -29,7 +30,7 @@ test_that("a double is written as whole numbers and powers of two, and is read b
 all_queries <- function(dialect) {
   bounds <- new_bounds(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3)
   scale <- bounds
-  # Loadings that no library's generator changes.
+  # Loadings that do not depend on a generator of a library.
   loadings <- cbind(c(1, 1, 1) / 4, c(1, -1, 0))
   questions <- asked_of(
     row_map_cpp(scale, loadings, c(0, 0.25)),
@@ -55,7 +56,7 @@ all_queries <- function(dialect) {
 test_that("queries in every dialect match their snapshots", {
   for (dialect in sql_dialects()) {
     queries <- all_queries(dialect)
-    # One expression a line.
+    # One expression per line.
     shown <- gsub(", ", ",\n  ", gsub("FROM ", "\nFROM ", queries), fixed = FALSE)
     expect_snapshot(cat(shown, sep = "\n\n"), variant = dialect$name)
   }
@@ -71,7 +72,7 @@ test_that("no query contains a decimal literal, ROUND, LEAST, an average or a 32
     # Across people there are only MAX, COUNT, and SUM of integers.
     sums <- unlist(regmatches(queries, gregexpr("\\bSUM\\(", queries)))
     expect_gt(length(sums), 5)
-    # Every level has its fence where the engine needs one.
+    # Every query level has its optimisation fence where the engine needs one.
     levels <- lengths(regmatches(queries, gregexpr("(SELECT", queries, fixed = TRUE)))
     if (nzchar(dialect$fence)) {
       fences <- lengths(regmatches(queries, gregexpr(dialect$fence, queries, fixed = TRUE)))
@@ -81,7 +82,7 @@ test_that("no query contains a decimal literal, ROUND, LEAST, an average or a 32
   }
 })
 
-# Arguments of every SUM that is not of whole numbers: constants, or columns cast to some.
+# Arguments of every SUM that is not of integers: constants, or columns cast to integers.
 doubtful_sums <- function(query, dialect) {
   at <- gregexpr("\\bSUM\\(", query)[[1L]]
   arguments <- if (at[[1L]] < 0L) character() else vapply(at, function(from) {
@@ -125,7 +126,7 @@ test_that("no query sums doubles, within a person or across people", {
       expect_identical(doubtful_sums(query, dialect), character(), label = dialect$name)
     }
   }
-  # Planted: sums of values not cast to whole numbers, and a person's own sum of doubles.
+  # Planted: sums of values that are not cast to integers, and a person's own sum of doubles.
   dialect <- sql_dialects()$postgres
   planted <- function(name, fault, queries) {
     with_internal(name, fault, {
@@ -139,7 +140,7 @@ test_that("no query sums doubles, within a person or across people", {
   expect_length(doubtful_sums("SELECT SUM(y * 3) AS z1", dialect), 1L)
 })
 
-# Queries that make people wide whose panels have covariates, or gaps.
+# Queries that make the wide table for panels with covariates or gaps.
 panel_queries <- function(dialect, gaps) {
   con <- sqlite_of(data.frame(store = "a", week = 1L, y = 1, age = 1, g = "a"))
   table <- dp_table(con, "sales", c("store", "week"))
@@ -223,7 +224,7 @@ test_that("SQLite computes the core's integers for any rows and any row map", {
     questions[[2L]]$limit <- limit
     questions[[2L]]$zoom <- (limit - sqrt(d) / 2) * (1 - 2^-40) / radius
     if (d > 1L) {
-      # Of the size of the products themselves.
+      # Of the same magnitude as the products themselves.
       v <- sqrt(rowSums(products_of(rows, products)^2))
       inner <- floor(stats::quantile(v, c(0.1, 0.5, 0.8, 1), names = FALSE))^2
       squared <- unique(sort(pmax(1, c(1, inner))))
@@ -254,17 +255,17 @@ test_that("an engine is tested, and refused if it rounds or misreads constants",
       expect_null(table$state$proved)
     })
   }
-  # Half away from zero.
+  # Planted: half is rounded away from zero.
   refused("sql_rint", function(x, dialect) paste0("ROUND(", x, ")"))
-  # Constants as decimals of 15 digits.
+  # Planted: constants as decimals with 15 digits.
   refused("sql_real", function(x, dialect) paste0("(", format(x, digits = 15), ")"))
-  # Cells that are not rounded before they are summed within a person.
+  # Planted: cells that are not rounded before they are summed within a person.
   refused("sql_cell", function(y, map, dialect) {
     paste0("((", y, " - ", sql_real(map$centre, dialect), ") * ", sql_real(map$scale, dialect), ")")
   })
-  # Floor instead of nearest.
+  # Planted: floor instead of the nearest integer.
   refused("sql_rint", function(x, dialect) paste0("FLOOR(", x, ")"))
-  # Products that are not rounded, that are the features, and that lack the features.
+  # Planted: products that are not rounded, that equal the features, or that lack the features.
   refused("sql_multiplied", function(from, others, map, dialect) {
     z <- paste0(others, " * (1 + f * ", sql_real(map$slope, dialect), ") AS z", seq_along(others))
     sql_level(z, from, "q", dialect)

@@ -1,5 +1,5 @@
-# Donors in a database, in files, in several places: the same release as from memory, or an error
-# before the charge that reveals nothing about anyone.
+# Donors in a database, in files, or in several places: the release is the same as from memory, or
+# there is an error before the charge that reveals no person's data.
 
 test_that("a seeded release is the same from a data frame and from SQLite, streamed or not", {
   skip_if_not_installed("RSQLite")
@@ -12,7 +12,7 @@ test_that("a seeded release is the same from a data frame and from SQLite, strea
     for (epsilon in c(1, 8)) {
       reference <- seeded(p$data, bounds = bounds, epsilon = epsilon)
       expect_false(is.null(reference$statistics$intervals))
-      # The default: three rounds of moments, and the target's own.
+      # The default: three rounds of moments, and the target's own round.
       expect_length(reference$statistics$rounds, 3L)
       expect_length(reference$statistics$target$mean, 3L)
       here <- seeded(in_sqlite(con, block = 37), bounds = bounds, epsilon = epsilon)
@@ -23,13 +23,13 @@ test_that("a seeded release is the same from a data frame and from SQLite, strea
       expect_identical(there, reference)
     }
   }
-  # Without intervals no row travels.
+  # Without intervals no row leaves its source.
   reference <- seeded(p$data, intervals = FALSE, delta = 0)
   with_internal("fetch_rows", function(...) stop("a row travelled"), {
     stays <- seeded(in_sqlite(con, compute = "database"), intervals = FALSE, delta = 0)
   })
   expect_identical(stays, reference)
-  # Nothing is left behind.
+  # No table is left behind.
   expect_identical(DBI::dbListTables(con), "sales")
 })
 
@@ -57,7 +57,7 @@ test_that("a fit to a table equals the fit to the data frame", {
 
 test_that("intervals are calibrated with the same donors for every source", {
   skip_if_not_installed("RSQLite")
-  # Above 10,000 donors those at random places calibrate.
+  # With more than 10,000 donors, the donors at random places calibrate.
   p <- long_panel(10050, 2, 1)
   con <- sqlite_of(p$data)
   reference <- seeded(p$data)
@@ -83,12 +83,12 @@ test_that("several sources give the release of all rows: tables, matrices, chunk
     expect_output(print(shards), "2 places")
     expect_identical(seeded(shards), reference)
   }
-  # Made wide in groups.
+  # The wide table is built in groups of columns.
   DBI::dbWriteTable(con, "sales", p$data)
   for (groups in c(2, 7, 1000)) {
     expect_identical(seeded(in_sqlite(con, groups = groups, block = 40)), reference)
   }
-  # Donors alone, with a target.
+  # Donors only, with the target given separately.
   donors <- donors_of(p$data)
   long <- p$data[!p$data$unit %in% treated_of(p$data), ]
   names <- sort(unique(long$unit), method = "radix")
@@ -155,7 +155,7 @@ test_that("rows that do not form a panel are refused before the charge without n
 test_that("a swapped index is noticed before any message names a period", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
-  # The treated unit in the middle, and last.
+  # The treated unit is in the middle, or last.
   for (name in c("u50000", "zz")) {
     data <- p$data
     data$unit[data$unit == treated_of(data)] <- name
@@ -243,7 +243,7 @@ test_that("rows lost or changed between two passes stop the release, and the cha
   )
   for (kind in names(harm)) {
     for (compute in c("here", "database")) {
-      # A change of a value is noticed where blocks are compared; sums see another count only.
+      # A changed value is noticed if blocks are compared; sums reveal a changed count only.
       if (kind == "changed" && compute == "database") next
       ledger <- dp_ledger(5, 1e-6)
       asked <- 0L
@@ -290,7 +290,7 @@ test_that("a single block is read once, several blocks in every pass", {
     reads
   }
   expect_identical(count(1000), 1L)
-  # Two blocks in three passes: a first look, and one for each round.
+  # Two blocks in three passes: a first check, and one pass per round.
   expect_identical(count(249), 6L)
 })
 
@@ -319,7 +319,7 @@ test_that("impossible sums from an engine are rejected", {
   fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram + 0.25)))
   fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram * 1e6)))
   fails(function(x) if (is.null(x$sum)) x else replace(x, "sum", list(x$sum[-1])))
-  # Of the target's round.
+  # Products for the target's round.
   own <- function(x, change) {
     if (is.null(x$sum) || !is.null(x$gram)) x else replace(x, "sum", list(change(x$sum)))
   }
@@ -392,7 +392,7 @@ test_that("invalid sources and unsupported requests are refused at once", {
   argument(dp_sources(list("sales")))
   argument(dp_files("nowhere.csv"))
   expect_error(dp_table(con, "sale", c("unit", "week")), class = "dpsc_error_engine")
-  # Intervals need rows, and rows stay.
+  # Intervals need rows, but the rows stay at their source.
   error <- tryCatch(seeded(in_sqlite(con, compute = "database"), epsilon = 20), error = identity)
   expect_s3_class(error, "dpsc_error_argument")
   expect_match(conditionMessage(error), "calibrate = TRUE")
@@ -485,7 +485,8 @@ test_that("several adoption dates and protected treated people work with tables"
   con <- sqlite_of(data)
   reference <- seeded(data, protect = "everyone", epsilon = 10)
   expect_identical(seeded(in_sqlite(con), protect = "everyone", epsilon = 10), reference)
-  # Donors' sums are made there; the treated people's rows travel if they may.
+  # The donors' sums are computed there; the treated people's rows leave their source if this is
+  # allowed.
   there <- in_sqlite(con, compute = "database", calibrate = TRUE)
   expect_identical(seeded(there, protect = "everyone", epsilon = 10), reference)
   ledger <- dp_ledger(20, 1e-5)
@@ -496,9 +497,9 @@ test_that("several adoption dates and protected treated people work with tables"
     class = "dpsc_error_argument"
   ))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # Not a row was read.
+  # No row was read.
   expect_true(all(grepl("WHERE 1 = 0", log)))
-  # The same from shards, treated people in each of them.
+  # The same from shards, each with treated people.
   first <- data$unit %in% sort(unique(data$unit), method = "radix")[1:250]
   DBI::dbWriteTable(con, "north", data[first, ])
   DBI::dbWriteTable(con, "south", data[!first, ])
@@ -521,9 +522,9 @@ test_that("several adoption dates and protected treated people work with tables"
     )),
     do.call(seeded, c(list(data), given))
   )
-  # Without `protect` several treated units are a question back, from a table as well.
+  # Several treated units without `protect` cause an error that requests it, for a table as well.
   expect_error(seeded(in_sqlite(con)), class = "dpsc_error_protect")
-  # By T0, from donors alone.
+  # With T0 given, from donors only.
   p <- long_panel(400, 8, 3)
   donors <- donors_of(p$data)
   con <- sqlite_of(p$data[!p$data$unit %in% treated_of(p$data), ])

@@ -1,5 +1,5 @@
-# States that survive: one continuation of a private state, fresh noise in every one of a public
-# state, and crashes at every step of a write.
+# Saved states: a private state has one continuation, every continuation of a public state has fresh
+# noise, and crashes occur at every step of a write.
 
 local_registry <- function(env = parent.frame()) {
   folder <- withr::local_tempdir(.local_envir = env)
@@ -34,7 +34,7 @@ test_that("a private state continues from its last step", {
       update(again, rows[8:20, ])
       expect_identical(again$released$estimate, whole$released$estimate)
       expect_identical(again$columns, whole$columns)
-      # With noise: the same releases before, and the same guarantee.
+      # A state with noise continues with the same releases as before and has the same guarantee.
       private <- make(1)
       update(private, rows[1:7, ])
       before <- released(private)
@@ -57,7 +57,7 @@ test_that("a private state can be continued in one place only", {
   said <- checkpoint(stream, file)
   expect_output(print(said), "AS SECRET AS THE DATA")
   expect_identical(format(file.mode(file)), "600")
-  # The writer no longer runs, and cannot be written twice.
+  # The stream that wrote the state has ended and cannot be written again.
   expect_error(update(stream, 1), class = "dpsc_error_stream")
   expect_error(checkpoint(stream, paste0(file, 2)), class = "dpsc_error_stream")
   expect_output(print(stream), "its state no longer exists here")
@@ -66,7 +66,7 @@ test_that("a private state can be continued in one place only", {
   first <- resume_stream(file)
   expect_false(file.exists(file))
   update(first, 1)
-  # Copies: in this process, in a fork, in another process.
+  # Copies of the file: resumed in this process, in a fork, in another process.
   expect_error(resume_stream(copies[[1L]]), class = "dpsc_error_stream")
   job <- parallel::mcparallel(tryCatch(resume_stream(copies[[2L]]), error = class))
   expect_true("dpsc_error_stream" %in% parallel::mccollect(job)[[1L]])
@@ -117,13 +117,15 @@ test_that("a copied state does not run with another registry or an emptied regis
     withr::local_envvar(DPSC_REGISTRY = file.path(folder, "other"))
     resume_stream(file)
   }
-  # Before the first continuation and after it; a refusal burns no claim and leaves the file.
+  # Before and after the first continuation: a refusal uses up no claim and leaves the file
+  # unchanged.
   expect_error(elsewhere(copies[[1L]]), "another registry", class = "dpsc_error_stream")
   expect_true(file.exists(copies[[1L]]))
   expect_identical(resume_stream(file)$released$steps, 3)
   expect_error(elsewhere(copies[[2L]]), "another registry", class = "dpsc_error_stream")
   expect_error(resume_stream(copies[[3L]]), "resumed before", class = "dpsc_error_stream")
-  # The fault: a file that names no registry, as 0.2.0 wrote them, runs under each.
+  # The fault: a file that names no registry, as written by 0.2.0, can be resumed under each
+  # registry.
   unlink(file)
   with_internal("registry_identity", function(call) NULL, write_one(file))
   file.copy(file, copies[[1L]], overwrite = TRUE)
@@ -131,7 +133,7 @@ test_that("a copied state does not run with another registry or an emptied regis
   expect_s3_class(elsewhere(copies[[1L]]), "dp_stream")
   unlink(own, recursive = TRUE)
   expect_error(resume_stream(copies[[4L]]), "another registry", class = "dpsc_error_stream")
-  # A registry that cannot be written: nothing is moved, and the stream runs on.
+  # A registry that cannot be written: the state is not moved, and the stream continues.
   stream <- counting()
   update(stream, 1)
   withr::local_envvar(DPSC_REGISTRY = file.path(copies[[4L]], "no folder"))
@@ -167,10 +169,10 @@ test_that("files that are not states, damaged files and existing files give clas
     writeBin(altered, file)
     expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
   }
-  # None of these burnt the claim.
+  # None of these calls used up the claim.
   writeBin(bytes, file)
   expect_identical(resume_stream(file)$released$steps, 4)
-  # A registry that cannot be written refuses, since nothing could be promised.
+  # With a registry that cannot be written the call is refused, since the promise could not be kept.
   other <- counting()
   checkpoint(other, file)
   withr::local_envvar(DPSC_REGISTRY = file.path(folder, "state", "no folder"))
@@ -178,7 +180,7 @@ test_that("files that are not states, damaged files and existing files give clas
   expect_true(file.exists(file))
 })
 
-# Saves in a child that is killed after step k of the write.
+# Saves in a child process that is killed after step k of the write.
 crashed_save <- function(stream, file, k, public) {
   job <- parallel::mcparallel({
     dpsc:::stream_save_cpp(
@@ -198,7 +200,7 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
     stream <- counting()
     update(stream, c(1, 0, 1))
     expect_null(crashed_save(stream, file, k, FALSE))
-    # Steps: file made, half written, written, durable, moved, folder durable.
+    # Steps: file created, half written, written, flushed, moved, folder flushed.
     expect_identical(file.exists(file), k >= 5, label = paste("step", k))
     left <- list.files(folder, "part$", full.names = TRUE)
     expect_identical(length(left), as.integer(k < 5))
@@ -206,7 +208,8 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
       expect_identical(released(resume_stream(file)), released(stream))
       expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
     } else {
-      # A leftover file is secret from its first byte on, and half a file does not run.
+      # A leftover file is readable by its owner only, from its first byte on, and half a file
+      # cannot be resumed.
       expect_identical(format(file.mode(left)), "600")
       if (k < 3) {
         expect_error(resume_stream(left), class = "dpsc_error_checkpoint")
@@ -229,7 +232,7 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
   }
 })
 
-# A tree of two steps, published after the first: the second output, less the first.
+# A tree of two steps, published after the first: the second output minus the first.
 unmasked <- function(continue, publications = 1) {
   folder <- withr::local_tempdir()
   plan <- stream_plan("tree", horizon = 2)
@@ -256,13 +259,13 @@ test_that("a public state cannot be subtracted from later releases", {
   # Plants faults 27.
   for (continue in c("writer", "reader")) {
     seen <- replicate(200, unmasked(continue)[["seen"]])
-    # Fresh noise of the variance of a node: neither less nor more.
+    # Fresh noise with the variance of a node: neither less nor more.
     p <- stats::pchisq(sum(seen^2), 200)
     expect_true(p > 1e-5 && p < 1 - 1e-5)
   }
-  # The fault: the same without fresh noise shows the other entries exactly.
+  # The fault: without fresh noise the other entries are revealed exactly.
   expect_identical(replicate(3, unmasked("fault")[["seen"]]), numeric(3))
-  # Three publications: four times the variance of a node.
+  # After three publications the variance is four times that of a node.
   off <- replicate(200, unmasked("writer", 3)[["off"]])
   p <- stats::pchisq(sum(off^2) / 4, 200)
   expect_true(p > 1e-5 && p < 1 - 1e-5)
@@ -284,13 +287,14 @@ test_that("a public state may be continued anywhere, and its cost is stated", {
     update(one, rep(1, 3))
     expect_identical(glance(one)$steps, 8)
   }
-  # The node of steps 5 to 8 was open: its noise is doubled, and the standard error knows.
+  # The node of steps 5 to 8 was open: its noise variance is doubled, and the standard error
+  # accounts for this.
   fresh <- counting("tree")
   update(fresh, rep(1, 8))
   last <- function(s) utils::tail(tidy(s)$privacy.se, 1L)
   expect_gt(last(stream), last(fresh) * 1.01)
   expect_equal(last(a), last(b))
-  # No clean value: the noise of every number in it is that of its variance.
+  # No value without noise: every number in the state has noise of its variance.
   expect_error(checkpoint(counting("tree", control = dp_control(rng = "R")), file, "public"),
     class = "dpsc_error_checkpoint")
 })

@@ -1,5 +1,5 @@
-# Chapter 5 of Thakurta (2013): pinned constants, sensitivities by search, and what is wrong as
-# printed.
+# Chapter 5 of Thakurta (2013): pinned constants, sensitivities by search, and the errors of the
+# printed version.
 
 iterate_facts <- function(method, horizon, ..., published = FALSE) {
   given <- list(
@@ -40,7 +40,8 @@ test_that("steps and constants agree with a computation by hand", {
   expect_equal(dpsc:::iterates_plan_cpp(printed)$sd[[1L]], 0.08272426806, tolerance = 1e-6)
 })
 
-# The largest shift over declared sensitivity for streams that differ in one row, by search.
+# The largest shift relative to the declared sensitivity, by search over streams that differ in one
+# row.
 worst_ratio <- function(facts, tries = 60) {
   p <- facts$columns
   n <- facts$horizon
@@ -54,7 +55,7 @@ worst_ratio <- function(facts, tries = 60) {
     table <- cbind(x, stats::runif(n, -1, 1) * (k %% 3 > 0))
     other <- table
     at <- if (k %% 5 == 0) sample.int(n, 1L) else if (k %% 5 < 3) 1L else max(1L, n %/% 3L)
-    # Rows without curvature contract least.
+    # Rows without curvature cause the smallest contraction.
     if (k %% 4 == 0) {
       x[-at, ] <- 0
       x[at, ] <- c(facts$radius, numeric(p - 1L))
@@ -118,7 +119,7 @@ test_that("a logistic leader is the minimiser on the ball, and its bound is near
   moved <- abs(clean(facts, zero) - clean(facts, one))[1:2]
   expect_true(all(moved <= declared(facts)))
   expect_gt(min(moved / declared(facts)), 0.48)
-  # One row put in the place of another, against many rows that hold both slopes at their ends.
+  # One row is replaced by another, among many rows that keep both slopes at their ends.
   facts <- iterate_facts("pocp", 30, family = "binomial", psi = 0.5, ball = 30, columns = 2)
   far <- cbind(rep(0, 30), 1, 0)
   ends <- list(c(1, 0, 0), c(1, 0, 1))
@@ -156,7 +157,8 @@ test_that("pgiga and poffl as published exceed their stated sensitivities", {
   # PGIGA's box: f = -+ 10 v + v^2/2 on [-1, 1], step 200: .2 against 2 G / (psi t), G = 11.
   shift <- 2 / (1 * 200) * 2 * 10
   expect_equal(shift / (2 * 11 / 200), 1.8182, tolerance = 1e-4)
-  # Here: the first rows of the printed step, 2 / (psi t), with the repaired claim of half of it.
+  # Here: the first rows with the printed step, 2 / (psi t), and the repaired claim, which is half
+  # of it.
   printed <- iterate_facts("pgiga", 12, published = TRUE, psi = 1, ball = 10)
   table <- cbind(rep(1, 12), 0)
   other <- table
@@ -164,7 +166,7 @@ test_that("pgiga and poffl as published exceed their stated sensitivities", {
   other[6, 2] <- -1
   moved <- max(abs(clean(printed, table) - clean(printed, other)))
   expect_gt(moved / declared(iterate_facts("pgiga", 12, psi = 1, ball = 10))[[6L]], 1.5)
-  # POffL without 1/psi: the average moves by several times the sensitivity of its noise.
+  # POffL without 1/psi: the average changes by several times the sensitivity that its noise covers.
   facts <- iterate_facts("poffl", 200, published = TRUE, psi = 0.01, clip = 0.1, ball = 100)
   table <- cbind(c(1, rep(0, 199)), 0)
   other <- table

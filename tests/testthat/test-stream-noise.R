@@ -1,4 +1,4 @@
-# Running sums under noise: pinned values, exactness, and the replay audit with faults planted.
+# Running sums under noise: pinned values, exactness, and replay audits with planted faults.
 
 path <- function(plan, x = matrix(0, 12, 1), learner = stream_learner(columns = ncol(x)),
                  rng = "secure") {
@@ -20,7 +20,7 @@ test_that("the sampler with an integer standard deviation has the exact distribu
   x <- whole_sigma_gaussian_cpp(1e5, 2^26, "R") / 2^26
   expect_not_rejected(suppressWarnings(stats::ks.test(x, "pnorm"))$p.value) # ties on a fine grid
   expect_error(whole_sigma_gaussian_cpp(1, 0, "R"), "whole number")
-  # The expansion of exp(-1/2) that decisions are compared with.
+  # The binary expansion of exp(-1/2) with which decisions are compared.
   digits <- c(0x9b45, 0x97e3, 0x7cb0, 0x4ff3)
   expect_equal(sum(digits / 65536^(1:4)), exp(-0.5), tolerance = 1e-16)
 })
@@ -36,14 +36,15 @@ test_that("without noise the released sums are the exact sums", {
 })
 
 test_that("variances agree with the literature", {
-  # Document values: tree with Honaker's estimate, T = 12, h = 4.
+  # Values from the document: tree with Honaker's estimate, T = 12, h = 4.
   plan <- stream_plan("tree", horizon = 12)
   expect_equal(plan$reach, 2, tolerance = 1e-9)
   expect_equal(4 * (path(plan)$sd / plan$scale)^2, c(
     4, 2.666667, 6.666667, 2.285714, 6.285714, 4.952381, 8.952381, 2.133333, 6.133333, 4.8, 8.8,
     4.419048
   ), tolerance = 1e-6)
-  # The square root: column norm sum c^2, and the sd of the first and the last sum.
+  # The square-root factor: column norm sum c^2, and the standard deviation of the first and the
+  # last sum.
   squared <- c(`2` = 1.25, `3` = 1.390625, `12` = 1.8506765781, `60` = 2.3682222507,
     `1000` = 3.2650030807)
   first <- c(1.11803399, 1.17924764, 1.36039574, 1.53890294, 1.80693195)
@@ -55,7 +56,7 @@ test_that("variances agree with the literature", {
     expect_equal(sd[c(1, horizon)], c(first[[k]], squared[[k]]), tolerance = 2e-4)
   }
   expect_equal(stream_plan("toeplitz", horizon = 5)$reach^2, 26223616, tolerance = 1e-11)
-  # Buffers reach the square root to a few thousandths.
+  # Buffers agree with the square-root factor to a few thousandths.
   for (horizon in c(1000, 20000)) {
     plan <- stream_plan("blt", horizon = horizon)
     k <- seq_len(horizon - 1)
@@ -110,7 +111,7 @@ test_that("one entry changes all releases together by at most the charged sensit
         replayed_share(plan, stream_learner(), replace_rows(x, at, 0), replace_rows(x, at, 1))
       }, 0)
       expect_lte(max(shares), 1 + 1e-9)
-      # The bound is met, but for the levels of a tree that never complete.
+      # The bound is reached, except for the levels of a tree that are never completed.
       if (noise != "tree" || horizon == 64) expect_gt(shares[[1L]],
         if (noise == "tree") 0.99 else 0.998)
     }
@@ -148,7 +149,8 @@ test_that("people with several entries are protected as declared", {
       worst <- max(worst, share)
     }
     expect_gt(worst, if (noise == "tree") 0.5 else 0.998)
-    # Closer together than declared: more than was charged (a tree's bound has slack).
+    # Entries of one person closer together than declared cost more than was charged (a tree's bound
+    # has slack).
     if (noise != "tree") {
       close <- replayed_share(plan, stream_learner(), replace_rows(x, 1:3, 0), replace_rows(x, 1:3,
         1))
@@ -163,19 +165,19 @@ test_that("faults in the charge are detected", {
   x <- matrix(stats::runif(64), 64)
   zero <- replace_rows(x, 1, 0)
   one <- replace_rows(x, 1, 1)
-  # A horizon that is longer than planned: column norms grow.
+  # A fault: a horizon longer than planned, so that column norms grow.
   for (noise in all_noises) {
     short <- stream_plan(noise, horizon = 31)
     long <- short
     long$facts$horizon <- 64
     expect_gt(replayed_share(long, stream_learner(), zero, one, charged = short), 1.05)
   }
-  # The first coefficient forgotten in the column norm: 1 of sum c^2.
+  # A fault: the first coefficient is missing in the column norm: 1 of sum c^2.
   plan <- stream_plan("toeplitz", horizon = 64)
   forgotten <- plan
   forgotten$scale <- ceiling(plan$scale * sqrt(1 - 4096^2 / plan$reach^2))
   expect_gt(replayed_share(forgotten, stream_learner(), zero, one, charged = plan), 1.5)
-  # One level of a tree forgotten.
+  # A fault: one level of a tree is missing.
   plan <- stream_plan("tree", horizon = 64)
   forgotten <- plan
   forgotten$scale <- ceiling(plan$scale * sqrt(6 / 7))

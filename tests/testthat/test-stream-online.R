@@ -1,4 +1,4 @@
-# Learning from streams: formulas by hand, replay audits with faults planted, errors, canaries.
+# Learning from streams: formulas by hand, replay audits with planted faults, errors, canaries.
 
 unit_bounds <- function(p, y = c(-1, 1)) {
   c(list(y = y), stats::setNames(rep(list(c(-1, 1)), p), paste0("x", seq_len(p))))
@@ -39,7 +39,7 @@ test_that("without noise the gram stream is least squares, in the user's units",
     rows))[1:5]),
     tolerance = 1e-3)
   expect_output(print(stream), "NOT PRIVATE: epsilon = Inf")
-  # No intercept: no centring either.
+  # Without an intercept there is no centring either.
   stream <- unnoised(y ~ 0 + a, horizon = 400, bounds = list(y = c(0, 8), a = c(2, 6)))
   update(stream, rows)
   expect_equal(coef(stream), stats::coef(stats::lm(y ~ 0 + a, rows)), tolerance = 1e-3)
@@ -74,7 +74,7 @@ test_that("intervals of a private gram stream cover the true slopes", {
     table <- tidy(stream, conf.int = TRUE)
     table$conf.low <= truth & truth <= table$conf.high
   })
-  # Ridge shrinks a little: coverage is near its level, not exact.
+  # The ridge causes slight shrinkage: coverage is close to its level, not exact.
   expect_gt(mean(inside), 0.88)
 })
 
@@ -90,7 +90,7 @@ test_that("one row changes all releases of a learner by at most the charged sens
       for (k in 1:6) {
         x <- matrix(stats::runif(3 * n, -1, 1), n)
         at <- c(1, 1, 1, 7, 20, n)[[k]]
-        # Rows beyond every bound, and the worst pair: same regressors, opposite outcomes.
+        # Rows beyond all bounds, and the worst pair: equal regressors, opposite outcomes.
         pairs <- if (k == 1) {
           list(c(1, 0, 1), c(1, 0, -1))
         } else {
@@ -115,9 +115,9 @@ test_that("a learner that does not clip is detected", {
   second <- replace_rows(x, 1, c(3, 0, -1))
   fine <- stream_learner("ftal", 2)
   expect_lte(replayed_share(plan, fine, first, second), 1 + 1e-9)
-  # The core checks the length of whole numbers once more, so a wrong radius alone does no harm ...
+  # The core checks the length of integer rows again, so a wrong radius alone does no harm ...
   expect_lte(replayed_share(plan, stream_learner("ftal", 2, radius = 9), first, second), 1 + 1e-9)
-  # ... but a unit that is larger than the one the noise was planned for does.
+  # ... but a unit larger than the unit for which the noise was planned does.
   unclipped <- plan
   unclipped$unit <- 2 * plan$unit
   expect_gt(replayed_share(unclipped, fine, first, second, charged = plan), 3)
@@ -140,7 +140,7 @@ test_that("a stream dominated by noise predicts the middle of the bounds, as pla
     plan <- dp_plan_online(y ~ ., bounds, 1500, 0.5, family = family, width = 15)
     expect_gt(plan$regret, 0.7)
     expect_lt(plan$regret, 1.1)
-    # With ample budget nothing is held back.
+    # With a large budget all coefficients are used for prediction.
     ample <- dp_online(y ~ ., epsilon = Inf, horizon = 1500, bounds = bounds, family = family)
     update(ample, rows)
     expect_identical(ample$released$share, 1)
@@ -198,7 +198,7 @@ test_that("invalid rows and arguments give classed errors that quote no person's
     class = "dpsc_error_data")
   expect_error(update(stream, good[rep(1, 11), ]), class = "dpsc_error_stream")
   expect_identical(glance(stream)$steps, 0)
-  # One person's strange values make no error, no warning and no difference in steps.
+  # One person's unusual values cause no error, no warning and no difference in steps.
   strange <- rbind(good, list(NA, 0.1, "a"), list(1, Inf, "b"), list(0, 0, "no such level"))
   expect_silent(update(stream, strange))
   expect_identical(glance(stream)$steps, 4)

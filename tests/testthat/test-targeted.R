@@ -1,10 +1,10 @@
-# The round for the target that a release is made for.
+# The round for the target for which a release is made.
 
 targeted_facts <- function(n, y, T1 = 2, epsilon = 1) {
   gram_facts_of(length(y), T1, n, epsilon = epsilon, y = y, targeted = TRUE)
 }
 
-# The map of the round, from released values, by section 5 of the proof.
+# The map of the round from released values, as in section 5 of the proof.
 targeted_rows <- function(donors, s, y, options) {
   p <- s$pre
   A <- seq_len(p)
@@ -40,11 +40,11 @@ test_that("the sum for the target equals a direct sum of the clipped rows", {
   length <- sqrt(rowSums(rows^2))
   short <- rows * pmin(1, found$radius / length)
   grid <- found$sd / sqrt(call$scale[[1L]])
-  # Rows are rounded to whole steps; their mean is off by half of one at most.
+  # Rows are rounded to integers; the error of their mean is at most half a step.
   expect_lt(max(abs(grid * call$value - colMeans(short))), 0.5 * n * grid)
   expect_lt(n * grid, 1e-6 * found$radius)
   expect_equal(grid * call$output, drop(found$mean))
-  # Some rows are shortened, and not most.
+  # Some rows are shortened, but not most.
   expect_gt(mean(length < found$radius), 0.5)
 })
 
@@ -107,7 +107,7 @@ test_that("the correction applies only to its own target, estimator and penalty"
     effect(release, estimator = "did"), effect(without, estimator = "did")
   )
   expect_identical(effect(release, lambda = 3), effect(without, lambda = 3))
-  # After the treatment the target may be anything.
+  # After the treatment the target may have any values.
   moved <- p$target + c(numeric(8), 0.1, 0.2)
   expect_equal(effect(release, moved) - effect(release), c(0.1, 0.2), ignore_attr = TRUE)
 })
@@ -154,8 +154,8 @@ test_that("the correction reduces errors of estimates", {
 })
 
 test_that("with individual trends, many features and much noise the correction does no harm", {
-  # Levels and skewed slopes of one's own: the covariance of eleven features is mostly noise, and
-  # the correction's remainder, noise times noise, can outweigh its gain.
+  # Personal levels and skewed slopes: the covariance of eleven features is mostly noise, and the
+  # correction's remainder, a product of noises, can exceed its gain.
   n <- 2000
   size <- 500
   time <- seq_len(16) / 16
@@ -176,7 +176,7 @@ test_that("with individual trends, many features and much noise the correction d
     average <- function(release) tidy(dp_synth(release, target, size = size))$estimate[[1L]]
     c(average(release), average(without))
   }, c(0, 0))
-  # Weighed by the variance of the first order alone it moved the second of these by 14.
+  # Weighted by the first-order variance alone, the correction changed the second of these by 14.
   expect_lt(max(abs(errors[1L, ])), 6)
   root <- sqrt(rowMeans(errors^2))
   expect_lt(root[[1L]], 1.25 * root[[2L]])

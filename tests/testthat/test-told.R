@@ -27,7 +27,7 @@ test_that("prints, reports and files mention gaps and covariates but never the n
     expect_match(report(fit)$methods, "Gaps in a row were filled from that row alone", fixed = TRUE)
     expect_match(report(fit)$methods, "the covariates age, sex predict it", fixed = TRUE)
   }
-  # The same words, however many there were.
+  # The words are the same for any number of gaps.
   line <- function(fit) grep("gaps", utils::capture.output(print(fit)), value = TRUE)
   expect_identical(line(fits[[1L]]), line(fits[[2L]]))
   expect_no_match(line(fits[[1L]]), "[0-9]")
@@ -75,7 +75,7 @@ test_that("slopes with intervals twice as wide as planned are named, other slope
   planned <- dp_plan_lm(y ~ x + rare, bounds[1:3], n = n, epsilon = 1)$ratio
   wide <- setdiff(names(which(ratio > 2 * planned & fit$identified)), "(Intercept)")
   expect_identical(length(wide) > 0L, grepl("as planned", printed(fit)))
-  # The comparison itself, where it is certain.
+  # The comparison itself, in a case in which the result is certain.
   fit$covariance$total["x", "x"] <- fit$covariance$sampling["x", "x"] * (2.1 * planned)^2
   fit$identified[["x"]] <- TRUE
   expect_match(printed(fit), "twice as wide as planned: x", fixed = TRUE)

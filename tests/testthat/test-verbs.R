@@ -1,4 +1,4 @@
-# The verbs of other packages, against the covariances they are made from.
+# The verbs of other packages, against the covariances from which they are computed.
 
 verbs_fit <- function(epsilon = 2, k = 1, method = "gram", T1 = 3) {
   withr::local_seed(41)
@@ -125,12 +125,13 @@ test_that("simulate() draws from the distribution behind the intervals", {
   expect_identical(dim(draws), c(3L, 4000L))
   expect_identical(rownames(draws), c("9", "10", "11"))
   total <- unname(vcov(fit)[-1L, -1L])
-  # 4,000 draws know a mean to .016 of a standard deviation; five times that.
+  # The mean of 4,000 draws has an error of .016 standard deviations; the tolerance is five times
+  # that.
   error <- (rowMeans(draws) - predict(fit)[1L, ]) / sqrt(diag(total))
   expect_lt(max(abs(error)), 0.08)
   expect_equal(unname(cov(t(draws))), total, tolerance = 0.12, ignore_attr = TRUE)
   expect_identical(simulate(fit, nsim = 2, seed = 3), simulate(fit, nsim = 2, seed = 3))
-  # A seed leaves the caller's random numbers alone.
+  # A seed does not change the caller's random numbers.
   withr::local_seed(9)
   simulate(fit, seed = 3)
   expect_identical(stats::runif(1), withr::with_seed(9, stats::runif(1)))
@@ -183,7 +184,8 @@ test_that("percentage limits use the counterfactual and are missing where it is 
   expect_equal(high$table$conf.high, 100 * effect$conf.high / (y - effect$conf.high),
     ignore_attr = TRUE)
   expect_true(all(is.na(percent_of_fit(-5)$table[3:5])))
-  # About zero, limits of the counterfactual reach below it: the effect has no upper limit.
+  # For a counterfactual near zero the limits extend below zero: the effect in per cent has no upper
+  # limit.
   zero <- percent_of_fit(0)
   low <- zero$fit$target[1L, 9:11] - as.data.frame(zero$fit, type = "effect")$conf.high
   expect_identical(is.na(zero$table$conf.high), unname(low <= 0))

@@ -1,4 +1,4 @@
-# Those who wait see that something goes on; those who cancel leave ledger and engine right.
+# Progress is visible during long calls, and an interrupt leaves ledger and engine in order.
 
 test_that("the progress bar starts after a delay, only for the outermost wait, and disappears", {
   expect_true(start_waiting())

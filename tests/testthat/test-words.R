@@ -1,4 +1,4 @@
-# Words of prints, reports and errors: they fit the call, the fit and the people concerned.
+# The wording of prints, reports and errors agrees with the call, the fit and the people concerned.
 
 text_of <- function(x) paste(capture.output(print(x)), collapse = "\n")
 message_of <- function(code) {
@@ -21,7 +21,7 @@ test_that("the note on noise for a small protected group is about the treated, n
     fit <- withr::with_seed(1, suppressWarnings(
       protected_fit(protected_panel_of(n = n, m = m), epsilon = epsilon)
     ))
-    # As much noise as swamps any bounds.
+    # So much noise that it exceeds any bounds.
     row <- data.frame(std.error = NA_real_, privacy.se = 1)
     paste(noise_note(fit, row), collapse = "\n")
   }
@@ -29,7 +29,7 @@ test_that("the note on noise for a small protected group is about the treated, n
   expect_match(said, "THE NOISE SWAMPS THE DATA")
   expect_match(said, "50 treated people at epsilon = 1 are too few")
   expect_no_match(said, "donors")
-  # As many treated as donors: the donors it is.
+  # With as many treated people as donors, the number of donors is the reason.
   expect_match(said_of(100, 120, 1), "100 donors at epsilon = 1 cannot")
 })
 
@@ -38,7 +38,7 @@ test_that("prints mention medians only for numeric regressors", {
   few <- seeded_glm(y ~ g, people, epsilon = 0.5, bounds = glm_bounds()[c("y", "g")])
   expect_false(few$plan$located)
   expect_no_match(text_of(few), "Medians")
-  # Refused before the charge, as a rule.
+  # Refused before the charge, by a public rule.
   with_number <- with_internal(
     "check_hopeful", function(...) NULL,
     seeded_glm(y ~ g + a, people, epsilon = 0.001, bounds = glm_bounds())
@@ -77,7 +77,7 @@ test_that("the error for a covariate in the wrong place recommends a bar in the 
   expect_no_match(said, "Besides")
   said <- message_of(dp_synth(y ~ tr - age, panel, c("id", "t"), epsilon = 1, bounds = c(0, 1)))
   expect_no_match(said, "follow a bar")
-  # With covariates named, the name that stands for nothing is given.
+  # With covariates in the formula, the message names the entry of `bounds` that matches nothing.
   said <- message_of(dp_synth(y ~ tr | age, panel, c("id", "t"),
     epsilon = 1, bounds = list(y = c(0, 1), age = c(0, 99), sex = c(0, 1))
   ))
@@ -125,7 +125,7 @@ test_that("averages over cohorts can be requested by the names that package did 
   expect_identical(confint(fit, type = "group"), confint(fit, type = "cohort"))
   expect_identical(as.data.frame(fit, type = "dynamic"), as.data.frame(fit, type = "event"))
   expect_error(tidy(fit, type = "static"), class = "dpsc_error_argument")
-  # With several dates the treated are public as well, and the print states this.
+  # With several dates the treated people are public as well, and the print states this.
   expect_match(text_of(fit), "protects the donors; the treated units' data are public")
   expect_match(text_of(summary(fit)), "protects the donors")
 })
@@ -167,7 +167,7 @@ test_that("a ledger's refusal gives the budget that remains for the refused call
   expect_no_match(said, "gram")
   lm_call(0.4)
   left <- as.numeric(sub(".*About epsilon = ([0-9.]+) is.*", "\\1", message_of(lm_call(0.99))))
-  # The reported rest can be spent, and not much more.
+  # The reported remaining budget can be spent, and not much more.
   expect_error(lm_call(left * 1.01), class = "dpsc_error_budget")
   lm_call(left * 0.999)
   # Method "objective" of a GLM adds its own delta.

@@ -1,4 +1,4 @@
-# Workers: sums come from other processes, one process draws the noise.
+# Workers: sums come from other processes, and one process draws the noise.
 
 local_workers <- function(open, calibrate = TRUE, count = 2L, env = parent.frame()) {
   withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
@@ -7,7 +7,7 @@ local_workers <- function(open, calibrate = TRUE, count = 2L, env = parent.frame
   list(cluster = cluster, source = dp_workers(cluster, open, calibrate))
 }
 
-# A function with its own data and nothing of the test.
+# A function with its own data, independent of the test.
 opener <- function(shards) {
   function(i) shards[[i]]
 }
@@ -47,7 +47,7 @@ test_that("workers give the release of pooled rows; a second process cannot draw
   reference <- release(donors)
   expect_output(print(w$source), "2 workers")
   expect_identical(release(w$source), reference)
-  # Again, and mixed with rows that are here.
+  # The same again, in combination with rows in this process.
   expect_identical(release(w$source), reference)
   p2 <- rbind(donors, donors[1:20, ])
   expect_identical(release(dp_sources(list(w$source, donors[1:20, ]))), release(p2))
@@ -63,7 +63,7 @@ test_that("workers give the release of pooled rows; a second process cannot draw
   }, donors, p$target, data.frame(a = stats::runif(50), b = stats::runif(50)))
   expect_identical(unlist(tried), rep("dpsc_error_worker", 6))
 
-  # A second coordinator finds them busy while the first is at work.
+  # A second coordinator finds the workers busy while the first uses them.
   ask <- function(token) {
     ask_workers(w$source, "prepare", same_task(w$source, list(
       token = token, design = list(periods = 1:7), grid = NULL, calibrated = FALSE
@@ -90,11 +90,11 @@ test_that("no worker is counted twice, whichever process does the work", {
     dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = by_seed)
   }
   reference <- release(donors)
-  # Shards of one size: their counts reveal nothing.
+  # Shards of equal size: their counts do not reveal a fault.
   open <- opener(list(donors[1:100, ], donors[101:200, ]))
   own <- send_tasks
   calls <- 0L
-  # In turn: each to itself, crosswise, both to one.
+  # Assignments of tasks in turn: each to its own worker, crosswise, both to one worker.
   orders <- list(1:2, 2:1, c(1L, 1L), c(2L, 2L))
   with_internal("send_tasks", function(cluster, given, task, opening) {
     calls <<- calls + 1L
@@ -112,7 +112,7 @@ test_that("no worker is counted twice, whichever process does the work", {
     )
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   })
-  # A process that holds rows for a later dp_workers() does not answer for the first.
+  # A process that holds rows for a later dp_workers() does not answer for the earlier one.
   again <- dp_workers(w$cluster, open, TRUE)
   expect_error(release(w$source), class = "dpsc_error_worker")
   expect_identical(release(again), reference)
@@ -147,7 +147,7 @@ test_that("workers can keep the rows of a regression in memory or in a database"
   }
   reference <- fit(people)
   expect_identical(fit(w$source), reference)
-  # A failure of one worker leaves no worker busy.
+  # After a failure of one worker no worker remains busy.
   expect_error(fit(w$source, exp(y) ~ x), class = "dpsc_error_argument")
   expect_error(fit(w$source, epsilon = Inf), class = "dpsc_error_argument")
   expect_identical(fit(w$source), reference)
