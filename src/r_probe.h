@@ -1,5 +1,5 @@
-// Probes: functions of the glue that only tests call. Each says its name here, and R calls all of
-// them through probe_cpp() only.
+// Probes: functions of the glue that only tests call. Each is registered here under its name, and R
+// calls them through probe_cpp() only.
 #pragma once
 
 #include <RcppEigen.h>

@@ -81,7 +81,7 @@ Rcpp::List growing_estimate_cpp(const Rcpp::List& base, const Rcpp::List& period
                             _["model"] = e.model());
 }
 
-// The next period's question about people: loadings and origin of a row's numbers, and the aim.
+// The row map of the next period (loadings and origin), and the aim of its sums.
 Rcpp::List growing_frame_cpp(const Rcpp::List& base, const Rcpp::List& periods) {
   const dpsc::period_frame x = dpsc::grow(as_base(base), as_periods(periods)).frame();
   return Rcpp::List::create(_["loadings"] = x.loadings, _["origin"] = Rcpp::wrap(x.origin),

@@ -263,7 +263,7 @@ bool lm_closed_cpp(const Rcpp::List& design) {
   const dpsc::lm_design known = as_design(design);
   const auto count = static_cast<Eigen::Index>(known.variables.size());
   bool closed = true;
-  // A location without zeros.
+  // Any location without zeros will do.
   dpsc::multiply_out(
       known, {Eigen::VectorXd::LinSpaced(count, 0.31, 0.37), Eigen::VectorXd::Ones(count)}, closed);
   return closed;

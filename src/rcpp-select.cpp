@@ -26,7 +26,7 @@ dpsc::people as_people(const Eigen::Map<Eigen::MatrixXd>& table) {
   return {table.data(), table.rows(), table.cols() - 1};
 }
 
-/// `rows` of the facts, PRIVATE: how many each person has.
+/// `rows` of the facts: the number of rows of each person. PRIVATE.
 dpsc::people as_people(const Eigen::Map<Eigen::MatrixXd>& table, const Rcpp::List& facts) {
   dpsc::people out = as_people(table);
   if (facts.containsElementNamed("rows"))

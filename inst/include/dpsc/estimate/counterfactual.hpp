@@ -153,9 +153,9 @@ class counterfactual_estimator {
   // levels, both at least their own noise.
   void prepare_variation();
 
-  // The scale of a target's interval. A smaller one than of most donors is for people whose
-  // variation says more than their level. An outcome varies less close to a bound, whoever has it:
-  // there the donors' errors have shown how far it may move later, unless few donors are there.
+  // The scale of a target's interval: below one if the target varies less than the donors do on
+  // average, unless few donors have its level. Outcomes vary less close to a bound: if many donors
+  // are there, their errors show how far such an outcome may move later.
   double own_scale(const row_features& own) const;
 
   gram_statistics s_;

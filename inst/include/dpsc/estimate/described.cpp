@@ -190,8 +190,9 @@ describe_window window_of(const describe_facts& facts, const describe_plan& plan
     // A scale with few points: clipping would bring no gain.
     down = up = upper - lower;
   } else if (plan.tail > 0.0) {
-    // Few people are beyond the radius, and fewer beyond three times the radius; with more people
-    // beyond, the limit is farther. No radius is much shorter than the distance of a quartile.
+    // Few people are beyond the radius, and fewer beyond the window, which ends at three to four
+    // times the radius (farther if more people are beyond the radius). At least 0.7 of a quartile's
+    // distance counts as the radius.
     const double times = 3.0 + std::min(1.0, 5.0 * share_beyond(facts, plan));
     down = times * std::max(found.radii[0], 0.7 * down);
     up = times * std::max(found.radii[1], 0.7 * up);

@@ -163,9 +163,9 @@ weak_basis weak_coefficients(const glm_facts_released& f) {
   return out;
 }
 
-/// In its true form the information hardly mixes a weak coefficient with the rest of the model, but
-/// its noise does, by angles that the weak one's large error multiplies: what mixes them is kept as
-/// far as it exceeds the noise, and either part is shrunk by itself.
+/// The true information matrix hardly mixes a weak coefficient with the rest of the model, but its
+/// noise does, and the weak coefficient's large error multiplies this mixing. So mixed entries are
+/// kept only to the extent that they exceed the noise, and each block is shrunk separately.
 Eigen::MatrixXd parted_information(const Eigen::MatrixXd& noisy, double sd, double least,
                                    const weak_basis& weak) {
   const Eigen::Index d = noisy.rows(), k = weak.count, m = d - k;
@@ -215,8 +215,8 @@ Eigen::MatrixXd score_covariance(const glm_facts_released& f, const Eigen::Matri
          root;
 }
 
-/// @param shape what turns an information into the covariance of the score; `scores` is that
-/// covariance where it was released.
+/// @param shape the map from the information to the covariance of the score; `scores` is that
+///   covariance if it was released.
 void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, const Eigen::MatrixXd& shape,
                const Eigen::MatrixXd& scores, glm_covariance& out) {
   const Eigen::Index d = f.theta.size();

@@ -75,8 +75,8 @@ void growing_estimate::add(const period_release& month) {
   const double likeness = find_spread(law, month, now);
   const period_law::kept kept = law.shifts(month.radius, now);
 
-  // Sums of residuals times the constant and the directions, which are nearly independent of each
-  // other.
+  // Sums of the residuals' products with the constant and with each direction; the directions are
+  // nearly uncorrelated.
   const Eigen::VectorXd sums = month.means.head(m + 1);
   Eigen::VectorXd found = (sums - e * e.dot(sums)) / (other * kept.other);
   found += e * (e.dot(sums) / kept.aim);
@@ -90,7 +90,8 @@ void growing_estimate::add(const period_release& month) {
   const double noise = square(aim_sd * along) +
                        square(other_sd) * std::max(0.0, asked.squaredNorm() - along * along);
 
-  // Slopes follow a random walk, seen under noise (Kalman, 1960): along the aim and across it.
+  // Slopes follow a random walk that is observed with noise (Kalman, 1960), along the aim and
+  // across it.
   const double moved = at.dot(change), size = at.squaredNorm();
   const Eigen::VectorXd across = change - at * (moved / size);
   const double gain = target_walk_.follow(square(moved), noise);

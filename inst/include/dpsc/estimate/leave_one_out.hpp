@@ -51,7 +51,8 @@ class deleted_ridge {
   using matrix_ref = Eigen::Ref<const Eigen::MatrixXd>;
   using vector_ref = Eigen::Ref<const Eigen::VectorXd>;
 
-  /// `softness`: weight of the common scale in a row's own; infinite gives all rows the same.
+  /// `softness`: weight of the common scale in a row's own scale; if infinite, all rows have one
+  /// scale.
   deleted_ridge(donor_moments moments, Eigen::Index T0, double penalty, double softness);
 
   Eigen::Index outcomes() const { return slopes_.cols() + 1; }

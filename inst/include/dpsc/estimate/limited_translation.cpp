@@ -29,7 +29,7 @@ Eigen::VectorXd translation_model::centre(const Eigen::VectorXd& y,
   for (int k = 0; k < nodes; ++k) {
     const double tau = scale * std::tan(0.5 * pi * (k + 0.5) / nodes);
     Eigen::MatrixXd total = covariance;
-    // Far below the noise, for a singular covariance.
+    // A variance far below the noise is added, since the covariance may be singular.
     total.diagonal().array() += tau * tau + 1e-9 * scale * scale;
     const Eigen::LLT<Eigen::MatrixXd> root = llt(total);
     if (root.info() != Eigen::Success) continue;

@@ -285,7 +285,7 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution
   for (std::size_t t = 0; t < pool.rounds.size(); ++t) {
     if (pool.left_out(t)) continue;
     const lm_round& round = pool.rounds[t];
-    // Of skew errors a narrow clip hides a part of the level.
+    // If errors are skewed, a narrow clip hides a part of the level.
     if (pool.stays_wide() && round.clip < 0.5 * pool.last().clip) continue;
     const lm_frame& frame = round.frame;
     const Eigen::VectorXd x = frame.centre + lu_solve_transposed(frame.whiten, round.mean);
@@ -385,7 +385,8 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
     slope = inverse * (part.transpose() * c.value(C));
     theta = part * slope;
   }
-  // Error of theta per error of the cross moments, and its own noise times that of the covariance.
+  // `hat`: change of theta per change of the cross moments, whose variance v includes the
+  // covariance's noise times the error of theta.
   const Eigen::MatrixXd hat = inverse * part.transpose();  // q x p
   const double gain = (part * hat).squaredNorm();
   double v = variance;

@@ -23,16 +23,17 @@ namespace dpsc {
 /// length.
 constexpr double clipping_doubt = 0.05;
 
-/// Sampling errors of the level under a narrow and under a wide clip differ by this many standard
-/// errors of a mean, over the narrow clip in standard deviations of the residuals.
+/// Standard deviation of the difference between the sampling errors of the level under a narrow and
+/// a wide clip: this constant over the narrow clip (in standard deviations of the residuals), in
+/// standard errors of a mean.
 constexpr double clipping_difference = 0.45;
 
 /// The change of the level, in standard deviations, that shows that errors are skew.
 constexpr double skew_from = 2.0;
 
-/// The remaining bias of slopes over their change: under the narrow clip; under a wide one, over
-/// its square in standard deviations, plus a multiple of the part of the variance that the narrow
-/// clip hid; and at most (measured: bench/lm-skew.R).
+/// The remaining bias of slopes relative to their change: `left_narrow` under a narrow clip; under
+/// a wide clip `left_wide` over its square (in standard deviations) plus `left_heavy` times the
+/// part of the variance that the narrow clip hid; at most `left_most` (measured: bench/lm-skew.R).
 constexpr double left_narrow = 0.8, left_wide = 4.0, left_heavy = 1.5, left_most = 3.0;
 
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).

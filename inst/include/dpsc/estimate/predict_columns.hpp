@@ -44,7 +44,8 @@ struct weighted_penalty {
   double log_prior;
 };
 
-/// Around the noise's edge; prior centred at 0.8 of half of it, one octave wide.
+/// Penalties around the noise's edge, with a prior that is centred at 0.4 of the edge and one
+/// octave wide.
 std::vector<weighted_penalty> evidence_penalties(double edge);
 
 /// Without noise: candidate penalties, and the one with the least generalised cross-validation

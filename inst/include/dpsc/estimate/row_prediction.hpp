@@ -57,7 +57,7 @@ struct prediction_constants {
   /// the tails of Student's t. A group's mean counts as one draw, too: its people need not be a
   /// random sample of the donors.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& u) const;
-  /// The same, from u'solve u of each fit.
+  /// The same weights, from the quadratic form u'solve u of each fit.
   Eigen::VectorXd evidence_weights(const Eigen::VectorXd& squares, Eigen::Index features) const;
 
   /// The path if there is only noise, relative to `row_features::level`: it stays at the row's

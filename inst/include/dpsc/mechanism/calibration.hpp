@@ -65,7 +65,7 @@ inline double row_scale_factor(double variation) { return std::sqrt((4.0 + varia
 
 /// A range of the donors' errors is small if it is at most `part` of half the bounds' width, or
 /// `least` over the number of donors: twice the least candidate. Its draw has a price per half
-/// octave, so that a small range says little about few people with large errors, where most people
+/// octave, so that a small range does not exclude a few people with large errors if most people
 /// have hardly any (measured: bench/battery.R, designs rare and costs).
 struct small_range {
   static constexpr double part = 1.0 / 15.0, least = 20.0;

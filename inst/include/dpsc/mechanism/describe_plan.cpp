@@ -178,7 +178,8 @@ describe_plan plan_describe(const describe_facts& facts) {
 double rank_deviation(int jointly) { return std::sqrt((jointly + 1.0) * (jointly + 2.0) / 3.0); }
 
 double rank_limit(int jointly, double alpha) {
-  // Of the largest of J errors, which has a gamma distribution, each error is it or uniform below.
+  // The largest of J errors has a gamma distribution; each error is the largest, or uniform below
+  // it.
   const auto beyond = [jointly](double t) {
     double sum = 0.0, term = 1.0;
     for (int k = 0; k < jointly; ++k, term *= t / k)

@@ -108,7 +108,7 @@ class scale_counts : public located_counts<scale_counts> {
   std::vector<std::size_t> begin_;
 };
 
-/// Draws the cell of variable v. Counts are in units of `bits` bits of a person.
+/// Draws the cell of variable v. Counts are in units of 2^-bits of a person.
 std::size_t choose_cell(const people_sums& found, std::size_t v, int bits, double exponent,
                         const std::string& label, noise& draws, std::int64_t price = 0,
                         std::int64_t most = 0);

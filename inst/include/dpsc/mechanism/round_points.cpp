@@ -30,7 +30,7 @@ struct decimal_level {
   double points() const { return last - first + 1.0; }
 };
 
-/// From the coarsest power of ten to the finest that the cells tell apart.
+/// From the coarsest power of ten to the finest power that the cells distinguish.
 inline std::vector<decimal_level> levels_of(const place_grid& grid) {
   std::vector<decimal_level> out;
   const double far = std::max(std::fabs(grid.lower), std::fabs(grid.upper));

@@ -32,8 +32,8 @@ struct round_points {
 
 round_points round_points_of(const place_grid& grid);
 
-/// The largest power of ten of which `x` is a multiple, among the powers that the grid's cells tell
-/// apart, and infinity for 0; 0 if there is none.
+/// The largest power of ten of which `x` is a multiple, among the powers that the grid's cells
+/// distinguish, and infinity for 0; 0 if there is none.
 double step_of(const place_grid& grid, double x);
 
 }  // namespace dpsc

@@ -39,7 +39,7 @@ constexpr double rows_beyond = 0.1;
 
 /// Draws the smallest limit that contains nearly all people; the loss is the number beyond it,
 /// minus the permitted number, plus a price per step. `first`: people by the first limit that
-/// contains them, with the last place for people beyond all limits, in units of `bits` bits of a
+/// contains them, with the last place for people beyond all limits, in units of 2^-bits of a
 /// person. Losses of neighbours differ within a range of one (regression.md, section 3; person.md,
 /// section 3).
 std::size_t choose_limit(const std::vector<std::int64_t>& first, int bits, double allowed,

@@ -84,7 +84,7 @@ class noise {
 
   virtual std::size_t choose(const std::string& label, const private_choice& choice) = 0;
 
-  /// One candidate from every list; the lists have as many candidates.
+  /// One candidate from every list; all lists have the same number of candidates.
   virtual std::vector<std::size_t> choose_jointly(const std::string& label,
                                                   const joint_choice& choice) = 0;
 

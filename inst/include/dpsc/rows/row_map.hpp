@@ -57,7 +57,8 @@ struct row_map {
 /// log2 of the number of grid steps per half-width of the bounds; rows are rounded to this grid.
 constexpr int row_bits = 20;
 
-/// How a person's row is scaled: bounds as centre and half-width, the latter at most one `unit`.
+/// The scale of a person's row: centre and half-width of the bounds; half-widths are at most one
+/// `unit`.
 struct row_scale {
   Eigen::VectorXd centre;  // T, outcome units
   double unit;             // outcome units: the largest half-width

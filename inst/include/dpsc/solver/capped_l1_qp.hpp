@@ -9,11 +9,10 @@
 // estimate of an eigenvalue, and is linear in the residual (a duality gap would be quadratic, and
 // blind below the square root of the rounding error).
 //
-// Why it always ends. Nesterov's method with constant momentum has, for t = 1 / L and L >= ||H||,
-// F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu / 2), so any tolerance is reached within a
-// number of iterations that is known beforehand (`iteration_bound`). With Newton steps on the
-// active set it usually ends much earlier; they never replace the main sequence, so the bound
-// remains valid.
+// Termination. Nesterov's method with constant momentum has, for t = 1 / L and L >= ||H||, F(f_k) -
+// F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu / 2), so any tolerance is reached within a number of
+// iterations that is known beforehand (`iteration_bound`). Newton steps on the active set usually
+// end the search much earlier; they never replace the main sequence, so the bound remains valid.
 #pragma once
 
 #include <Eigen/Dense>

@@ -266,8 +266,8 @@ class learner {
       return;
     }
     sums_.estimate(estimate_);
-    // Until gradients at zero stand out from their noise, zero predicts best, and its skipped moves
-    // are dropped.
+    // Until the sum of gradients at zero exceeds its noise, the coefficients remain zero, which
+    // predicts better than noise does.
     if (share_ == 0.0 && !stands_out(estimate_, sums_.sd(0))) return;
     share_ = 1.0;
     const double below = std::max(curvature(), 1e-300);
