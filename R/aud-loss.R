@@ -96,7 +96,8 @@ call_loss <- function(call) {
 }
 
 #' Log-probability of a joint choice: a tuple's weight is exp(-exponent times its largest loss)
-#' @param losses (`numeric`)\cr list after list, of as many candidates each.
+#' @param losses (`numeric`)\cr the lists one after another, each with the same number of
+#'   candidates.
 #' @param at (`numeric`)\cr the choice from every list, from 0.
 #' @noRd
 joint_log_law <- function(losses, exponent, at) {

@@ -16,14 +16,14 @@
 #'
 #' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round. `"ops"`,
 #'   `"adaops"`: exact two-sided loss of the posterior draw, from leverage and leave-one-out
-#'   residual (Wang, 2019, with the errors of its Theorem 14 corrected); everybody from one
-#'   factorisation.
+#'   residual (Wang, 2019, with the errors of its Theorem 14 corrected); one factorisation serves
+#'   all people.
 #' * [dp_glm()], methods of the papers, every family: slope and curvature of a row of this length
 #'   and, for counts and on a box, this outcome, at the worst point; for `"output"` the change of
 #'   the minimiser, by a Newton step and a bound on its remainder.
 #' * [dp_glm()], `"objective"`, every family, no penalty: the Renyi bound with this row's weighted
-#'   length and, for counts, its outcome; everybody from one factorisation. Weights make nearly all
-#'   rows equally long, so these bounds are nearly equal; only `realised` differs.
+#'   length and, for counts, its outcome; one factorisation serves all people. Weights make nearly
+#'   all rows equally long, so these bounds are nearly equal; only `realised` differs.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows to which it was fitted, in any order.
@@ -193,7 +193,7 @@ lm_row_losses <- function(fit, table, delta) {
 
 # Posterior draws ---------------------------------------------------------------------------------
 
-#' Exact loss of a posterior draw when a row is taken out, for everybody from one factorisation
+#' Exact loss of a posterior draw when a row is removed; one factorisation serves all people
 #' @noRd
 posterior_row_losses <- function(fit, rows, delta) {
   law <- posterior_law(fit, rows)

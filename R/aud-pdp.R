@@ -10,10 +10,10 @@
 #' reveals something about that donor. Never publish it, never choose the noise by it. [pdp_bound()]
 #' is the part that may be published.
 #'
-#' Two neighbours are compared. *Removal*: the donor's contribution is taken out (for `"output"` and
-#' `"objective"` the row becomes the middle of the bounds, which takes it out of the sums; n stays).
-#' *Replacement*: the donor's row is replaced by any row within the bounds, as in the guarantee; the
-#' result is a certified upper bound.
+#' Two neighbours are compared. *Removal*: the donor's contribution is removed (for `"output"` and
+#' `"objective"` the row becomes the middle of the bounds, which removes it from the sums; n is
+#' unchanged). *Replacement*: the donor's row is replaced by any row within the bounds, as in the
+#' guarantee; the result is a certified upper bound.
 #'
 #' * `"output"`: removal changes the ridge weights by `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)`,
 #'   exactly, for all donors from one fit (`inst/proofs/ridge.md`), and the outcomes after the

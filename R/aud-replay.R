@@ -249,7 +249,7 @@ replayed_calls <- function(hooked, from, to) {
 }
 
 #' Steps by account: one person is in one group and affects the steps of that account only
-#' @param account (`character` or `NULL`)\cr of each step.
+#' @param account (`character` or `NULL`)\cr the account of each step.
 #' @noRd
 account_rows <- function(table, account) {
   if (is.null(account)) {

@@ -11,10 +11,11 @@
 #' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
 #' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
 #' wide. Rows far from the middle have smaller weights, by a function of the regressors alone, which
-#' keeps the estimates consistent. The limit follows from the released share of the rarest value of
-#' a 0/1 regressor, or level of a factor, that the noise leaves visible. A ridge that the proof
-#' needs, of size 2 R^2 / epsilon with that limit R (R^2 is one more than the number of columns, or
-#' the size that a rare group's rows need), shrinks slopes towards zero when there are few people.
+#' keeps the estimates consistent. The limit on a row's length follows from the released share of
+#' the rarest value of a 0/1 regressor, or level of a factor, that the noise leaves visible. A ridge
+#' that the proof needs, of size 2 R^2 / epsilon with that limit R (R^2 is one more than the number
+#' of columns, or the size that a rare group's rows need), shrinks slopes towards zero when there
+#' are few people.
 #'
 #' A logistic loss has its smallest curvature where its slope is largest. Once the ridge has that
 #' size, the curvature of one person's loss costs almost nothing beside its slope, and the whole

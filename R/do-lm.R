@@ -12,19 +12,20 @@
 #' times too wide cost little. A few rounds then release moments of whitened regressors and of the
 #' residuals from the previous round's fit; all rounds are pooled, weighted by their known noise.
 #' Outlying rows are shrunk, regressors and residual by the same factor, which keeps least squares
-#' consistent; the limit follows from the released shares of the rarest level that the noise leaves
-#' visible. Only the residual is clipped, at 1.1 standard deviations where the noise is large and at
-#' 3 where it is small (Huber's regression): with gross outliers, or with skewed errors whose spread
-#' depends on a regressor, the slopes differ from those of `lm()`, the residual standard error is
-#' smaller and R-squared larger. Where the noise permits, the third round has a wide clip. If it
-#' moves the level of the outcome by more than noise does, errors are skewed: the last rounds then
-#' clip at up to 6 standard deviations, and the errors of slopes include a doubt from their change.
-#' In CPS wages (`AER::CPS1988`) at epsilon 1 the largest error of nine slopes relative to `lm()` is
-#' about 2.8 of its standard errors (2 at epsilon 2, .8 at 10; 5 at .5, where skewness is hidden),
-#' and 94 % of intervals for privacy noise contain `lm()`'s slope (60 % at .5, 77 % at 10).
-#' Skewness that has opposite signs in two groups may remain unnoticed. The print mentions robust
-#' slopes if more than 2 % of residuals lie beyond three standard deviations, or, with many people,
-#' so many that a slope may differ by a standard error.
+#' consistent; the limit on a row's length follows from the released share of the rarest level that
+#' the noise leaves visible. Only the residual is clipped, at 1.1 standard deviations where the
+#' noise is large and at 3 where it is small (Huber's regression): with gross outliers, or with
+#' skewed errors whose spread depends on a regressor, the slopes differ from those of `lm()`, the
+#' residual standard error is smaller and R-squared larger. Where the noise permits, the third round
+#' has a wide clip. If it moves the level of the outcome by more than noise does, errors are skewed:
+#' the last rounds then clip at up to 6 standard deviations, and the standard errors of slopes allow
+#' for bias, by an amount that follows from their change. In CPS wages (`AER::CPS1988`) at epsilon 1
+#' the largest error of nine slopes relative to `lm()` is about 2.8 of its standard errors (2 at
+#' epsilon 2, .8 at 10; 5 at .5, where skewness is hidden), and 94 % of intervals for privacy noise
+#' contain `lm()`'s slope (60 % at .5, 77 % at 10). Skewness that has opposite signs in two groups
+#' may remain unnoticed. The print mentions robust slopes if more than 2 % of residuals lie beyond
+#' three standard deviations, or, with many people, so many that a slope may differ by a standard
+#' error.
 #'
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
 #' of constant variance, unless `vcov = "HC"` pays a tenth of the budget for second moments of the

@@ -100,8 +100,8 @@ path_seen <- function(periods, persistence = 0.8) {
   list(level = level, within = (1 - level) * periods / (periods - 1))
 }
 
-#' Standard deviations of a normal distribution that has the requested ones after clipping at the
-#' bounds
+#' Standard deviations of a normal distribution whose standard deviations after clipping at the
+#' bounds are the requested ones
 #'
 #' Computed by repeated correction on simulated people; if the bounds are far, no value is clipped.
 #' @return `c(between, within)`, scaled units.

@@ -13,8 +13,8 @@
 #' it. So a state goes to another account or another machine only where both reach one registry, and
 #' it is lost if its registry is emptied. *Undetected cases*: a registry that was itself copied or
 #' restored from a backup, a machine that was restored twice, an edited file, and files of version
-#' 0.2.0, which name no registry. Copy neither: two continuations of one state can be subtracted
-#' from each other, which reveals sums without noise.
+#' 0.2.0, which name no registry. Copy neither a state nor a registry: two continuations of one
+#' state can be subtracted from each other, which reveals sums without noise.
 #'
 #' The file is written under another name, made durable, and then moved to its own in one step. A
 #' crash before that leaves no file under that name, and the state dies with its process; a failed

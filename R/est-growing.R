@@ -67,7 +67,9 @@ capped <- function(covariance, half) {
   covariance * tcrossprod(factor)
 }
 
-#' Extend the disagreement between penalties to new periods, as one error of which a share remains
+#' Extend the disagreement between penalties to new periods
+#'
+#' It is treated as a single error, of which a share is left in each new period.
 #' @param disagreement (`matrix`, T1 x T1).
 #' @param left (`numeric`)\cr of each new period.
 #' @noRd

@@ -255,8 +255,8 @@ intervals_conflict <- function(release) {
   }
 }
 
-#' Can this many of n donors calibrate? Up to 10,000 all do; of more, between 10,000 and 100,000
-#' (every k-th in versions up to 0.2.0)
+#' Is this a possible number of calibrating donors? Up to 10,000 donors all calibrate; of more
+#' donors, between 10,000 and 100,000 (every k-th in versions up to 0.2.0)
 #' @noRd
 calibrates <- function(rows, n) {
   if (n <= 10000 || about_equal(rows, ceiling(n / ceiling(n / 10000)))) {

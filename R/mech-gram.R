@@ -4,9 +4,10 @@
 
 #' Budget and steps of a gram release
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: are the intervals?), `noise`
-#'   (on a mean square of features, over its largest value), `settings`, `features` (the number of
-#'   pre-period features, and whether they are relative to a row's own level). PUBLIC.
+#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: are the intervals
+#'   calibrated?), `noise` (on a mean square of features, over its largest value), `settings`,
+#'   `features` (the number of pre-period features, and whether they are relative to a row's own
+#'   level). PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
   settings <- list(

@@ -75,7 +75,7 @@ run_growing <- function(plan, donors, public) {
 #' The name of a growing release: a hash of the numbers of its first release, and of whether a
 #' ledger was charged
 #'
-#' A file with another name, by which periods could be drawn anew, contradicts itself.
+#' A file with another name, under which periods could be drawn again, contradicts itself.
 #' @param statistics (`list`)\cr of the release. RELEASED.
 #' @noRd
 monitor_id <- function(statistics, paid) {

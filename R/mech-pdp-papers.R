@@ -88,7 +88,7 @@ stage_losses <- function(rows, scale, ridge) {
   list(removal = removal, replacement = pmax(removal + one, loss(one, rows$bend / ridge) + steep))
 }
 
-#' Epsilon at delta of taking a row out of NAPP-ERM's stages (Renyi), computed once for equal rows
+#' Epsilon at delta of removing a row from NAPP-ERM's stages (Renyi), computed once for equal rows
 #' @noRd
 renyi_removals <- function(fit, rows, delta) {
   rows$reach <- pmin(ceiling(rows$reach * 128) / 128, 1)

@@ -240,7 +240,8 @@ gaussian_objective_removal <- function(x, y, mu, scale, delta) {
   }, 0)
 }
 
-#' Eigenvalues m of the precision and squared mean shifts, where the law with the donor is standard
+#' Eigenvalues m of the precision and squared mean shifts, in coordinates in which the distribution
+#' with the donor is standard normal
 #' @noRd
 removal_laws <- function(x, moment, K, c, mean, scale) {
   a <- drop(K %*% x)

@@ -43,7 +43,7 @@ mechanism_fields <- list(
 #'
 #' If a method has a name in the core, it is in `core`.
 #'
-#' Of `dp_synth` (and [dp_release()]):
+#' Fields for `dp_synth` (and [dp_release()]):
 #' * `plan` (function of public): its budget, steps and constants. PUBLIC.
 #' * `run` (function of plan, rows and public): the statistics. RELEASED.
 #' * `settings` (function of public and plan): settings for the estimator. PUBLIC.
@@ -62,8 +62,9 @@ mechanism_fields <- list(
 #' * `variants` (list by name: `everyone`, `dates`, `everyone_dates`, `growing`): `plan`, `run` and
 #'   `needs` where they differ; a method without a variant refuses requests for it.
 #'
-#' Of `dp_lm`: `gives`, `"moments"` or one `"draw"`; `theorem`, a string; `source`, whose method;
-#' `core`, its name in the core; `adaptive`, is a noisy eigenvalue released before the draw?
+#' Fields for `dp_lm`: `gives`, `"moments"` or one `"draw"`; `theorem`, a string; `source`, the
+#' method's authors; `core`, its name in the core; `adaptive`, is a noisy eigenvalue released before
+#' the draw?
 #'
 #' Of `dp_glm`:
 #' * `families` (character): names of `glm_families` that it can fit.
@@ -93,9 +94,10 @@ mechanism_fields <- list(
 #' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,
 #' `upper`, `intervals`). PUBLIC.
 #'
-#' Of `dp_describe`: `theorem` (function of a flag: is the noise Gaussian?).
+#' Field for `dp_describe`: `theorem` (function of a flag: is the noise Gaussian?).
 #'
-#' Of `dp_select` see [selector()], of `dp_aggregate` [aggregator()], of `dp_online` [learner_of()].
+#' For the fields of `dp_select` see [selector()], of `dp_aggregate` [aggregator()], of `dp_online`
+#' [learner_of()].
 #' @noRd
 new_mechanism <- function(verb, title, needs, options = character(), ...) {
   record <- list(title = title, needs = needs, options = options, ...)

@@ -14,7 +14,7 @@ split_covariates <- function(formula) {
   if (is.null(names) || anyDuplicated(names)) {
     abort(c(
       "Covariates must be columns, each given once: {.code outcome ~ treated | x1 + x2}.",
-      i = "Add a covariate computed from columns to {.arg data} as a column of its own."
+      i = "To use a computed covariate, add it to {.arg data} as a column."
     ), "covariate")
   }
   formula[[3L]] <- formula[[3L]][[2L]]

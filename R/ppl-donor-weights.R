@@ -16,7 +16,7 @@ with_weights <- function(request, weights, max_weight, formula) {
   if (is_long && !is.symbol(weights)) {
     abort(c(
       "{.arg weights} must be a column of {.arg data}.",
-      i = "Add weights that are computed from columns to {.arg data} as a column of its own."
+      i = "To use computed weights, add them to {.arg data} as a column."
     ), "argument")
   }
   column <- if (is_long) as.character(weights)
@@ -62,9 +62,9 @@ refuse_weights <- function(request) {
 #' @noRd
 refuse_weighted_panel <- function(panel, several = FALSE) {
   reason <- if (several) {
-    "Several outcomes share one row, whose weights have not been derived: fit each by itself."
+    "No theorem covers weights with several outcomes: fit each outcome separately."
   } else if (!is.null(panel$adopted)) {
-    "They are for one adoption date: fit each date by itself, from one ledger."
+    "They are for one adoption date: fit each date separately, with one ledger."
   } else if (!is.matrix(panel$donors) && !inherits(panel$donors, "dp_chunks")) {
     "Sources do not compute sums of weighted rows: give a data frame, a matrix or chunks."
   }

@@ -30,7 +30,8 @@ copied_rows_note <- paste(
   "errors are too large, at most by the square root of the number of rows per person."
 )
 
-#' Note that errors treat a person's rows as copies; with released scores they are clustered instead
+#' Note that standard errors treat a person's rows as copies of each other, unless scores were
+#' released, from which clustered errors follow
 #' @noRd
 copied_rows <- function(x) {
   privacy <- x$privacy

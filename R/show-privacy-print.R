@@ -125,7 +125,7 @@ noise_words <- function(privacy) {
   } else if (isTRUE(privacy$integers)) {
     "exact integer samplers, applied to a solver's result"
   } else {
-    "in floating point: not exact (rounded; the usual caveat of such noise applies)"
+    "in floating point: not exact (rounded as a precaution; the theorem is for real numbers)"
   })
 }
 

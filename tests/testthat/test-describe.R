@@ -189,7 +189,7 @@ test_that("round numbers stand for their cells, and their copies are few", {
   expect_identical(ages$step[[1001]], 0)
 })
 
-test_that("limits of quantiles cover in columns of whole numbers with numeric limits", {
+test_that("limits of quantiles have nominal coverage for whole numbers with numeric limits", {
   draw <- function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18)
   truth <- withr::with_seed(1, stats::quantile(draw(1e6), c(0.25, 0.5, 0.75), type = 1))
   covered <- vapply(1:40, function(seed) {
@@ -203,7 +203,7 @@ test_that("limits of quantiles cover in columns of whole numbers with numeric li
   expect_gte(mean(covered[4:6, ]), 0.95)
 })
 
-test_that("limits of a mean cover where a tail is a power law", {
+test_that("limits of a mean have nominal coverage if a tail follows a power law", {
   draw <- function(n) pmin(10 / sqrt(stats::runif(n)), 5000)
   # Expectations of a value that is cut at the bound: 2 a - a^2 / bound.
   truth <- 20 - 100 / 5000

@@ -175,7 +175,7 @@ often_release <- function(seed, n = 1000, targets = 40) {
   list(release = release, targets = utils::head(ones, targets))
 }
 
-test_that("where few donors have the target's level, its interval is not scaled below theirs", {
+test_that("a target whose level few donors have gets no shorter interval than these donors", {
   x <- often_release(1)
   s <- x$release$statistics
   covariance <- s$restore %*% s$covariance %*% t(s$restore)
@@ -192,7 +192,7 @@ test_that("where few donors have the target's level, its interval is not scaled 
   expect_equal(scale(at(4) + wave), scale(at(0) + wave))
 })
 
-test_that("bands of people at a bound that few donors are near cover, and need the scale", {
+test_that("bands of people at a bound with few donors have nominal coverage, and need the scale", {
   need <- unlist(lapply(1:24, function(seed) {
     x <- often_release(seed)
     table <- effect_table(fit_view(dp_synth(x$release, target = x$targets), "unit"))

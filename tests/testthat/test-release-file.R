@@ -66,7 +66,7 @@ test_that("every verb's release is read as it was written", {
   expect_error(write_release(old, path), "0.2.0", class = "dpsc_error_release")
 })
 
-test_that("no text of a file is run, whoever made the checksums anew", {
+test_that("no text in a file is run, even with recomputed checksums", {
   path <- withr::local_tempfile(fileext = ".json")
   withr::local_options(dpsc_ran = NULL)
   codes <- c(
