@@ -22,7 +22,8 @@
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
 #'   `p.value`. Of sums: one row per kept step and term: `step`, `rows`, `term`, `estimate`,
-#'   `privacy.se`. Every step up to 500 is kept, then every hundredth part more, and the last one.
+#'   `privacy.se`. Every step up to 500 is kept, later a step whenever the number of steps has grown
+#'   by 1 %, and the last step.
 #' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
 #'   (estimates now, with their errors).
 #' @name dp_stream-methods

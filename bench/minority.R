@@ -2,10 +2,10 @@
 #
 # From the package's root, with dpsc installed: Rscript bench/minority.R
 # Writes bench/results/minority.csv, one row per cell: `error`, the median absolute error of the
-# average effect, which is zero; `to_inf`, its ratio to epsilon = Inf on the same panels; `cover`
-# and `cover_inf` of nominal 95 % intervals; `width`, median half-width; `wide`, the share of
-# releases whose interval is more than twice that. DPSC_BENCH_REPLICATIONS (default 20) releases
-# each.
+# average effect, whose true value is zero; `to_inf`, its ratio to epsilon = Inf on the same panels;
+# `cover` and `cover_inf` of nominal 95 % intervals; `width`, median half-width; `wide`, the share
+# of releases whose interval is more than twice as wide as the median. There are
+# DPSC_BENCH_REPLICATIONS (default 20) releases per cell.
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")

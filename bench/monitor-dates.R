@@ -7,9 +7,10 @@
 #   Rscript bench/monitor-dates.R [runs] [n]      adds to bench/results/monitor-dates.csv
 #
 # Groups are means of 60 people in a factor panel of 24 periods before the treatment and 12 from it
-# on, one of them in the first release. Errors are against the targets' paths without noise of their
-# own, over all groups and periods; medians over runs. One date stands for all: for different dates
-# the shared first release knows the periods between them one by one, and no better.
+# on, one of them in the first release. Errors are differences from the targets' paths without the
+# targets' own noise, over all groups and periods; medians over runs. All groups have one date here:
+# with different dates the shared first release would have the periods between them as single
+# features, with no more accuracy.
 
 library(dpsc)
 

@@ -107,8 +107,8 @@ exact_weight <- function(x) {
   pmin(q, q^2)
 }
 
-# Equally likely nodes of spherical Laplace noise in one or two dimensions, in scales. `shape`: of
-# the Gamma distribution of the norm (a planted fault).
+# Equally likely nodes of spherical Laplace noise of scale one, in one or two dimensions. `shape`,
+# of the Gamma distribution of the norm: another value than d is a planted fault.
 noise_nodes <- function(d, radii = 150L, angles = 72L, shape = d) {
   r <- stats::qgamma((seq_len(radii) - 0.5) / radii, shape)
   if (d == 1L) {

@@ -313,8 +313,8 @@ test_that("NAPP-ERM as published fails by truncated noise, noise-free selection 
   for (epsilon in c(1, 10)) {
     expect_equal(hockey_stick(left, moved, epsilon), 0.3934693403, tolerance = 1e-2)
   }
-  # Retrieval claims .75 for Huber's loss with a ridge at its lower limit; a loss of .9054 is
-  # reached.
+  # "Privacy budget retrieval" claims a privacy loss of .75 for Huber's loss with a ridge at its
+  # lower limit, but .9054 is reached.
   retrieved <- function(weight, floor) 0.5 * (1 - floor / (2 * weight))
   expect_equal(1 - retrieved(1, 1), 0.75)
   huber <- function(theta) {
