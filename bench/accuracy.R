@@ -1,8 +1,8 @@
 # Accuracy: root mean squared error of the counterfactual against the target's noise-free path after
 # the treatment, on the [-1, 1] scale, medians over replications.
-#   accuracy.csv: document 04's designs, the default method against private
-#   difference-in-differences
-#     with the same budget, the ridge without privacy, and the best number known before.
+#   accuracy.csv: the paper's design and a factor design, the default method against private
+#     difference-in-differences with the same budget, the ridge without privacy, and the smallest
+#     error of the prototypes (`best_known` below).
 #   accuracy-published.csv: the paper's design, the default against the published algorithms with
 #     correct noise and their tight versions.
 library(dpsc)

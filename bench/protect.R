@@ -3,7 +3,7 @@
 # DPSC_BENCH_REPLICATIONS scales the draws (default 1). Writes bench/results/protect.csv: root mean
 # squared errors in units of half the bounds' width, coverage of nominal 95 % where there is an
 # interval, the share of draws that have one, the median length of the interval over the 95 %
-# quantile of its error, both sides. `document` is the error of the design's prototype. Of single
+# quantile of its error, both sides. `document` is the error of a prototype. Of single
 # periods: `month_public` and `month`, errors as above; `month_oracle`, the sum of a public target's
 # error and the noise of an oracle that knows everybody's residuals about the donors' prediction,
 # and with them the group's mean and the best radius, and spends the whole budget on one mean in one

@@ -1,6 +1,5 @@
-// Glue of the paper's experiments, compiled by functions.R and no part of the package.
-// [[Rcpp::plugins(cpp17)]]
-// [[Rcpp::depends(RcppEigen, dpsc)]]
+// Glue for the paper's experiments, compiled by functions.R; not part of the package.
+// [[Rcpp::plugins(cpp17)]] [[Rcpp::depends(RcppEigen, dpsc)]]
 #define DPSC_ONE_UNIT  // the core's bodies, too: no library has them
 #include "repeat.hpp"
 

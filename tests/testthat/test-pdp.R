@@ -1,4 +1,5 @@
-# Expected values: documents 07 (part 9.8) and 08 (4.9) of the design, and brute force.
+# Expected values: reference values from the derivation, computed before this code was written, and
+# brute force.
 
 # gaussian shifts ----
 
@@ -11,9 +12,9 @@ test_that("the epsilon of a Gaussian shift inverts its trade-off function", {
     got <- shift_epsilon(anchors$mu[i], anchors$delta[i])
     expect_equal(got, anchors$epsilon[i], tolerance = 1e-9)
   }
-  # A ridge regression of people, document 08: delta at 0.5 of a shift of .2134...
+  # A ridge regression of people: delta at 0.5 of a shift of .2134...
   expect_equal(shift_delta(0.14941814230541078 / 0.7, 0.5), 8.815283620752772e-4, tolerance = 1e-12)
-  # R1 of document 07.
+  # Six rows of a ridge regression, two columns.
   shifts <- c(
     0.181833813439, 0.257494548847, 0.114153739148, 0.186859980409, 0.311012179855, 0.175508969053
   )
@@ -32,7 +33,7 @@ test_that("the epsilon of a Gaussian shift inverts its trade-off function", {
 
 # ridge weights ----
 
-test_that("shifts of ridge weights equal the values in document 07", {
+test_that("shifts of ridge weights equal the reference values", {
   x <- outer(1:3, 1:4, function(i, t) sin(i * t))
   y <- cos(1:4) / 2
   shifts <- ridge_shifts(x, y, lambda = 1, reach = 4, cap = 0.483792297597)

@@ -120,7 +120,7 @@ test_that("restricted determinants stay within the bound on every face, and reac
       attained <- log_det(sum_face, rbind(-signs[1L], others), mu) -
         log_det(sum_face, rbind(signs[1L], others), mu)
       expect_equal(attained, bound("l1"))
-      # The document's claim for faces of the box only would be too small on this face.
+      # A claim for faces of the box alone would be too small on this face.
       expect_gt(attained, bound("box"))
     }
   }
@@ -171,15 +171,15 @@ test_that("gradient differences on the feasible set stay within the bound, and r
   }
 })
 
-test_that("the gradient bound improves on the design document's and the published bound", {
-  document <- function(n, cap) {
+test_that("the gradient bound improves on a simpler bound and on the published bound", {
+  simpler <- function(n, cap) {
     u <- c(1e-12, seq(1e-6, cap, length.out = 2000))
     phi <- ifelse(u <= 2 / 3, 4 - 2 * u, (2 + u)^2 / (4 * u))
     max(sqrt(4 * phi^2 + 16 * (n - 1) * u^2))
   }
   for (n in c(1, 2, 3, 6, 10, 100)) {
     for (cap in c(1, 0.5, 0.2)) {
-      expect_lte(gradient_sensitivity(n, 7, cap) / 7, document(n, cap) + 1e-9)
+      expect_lte(gradient_sensitivity(n, 7, cap) / 7, simpler(n, cap) + 1e-9)
     }
   }
   expect_lt(gradient_sensitivity(100, 7, 0.2), 4 * 7 * sqrt(108) / 3.8)
