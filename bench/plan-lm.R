@@ -3,7 +3,7 @@
 # found. `off`: planned over measured; medians of few runs in the large cells.
 library(dpsc)
 measured <- utils::read.csv("bench/results/lm.csv")
-measured <- measured[measured$resolved == 1 & measured$located == 1, ]
+measured <- measured[which(measured$resolved == 1 & measured$located == 1), ]
 planned <- mapply(function(p, n, epsilon) {
   bounds <- stats::setNames(rep(list(c(-40, 20)), p + 1), c("y", paste0("X", seq_len(p))))
   dp_plan_lm(y ~ ., bounds, n = n, epsilon = epsilon)$ratio
