@@ -95,7 +95,7 @@
 #'   Private like any column. Its only cost is its median, found with the regressors' medians.
 #'   Predictions need its columns. Counts are capped without regard to exposure: where exposures
 #'   differ by a factor of 25, slopes were off by 1 %, which affects limits at 20,000 people
-#'   (coverage .92 at epsilon 4; .93 and more in the other cells of `bench/results/offset.csv`). For
+#'   (coverage .92 at epsilon 4; .92 to .98 over all cells of `bench/results/offset.csv`). For
 #'   method `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE. Coefficients maximise the weighted likelihood, and standard errors are for these
