@@ -78,7 +78,7 @@ listed_releases <- function(releases) {
 #' @return The record, with `parts`: its releases, each by its identity, epsilon, delta and rho.
 #' @noRd
 record_of_release <- function(x) {
-  record <- if (is.list(x)) x$privacy %||% x$release$privacy
+  record <- if (is.list(x) || inherits(x, "dp_stream")) x$privacy %||% x$release$privacy
   if (is.null(record)) {
     abort(c(
       "{.arg releases} must contain releases or results of private calls.",
@@ -97,7 +97,7 @@ record_of_release <- function(x) {
 identity_of <- function(x) {
   if (inherits(x, "dp_stream")) {
     # A stream moves on: its released values change, its plan does not.
-    return(rlang::hash(list(x$what, x$columns$text, x$learner, x$plan)))
+    return(x$id %||% rlang::hash(list(x$what, x$columns$text, x$learner, x$plan)))
   }
   release <- if (inherits(x, "dp_release")) x else x$release
   growing <- if (inherits(release, "dp_release")) release$statistics$monitor$id

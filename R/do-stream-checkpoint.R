@@ -87,7 +87,7 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
 })
 
 # A file's facts about its stream besides the state: public facts and the guarantee.
-stream_public_parts <- c("what", "columns", "learner", "plan", "batch", "rng", "privacy")
+stream_public_parts <- c("what", "columns", "learner", "plan", "batch", "rng", "privacy", "id")
 
 #' @rdname checkpoint
 #' @export
@@ -99,7 +99,8 @@ resume_stream <- function(file) door("resume_stream", {
   # The registry to which a private state belongs; 0.2.0 did not write it.
   registry <- if (!known$public) parts$registry
   parts$registry <- NULL
-  if (!identical(names(parts), stream_public_parts)) {
+  # Files of 0.3.0 and earlier have no `id`.
+  if (!identical(union(names(parts), "id"), stream_public_parts)) {
     abort("The public part of the checkpoint is damaged.", "checkpoint")
   }
   # Every step that can fail comes before the claim, and no value is released in between.

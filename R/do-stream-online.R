@@ -101,6 +101,9 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   check_every_bound(formula, if (!missing(bounds)) bounds)
   family <- check_choice(family, c("gaussian", "binomial"))
   columns <- new_columns(formula, bounds, family)
+  for (column in c(columns$regressors, list(columns$outcome))) {
+    check_spellings(column$levels, column$name)
+  }
   steps <- check_horizon(horizon)
   batch <- check_flag(batch)
   participation <- check_participation(participation)

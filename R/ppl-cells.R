@@ -80,14 +80,68 @@ digits_of <- function(x, days) {
   out
 }
 
+#' Cells of a block as text that is the same for every class that a reader may give their column
+#'
+#' Where readers guess, one person's cell makes a block's numbers text: `"1.0"`, `"01"` and 1 must
+#' remain one value. So a cell that reads as a number is that number's text.
+#' @noRd
+block_text <- function(x) {
+  if (cell_kind(x) == "date") {
+    return(cell_text(x))
+  }
+  numbers <- cell_numbers(x)
+  of_text <- cell_kind(x) %in% c("text", "factor")
+  out <- if (of_text) cell_text(x) else rep(NA_character_, length(x))
+  known <- which(!is.na(numbers))
+  out[known] <- exact_text(numbers[known])
+  out
+}
+
+#' Numbers as text, different for different numbers
+#' @noRd
+exact_text <- function(x) {
+  # Zero has no sign here.
+  x <- x + 0
+  out <- sprintf("%.17g", x)
+  whole <- which(is.finite(x) & x == floor(x))
+  out[whole] <- sprintf("%.0f", x[whole])
+  out[is.na(x)] <- NA
+  out
+}
+
+is_text <- function(x) typeof(x) == "character"
+
+#' Strings by their bytes; if one side is a number, the other is converted
+#' @noRd
+same_cells <- function(x, y) {
+  if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
+}
+
+#' Comparisons of cells for row-wise code
+#' @param same (`function`)\cr are two cells the same?
+#' @noRd
+comparisons <- function(same) {
+  list(
+    "==" = function(x, y) same(x, y), "!=" = function(x, y) !same(x, y),
+    # The table is written out in full, see `plain_code()`.
+    "%in%" = function(x, ...) {
+      Reduce(`|`, lapply(list(...), function(value) same(x, value) %in% TRUE))
+    }
+  )
+}
+
 #' Place of each cell's value among the public levels, or `NA`
 #'
 #' Text matches the level with the same bytes. Numbers and flags match the level that reads as the
 #' same number, and so does text if the levels are numbers, or TRUE and FALSE.
 #' @param levels (`character`). PUBLIC.
 #' @param codes (`flag`)\cr were they given as numbers?
+#' @param blocks (`flag`)\cr may a reader have guessed the column's class, block by block?
 #' @noRd
-cell_levels <- function(x, levels, codes = FALSE) {
+cell_levels <- function(x, levels, codes = FALSE, blocks = FALSE) {
+  if (blocks) {
+    return(match(block_text(x), block_text(levels), incomparables = NA))
+  }
   text <- cell_kind(x) %in% c("text", "factor", "date")
   if (text && !codes && !setequal(levels, c("FALSE", "TRUE"))) {
     return(match(cell_text(x), levels))
@@ -121,16 +175,43 @@ number_words <- c(
   "FALSE|False|false|F" = 0
 )
 
-#' 64-bit integers, whose bits are stored in doubles, as numbers
+#' The low and the high 32 bits of 64-bit integers, which R stores as the bits of doubles
 #' @noRd
-whole_64 <- function(x) {
-  words <- readBin(writeBin(as.double(x), raw(), endian = "little"), "integer", 2L * length(x),
-    size = 4L, endian = "little")
+words_64 <- function(x) {
+  words <- readBin(writeBin(as.double(without_attributes(x)), raw(), endian = "little"), "integer",
+    2L * length(x), size = 4L, endian = "little")
   words <- matrix(as.double(words), 2L)
   # R reads the smallest 32-bit integer as missing.
   words[is.na(words)] <- -2^31
+  words
+}
+
+#' 64-bit integers as numbers
+#' @noRd
+whole_64 <- function(x) {
+  words <- words_64(x)
   out <- words[2L, ] * 2^32 + words[1L, ] %% 2^32
   out[out == -2^63] <- NA
+  out
+}
+
+#' The same as decimal digits, exactly
+#' @noRd
+text_64 <- function(x) {
+  words <- words_64(x)
+  low <- words[1L, ] %% 2^32
+  high <- words[2L, ]
+  negative <- high < 0
+  high[negative] <- -high[negative] - (low[negative] > 0)
+  low[negative] <- (2^32 - low[negative]) %% 2^32
+  # 2^32 is 4294 million and 967,296.
+  units <- high * 967296 + low %% 1e6
+  millions <- high * 4294 + low %/% 1e6 + units %/% 1e6
+  few <- millions == 0
+  out <- sprintf("%.0f%06.0f", millions, units %% 1e6)
+  out[few] <- sprintf("%.0f", units[few])
+  out <- paste0(ifelse(negative, "-", ""), out)
+  out[words[2L, ] == -2^31 & words[1L, ] == 0] <- NA
   out
 }
 
@@ -288,6 +369,20 @@ check_levels_fit <- function(levels, type, name) {
   }
 }
 
+#' Refuse levels that are one number in two spellings, where a reader may make numbers of them
+#' @section Errors: `dpsc_error_bounds`, from the levels alone.
+#' @noRd
+check_spellings <- function(levels, name) {
+  twice <- levels[duplicated(block_text(levels %||% character()))]
+  if (length(twice)) {
+    abort(c(
+      "In blocks and streams, levels that are the same number must have one spelling.",
+      x = "{.val {twice}} is in {.arg bounds} of {.code {name}} in another spelling.",
+      i = "Recode them, such as {.val a01}: a reader may make numbers of these."
+    ), "bounds")
+  }
+}
+
 is_number_text <- function(text) {
   value <- suppressWarnings(as.double(text))
   !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
@@ -317,7 +412,7 @@ plain_values <- function(columns, data, clip, needed) {
       x <- cell_numbers(x)
       return(if (clip) within_bounds(x, bound$lower, bound$upper) else x)
     }
-    held <- cell_levels(x, bound$levels, isTRUE(bound$codes))
+    held <- cell_levels(x, bound$levels, isTRUE(bound$codes), isTRUE(columns$blocks))
     if (identical(bound$levels, c("FALSE", "TRUE"))) {
       held == 2L
     } else if (isTRUE(bound$codes)) {

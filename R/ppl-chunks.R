@@ -11,9 +11,11 @@
 #' keeps a checksum of every block from its first pass, before the charge, and compares it in every
 #' later pass before it uses the block. Its warnings and messages are not shown and its errors are
 #' replaced, since they may hold data; its output by `cat()` is not suppressed. Call it yourself to
-#' see its messages. Blocks that are data frames need columns of fixed classes, as by
-#' `read.csv(colClasses = )`: if a reader guesses, somebody's cell may turn all numbers of a block
-#' into text, and `"1.0"` is another level than `"1"`.
+#' see its messages. If blocks are data frames, let columns have fixed classes, as by
+#' `read.csv(colClasses = )`. Where a reader guesses, somebody's cell may turn all numbers of a
+#' block into text. So in blocks a number is the same level, person or constant in every class and
+#' spelling (1, `"1.0"`, `"01"`), and levels that are one number in two spellings are refused.
+#' Hexadecimal numbers and numbers of more than 15 digits still need fixed classes.
 #'
 #' A block that cannot be read again, or has changed, after the ledger was charged is a
 #' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of

@@ -31,6 +31,7 @@ lm_source <- function(columns, data, choice, clip) {
 #' @return As `lm_source()`.
 #' @noRd
 lm_chunks <- function(columns, data, choice, clip) {
+  columns <- columns_in_blocks(columns)
   if (!is.null(columns$person$column)) {
     return(chunks_by_person(columns, data, choice, clip))
   }

@@ -20,7 +20,7 @@ lm_table <- function(columns, data, clip, variables = columns$variables) {
   plain <- plain_values(columns, data, clip, unique(unlist(lapply(variables, symbols_of))))
   out <- matrix(0, nrow(data), length(variables))
   for (j in seq_along(variables)) {
-    out[, j] <- variable_values(variables[[j]], plain, nrow(data))
+    out[, j] <- variable_values(variables[[j]], plain, nrow(data), isTRUE(columns$blocks))
   }
   out
 }
@@ -37,6 +37,18 @@ check_classes_fit <- function(columns, data) {
   }
 }
 
+#' Columns whose class may differ between blocks, because a reader guesses it
+#'
+#' Then a number and its text are one level, in any spelling: otherwise one person's malformed cell,
+#' which makes a block's column text, would change the levels of other rows.
+#' @section Errors: as from [check_spellings()].
+#' @noRd
+columns_in_blocks <- function(columns) {
+  for (name in names(columns$given)) check_spellings(columns$given[[name]]$levels, name)
+  columns$blocks <- TRUE
+  columns
+}
+
 symbols_of <- function(variable) {
   if (variable$kind == "product") {
     unlist(lapply(variable$parts, symbols_of))
@@ -45,17 +57,21 @@ symbols_of <- function(variable) {
   }
 }
 
-variable_values <- function(variable, plain, rows) {
+variable_values <- function(variable, plain, rows, blocks) {
   if (variable$kind == "product") {
     value <- rep(1, rows)
     for (i in seq_along(variable$parts)) {
-      part <- variable_values(variable$parts[[i]], plain, rows)
+      part <- variable_values(variable$parts[[i]], plain, rows, blocks)
       value <- value * part^variable$powers[[i]]
     }
     return(value)
   }
   code <- variable$expression
-  value <- if (is.symbol(code)) plain[[as.character(code)]] else value_by_row(code, plain)
+  value <- if (is.symbol(code)) {
+    plain[[as.character(code)]]
+  } else {
+    value_by_row(code, plain, blocks)
+  }
   if (is.null(value) || length(value) != rows) {
     abort(c(
       "{.code {variable$name}} cannot be computed from the rows.",
@@ -63,7 +79,7 @@ variable_values <- function(variable, plain, rows) {
     ), "data")
   }
   if (variable$kind == "level") {
-    held <- cell_levels(value, variable$levels)
+    held <- cell_levels(value, variable$levels, blocks = blocks)
     return(as.double(held == match(variable$level, variable$levels)))
   }
   cell_numbers(value)
@@ -75,14 +91,18 @@ variable_values <- function(variable, plain, rows) {
 chosen_rows <- function(columns, data, choice, clip) {
   table <- lm_table(columns, data, clip)
   if (!is.null(choice$weights)) {
-    table <- cbind(table, row_weights(choice$weights, data, choice$max_weight))
+    weights <- row_weights(choice$weights, data, choice$max_weight, isTRUE(columns$blocks))
+    table <- cbind(table, weights, deparse.level = 0)
   }
-  if (is.null(choice$subset)) table else leave_out(table, choice$subset, data)
+  if (is.null(choice$subset)) {
+    return(table)
+  }
+  leave_out(table, choice$subset, data, isTRUE(columns$blocks))
 }
 
 #' Case weights divided by the largest: one number per row
 #' @noRd
-row_weights <- function(weights, data, max_weight) {
+row_weights <- function(weights, data, max_weight, blocks = FALSE) {
   weights <- with_dates(weights, data)
   check_rowwise(weights)
   unknown <- setdiff(all.vars(weights), names(data))
@@ -92,7 +112,7 @@ row_weights <- function(weights, data, max_weight) {
       x = if (length(unknown)) "The rows have no column {.code {unknown}}."
     ), "argument")
   }
-  value <- value_by_row(weights, columns_of_code(weights, data))
+  value <- value_by_row(weights, columns_of_code(weights, data), blocks)
   if (length(value) != nrow(data)) {
     abort("{.arg weights} must give one number per row.", "argument")
   }
@@ -104,17 +124,17 @@ row_weights <- function(weights, data, max_weight) {
 #' Rows excluded by a private choice have weight zero; n is unchanged
 #' @param subset (`expression`).
 #' @noRd
-leave_out <- function(table, subset, data) {
+leave_out <- function(table, subset, data, blocks = FALSE) {
   unknown <- setdiff(all.vars(subset), names(data))
-  if (length(unknown)) {
+  if (length(unknown) || !length(all.vars(subset))) {
     abort(c(
-      "{.arg subset} names {.code {unknown}}, which the rows do not have.",
-      i = "It must be a condition on columns of {.arg data}."
+      "{.arg subset} must be a condition on columns of {.arg data}, row by row.",
+      x = if (length(unknown)) "The rows have no column {.code {unknown}}."
     ), "argument")
   }
   subset <- with_dates(subset, data)
   check_rowwise(subset)
-  keep <- value_by_row(subset, columns_of_code(subset, data))
+  keep <- value_by_row(subset, columns_of_code(subset, data), blocks)
   if (length(keep) != nrow(table)) {
     abort("{.arg subset} must give TRUE or FALSE for each row.", "argument")
   }

@@ -22,8 +22,8 @@
 #' It is an argument of [dp_lm()] and [dp_glm()], as described above, and of [dp_aggregate()] and
 #' [dp_select()], in which all rows of a person are in one block and the data are in memory. The
 #' regressions also take [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and
-#' [dp_files()] with rows read in R. Identifiers of chunks are compared as text; where chunks have
-#' columns of several classes, numbers of any spelling are compared as numbers. For [dp_lm()] a
+#' [dp_files()] with rows read in R. Identifiers of chunks are numbers where they read as numbers,
+#' in any spelling, and else text; in SQLite a number and its text are one person. For [dp_lm()] a
 #' database computes the sums by person (`compute = "database"`, 30 columns at most). Methods
 #' without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
 #' `proofs/person.md`.
@@ -93,6 +93,7 @@ people_of <- function(data, who) {
   list(of = match(cells, known, nomatch = 0L), n = length(known))
 }
 
+#' Identifiers for comparison, different for different people
 #' @param text (`flag`)\cr as text, for comparison with blocks of other classes.
 #' @noRd
 identifiers_of <- function(data, who, text = FALSE) {
@@ -102,8 +103,16 @@ identifiers_of <- function(data, who, text = FALSE) {
   cells <- .subset2(data, who$column)
   kind <- cell_kind(cells)
   if (kind == "other") abort("Column {.code {who$column}} must be a plain vector.", "data")
-  as_text <- text || kind %in% c("text", "factor")
-  cells <- if (as_text) cell_text(cells) else cell_numbers(cells)
+  cells <- if (inherits(cells, "integer64")) {
+    # As doubles, identifiers of 17 digits would be one person.
+    text_64(cells)
+  } else if (kind %in% c("text", "factor") || text && kind == "date") {
+    cell_text(cells)
+  } else if (text) {
+    exact_text(cell_numbers(cells))
+  } else {
+    cell_numbers(cells)
+  }
   cells[is.na(cells)] <- NA
   cells
 }

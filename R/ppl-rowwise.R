@@ -33,12 +33,7 @@ rowwise_functions <- local({
   functions$as.integer <- function(x) trunc(cell_numbers(x))
   functions$as.logical <- function(x) as.logical(cell_numbers(x))
   functions$as.character <- function(x) cell_text(x)
-  functions[["=="]] <- function(x, y) same_cells(x, y)
-  functions[["!="]] <- function(x, y) !same_cells(x, y)
-  # The table is written out in full, see `plain_code()`.
-  functions[["%in%"]] <- function(x, ...) {
-    Reduce(`|`, lapply(list(...), function(value) same_cells(x, value) %in% TRUE))
-  }
+  functions <- c(functions, comparisons(same_cells))
   # Logical arguments such as na.rm are read from the first row, not row by row.
   functions$pmin <- function(..., na.rm = FALSE) {
     if (!is_single(na.rm)) stop("not one flag")
@@ -65,13 +60,11 @@ rowwise_functions <- local({
   functions
 })
 
-is_text <- function(x) typeof(x) == "character"
-
-#' Strings by their bytes; if one side is a number, the other is converted
-#' @noRd
-same_cells <- function(x, y) {
-  if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
-}
+# In blocks, whose columns may have another class in each.
+rowwise_in_blocks <- local({
+  own <- comparisons(function(x, y) block_text(x) == block_text(y))
+  c(rowwise_functions[setdiff(names(rowwise_functions), names(own))], own)
+})
 
 # Functions that accept strings; all other functions would read a quoted constant as a number.
 functions_of_text <- c(
@@ -155,10 +148,12 @@ takes_no_text <- function(code) {
 
 #' Evaluate checked code in an environment with these columns and row-wise functions only
 #' @param columns (`list`)\cr plain vectors. PRIVATE or PUBLIC.
+#' @param blocks (`flag`)\cr may a reader have guessed their classes, block by block?
 #' @return The value, or `NULL` where there is none.
 #' @noRd
-value_by_row <- function(code, columns) {
-  scope <- list2env(columns, parent = list2env(rowwise_functions, parent = emptyenv()))
+value_by_row <- function(code, columns, blocks = FALSE) {
+  functions <- if (blocks) rowwise_in_blocks else rowwise_functions
+  scope <- list2env(columns, parent = list2env(functions, parent = emptyenv()))
   tryCatch(suppressWarnings(eval(plain_code(code), scope)), error = function(e) NULL)
 }
 

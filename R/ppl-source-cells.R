@@ -84,7 +84,7 @@ holds_level <- function(name, level, row) {
     return(paste(column, "=", row$quote(level)))
   }
   # In an engine without logicals, a logical is 0 or 1.
-  value <- if (of_flag) as.double(level == "TRUE") else suppressWarnings(as.double(level))
+  value <- text_numbers(level)
   # In an engine without strict types, a numeric column may hold text.
   of_any <- type == "any" || row$dialect$loose
   if (of_any && is.na(value)) {
@@ -93,8 +93,22 @@ holds_level <- function(name, level, row) {
   if (is.na(value)) {
     return("(1 = 0)")
   }
-  same <- paste(number_column(name, row), "=", sql_real(value, row$dialect))
+  same <- sql_equals(number_column(name, row), value, row$dialect)
   if (of_any) paste0("(", same, " OR ", column, " = ", row$quote(level), ")") else same
+}
+
+#' SQL for whether a number equals a public one, which may be infinite
+#' @noRd
+sql_equals <- function(x, value, dialect) {
+  largest <- sql_real(.Machine$double.xmax, dialect)
+  if (is.finite(value)) {
+    paste(x, "=", sql_real(value, dialect))
+  } else if (value < 0) {
+    paste0("(", x, " < -", largest, ")")
+  } else {
+    # Some engines sort NaN above all numbers and treat it as equal to -NaN.
+    paste0("(", x, " > ", largest, " AND -", x, " < ", x, ")")
+  }
 }
 
 #' An unchanged column in a condition on rows
@@ -198,7 +212,9 @@ streamed_column <- function(name, row, choice) {
   of_text <- type %in% c("text", "cell") ||
     (as_is && type == "any" && any(vapply(choice, is_compared_with_text, NA, name = name)))
   out <- if (of_text && loose) {
-    paste0("CASE WHEN typeof(", column, ") = 'text' THEN ", column, " END")
+    # R would read text up to its first byte of zero.
+    paste0("CASE WHEN typeof(", column, ") = 'text' AND instr(", column, ", char(0)) = 0 THEN ",
+      column, " END")
   } else if (of_text || type %in% c("flag", "other")) {
     column
   } else if (loose && !as_is && !is.null(levels)) {
@@ -264,5 +280,19 @@ sql_identifier <- function(table, column) {
   type <- column_types(table, column)[[column]]
   if (type == "other") abort("Column {.code {column}} must be a plain vector.", "data")
   key <- quoted(table$con, column)
+  if (table$dialect$loose) return(table$dialect$order(sql_any_identifier(key)))
   if (type %in% c("text", "cell")) table$dialect$order(key) else key
+}
+
+#' Identifiers of a column that may hold values of any type: 1, 1.0 and '1' are one person
+#'
+#' A view or a query can put a number and its text under one name, and a person in both would count
+#' twice.
+#' @noRd
+sql_any_identifier <- function(key) {
+  whole <- paste0("CAST(", key, " AS INTEGER)")
+  paste0(
+    "(CASE WHEN typeof(", key, ") <> 'real' THEN CAST(", key, " AS TEXT) WHEN ", key, " = ", whole,
+    " THEN CAST(", whole, " AS TEXT) ELSE printf('%!.17g', ", key, ") END)"
+  )
 }

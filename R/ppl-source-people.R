@@ -38,7 +38,7 @@ open_rows <- function(part, columns, choice, private) UseMethod("open_rows")
 #' @exportS3Method
 open_rows.data.frame <- function(part, columns, choice, private) {
   check_classes_fit(columns, part)
-  chosen_rows(columns, part, choice, private)
+  chosen_rows(columns_in_blocks(columns), part, choice, private)
 }
 
 #' @noRd

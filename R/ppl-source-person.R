@@ -23,11 +23,9 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
     kinds <- union(kinds, identifier_kind(block, who))
   }
   check_person_rows(sum(lengths(of)))
-  if (length(kinds) > 1L) {
-    alike <- spelled_alike(known)
-    known <- unique(alike)
-    of <- lapply(of, function(person) c(0L, match(alike, known))[person + 1L])
-  }
+  alike <- spelled_alike(known, length(kinds) > 1L && "double" %in% kinds)
+  known <- unique(alike)
+  of <- lapply(of, function(person) c(0L, match(alike, known))[person + 1L])
   n <- length(known)
   made <- data
   made$count <- max(1, ceiling(n * length(columns$variables) / most))
@@ -50,23 +48,30 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
   list(table = made, n = n)
 }
 
-#' Is a block's column of identifiers text?
+#' Does a block's column of identifiers hold all their digits?
 #' @noRd
 identifier_kind <- function(block, who) {
-  if (cell_kind(.subset2(block, who$column)) %in% c("text", "factor")) "text" else "other"
+  cells <- .subset2(block, who$column)
+  if (is.double(cells) && !inherits(cells, "integer64")) "double" else "exact"
 }
 
 #' Identifiers that are the same number in the same spelling
 #'
-#' For blocks of several classes: where a reader guesses classes, somebody's malformed identifier
-#' turns one block's numbers into text. Two spellings would make two people of everyone with rows in
-#' both blocks, at twice the loss; one spelling for two people costs nothing.
+#' Where a reader guesses classes, somebody's malformed identifier turns one block's numbers into
+#' text. Two spellings would make two people of everyone with rows in both blocks, at twice the
+#' loss, and whether they are one person would depend on somebody else; one spelling for two people
+#' costs nothing.
 #' @param known (`character`). PRIVATE.
+#' @param rounded (`flag`)\cr did some block hold numbers that were rounded to doubles, and not all?
 #' @noRd
-spelled_alike <- function(known) {
+spelled_alike <- function(known, rounded) {
   numbers <- text_numbers(known)
-  found <- which(!is.na(numbers))
-  known[found] <- cell_text(numbers[found])
+  # The digits of a long number stay as they are, unless another block has lost them.
+  short <- rounded | abs(numbers) < 2^53 | !grepl("^[ \t]*[-+]?[0-9]+[ \t]*$", known)
+  found <- which(!is.na(numbers) & short)
+  known[found] <- exact_text(numbers[found])
+  long <- which(!is.na(numbers) & !short)
+  known[long] <- sub("^[ \t]*(-?)[+]?0*([0-9]+)[ \t]*$", "\\1\\2", known[long])
   known
 }
 

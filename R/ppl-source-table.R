@@ -177,6 +177,14 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     from <- from_text(con, table)
   }
   out <- new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups)
+  # A query numbers people in columns of its own, whose names must be free.
+  reserved <- out$fields[startsWith(tolower(out$fields), "dpsc_")]
+  if (length(reserved)) {
+    abort(c(
+      "The table has {.code {reserved}}, but names with {.code dpsc_} are the package's own.",
+      i = "Give such columns other names by a view or a query."
+    ), "argument")
+  }
   # Anything else is a query.
   out$query <- grepl("^[(]", from)
   out

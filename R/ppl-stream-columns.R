@@ -205,14 +205,18 @@ table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
 values_of <- function(column, data, batch = TRUE) {
   code <- with_dates(column$expression, data)
   own <- columns_of_code(code, data)
-  value <- own_column(column, data, batch) %||% value_by_row(code, own)
+  # A reader may guess a batch's classes.
+  value <- own_column(column, data, batch) %||% value_by_row(code, own, blocks = batch)
   if (is.null(value) || length(value) != nrow(data)) {
     abort(c(
       "{.code {column$name}} cannot be computed from the rows.",
       i = "It must give one number, or one level, per row."
     ), "data")
   }
-  if (is.null(column$levels)) cell_numbers(value) else cell_levels(value, column$levels)
+  if (is.null(column$levels)) {
+    return(cell_numbers(value))
+  }
+  cell_levels(value, column$levels, blocks = batch)
 }
 
 #' A column of the table unchanged, if its class agrees with `bounds`

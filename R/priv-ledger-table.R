@@ -31,10 +31,13 @@ open_ledger <- function(given) {
   self$data <- check_string(given$data, "data", empty = TRUE)
   self$study <- check_string(given$study, "study", empty = TRUE)
   ledger <- structure(self, class = "dp_ledger")
+  self$creates <- !is.null(given$epsilon)
   total <- in_ledger(ledger, function(con) {
     make_ledger_table(con, ledger, given)
     ledger_rows(con, ledger)[1L, ]
   })
+  # A file that is deleted later is not made again.
+  self$creates <- FALSE
   self$epsilon <- total$epsilon
   self$delta <- total$delta
   check_same_total(given, total)
@@ -72,6 +75,7 @@ check_same_total <- function(given, total) {
 in_ledger <- function(ledger, run, writes = TRUE) {
   con <- ledger$con
   if (is.null(con)) {
+    if (!isTRUE(ledger$creates) && !file.exists(ledger$path)) stop_no_ledger()
     con <- connect_ledger(ledger$path)
     on.exit(close_quietly(con))
   }
@@ -114,6 +118,12 @@ connect_ledger <- function(path) {
   con
 }
 
+stop_no_ledger <- function() {
+  abort(c(
+    "There is no such ledger.", i = "A new one needs its total: {.arg epsilon} and {.arg delta}."
+  ), "budget")
+}
+
 begin_ledger <- function(con, ledger) {
   if (inherits(con, "SQLiteConnection")) {
     ledger_sql(con, "BEGIN IMMEDIATE")
@@ -131,9 +141,7 @@ sha <- function(text) as.character(openssl::sha256(enc2utf8(text)))
 make_ledger_table <- function(con, ledger, given) {
   if (DBI::dbExistsTable(con, ledger$table)) return(invisible())
   if (is.null(given$epsilon)) {
-    abort(c(
-      "There is no such ledger yet.", i = "Give its total: {.arg epsilon} and {.arg delta}."
-    ), "budget")
+    stop_no_ledger()
   }
   columns <- paste(ledger_fields, ifelse(ledger_fields == "number", "INTEGER PRIMARY KEY", "TEXT"))
   ledger_sql(con, paste0(

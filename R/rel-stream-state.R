@@ -25,6 +25,8 @@ start_stream <- function(class, shown, budget, ledger, promise, start) {
   ), budget, NULL, ledger))
   stream <- list2env(shown, new.env(parent = emptyenv()))
   stream$rng <- budget$rng
+  # Two streams of one plan are two releases.
+  stream$id <- paste(format(state_id_cpp()), collapse = "")
   stream$privacy <- with_charge(made["promise"], made$charge, "promise")$promise
   stream$session <- session_mark()
   stream$state <- made$drawn

@@ -386,6 +386,30 @@ test_that("a charge that is copied into another release is found; its own copies
   expect_identical(verify_ledger(ledger, c(own, list(third)))$twice, 1:5)
 })
 
+test_that("a charge that is copied into another stream is found; a continued stream is the same", {
+  ledger <- dp_ledger(9, 1e-5, path = ledger_file())
+  count <- function(...) dp_stream_count(epsilon = 1, horizon = 8, noise = "tree", ...)
+  own <- count(ledger = ledger)
+  other <- count()
+  file <- tempfile()
+  checkpoint(own, file, kind = "public")
+  expect_true(verify_ledger(ledger, list(own, resume_stream(file)))$whole)
+  other$privacy$charge <- own$privacy$charge
+  expect_identical(verify_ledger(ledger, list(own, other))$twice, 1:2)
+})
+
+test_that("a deleted ledger is not made again by a payment", {
+  file <- ledger_file()
+  ledger <- dp_ledger(9, 1e-5, path = file)
+  unlink(file)
+  expect_error(
+    dp_stream_count(epsilon = 1, horizon = 8, ledger = ledger), "no such ledger",
+    class = "dpsc_error_budget"
+  )
+  expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
+  expect_false(file.exists(file))
+})
+
 test_that("the total in the file counts, not the total that a handle has seen", {
   file <- ledger_file()
   handle <- dp_ledger(9, 1e-6, path = file)
