@@ -12,12 +12,14 @@
 #' bounds: all at once, with the largest of their rank errors as loss, if the plan uses no delta,
 #' else one after another. They locate the bulk of the people: means and standard deviations are
 #' computed in a window around the median, so that bounds ten times too wide cost little. With
-#' enough people the window extends, on each side, three to four times as far from the median as all
-#' but a few people (`plan$beyond`); otherwise it extends six times the distance between quartile
-#' and median. The tail beyond the window is clipped, and its people are counted: limits are widened
-#' by their share of the window's width, and up to the bounds if so many lie beyond that the window
-#' must have been misplaced. For even heavier tails (a variance that is barely finite) means and
-#' standard deviations are still too small.
+#' enough people (for one column and epsilon = 1, more than 650) the window extends, on each side,
+#' three to four times as far from the median as all but a few people (`plan$beyond`); otherwise it
+#' extends seven times the distance between quartile and median, and only a column whose quartiles
+#' coincide pays for a radius (`plan$late`). The tail beyond the window is clipped, and its people
+#' are counted: limits are widened by the share of them that noise does not explain, times the
+#' window's width, and up to the bounds if so many lie beyond that the window must have been
+#' misplaced. For even heavier tails (a variance that is barely finite) means and standard
+#' deviations are still too small.
 #'
 #' A row with a missing value does not count for that variable; a row whose group is missing, or is
 #' not a public level, does not count at all. The number of missing values is private.
@@ -28,11 +30,13 @@
 #' quantiles follow the released curve through the drawn quantiles: with few of these, limits are
 #' wide where the curve bends. People's values are often round: 0, the bounds and multiples of
 #' powers of ten are drawn more often than other numbers, and if drawn quantiles are round, limits
-#' extend to the next round number. With 500 people, limits of quantiles of a column with few
-#' different values may have coverage of only .8. Limits of a mean allow for a power law beyond the
-#' window; if its variance is infinite, they have coverage of only .7 with 500 people. For a column
-#' with tails so heavy that its variance is barely finite, the nominal 95 % limits of the standard
-#' deviation have coverage of only .5 to .9. In the designs of `bench/results/describe.csv`, which
+#' extend to the next round number; with few people always, since a quantile of a column with few
+#' different values is then often drawn between two of them. Limits of a mean allow for a power law
+#' beyond the window. With few people a column may be so skewed that it may have no finite variance:
+#' limits of its standard deviation extend to the largest deviation that the bounds allow; for a
+#' Pareto law of power 1.5 and 500 people they still have coverage of only .7. Limits do not cover
+#' if a cluster of people lies far from all others and is smaller than the noise: with 500 people
+#' and epsilon = 1, 10 % of people. In the designs of `bench/results/describe.csv`, which
 #' also has the errors of recipes with other packages, coverage is .92 and more.
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
@@ -186,10 +190,11 @@ new_description <- function(columns, public, made) {
   # The steps follow from the plan.
   privacy["steps"] <- list(NULL)
   plan <- made$plan[setdiff(names(made$plan), c("cost", "steps"))]
+  late <- late_columns(plan, public$facts, made$drawn)
   structure(list(
     release = made$drawn, columns = columns, facts = public$facts, plan = plan,
     quantiles = public$facts$quantiles / 1000, nobs = public$n, privacy = privacy,
-    steps = made$plan$steps
+    steps = description_steps(plan, public$facts, late)
   ), class = "dp_description")
 }
 

@@ -17,15 +17,16 @@ describe_mechanism <- function() {
 
 #' The steps of a description: all choices as one step, then the sums
 #' @param plan (`list`)\cr the core's plan; the choices have the budget that the sums leave.
+#' @param late (`count`)\cr columns whose late radii were drawn, RELEASED; 0 in a plan.
 #' @return A data frame of `step`, `law`, `sensitivity`, `scale`, and `rho` or `epsilon`; `NULL`
 #'   without privacy. PUBLIC.
 #' @noRd
-description_steps <- function(plan, facts) {
+description_steps <- function(plan, facts, late = 0L) {
   if (is.null(plan$total)) {
     return(NULL)
   }
-  count <- c(length(facts$numbers), length(facts$factors), facts$groups > 1)
-  sums <- plan[c("moments", "table", "sizes")]
+  count <- c(length(facts$numbers) - late, late, length(facts$factors), facts$groups > 1)
+  sums <- plan[c("moments", "after", "table", "sizes")]
   sensitivity <- vapply(sums, `[[`, 0, "sensitivity")
   scale <- vapply(sums, `[[`, 0, "scale")
   cost <- count * ifelse(count > 0, if (plan$gaussian) {
@@ -34,11 +35,23 @@ description_steps <- function(plan, facts) {
     sensitivity / scale
   }, 0)
   steps <- data.frame(
-    step = c("quantiles and radii", "moments", "counts of levels", "sizes of groups"),
-    law = c("exponential", rep(if (plan$gaussian) "discrete_gaussian" else "discrete_laplace", 3L)),
+    step = c("quantiles and radii", "moments", "moments after radii", "counts of levels",
+      "sizes of groups"),
+    law = c("exponential", rep(if (plan$gaussian) "discrete_gaussian" else "discrete_laplace", 4L)),
     sensitivity = c(NA, sensitivity), scale = c(NA, scale),
     cost = c(plan$spent * plan$total - sum(cost), cost)
   )
   names(steps)[[5L]] <- if (plan$gaussian) "rho" else "epsilon"
-  steps[c(count[[1L]], count) > 0, ]
+  steps[c(length(facts$numbers), count) > 0, ]
+}
+
+#' How many columns' late radii were drawn?
+#' @noRd
+late_columns <- function(plan, facts, release) {
+  if (!isTRUE(plan$late)) {
+    return(0L)
+  }
+  # All groups of a column or none.
+  drawn <- vapply(release$numbers, function(own) max(own$radii) > 0, NA)
+  sum(drawn) %/% max(1L, facts$groups)
 }

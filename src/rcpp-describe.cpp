@@ -79,11 +79,12 @@ dpsc::described as_described(const Rcpp::List& x, const dpsc::describe_facts& fa
 // [[Rcpp::export(rng = false)]]
 Rcpp::List describe_plan_cpp(const Rcpp::List& facts) {
   const dpsc::describe_plan plan = dpsc::plan_describe(as_describe_facts(facts));
-  return Rcpp::List::create(
-      _["gaussian"] = plan.gaussian, _["total"] = plan.total, _["exponents"] = plan.exponents,
-      _["tail"] = plan.tail, _["beyond"] = plan.beyond, _["cells"] = plan.cell_bits,
-      _["moments"] = from_sums(plan.moments), _["table"] = from_sums(plan.table),
-      _["sizes"] = from_sums(plan.sizes), _["spent"] = plan.spent);
+  return Rcpp::List::create(_["gaussian"] = plan.gaussian, _["total"] = plan.total,
+                            _["exponents"] = plan.exponents, _["tail"] = plan.tail,
+                            _["beyond"] = plan.beyond, _["late"] = plan.late,
+                            _["cells"] = plan.cell_bits, _["moments"] = from_sums(plan.moments),
+                            _["after"] = from_sums(plan.after), _["table"] = from_sums(plan.table),
+                            _["sizes"] = from_sums(plan.sizes), _["spent"] = plan.spent);
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -81,7 +81,7 @@ inline curve curve_of(const describe_facts& facts, const describe_plan& plan,
                       const described_number& found, std::size_t number, double people) {
   curve out;
   out.add(0.0, facts.lower[number]);
-  const double beyond = plan.tail > 0.0 ? plan.beyond / people : 0.0;
+  const double beyond = found.reached() ? plan.beyond / people : 0.0;
   const double median = at_quantile(found, facts.quantiles, 500);
   const double first = facts.quantiles.front() / 1000.0, last = facts.quantiles.back() / 1000.0;
   if (beyond > 0.0 && beyond < first)
@@ -115,6 +115,17 @@ struct power_tail {
     constexpr double steeper = 1.5;
     power = std::max(least, steeper * std::log(0.25 / at_radius) / std::log(radius / inner));
     share = at_radius * std::pow(radius / edge, power);
+  }
+
+  /// Where no radius was drawn: the power that tails of lognormal columns have there. `window` is
+  /// `describe_constants::window` distances of the quartile.
+  static power_tail unseen(double window, double from, double to) {
+    power_tail out(0.0, 0.0, 1.0, from, to);
+    if (!(from < to && std::isfinite(window))) return out;
+    constexpr double fall = 1.5;
+    out.power = fall;
+    out.share = 0.25 * std::pow(window / describe_constants::window / from, fall);
+    return out;
   }
 
   /// Integral of t^(k - 1) (t / edge)^-power from the edge to the end, over edge^k.
@@ -171,12 +182,28 @@ inline described_row limited(const describe_plan& plan, const describe_level& le
                 std::min(most, std::max(least, estimate + reach + up)));
 }
 
+/// A deficit of people that noise explains, in standard deviations: exceeded with probability .002.
+inline double hardly(const describe_plan& plan) { return plan.gaussian ? 2.9 : 3.9; }
+
+/// Noise on one number, in standard deviations, that is exceeded with probability .05.
+inline double unlikely(const describe_plan& plan) {
+  return plan.gaussian ? 1.645 : std::log(10.0) / std::sqrt(2.0);
+}
+
 /// The number of people with a value: all n, if noise explains an apparent deficit.
 inline double answered(double counted, double error, double n, bool several) {
   return !several && counted > n - 2.0 * error ? n : std::min(n, std::max(1.0, counted));
 }
 
 }  // namespace describe_detail
+
+bool asks_radii(const describe_facts& facts, const describe_plan& plan,
+                const described_number& found) {
+  using namespace describe_detail;
+  if (!(plan.tail > 0.0)) return false;
+  return !plan.late ||
+         at_quantile(found, facts.quantiles, 250) == at_quantile(found, facts.quantiles, 750);
+}
 
 describe_window window_of(const describe_facts& facts, const describe_plan& plan,
                           const described_number& found, std::size_t number) {
@@ -189,7 +216,7 @@ describe_window window_of(const describe_facts& facts, const describe_plan& plan
   if (facts.whole[number] != 0 && upper - lower <= describe_constants::few) {
     // A scale with few points: clipping would bring no gain.
     down = up = upper - lower;
-  } else if (plan.tail > 0.0) {
+  } else if (found.reached()) {
     // Few people are beyond the radius, and fewer beyond the window, which ends at three to four
     // times the radius (farther if more people are beyond the radius). At least 0.7 of a quartile's
     // distance counts as the radius.
@@ -220,7 +247,7 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   using namespace describe_detail;
   const double lower = facts.lower[number], upper = facts.upper[number], range = upper - lower;
   const describe_window window = window_of(facts, plan, found, number);
-  const describe_sums& sums = plan.moments;
+  const describe_sums& sums = plan.powers(found.reached());
   const double h = window.half();
   const double count_error = sums.deviation(plan.gaussian, sums.small);
   const double power_error = sums.deviation(plan.gaussian, sums.square);
@@ -232,7 +259,9 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const double z = std::max(-1.0, std::min(1.0, (found.sums[1] / sums.one - others * median) / m));
   const double z2 =
       std::max(z * z, std::min(1.0, (found.sums[2] / sums.square - others * median * median) / m));
-  const double beyond = std::max(0.0, found.sums[4] / sums.rest / m);
+  // People beyond the window, as far as noise does not explain them.
+  const double rest_error = sums.deviation(plan.gaussian, sums.rest);
+  const double beyond = std::max(0.0, found.sums[4] / sums.rest - unlikely(plan) * rest_error) / m;
 
   Eigen::MatrixXd out(3 + static_cast<Eigen::Index>(facts.quantiles.size()), 5);
   out.row(0) = limited(plan, level, found.sums[0] / sums.small, 0.0, count_error, 0.0, facts.n);
@@ -247,7 +276,8 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const double deviation = std::sqrt(std::max(variance, noisy));
   // People beyond the window bias a mean by about their distance from it. If they are hardly fewer
   // than the people beyond the radius, the window is wrong, and they may be anywhere.
-  const bool missed = beyond > 0.5 * share_beyond(facts, plan);
+  const bool missed =
+      beyond > (found.reached() ? 0.5 * share_beyond(facts, plan) : describe_constants::misplaced);
   double down = window.low > lower
                     ? beyond * (missed ? window.low - lower : window.middle - window.low)
                     : 0.0;
@@ -256,10 +286,23 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
                   : 0.0;
   // Noise, and a sample of this size, hide a part of the tails.
   double tails = 0.0, mean_tails = 0.0;
-  if (plan.tail > 0.0) {
+  const double first = at_quantile(found, facts.quantiles, 250),
+               third = at_quantile(found, facts.quantiles, 750);
+  if (!found.reached()) {
+    const double near = window.middle - first, far = third - window.middle;
+    const power_tail below = power_tail::unseen(side_of(near, far), window.middle - window.low,
+                                                window.middle - lower),
+                     above = power_tail::unseen(side_of(far, near), window.high - window.middle,
+                                                upper - window.middle);
+    down = std::max(down, below.mean());
+    up = std::max(up, above.mean());
+    mean_tails = tails = below.square() + above.square();
+    // So skewed a column may have no finite variance: its deviation has no limit but the bounds'.
+    if (std::min(near, far) > 0.0 &&
+        std::max(near, far) > describe_constants::heavy * std::min(near, far))
+      tails = range * range;
+  } else {
     const double share = plan.beyond / m;
-    const double first = at_quantile(found, facts.quantiles, 250),
-                 third = at_quantile(found, facts.quantiles, 750);
     const double left = window.middle - window.low, right = window.high - window.middle;
     const auto tail = [&](double least) {
       return std::array<power_tail, 2>{power_tail(window.middle - first, found.radii[0], share,
@@ -323,7 +366,12 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
     described_row row =
         row_of(own, slope * sampling, slope * rank_deviation(jointly) * ranks,
                std::max(lower, own - down - cell), std::min(upper, own + up + cell));
-    const double step = whole ? 1.0 : common_step(grid, found.quantiles, row[4] - row[3]);
+    const double length = row[4] - row[3];
+    double step = whole ? 1.0 : common_step(grid, found.quantiles, length);
+    // With few people drawn quantiles lie between the values even if there are few: the limits
+    // extend to the next multiples of a power of ten that is not longer than they.
+    if (!found.reached() && step < length)
+      step = std::max(step, std::pow(10.0, std::floor(std::log10(length))));
     if (step > 0.0) {
       row[3] = std::max(lower, step * std::floor(row[3] / step));
       row[4] = std::min(upper, step * std::ceil(row[4] / step));
@@ -338,8 +386,11 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
   const auto levels = static_cast<double>(counts.size());
   const double one = plan.table.deviation(plan.gaussian, plan.table.one);
   Eigen::VectorXd people = counts / plan.table.one;
-  // Counts that add up to all rows except for noise are adjusted to do so.
-  if (n > 0.0 && people.sum() > n - 2.0 * std::sqrt(levels) * one)
+  // Counts that add up to all rows except for noise are adjusted to do so. Of two levels the sum
+  // has the noise of one number.
+  const double sum_error =
+      by_difference(plan, counts.size(), !(n > 0.0)) ? one : std::sqrt(levels) * one;
+  if (n > 0.0 && people.sum() > n - describe_detail::hardly(plan) * sum_error)
     people.array() += (n - people.sum()) / levels;
   // People are whole: rounding removes a little of the noise.
   if (by_difference(plan, counts.size(), !(n > 0.0)))

@@ -32,12 +32,18 @@ struct described_number {
   Eigen::VectorXd quantiles;
   Eigen::Vector2d radii = Eigen::Vector2d::Zero();  // below and above the median; 0: not drawn
   Eigen::VectorXd sums;                             // people, z, z^2, z^4, people beyond
+
+  bool reached() const { return radii.maxCoeff() > 0.0; }
 };
 
 struct described {
   std::vector<described_number> numbers;  // number by number, group by group
   Eigen::VectorXd table, sizes;
 };
+
+/// Does this group ask for radii? With late radii, only if its quartiles coincide.
+bool asks_radii(const describe_facts& facts, const describe_plan& plan,
+                const described_number& found);
 
 /// The window of a group, from earlier draws: post-processing.
 describe_window window_of(const describe_facts& facts, const describe_plan& plan,

@@ -87,9 +87,8 @@ inline double tail_exponent(const describe_plan& plan, double share, int parts) 
 }
 
 /// The number of people beyond a radius.
-inline double people_beyond(const describe_plan& plan, double share, int parts) {
-  using namespace describe_constants;
-  const double odds = std::log(static_cast<double>(radii)) + (plan.joint ? joint_sure : sure);
+inline double people_beyond(const describe_plan& plan, double share, int parts, double surely) {
+  const double odds = std::log(static_cast<double>(describe_constants::radii)) + surely;
   return std::ceil(odds / tail_exponent(plan, share, parts));
 }
 
@@ -102,15 +101,30 @@ inline int bits_of_cells(double ranks, double jointly) {
   return static_cast<int>(std::min(most, std::max(3.0, bits)));
 }
 
+/// Radii for columns whose quartiles coincide and show no scale; their budget is a part of the
+/// moments' budget.
+inline void plan_late_radii(const describe_facts& facts, double moments, double size,
+                            describe_plan& out) {
+  using namespace describe_constants;
+  const double own = late_share * moments;
+  const double beyond = people_beyond(out, own, facts.parts(), late_sure);
+  if (beyond > late_tail * size) return;
+  out.late = true;
+  out.tail = tail_exponent(out, own, facts.parts());
+  out.beyond = beyond;
+  out.after = plan_powers(out, moments - own, facts.parts() > 1);
+}
+
 inline void plan_numbers(const describe_facts& facts, double each, describe_plan& out) {
   using namespace describe_constants;
   const double size = facts.n / facts.parts();
   out.joint = !out.gaussian && facts.quantiles.size() <= joint_most;
   const double few = out.joint ? joint_few_tails : few_tails;
-  const bool many =
-      people_beyond(out, each * few, facts.parts()) <= (out.joint ? joint_far : far_tail) * size;
+  const double surely = out.joint ? joint_sure : sure;
+  const bool many = people_beyond(out, each * few, facts.parts(), surely) <=
+                    (out.joint ? joint_far : far_tail) * size;
   const double tail_share = many ? few : out.joint ? joint_tails : tails;
-  const double beyond = people_beyond(out, each * tail_share, facts.parts());
+  const double beyond = people_beyond(out, each * tail_share, facts.parts(), surely);
   const bool tailed = beyond <= widest_tail * size;
   if (tailed) {
     out.tail = tail_exponent(out, each * tail_share, facts.parts());
@@ -131,6 +145,7 @@ inline void plan_numbers(const describe_facts& facts, double each, describe_plan
   out.cell_bits = bits_of_cells(ranks, out.joint ? count : 1.0);
   const double moments = left - places;
   out.moments = plan_powers(out, moments, facts.parts() > 1);
+  if (!tailed) plan_late_radii(facts, moments, size, out);
   out.spent += (places + moments) * static_cast<double>(facts.numbers.size());
 }
 

@@ -50,9 +50,14 @@ struct describe_plan {
   std::vector<double> exponents;  // cost of one rank, for each quantile
   double tail = 0.0;              // exponent of a radius; 0: none is drawn
   double beyond = 0.0;            // people that a radius leaves out
+  bool late = false;              // are radii drawn only for columns whose quartiles coincide?
   int cell_bits = 0;
   describe_sums moments, table, sizes;
+  describe_sums after;  // moments of a column whose late radii were drawn
   double spent = 0.0;
+
+  /// Noise of a column's sums of powers.
+  const describe_sums& powers(bool radii) const { return late && radii ? after : moments; }
 };
 
 namespace describe_constants {
@@ -70,11 +75,16 @@ constexpr double joint_few_ranks = 100.0, joint_many_ranks = 2500.0;
 constexpr double joint_tails = 0.16, joint_few_tails = 0.08, joint_far = 0.04, joint_sure = 4.8;
 constexpr int joint_most = 20;        // quantiles in one draw
 constexpr int radii = 21;             // by factors of sqrt 2, from the bounds
-constexpr double widest_tail = 0.25;  // of a group; no radius beyond it
-constexpr double few = 10.0;          // below this range, few points
-constexpr double window = 6.0;        // distances of quartiles, where there is no radius
-constexpr double thinner = 4.0;       // of people just beyond a quantile
-constexpr int powers = 5;             // people, z, z^2, z^4, people beyond
+constexpr double widest_tail = 0.15;  // of a group; beyond it a radius is hardly a tail: late radii
+// Late radii: their part of the moments' share, log odds against a far radius, and the group's
+// share that they leave out at most.
+constexpr double late_share = 0.5, late_sure = 3.0, late_tail = 0.25;
+constexpr double few = 10.0;        // below this range, few points
+constexpr double window = 7.0;      // distances of quartiles, where there is no radius
+constexpr double misplaced = 0.05;  // of a group beyond a window without radius
+constexpr double heavy = 2.3;       // of one quartile's distance to the other's
+constexpr double thinner = 4.0;     // of people just beyond a quantile
+constexpr int powers = 5;           // people, z, z^2, z^4, people beyond
 }  // namespace describe_constants
 
 /// Are the counts of two levels released as their sum and their difference?

@@ -123,7 +123,6 @@ inline described_number draw_places(const describe_plan& plan, const describe_fa
                                     const std::vector<std::int64_t>& fine, std::size_t j, int g,
                                     noise& draws) {
   described_number out;
-  const double range = facts.range(j);
   const place_grid grid = grid_of(facts, plan, j);
   const round_points points = round_points_of(grid);
   const std::vector<std::int64_t> cells = coarser(fine, grid);
@@ -142,19 +141,39 @@ inline described_number draw_places(const describe_plan& plan, const describe_fa
   std::sort(places.begin(), places.end());
   out.quantiles =
       Eigen::Map<Eigen::VectorXd>(places.data(), static_cast<Eigen::Index>(places.size()));
-  if (plan.tail > 0.0) {
-    const auto at = std::find(facts.quantiles.begin(), facts.quantiles.end(), 500);
-    const double median = places[static_cast<std::size_t>(at - facts.quantiles.begin())];
-    const double from = (median - grid.lower) / range * static_cast<double>(grid.fine);
-    const radii_on_side sides[] = {radii_of(fine, from, false, plan),
-                                   radii_of(fine, from, true, plan)};
-    const std::string reach = "reach of " + name;
-    const std::vector<std::size_t> found =
-        drawn_from({sides[0].losses, sides[1].losses}, {plan.tail, plan.tail}, plan.joint,
-                   {reach, reach}, reach, draws);
-    for (int side = 0; side < 2; ++side)
-      out.radii[side] = range * sides[side].radii[found[static_cast<std::size_t>(side)]];
+  return out;
+}
+
+inline void draw_radii(const describe_plan& plan, const describe_facts& facts,
+                       const std::vector<std::int64_t>& fine, std::size_t j, int g, noise& draws,
+                       described_number& out) {
+  const place_grid grid = fine_grid(facts, j);
+  const auto at = std::find(facts.quantiles.begin(), facts.quantiles.end(), 500);
+  const double median = out.quantiles[at - facts.quantiles.begin()];
+  const double from = (median - grid.lower) / facts.range(j) * static_cast<double>(grid.fine);
+  const radii_on_side sides[] = {radii_of(fine, from, false, plan),
+                                 radii_of(fine, from, true, plan)};
+  const std::string reach = "reach of " + of_group(facts, j, g);
+  const std::vector<std::size_t> found =
+      drawn_from({sides[0].losses, sides[1].losses}, {plan.tail, plan.tail}, plan.joint,
+                 {reach, reach}, reach, draws);
+  for (int side = 0; side < 2; ++side)
+    out.radii[side] = facts.range(j) * sides[side].radii[found[static_cast<std::size_t>(side)]];
+}
+
+/// Quantiles of a column in all groups, then radii in all groups or in none: the noise of its sums
+/// depends on it.
+inline std::vector<described_number> locate(const describe_plan& plan, const describe_facts& facts,
+                                            const std::vector<std::int64_t>* cells, std::size_t j,
+                                            noise& draws) {
+  std::vector<described_number> out;
+  bool radii = false;
+  for (int g = 0; g < facts.parts(); ++g) {
+    out.push_back(draw_places(plan, facts, cells[g], j, g, draws));
+    radii = radii || asks_radii(facts, plan, out.back());
   }
+  for (int g = 0; radii && g < facts.parts(); ++g)
+    draw_radii(plan, facts, cells[g], j, g, draws, out[static_cast<std::size_t>(g)]);
   return out;
 }
 
@@ -222,7 +241,7 @@ describe_counts count_columns(const row_source& source, const describe_facts& fa
 }
 
 Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts,
-                           const describe_plan& plan, std::size_t number,
+                           const describe_sums& units, std::size_t number,
                            const std::vector<describe_window>& windows) {
   using namespace describe_detail;
   const int powers = describe_constants::powers;
@@ -238,13 +257,13 @@ Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts
       // With one group a missing value counts as the median, which changes no limit of the sums.
       const double z = window.scaled(missing ? window.middle : x);
       double* sums = out.data() + std::max(0, g) * powers;
-      sums[1] += std::nearbyint(z * plan.moments.one);
-      sums[2] += std::nearbyint(z * z * plan.moments.square);
+      sums[1] += std::nearbyint(z * units.one);
+      sums[2] += std::nearbyint(z * z * units.square);
       if (missing) continue;
       const double far = window.from_middle(x), far2 = far * far;
-      sums[0] += plan.moments.small;
-      sums[3] += std::nearbyint(far2 * far2 * plan.moments.rest);
-      sums[4] += x < window.low || x > window.high ? plan.moments.rest : 0.0;
+      sums[0] += units.small;
+      sums[3] += std::nearbyint(far2 * far2 * units.rest);
+      sums[4] += x < window.low || x > window.high ? units.rest : 0.0;
     }
   });
   return out;
@@ -270,16 +289,15 @@ described run_describe(const describe_plan& plan, const describe_facts& facts,
   }
   for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
     std::vector<describe_window> windows;
-    for (int g = 0; g < parts; ++g) {
-      out.numbers.push_back(draw_places(
-          plan, facts,
-          counts.cells[j * static_cast<std::size_t>(parts) + static_cast<std::size_t>(g)], j, g,
-          draws));
-      windows.push_back(window_of(facts, plan, out.numbers.back(), j));
+    for (const described_number& found :
+         locate(plan, facts, &counts.cells[j * static_cast<std::size_t>(parts)], j, draws)) {
+      out.numbers.push_back(found);
+      windows.push_back(window_of(facts, plan, found, j));
     }
-    const Eigen::VectorXd sums = sum_powers(source, facts, plan, j, windows);
-    split_sums(add_noise(plan, plan.moments, "moments of " + facts.numbers[j], sums, draws), j,
-               parts, out);
+    const describe_sums& units = plan.powers(out.numbers.back().reached());
+    const Eigen::VectorXd sums = sum_powers(source, facts, units, j, windows);
+    split_sums(add_noise(plan, units, "moments of " + facts.numbers[j], sums, draws), j, parts,
+               out);
   }
   return out;
 }

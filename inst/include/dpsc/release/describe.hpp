@@ -21,7 +21,7 @@ describe_counts count_columns(const row_source& source, const describe_facts& fa
 
 /// Sums of powers within released windows, five per group, in grid steps. PRIVATE.
 Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts,
-                           const describe_plan& plan, std::size_t number,
+                           const describe_sums& units, std::size_t number,
                            const std::vector<describe_window>& windows);
 
 described run_describe(const describe_plan& plan, const describe_facts& facts,

@@ -1,0 +1,163 @@
+# Descriptions of few people: late radii, limits above the noise. Proof: inst/proofs/describe.md.
+
+few_described <- function(x, bounds, ..., seed = NULL, epsilon = 1) {
+  if (!is.null(seed)) withr::local_seed(seed)
+  dp_describe(~x, data.frame(x = x),
+    epsilon = epsilon, bounds = list(x = bounds), ...,
+    control = if (is.null(seed)) dp_control() else dp_control(rng = "R")
+  )
+}
+
+few_row <- function(found, statistic) {
+  table <- tidy(found)
+  table[table$statistic == statistic, ]
+}
+
+mostly_zero <- function(n, share, seed = 1) {
+  withr::with_seed(seed, ifelse(stats::runif(n) < share, 0, stats::rexp(n, 1 / 20)))
+}
+
+# Largest log-ratio between neighbours of all outputs, and of the outputs after the quartiles, brute
+# force: two choices, then a count with geometric noise, after a choice of a radius if they coincide.
+late_loss <- function(here, there, e1, e, coincide = NULL, undivided = FALSE) {
+  cells <- seq_along(here)
+  choice <- function(losses, cost) {
+    weight <- exp(-cost / 2 * losses)
+    weight / sum(weight)
+  }
+  places <- function(counts, q) choice(place_losses_cpp(counts, q) / 1000, e1 / 2)
+  radii <- function(counts, y) {
+    beyond <- vapply(0:3, function(r) sum(counts[abs(cells - y) > r]), 0)
+    choice(pmax(beyond - 2, 2 - c(sum(counts), beyond[-4L])), e / 2)
+  }
+  within <- function(counts, y, r) sum(counts[abs(cells - y) <= r])
+  by_rows <- function(counts) {
+    which.max(cumsum(counts) >= sum(counts) / 4) == which.max(cumsum(counts) >= 3 * sum(counts) / 4)
+  }
+  if (identical(coincide, "rows") && by_rows(here) != by_rows(there)) {
+    return(c(all = Inf, after = Inf))
+  }
+  worst <- c(all = -Inf, after = -Inf)
+  for (i in cells) {
+    for (j in cells) {
+      quantiles <- log(places(here, 250)[[i]] * places(here, 750)[[j]]) -
+        log(places(there, 250)[[i]] * places(there, 750)[[j]])
+      moments <- if (i == j) {
+        sums <- vapply(0:3, function(r) abs(within(here, i, r) - within(there, i, r)), 0)
+        max(log(radii(here, i)) - log(radii(there, i)) + (if (undivided) e else e / 2) * sums)
+      } else {
+        e * abs(within(here, i, abs(j - i)) - within(there, i, abs(j - i)))
+      }
+      worst <- pmax(worst, c(quantiles + moments, moments))
+    }
+  }
+  worst
+}
+
+test_that("quantiles decide about late radii within the budget of quantiles and moments", {
+  # Plants faults 83, 84.
+  withr::local_seed(21)
+  worst <- function(...) {
+    apply(vapply(1:60, function(run) {
+      here <- as.double(stats::rpois(5, 2)) + 6 * (seq_len(5) == run %% 6)
+      if (!sum(here)) here[[1L]] <- 1
+      from <- sample(rep(which(here > 0), 2), 1)
+      there <- replace(here, from, here[[from]] - 1)
+      to <- sample(5, 1)
+      there[to] <- there[to] + 1
+      late_loss(here, there, 0.8, 1, ...)
+    }, c(0, 0)), 1, max)
+  }
+  found <- worst()
+  expect_lte(found[["all"]], 0.8 + 1)
+  expect_lte(found[["after"]], 1 + 1e-12)
+  expect_identical(worst(coincide = "rows")[["all"]], Inf)
+  expect_gt(worst(undivided = TRUE)[["after"]], 1.05)
+})
+
+test_that("no pair of neighbours costs more than the budget where radii are late", {
+  withr::local_seed(6)
+  here <- data.frame(x = mostly_zero(400, 0.85), arm = rep(c("new", "old"), 200))
+  for (by in list(NULL, ~arm)) {
+    found <- dp_describe(~x, here, by = by, epsilon = 1, delta = 0,
+      bounds = list(x = c(0, 500), arm = c("new", "old")))
+    expect_true(found$plan$late || !is.null(by))
+    for (x in c(500, NA)) {
+      there <- here
+      there$x[[1L]] <- x
+      there$arm[[1L]] <- "old"
+      verb <- function(people, control) {
+        dp_describe(~x, people, by = by, epsilon = 1, delta = 0, control = control,
+          bounds = list(x = c(0, 500), arm = c("new", "old")))
+      }
+      audit <- dp_audit(audit_mechanism(verb), here, there, n_runs = 1, mode = "replay")
+      expect_false(audit$violated)
+      expect_lte(max(audit$table$ratio), 1)
+    }
+  }
+})
+
+test_that("late radii are drawn where quartiles coincide, and steps show their cost", {
+  equal <- few_described(mostly_zero(500, 0.85), c(0, 5000), seed = 1)
+  spread <- few_described(withr::with_seed(1, stats::rexp(500)), c(0, 50), seed = 1)
+  expect_true(equal$plan$late)
+  expect_gt(max(equal$release$numbers[[1L]]$radii), 0)
+  expect_identical(max(spread$release$numbers[[1L]]$radii), 0)
+  expect_true("moments after radii" %in% equal$steps$step)
+  expect_false("moments after radii" %in% spread$steps$step)
+  for (found in list(equal, spread)) {
+    cost <- found$steps[[5L]]
+    expect_lte(sum(cost), 1)
+    expect_gte(sum(cost), 0.99)
+    expect_gt(min(cost), 0)
+  }
+  path <- withr::local_tempfile(fileext = ".json")
+  skip_if_not_installed("jsonlite")
+  write_release(equal, path, allow_not_private = TRUE)
+  again <- read_release(path)
+  expect_equal(tidy(again), tidy(equal))
+  expect_identical(again$steps, equal$steps)
+  # Bounds of 250 standard deviations; without a radius the noise on the mean is 40.
+  expect_lt(abs(few_row(equal, "mean")$estimate - 3), 15)
+})
+
+test_that("noise on the people beyond a window does not widen limits to the bounds", {
+  wide <- vapply(1:20, function(seed) {
+    x <- withr::with_seed(seed, stats::rlnorm(500, 7, 1))
+    found <- few_described(x, c(0, 300000), seed = seed)
+    c(few_row(found, "mean")$conf.high, few_row(found, "sd")$conf.high)
+  }, c(0, 0))
+  # The mean is 1,808, the deviation 2,370.
+  expect_gte(mean(wide[1L, ] < 5000), 0.9)
+  # A quarter of such columns seem too skewed for a limit.
+  expect_gte(mean(wide[2L, ] < 20000), 0.5)
+  expect_gte(mean(wide[2L, ] > 2370), 0.9)
+})
+
+test_that("a column too skewed for a variance has no upper limit of its deviation but the bounds'", {
+  x <- withr::with_seed(2, stats::runif(500)^(-1 / 1.1))
+  found <- few_described(x, c(0, 10000), seed = 3)
+  expect_gt(few_row(found, "sd")$conf.high, 4000)
+})
+
+test_that("limits of quantiles cover in columns with few different values and people", {
+  truth <- c(2, 5, 8)
+  covered <- vapply(1:20, function(seed) {
+    x <- withr::with_seed(seed, floor(stats::runif(500) * 11))
+    table <- tidy(few_described(x, c(0, 20), seed = seed))[4:6, ]
+    table$conf.low <= truth & truth <= table$conf.high
+  }, NA[1:3])
+  expect_gte(min(rowMeans(covered)), 0.9)
+})
+
+test_that("the share of a rare level errs no more than a mean that knows n", {
+  off <- vapply(1:600, function(seed) {
+    ill <- withr::with_seed(seed, stats::runif(2000) < 0.03)
+    withr::local_seed(seed)
+    table <- tidy(dp_describe(~ill, data.frame(ill = ill),
+      epsilon = 1, bounds = list(ill = c(FALSE, TRUE)), control = dp_control(rng = "R")))
+    2000 * abs(table$estimate[[2L]] - mean(ill))
+  }, 0)
+  # A Laplace draw of scale 1; the standard error of 600 runs is .04.
+  expect_lt(mean(off), 1.05)
+})
