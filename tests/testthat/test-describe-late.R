@@ -17,8 +17,8 @@ mostly_zero <- function(n, share, seed = 1) {
   withr::with_seed(seed, ifelse(stats::runif(n) < share, 0, stats::rexp(n, 1 / 20)))
 }
 
-# Largest log-ratio between neighbours of all outputs, and of the outputs after the quartiles, brute
-# force: two choices, then a count with geometric noise, after a choice of a radius if they coincide.
+# Largest log-ratio between neighbours of all outputs, and of the outputs after the quartiles, by
+# brute force: two choices, then a count with geometric noise; a radius before it if they coincide.
 late_loss <- function(here, there, e1, e, coincide = NULL, undivided = FALSE) {
   cells <- seq_along(here)
   choice <- function(losses, cost) {
@@ -134,7 +134,7 @@ test_that("noise on the people beyond a window does not widen limits to the boun
   expect_gte(mean(wide[2L, ] > 2370), 0.9)
 })
 
-test_that("a column too skewed for a variance has no upper limit of its deviation but the bounds'", {
+test_that("a column too skewed for a variance has the bounds' limit of its deviation", {
   x <- withr::with_seed(2, stats::runif(500)^(-1 / 1.1))
   found <- few_described(x, c(0, 10000), seed = 3)
   expect_gt(few_row(found, "sd")$conf.high, 4000)
