@@ -117,8 +117,9 @@
 #'
 #' Shown in: proofs `accounting.md`, `glm.md`, `selection.md`, `streams.md`.
 #'
-#' @section Locations: Proofs: `system.file("proofs", package = "dpsc")`. Scripts and results of
-#' the reproduction: `system.file("reproduction", package = "dpsc")`. Errata: `vignette("errata")`,
+#' @section Locations: Proofs: `system.file("proofs", package = "dpsc")`. Results of the
+#' reproduction: `system.file("reproduction", "results", package = "dpsc")`; its scripts:
+#' `inst/reproduction` of the package's sources. Errata: `vignette("errata")`,
 #' `vignette("errata-streams")` and `vignette("errata-papers")`, which ends with the list of results
 #' that were not reproduced, with reasons. Measurements: `vignette("papers")`, and for the paper of
 #' 2023 `vignette("reproduction")`.

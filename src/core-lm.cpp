@@ -1,4 +1,4 @@
-// Bodies of the core: linear regression.
+// Bodies of the core: linear regression, except its passes over rows (core-classical.cpp).
 #include <dpsc/estimate/anderson_rubin.cpp>
 #include <dpsc/estimate/described.cpp>
 #include <dpsc/estimate/penalised.cpp>
@@ -6,10 +6,8 @@
 #include <dpsc/estimate/sandwich.cpp>
 #include <dpsc/mechanism/describe_plan.cpp>
 #include <dpsc/mechanism/regression_rounds.cpp>
-#include <dpsc/mechanism/regression_rows.cpp>
 #include <dpsc/mechanism/regression_scores.cpp>
 #include <dpsc/mechanism/round_points.cpp>
 #include <dpsc/mechanism/whitening.cpp>
-#include <dpsc/release/describe.cpp>
 #include <dpsc/release/lm_raw.cpp>
 #include <dpsc/release/lm_release.cpp>

@@ -10,12 +10,13 @@
 # "tight" and "gram" keep the epsilon on the axis; "correct" does for output perturbation only.
 
 # Compiles the loops over runs, repeat_linear(), repeat_bounded() and repeat_gram(): once per
-# session.
+# session. `home` is inst/reproduction of the sources: an installation has no C++.
 compile_loops <- function(home, env = globalenv()) {
   flags <- Sys.getenv("PKG_CXXFLAGS")
   on.exit(Sys.setenv(PKG_CXXFLAGS = flags))
   # Warnings about Eigen's templates would fill the screen.
-  Sys.setenv(PKG_CXXFLAGS = paste(flags, "-g0 -w"))
+  core <- shQuote(normalizePath(file.path(home, "..", "include")))
+  Sys.setenv(PKG_CXXFLAGS = paste0(flags, " -I", core, " -g0 -w"))
   Rcpp::sourceCpp(file.path(home, "repeat.cpp"), env = env)
 }
 

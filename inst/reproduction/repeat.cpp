@@ -1,5 +1,6 @@
 // Glue for the paper's experiments, compiled by functions.R; not part of the package.
-// [[Rcpp::plugins(cpp17)]] [[Rcpp::depends(RcppEigen, dpsc)]]
+// [[Rcpp::plugins(cpp17)]]
+// [[Rcpp::depends(RcppEigen)]]
 #define DPSC_ONE_UNIT  // the core's bodies, too: no library has them
 #include "repeat.hpp"
 

@@ -8,7 +8,7 @@ library(dpsc)
 
 home <- local({
   script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
-  if (length(script)) dirname(script) else system.file("reproduction", package = "dpsc")
+  if (length(script)) dirname(script) else file.path("inst", "reproduction")
 })
 source(file.path(home, "functions.R"))
 source(file.path(home, "figures.R"))

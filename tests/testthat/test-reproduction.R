@@ -5,7 +5,7 @@ loops <- new.env()
 
 compile_loops <- function() {
   if (is.null(loops$repeat_linear)) {
-    home <- system.file("reproduction", package = "dpsc")
+    home <- test_path("..", "..", "inst", "reproduction")
     source(file.path(home, "functions.R"), local = loops)
     # R's own -g comes after PKG_CXXFLAGS and would override it; without optimisation the loops lose
     # more time than compilation saves.
