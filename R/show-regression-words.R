@@ -135,21 +135,36 @@ lm_counts <- function(x) {
 #'
 #' A normal distribution has .3 % beyond three standard deviations. The share is reported from 2 %
 #' on, or where the excess may move a slope by a standard error, which falls with the root of n; in
-#' both cases if it stands out of the count's noise.
+#' both cases if it stands out of the count's noise. Without clipping nothing is robust.
 #' @noRd
 robust_words <- function(x) {
   counts <- lm_counts(x)
   least <- min(0.02, 0.003 + 1 / sqrt(counts[["used"]]) + counts[["noise"]])
   if (!x$privacy$private || is.na(counts[["far"]]) ||
-        counts[["far"]] < max(least, 2 * counts[["noise"]])) {
+        counts[["far"]] < max(least, 2 * counts[["noise"]]) || is.infinite(last_clip(x))) {
     return(NULL)
   }
   paste0(
     "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
-    "standard deviations and are clipped: the slopes belong to a robust regression (Huber's), ",
-    "not to least squares, and may differ from those of lm() by several standard errors. The ",
-    "residual standard error is smaller than lm()'s, and R-squared larger."
+    "standard deviations, and those beyond ", format(last_clip(x), digits = 2L), " are clipped: ",
+    "the slopes belong to a robust regression (Huber's), not to least squares, and may differ ",
+    "from those of lm() by several standard errors. The residual standard error is smaller than ",
+    "lm()'s, and R-squared larger."
   )
+}
+
+#' The last round's clip in residual standard deviations; `Inf` where the bounds allow no residual
+#' beyond it
+#' @noRd
+last_clip <- function(x) {
+  rounds <- x$release$rounds
+  clip <- rounds[[length(rounds)]]$clip
+  scale <- x$release$scale[[length(x$release$scale)]]
+  outcome <- x$columns$variables[[length(x$columns$variables)]]
+  if (clip * scale > 2 * (1 - 1e-9)) {
+    return(Inf)
+  }
+  clip * scale * (outcome$upper - outcome$lower) / 2 / x$sigma
 }
 
 #' The largest case weight of a regression; without privacy nothing limits weights

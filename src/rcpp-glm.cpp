@@ -264,6 +264,15 @@ double spherical_delta_cpp(double epsilon, double length, int d) {
 }
 const probe spherical_delta_probe("spherical_delta", spherical_delta_cpp);
 
+// A noisy information matrix whose first `weak` coefficients have little curvature, for tests.
+Eigen::MatrixXd parted_information_cpp(const Eigen::MatrixXd& noisy, double sd, double least,
+                                       int weak) {
+  const dpsc::glm_detail::weak_basis basis{
+      Eigen::MatrixXd::Identity(noisy.rows(), noisy.rows()), weak};
+  return dpsc::glm_detail::parted_information(noisy, sd, least, basis);
+}
+const probe parted_information_probe("parted_information", parted_information_cpp);
+
 // (order - 1) times the Renyi divergence of objective perturbation, t = order - 1.
 double objective_log_moment_cpp(const std::string& slopes, double t, double reach, double c,
                                 int d) {

@@ -343,6 +343,17 @@ Rcpp::List lm_score_rows_cpp(const Eigen::MatrixXd& row, const Rcpp::List& facts
 }
 const probe lm_score_rows_probe("lm_score_rows", lm_score_rows_cpp);
 
+// The level beyond clips from levels under clips, for tests.
+Rcpp::List extrapolate_level_cpp(const Eigen::MatrixXd& levels, double deviation, double range) {
+  std::vector<dpsc::clipped_level> all;
+  for (Eigen::Index t = 0; t < levels.rows(); ++t)
+    all.push_back({levels(t, 0), levels(t, 1), levels(t, 2), levels(t, 3) > 0.0});
+  const dpsc::lm_tail tail = dpsc::extrapolate_level(all, deviation, range);
+  return Rcpp::List::create(_["level"] = tail.level, _["variance"] = tail.variance,
+                            _["left"] = tail.left, _["left.variance"] = tail.left_variance);
+}
+const probe extrapolate_level_probe("extrapolate_level", extrapolate_level_cpp);
+
 // Losses of a median from counts, for tests.
 std::vector<double> median_losses_cpp(const std::vector<double>& counts, double missing) {
   const std::vector<std::int64_t> whole(counts.begin(), counts.end());

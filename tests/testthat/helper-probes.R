@@ -100,3 +100,10 @@ gaussian_objective_scale <- function(sensitivity, epsilon0, delta) {
 bounded_step <- function(public, epsilon, mu, cover = 0) {
   probe("bounded_step", dpsc:::weights_facts(public), epsilon, cover, mu)
 }
+# Levels: one row each with clip, level, standard deviation, and whether its round is used.
+extrapolate_level <- function(levels, deviation, range) {
+  probe("extrapolate_level", levels, deviation, range)
+}
+parted_information <- function(noisy, sd, least, weak) {
+  probe("parted_information", noisy, sd, least, weak)
+}

@@ -73,3 +73,24 @@ test_that("a release that records no row limit is read with the smallest limit",
   expect_identical(estimate_glm(old)$coefficients, fit$coefficients)
   expect_identical(fit$release$limit, sqrt(2))
 })
+
+test_that("an information's weak and strong parts are shrunk apart, and mixed beyond noise only", {
+  noisy <- diag(c(40, 100, 100, 100))
+  mix <- c(12, -9, 6)
+  noisy[1L, 2:4] <- noisy[2:4, 1L] <- mix
+  # Noise of three entries with variance sd^2 / 2, and its chance.
+  keep <- function(sd) max(0, 1 - (1 + 2 * sqrt(2 / 3)) * 1.5 * sd^2 / sum(mix^2))
+  for (sd in c(0.01, 2, 5)) {
+    parted <- parted_information(noisy, sd, 1, 1L)
+    expect_equal(parted[1L, 2:4], keep(sd) * mix, tolerance = 1e-8)
+    expect_equal(diag(parted), c(40, 100, 100, 100), tolerance = 1e-8)
+  }
+  expect_gt(keep(5), 0.3)
+  expect_equal(parted_information(noisy, 9, 1, 1L)[1L, 2:4], c(0, 0, 0))
+  # Together, noise of this size would make all eigenvalues equal.
+  whole <- parted_information(noisy, 60, 1, 0L)
+  expect_equal(whole, diag(85, 4), tolerance = 1e-8)
+  # No part has less than a fiftieth of the strong part's mean curvature.
+  noisy[1L, 1L] <- -5
+  expect_equal(parted_information(noisy, 9, 1, 1L)[1L, 1L], 2, tolerance = 1e-8)
+})

@@ -136,13 +136,6 @@ Eigen::MatrixXd shrink_information(const Eigen::MatrixXd& noisy, double sd, doub
   return shrunk_information(noisy, sd, least, 0.02);
 }
 
-/// An orthonormal basis, in whitened coordinates, whose first `count` vectors are the coefficients
-/// with little curvature: of columns that are rare, or that the moments' noise hid.
-struct weak_basis {
-  Eigen::MatrixXd Q;
-  Eigen::Index count = 0;
-};
-
 weak_basis weak_coefficients(const glm_facts_released& f) {
   const Eigen::Index d = f.theta.size(), p = d - 1;
   const Eigen::MatrixXd whiten = lu_inverse(f.rare.back).transpose();
@@ -163,9 +156,6 @@ weak_basis weak_coefficients(const glm_facts_released& f) {
   return out;
 }
 
-/// The true information matrix hardly mixes a weak coefficient with the rest of the model, but its
-/// noise does, and the weak coefficient's large error multiplies this mixing. So mixed entries are
-/// kept only to the extent that they exceed the noise, and each block is shrunk separately.
 Eigen::MatrixXd parted_information(const Eigen::MatrixXd& noisy, double sd, double least,
                                    const weak_basis& weak) {
   const Eigen::Index d = noisy.rows(), k = weak.count, m = d - k;

@@ -53,6 +53,23 @@ constexpr double weak_curvature = 0.5;
 
 constexpr int information_redraws = 40;
 
+namespace glm_detail {
+
+/// An orthonormal basis, in whitened coordinates, whose first `count` vectors are the coefficients
+/// with little curvature: of columns that are rare, or that the moments' noise hid.
+struct weak_basis {
+  Eigen::MatrixXd Q;
+  Eigen::Index count = 0;
+};
+
+/// The true information matrix hardly mixes a weak coefficient with the rest of the model, but its
+/// noise does, and the weak coefficient's large error multiplies this mixing. So mixed entries are
+/// kept only to the extent that they exceed the noise, and each block is shrunk separately.
+Eigen::MatrixXd parted_information(const Eigen::MatrixXd& noisy, double sd, double least,
+                                   const weak_basis& weak);
+
+}  // namespace glm_detail
+
 glm_covariance glm_errors(const glm_facts_released& f);
 
 }  // namespace dpsc

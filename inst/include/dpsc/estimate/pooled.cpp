@@ -186,23 +186,56 @@ lm_solution solve_pool(const lm_pool& pool) {
   return out;
 }
 
+namespace pooled_detail {
+
+/// The response's level minus its fit by slopes b of standardised columns, with its variance.
+struct round_level {
+  double value, variance;
+};
+
+round_level level_of(const lm_pool& pool, std::size_t t, const Eigen::VectorXd& b) {
+  const lm_round& round = pool.rounds[t];
+  const lm_frame& frame = round.frame;
+  const double k = pool.kept_slope[t];
+  const Eigen::VectorXd x = lu_solve_transposed(frame.whiten, round.mean);
+  const double y = frame.level + frame.slope.dot(x) + round.residual / k;
+  const double far = lu_solve(frame.whiten, b - frame.slope).squaredNorm();
+  const double sd = round.sd_residual / k;
+  return {y - b.dot(frame.centre + x), sd * sd + round.sd_mean * round.sd_mean * far};
+}
+
+}  // namespace pooled_detail
+
+namespace {
+
+/// The variance that wide clips imply over the variance that the narrow clip implies, minus one.
+double hidden_share(const lm_pool& pool) {
+  const lm_round& narrow = pool.rounds[tried_round - 1];
+  const lm_round& wide = pool.stays_wide() ? pool.last() : pool.rounds[tried_round];
+  return std::max(0.0, unclipped_variance(wide.variance, wide.clip) /
+                               unclipped_variance(narrow.variance, narrow.clip) -
+                           1.0);
+}
+
+}  // namespace
+
+bool lm_shift::moves_slopes() const {
+  const auto p = static_cast<double>(slopes.size());
+  return slopes_variance > 0.0 &&
+         slopes.squaredNorm() > slopes_variance * (p + slopes_from * std::sqrt(2.0 * p));
+}
+
 lm_shift shift_by_clip(const lm_pool& pool, const lm_solution& solution, double rows) {
   const Eigen::VectorXd b = pool.last().frame.whiten * solution.theta;
   const double narrow = least_step * pool.rounds[tried_round - 1].clip;
   double level[2] = {0.0, 0.0}, weight[2] = {0.0, 0.0}, precision[2] = {0.0, 0.0};
   Eigen::VectorXd cross[2] = {Eigen::VectorXd::Zero(b.size()), Eigen::VectorXd::Zero(b.size())};
   for (std::size_t t = tried_round - 1; t < pool.rounds.size(); ++t) {
-    const lm_round& round = pool.rounds[t];
-    const lm_frame& frame = round.frame;
     const double k = pool.kept_slope[t];
-    const Eigen::VectorXd x = lu_solve_transposed(frame.whiten, round.mean);
-    const double y = frame.level + frame.slope.dot(x) + round.residual / k;
-    const double far = lu_solve(frame.whiten, b - frame.slope).squaredNorm();
-    const double sd = round.sd_residual / k;
-    const double v = sd * sd + round.sd_mean * round.sd_mean * far;
-    const int wide = round.clip > narrow;
-    level[wide] += (y - b.dot(frame.centre + x)) / v;
-    weight[wide] += 1.0 / v;
+    const pooled_detail::round_level own = pooled_detail::level_of(pool, t, b);
+    const int wide = pool.rounds[t].clip > narrow;
+    level[wide] += own.value / own.variance;
+    weight[wide] += 1.0 / own.variance;
     const Eigen::VectorXd rest = pool.slope[t] - solution.theta;
     const double w =
         1.0 / (pool.cross_variance[t] / (k * k) + pool.sd * pool.sd * rest.squaredNorm());
@@ -214,36 +247,82 @@ lm_shift shift_by_clip(const lm_pool& pool, const lm_solution& solution, double 
   if (!(weight[0] > 0.0 && weight[1] > 0.0)) return out;
   out.slopes = ldlt(solution.covariance).solve(cross[1] / precision[1] - cross[0] / precision[0]);
   out.value = level[1] / weight[1] - level[0] / weight[0];
-  const double own = clipping_difference * solution.residual * least_step / narrow;
-  out.sd = std::sqrt(1.0 / weight[0] + 1.0 / weight[1] + own * own / rows);
+  const double sampling = clipping_difference * solution.residual * least_step / narrow;
+  const double own = sampling * sampling / rows;
+  out.sd = std::sqrt(1.0 / weight[0] + 1.0 / weight[1] + own);
+  out.slopes_variance = (1.0 / precision[0] + 1.0 / precision[1]) *
+                            solution.values.array().square().inverse().mean() +
+                        own * solution.values.cwiseInverse().mean();
   return out;
 }
 
-double level_doubt(const lm_pool& pool, const lm_solution& solution, double rows) {
-  if (!pool.tries()) return 0.0;
-  const lm_shift shift = shift_by_clip(pool, solution, rows);
-  const double reach2 = pool.last().clip * pool.last().clip / solution.residual;
-  const double left = pool.stays_wide() ? std::min(1.0, left_wide / reach2) : left_narrow;
-  return left * left * std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
+lm_tail tail_of(const lm_pool& pool, const lm_units& units, const Eigen::VectorXd& b) {
+  const lm_round& last = pool.last();
+  const double narrow = least_step * pool.rounds[tried_round - 1].clip;
+  std::vector<clipped_level> levels;
+  for (std::size_t t = tried_round - 1; t < pool.rounds.size(); ++t) {
+    const double clip = pool.rounds[t].clip;
+    const pooled_detail::round_level own = pooled_detail::level_of(pool, t, b);
+    levels.push_back({clip, own.value, std::sqrt(privacy_inflation * own.variance),
+                      clip > narrow && clip > 0.5 * last.clip});
+  }
+  return extrapolate_level(levels, std::sqrt(unclipped_variance(last.variance, last.clip)),
+                           units.range);
 }
 
-Eigen::MatrixXd clipping_doubts(const lm_pool& pool, const lm_solution& solution, double rows) {
+bool extrapolates(const lm_pool& pool, const lm_shift& shift) {
+  return pool.stays_wide() && shift.moves_level();
+}
+
+double level_doubt(const lm_pool& pool, const lm_shift& shift) {
+  if (!pool.tries() || pool.stays_wide()) return 0.0;
+  return left_narrow * left_narrow *
+         std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
+}
+
+slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
+                         double rows) {
   const Eigen::Index p = pool.p();
-  const Eigen::MatrixXd none = Eigen::MatrixXd::Zero(p, p);
-  if (!pool.tries()) return none;
+  slope_bias out{Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)};
+  if (!pool.tries()) return out;
   const lm_shift shift = shift_by_clip(pool, solution, rows);
-  const double size2 = shift.slopes.squaredNorm() / static_cast<double>(p);
-  const double credible = shift.value * shift.value - shift.sd * shift.sd;
-  if (!(credible > 0.0 && size2 > 0.0)) return none;
-  const double reach2 = pool.last().clip * pool.last().clip / solution.residual;
-  const lm_round& narrow = pool.rounds[tried_round - 1];
-  const double heavy = unclipped_variance(pool.last().variance, pool.last().clip) /
-                       unclipped_variance(narrow.variance, narrow.clip);
-  const double left =
-      pool.stays_wide()
-          ? std::min(left_most, left_wide / reach2 + left_heavy * std::max(0.0, heavy - 1.0))
-          : left_narrow;
-  return left * left * std::min(1.0, credible / size2) * shift.slopes * shift.slopes.transpose();
+  const double size2 = shift.slopes.squaredNorm(), noise2 = shift.slopes_variance;
+  if (!(size2 > 0.0)) return out;
+  const double mean2 = size2 / static_cast<double>(p);
+  const bool moved = shift.moves_slopes();
+  // The true changes' mean square: as far as the level's change, or their own, makes it credible.
+  const double level2 = std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
+  const double likely = std::max(mean2 - noise2, least_real * noise2);
+  const double real2 = moved ? likely : std::min(level2, likely);
+  const double real = real2 / (real2 + noise2);
+  const bool known = extrapolates(pool, shift);
+  lm_tail tail;
+  tail.left = left_narrow;
+  if (known) {
+    tail = tail_of(pool, units, pool.last().frame.whiten * solution.theta);
+  } else if (pool.stays_wide()) {
+    const double reach2 = pool.last().clip * pool.last().clip / solution.residual;
+    tail.left = std::min(left_most, left_wide / reach2 + left_heavy * hidden_share(pool));
+  }
+  const double whole = tail.left * tail.left + tail.left_variance;
+  const bool corrects = known && moved && mean2 > corrects_from * noise2 &&
+                        tail.left < corrects_most && tail.left * tail.left > 4.0 * tail.left_variance;
+  const Eigen::VectorXd change = real * shift.slopes;
+  if (corrects) out.value = -tail.left * change;
+  out.doubt = (corrects ? tail.left_variance : whole) * change * change.transpose();
+  out.doubt.diagonal().array() += whole * real * noise2;
+  return out;
+}
+
+double robust_excess(const lm_pool& pool, const lm_units& units) {
+  double out = clipped_efficiency(pool.last()) - 1.0;
+  if (!pool.tries()) return out;
+  const double narrow = 1.0 / pool.rounds[tried_round - 1].clip, end = 1.0 / units.range;
+  const double wide =
+      1.0 / (pool.stays_wide() ? pool.last().clip : pool.rounds[tried_round].clip);
+  const double beyond = std::max(0.0, wide - end) / (narrow - wide);
+  out += hidden_share(pool) * (beyond + (pool.stays_wide() ? 0.0 : 1.0));
+  return out;
 }
 
 lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
@@ -276,7 +355,7 @@ namespace pooled_detail {
 
 void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
                    const Eigen::VectorXd& beta, const Eigen::MatrixXd& privacy,
-                   const Eigen::MatrixXd& sampling, double n, lm_estimate& out) {
+                   const Eigen::MatrixXd& sampling, double excess, double n, lm_estimate& out) {
   const Eigen::Index p = beta.size();
   // Slopes of standardised columns that are equivalent to beta: map' b y_scale = beta.
   const Eigen::VectorXd b = lu_solve_transposed(units.map, beta) / units.y_scale;
@@ -301,6 +380,16 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution
   }
   level /= weight;
   centre /= weight;
+  double own = privacy_inflation / weight + excess * solution.residual / n;
+  if (pool.tries()) {
+    const lm_shift shift = shift_by_clip(pool, solution, n);
+    own += level_doubt(pool, shift);
+    if (extrapolates(pool, shift)) {
+      const lm_tail tail = tail_of(pool, units, b);
+      level = tail.level;
+      own = tail.variance;
+    }
+  }
   const double s = units.y_scale;
   out.coefficients.resize(p + 1);
   out.coefficients[0] = units.y_centre + s * (level + b.dot(units.shift));
@@ -315,8 +404,7 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution
     joined(0, 0) = own + mean.dot(V * mean);
     return joined;
   };
-  const double doubt = level_doubt(pool, solution, n);
-  out.privacy = join(privacy, s * s * (privacy_inflation / weight + doubt));
+  out.privacy = join(privacy, s * s * own);
   out.sampling = join(sampling, out.residual / n);
 }
 
@@ -344,13 +432,15 @@ lm_estimate estimate_full(const lm_pool& pool, const lm_units& units, double row
       if (along(i, j) * along(i, j) > 0.02 * length)
         out.identified[i] = std::min(out.identified[i], s.resolved[j]);
   }
-  const Eigen::MatrixXd privacy = along * s.privacy.asDiagonal() * along.transpose() +
-                                  back * clipping_doubts(pool, s, rows) * back.transpose();
-  const Eigen::MatrixXd sampling =
-      along *
-      (clipped_efficiency(pool.last()) * s.residual / rows * s.values.cwiseInverse()).asDiagonal() *
-      along.transpose();
-  pooled_detail::add_intercept(pool, units, s, back * s.theta, privacy, sampling, rows, out);
+  const double excess = robust_excess(pool, units);
+  const slope_bias bias = clipping_bias(pool, units, s, rows);
+  const Eigen::VectorXd sampled = s.residual / rows * s.values.cwiseInverse();
+  const Eigen::MatrixXd privacy =
+      along * (s.privacy + excess * sampled).asDiagonal() * along.transpose() +
+      back * bias.doubt * back.transpose();
+  const Eigen::MatrixXd sampling = along * sampled.asDiagonal() * along.transpose();
+  pooled_detail::add_intercept(pool, units, s, back * (s.theta - bias.value), privacy, sampling,
+                               excess, rows, out);
   return out;
 }
 
@@ -402,20 +492,22 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
   Eigen::VectorXd beta = Eigen::VectorXd::Zero(p);
   // A change of the cross moments moves the part's slopes by `hat`.
   const Eigen::MatrixXd change = hat * C;
+  const slope_bias bias = clipping_bias(pool, units, full, rows);
   const Eigen::MatrixXd noise = s * s *
                                 (privacy_inflation * v * hat * hat.transpose() +
-                                 change * clipping_doubts(pool, full, rows) * change.transpose());
-  const double clipped = clipped_efficiency(pool.last());
+                                 change * bias.doubt * change.transpose());
+  slope -= change * bias.value;
+  const double excess = robust_excess(pool, units);
   for (Eigen::Index i = 0; i < q; ++i) {
     const int a = kept[static_cast<std::size_t>(i)];
     beta[a] = s * slope[i];
     for (Eigen::Index j = 0; j < q; ++j) {
       const int b = kept[static_cast<std::size_t>(j)];
-      privacy(a, b) = noise(i, j);
-      sampling(a, b) = s * s * clipped * left / rows * inverse(i, j);
+      sampling(a, b) = s * s * left / rows * inverse(i, j);
+      privacy(a, b) = noise(i, j) + excess * sampling(a, b);
     }
   }
-  pooled_detail::add_intercept(pool, units, full, beta, privacy, sampling, rows, out);
+  pooled_detail::add_intercept(pool, units, full, beta, privacy, sampling, excess, rows, out);
   return out;
 }
 

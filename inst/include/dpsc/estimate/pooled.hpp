@@ -16,6 +16,7 @@
 #include "../mechanism/regression_rounds.hpp"
 #include "clipped.hpp"
 #include "moments_model.hpp"
+#include "tails.hpp"
 
 namespace dpsc {
 
@@ -31,10 +32,19 @@ constexpr double clipping_difference = 0.45;
 /// The change of the level, in standard deviations, that shows that errors are skew.
 constexpr double skew_from = 2.0;
 
-/// The remaining bias of slopes relative to their change: `left_narrow` under a narrow clip; under
-/// a wide clip `left_wide` over its square (in standard deviations) plus `left_heavy` times the
-/// part of the variance that the narrow clip hid; at most `left_most` (measured: bench/lm-skew.R).
+/// The same for slopes: standard deviations of a chi-square above its mean.
+constexpr double slopes_from = 6.0;
+
+/// The remaining bias relative to the change: `left_narrow` of the level and of slopes under a narrow
+/// clip; of slopes under a wide clip that does not move the level `left_wide` over its square (in
+/// standard deviations) plus `left_heavy` times the part of the variance that the narrow clip hid; at
+/// most `left_most` (measured: bench/lm-skew.R).
 constexpr double left_narrow = 0.8, left_wide = 4.0, left_heavy = 1.5, left_most = 3.0;
+
+/// Changes of slopes, in squares of their noise per direction: assumed in skew errors at least; and
+/// from which slopes are corrected, since below this the correction's noise exceeds its use, by at
+/// most a multiple of the change.
+constexpr double least_real = 1.0, corrects_from = 8.0, corrects_most = 1.5;
 
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
@@ -135,7 +145,12 @@ lm_solution solve_pool(const lm_pool& pool);
 /// wide ones, and the standard deviation of its noise and of its sampling error.
 struct lm_shift {
   double value = 0.0, sd = 0.0;
-  Eigen::VectorXd slopes;  // their change, in the last frame
+  Eigen::VectorXd slopes;       // their change, in the last frame
+  double slopes_variance = 0.0;  // per direction, of its noise and sampling error
+
+  /// Do they exceed noise?
+  bool moves_level() const { return std::fabs(value) > skew_from * sd; }
+  bool moves_slopes() const;
 };
 
 lm_shift shift_by_clip(const lm_pool& pool, const lm_solution& solution, double rows);
@@ -157,6 +172,7 @@ struct lm_units {
   Eigen::MatrixXd map;    // p x p: standardised column k is shift_k + sum_c map(k, c) raw_c
   Eigen::VectorXd shift;  // p
   double y_centre, y_scale;
+  double range = 1e6;  // of the response, standardised, by its bounds
 };
 
 /// Coefficients of a model in the formula's units; intercept first. RELEASED.
@@ -172,19 +188,36 @@ struct lm_estimate {
 
 namespace pooled_detail {
 
-/// Adds the intercept, whose error includes that of the fit at the columns' mean.
+/// Adds the intercept, whose error includes that of the fit at the columns' mean. `excess`: see
+/// robust_excess().
 void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
                    const Eigen::VectorXd& beta, const Eigen::MatrixXd& privacy,
-                   const Eigen::MatrixXd& sampling, double n, lm_estimate& out);
+                   const Eigen::MatrixXd& sampling, double excess, double n, lm_estimate& out);
 
 }  // namespace pooled_detail
 
-/// The square of the bias that clips may leave in the level, standardised response.
-double level_doubt(const lm_pool& pool, const lm_solution& solution, double rows);
+/// The level's shift by wide clips, extrapolated to no clip. `b`: slopes of standardised columns.
+lm_tail tail_of(const lm_pool& pool, const lm_units& units, const Eigen::VectorXd& b);
 
-/// Doubt about the bias of slopes, in the last frame, if errors are skew and differ between rows: a
-/// share of their change by a wider clip, as far as the level's change makes that credible.
-Eigen::MatrixXd clipping_doubts(const lm_pool& pool, const lm_solution& solution, double rows);
+/// Are errors skew by the level, under wide clips?
+bool extrapolates(const lm_pool& pool, const lm_shift& shift);
+
+/// The square of the bias that narrow clips may leave in the level, standardised response.
+double level_doubt(const lm_pool& pool, const lm_shift& shift);
+
+/// Bias of slopes in the last frame, if errors are skew and differ between rows: a multiple of their
+/// change by a wider clip, as far as it, or the level's change, is credible.
+struct slope_bias {
+  Eigen::VectorXd value;  // subtracted: the part that the slopes' change proves
+  Eigen::MatrixXd doubt;  // covariance of the rest
+};
+
+slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
+                         double rows);
+
+/// The variance of the difference between slopes and those of least squares by sampling alone, over
+/// the sampling variance of the latter, if tails beyond the wide clip are as heavy as t^-3.
+double robust_excess(const lm_pool& pool, const lm_units& units);
 
 /// The weighted number of rows.
 double effective_rows(const lm_pool& pool, double n);

@@ -61,7 +61,9 @@ void apply_scores(const lm_pool& pool, const lm_units& units, const lm_scores& s
   // Slope of a clipped residual, and the columns' degrees of freedom.
   const double left = clip_slope(pool.last());
   const double df = std::max(1.0, out.rows - static_cast<double>(p) - 1.0);
-  const double factor = out.rows / df / (left * left * n * weight * weight);
+  // The errors of least squares; the difference belongs to the part for privacy.
+  const double least = clipped_efficiency(pool.last());
+  const double factor = out.rows / df / (least * left * left * n * weight * weight);
   out.sampling = factor * half * meat.value * half.transpose();
   out.robust = true;
 }

@@ -79,6 +79,8 @@ lm_plan plan_lm(const lm_facts& facts) {
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
   }
+  const lm_round_plan& last = out.rounds.back();
+  out.slope_noise = last.sigma / (last.limit * last.residual_limit * std::sqrt(2.0 * n));
   if (out.counts.made) out.records.push_back(out.counts.record);
   if (out.scores.made) out.records.push_back(out.scores.record);
   return out;
@@ -142,19 +144,37 @@ double reach_of(const lm_plan& plan, double radius) {
 double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows) {
   if (!pool.tries()) return 0.0;
   const lm_shift shift = shift_by_clip(pool, solution, rows);
-  const double size = std::fabs(shift.value);
-  return size > skew_from * shift.sd ? size / std::sqrt(solution.residual / rows) : 0.0;
+  const double level = shift.moves_level() ? std::fabs(shift.value) : 0.0;
+  const double slopes = shift.moves_slopes() ? shift.slopes.norm() : 0.0;
+  return std::max(level, slopes) / std::sqrt(solution.residual / rows);
 }
 
-lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift) {
+double wide_radius_of(const lm_plan& plan, double radius) {
+  return std::max(radius,
+                  lm_constants::wide_radius * std::sqrt(static_cast<double>(plan.columns)));
+}
+
+double free_reach(const lm_plan& plan, double radius) {
+  const auto rounds = static_cast<double>(plan.shares.rounds) - static_cast<double>(tried_round);
+  return lm_constants::free_noise * std::sqrt(rounds) /
+         (plan.slope_noise * wide_radius_of(plan, radius));
+}
+
+lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift,
+                      double range) {
   using namespace lm_constants;
-  const double wide = std::max(radius, wide_radius * std::sqrt(static_cast<double>(plan.columns)));
-  const double narrow = wide_step * reach_of(plan, radius);
+  const double wide = wide_radius_of(plan, radius);
+  const double narrow = wide_step * reach_of(plan, radius), most = free_reach(plan, radius);
+  // Without skewness a small part of the bias matters as much as the noise.
+  const double free = shift > 0.0 || most < narrow ? most : std::sqrt(most * narrow);
   // A clip c leaves about shift/c^2 of bias, for noise of 2 c wide/strength.
   const double gain = shift > 0.0 ? std::cbrt(shift * plan.strength / wide)
                                   : wide_gain * std::sqrt(plan.strength / wide);
-  const double reach = std::max(narrow, std::min(wide_most, std::max(wide_least, gain)));
-  return {wide, reach * deviation, lm_constants::far * deviation};
+  const double reach = std::max({narrow, free, std::min(wide_most, std::max(wide_least, gain))});
+  // A budget that is left over lets rows count in full.
+  const double longer = std::min(free_radius, std::max(1.0, free * deviation / range));
+  return {longer * wide, std::min(reach * deviation, std::max(range, narrow * deviation)),
+          lm_constants::far * deviation};
 }
 
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
@@ -165,8 +185,13 @@ lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_loc
   if (plan.tried && plan.strength >= lm_constants::tried_from * radius) {
     const std::size_t done = pool.rounds.size();
     const double shift = skewness_of(pool, solution, plan.n);
-    if (done == tried_round || (done == tried_round + 1 ? shift > 0.0 : pool.stays_wide()))
-      return wide_limits(plan, radius, deviation, done > tried_round ? shift : 0.0);
+    const bool free =
+        free_reach(plan, radius) >= lm_constants::free_step * reach_of(plan, radius);
+    if (done == tried_round || (done > tried_round && free) ||
+        (done == tried_round + 1 ? shift > 0.0 : pool.stays_wide())) {
+      const double range = 2.0 / location.scale[static_cast<Eigen::Index>(design.response())];
+      return wide_limits(plan, radius, deviation, done > tried_round ? shift : 0.0, range);
+    }
   }
   const double reach = reach_of(plan, radius);
   const double wanted = reach * deviation;
@@ -316,6 +341,7 @@ lm_units multiply_out(const lm_design& design, const lm_location& location, bool
   }
   out.y_centre = middle_of(design.response());
   out.y_scale = scale_of(design.response());
+  out.range = 2.0 / location.scale[static_cast<Eigen::Index>(design.response())];
   return out;
 }
 

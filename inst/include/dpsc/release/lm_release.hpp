@@ -48,6 +48,7 @@ struct lm_plan {
   double first_radius = 0.0;
   double radius = 0.0, longest = 0.0;  // of the rounds after the first: least and most
   double strength = 0.0;               // mu of all moments, times the root of n
+  double slope_noise = 0.0;  // of a round, in sampling errors, per unit of radius and relative clip
   Eigen::Index columns = 0;
   double n = 0.0;
   bool resolved = false;  // do the moments of all columns stand out from noise?
@@ -72,6 +73,10 @@ constexpr double far = 3.0;       // standard deviations
 // standard deviations, which grows with the root of the strength until skewness was measured.
 constexpr double tried_from = 5.0, wide_radius = 2.0;
 constexpr double wide_least = 2.0, wide_most = 6.0, wide_gain = 1.0, wide_step = 1.6;
+// The noise of the wide rounds together, in sampling errors of a slope, that is worth a clip without
+// bias; the least ratio of its clip to the narrow one; and the longest radius, in multiples of the
+// usual one.
+constexpr double free_noise = 0.35, free_step = 1.35, free_radius = 4.0;
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
 
@@ -115,16 +120,23 @@ double radius_of(const lm_plan& plan, const lm_design& design, const lm_location
 /// Clips over the residual's standard deviation: smaller if a row of that radius needs more noise.
 double reach_of(const lm_plan& plan, double radius);
 
-/// The change of the level of the response by the wide clip, in standard errors of a mean; 0 where
-/// noise may explain it.
+/// The change of the level of the response, or of the slopes, by the wide clip, in standard errors
+/// of a mean; 0 where noise may explain it.
 double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows);
+
+/// The clip of wide rounds, in standard deviations, whose noise hardly counts beside sampling
+/// errors. It grows with the budget, so that the fit tends to least squares.
+double free_reach(const lm_plan& plan, double radius);
 
 /// Radius and clip of wide rounds: their noise is a compromise with the bias of a clip.
 /// `shift`: the change of the level that was measured, in standard errors of a mean; 0: none.
-lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift);
+/// `range`: of the response, by its bounds; no residual is clipped there.
+lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift,
+                      double range);
 
 /// The limits of the round after those of the pool, with the clip in standard deviations of the
-/// residuals. If the third round's wide clip moves the level, so do the others. Post-processing.
+/// residuals. The last rounds' clips are wide if the third round's moves the level, or where the
+/// noise permits it. Post-processing.
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
                       const lm_pool& pool, const lm_solution& solution);
 

@@ -1,0 +1,165 @@
+# dp_lm() with skewed and heavy-tailed errors: inst/proofs/regression.md, sections 3 and 6.
+
+skew_people <- function(errors, n = 20000, seed = 1) {
+  withr::local_seed(seed)
+  data <- data.frame(a = stats::rnorm(n), b = stats::rnorm(n))
+  data$y <- pmin(30, 1 + 0.5 * data$a - 0.5 * data$b + errors(data$a))
+  data
+}
+skew_bounds <- list(y = c(-30, 30), a = c(-5, 5), b = c(-5, 5))
+
+skew_fit <- function(data, epsilon = 1, seed = 1) {
+  suppressWarnings(
+    seeded_lm(y ~ a + b, data, epsilon = epsilon, bounds = skew_bounds, seed = seed)
+  )
+}
+clips_of <- function(fit) vapply(fit$release$rounds, `[[`, 0, "clip")
+privacy_of <- function(fit) sqrt(diag(vcov(fit, "privacy")))
+
+# Variance of a normal distribution with this second moment after clipping.
+implied_variance <- function(second, clip) {
+  clipped <- function(v) {
+    a <- clip / sqrt(v)
+    v * (1 - 2 * stats::pnorm(-a) - 2 * a * stats::dnorm(a)) + 2 * clip^2 * stats::pnorm(-a)
+  }
+  stats::uniroot(function(v) clipped(v) - second, c(0.1, 10) * second, tol = 1e-12)$root
+}
+
+test_that("levels under clips are extrapolated to no clip, with errors that cover", {
+  clips <- c(1.2, 3, 4.5, 6)
+  levels <- function(g, sd = 1e-4) cbind(clips, -g(clips), sd, as.double(clips > 2))
+  tails <- list(
+    light = function(c) exp(-c), middle = function(c) (1 + 0.2 * c)^-4,
+    heavy = function(c) (1 + 0.5 * c)^-1, none = function(c) 0 * c
+  )
+  found <- lapply(tails, function(g) extrapolate_level(levels(g), 1, 1e6))
+  level <- vapply(found, `[[`, 0, "level")
+  sd <- sqrt(vapply(found, `[[`, 0, "variance"))
+  expect_true(all(abs(level) < 2 * sd))
+  # The last round alone would be off by exp(-6), .14 of 1.2^-4, and .25.
+  expect_lt(sd[["light"]], 0.03)
+  expect_lt(sd[["middle"]], 0.08)
+  expect_gt(sd[["heavy"]], 0.08)
+  expect_lt(abs(level[["heavy"]]), 0.15)
+  expect_lt(sd[["none"]], 1e-3)
+  # The heavier a tail, the more of the slopes' bias is left.
+  left <- vapply(found, `[[`, 0, "left")
+  expect_true(all(diff(left[1:3]) > 0))
+  exact <- function(c) (1 + c) * exp(-c)
+  used <- mean(exact(clips[2:4]))
+  expect_equal(left[["light"]], used / (exact(1.2) - used), tolerance = 0.3)
+  # No residual exceeds the bounds, and noise widens.
+  near <- extrapolate_level(levels(tails$heavy), 1, 8)
+  expect_lt(near$level, found$heavy$level)
+  noisy <- extrapolate_level(levels(tails$middle, sd = 0.05), 1, 1e6)
+  expect_gt(noisy$variance, 2 * found$middle$variance)
+})
+
+test_that("with a large budget the fit is lm()'s, whatever the errors are", {
+  data <- skew_people(function(a) exp(0.8 * stats::rnorm(length(a)) + 0.3 * a), n = 5000)
+  ols <- stats::lm(y ~ a + b, data)
+  se <- sqrt(diag(stats::vcov(ols)))
+  fits <- lapply(c(10, 100, 1e4), function(epsilon) skew_fit(data, epsilon))
+  off <- vapply(fits, function(fit) max(abs(coef(fit) - coef(ols)) / se), 0)
+  expect_lt(off[[3L]], 0.1)
+  for (fit in fits) expect_true(all(abs(coef(fit) - coef(ols)) < 2.5 * privacy_of(fit)))
+  # Clips grow to the outcome's range; then no residual is clipped, and nothing is robust.
+  clips <- vapply(fits, function(fit) clips_of(fit)[[5L]], 0)
+  expect_true(all(diff(clips) > 0))
+  expect_identical(last_clip(fits[[3L]]), Inf)
+  expect_null(robust_words(fits[[3L]]))
+  expect_lt(last_clip(fits[[1L]]), 30)
+  # Without skewness a moderate clip is enough.
+  plain <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), n = 5000), 100)
+  expect_lt(last_clip(plain), 15)
+  expect_gt(clips_of(plain)[[5L]], 1.4 * clips_of(plain)[[2L]])
+})
+
+test_that("noise at the widest free clip is a third of a sampling error", {
+  data <- skew_people(function(a) exp(0.8 * stats::rnorm(length(a)) + 0.3 * a), n = 20000)
+  fit <- skew_fit(data, epsilon = 30)
+  noise <- vapply(fit$release$rounds[4:5], function(round) {
+    round$sd[[2L]] * sqrt(20000) / round$clip
+  }, 0)
+  # Per clip in deviations, over three rounds: .35 at the last round's clip.
+  deviation <- sigma(fit) / 30 / fit$release$scale[[3L]]
+  reach <- clips_of(fit)[[5L]] / deviation
+  expect_gt(mean(noise) * reach / sqrt(3), 0.25)
+  expect_lt(mean(noise) * reach / sqrt(3), 0.5)
+})
+
+test_that("errors that are skew in opposite ways are found by the slopes", {
+  data <- skew_people(function(a) sign(a) * (stats::rexp(length(a)) - 1))
+  ols <- stats::lm(y ~ a + b, data)
+  fit <- skew_fit(data)
+  expect_gt(clips_of(fit)[[5L]], 1.3 * clips_of(fit)[[2L]])
+  expect_true(all(abs(coef(fit) - coef(ols)) < 2.5 * privacy_of(fit)))
+})
+
+test_that("a shift of level, slopes or variance by a wide clip enters the errors in full", {
+  fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a))))
+  rounds <- fit$release$rounds
+  expect_lt(clips_of(fit)[[5L]], 1.3 * clips_of(fit)[[2L]])
+  unit <- 30 * fit$release$scale[[3L]]
+  moved <- function(change) {
+    other <- fit
+    other$release$rounds[[3L]] <- change(rounds[[3L]])
+    estimate_lm(other)
+  }
+  # The level: .8 of the change.
+  level <- moved(function(round) replace(round, "residual", round$residual + 0.5))
+  more <- diag(vcov(level, "privacy") - vcov(fit, "privacy"))[[1L]]
+  expect_equal(sqrt(more) / unit / 0.5, 0.8, tolerance = 0.1)
+  # Slopes: .8 of the change along it.
+  slopes <- moved(function(round) replace(round, "cross", list(round$cross + c(0.5, 0))))
+  own <- vcov(slopes, "privacy")[-1L, -1L] - vcov(fit, "privacy")[-1L, -1L]
+  largest <- sqrt(max(eigen(own, TRUE)$values))
+  whiten <- rounds[[5L]]$whiten %*% c(0.5, 0)
+  scale <- 5 * fit$release$scale[1:2]
+  expect_equal(largest / sqrt(sum((unit * whiten / scale)^2)), 0.8, tolerance = 0.25)
+  # Variance: a normal error's excess of clipping, and the variance that the narrow clip hid, with
+  # as much again beyond the wide clip as tails like t^-3 have.
+  second <- 1.6 * rounds[[3L]]$variance
+  heavy <- moved(function(round) replace(round, "variance", second))
+  clips <- clips_of(fit)
+  hidden <- implied_variance(second, clips[[3L]]) /
+    implied_variance(rounds[[2L]]$variance, clips[[2L]]) - 1
+  range <- 2 / fit$release$scale[[3L]]
+  times <- 1 + (1 / clips[[3L]] - 1 / range) / (1 / clips[[2L]] - 1 / clips[[3L]])
+  more <- diag(vcov(heavy, "privacy") - vcov(fit, "privacy"))[-1L]
+  expect_equal(more / diag(vcov(fit, "sampling"))[-1L], rep(hidden * times, 2),
+    tolerance = 0.25, ignore_attr = TRUE
+  )
+})
+
+test_that("errors of skewed intercepts and slopes cover lm()'s", {
+  runs <- if (is_audit()) 30 else 6
+  kinds <- list(
+    lognormal = function(a) 0.8 * exp(stats::rnorm(length(a))),
+    spread = function(a) exp(0.8 * stats::rnorm(length(a)) + 0.4 * a)
+  )
+  for (errors in kinds) {
+    found <- vapply(seq_len(runs), function(seed) {
+      data <- skew_people(errors, 10000, seed)
+      ols <- stats::lm(y ~ a + b, data)
+      fit <- skew_fit(data, 1, seed)
+      abs(coef(fit) - coef(ols)) < 1.96 * privacy_of(fit)
+    }, logical(3))
+    expect_gt(mean(found), 0.85)
+    expect_gt(mean(found[1L, ]), 0.6)
+  }
+})
+
+test_that("heavy symmetric tails widen the part for privacy, normal errors hardly", {
+  ratio <- function(errors) {
+    stats::median(vapply(1:3, function(seed) {
+      data <- skew_people(errors, seed = seed)
+      own <- privacy_of(skew_fit(data, seed = seed))
+      stats::median((own / sqrt(diag(stats::vcov(stats::lm(y ~ a + b, data)))))[-1L])
+    }, 0))
+  }
+  heavy <- ratio(function(a) stats::rt(length(a), 3))
+  plain <- ratio(function(a) stats::rnorm(length(a)))
+  expect_gt(heavy, plain + 0.1)
+  expect_lt(plain, 0.7)
+})
