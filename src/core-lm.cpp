@@ -3,8 +3,8 @@
 #include <dpsc/estimate/described.cpp>
 #include <dpsc/estimate/penalised.cpp>
 #include <dpsc/estimate/pooled.cpp>
-#include <dpsc/estimate/tails.cpp>
 #include <dpsc/estimate/sandwich.cpp>
+#include <dpsc/estimate/tails.cpp>
 #include <dpsc/mechanism/describe_plan.cpp>
 #include <dpsc/mechanism/regression_rounds.cpp>
 #include <dpsc/mechanism/regression_scores.cpp>

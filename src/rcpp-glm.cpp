@@ -267,8 +267,8 @@ const probe spherical_delta_probe("spherical_delta", spherical_delta_cpp);
 // A noisy information matrix whose first `weak` coefficients have little curvature, for tests.
 Eigen::MatrixXd parted_information_cpp(const Eigen::MatrixXd& noisy, double sd, double least,
                                        int weak) {
-  const dpsc::glm_detail::weak_basis basis{
-      Eigen::MatrixXd::Identity(noisy.rows(), noisy.rows()), weak};
+  const dpsc::glm_detail::weak_basis basis{Eigen::MatrixXd::Identity(noisy.rows(), noisy.rows()),
+                                           weak};
   return dpsc::glm_detail::parted_information(noisy, sd, least, basis);
 }
 const probe parted_information_probe("parted_information", parted_information_cpp);

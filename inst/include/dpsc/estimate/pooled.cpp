@@ -276,8 +276,7 @@ bool extrapolates(const lm_pool& pool, const lm_shift& shift) {
 
 double level_doubt(const lm_pool& pool, const lm_shift& shift) {
   if (!pool.tries() || pool.stays_wide()) return 0.0;
-  return left_narrow * left_narrow *
-         std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
+  return left_narrow * left_narrow * std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
 }
 
 slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
@@ -306,7 +305,8 @@ slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_so
   }
   const double whole = tail.left * tail.left + tail.left_variance;
   const bool corrects = known && moved && mean2 > corrects_from * noise2 &&
-                        tail.left < corrects_most && tail.left * tail.left > 4.0 * tail.left_variance;
+                        tail.left < corrects_most &&
+                        tail.left * tail.left > 4.0 * tail.left_variance;
   const Eigen::VectorXd change = real * shift.slopes;
   if (corrects) out.value = -tail.left * change;
   out.doubt = (corrects ? tail.left_variance : whole) * change * change.transpose();
@@ -318,8 +318,7 @@ double robust_excess(const lm_pool& pool, const lm_units& units) {
   double out = clipped_efficiency(pool.last()) - 1.0;
   if (!pool.tries()) return out;
   const double narrow = 1.0 / pool.rounds[tried_round - 1].clip, end = 1.0 / units.range;
-  const double wide =
-      1.0 / (pool.stays_wide() ? pool.last().clip : pool.rounds[tried_round].clip);
+  const double wide = 1.0 / (pool.stays_wide() ? pool.last().clip : pool.rounds[tried_round].clip);
   const double beyond = std::max(0.0, wide - end) / (narrow - wide);
   out += hidden_share(pool) * (beyond + (pool.stays_wide() ? 0.0 : 1.0));
   return out;
@@ -493,9 +492,9 @@ lm_estimate estimate_part(const lm_pool& pool, const lm_units& units, double row
   // A change of the cross moments moves the part's slopes by `hat`.
   const Eigen::MatrixXd change = hat * C;
   const slope_bias bias = clipping_bias(pool, units, full, rows);
-  const Eigen::MatrixXd noise = s * s *
-                                (privacy_inflation * v * hat * hat.transpose() +
-                                 change * bias.doubt * change.transpose());
+  const Eigen::MatrixXd noise =
+      s * s *
+      (privacy_inflation * v * hat * hat.transpose() + change * bias.doubt * change.transpose());
   slope -= change * bias.value;
   const double excess = robust_excess(pool, units);
   for (Eigen::Index i = 0; i < q; ++i) {

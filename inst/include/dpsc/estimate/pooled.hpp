@@ -35,10 +35,10 @@ constexpr double skew_from = 2.0;
 /// The same for slopes: standard deviations of a chi-square above its mean.
 constexpr double slopes_from = 6.0;
 
-/// The remaining bias relative to the change: `left_narrow` of the level and of slopes under a narrow
-/// clip; of slopes under a wide clip that does not move the level `left_wide` over its square (in
-/// standard deviations) plus `left_heavy` times the part of the variance that the narrow clip hid; at
-/// most `left_most` (measured: bench/lm-skew.R).
+/// The remaining bias relative to the change: `left_narrow` of the level and of slopes under a
+/// narrow clip; of slopes under a wide clip that does not move the level `left_wide` over its
+/// square (in standard deviations) plus `left_heavy` times the part of the variance that the narrow
+/// clip hid; at most `left_most` (measured: bench/lm-skew.R).
 constexpr double left_narrow = 0.8, left_wide = 4.0, left_heavy = 1.5, left_most = 3.0;
 
 /// Changes of slopes, in squares of their noise per direction: assumed in skew errors at least; and
@@ -145,7 +145,7 @@ lm_solution solve_pool(const lm_pool& pool);
 /// wide ones, and the standard deviation of its noise and of its sampling error.
 struct lm_shift {
   double value = 0.0, sd = 0.0;
-  Eigen::VectorXd slopes;       // their change, in the last frame
+  Eigen::VectorXd slopes;        // their change, in the last frame
   double slopes_variance = 0.0;  // per direction, of its noise and sampling error
 
   /// Do they exceed noise?
@@ -205,8 +205,8 @@ bool extrapolates(const lm_pool& pool, const lm_shift& shift);
 /// The square of the bias that narrow clips may leave in the level, standardised response.
 double level_doubt(const lm_pool& pool, const lm_shift& shift);
 
-/// Bias of slopes in the last frame, if errors are skew and differ between rows: a multiple of their
-/// change by a wider clip, as far as it, or the level's change, is credible.
+/// Bias of slopes in the last frame, if errors are skew and differ between rows: a multiple of
+/// their change by a wider clip, as far as it, or the level's change, is credible.
 struct slope_bias {
   Eigen::VectorXd value;  // subtracted: the part that the slopes' change proves
   Eigen::MatrixXd doubt;  // covariance of the rest

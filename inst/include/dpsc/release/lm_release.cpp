@@ -150,8 +150,7 @@ double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows
 }
 
 double wide_radius_of(const lm_plan& plan, double radius) {
-  return std::max(radius,
-                  lm_constants::wide_radius * std::sqrt(static_cast<double>(plan.columns)));
+  return std::max(radius, lm_constants::wide_radius * std::sqrt(static_cast<double>(plan.columns)));
 }
 
 double free_reach(const lm_plan& plan, double radius) {
@@ -185,8 +184,7 @@ lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_loc
   if (plan.tried && plan.strength >= lm_constants::tried_from * radius) {
     const std::size_t done = pool.rounds.size();
     const double shift = skewness_of(pool, solution, plan.n);
-    const bool free =
-        free_reach(plan, radius) >= lm_constants::free_step * reach_of(plan, radius);
+    const bool free = free_reach(plan, radius) >= lm_constants::free_step * reach_of(plan, radius);
     if (done == tried_round || (done > tried_round && free) ||
         (done == tried_round + 1 ? shift > 0.0 : pool.stays_wide())) {
       const double range = 2.0 / location.scale[static_cast<Eigen::Index>(design.response())];

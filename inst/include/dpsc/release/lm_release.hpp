@@ -73,9 +73,9 @@ constexpr double far = 3.0;       // standard deviations
 // standard deviations, which grows with the root of the strength until skewness was measured.
 constexpr double tried_from = 5.0, wide_radius = 2.0;
 constexpr double wide_least = 2.0, wide_most = 6.0, wide_gain = 1.0, wide_step = 1.6;
-// The noise of the wide rounds together, in sampling errors of a slope, that is worth a clip without
-// bias; the least ratio of its clip to the narrow one; and the longest radius, in multiples of the
-// usual one.
+// The noise of the wide rounds together, in sampling errors of a slope, that is worth a clip
+// without bias; the least ratio of its clip to the narrow one; and the longest radius, in multiples
+// of the usual one.
 constexpr double free_noise = 0.35, free_step = 1.35, free_radius = 4.0;
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
