@@ -14,27 +14,27 @@
 #' Outlying rows are shrunk, regressors and residual by the same factor, which keeps least squares
 #' consistent; the limit on a row's length follows from the released share of the rarest level that
 #' the noise leaves visible. Only the residual is clipped, at 1.1 standard deviations where the
-#' noise is large and at 3 where it is small (Huber's regression). Where the noise permits, the third
-#' round has a wide clip. If it moves the level of the outcome or the slopes by more than noise does,
-#' errors are skewed and the last rounds remain wide. They also do where the noise of a wide clip
-#' is small beside sampling errors: clips grow with the budget, up to the outcome's range, so that
-#' the fit tends to that of `lm()` as epsilon grows (with `delta = 0`, or too few rows for five
-#' rounds, clips remain at 3 standard deviations at most).
+#' noise is large and at 3 where it is small (Huber's regression). Where the noise permits, the
+#' third round has a wide clip. If it moves the level of the outcome or the slopes by more than
+#' noise does, errors are skewed and the last rounds remain wide. They also do where the noise of a
+#' wide clip is small beside sampling errors: clips grow with the budget, up to the outcome's
+#' range, so that the fit tends to that of `lm()` as epsilon grows (with `delta = 0`, or too few
+#' rows for five rounds, clips remain at 3 standard deviations at most).
 #'
 #' @section Distance from lm():
 #' The part of the covariance for privacy (`vcov(type = "privacy")`) refers to the fit of `lm()` to
 #' the same rows. Besides noise it allows for the effect of clips, by released numbers alone: the
 #' intercept of skewed errors is extrapolated from its values under several clips, slopes get the
-#' bias that their change implies, and heavy tails the difference between the two fits. In CPS wages
-#' (`AER::CPS1988`) the largest error of nine slopes relative to `lm()` is 2.7 of its standard errors
-#' at epsilon 1, 2.1 at 2, 1.1 at 4 and .1 at 10,000, and 98 to 100 % of the intervals contain
-#' `lm()`'s slope. Clips cannot be seen through where noise hides the tails: in CPS wages at epsilon
-#' .5 (57 % of intervals contain `lm()`'s slope), and with rare gross outliers, to which the fit is
-#' robust and `lm()` is not (1 % of outliers, 15 standard deviations off, n = 5,000, epsilon 1: the
-#' intercept is 5 standard errors from that of `lm()`, which no interval contains). The print
-#' mentions robust slopes if more than 2 % of residuals lie beyond three standard deviations, or,
-#' with many people, so many that a slope may differ by a standard error, unless no residual is
-#' clipped.
+#' bias that their change implies, and heavy tails the difference between the two fits. In CPS
+#' wages (`AER::CPS1988`) the largest error of nine slopes relative to `lm()` is 2.7 of its
+#' standard errors at epsilon 1, 2.1 at 2, 1.1 at 4 and .1 at 10,000, and 98 to 100 % of the
+#' intervals contain `lm()`'s slope. Clips cannot be seen through where noise hides the tails: in
+#' CPS wages at epsilon .5 (57 % of intervals contain `lm()`'s slope), and with rare gross
+#' outliers, to which the fit is robust and `lm()` is not (1 % of outliers, 15 standard deviations
+#' off, n = 5,000, epsilon 1: the intercept is 5 standard errors from that of `lm()`, which no
+#' interval contains). The print mentions robust slopes if more than 2 % of residuals lie beyond
+#' three standard deviations, or, with many people, so many that a slope may differ by a standard
+#' error, unless no residual is clipped.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
