@@ -10,12 +10,11 @@
 #' The default method perturbs the objective: a random linear term, drawn once, is added to the
 #' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
 #' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
-#' wide. Rows far from the middle have smaller weights, by a function of the regressors alone, which
-#' keeps the estimates consistent. The limit on a row's length follows from the released share of
-#' the rarest value of a 0/1 regressor, or level of a factor, that the noise leaves visible. A ridge
-#' that the proof needs, of size 2 R^2 / epsilon with that limit R (R^2 is one more than the number
-#' of columns, or the size that a rare group's rows need), shrinks slopes towards zero when there
-#' are few people.
+#' wide. Rows longer than a limit R have smaller weights, by a function of the regressors alone (see
+#' Estimand). R^2 is the number of coefficients, more where there are enough people, or the size
+#' that the rows of a rare group need: the released share of the rarest value of a 0/1 regressor, or
+#' level of a factor, that the noise leaves visible. A ridge that the proof needs, of size
+#' 2 R^2 / epsilon, shrinks slopes towards zero when there are few people.
 #'
 #' A logistic loss has its smallest curvature where its slope is largest. Once the ridge has that
 #' size, the curvature of one person's loss costs almost nothing beside its slope, and the whole
@@ -26,9 +25,19 @@
 #'   levels, the second of which is the event.
 #' * `"poisson"` (log): a count with bounds `c(0, most)`. A cap is found privately (2 % of the
 #'   budget); counts and fitted means are bent towards it, which leaves means below half of the cap
-#'   unchanged.
+#'   unchanged. With `intervals` another twentieth of the budget goes to the sum of squared scores,
+#'   from which standard errors have the dispersion of quasi-likelihood, of at least one.
 #' * `"gaussian"`: log-cosh loss, approximately squares within one standard deviation of the outcome
 #'   and absolute values beyond. For least squares use [dp_lm()].
+#'
+#' @section Estimand:
+#' Where the model holds, the weights of rows change nothing but efficiency. Where it does not, as
+#' with every real outcome, `coef()` estimates the fit with these weights. Its distance from the fit
+#' of `glm()` falls as the limit R grows, and the noise grows in proportion to R. The default limit
+#' balances both: with 20,000 people, epsilon = 1 and six real data sets the distance of the
+#' shortest limit was 0.8 to 1.8 standard errors of `glm()` (root mean square over coefficients), and
+#' that of twice this limit 0.03 to 0.9. `settings = list(length = 1)` gives the shortest limit, with
+#' the least noise; `length = 4` or more practically the estimand of `glm()`.
 #'
 #' @section Bounds, formulas, missing values: As in [dp_lm()]: `bounds` names every variable, by a
 #' range or by all its levels; functions of one row only; a row with a missing value, or outside
@@ -46,7 +55,8 @@
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_files()], [dp_table()] or [dp_sources()],
 #'   PRIVATE)\cr one row per person. Blocks are read one after the other; the optimiser's data stay
 #'   in memory, at 4 bytes per number. Sums are not enough: `compute = "database"` is refused.
-#' @param family (`string` or `family`)\cr see Families.
+#' @param family (`string` or `family`)\cr see Families. `quasipoisson()` and `quasibinomial()` are
+#'   the same as `poisson()` and `binomial()`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of
 #'   `glm()`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
@@ -74,7 +84,8 @@
 #'   zero with sum one. They are part of the minimisation, at no cost; bounds and zeros are exact.
 #'   `after = TRUE`: the release is a fit without them, and its coefficients are moved to the
 #'   nearest feasible ones, in the metric of their errors.
-#' @param settings (`list`, PUBLIC)\cr settings of the papers' methods: `ridge` (in units in which
+#' @param settings (`list`, PUBLIC)\cr for `"objective"`: `length`, the limit of rows over the
+#'   shortest one, or 0 (see Estimand; `NULL`: a public rule). Settings of the papers' methods: `ridge` (in units in which
 #'   rows have length at most 1; `NULL`: a public rule), `"napp"`: `stages` (2); as published
 #'   `iterations` (20) and `target` (the lasso's weight, 1). For linear models, where all columns
 #'   and the outcome lie in \[-1, 1\]: `"kst"` takes `box` (1), the largest coefficient, and
@@ -86,9 +97,10 @@
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
 #'   different person. For method `"objective"` and rows in memory, in chunks, or read here from one
-#'   table or set of files; see [dp_person]. Standard errors then assume that a person's rows are
-#'   copies of each other; if they differ, the errors are too large by a factor of up to the square
-#'   root of the number of rows per person.
+#'   table or set of files; see [dp_person]. Standard errors of counts and with `weights` are then
+#'   clustered by person. Others assume that a person's rows are copies of each other; if they
+#'   differ, the errors are too large by a factor of up to the square root of the number of rows
+#'   per person.
 #' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
 #'   `~ log(years)` for rates of counts, `~ logit` for known log odds; an expression of columns with
 #'   limits in `bounds`, clipped to them like all columns, and not included in a `.` of the formula.
@@ -303,7 +315,8 @@ raw_glm <- function(table, columns, family) {
   y <- table[, length(columns$variables)]
   known <- if (!is.null(columns$offset)) table[, columns$offset$at]
   weight <- if (isTRUE(columns$weighted)) pmax(table[, length(columns$variables) + 1L], 0)
-  if (!is.null(weight) || !is.null(columns$person$column)) {
+  # Counts vary more than the model says: their errors come from the scores.
+  if (!is.null(weight) || !is.null(columns$person$column) || family == "poisson") {
     who <- if (is.null(columns$person$column)) seq_along(y) else table[, ncol(table)]
     return(raw_glm_by_person(x, y, who, family, known, weight))
   }
@@ -325,8 +338,8 @@ glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
   ))
 }
 
-#' Maximum likelihood in which each person counts once, with errors clustered by person (Liang and
-#' Zeger, 1986): NOT PRIVATE
+#' Maximum likelihood in which each person counts once, with errors from the people's scores (White,
+#' 1982; Liang and Zeger, 1986): NOT PRIVATE
 #' @param who (`numeric`)\cr the person of each row.
 #' @param weights (`numeric` or `NULL`)\cr the rows' weights; a row of weight zero is absent.
 #' @noRd

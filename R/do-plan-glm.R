@@ -87,8 +87,10 @@ plan_logistic_row <- function(n, p, epsilon, delta, numbers, share) {
   }
   d <- p + 1
   group <- 1 + (1 - share) / share + p - 1
-  square <- min(group, max(d, plan$longest^2))
-  weight <- square / group
+  # Rows that are all two-valued are no longer than those of the rarest group.
+  square <- max(group, if (numbers > 0) plan$stretch * d)
+  square <- min(square, max(d, plan$longest^2))
+  weight <- min(1, square / group)
   told <- 0.17 * n * weight
   noise <- 1.2 * (d + 1) * (2 / plan$reach)^2 * square
   # The information's own noise: rows of half the limit.

@@ -12,8 +12,9 @@ objective_glm <- function() {
       whitened_row_losses(fit, read(table), delta, read(others))
     },
     families = c("binomial", "poisson", "gaussian"), calibrations = "tight",
-    options = c("intervals", "penalty", "constraints", "offset", "weights"),
+    options = c("intervals", "penalty", "constraints", "settings", "offset", "weights"),
     prepare = prepare_objective_glm,
+    refuse = function(public) unknown_settings(public$options$settings, "length"),
     promise = promise_objective_glm, plan = plan_objective_glm, hopeless = check_curved,
     run = function(plan, table, public) glm_release_cpp(table, public$facts, public$rng),
     estimate = function(release, public) {
@@ -79,12 +80,24 @@ check_curved <- function(public, plan) {
   ), "dp_plan_glm")
 }
 
+#' The row limit that is asked for, over its smallest one, or `NULL`
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_row_length <- function(settings) {
+  length <- settings[["length"]]
+  if (identical(as.numeric(length), 0)) {
+    return(0)
+  }
+  if (!is.null(length)) check_number(length, 1, 100, arg = "settings$length")
+}
+
 #' Constraints on slopes in the core's form
 #' @noRd
 prepare_objective_glm <- function(public, columns) {
   # Smaller than the largest accepted loss: beyond it the noise is negligible, and the best order
   # lies outside the search.
   public$facts$epsilon <- min(public$facts$epsilon, 1000)
+  public$facts$length <- check_row_length(public$options$settings)
   penalty <- public$options$penalty
   limits <- public$options$constraints
   if (!is.null(penalty) && isTRUE(columns$weighted)) {

@@ -53,6 +53,7 @@ dpsc::glm_facts as_facts(const Rcpp::List& x) {
   facts.upper = Rcpp::as<double>(x["upper"]);
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
   if (x.containsElementNamed("offset")) facts.offset = Rcpp::as<int>(x["offset"]) - 1;
+  if (x.containsElementNamed("length")) facts.length = Rcpp::as<double>(x["length"]);
   if (x.containsElementNamed("wishes")) facts.wishes = as_wishes(x["wishes"]);
   return facts;
 }
@@ -70,7 +71,7 @@ Rcpp::List from_release(const dpsc::glm_release& r) {
   Rcpp::List out = Rcpp::List::create(
       _["median"] = as_vector(r.location.median), _["scale"] = as_vector(r.location.scale),
       _["rounds"] = rounds, _["centre"] = as_vector(r.frame.centre), _["whiten"] = r.frame.whiten,
-      _["limit"] = r.limit, _["span"] = r.span, _["ridge"] = r.ridge, _["kappa"] = r.kappa,
+      _["limit"] = r.weighting.limit, _["flat"] = r.weighting.flat, _["span"] = r.span, _["ridge"] = r.ridge, _["kappa"] = r.kappa,
       _["theta"] = as_vector(r.theta), _["out.sd"] = r.out_sd, _["information"] = r.information,
       _["information.sd"] = r.information_sd);
   if (r.scores.size() > 0) {
@@ -87,8 +88,9 @@ dpsc::glm_release as_release(const Rcpp::List& x) {
   r.frame = {centre, Rcpp::as<Eigen::MatrixXd>(x["whiten"]),
              Eigen::VectorXd(Eigen::VectorXd::Zero(centre.size())), 0.0};
   // Releases up to 0.3.0 used the smallest limit.
-  r.limit = x.containsElementNamed("limit") ? Rcpp::as<double>(x["limit"])
-                                            : dpsc::row_limit(centre.size() + 1);
+  r.weighting.limit = x.containsElementNamed("limit") ? Rcpp::as<double>(x["limit"])
+                                                      : dpsc::row_limit(centre.size() + 1);
+  r.weighting.flat = x.containsElementNamed("flat") && Rcpp::as<bool>(x["flat"]);
   r.span = Rcpp::as<double>(x["span"]);
   r.ridge = Rcpp::as<double>(x["ridge"]);
   r.kappa = Rcpp::as<double>(x["kappa"]);
@@ -171,7 +173,7 @@ Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
       _["steps"] = as_steps(plan.records), _["located"] = plan.location.made,
       _["rounds"] = s.rounds, _["rho"] = plan.rho, _["reach"] = plan.reach, _["c"] = plan.c,
       _["order"] = plan.order, _["objective.epsilon"] = plan.objective_epsilon,
-      _["caps"] = plan.caps, _["longest"] = plan.longest,
+      _["caps"] = plan.caps, _["longest"] = plan.longest, _["stretch"] = plan.stretch,
       _["identified.from"] = dpsc::identified_from(known, known.n),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,

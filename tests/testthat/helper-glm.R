@@ -1,6 +1,14 @@
 # Simulated people for generalised linear models, and exact densities of objective perturbation in
 # one and two dimensions, computed independently of the package.
 
+# White's errors (HC1) of a model with a canonical link, by formula.
+robust_vcov <- function(fit) {
+  x <- stats::model.matrix(fit)
+  bread <- stats::summary.glm(fit)$cov.unscaled
+  n <- nrow(x)
+  bread %*% crossprod(x * (fit$y - stats::fitted(fit))) %*% bread * n / (n - ncol(x))
+}
+
 glm_people <- function(n = 4000, family = "binomial", seed = 3) {
   withr::local_seed(seed)
   data <- data.frame(

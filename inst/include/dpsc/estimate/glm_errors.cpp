@@ -14,7 +14,6 @@
 #include "../engine.hpp"
 #include "../linalg.hpp"
 #include "../noise/continuous.hpp"
-#include "../rows/glm_rows.hpp"
 
 namespace dpsc {
 
@@ -84,7 +83,7 @@ surrogate draw_surrogate(const glm_facts_released& f) {
   Eigen::VectorXd xi(d);
   for (int i = 0; i < draws; ++i) {
     draw_row(f.rare, cut, whiten, engine, xi);
-    const double length = xi.squaredNorm(), w = mallows_weight(length, f.limit);
+    const double length = xi.squaredNorm(), w = f.weighting.of(length);
     const double t = xi.dot(f.theta);
     // Gaussian: curvature does not depend on the row under the model.
     const double k = f.family.kind == glm_kind::gaussian ? 1.0 : f.family.curvature(t, 0.0);
@@ -111,7 +110,7 @@ Eigen::MatrixXd symmetric_root(const Eigen::MatrixXd& x, double power) {
 /// If no group is rare, one ratio suffices for all directions.
 Eigen::MatrixXd score_shape(const glm_facts_released& f, const surrogate& model) {
   const Eigen::Index d = f.theta.size();
-  if (!f.rare.any() || !(f.limit > row_limit(d) * (1.0 + 1e-9)))
+  if (!f.rare.any() || !(f.weighting.limit > row_limit(d) * (1.0 + 1e-9)))
     return model.ratio * Eigen::MatrixXd::Identity(d, d);
   const Eigen::MatrixXd root = symmetric_root(model.information, -0.5);
   return root * model.score * root;
@@ -205,6 +204,45 @@ Eigen::MatrixXd score_covariance(const glm_facts_released& f, const Eigen::Matri
          root;
 }
 
+/// The sum of squared scores over the model's: the quasi-likelihood's dispersion, of at least one.
+double dispersion_of(double squares, const Eigen::MatrixXd& H, const Eigen::MatrixXd& shape) {
+  const Eigen::MatrixXd root = symmetric_root(H, 0.5);
+  return std::max(1.0, squares / (root * shape * root).trace());
+}
+
+/// E min(Y, cap) of a negative binomial with this mean and this ratio of variance and mean.
+double capped_mean(double mean, double dispersion, double cap) {
+  const bool poisson = dispersion < 1.0 + 1e-6;
+  const double size = poisson ? 0.0 : mean / (dispersion - 1.0);
+  const double none = poisson ? mean : size * std::log(dispersion);
+  if (!(none < 600.0)) return std::min(mean, cap);
+  double chance = std::exp(-none), beyond = 1.0, out = 0.0;
+  for (double k = 0.0; k < cap; k += 1.0) {
+    beyond -= chance;
+    out += std::min(1.0, cap - k) * std::max(0.0, beyond);
+    chance *= poisson ? mean / (k + 1.0) : (k + size) / (k + 1.0) * (1.0 - 1.0 / dispersion);
+  }
+  return out;
+}
+
+/// What capped counts add to the score, for simulated regressors with the released moments and
+/// negative binomial counts with the fit's means and dispersion.
+Eigen::VectorXd capped_score(const glm_facts_released& f, double dispersion) {
+  public_engine engine;
+  const Eigen::Index d = f.theta.size();
+  const int draws = 2000;
+  Eigen::VectorXd xi(d), out = Eigen::VectorXd::Zero(d);
+  rare_columns normal = f.rare;
+  normal.share.setZero();
+  for (int i = 0; i < draws; ++i) {
+    draw_row(normal, Eigen::VectorXd(), Eigen::MatrixXd(), engine, xi);
+    const double t = xi.dot(f.theta), mean = std::min(std::exp(t), f.family.span);
+    out += f.weighting.of(xi.squaredNorm()) *
+           (capped_mean(mean, dispersion, f.family.span) - f.family.mean(t)) * xi;
+  }
+  return f.n / draws * out;
+}
+
 /// @param shape the map from the information to the covariance of the score; `scores` is that
 ///   covariance if it was released.
 void add_parts(const glm_facts_released& f, const Eigen::MatrixXd& H, const Eigen::MatrixXd& shape,
@@ -253,7 +291,11 @@ glm_covariance glm_errors(const glm_facts_released& f) {
   const Eigen::MatrixXd H =
       released ? parted_information(f.information, f.information_sd, least, weak) : expected;
   Eigen::MatrixXd scores;
-  if (f.scores.size() > 0) {
+  const double dispersion =
+      f.scores.size() > 0 ? dispersion_of(f.scores.trace(), H, score) : 1.0;
+  if (f.scores.size() == 1) {
+    score *= dispersion;
+  } else if (f.scores.size() > 0) {
     scores = score_covariance(f, H, f.weight * score.trace() / static_cast<double>(d));
   }
   if (!released) {
@@ -277,6 +319,11 @@ glm_covariance glm_errors(const glm_facts_released& f) {
     out.sampling /= information_redraws;
   }
   out.privacy.diagonal().array() += f.out_sd * f.out_sd;
+  if (f.family.kind == glm_kind::poisson) {
+    const Eigen::VectorXd bias =
+        ldlt(H + f.ridge * Eigen::MatrixXd::Identity(d, d)).solve(capped_score(f, dispersion));
+    out.privacy += bias * bias.transpose();
+  }
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(d, d);
   const Eigen::MatrixXd whole = f.penalty.size() > 0 ? Eigen::MatrixXd(H + f.penalty) : H;
   out.theta = undo_shrinkage(whole, ldlt(whole + f.ridge * I).solve(I), f.ridge) * f.theta;

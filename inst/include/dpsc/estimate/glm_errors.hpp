@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 
 #include "../mechanism/glm_family.hpp"
+#include "../rows/glm_rows.hpp"
 
 namespace dpsc {
 
@@ -26,9 +27,9 @@ struct glm_facts_released {
   Eigen::MatrixXd information;  // noisy; empty: not released
   double information_sd = 0.0;  // of its diagonal; off it, smaller by sqrt 2
   Eigen::MatrixXd penalty;      // of the requested ridge; empty: none
-  double limit = 0.0;           // of rows
+  row_weighting weighting;
   rare_columns rare;
-  Eigen::MatrixXd scores;  // noisy second moments of scores; empty: no case weights
+  Eigen::MatrixXd scores;  // noisy second moments of scores, or their trace; empty: not released
   double scores_sd = 0.0;  // like information_sd
   double weight = 1.0;     // mean case weight over the largest, or a lower bound
 };

@@ -23,13 +23,13 @@ struct glm_release {
   lm_location location;
   std::vector<whitening_round> rounds;
   lm_frame frame;
-  double limit = 0.0;  // of rows
+  row_weighting weighting;
   double span = 1.0, ridge = 0.0, kappa = 0.0;
   Eigen::VectorXd theta;  // in the frame; intercept first
   double out_sd = 0.0;
   Eigen::MatrixXd information;
   double information_sd = 0.0;
-  Eigen::MatrixXd scores;  // with case weights
+  Eigen::MatrixXd scores;  // with case weights; of other counts their trace
   double scores_sd = 0.0;
 };
 
@@ -164,11 +164,11 @@ inline glm_estimate estimate_glm(const glm_release& release, const glm_facts& fa
                            release.information,
                            release.information_sd,
                            {},
-                           release.limit,
+                           release.weighting,
                            rare_columns_of(facts.design, release.location, release.frame)};
   known.scores = release.scores;
   known.scores_sd = release.scores_sd;
-  known.weight = release.rounds.empty() ? 0.1 : n / facts.n;
+  if (facts.design.weighted) known.weight = release.rounds.empty() ? 0.1 : n / facts.n;
   const Eigen::Index p = facts.design.p();
   Eigen::VectorXd sd;
   const slope_units slopes = standardise_slopes(units, sd);

@@ -43,7 +43,7 @@ inline double choose_cap(const row_source& source, const glm_facts& facts, const
     });
   });
   return plan
-      .caps[choose_limit(first, bits_of_shares(facts.design), glm_constants::cap_quantile * facts.n,
+      .caps[choose_limit(first, bits_of_shares(facts.design), plan.beyond * facts.n,
                          std::min(3.0 / plan.cap_exponent, 0.01 * facts.n), plan.cap_exponent,
                          "cap of the outcome", draws)];
 }
@@ -59,7 +59,7 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
   glm_rows out;
   out.p = design.p();
   out.unit = features.unit();
-  out.limit = release.limit;
+  out.limit = release.weighting.limit;
   const offset_units known = offset_units_of(facts, release.location);
   reader.pass(source, [&](const Eigen::MatrixXd& grid, const Eigen::ArrayXd& present) {
     const Eigen::MatrixXd z = features.features(columns.columns(grid)).leftCols(out.p);
@@ -69,7 +69,7 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
       const double length = 1.0 + squared[i] * out.unit * out.unit;
       // A case weight relative to the largest is given by its root, at most one.
       weight[i] =
-          present[i] > 0.0 ? mallows_weight(length, out.limit) * (present[i] * present[i]) : 0.0;
+          present[i] > 0.0 ? release.weighting.of(length) * (present[i] * present[i]) : 0.0;
       const double x = std::sqrt(length);
       if (!(weight[i] * x <= out.limit && weight[i] * length <= out.limit * out.limit))
         throw std::logic_error("a row of a model leaves its limits");
@@ -162,10 +162,12 @@ inline void release_information(const glm_rows& rows, const glm_family& family,
   out.information_sd = step.sigma / (zoom * zoom);
 }
 
-/// Gram matrix of one score per person on a grid, and its noise: it shows the effect of unequal
-/// weights on sampling errors. People with several rows contribute their mean score.
+/// Gram matrix of one score per person on a grid, or its trace, and noise: it shows the effect of
+/// unequal weights, or of overdispersion, on sampling errors. People with several rows contribute
+/// their mean score.
 inline void release_scores(const glm_rows& rows, const glm_family& family,
-                           const information_step& step, glm_release& out, noise& draws) {
+                           const information_step& step, bool whole, glm_release& out,
+                           noise& draws) {
   const Eigen::Index d = rows.d();
   const double longest = rows.limit * family.unit();
   const double zoom =
@@ -185,7 +187,11 @@ inline void release_scores(const glm_rows& rows, const glm_family& family,
     gram.selfadjointView<Eigen::Lower>().rankUpdate(u.transpose());
   }
   const Eigen::MatrixXd sums = gram.selfadjointView<Eigen::Lower>();
-  out.scores = add_symmetric(sums, "scores", step.kind, step.noise, draws) / (zoom * zoom);
+  out.scores = whole ? add_symmetric(sums, "scores", step.kind, step.noise, draws)
+                     : Eigen::MatrixXd(draws.add("dispersion", step.kind,
+                                                 Eigen::VectorXd::Constant(1, sums.trace()),
+                                                 Eigen::VectorXd::Constant(1, step.noise)));
+  out.scores /= zoom * zoom;
   out.scores_sd = step.sigma / (zoom * zoom);
 }
 
@@ -245,9 +251,10 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
         release_whitening(source, design, out.location, out.frame, round, facts.n, draws, tick));
     out.frame = whiten(out.frame, out.rounds.back());
   }
-  const double longest =
-      glm_plan_detail::longest_limit(facts, counted_rows(facts, out.rounds), plan);
-  out.limit = glm_limit(facts, longest, out.location, out.frame);
+  const double n = counted_rows(facts, out.rounds);
+  out.weighting =
+      glm_weighting(facts, glm_plan_detail::longest_limit(facts, n, plan),
+                    glm_plan_detail::row_stretch(facts, n, plan), out.location, out.frame);
   double largest = 1.0;
   if (facts.kind == glm_kind::poisson) out.span = largest = choose_cap(source, facts, plan, draws);
   if (facts.kind == glm_kind::gaussian) {
@@ -312,7 +319,8 @@ inline glm_release run_glm(const glm_plan& plan, const glm_facts& facts, const r
                                         Eigen::VectorXd::Constant(d, accuracy.noise));
   out.out_sd = accuracy.sd;
   if (facts.intervals) release_information(rows, family, plan.information, out, draws);
-  if (facts.scores()) release_scores(rows, family, plan.scores, out, draws);
+  if (facts.scores() || facts.dispersion())
+    release_scores(rows, family, plan.scores, facts.scores(), out, draws);
   return out;
 }
 

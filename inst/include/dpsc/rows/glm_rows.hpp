@@ -58,11 +58,19 @@ inline Eigen::MatrixXd sums_of_people(const Eigen::MatrixXd& x,
 /// The smallest row limit in d = p + 1 coordinates. PUBLIC.
 inline double row_limit(Eigen::Index d) { return std::sqrt(static_cast<double>(d)); }
 
-/// Mallows weight of a row of this squared length: min(q, q^2), q = R / |xi|. R is slightly below
-/// the limit, so that no row exceeds it through rounding.
-inline double mallows_weight(double squared, double limit) {
-  const double q = limit * (1.0 - 1e-9) / std::sqrt(squared);
-  return q < 1.0 ? q * q : q;
-}
+/// How rows are weighted: the limit R on their length, and whether all shorter rows weigh one.
+/// A function of released values.
+struct row_weighting {
+  double limit = 0.0;
+  bool flat = false;
+
+  /// The weight of a row of this squared length: q^2 for longer rows, q = R / |xi|; for shorter
+  /// ones q, or one. R is slightly below the limit, so that no row exceeds it through rounding.
+  double of(double squared) const {
+    const double q = limit * (1.0 - 1e-9) / std::sqrt(squared);
+    if (q < 1.0) return q * q;
+    return flat ? 1.0 : q;
+  }
+};
 
 }  // namespace dpsc

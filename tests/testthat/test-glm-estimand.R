@@ -1,0 +1,122 @@
+# The estimand of dp_glm() and its sampling errors where the model does not hold
+# (proofs/glm.md, sections 1 and 9).
+
+overdispersed <- function(n, seed = 3) {
+  withr::local_seed(seed)
+  data <- data.frame(a = stats::runif(n), b = stats::rbinom(n, 1, 0.2))
+  data$y <- pmin(stats::rnbinom(n, size = 1, mu = exp(0.1 + 0.8 * data$a + 0.3 * data$b)), 20)
+  data
+}
+count_bounds <- list(y = c(0, 20), a = c(0, 1), b = c(0, 1))
+
+test_that("errors of counts hold if the variance exceeds the mean", {
+  data <- overdispersed(20000)
+  plain <- stats::glm(y ~ a + b, "poisson", data)
+  x <- stats::model.matrix(plain)
+  bread <- stats::vcov(plain)
+  robust <- sqrt(diag(bread %*% crossprod(x * (data$y - stats::fitted(plain))) %*% bread))
+  # The model's own errors are far too small here.
+  expect_lt(max(sqrt(diag(bread)) / robust), 0.65)
+  fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
+  ratio <- sqrt(diag(fit$covariance$sampling)) / robust
+  expect_gt(min(ratio), 0.88)
+  expect_lt(max(ratio), 1.15)
+  open <- dp_glm(y ~ a + b, data, "poisson", epsilon = Inf, bounds = count_bounds)
+  expect_equal(sqrt(diag(vcov(open))), robust, tolerance = 1e-3, ignore_attr = TRUE)
+  # They are a step of the budget, and absent where no errors are asked for.
+  expect_identical(sum(fit$privacy$steps$step == "dispersion"), 1L)
+  bare <- seeded_glm(y ~ a + b, data, "poisson",
+    epsilon = 4, bounds = count_bounds, intervals = FALSE
+  )
+  expect_false("dispersion" %in% bare$privacy$steps$step)
+  other <- seeded_glm(I(y > 0) ~ a, data, epsilon = 4, bounds = count_bounds)
+  expect_false("dispersion" %in% other$privacy$steps$step)
+})
+
+test_that("errors of counts are clustered by person", {
+  data <- overdispersed(6000)
+  data$id <- seq_len(6000)
+  twice <- rbind(data, data)
+  fit <- seeded_glm(y ~ a + b, twice, "poisson",
+    epsilon = 8, bounds = count_bounds, person = ~id
+  )
+  one <- dp_glm(y ~ a + b, data, "poisson", epsilon = Inf, bounds = count_bounds)
+  ratio <- sqrt(diag(fit$covariance$sampling) / diag(vcov(one)))
+  expect_gt(min(ratio), 0.85)
+  expect_lt(max(ratio), 1.2)
+})
+
+test_that("families of quasi-likelihood are the families themselves", {
+  data <- overdispersed(3000)
+  fit <- seeded_glm(y ~ a, data, quasipoisson(), epsilon = 4, bounds = count_bounds)
+  same <- seeded_glm(y ~ a, data, "poisson", epsilon = 4, bounds = count_bounds)
+  expect_identical(coef(fit), coef(same))
+  expect_identical(fit$family, "poisson")
+  expect_identical(
+    dp_glm(b ~ a, data, "quasibinomial", epsilon = Inf, bounds = count_bounds)$family, "binomial"
+  )
+})
+
+test_that("rows within the limit weigh one if it is asked for, or if there are enough people", {
+  data <- glm_people(20000)
+  weights <- function(data, settings = list(), epsilon = 1) {
+    fit <- seeded_glm(y ~ a + b, data,
+      epsilon = epsilon, bounds = glm_bounds(), settings = settings
+    )
+    rows <- glm_rows_cpp(glm_table_of(data, y ~ a + b), fit$public$facts, fit$release)
+    length <- sqrt(rowSums(rows$x^2))
+    expect_true(all(rows$weight * length <= rows$limit))
+    expect_true(all(rows$weight * length^2 <= rows$limit^2))
+    q <- rows$limit / length
+    list(fit = fit, rows = rows, q = q)
+  }
+  short <- weights(data, list(length = 0))
+  expect_equal(short$rows$weight, with(short, ifelse(q < 1, q^2, q)), tolerance = 1e-6)
+  expect_identical(short$rows$limit, sqrt(3))
+  for (settings in list(list(), list(length = 1), list(length = 3))) {
+    flat <- weights(data, settings)
+    expect_equal(flat$rows$weight, pmin(1, flat$q^2), tolerance = 1e-6)
+  }
+  expect_identical(flat$rows$limit, 3 * sqrt(3))
+  few <- weights(data[1:1500, ])
+  expect_equal(few$rows$weight, with(few, ifelse(q < 1, q^2, q)), tolerance = 1e-6)
+  # The public rule: longer with people, shorter with columns; in steps of half a doubling.
+  stretch <- function(n, formula = y ~ a + b, ...) {
+    glm_plan_cpp(glm_facts_of(formula, n = n, epsilon = 1, ...))$stretch
+  }
+  found <- vapply(c(1500, 5000, 20000, 1e5), stretch, 0)
+  expect_true(all(diff(found) >= 0) && found[[1]] < 1 && found[[3]] > 1)
+  expect_lt(stretch(20000, y ~ a * b * g), found[[3]])
+  expect_equal(2 * log2(found) %% 1, round(2 * log2(found) %% 1))
+})
+
+test_that("with flat weights the estimand is that of glm() where the model does not hold", {
+  withr::local_seed(8)
+  data <- data.frame(a = stats::rexp(60000))
+  # A logit that bends: far rows have another slope.
+  data$y <- stats::rbinom(60000, 1, stats::plogis(-1 + 1.5 * pmin(data$a, 1)))
+  data$a <- pmin(data$a, 10)
+  bounds <- list(y = c(0, 1), a = c(0, 10))
+  plain <- stats::glm(y ~ a, "binomial", data)
+  off <- function(length) {
+    fit <- seeded_glm(y ~ a, data,
+      epsilon = 20, bounds = bounds, settings = if (is.null(length)) list() else list(length = length)
+    )
+    unname((coef(fit) - coef(plain)) / sqrt(diag(vcov(plain))))[[2L]]
+  }
+  expect_gt(off(0), 10)
+  expect_lt(abs(off(4)), 2)
+  expect_lt(abs(off(NULL)), abs(off(0)) / 3)
+})
+
+test_that("the length of rows is checked before the charge", {
+  data <- glm_people(2000)
+  for (settings in list(
+    list(length = 0.5), list(length = "1"), list(length = c(1, 2)), list(ridge = 1), list(2)
+  )) {
+    expect_error(
+      seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), settings = settings),
+      class = "dpsc_error_argument"
+    )
+  }
+})
