@@ -39,6 +39,21 @@ copied_rows <- function(x) {
   if (copied && !is.null(x$covariance)) copied_rows_note
 }
 
+#' Counts beyond the released cap change what the coefficients are
+#' @noRd
+capped_counts <- function(x) {
+  cap <- x$release$span
+  if (!x$privacy$private || x$family != "poisson" || x$method != "objective" || is.null(cap) ||
+    is.null(x$plan$beyond) || cap >= x$public$facts$upper) {
+    return(NULL)
+  }
+  paste0(
+    "Counts above ", format(cap, digits = 3), " (about ", format(100 * x$plan$beyond, digits = 2),
+    " % of people or fewer) count as ", format(cap, digits = 3), ": where such counts belong to ",
+    "certain values of a regressor, its coefficient is smaller in size than that of glm()."
+  )
+}
+
 glm_heading <- function(x) {
   c(
     paste(
@@ -70,7 +85,7 @@ glm_notes <- function(x) {
     if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
       "Standard errors refer to the population's ridge fit, not to slopes without a ridge."
     ),
-    copied_rows(x),
+    copied_rows(x), capped_counts(x),
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },

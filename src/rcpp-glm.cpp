@@ -71,8 +71,9 @@ Rcpp::List from_release(const dpsc::glm_release& r) {
   Rcpp::List out = Rcpp::List::create(
       _["median"] = as_vector(r.location.median), _["scale"] = as_vector(r.location.scale),
       _["rounds"] = rounds, _["centre"] = as_vector(r.frame.centre), _["whiten"] = r.frame.whiten,
-      _["limit"] = r.weighting.limit, _["flat"] = r.weighting.flat, _["span"] = r.span, _["ridge"] = r.ridge, _["kappa"] = r.kappa,
-      _["theta"] = as_vector(r.theta), _["out.sd"] = r.out_sd, _["information"] = r.information,
+      _["limit"] = r.weighting.limit, _["flat"] = r.weighting.flat, _["span"] = r.span,
+      _["ridge"] = r.ridge, _["kappa"] = r.kappa, _["theta"] = as_vector(r.theta),
+      _["out.sd"] = r.out_sd, _["information"] = r.information,
       _["information.sd"] = r.information_sd);
   if (r.scores.size() > 0) {
     out["scores"] = r.scores;
@@ -174,7 +175,7 @@ Rcpp::List glm_plan_cpp(const Rcpp::List& facts) {
       _["rounds"] = s.rounds, _["rho"] = plan.rho, _["reach"] = plan.reach, _["c"] = plan.c,
       _["order"] = plan.order, _["objective.epsilon"] = plan.objective_epsilon,
       _["caps"] = plan.caps, _["longest"] = plan.longest, _["stretch"] = plan.stretch,
-      _["identified.from"] = dpsc::identified_from(known, known.n),
+      _["beyond"] = plan.beyond, _["identified.from"] = dpsc::identified_from(known, known.n),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = s.location, _["radii"] = s.radii, _["moments"] = s.moments,
           _["cap"] = s.cap, _["accuracy"] = s.accuracy, _["information"] = s.information,

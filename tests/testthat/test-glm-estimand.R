@@ -120,3 +120,18 @@ test_that("the length of rows is checked before the charge", {
     )
   }
 })
+
+test_that("a print names counts beyond the cap, and their bias is part of the errors", {
+  data <- overdispersed(20000)
+  fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
+  # The same release with a higher cap has a smaller bias, and no note at the bound.
+  low <- high <- fit
+  low$release$span <- 6
+  high$release$span <- 40
+  bias <- function(x) sqrt(diag(glm_estimate_cpp(x$release, x$public$facts)$privacy))[[1L]]
+  expect_gt(bias(low), 1.5 * bias(fit))
+  expect_match(
+    paste(utils::capture.output(print(low)), collapse = " "), "Counts above 6 (about", fixed = TRUE
+  )
+  expect_no_match(paste(utils::capture.output(print(high)), collapse = " "), "Counts above")
+})

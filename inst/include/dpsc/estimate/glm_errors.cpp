@@ -291,8 +291,7 @@ glm_covariance glm_errors(const glm_facts_released& f) {
   const Eigen::MatrixXd H =
       released ? parted_information(f.information, f.information_sd, least, weak) : expected;
   Eigen::MatrixXd scores;
-  const double dispersion =
-      f.scores.size() > 0 ? dispersion_of(f.scores.trace(), H, score) : 1.0;
+  const double dispersion = f.scores.size() > 0 ? dispersion_of(f.scores.trace(), H, score) : 1.0;
   if (f.scores.size() == 1) {
     score *= dispersion;
   } else if (f.scores.size() > 0) {

@@ -46,7 +46,7 @@ struct glm_facts {
   bool intervals = true;
   std::vector<std::string> names;  // of variables, for the records
   glm_wishes wishes;
-  int offset = -1;      // the variable that is a known part of the linear predictor
+  int offset = -1;       // the variable that is a known part of the linear predictor
   double length = -1.0;  // row limit over its smallest one; negative: by row_stretch()
 
   /// With case weights and intervals, the score's own second moments are released, too.
@@ -345,19 +345,18 @@ inline double share_beyond(const glm_facts& facts, const glm_plan& plan) {
 
 /// Square of the row limit over its smallest one, d; below one, short rows get larger weights.
 /// Where the model does not hold, unequal weights change the estimand. On six real models it was
-/// about sqrt(n / 12500) / stretch standard errors from glm()'s when short rows weighed one, and the
-/// noise's variance was .8 + .4 stretch of its smallest. 1.4 times the stretch with the smallest sum
-/// of squares halves the bias, which no interval contains, and costs 4 % of error; in steps of half
-/// a doubling. Beyond 8, scores' moments must keep their precision. `n`: the effective number of
-/// rows.
+/// about sqrt(n / 12500) / stretch standard errors from glm()'s when short rows weighed one, and
+/// the noise's variance was .8 + .4 stretch of its smallest: their sum is minimal here, in steps of
+/// half a doubling. Beyond 8, scores' moments must keep their precision. `n`: the effective number
+/// of rows.
 inline double row_stretch(const glm_facts& facts, double n, const glm_plan& plan) {
   if (facts.length >= 0.0) return facts.length * facts.length;
   const double d = static_cast<double>(facts.design.p() + 1);
   const total_budget budget(facts.epsilon, facts.delta);
   const double share = budget.gaussian() ? budget.mu(glm_constants::information) : 0.0;
   const double most = std::max(8.0, n * share / (600.0 * d));
-  const double best = std::min(most, std::cbrt(n * n / (900.0 * noise_ratio(facts, plan))));
-  return std::exp2(std::round(2.0 * std::log2(best)) / 2.0);
+  const double best = std::min(most, std::cbrt(n * n / (2500.0 * noise_ratio(facts, plan))));
+  return std::exp2(std::floor(2.0 * std::log2(best)) / 2.0);
 }
 
 }  // namespace glm_plan_detail

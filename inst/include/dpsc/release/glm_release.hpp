@@ -42,10 +42,9 @@ inline double choose_cap(const row_source& source, const glm_facts& facts, const
       return k;
     });
   });
-  return plan
-      .caps[choose_limit(first, bits_of_shares(facts.design), plan.beyond * facts.n,
-                         std::min(3.0 / plan.cap_exponent, 0.01 * facts.n), plan.cap_exponent,
-                         "cap of the outcome", draws)];
+  return plan.caps[choose_limit(first, bits_of_shares(facts.design), plan.beyond * facts.n,
+                                std::min(3.0 / plan.cap_exponent, 0.01 * facts.n),
+                                plan.cap_exponent, "cap of the outcome", draws)];
 }
 
 inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
@@ -68,8 +67,7 @@ inline glm_rows read_rows(const row_source& source, const glm_facts& facts,
     for (Eigen::Index i = 0; i < z.rows(); ++i) {
       const double length = 1.0 + squared[i] * out.unit * out.unit;
       // A case weight relative to the largest is given by its root, at most one.
-      weight[i] =
-          present[i] > 0.0 ? release.weighting.of(length) * (present[i] * present[i]) : 0.0;
+      weight[i] = present[i] > 0.0 ? release.weighting.of(length) * (present[i] * present[i]) : 0.0;
       const double x = std::sqrt(length);
       if (!(weight[i] * x <= out.limit && weight[i] * length <= out.limit * out.limit))
         throw std::logic_error("a row of a model leaves its limits");
