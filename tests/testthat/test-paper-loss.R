@@ -42,7 +42,8 @@ worst_pair_loss <- function(ridge, scale) {
 }
 
 test_that("objective perturbation: the worst pair's loss is just below the claim", {
-  # Plants faults 72. "kst" and "cms" add the largest slope and the largest curvature, which no
+  # Plants faults 72.
+  # "kst" and "cms" add the largest slope and the largest curvature, which no
   # record has at the same point.
   reached <- list(
     c("objective", "tight", 0.98), c("napp", "tight", 0.98), c("kst", "tight", 0.88),
@@ -91,7 +92,8 @@ test_that("with delta > 0 the exact delta is within the claim, and half the nois
 })
 
 test_that("KST, delta > 0: the loss is at most epsilon / 2 outside the proof's rare event", {
-  # Plants faults 74. Gradients that depend on the noise: of length 2, along the noise's projection
+  # Plants faults 74.
+  # Gradients that depend on the noise: of length 2, along the noise's projection
   # onto the plane of the two records.
   cost <- function(radius, sd) (sum((c(radius, 0) + c(2, 0))^2) - radius^2) / (2 * sd^2)
   for (epsilon in c(0.4, 1, 3)) {

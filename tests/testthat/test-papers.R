@@ -220,7 +220,8 @@ test_that("a minimiser changes by at most 2 / ridge, and nearly attains this", {
 })
 
 test_that("the worst pair's loss is within 2 % of the claim, and half the noise is detected", {
-  # Plants faults 68, 69. The loss of noise whose density decreases with its length, at rows that
+  # Plants faults 68, 69.
+  # The loss of noise whose density decreases with its length, at rows that
   # change the noised quantity most.
   expect_claimed <- function(shift, scale, claim) {
     expect_lte(shift / scale, claim * (1 + 1e-9))
@@ -256,7 +257,8 @@ test_that("audits pass valid claims and detect known faults", {
 })
 
 test_that("NAPP-ERM as published: its changing penalty puts mass where a neighbour has none", {
-  # Plants faults 52. The fixed point, logistic loss, one regressor, Lambda0 = 1/4, noise
+  # Plants faults 52.
+  # The fixed point, logistic loss, one regressor, Lambda0 = 1/4, noise
   # Laplace(2): everybody has x = 0, or one person has (1, 1).
   s <- 2
   low <- 0.25

@@ -56,7 +56,8 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
 })
 
 test_that("a person changes the sums for the group's place by a vector of length sqrt(2) at most", {
-  # Plants faults 79. Lemma 8: people at opposite ends against the claim; a distant group against a
+  # Plants faults 79.
+  # Lemma 8: people at opposite ends against the claim; a distant group against a
   # plain computation.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5, effect = 0.4)
   recorder <- new_recorder()

@@ -241,7 +241,8 @@ test_that("the attack on certificates refutes a certificate that claims too much
 })
 
 test_that("the counterexample to the printed LASSO test is not selected", {
-  # Plants faults 49. A small support, and a variable outside it just below the penalty: one person
+  # Plants faults 49.
+  # A small support, and a variable outside it just below the penalty: one person
   # suffices to include it.
   n <- 4000
   a <- rep(c(1, 0), c(n / 2, n / 2))
