@@ -35,8 +35,9 @@
 #' beyond the window. With few people a column may be so skewed that it may have no finite variance:
 #' limits of its standard deviation extend to the largest deviation that the bounds allow; for a
 #' Pareto law of power 1.5 and 500 people they still have coverage of only .7. Limits do not cover
-#' if a cluster of people lies far from all others and is smaller than the noise. Where 10 % of people
-#' did so and bounds were wide (epsilon = 1), limits of the mean and of the standard deviation had a
+#' if a cluster of people lies far from all others and is smaller than the noise. Where 10 % of
+#' people did so and bounds were wide (epsilon = 1), limits of the mean and of the standard
+#' deviation had a
 #' coverage of .07 with 500 people, and the mean's of .69 with 1,000. In the designs of
 #' `bench/results/describe.csv`, which also has the errors of recipes with other packages, coverage
 #' is .92 and more.

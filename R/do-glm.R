@@ -88,8 +88,9 @@
 #'   `after = TRUE`: the release is a fit without them, and its coefficients are moved to the
 #'   nearest feasible ones, in the metric of their errors.
 #' @param settings (`list`, PUBLIC)\cr for `"objective"`: `length`, the limit of rows over the
-#'   shortest one, or 0 (see Estimand; `NULL`: a public rule). Settings of the papers' methods: `ridge` (in units in which
-#'   rows have length at most 1; `NULL`: a public rule), `"napp"`: `stages` (2); as published
+#'   shortest one, or 0 (see Estimand; `NULL`: a public rule). Settings of the papers'
+#'   methods: `ridge` (in units in which rows have length at most 1; `NULL`: a public rule),
+#'   `"napp"`: `stages` (2); as published
 #'   `iterations` (20) and `target` (the lasso's weight, 1). For linear models, where all columns
 #'   and the outcome lie in \[-1, 1\]: `"kst"` takes `box` (1), the largest coefficient, and
 #'   `"napp"` takes `tau` (1/4), the residual from which the loss is linear.

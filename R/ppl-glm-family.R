@@ -19,7 +19,9 @@ check_family <- function(family) {
     family <- family$family
   }
   # Errors hold under overdispersion whatever the name.
-  if (rlang::is_string(family, c("quasibinomial", "quasipoisson"))) family <- sub("quasi", "", family)
+  if (rlang::is_string(family, c("quasibinomial", "quasipoisson"))) {
+    family <- sub("quasi", "", family)
+  }
   if (!rlang::is_string(family, names(glm_families))) {
     abort(c(
       "{.arg family} must be one of {.or {.val {names(glm_families)}}}.",

@@ -44,7 +44,7 @@ copied_rows <- function(x) {
 capped_counts <- function(x) {
   cap <- x$release$span
   if (!x$privacy$private || x$family != "poisson" || x$method != "objective" || is.null(cap) ||
-    is.null(x$plan$beyond) || cap >= x$public$facts$upper) {
+    is.null(x$release$scores) || cap >= x$public$facts$upper) {
     return(NULL)
   }
   paste0(

@@ -1,8 +1,8 @@
 # Private generalised linear models on real data that follow no model exactly: rows are drawn from
 # a data set of AER, whose own glm() is the truth. Not private: seeded.
 #   length   of rows: "rule" is the default, 0 weighs short rows more, 4 is practically glm()
-#   error    root mean square error over coefficients and runs, in standard errors of glm() that hold
-#            under misspecification; `glm`: of glm() on the same rows
+#   error    root mean square error over coefficients and runs, in standard errors of glm() that
+#            hold under misspecification; `glm`: of glm() on the same rows
 #   covers   share of true coefficients in 95 % intervals; `worst`: of one coefficient
 #   sample   share of coefficients of glm() on the same rows in 95 % intervals of the privacy part
 #   width    median standard error in those of glm(); `needed`: half the width that the observed
@@ -88,7 +88,8 @@ run_once <- function(model, n, length, truth, se) {
   data <- model$data[sample(nrow(model$data), n, replace = TRUE), ]
   own <- stats::coef(stats::glm(model$f, model$family, data))
   fit <- suppressWarnings(dp_glm(model$f, data, model$family,
-    epsilon = 1, bounds = model$bounds, settings = if (is.null(length)) list() else list(length = length),
+    epsilon = 1, bounds = model$bounds,
+    settings = if (is.null(length)) list() else list(length = length),
     control = dp_control(rng = "R")
   ))
   reach <- stats::qnorm(0.975)

@@ -38,7 +38,7 @@ dpsc::glm_rows hard_rows(const dpsc::glm_family& family, Index n, const VectorXd
       block(i, j) = static_cast<int>(std::nearbyint(x * scale[j] / out.unit));
       squared += std::pow(block(i, j) * out.unit, 2);
     }
-    weight[i] = dpsc::mallows_weight(squared, out.limit);
+    weight[i] = dpsc::row_weighting{out.limit, false}.of(squared);
     const double mean = family.mean(eta) + uniform();
     outcome[i] = family.outcome(family.kind == dpsc::glm_kind::gaussian ? mean : std::round(mean));
   }
@@ -128,7 +128,7 @@ inline dpsc::glm_rows hostile_rows(Index n, Index p, const dpsc::glm_family& fam
     VectorXd x = VectorXd::Constant(p, kind == 0 ? common : i == 0 ? 900.0 : 1e-3);
     for (Index j = 0; j < p && kind > 1; ++j) x[j] = kind == 2 ? uniform(-3.0, 3.0) : whole(0, 1);
     z.row(i) = (x / out.unit).array().round().matrix().cast<int>().transpose();
-    weight[i] = dpsc::mallows_weight(1.0 + x.squaredNorm(), out.limit);
+    weight[i] = dpsc::row_weighting{out.limit, false}.of(1.0 + x.squaredNorm());
     const double at = slopes.dot(x) + uniform();
     outcome[i] = family.kind == dpsc::glm_kind::poisson
                      ? std::min(family.span, std::floor(std::exp(std::min(at, 6.0))))
@@ -170,8 +170,7 @@ void test_hostile(int rounds) {
     const auto idle = [](double) {};
     bool found = true;
     try {
-      CHECK(dpsc::minimise_penalised(problem, penalty, units, tolerance, idle).bound <=
-            tolerance);
+      CHECK(dpsc::minimise_penalised(problem, penalty, units, tolerance, idle).bound <= tolerance);
     } catch (const dpsc::solver_failed&) {
       found = false;
     }

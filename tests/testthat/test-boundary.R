@@ -83,6 +83,7 @@ unprotected <- list(
 # functions that do not use people's data, and functions that return answers without noise about
 # rows simulated by tests.
 public_probes <- c(
+  "extrapolate_level", "parted_information",
   "bounded_step", "calibrate_objective", "discrete_gaussian", "discrete_gaussian_ratio",
   "discrete_laplace", "gamma_norm_noise", "gaussian_noise", "gaussian_objective_scale",
   "gaussian_step_variance", "gaussian_vector_mu", "gaussian_vector_variance",

@@ -100,7 +100,8 @@ test_that("with flat weights the estimand is that of glm() where the model does 
   plain <- stats::glm(y ~ a, "binomial", data)
   off <- function(length) {
     fit <- seeded_glm(y ~ a, data,
-      epsilon = 20, bounds = bounds, settings = if (is.null(length)) list() else list(length = length)
+      epsilon = 20, bounds = bounds,
+      settings = if (is.null(length)) list() else list(length = length)
     )
     unname((coef(fit) - coef(plain)) / sqrt(diag(vcov(plain))))[[2L]]
   }

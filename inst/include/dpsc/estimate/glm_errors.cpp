@@ -318,7 +318,7 @@ glm_covariance glm_errors(const glm_facts_released& f) {
     out.sampling /= information_redraws;
   }
   out.privacy.diagonal().array() += f.out_sd * f.out_sd;
-  if (f.family.kind == glm_kind::poisson) {
+  if (f.family.kind == glm_kind::poisson && f.scores.size() > 0) {
     const Eigen::VectorXd bias =
         ldlt(H + f.ridge * Eigen::MatrixXd::Identity(d, d)).solve(capped_score(f, dispersion));
     out.privacy += bias * bias.transpose();
