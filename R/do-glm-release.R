@@ -43,11 +43,9 @@ object_again.dp_glm <- function(parts) {
   public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked, most)
   stopifnot(identical(public$private, privacy$private))
   public$assumes <- privacy$assumes
+  # Releases of 0.2.0 have no dispersion.
+  if (family == "poisson" && is.null(parts$release$scores)) public$facts$dispersed <- FALSE
   plan <- if (public$private) glm_plan(public) else list()
-  # Counts of 0.2.0 have no released dispersion.
-  if (is.null(parts$release$scores)) {
-    plan$steps <- plan$steps[plan$steps$step != "dispersion", , drop = FALSE]
-  }
   fit <- new_glm(columns, public, plan, parts$release)
   stopifnot(
     isTRUE(fit$release$failed) || all(is.finite(fit$coefficients)),

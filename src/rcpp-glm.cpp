@@ -53,6 +53,7 @@ dpsc::glm_facts as_facts(const Rcpp::List& x) {
   facts.upper = Rcpp::as<double>(x["upper"]);
   facts.intervals = Rcpp::as<bool>(x["intervals"]);
   if (x.containsElementNamed("offset")) facts.offset = Rcpp::as<int>(x["offset"]) - 1;
+  if (x.containsElementNamed("dispersed")) facts.dispersed = Rcpp::as<bool>(x["dispersed"]);
   if (x.containsElementNamed("length")) facts.length = Rcpp::as<double>(x["length"]);
   if (x.containsElementNamed("wishes")) facts.wishes = as_wishes(x["wishes"]);
   return facts;

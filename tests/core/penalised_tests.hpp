@@ -140,6 +140,41 @@ inline dpsc::glm_rows hostile_rows(Index n, Index p, const dpsc::glm_family& fam
   return out;
 }
 
+// A row's weight bounds its length and its square; flat weights are no larger than the others.
+void test_row_weights(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const double R = std::exp(uniform(0.0, 6.0)), squared = std::exp(uniform(0.0, 20.0));
+    const double at = round % 4 == 0 ? R * R : squared, length = std::sqrt(at);
+    const double tilted = dpsc::row_weighting{R, false}.of(at);
+    const double flat = dpsc::row_weighting{R, true}.of(at);
+    CHECK(tilted * length <= R && tilted * at <= R * R);
+    CHECK(flat <= tilted && flat <= 1.0);
+    CHECK(at > R * R * (1.0 - 3e-9) ? flat == tilted : flat == 1.0);
+  }
+}
+
+// The mean of capped negative binomial counts, against the sum over their probabilities.
+void test_capped_means(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const double mean = std::exp(uniform(-6.0, 4.0)), cap = std::exp(uniform(0.7, 5.0));
+    const double dispersion = round % 3 == 0 ? 1.0 : 1.0 + std::exp(uniform(-3.0, 3.0));
+    const double size = mean / (dispersion - 1.0);
+    double beyond = 1.0, sum = 0.0;
+    for (double k = 0.0; k < cap; k += 1.0) {
+      const double p =
+          dispersion > 1.0
+              ? std::exp(std::lgamma(k + size) - std::lgamma(size) - std::lgamma(k + 1.0) -
+                         size * std::log(dispersion) + k * std::log1p(-1.0 / dispersion))
+              : std::exp(k * std::log(mean) - mean - std::lgamma(k + 1.0));
+      beyond -= p;
+      sum += k * p;
+    }
+    const double found = dpsc::glm_detail::capped_mean(mean, dispersion, cap);
+    CHECK(std::fabs(found - (sum + cap * beyond)) <= 1e-7 * (1.0 + cap));
+    CHECK(found <= std::min(mean, cap) * (1.0 + 1e-9) + 1e-12);
+  }
+}
+
 // A lasso, a ridge, limits or groups: the subgradient is within its tolerance, at every budget.
 void test_hostile(int rounds) {
   for (int round = 0; round < rounds; ++round) {

@@ -9,6 +9,7 @@
 #include <dpsc/accountant/gaussian.hpp>
 #include <dpsc/accountant/zcdp.hpp>
 #include <dpsc/engine.hpp>
+#include <dpsc/estimate/glm_errors.hpp>
 #include <dpsc/estimate/leave_one_out.hpp>
 #include <dpsc/mechanism/elementary.hpp>
 #include <dpsc/noise/continuous.hpp>
@@ -706,6 +707,8 @@ int main(int argc, char** argv) {
       {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},
+      {"weights of rows", [&] { test_row_weights(50 * properties); }},
+      {"means of capped counts", [&] { test_capped_means(properties); }},
       {"penalised fits", [&] { test_penalised(4 * properties); }},
       {"penalised fits of hostile rows", [&] { test_hostile(4 * properties); }},
       {"papers' methods", [&] { test_papers(properties); }},

@@ -33,6 +33,28 @@ test_that("errors of counts hold if the variance exceeds the mean", {
   expect_false("dispersion" %in% other$privacy$steps$step)
 })
 
+test_that("the dispersion costs what is declared, and half its noise would be noticed", {
+  withr::local_seed(12)
+  largest <- c()
+  for (delta in c(1e-6, 0)) {
+    data <- glm_people(400, "poisson")
+    found <- 0
+    for (k in 1:25) {
+      one <- two <- data
+      # A row at the limit with the largest count, against others and against none.
+      one[1L, c("a", "b", "y")] <- list(sample(c(-20, 20), 1), sample(c(-5, 5), 1), 200)
+      two[1L, c("a", "b", "y")] <- list(
+        sample(c(-20, 3, 20, NA), 1), sample(c(-5, 0, 5), 1), sample(c(0, 200), 1)
+      )
+      ratio <- glm_replayed(one, two, "poisson", delta, stats::rnorm(3))
+      found <- max(found, ratio[["dispersion"]])
+    }
+    largest <- c(largest, found)
+  }
+  expect_lte(max(largest), 1 + 1e-9)
+  expect_gt(min(largest), 0.6)
+})
+
 test_that("errors of counts are clustered by person", {
   data <- overdispersed(6000)
   data$id <- seq_len(6000)

@@ -48,12 +48,16 @@ struct glm_facts {
   glm_wishes wishes;
   int offset = -1;       // the variable that is a known part of the linear predictor
   double length = -1.0;  // row limit over its smallest one; negative: by row_stretch()
+  bool dispersed = true;
 
   /// With case weights and intervals, the score's own second moments are released, too.
   bool scores() const { return design.weighted && intervals; }
 
-  /// Of other counts their sum: the variance of counts often exceeds their mean.
-  bool dispersion() const { return intervals && !design.weighted && kind == glm_kind::poisson; }
+  /// Of other counts their sum: the variance of counts often exceeds their mean. Releases of 0.2.0
+  /// lack it.
+  bool dispersion() const {
+    return dispersed && intervals && !design.weighted && kind == glm_kind::poisson;
+  }
 };
 
 /// Each step's share of the budget, except that of the objective, which gets the rest: one table,
