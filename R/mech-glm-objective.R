@@ -85,10 +85,10 @@ check_curved <- function(public, plan) {
 #' @noRd
 check_row_length <- function(settings) {
   length <- settings[["length"]]
-  if (identical(as.numeric(length), 0)) {
-    return(0)
+  if (is.null(length) || is_number(length) && length == 0) {
+    return(length)
   }
-  if (!is.null(length)) check_number(length, 1, 100, arg = "settings$length")
+  check_number(length, 1, 100, arg = "settings$length")
 }
 
 #' Constraints on slopes in the core's form

@@ -37,9 +37,11 @@ glm_methods_words <- function(x) {
         "Bounds of numeric variables and levels of factors were fixed beforehand. ",
         mechanism_table$dp_glm[[x$method]]$weighs,
         if (!is.null(x$covariance)) {
-          paste(
-            "Standard errors combine sampling error and privacy noise of known distribution,",
-            "to first order."
+          paste0(
+            "Standard errors combine sampling error and privacy noise of known distribution, to ",
+            "first order.", if (identical(dim(x$release$scores), c(1L, 1L))) {
+              " They include the dispersion of the counts, by a released sum."
+            }
           )
         },
         if (is_by_person(privacy)) paste0(
@@ -48,7 +50,7 @@ glm_methods_words <- function(x) {
         )
       )
     },
-    wide_glm(x), regression_doubts(x)
+    capped_counts(x), wide_glm(x), regression_doubts(x)
   )
 }
 

@@ -135,7 +135,7 @@ test_that("with flat weights the estimand is that of glm() where the model does 
 test_that("the length of rows is checked before the charge", {
   data <- glm_people(2000)
   for (settings in list(
-    list(length = 0.5), list(length = "1"), list(length = c(1, 2)), list(ridge = 1), list(2)
+    list(length = 0.5), list(length = "0"), list(length = "1"), list(length = c(1, 2)), list(ridge = 1), list(2)
   )) {
     expect_error(
       seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), settings = settings),
@@ -157,4 +157,22 @@ test_that("a print names counts beyond the cap, and their bias is part of the er
     paste(utils::capture.output(print(low)), collapse = " "), "Counts above 6 (about", fixed = TRUE
   )
   expect_no_match(paste(utils::capture.output(print(high)), collapse = " "), "Counts above")
+  said <- paste(report(low), collapse = " ")
+  expect_match(said, "Counts above 6")
+  expect_match(said, "They include the dispersion of the counts")
+})
+
+test_that("a file keeps the limit of rows, the dispersion and its step", {
+  data <- overdispersed(6000)
+  fit <- seeded_glm(y ~ a + b, data, "poisson",
+    epsilon = 4, bounds = count_bounds, settings = list(length = 2)
+  )
+  file <- withr::local_tempfile(fileext = ".json")
+  write_release(fit, file, allow_not_private = TRUE)
+  read <- read_release(file)
+  expect_equal(coef(read), coef(fit))
+  expect_equal(vcov(read), vcov(fit))
+  expect_identical(read$privacy$steps$step, fit$privacy$steps$step)
+  expect_identical(read$release$limit, fit$release$limit)
+  expect_true(read$release$flat)
 })

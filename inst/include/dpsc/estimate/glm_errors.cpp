@@ -217,7 +217,7 @@ double capped_mean(double mean, double dispersion, double cap) {
   const double none = poisson ? mean : size * std::log(dispersion);
   if (!(none < 600.0)) return std::min(mean, cap);
   double chance = std::exp(-none), beyond = 1.0, out = 0.0;
-  for (double k = 0.0; k < cap; k += 1.0) {
+  for (double k = 0.0; k < cap && beyond > 1e-13; k += 1.0) {
     beyond -= chance;
     out += std::min(1.0, cap - k) * std::max(0.0, beyond);
     chance *= poisson ? mean / (k + 1.0) : (k + size) / (k + 1.0) * (1.0 - 1.0 / dispersion);
@@ -234,11 +234,13 @@ Eigen::VectorXd capped_score(const glm_facts_released& f, double dispersion) {
   Eigen::VectorXd xi(d), out = Eigen::VectorXd::Zero(d);
   rare_columns normal = f.rare;
   normal.share.setZero();
+  // Large counts in a coarser unit: the sum over counts has at most this many terms.
+  const double unit = std::max(1.0, f.family.span / 2000.0), cap = f.family.span / unit;
   for (int i = 0; i < draws; ++i) {
     draw_row(normal, Eigen::VectorXd(), Eigen::MatrixXd(), engine, xi);
     const double t = xi.dot(f.theta), mean = std::min(std::exp(t), f.family.span);
-    out += f.weighting.of(xi.squaredNorm()) *
-           (capped_mean(mean, dispersion, f.family.span) - f.family.mean(t)) * xi;
+    const double kept = unit * capped_mean(mean / unit, std::max(1.0, dispersion / unit), cap);
+    out += f.weighting.of(xi.squaredNorm()) * (kept - f.family.mean(t)) * xi;
   }
   return f.n / draws * out;
 }
