@@ -135,7 +135,8 @@ test_that("with flat weights the estimand is that of glm() where the model does 
 test_that("the length of rows is checked before the charge", {
   data <- glm_people(2000)
   for (settings in list(
-    list(length = 0.5), list(length = "0"), list(length = "1"), list(length = c(1, 2)), list(ridge = 1), list(2)
+    list(length = 0.5), list(length = "0"), list(length = "1"), list(length = c(1, 2)),
+    list(ridge = 1), list(2)
   )) {
     expect_error(
       seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), settings = settings),
