@@ -99,14 +99,15 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 
 #' Describe one of the package's own releases to [dp_audit()]
 #'
-#' Either a release by method, or any call of a verb that has an argument `control`: covariates,
-#' chunks, several outcomes, a group's `size`, updates. The audit passes its noise through
-#' `control`; the noise works in the audit only, and a fit with it is marked NOT PRIVATE.
+#' Describes a release by one of the methods, or any call of a verb that has an argument `control`:
+#' for example with covariates, chunks, several outcomes, a group's `size` or updates. The audit
+#' passes its noise through `control`; the noise works in the audit only, and a fit with it is
+#' marked NOT PRIVATE.
 #'
 #' @param method (`string`, or `function(people, control)`)\cr the method of a release, or a
-#'   function that calls a verb on people; [dp_audit()] passes `data` and `neighbour` as these. With
-#'   such a function only `control` is needed, and `epsilon` and `delta` in modes that compare a
-#'   budget.
+#'   function that calls a verb on people; [dp_audit()] calls it with `data` and with `neighbour`.
+#'   With such a function only `control` is needed, and `epsilon` and `delta` in modes that compare
+#'   a budget.
 #' @inheritParams dp_release
 #' @param calibration (`string`)\cr `"tight"` (default) or, for the papers' methods, `"published"`.
 #' @param target (`numeric(T)`)\cr the target, outcome units. Not with `protect = "everyone"`.

@@ -11,8 +11,8 @@
 #' row in its place: a certified upper bound at `delta`. Steps that find medians, scales and radii
 #' are counted at their charge. `realised` is the log ratio of densities, with the person over
 #' without, at the released coefficients: the information in this release about the person. It may
-#' be negative, is from the steps that draw a linear term or an output, and is not a bound for later
-#' releases.
+#' be negative, covers only the steps that draw a linear term or an output, and is not a bound for
+#' later releases.
 #'
 #' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round. `"ops"`,
 #'   `"adaops"`: exact two-sided loss of the posterior draw, from leverage and leave-one-out
@@ -29,13 +29,13 @@
 #' @param data (`data.frame`, PRIVATE)\cr the rows to which it was fitted, in any order.
 #' @param subset (`expression`)\cr as in the fit.
 #' @section Fits without known losses of single people: The guarantee bounds these losses, too. A
-#'   penalty or constraints: a fit on an edge of the penalty has the mass of a whole set of noise,
-#'   which has no closed form. Weights, several rows of a person and `vcov = "HC"`: no formula is
-#'   proved. NAPP-ERM as printed: losses are infinite. [dp_select()]: a person moves the scores of
-#'   many candidates at once, and tests depend on the nearest of them. [dp_online()] and
-#'   [dp_stream_sum()]: rows are not kept, so losses cannot be computed. [dp_aggregate()]: the
-#'   assignment of people to blocks is not kept. [dp_describe()]: cells and quantiles are many steps
-#'   whose losses are not added up by person.
+#'   penalty or constraints: a whole set of noise values leads to the same fit on an edge of the
+#'   penalty, and its probability has no closed form. Weights, several rows of a person and `vcov =
+#'   "HC"`: no formula is proved. NAPP-ERM as printed: losses are infinite. [dp_select()]: a person
+#'   moves the scores of many candidates at once, and tests depend on the nearest of them.
+#'   [dp_online()] and [dp_stream_sum()]: rows are not kept, so losses cannot be computed.
+#'   [dp_aggregate()]: the assignment of people to blocks is not kept. [dp_describe()]: cells and
+#'   quantiles are many steps whose losses are not added up by person.
 #' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`: the
 #'   loss of each from joining, in place of a missing row, without `realised`. The losses are then
 #'   theirs alone, and the losses of anybody who might join are "pDP for all" of Wang (2019).

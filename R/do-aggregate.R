@@ -79,8 +79,8 @@
 #' Neighbours replace one person's row (or, by `person`, all rows of one person); the number of
 #' people is public. One person is in one block, so one row of the table of answers is replaced.
 #' `"median"`: exponential mechanism on ranks; each loss changes by at most one rank, up on one side
-#' and down on the other; pure. `"mean"`: Laplace or Gaussian mechanism. `"winsorised"`: adaptive
-#' composition of both. Proof: `proofs/papers.md`, section 1.
+#' and down on the other, and the privacy is pure. `"mean"`: Laplace or Gaussian mechanism.
+#' `"winsorised"`: adaptive composition of both. Proof: `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #'   `dpsc_error_budget`; they depend on public facts and on the statistic of your `example` only.
 #' @references

@@ -25,22 +25,21 @@
 #' not a public level, does not count at all. The number of missing values is private.
 #'
 #' @section Limits: Limits of shares, means, standard deviations and quantiles are about the
-#' population from which people are drawn; limits of `n` are about the people in this table, and
-#' therefore cover noise alone. Limits of means treat the sampling error as normal. Limits of
-#' quantiles follow the released curve through the drawn quantiles: with few of these, limits are
-#' wide where the curve bends. People's values are often round: 0, the bounds and multiples of
-#' powers of ten are drawn more often than other numbers, and if drawn quantiles are round, limits
-#' extend to the next round number; with few people always, since a quantile of a column with few
-#' different values is then often drawn between two of them. Limits of a mean allow for a power law
-#' beyond the window. With few people a column may be so skewed that it may have no finite variance:
-#' limits of its standard deviation extend to the largest deviation that the bounds allow; for a
-#' Pareto law of power 1.5 and 500 people they still have coverage of only .7. Limits do not cover
-#' if a cluster of people lies far from all others and is smaller than the noise. Where 10 % of
-#' people did so and bounds were wide (epsilon = 1), limits of the mean and of the standard
-#' deviation had a
-#' coverage of .07 with 500 people, and the mean's of .69 with 1,000. In the designs of
-#' `bench/results/describe.csv`, which also has the errors of recipes with other packages, coverage
-#' is .92 and more.
+#'   population from which people are drawn; limits of `n` are about the people in this table, and
+#'   therefore cover noise alone. Limits of means treat the sampling error as normal. Limits of
+#'   quantiles follow the released curve through the drawn quantiles: with few of these, limits are
+#'   wide where the curve bends. People's values are often round: 0, the bounds and multiples of
+#'   powers of ten are drawn more often than other numbers, and if drawn quantiles are round, limits
+#'   extend to the next round number. With few people they always do, since a quantile of a column
+#'   with few different values is then often drawn between two of them. Limits of a mean allow for a
+#'   power law beyond the window. With few people a column may be so skewed that it may have no
+#'   finite variance: limits of its standard deviation extend to the largest deviation that the
+#'   bounds allow; for a Pareto law of power 1.5 and 500 people they still have coverage of only .7.
+#'   Limits do not cover if a cluster of people lies far from all others and is smaller than the
+#'   noise. Where such a cluster had 10 % of the people and bounds were wide (epsilon = 1), limits
+#'   of the mean and of the standard deviation had a coverage of .07 with 500 people; limits of the
+#'   mean had a coverage of .69 with 1,000 people. In the designs of `bench/results/describe.csv`,
+#'   which also has the errors of recipes with other packages, coverage is at least .92.
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],

@@ -66,20 +66,20 @@ NULL
 #'   strings are indicators of their levels.
 #' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value
 #'   per unit*: the mean over the periods before the (first) treatment, or over the periods named in
-#'   `over(x, 1980:1985)`. `"predictors"` fits these alone, by importances V; the others fit all
-#'   outcomes before the treatment and these, each scaled to the outcomes' standard deviation, so
-#'   that with importance 1 a covariate counts as one period (`v` in [dp_control()]; not of
-#'   `"augmented"`).
+#'   `over(x, 1980:1985)`. `"predictors"` fits these means alone, by importances V; the others fit
+#'   all outcomes before the treatment together with these means, each scaled to the outcomes'
+#'   standard deviation, so that with importance 1 a covariate counts as one period (`v` in
+#'   [dp_control()]; not of `"augmented"`).
 #' * `"sdid"`, `"factor"` and `"mcnnm"` take **regressors**, known in every period, after the
 #'   treatment, too, where the treatment must not change them. A column that changes over time has
 #'   one coefficient: by least squares with effects of units and periods on all cells that are not
 #'   treated, before sdid is fitted to the residuals (Kranz, 2022); with the donors' factors (Bai,
 #'   2009; Xu, 2017); without a penalty beside the low-rank matrix (Athey et al., 2021). The fit's
 #'   `slopes` has them. A column that is the same in all periods, or `over(x, periods)`, has a
-#'   coefficient *in each period*, since a constant one would be absorbed by the unit's effect; the
-#'   donors' regression gives its contribution for the target. Regressors that are collinear among
-#'   the donors, with effects of units and periods or with other regressors, are an error. With
-#'   `na = "interpolate"` they are filled like the outcome.
+#'   coefficient *in each period*, since a constant coefficient would be absorbed by the unit's
+#'   effect; the donors' regression gives its contribution for the target. Regressors that are
+#'   collinear among the donors, with effects of units and periods or with other regressors, are an
+#'   error. With `na = "interpolate"` they are filled like the outcome.
 #'
 #' Placebos, errors and leave-one-out fits take each unit's own covariates. [conformal()] needs
 #' covariates that do not depend on which periods come before the treatment: regressors, or columns

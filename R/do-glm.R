@@ -11,10 +11,10 @@
 #' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
 #' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
 #' wide. Rows longer than a limit R have smaller weights, by a function of the regressors alone (see
-#' Estimand). R^2 is the number of coefficients, more where there are enough people, or the size
-#' that the rows of a rare group need: the released share of the rarest value of a 0/1 regressor, or
-#' level of a factor, that the noise leaves visible. A ridge that the proof needs, of size
-#' 2 R^2 / epsilon, shrinks slopes towards zero when there are few people.
+#' Estimand). R^2 is the number of coefficients. It is larger where there are enough people, or
+#' where the rows of a rare group need it, according to the released share of the rarest value of a
+#' 0/1 regressor, or level of a factor, that the noise leaves visible. A ridge that the proof needs,
+#' of size 2 R^2 / epsilon, shrinks slopes towards zero when there are few people.
 #'
 #' A logistic loss has its smallest curvature where its slope is largest. Once the ridge has that
 #' size, the curvature of one person's loss costs almost nothing beside its slope, and the whole
@@ -34,13 +34,13 @@
 #' Where the model holds, the weights of rows change nothing but efficiency. Where it does not, as
 #' with every real outcome, `coef()` estimates the fit with these weights. Below a number of people
 #' that the budget and the number of columns determine, a row's weight is in inverse proportion to
-#' its length, which needs the least noise. Above it, rows shorter than R weigh one, and R grows
-#' with the number of people: the estimand tends to that of `glm()`, and the noise grows in
+#' its length, which needs the least noise. Above it, rows shorter than R have weight one, and R
+#' grows with the number of people: the estimand tends to that of `glm()`, and the noise grows in
 #' proportion to R. In six real data sets with 20,000 people the weights in inverse proportion to
 #' length moved coefficients by 1.2 to 2.2 standard errors of `glm()` (root mean square over
 #' coefficients); equal weights within R moved them by 0.7 to 1.8 for the shortest R and by at most
-#' 0.9 for twice this R. `settings = list(length = 2)` sets R to twice its shortest value;
-#' `settings = list(length = 0)` asks for weights in inverse proportion to length.
+#' 0.9 for twice this R. `settings = list(length = 2)` sets R to twice its shortest value; `settings
+#' = list(length = 0)` sets weights in inverse proportion to length.
 #'
 #' @section Bounds, formulas, missing values: As in [dp_lm()]: `bounds` names every variable, by a
 #' range or by all its levels; functions of one row only; a row with a missing value, or outside

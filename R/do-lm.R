@@ -16,10 +16,10 @@
 #' the noise leaves visible. Only the residual is clipped, at 1.1 standard deviations where the
 #' noise is large and at 3 where it is small (Huber's regression). Where the noise permits, the
 #' third round has a wide clip. If it moves the level of the outcome or the slopes by more than
-#' noise does, errors are skewed and the last rounds remain wide. They also do where the noise of a
-#' wide clip is small beside sampling errors: clips grow with the budget, up to the outcome's
-#' range, so that the fit tends to that of `lm()` as epsilon grows (with `delta = 0`, or too few
-#' rows for five rounds, clips remain at 3 standard deviations at most).
+#' noise does, errors are skewed and the clips of the last rounds remain wide. They also remain wide
+#' where the noise of a wide clip is small beside sampling errors: clips grow with the budget, up to
+#' the outcome's range, so that the fit tends to that of `lm()` as epsilon grows (with `delta = 0`,
+#' or too few rows for five rounds, clips remain at 3 standard deviations at most).
 #'
 #' @section Distance from lm():
 #' The part of the covariance for privacy (`vcov(type = "privacy")`) refers to the fit of `lm()` to
@@ -40,8 +40,8 @@
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
 #' of constant variance, unless `vcov = "HC"` pays a tenth of the budget for second moments of the
 #' scores (a sandwich estimator; worthwhile from about n sqrt(rho) = 400 p on). Half a percent of
-#' the budget pays for two counts, where they are informative: rows that count, and residuals beyond
-#' three standard deviations.
+#' the budget pays for two counts, where they are informative: of rows that count, and of residuals
+#' beyond three standard deviations.
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a

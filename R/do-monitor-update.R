@@ -24,9 +24,10 @@
 #'
 #' The guarantee is for the announced number of draws. **Do not draw a period twice**: keep the fit
 #' that `update()` returns ([write_release()]), and do not update an older copy. A [dp_ledger()]
-#' ensures this: it records the drawn periods, also when it is saved and taken over, and must be
-#' given to each `update()`. Without a ledger only this session has a record; an older copy of a fit
-#' in another session, or in a fork of this one, spends the same share twice, unnoticed.
+#' ensures this: give it to each `update()`. It records the drawn periods, and keeps this record
+#' when it is saved and resumed in another session. Without a ledger only this session has a record:
+#' an older copy of a fit in another session, or in a fork of this one, would spend the same share
+#' twice, unnoticed.
 #'
 #' @section Data:
 #' `newdata` contains the complete data again: the same people, all periods so far and the new ones,

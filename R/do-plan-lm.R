@@ -10,7 +10,7 @@
 #' private method: 1.5 means a standard error that is half as large again. They hardly depend on the
 #' outcome, the slopes, or the width of the bounds. Checked by simulation (bench/plan-lm.R): .75 to
 #' 1.36 times the simulated errors in 27 of 28 designs whose moments are resolved, and a third of
-#' them in one (300 people, two columns, `epsilon = 1`).
+#' the simulated error in the other one (300 people, two columns, `epsilon = 1`).
 #'
 #' A rare level needs longer rows, and so more noise for every slope: `share` is its share.
 #'

@@ -17,12 +17,11 @@
 #'   the other methods.
 #' * `"blocks"`: the support that most blocks select, if it is stable.
 #' * `"subsamples"`: the same with overlapping random subsets, as published (Thakurta, 2013,
-#'   Algorithm 6.1), with its gaps closed (private). For reproduction: at epsilon = 1 a subset has
-#'   one person in 442 (in 561 with a refit), so it needs `8 + 5 size` times as many rows; fewer are
-#'   refused. `"blocks"` needs 6 to 12 times fewer people.
+#'   Algorithm 6.1), with its gaps closed (private). For reproduction: at epsilon = 1 a subset
+#'   contains one person in 442 (in 561 with a refit), and fewer rows than are needed for subsets of
+#'   `8 + 5 size` people are refused. `"blocks"` needs 6 to 12 times fewer people.
 #' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
-#'   people
-#'   would not change it. For thousands of people and nearly orthogonal supports.
+#'   people would not change this support. For thousands of people and nearly orthogonal supports.
 #' * `"lasso"`: the stability test of Thakurta (2013), repaired; for hundreds of thousands of
 #'   people.
 #'
@@ -55,19 +54,19 @@
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
 #'   of moments. `NULL`: as in [dp_online()].
-#' @param settings (`list`)\cr public constants: `blocks` (number of blocks; default people over
-#'   50, `"blocks"`:
-#'   80), `subsets` of `"subsamples"` (as printed, where so many fit), `ball` (l1 radius of scaled
-#'   coefficients; default size/2), `iterations` of `"frank-wolfe"` (12), and for `"stability"`,
-#'   `"lasso"` `penalty` (per person; .035), `tau` (.6), `psi` and `kappa` (curvature, sizes of
-#'   columns, per person; default: those that certify most).
+#' @param settings (`list`)\cr public constants: `blocks` (number of blocks; by default one for
+#'   every 50 people, or 80 for method `"blocks"`), `subsets` of `"subsamples"` (as printed, where
+#'   so many fit), `ball` (l1 radius of scaled coefficients; default size/2), `iterations` of
+#'   `"frank-wolfe"` (12), and for `"stability"`, `"lasso"` `penalty` (per person; .035), `tau`
+#'   (.6), `psi` and `kappa` (curvature, sizes of columns, per person; default: those that certify
+#'   most).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. For `"votes"` (then the default), `"blocks"`
 #'   and `"subsamples"`, in which all rows of a person vote together, with `refit = FALSE`: fit the
-#'   selected variables by [dp_lm()]. `"row"`: each row is a different person. `NULL` means the
-#'   latter. See [dp_person].
+#'   selected variables by [dp_lm()]. `"row"`, also assumed for `NULL`: each row is a different
+#'   person. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,

@@ -46,9 +46,8 @@
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
 #' @param method (`string` or `NULL`)\cr see Methods. `NULL`: a public rule.
 #' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: a public rule.
-#' @param batch (`flag`)\cr whether all rows of one [update()][update.dp_stream] make one step.
-#'   Batch
-#'   sizes are then public.
+#' @param batch (`flag`)\cr whether all rows of one [update()][update.dp_stream] make one step. The
+#'   sizes of batches are then public.
 #' @param participation (`c(times =, apart =)`)\cr the largest number of entries of one person, and
 #'   the least number of steps between them; declared, not checked.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled regressors, each in

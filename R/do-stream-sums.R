@@ -13,9 +13,8 @@
 #'   clipped to them. A missing value counts as `lower`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability; 0 gives discrete Laplace noise on
 #'   trees.
-#' @return An object of class `dp_stream_sum`, as [dp_online()] describes. [tidy()] gives the
-#'   running
-#'   sums. `update()` takes a vector, a matrix or a data frame with one column per entry of
+#' @return An object of class `dp_stream_sum`, as [dp_online()] describes. [tidy()] returns the
+#'   running sums. `update()` takes a vector, a matrix or a data frame with one column per entry of
 #'   `bounds`; for counts TRUE/FALSE, 0/1, or one of the `categories`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @references

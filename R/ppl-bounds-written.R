@@ -10,14 +10,14 @@
 #'   before anything is computed from them: `log(cost)` is then the log of the clipped column, and
 #'   its limits follow.
 #' * `` `log(cost)` = c(0, 9) ``: the limits of an *expression*, named by its text as the formula
-#'   writes it. Its values are clipped after it was computed.
+#'   writes it. Its values are clipped after the computation.
 #' * `sex = c("f", "m")`: all levels of a factor, the first of which is the baseline;
 #'   `ill = c(FALSE, TRUE)`: a logical, or numbers 0 and 1.
 #'
 #' Both entries may be given; then both clip. They work in the same way for outcomes, regressors and
 #' covariates. An unnamed `c(lower, upper)` is for the outcome, if the formula's left side is a
 #' single column. For an expression it could mean either, and the call stops before any budget is
-#' spent. Levels and types that a column's class cannot have are refused likewise.
+#' spent. Levels and types that are impossible for the class of a column are refused as well.
 #'
 #' [dp_aggregate()] and [dp_stream_sum()] have no formula: their limits are for the released
 #' numbers.

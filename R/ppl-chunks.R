@@ -8,16 +8,16 @@
 #' to nine times and give the statistics of the whole matrix, bit for bit.
 #'
 #' @section Functions that read blocks: A function must return the same rows each time: [dp_synth()]
-#' keeps a checksum of every block from its first pass, before the charge, and compares it in every
-#' later pass before it uses the block. Its warnings and messages are not shown and its errors are
-#' replaced, since they may hold data; its output by `cat()` is not suppressed. Call it yourself to
-#' see its messages. If blocks are data frames, let columns have fixed classes, as by
-#' `read.csv(colClasses = )`. Where a reader guesses, somebody's cell may turn all numbers of a
-#' block into text. So in blocks a number is the same level, person or constant in every class and
-#' spelling (1, `"1.0"`, `"01"`), and levels that are one number in two spellings are refused.
-#' Hexadecimal numbers and numbers of more than 15 digits still need fixed classes.
+#'   keeps a checksum of every block from its first pass, before the charge, and compares it in
+#'   every later pass before it uses the block. Its warnings and messages are not shown and its
+#'   errors are replaced, since they may hold data; its output by `cat()` is not suppressed. Call it
+#'   yourself to see its messages. If blocks are data frames, let columns have fixed classes, as by
+#'   `read.csv(colClasses = )`. Where a reader guesses, somebody's cell may turn all numbers of a
+#'   block into text. So in blocks a number is the same level, person or constant in every class and
+#'   spelling (1, `"1.0"`, `"01"`), and two levels that spell the same number are refused.
+#'   Hexadecimal numbers and numbers of more than 15 digits still need fixed classes.
 #'
-#' A block that cannot be read again, or has changed, after the ledger was charged is a
+#' A block that cannot be read again, or has changed, after the ledger was charged causes a
 #' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of
 #' the block and nothing else, but it is outside the guarantee: a reader that fails because of one
 #' donor's row reveals that fact. Read from a file or a snapshot that does not change.

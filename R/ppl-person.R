@@ -23,9 +23,9 @@
 #' [dp_select()], in which all rows of a person are in one block and the data are in memory. The
 #' regressions also take [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and
 #' [dp_files()] with rows read in R. Identifiers of chunks are numbers where they read as numbers,
-#' in any spelling, and else text; in SQLite a number and its text are one person. For [dp_lm()] a
-#' database computes the sums by person (`compute = "database"`, 30 columns at most). Methods
-#' without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
+#' in any spelling, and otherwise text; in SQLite a number and its text identify the same person.
+#' For [dp_lm()] a database computes the sums by person (`compute = "database"`, 30 columns at
+#' most). Methods without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
 #' `proofs/person.md`.
 NULL
 

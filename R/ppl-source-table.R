@@ -78,7 +78,7 @@
 #' The type of a database's column is the type that its table declares. Only R reads text as
 #' numbers: a text column that is to be a number needs `compute = "here"`, and the outcome of a
 #' panel must be declared as a number. SQLite stores any value in any column: text in a column of
-#' numbers is missing.
+#' numbers counts as missing.
 #'
 #' CSV files have commas, double quotes, a header and UTF-8, with or without a byte-order mark;
 #' nothing is guessed from rows. A line feed always ends a line, and every line after the header is

@@ -37,8 +37,8 @@
 #' in the same session, it refuses from then on, and its history is used; otherwise you guarantee
 #' that no other copy pays. A machine checkpoint that is restored twice is not detected.
 #'
-#' A total counts as exceeded only beyond a relative 1e-9, so that rounding does not refuse parts
-#' that add up to it.
+#' A total counts as exceeded only beyond a relative 1e-9, so that rounding does not cause a refusal
+#' of shares that add up to the total.
 #'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.

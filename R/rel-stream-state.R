@@ -149,7 +149,7 @@ live_state <- function(stream) {
   }
   if (!stream_here_cpp(stream$state)) {
     abort(c(
-      "The state of this stream is not here: this is a copy from a file.",
+      "This stream is a copy from a file, which does not contain its state.",
       i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
     ), "stream")
   }

@@ -21,7 +21,7 @@
 #' @return
 #' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
 #'   rows used. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an error,
-#'   since those are values of single people.
+#'   since these are values of single people.
 #' * `vcov()`: a matrix. `confint()`: a matrix with one row per estimate. If errors were not
 #'   released, both stop with an error that gives the reason.
 #' * `tidy()`: a data frame, one row per estimate: `term`, `estimate`, `std.error` (sampling and

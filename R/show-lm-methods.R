@@ -28,10 +28,11 @@
 #'   submodel drops; `NA` where a slope is not identified. Differences of residual sums of squares
 #'   would be mostly noise.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'   `conf.low`, `conf.high`; errors and tests are `NA` where nothing is identified, and where the
-#'   budget does not resolve the moments, `p.value` is Anderson and Rubin's. `glance()`: one row of
-#'   facts, with the noisy number of rows that count (`used`) and the noisy share of residuals
-#'   beyond three standard deviations (`far`). `augment()`: `newdata` with `.fitted` and `.se.fit`.
+#'   `conf.low`, `conf.high`; errors and tests are `NA` where nothing is identified. Where the
+#'   budget does not resolve the moments, `p.value` is from the test of Anderson and Rubin.
+#'   `glance()`: one row of facts, with the noisy number of rows that count (`used`) and the noisy
+#'   share of residuals beyond three standard deviations (`far`). `augment()`: `newdata` with
+#'   `.fitted` and `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods

@@ -24,8 +24,8 @@
 #' @return The values of the generics.
 #'   * `parameters::parameters()`: `Parameter`, `Coefficient`, `SE`, limits and tests of `tidy()`.
 #'   * `car::Anova()`, `lmtest::waldtest()`: Wald tests with the total covariance, `NA` where a
-#'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` they equal those of
-#'     [stats::lm()]. `anova()` of a fit tests each term after all others; for [stats::lm()] it
+#'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` they equal the tests
+#'     of [stats::lm()]. `anova()` of a fit tests each term after all others; for [stats::lm()] it
 #'     tests them sequentially.
 #'   * `marginaleffects::predictions()`, `slopes()`, `comparisons()`, with `newdata`, and
 #'     `hypotheses()`. `emmeans::emmeans()`, `effects::Effect()` and their relatives.

@@ -45,7 +45,8 @@
 #' * Section 3.2.1, sample and aggregate (Smith; Nissim, Raskhodnikova and Smith):
 #'   [dp_aggregate()]. Holds.
 #' * Theorem 3.20, excess risk: its ridge is a quarter of the ridge that Algorithm 4.1 needs. The
-#'   bounds hold, 6 to 5,000 times above measured risks; Theorem 3.29 within 1.02 to 4.5 times.
+#'   bounds hold; they are 6 to 5,000 times the measured risks, and the bound of Theorem 3.29 is
+#'   1.02 to 4.5 times the measured distance.
 #' * Sections 4.5, against propose-test-release, and 5.8.1, against output perturbation: measured.
 #'   The first claim holds, the second does not.
 #' * Algorithm 4.1, linear regression on a box: `dp_glm(family = "gaussian", method = "kst")`. Holds
@@ -71,9 +72,9 @@
 #'
 #' @section Wang (2018, 2019), AdaSSP and per-instance differential privacy (pDP):
 #' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of Theorem 14, which
-#'   is below the exact loss in places; of people outside the data (`newdata`), and over several
-#'   releases, [pdp_compose()]. [pdp_bound()] may be published. `?pdp_rows` lists the results
-#'   without such losses, with reasons.
+#'   is below the exact loss in places. For people outside the data there is its argument `newdata`,
+#'   for several releases [pdp_compose()]. [pdp_bound()] may be published. `?pdp_rows` lists the
+#'   results without such losses, with reasons.
 #' * One posterior sample (OPS): `dp_lm(method = "ops")`, with other constants; logistic: refused.
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`. Does not hold as printed (`min` for `max`, and
 #'   noise that is too small); repaired.

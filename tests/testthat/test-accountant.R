@@ -1,4 +1,4 @@
-test_that("the calibrated sigma equals the reference values and is never smaller", {
+test_that("the calibrated sigma equals the reference values and never falls below them", {
   pins <- rbind(
     c(0.1, 1e-5, 30.74956613197745), c(0.5, 1e-5, 7.0318266755824914),
     c(1, 1e-5, 3.7306316348159418), c(1, 1e-6, 4.2246788893268353),

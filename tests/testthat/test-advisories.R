@@ -120,7 +120,7 @@ test_that("a release of 0.2.0 is written only on request, and keeps its version"
   }
 })
 
-test_that("versions compare as versions, and an invalid version is the oldest", {
+test_that("versions are ordered number by number, and an invalid version counts as the oldest", {
   expect_true(at_most_version(NULL, "0.2.0"))
   expect_true(at_most_version("0.1.0", "0.2.0"))
   expect_false(at_most_version("0.10.0", "0.2.0"))

@@ -95,7 +95,7 @@ test_that("the noise of a mean equals the planned noise", {
   }
 })
 
-test_that("one person changes one block's answer, even if the statistic draws, prints or stores", {
+test_that("a person changes one block's answer only, even if the statistic has side effects", {
   n <- 60
   people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
   other <- people
@@ -409,7 +409,7 @@ test_that("answers of half blocks remove the bias due to small blocks", {
   )
 })
 
-test_that("a statistic that always fails causes a warning; results are named as for the example", {
+test_that("a statistic that always fails causes a warning; results have the example's names", {
   expect_warning(
     lost <- seeded_aggregate(data.frame(x = 1:12000), function(rows) stop("no"), lower = 0,
       upper = 1, epsilon = 1, blocks = 300),

@@ -127,7 +127,7 @@ test_that("new periods are clipped like the first periods", {
   expect_identical(update(fit, p)$release$panel$T1, 3L)
 })
 
-test_that("levels that a column's class cannot have are refused; logical and 0/1 are equivalent", {
+test_that("levels impossible for a column's class are refused; logical and 0/1 are equivalent", {
   data <- cost_people()
   ledger <- dp_ledger(9, 1e-6)
   bounds <- list(cost = c(1, 5000), ill = c("no", "yes"), flag = c("no", "yes"))

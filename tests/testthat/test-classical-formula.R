@@ -110,7 +110,7 @@ test_that("one formula fits Proposition 99 with Abadie, Diamond and Hainmueller'
   expect_lte(sum((fit$target - fit$counterfactual)[1:19]^2) / 19, 3.076664 * 1.01)
 })
 
-test_that("predictors that cannot be computed are refused by name", {
+test_that("the error names a predictor that cannot be computed", {
   data <- withr::with_seed(1, predictor_panel())$data
   bad <- function(formula, message, estimator = "predictors", ...) {
     expect_error(fit_predictors_of(formula, data, estimator, ...), message,

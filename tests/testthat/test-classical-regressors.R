@@ -263,7 +263,7 @@ test_that("covariates work with several dates, gaps and several outcomes", {
   }
 })
 
-test_that("unusable covariates are refused by name", {
+test_that("the error names an unusable covariate", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$season <- data$time^2

@@ -382,7 +382,7 @@ test_that("an update costs nothing and reproduces the fit", {
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
 })
 
-test_that("functions for single fits return a list by cohort, or an error requests one cohort", {
+test_that("functions for one fit return a list by cohort, or stop and request one cohort", {
   panel <- cohort_panel(60)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
   expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))

@@ -62,7 +62,7 @@ verbs <- list(
   }
 )
 
-test_that("bounds that a column's class cannot have are refused before the charge by every verb", {
+test_that("every verb refuses bounds impossible for a column's class, before the charge", {
   for (verb in names(verbs)) {
     for (limit in names(limits)) {
       for (class in names(classes)) {
@@ -94,7 +94,7 @@ test_that("bounds that a column's class cannot have are refused before the charg
   }
 })
 
-test_that("with logical levels, numbers 0/1, logicals, text and factors are equivalent columns", {
+test_that("columns of 0/1 numbers, logicals, text or factors are equivalent for logical levels", {
   value <- function(verb, v) {
     out <- withr::with_seed(3, suppressWarnings(verbs[[verb]](v, c(FALSE, TRUE), NULL)))
     unname(coef(out))

@@ -1,6 +1,6 @@
 # The settings of a fit.
 
-test_that("the default noise is secure, and settings without a default are left to public rules", {
+test_that("the default noise is secure, and public rules choose settings without a default", {
   control <- dp_control()
   expect_s3_class(control, "dp_control")
   expect_identical(control$rng, "secure")

@@ -54,7 +54,7 @@ late_loss <- function(here, there, e1, e, coincide = NULL, undivided = FALSE) {
   worst
 }
 
-test_that("quantiles decide about late radii within the budget of quantiles and moments", {
+test_that("choosing radii by noisy quantiles stays within the budget of quantiles and moments", {
   # Plants faults 83, 84.
   withr::local_seed(21)
   worst <- function(...) {
@@ -75,7 +75,7 @@ test_that("quantiles decide about late radii within the budget of quantiles and 
   expect_gt(worst(undivided = TRUE)[["after"]], 1.05)
 })
 
-test_that("no pair of neighbours costs more than the budget where radii are late", {
+test_that("no pair of neighbours costs more than the budget if radii follow the quantiles", {
   withr::local_seed(6)
   here <- data.frame(x = mostly_zero(400, 0.85), arm = rep(c("new", "old"), 200))
   for (by in list(NULL, ~arm)) {
@@ -97,7 +97,7 @@ test_that("no pair of neighbours costs more than the budget where radii are late
   }
 })
 
-test_that("late radii are drawn where quartiles coincide, and steps show their cost", {
+test_that("radii are drawn after quantiles if quartiles coincide, and the steps show the cost", {
   equal <- few_described(mostly_zero(500, 0.85), c(0, 5000), seed = 1)
   spread <- few_described(withr::with_seed(1, stats::rexp(500)), c(0, 50), seed = 1)
   expect_true(equal$plan$late)
@@ -121,7 +121,7 @@ test_that("late radii are drawn where quartiles coincide, and steps show their c
   expect_lt(abs(few_row(equal, "mean")$estimate - 3), 15)
 })
 
-test_that("noise on the people beyond a window does not widen limits to the bounds", {
+test_that("noise in the count of people beyond a window does not widen limits to the bounds", {
   wide <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, stats::rlnorm(500, 7, 1))
     found <- few_described(x, c(0, 300000), seed = seed)
@@ -134,13 +134,13 @@ test_that("noise on the people beyond a window does not widen limits to the boun
   expect_gte(mean(wide[2L, ] > 2370), 0.9)
 })
 
-test_that("a column too skewed for a variance has the bounds' limit of its deviation", {
+test_that("for a very skewed column the bounds limit the standard deviation", {
   x <- withr::with_seed(2, stats::runif(500)^(-1 / 1.1))
   found <- few_described(x, c(0, 10000), seed = 3)
   expect_gt(few_row(found, "sd")$conf.high, 4000)
 })
 
-test_that("limits of quantiles cover in columns with few different values and people", {
+test_that("limits of quantiles have nominal coverage for few people and few distinct values", {
   truth <- c(2, 5, 8)
   covered <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, floor(stats::runif(500) * 11))
@@ -150,7 +150,7 @@ test_that("limits of quantiles cover in columns with few different values and pe
   expect_gte(min(rowMeans(covered)), 0.9)
 })
 
-test_that("the share of a rare level errs no more than a mean that knows n", {
+test_that("the share of a rare level is as precise as a mean with known n", {
   off <- vapply(1:600, function(seed) {
     ill <- withr::with_seed(seed, stats::runif(2000) < 0.03)
     withr::local_seed(seed)

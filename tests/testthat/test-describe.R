@@ -72,7 +72,7 @@ test_that("confidence limits have nominal coverage", {
   expect_gte(min(rowMeans(inside)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
 })
 
-test_that("the losses of quantiles change as in the proof", {
+test_that("the losses of quantiles change by the amounts in the proof", {
   losses <- place_losses_cpp
   withr::local_seed(5)
   for (run in 1:200) {
@@ -147,7 +147,7 @@ test_that("no replaced row changes a joint choice's probabilities by more than i
   expect_gt(worst(exponent, sum), 2 * exponent)
 })
 
-test_that("copies of public cells leave the losses of a choice within its budget", {
+test_that("with repeated public cells the privacy loss of a choice stays within its budget", {
   # Plants faults 82.
   withr::local_seed(12)
   exponent <- 0.3
@@ -173,7 +173,7 @@ test_that("copies of public cells leave the losses of a choice within its budget
   expect_gt(worst(function(counts) 1 + (counts > 3)), 2 * exponent)
 })
 
-test_that("round numbers stand for their cells, and their copies are few", {
+test_that("round numbers represent their cells and are repeated only a few times", {
   for (grid in list(c(0, 120, 65536, 0), c(-50, 150, 65536, 3), c(3, 1e5, 65536, 9),
     c(-2e-3, 1e-3, 65536, 4), c(0, 1200, 1200, 0))) {
     points <- round_points_cpp(grid[[1]], grid[[2]], grid[[3]], as.integer(grid[[4]]))

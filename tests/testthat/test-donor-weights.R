@@ -58,7 +58,7 @@ test_that("without privacy the moments equal the results of stats::cov.wt()", {
   expect_equal(twice$counterfactual, fit$counterfactual, tolerance = 1e-6)
 })
 
-test_that("if all weights are the largest, the sums equal the sums of a release without weights", {
+test_that("if all weights equal the maximum, the sums equal the sums without weights", {
   p <- kinds_panel(400)
   sums <- function(...) {
     recorder <- new_recorder()
@@ -187,7 +187,7 @@ test_that("no step changes by more than declared if a donor's row or weight is r
   expect_gt(reached[["mean squared placebo error"]], 0.3)
 })
 
-test_that("weights divided by the largest weight in the panel are detected", {
+test_that("the planted division by the largest weight in the panel is detected", {
   # Plants faults 78.
   withr::local_seed(6)
   pair <- weighted_pairs()$both
@@ -284,7 +284,7 @@ test_that("a release with weights is read back, mentions them and contains nobod
   expect_error(read_release(file), class = "dpsc_error_release")
 })
 
-test_that("donors of weight 0 do not count, in refits and at other adoption dates either", {
+test_that("donors of weight 0 never count, not even in refits or at other adoption dates", {
   p <- kinds_panel(n = 200)
   few <- p$w == 0.5
   fit_of <- function(donors, ...) {

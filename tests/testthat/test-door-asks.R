@@ -55,7 +55,7 @@ test_that("bounds named by an expression's text are used; a line left unfilled i
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("the line to paste repeats given pairs, but no longer values, which may be data", {
+test_that("the line to paste repeats given pairs; longer vectors may be data and are left out", {
   said <- asked(dp_lm(y ~ x + sex, people, epsilon = 1, bounds = list(y = c(0, 9), x = 71:75)))
   expect_match(said, "Add to `bounds`: `sex = c(\"...\", \"...\")`", fixed = TRUE)
   expect_no_match(said, "7[1-5]")

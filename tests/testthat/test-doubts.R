@@ -51,7 +51,7 @@ test_that("after the release of any regression, wrong units and misspelt levels 
   expect_match(paste(format(report(fit)), collapse = " "), "units of\\s+the\\s+data")
 })
 
-test_that("a brace in a name is neither run nor an error after the charge", {
+test_that("a brace in a name runs no code and causes no error after the charge", {
   withr::local_options(dpsc_ran = NULL)
   data <- people_of(5000)
   for (name in c("wage {options(dpsc_ran = TRUE)}", "wage {")) {

@@ -159,7 +159,7 @@ test_that("paths, selections, aggregates and plans have plots", {
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })
 
-test_that("a protected group's path is labelled as released, is in bounds and has no pre-fit", {
+test_that("a protected group's path is labelled as released, within bounds and without a pre-fit", {
   withr::local_seed(3)
   donors <- matrix(stats::runif(2000 * 12), 2000)
   treated <- matrix(stats::runif(200 * 12, 0.9, 1), 200)

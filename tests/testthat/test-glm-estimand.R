@@ -9,7 +9,7 @@ overdispersed <- function(n, seed = 3) {
 }
 count_bounds <- list(y = c(0, 20), a = c(0, 1), b = c(0, 1))
 
-test_that("errors of counts hold if the variance exceeds the mean", {
+test_that("standard errors for counts are valid if the variance exceeds the mean", {
   data <- overdispersed(20000)
   plain <- stats::glm(y ~ a + b, "poisson", data)
   x <- stats::model.matrix(plain)
@@ -68,7 +68,7 @@ test_that("errors of counts are clustered by person", {
   expect_lt(max(ratio), 1.2)
 })
 
-test_that("families of quasi-likelihood are the families themselves", {
+test_that("quasi-likelihood families give the fits of the families with a likelihood", {
   data <- overdispersed(3000)
   fit <- seeded_glm(y ~ a, data, quasipoisson(), epsilon = 4, bounds = count_bounds)
   same <- seeded_glm(y ~ a, data, "poisson", epsilon = 4, bounds = count_bounds)
@@ -79,7 +79,7 @@ test_that("families of quasi-likelihood are the families themselves", {
   )
 })
 
-test_that("rows within the limit weigh one if it is asked for, or if there are enough people", {
+test_that("rows within the limit have weight one on request, or if there are enough people", {
   data <- glm_people(20000)
   weights <- function(data, settings = list(), epsilon = 1) {
     fit <- seeded_glm(y ~ a + b, data,
@@ -112,7 +112,7 @@ test_that("rows within the limit weigh one if it is asked for, or if there are e
   expect_equal(2 * log2(found) %% 1, round(2 * log2(found) %% 1))
 })
 
-test_that("with flat weights the estimand is that of glm() where the model does not hold", {
+test_that("with flat weights the estimand is glm()'s even if the model does not hold", {
   withr::local_seed(8)
   data <- data.frame(a = stats::rexp(60000))
   # A logit that bends: far rows have another slope.

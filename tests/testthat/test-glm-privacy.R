@@ -402,7 +402,7 @@ test_that("the minimiser is within the declared distance of the exact minimiser"
   }
 })
 
-test_that("penalised and limited minimisers satisfy their optimality conditions", {
+test_that("minimisers with penalties or limits satisfy their optimality conditions", {
   data <- glm_people(3000)
   wanted <- list(
     list(lasso = 0.03, ridge = 0.01, lower = rep(-1e300, 2), upper = rep(1e300, 2)),

@@ -40,7 +40,7 @@ test_that("without privacy the fit equals glm() with weights, and standard error
   }
 })
 
-test_that("if all weights are the largest, only the errors differ from the unweighted fit's", {
+test_that("if all weights equal the maximum, only the errors differ from an unweighted fit", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     data$w <- 5

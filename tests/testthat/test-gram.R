@@ -402,7 +402,7 @@ test_that("noise in the statistics has the declared variance", {
   }
 })
 
-test_that("features may be one, all periods but one, or all; the target's own path comes first", {
+test_that("one feature up to one per period is possible; the target's own path comes first", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   of <- function(features, ...) gram_plan_cpp(gram_facts_of(y = y, features = features, ...))
   for (p in c(1, 3, 5)) {

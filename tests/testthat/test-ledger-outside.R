@@ -356,7 +356,7 @@ test_that("a stream is paid from a ledger outside R", {
   )
 })
 
-test_that("a charge that is copied into another release is found; its own copies are not", {
+test_that("a charge copied into another release is detected; copies of its own release pass", {
   ledger <- dp_ledger(50, 1e-2, path = ledger_file())
   whole <- suppressWarnings(paid(ledger, 0.9))
   other <- suppressWarnings(paid(ledger, 0.9))
@@ -386,7 +386,7 @@ test_that("a charge that is copied into another release is found; its own copies
   expect_identical(verify_ledger(ledger, c(own, list(third)))$twice, 1:5)
 })
 
-test_that("a charge that is copied into another stream is found; a continued stream is the same", {
+test_that("a charge copied into another stream is detected; a continued stream passes", {
   ledger <- dp_ledger(9, 1e-5, path = ledger_file())
   count <- function(...) dp_stream_count(epsilon = 1, horizon = 8, noise = "tree", ...)
   own <- count(ledger = ledger)
@@ -398,7 +398,7 @@ test_that("a charge that is copied into another stream is found; a continued str
   expect_identical(verify_ledger(ledger, list(own, other))$twice, 1:2)
 })
 
-test_that("a deleted ledger is not made again by a payment", {
+test_that("a payment does not recreate a deleted ledger", {
   file <- ledger_file()
   ledger <- dp_ledger(9, 1e-5, path = file)
   unlink(file)
@@ -410,7 +410,7 @@ test_that("a deleted ledger is not made again by a payment", {
   expect_false(file.exists(file))
 })
 
-test_that("the total in the file counts, not the total that a handle has seen", {
+test_that("the total in the file is binding, not the total that a handle read earlier", {
   file <- ledger_file()
   handle <- dp_ledger(9, 1e-6, path = file)
   unlink(file)

@@ -394,7 +394,7 @@ test_that("the print of a regression states its weights", {
   expect_no_match(paste(utils::capture.output(print(bare)), collapse = " "), "weights")
 })
 
-test_that("a wide clip is kept where errors are skewed only, and the intercept allows for it", {
+test_that("a wide clip is kept only for skewed errors, and the intercept's error allows for it", {
   fit_to <- function(errors, seed) {
     data <- withr::with_seed(seed, {
       d <- data.frame(a = stats::rnorm(20000), b = stats::rnorm(20000))

@@ -25,7 +25,7 @@ implied_variance <- function(second, clip) {
   stats::uniroot(function(v) clipped(v) - second, c(0.1, 10) * second, tol = 1e-12)$root
 }
 
-test_that("levels under clips are extrapolated to no clip, with errors that cover", {
+test_that("intercepts at several clips are extrapolated to no clip, within two standard errors", {
   clips <- c(1.2, 3, 4.5, 6)
   levels <- function(g, sd = 1e-4) cbind(clips, -g(clips), sd, as.double(clips > 2))
   tails <- list(
@@ -55,7 +55,7 @@ test_that("levels under clips are extrapolated to no clip, with errors that cove
   expect_gt(noisy$variance, 2 * found$middle$variance)
 })
 
-test_that("with a large budget the fit is lm()'s, whatever the errors are", {
+test_that("with a large budget the fit approaches lm(), even with skewed errors", {
   data <- skew_people(function(a) exp(0.8 * stats::rnorm(length(a)) + 0.3 * a), n = 5000)
   ols <- stats::lm(y ~ a + b, data)
   se <- sqrt(diag(stats::vcov(ols)))
@@ -88,7 +88,7 @@ test_that("noise at the widest free clip is a third of a sampling error", {
   expect_lt(mean(noise) * reach / sqrt(3), 0.5)
 })
 
-test_that("errors that are skew in opposite ways are found by the slopes", {
+test_that("errors skewed in opposite directions are detected from the slopes", {
   data <- skew_people(function(a) sign(a) * (stats::rexp(length(a)) - 1))
   ols <- stats::lm(y ~ a + b, data)
   fit <- skew_fit(data)
@@ -96,7 +96,7 @@ test_that("errors that are skew in opposite ways are found by the slopes", {
   expect_true(all(abs(coef(fit) - coef(ols)) < 2.5 * privacy_of(fit)))
 })
 
-test_that("a shift of level, slopes or variance by a wide clip enters the errors in full", {
+test_that("a shift of intercept, slopes or variance by a wide clip widens the standard errors", {
   fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a))))
   rounds <- fit$release$rounds
   expect_lt(clips_of(fit)[[5L]], 1.3 * clips_of(fit)[[2L]])
@@ -132,7 +132,7 @@ test_that("a shift of level, slopes or variance by a wide clip enters the errors
   )
 })
 
-test_that("errors of skewed intercepts and slopes cover lm()'s", {
+test_that("intervals with skewed errors contain the intercept and the slopes of lm()", {
   runs <- if (is_audit()) 30 else 6
   kinds <- list(
     lognormal = function(a) 0.8 * exp(stats::rnorm(length(a))),
@@ -150,7 +150,7 @@ test_that("errors of skewed intercepts and slopes cover lm()'s", {
   }
 })
 
-test_that("heavy symmetric tails widen the part for privacy, normal errors hardly", {
+test_that("heavy symmetric tails increase the privacy variance; normal errors hardly do", {
   ratio <- function(errors) {
     stats::median(vapply(1:3, function(seed) {
       data <- skew_people(errors, seed = seed)

@@ -69,7 +69,7 @@ test_that("intervals cover the effects of people with an outcome that most peopl
   expect_gt(mean(cover), 0.85)
 })
 
-test_that("each half octave of clipping costs more for a group than for one person", {
+test_that("in the choice of the error range each step costs more for a group than for a person", {
   step_of <- function(group) {
     withr::local_seed(1)
     facts <- c(gram_facts_of(n = 1500), list(group = group))
@@ -137,7 +137,7 @@ test_that("print and report state that an interval allows for hidden donors", {
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
 })
 
-test_that("hidden donors count as they did when R computed them, to the last bit", {
+test_that("the variance for hidden donors equals a computation in R, to the last bit", {
   reference <- function(clip, signal, n, target, half, T0) {
     width <- mean(half[-seq_len(T0)])
     pre <- target[, seq_len(T0), drop = FALSE]
@@ -192,7 +192,7 @@ test_that("a target whose level few donors have gets no shorter interval than th
   expect_equal(scale(at(4) + wave), scale(at(0) + wave))
 })
 
-test_that("bands of people at a bound with few donors have nominal coverage, and need the scale", {
+test_that("bands of people at a bound with few donors need the planned scale for coverage", {
   need <- unlist(lapply(1:24, function(seed) {
     x <- often_release(seed)
     table <- effect_table(fit_view(dp_synth(x$release, target = x$targets), "unit"))

@@ -126,7 +126,7 @@ test_that("an audit detects rows that several blocks share", {
   expect_true(audit$violated)
 })
 
-test_that("methods without a proof for people are refused uncharged; files keep `person`", {
+test_that("methods without a proof for people are refused before the charge; files keep `person`", {
   ledger <- dp_ledger(epsilon = 50, delta = 1e-5)
   data <- block_people(200)
   select <- function(...) {

@@ -40,7 +40,7 @@ cut_up <- function(data, blocks = 4) {
   unname(split(data, rep_len(seq_len(blocks), nrow(data))))
 }
 
-test_that("chunks with common people give the data frame's release, bit for bit", {
+test_that("people spread over several chunks give the data frame's release, bit for bit", {
   people <- scattered_people()
   blocks <- cut_up(people)
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
@@ -55,7 +55,7 @@ test_that("chunks with common people give the data frame's release, bit for bit"
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
 })
 
-test_that("an identifier that turns one block's numbers into text splits no person's rows", {
+test_that("if one identifier turns a block's numbers into text, people's rows stay together", {
   people <- scattered_people(400)
   people <- people[!is.na(people$id), ]
   people$id <- sub("p", "", people$id)
@@ -88,7 +88,7 @@ test_that("an identifier that turns one block's numbers into text splits no pers
   expect_false(audit$violated)
 })
 
-test_that("several blocks of people give the same release", {
+test_that("people read in several blocks give the same release as in one block", {
   columns <- lm_columns(wage ~ age + region, scattered_bounds)
   columns$person <- list(declared = FALSE, column = "id")
   chunks <- dp_chunks(cut_up(scattered_people()))

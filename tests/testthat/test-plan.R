@@ -29,7 +29,7 @@ test_that("a plan does not touch R's generator and is reproducible", {
   expect_identical(a_plan(n = 100, epsilon = 2), first)
 })
 
-test_that("more donors reduce gram's errors and raise output's; a larger epsilon reduces both", {
+test_that("more donors lower gram's errors but raise output's; a larger epsilon lowers both", {
   error <- function(method, n, epsilon, size = 1) {
     a_plan(n = n, epsilon = epsilon, method = method, size = size)$table$error
   }

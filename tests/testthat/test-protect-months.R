@@ -55,7 +55,7 @@ test_that("the share of a shift that clipping keeps changes by at most one row's
   expect_equal(mean(shown), kept(R), tolerance = 1e-3)
 })
 
-test_that("a person changes the sums for the group's place by a vector of length sqrt(2) at most", {
+test_that("a person changes the sums that locate the group by a vector of length at most sqrt(2)", {
   # Plants faults 79.
   # Lemma 8: people at opposite ends against the claim; a distant group against a
   # plain computation.

@@ -107,7 +107,7 @@ test_that("no text in a file is run, even with recomputed checksums", {
   expect_null(getOption("dpsc_ran"))
 })
 
-test_that("a changed field is refused by name", {
+test_that("a file with a changed field is refused, and the error names the field", {
   for (name in setdiff(names(objects), "hc")) {
     found <- leaf_results(objects[[name]], anew = FALSE)
     expect_identical(found$leaf[!grepl("^refused", found$result)], character(), label = name)

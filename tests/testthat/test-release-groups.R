@@ -40,7 +40,7 @@ test_that("the errors of a union's mean have roughly the stated noise variance",
   expect_lt(mean(made), 3)
 })
 
-test_that("a union is nearly as good as one release of all donors, and its intervals cover", {
+test_that("a union is nearly as good as one release of all donors, with nominal coverage", {
   withr::local_seed(4)
   results <- replicate(40, {
     panel <- sim_panel(n = 3000, T0 = 10, T1 = 3, effect = 0)

@@ -27,7 +27,7 @@ guessed <- function(data) {
   dp_chunks(lapply(list(data[half, ], data[-half, ]), utils::type.convert, as.is = TRUE))
 }
 
-test_that("a level is the same in blocks of text and of numbers", {
+test_that("a level matches the same rows in blocks of text and in blocks of numbers", {
   from <- to <- spelled_rows()
   to$g[[1L]] <- "bad"
   expect_identical(vapply(1:2, function(i) class(guessed(to)$read(i)$g), ""),
@@ -61,7 +61,7 @@ test_that("a level is the same in blocks of text and of numbers", {
   expect_identical(rows[[1L]][-1L, ], rows[[2L]][-1L, ])
 })
 
-test_that("levels that are one number in two spellings are refused in blocks", {
+test_that("two levels that spell the same number are refused in blocks", {
   data <- spelled_rows()
   ledger <- dp_ledger(1, 1e-5)
   expect_error(
@@ -76,7 +76,7 @@ test_that("levels that are one number in two spellings are refused in blocks", {
   ))
 })
 
-test_that("in blocks an identifier that is a number is one person in any spelling", {
+test_that("in blocks a numeric identifier is one person in every spelling", {
   first <- spelled_rows()
   second <- first
   second$id <- sprintf("%03d", seq_len(nrow(first)))
@@ -107,7 +107,7 @@ as_64 <- function(high, low) {
   )
 }
 
-test_that("64-bit identifiers that are one double are different people", {
+test_that("64-bit identifiers that round to the same double are different people", {
   expect_identical(
     text_64(as_64(c(2^28, 0, 0, -1, -1), c(1, 5, 0, -5, 0))),
     c("1152921504606846977", "5", "0", "-5", "-4294967296")
@@ -127,7 +127,7 @@ test_that("64-bit identifiers that are one double are different people", {
   expect_lte(spelled_loss(from, to, halves, person = ~id), 1 + 1e-9)
 })
 
-test_that("in SQLite a number and its text are one person", {
+test_that("in SQLite a number and its text identify the same person", {
   skip_if_not_installed("RSQLite")
   half <- spelled_rows(100)
   # A view of two tables whose columns of identifiers have different types.
@@ -150,7 +150,7 @@ test_that("in SQLite a number and its text are one person", {
   }
 })
 
-test_that("text with a byte of zero is no level, in every way to read SQLite", {
+test_that("text with a zero byte matches no level, however SQLite is read", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(spelled_rows(), "rows")
   DBI::dbExecute(con, "UPDATE rows SET g = '1' WHERE g = '1.0'")
@@ -200,7 +200,7 @@ test_that("a condition without a column is refused for any number of rows", {
   }
 })
 
-test_that("a level is the same in batches of text and of numbers", {
+test_that("a level matches the same rows in batches of text and in batches of numbers", {
   bounds <- list(y = c(0, 10), x = c(-3, 3), g = c("1", "2"))
   columns <- new_columns(y ~ x * g, bounds, "gaussian")
   text <- transform(spelled_rows(), g = replace(g, 1L, "bad"))

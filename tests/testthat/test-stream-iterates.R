@@ -128,7 +128,7 @@ test_that("a logistic leader is the minimiser on the ball, and its bound is near
   expect_true(all(moved <= declared(facts)))
 })
 
-test_that("a logistic stream by pocp is charged, learns without noise, and has a maximal horizon", {
+test_that("a logistic pocp stream is charged, near glm() without noise, and limited in length", {
   withr::local_seed(4)
   x <- stats::runif(400, -1, 1)
   rows <- data.frame(x = x, y = stats::runif(400) < stats::plogis(4 * x))
