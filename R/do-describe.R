@@ -13,13 +13,13 @@
 #' else one after another. They locate the bulk of the people: means and standard deviations are
 #' computed in a window around the median, so that bounds ten times too wide cost little. With
 #' enough people (for one column and epsilon = 1, more than 650) the window extends, on each side,
-#' three to four times as far from the median as all but a few people (`plan$beyond`); otherwise it
-#' extends seven times the distance between quartile and median, and only a column whose quartiles
-#' coincide pays for a radius (`plan$late`). The tail beyond the window is clipped, and its people
-#' are counted: limits are widened by the share of them that noise does not explain, times the
-#' window's width, and up to the bounds if so many lie beyond that the window must have been
-#' misplaced. For even heavier tails (a variance that is barely finite) means and standard
-#' deviations are still too small.
+#' three to four times as far from the median as all but a few people (`plan$beyond`). With fewer
+#' people it extends seven times the distance between quartile and median, and only a column whose
+#' quartiles coincide pays for a radius (`plan$late`). The tail beyond the window is clipped, and
+#' its people are counted. Limits are widened by the share of people beyond the window that noise
+#' does not explain, times the window's width; they extend to the bounds if this share is so large
+#' that the window must have been misplaced. For even heavier tails (a variance that is barely
+#' finite) means and standard deviations are still too small.
 #'
 #' A row with a missing value does not count for that variable; a row whose group is missing, or is
 #' not a public level, does not count at all. The number of missing values is private.

@@ -116,10 +116,10 @@ NULL
 #'
 #' There is no interval, and the print gives the reason, if donors and budget cannot calibrate one:
 #' at `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for
-#' a mean of 20 people or more ([dp_plan()] gives the numbers needed); if the release was calibrated
-#' for another `estimator` or penalty, or for single people when a mean is requested; and for
-#' `"output"` and `"objective"`, which do not release the donors' errors, so that their limits cover
-#' the noise alone and are labelled accordingly. Then `std.error`, limits and p-values are `NA`.
+#' a mean of 20 people or more ([dp_plan()] gives the numbers needed). The same holds if the release
+#' was calibrated for another `estimator` or penalty, or for single people when a mean is requested.
+#' Then `std.error`, limits and p-values are `NA`. Methods `"output"` and `"objective"` do not
+#' release the donors' errors: their limits cover the noise alone and are labelled accordingly.
 #'
 #' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person they
 #' are conformal: they cover for any distribution of the errors if the target is drawn like the

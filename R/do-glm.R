@@ -38,9 +38,9 @@
 #' grows with the number of people: the estimand tends to that of `glm()`, and the noise grows in
 #' proportion to R. In six real data sets with 20,000 people the weights in inverse proportion to
 #' length moved coefficients by 1.2 to 2.2 standard errors of `glm()` (root mean square over
-#' coefficients); equal weights within R moved them by 0.7 to 1.8 for the shortest R and by at most
-#' 0.9 for twice this R. `settings = list(length = 2)` sets R to twice its shortest value; `settings
-#' = list(length = 0)` sets weights in inverse proportion to length.
+#' coefficients); equal weights within R moved them by 0.7 to 1.8 standard errors for the shortest
+#' R, and by at most 0.9 for twice this R. `settings = list(length = 2)` sets R to twice its
+#' shortest value; `settings = list(length = 0)` sets weights in inverse proportion to length.
 #'
 #' @section Bounds, formulas, missing values: As in [dp_lm()]: `bounds` names every variable, by a
 #' range or by all its levels; functions of one row only; a row with a missing value, or outside
@@ -135,15 +135,15 @@
 #' Protects one person's whole row against an adversary who knows all others; neighbours replace one
 #' row, or with `person = ~ id` all rows of one person. The guarantee is one pair (epsilon, delta),
 #' and holds at no smaller epsilon; a ledger charges it as such. The linear term is drawn by
-#' comparing random digits, so that it is a true draw, rounded. The minimiser is found to a gradient
-#' whose bound, rounding included, is part of the proof, and covered by exact noise on a public grid
-#' (for `delta = 0` except for linear terms with a probability below `exp(-60)`; the print then
-#' states that the noise is not exact). If the minimiser is not found, the fit is returned and
-#' charged, with `NA` for coefficients that are not identified; this event is the only one that the
-#' guarantee does not cover. It did not occur in 1,500 fits of uninformative people, within bounds
-#' up to a million times too wide, nor in 20,000 penalised problems designed to be hard
-#' (`tests/core` of the sources). Methods that need no `delta` promise 0, for any given value.
-#' Proof: `proofs/glm.md`.
+#' comparing random digits, so that it is a true draw, rounded. The minimiser is found up to a
+#' gradient whose bound, rounding included, is part of the proof. The remaining error is covered by
+#' exact noise on a public grid (for `delta = 0` except for linear terms with a probability below
+#' `exp(-60)`; the print then states that the noise is not exact). If the minimiser is not found,
+#' the fit is returned and charged, with `NA` for coefficients that are not identified; this event
+#' is the only one that the guarantee does not cover. It did not occur in 1,500 fits of
+#' uninformative people, within bounds up to a million times too wide, nor in 20,000 penalised
+#' problems designed to be hard (`tests/core` of the sources). Methods that need no `delta` promise
+#' 0, for any given value. Proof: `proofs/glm.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
 #' before any budget is spent, and depend on public facts only: names, types and number of columns,

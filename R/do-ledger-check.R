@@ -4,9 +4,9 @@
 #'
 #' Each row of such a ledger contains a hash of itself and of the previous row. An edited row, a
 #' deleted or inserted row, and a changed order are detected. If rows at the end are missing, or the
-#' whole ledger is an older copy, the chain is intact: this is detected by `releases`, each of which
-#' records its charge's position, or by `receipts`, or not at all; the result states which of these
-#' applies.
+#' whole ledger is an older copy, the chain is intact. Such a loss can be detected only by
+#' `releases`, each of which records the position of its charge, or by `receipts`; the result states
+#' whether it was checked.
 #'
 #' @param ledger (`dp_ledger`)\cr a ledger made with `path` or `con`.
 #' @param releases (`list` or `character`)\cr releases, fits and other results of private calls; or

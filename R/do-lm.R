@@ -23,18 +23,18 @@
 #'
 #' @section Distance from lm():
 #' The part of the covariance for privacy (`vcov(type = "privacy")`) refers to the fit of `lm()` to
-#' the same rows. Besides noise it allows for the effect of clips, by released numbers alone: the
-#' intercept of skewed errors is extrapolated from its values under several clips, slopes get the
-#' bias that their change implies, and heavy tails the difference between the two fits. In CPS
-#' wages (`AER::CPS1988`) the largest error of nine slopes relative to `lm()` is 2.7 of its
-#' standard errors at epsilon 1, 2.1 at 2, 1.1 at 4 and .1 at 10,000, and 98 to 100 % of the
-#' intervals contain `lm()`'s slope. Clips cannot be seen through where noise hides the tails: in
-#' CPS wages at epsilon .5 (57 % of intervals contain `lm()`'s slope), and with rare gross
-#' outliers, to which the fit is robust and `lm()` is not (1 % of outliers, 15 standard deviations
-#' off, n = 5,000, epsilon 1: the intercept is 5 standard errors from that of `lm()`, which no
-#' interval contains). The print mentions robust slopes if more than 2 % of residuals lie beyond
-#' three standard deviations, or, with many people, so many that a slope may differ by a standard
-#' error, unless no residual is clipped.
+#' the same rows. Besides noise it allows for the effect of clips, by released numbers alone: with
+#' skewed errors the intercept is extrapolated from its values under several clips, and the slopes'
+#' part includes the bias that their change implies; with heavy tails it includes the difference
+#' between the two fits. In CPS wages (`AER::CPS1988`) the largest error of nine slopes relative to
+#' `lm()` is 2.7 of its standard errors at epsilon 1, 2.1 at 2, 1.1 at 4 and .1 at 10,000, and 98 to
+#' 100 % of the intervals contain `lm()`'s slope. The effect of clips cannot be estimated where
+#' noise hides the tails. One example is CPS wages at epsilon .5 (57 % of intervals contain `lm()`'s
+#' slope). Another is rare gross outliers, to which the fit is robust and `lm()` is not: with 1 % of
+#' outliers, 15 standard deviations off, n = 5,000 and epsilon 1, the intercept is 5 standard errors
+#' from the intercept of `lm()`, which no interval contains. The print mentions robust slopes if
+#' more than 2 % of residuals lie beyond three standard deviations, or, with many people, so many
+#' that a slope may differ by a standard error, unless no residual is clipped.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
@@ -64,14 +64,15 @@
 #' [stats::lm()], cut to `max_weight`; rows with weights far below it contribute accordingly little.
 #'
 #' @section People in a database:
-#' With [dp_table()] or [dp_files()] rows are read in blocks: about nine times, or, where the rows
-#' of a round would take more than 1 GB (4 bytes per number), once per query, about twenty times, so
-#' that memory holds one block. With `compute = "database"` the engine computes all sums in about 30
-#' queries, and no row leaves it. Seeded results equal the results for the data frame, bit for bit.
-#' With `compute = "database"` variables must be columns (numbers, levels, powers and products of
-#' columns with their lower orders, and comparisons); create others, such as a log, in a view or by
-#' `mutate()` on a lazy `tbl`, with bounds of their own. `subset` may compare columns with constants
-#' and with each other, and combine comparisons by `&`, `|`, `!`; `weights` must be a column.
+#' With [dp_table()] or [dp_files()] rows are read in blocks, about nine times. Where the rows of a
+#' round would take more than 1 GB (4 bytes per number), they are read once per query, about twenty
+#' times, and memory holds one block. With `compute = "database"` the engine computes all sums in
+#' about 30 queries, and no row leaves it. Seeded results equal the results for the data frame, bit
+#' for bit. With `compute = "database"` variables must be columns (numbers, levels, powers and
+#' products of columns with their lower orders, and comparisons); create others, such as a log, in a
+#' view or by `mutate()` on a lazy `tbl`, with bounds of their own. `subset` may compare columns
+#' with constants and with each other, and combine comparisons by `&`, `|`, `!`; `weights` must be a
+#' column.
 #'
 #' @section Budgets that are too small:
 #' `plan` in the result (public, known before the draw) states whether the budget resolves the

@@ -71,10 +71,10 @@
 #'   of this change on them in other people. Explaining people's levels gains nothing, since the
 #'   past determines the levels. 0: covariates only cost.
 #' @param x,object (`dp_plan`)\cr a plan.
-#' @param type (`string`)\cr of the plot: `"error"` of a period, against donors and epsilon, for the
-#'   recommended method and for methods with up to ten times its error; or `"funnel"`: the 95 %
-#'   interval of the average effect around zero, and the smallest detectable effect, for the
-#'   recommended method.
+#' @param type (`string`)\cr of the plot: `"error"`: the error of a period against donors and
+#'   epsilon, for the recommended method and for methods with up to ten times its error; `"funnel"`:
+#'   the 95 % interval of the average effect around zero, and the smallest detectable effect, for
+#'   the recommended method.
 #' @param ... unused.
 #' @return A list of class `dp_plan`: the arguments; `interval` (`calibrated`: will there be a 95 %
 #'   interval? and the smallest `n` at this epsilon, and the smallest `epsilon` at this n, with an

@@ -33,11 +33,11 @@
 #'   variance therefore differs from the variance of the mean of the periods, which `hypotheses()`
 #'   of `marginaleffects` and similar functions would compute from the periods' block. For the
 #'   average use its own row.
-#' * `weights()`: weights of the donors: for a classical fit by name (NOT PRIVATE); the noisy
-#'   weights of methods `"output"` and `"objective"`: for a matrix without row names by position;
+#' * `weights()`: weights of the donors. For a classical fit they have the donors' names (NOT
+#'   PRIVATE). For methods `"output"` and `"objective"` they are noisy: by position for a matrix
+#'   without row names, by name if `dp_control(donor_names = TRUE)` declared names public, and
 #'   otherwise in a random order that is not stored, since a person's place among sorted names is a
-#'   function of all names (by name if `dp_control(donor_names = TRUE)` declared them public). An
-#'   error for `"gram"`, which has none.
+#'   function of all names. An error for `"gram"`, which has none.
 #' * `formula()`: the fit's formula; an error for a fit to a matrix.
 #' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
 #'   `"path"` the table of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the

@@ -53,7 +53,7 @@ test_that("method gram with epsilon = Inf is the ridge synthetic control of the 
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
 })
 
-test_that("method gram with epsilon = Inf is this ridge also with more periods than donors", {
+test_that("method gram with epsilon = Inf is this ridge even with more periods than donors", {
   p <- toy_panel(n = 6, T0 = 20, T1 = 2)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
@@ -78,7 +78,7 @@ test_that("chunks and several targets give the same non-private fit", {
   expect_identical(sized$size, 4)
 })
 
-test_that("output and published objective with epsilon = Inf are the ridge without intercept", {
+test_that("methods output and published objective at epsilon = Inf: ridge without intercept", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   for (lambda in list(NULL, 0.5, 40)) {
     penalty <- if (is.null(lambda)) 8 else lambda
@@ -400,7 +400,7 @@ test_that("periods of any kind are kept and plotted", {
   expect_identical(length(unique(built$data[[1L]]$PANEL)), 1L)
 })
 
-test_that("a plot works for every method, one post-period, and without noise", {
+test_that("plots work for every method, with one post-period, and without noise", {
   skip_if_not_installed("ggplot2")
   p <- toy_panel(n = 40, T0 = 6, T1 = 1)
   for (method in c("gram", "output", "objective")) {

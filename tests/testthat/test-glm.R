@@ -359,7 +359,7 @@ test_that("the nearest point satisfies linear constraints to the last digit, at 
   expect_identical(coef(read_release(path)), coef(less))
 })
 
-test_that("linear constraints in the mechanism have exact faces and equal the limits there", {
+test_that("linear constraints and the equivalent limits give the same slopes, with exact zeros", {
   data <- glm_people(3000)
   data$z1 <- withr::with_seed(4, stats::rnorm(3000))
   bounds <- c(glm_bounds(), list(z1 = c(-5, 5)))

@@ -106,7 +106,7 @@ test_that("clipped rows are the documented integers, within the limit for any ro
   expect_gt(closest, 0.9995)
 })
 
-test_that("a row inside the radius is only shrunk and rounded, one outside keeps its direction", {
+test_that("a row inside the radius is only shrunk and rounded; a row outside keeps its direction", {
   map <- identity_map(4)
   inside <- c(0.3, -0.2, 0.1, 0.7)
   one <- function(x) drop(integers_of(matrix(x, 1L), map, 0.9)$clipped)

@@ -61,7 +61,7 @@ test_that("a release that compresses the pre-period refuses conformal tests with
   expect_error(conformal(fit, levle = 0.9), class = "dpsc_error_argument")
 })
 
-test_that("without noise, a placebo date is the ridge with fewer pre-periods", {
+test_that("without noise, the fit at a placebo date is the ridge with fewer pre-periods", {
   withr::local_seed(3)
   panel <- sim_panel(80, 10, 2)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 10, epsilon = Inf)

@@ -46,7 +46,7 @@ test_that("a location draw is charged for the full range of its losses", {
   }
 })
 
-test_that("integer rows stay within their limits, and outer products within sqrt(2) B", {
+test_that("integer rows and their outer products stay within their limits", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   worst <- 0

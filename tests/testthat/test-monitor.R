@@ -152,7 +152,7 @@ test_that("settings that cannot grow are refused before anything is spent", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("each date can be monitored alone with one ledger, as the error about dates advises", {
+test_that("each date can be monitored separately with one ledger, as the error advises", {
   p <- monitor_panel(n = 300)
   for (delta in c(1e-6, 0)) {
     error <- expect_error(

@@ -256,7 +256,7 @@ test_that("audits pass valid claims and detect known faults", {
   }
 })
 
-test_that("NAPP-ERM as published: its changing penalty puts mass where a neighbour has none", {
+test_that("NAPP-ERM as published: its changing penalty gives results impossible for a neighbour", {
   # Plants faults 52.
   # The fixed point, logistic loss, one regressor, Lambda0 = 1/4, noise
   # Laplace(2): everybody has x = 0, or one person has (1, 1).
@@ -469,7 +469,7 @@ test_that("no row and no sum of rows leaves compiled code or is in an object", {
   expect_no_canary(list(fit), secrets, "aggregate")
 })
 
-test_that("errors request the number of people given by Theorem 8, whose last term is needed", {
+test_that("the excess risk stays within the bound of Theorem 8, whose last term is needed", {
   # Coin flips with probability q at x = 1: every number of heads, and Laplace noise by quadrature.
   u <- (seq_len(60) - 0.5) / 60
   laplace <- ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u))

@@ -138,7 +138,7 @@ test_that("methods and constraints without a proof for people are refused before
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a model states that people were declared, and its file keeps this", {
+test_that("a model and its file state how people were declared", {
   data <- glm_rows_of_people(800)
   fit <- person_glm("binomial", data, person = ~id)
   file <- withr::local_tempfile(fileext = ".json")

@@ -127,7 +127,7 @@ test_that("an audit detects sums over a person's rows used in place of means", {
   expect_true(audit$violated)
 })
 
-test_that("means of the worst integer rows stay within sqrt(2) B", {
+test_that("mean outer products of a person's worst rows stay within the declared bound", {
   # The rule of mean_outer, by search: rows of the largest length, few of which differ.
   withr::local_seed(14)
   worst <- 0
@@ -203,7 +203,7 @@ test_that("unsupported calls are refused before the charge, for any rows", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a fit states that people were declared, and its file keeps this", {
+test_that("a fit and its file state how people were declared", {
   data <- person_people(300)
   fit <- person_lm(data, person = ~id)
   file <- withr::local_tempfile(fileext = ".json")

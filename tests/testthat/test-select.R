@@ -97,7 +97,7 @@ test_that("without noise every method finds the support", {
   }
 })
 
-test_that("with noise every method finds the support, and intervals given the true support cover", {
+test_that("with noise methods find the support; intervals given it have nominal coverage", {
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")

@@ -272,7 +272,7 @@ test_that("rows lost or changed between two passes stop the release, and the cha
   }
 })
 
-test_that("a single block is read once, several blocks in every pass", {
+test_that("a single block is read once; several blocks are read in every pass", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(250, 4, 2)
   con <- sqlite_of(p$data)
