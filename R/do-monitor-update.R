@@ -7,12 +7,12 @@
 #' without a further charge.
 #'
 #' @section Released quantities: The first release is by method `"gram"`, with .45 of the budget. It
-#' gives every donor a weight in the target's counterfactual, a function of the donor's own past and
-#' covariates. For each new period a few sums over the donors are released, with each person's part
-#' clipped to a radius: the donors' prediction errors, in the direction of their weights and, less
-#' precisely, in the directions of their largest differences; and three second moments for the
-#' intervals. New noise is drawn for each period; earlier published results do not change. Formulas
-#' and proof: the package's `proofs/growing.md`.
+#'   gives every donor a weight in the target's counterfactual, a function of the donor's own past
+#'   and covariates. For each new period a few sums over the donors are released, with each person's
+#'   part clipped to a radius. They are sums of the donors' prediction errors, in the direction of
+#'   their weights and, less precisely, in the directions of their largest differences, and three
+#'   second moments for the intervals. New noise is drawn for each period; earlier published results
+#'   do not change. Formulas and proof: the package's `proofs/growing.md`.
 #'
 #' @section Who is protected: Neighbours differ in the whole row of one donor, in all periods, past
 #'   and future, and in every update. All announced periods together with the first release are

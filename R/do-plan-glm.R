@@ -4,7 +4,7 @@
 #'
 #' The factor by which privacy increases the standard errors of [dp_glm()], for several n and
 #' epsilon at once. It is computed from formulas without data, for regressors that are not nearly
-#' collinear: .65 to 1.3 times the simulated factor if all slopes are identified
+#' collinear. If all slopes are identified, it is .65 to 1.3 times the factor in simulations
 #' (`bench/results/glm.csv`). For linear regression see [dp_plan_lm()].
 #'
 #' @param formula,bounds as in [dp_glm()]: `p` and `numbers` follow from them. Without them give

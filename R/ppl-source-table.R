@@ -23,8 +23,8 @@
 #' @section Two ways to compute:
 #' `compute = "here"`: the engine turns long rows into one row of integers per person, once, in a
 #' temporary table; blocks of these rows stream to the core, which does the rest. Memory is bounded
-#' by `block`. Blocks are read up to nine times, a single block only once: if memory can hold all
-#' people, at 4 bytes per number, a `block` of that size is fastest.
+#' by `block`. Several blocks are read up to nine times, but a single block only once: if memory can
+#' hold all people, at 4 bytes per number, a `block` of that size is fastest.
 #'
 #' `compute = "database"`: SQL computes the sums as well, and only they are transferred: counts,
 #' sums and products of integers, a few hundred numbers per pass. They equal the core's integers bit
