@@ -42,10 +42,10 @@
 #' some cohort is smaller, for single people. Coverage is measured (`bench/cohorts.R` of the
 #' sources), not proved.
 #'
-#' Rows before the adoption are residuals: of the forecast of a period from all periods before it
-#' (`"forecast"`; the release allows them between the first adoption and a cohort's own), else of
-#' the fit (`"fitted"`, close to zero by construction). They indicate the quality of the
-#' predictions, and have no interval.
+#' Rows before the adoption are residuals. Between the first adoption and a cohort's own, the
+#' release permits forecasts of each period from all periods before it: kind `"forecast"` has the
+#' residuals of these forecasts. Kind `"fitted"` has the residuals of the fit, which are close to
+#' zero by construction. Residuals indicate the quality of the predictions, and have no interval.
 #'
 #' The classical estimators (`epsilon = Inf`) fit each cohort's mean, NOT PRIVATE, and have no
 #' intervals; `placebo_space(fit$cohorts[[1]])` and similar functions take one cohort.

@@ -66,8 +66,9 @@
 #'   It holds no row and no environment. See [dp_description-methods].
 #' @section Privacy:
 #' Protects one person's whole row against an adversary who knows all others; neighbours replace one
-#' row, which may then be in another group. By adaptive composition: zero-concentrated with a delta,
-#' otherwise of pure steps; exact integer noise. Proof: `proofs/describe.md`.
+#' row, which may then be in another group. The guarantee follows by adaptive composition, with a
+#' delta of zero-concentrated steps, otherwise of pure steps. The noise is exact integer noise.
+#' Proof: `proofs/describe.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
 #' before any budget is spent, and depend on public facts only.

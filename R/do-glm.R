@@ -109,9 +109,9 @@
 #'   `~ log(years)` for rates of counts, `~ logit` for known log odds; an expression of columns with
 #'   limits in `bounds`, clipped to them like all columns, and not included in a `.` of the formula.
 #'   Private like any column. Its only cost is its median, found with the regressors' medians.
-#'   Predictions need its columns. Counts are capped without regard to exposure: where exposures
-#'   differ by a factor of 25, slopes were off by 1 %, which affects limits at 20,000 people
-#'   (coverage .92 at epsilon 4; .92 to .98 over all cells of `bench/results/offset.csv`). For
+#'   Predictions need its columns. Counts are capped without regard to exposure. In simulations with
+#'   exposures that differ by a factor of 25, slopes were off by 1 %, which reduces coverage with
+#'   20,000 people (.92 at epsilon 4; .92 to .98 over all cells of `bench/results/offset.csv`). For
 #'   method `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE. Coefficients maximise the weighted likelihood, and standard errors are for these

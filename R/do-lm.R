@@ -124,9 +124,9 @@
 #'   It holds no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
 #' Protects one person's whole row against an adversary who knows all others; neighbours replace one
-#' row, or with `person = ~ id` all rows of one person. With `delta > 0` by adaptive composition of
-#' Gaussian differential privacy (Dong, Roth and Su, 2022), with `delta = 0` of pure privacy; exact
-#' integer noise. Proof: `proofs/regression.md`.
+#' row, or with `person = ~ id` all rows of one person. The guarantee follows by adaptive
+#' composition, with `delta > 0` of Gaussian differential privacy (Dong, Roth and Su, 2022), with
+#' `delta = 0` of pure privacy. The noise is exact integer noise. Proof: `proofs/regression.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
 #' before any budget is spent, and depend on public facts only: names, types and number of columns,

@@ -142,7 +142,7 @@ test_that("no step changes by more than its sensitivity; calibration draws excee
   expect_gt(max(worst[5:9]), 0.999)
 })
 
-test_that("the integer sampler has the exact choice probabilities, also for unlikely candidates", {
+test_that("the integer sampler has the exact choice probabilities, even for unlikely candidates", {
   withr::local_seed(14)
   cases <- list(
     list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),

@@ -51,7 +51,7 @@ test_that("the number of factors is chosen by leaving out one period at a time",
   expect_identical(fit$settings$rank, 2L)
 })
 
-test_that("estimator factor agrees with gsynth, also in the number of factors", {
+test_that("estimator factor agrees with gsynth, including the number of factors", {
   # gsynth 1.2.1, force = "two-way".
   panel <- california()
   att <- c(-27.3491110836, -13.8912234038, -0.404206943991, -1.87277496741, -1.90266188867)

@@ -323,7 +323,7 @@ test_that("a ledger from another session cannot pay until it is taken over", {
   expect_error(dp_ledger(resume = list()), class = "dpsc_error_argument")
 })
 
-test_that("an older copy takes over the charges of its original's successor", {
+test_that("a resumed older copy includes the later charges of the same ledger", {
   ledger <- dp_ledger(1, 1e-6)
   older <- serialize(ledger, NULL)
   pay_gdp(ledger, 0.9)

@@ -118,7 +118,7 @@ test_that("the predictors of new periods include the covariates", {
   expect_lt(abs(sum(frame$loadings[, 1] * row) - frame$origin[1]), 1e-8)
 })
 
-test_that("covariates reduce the errors of new periods, also if their slopes change", {
+test_that("covariates reduce the errors of new periods, even if their slopes change", {
   errors <- function(formula, names, slope) {
     vapply(1:8, function(seed) {
       p <- growing_covariates(n = 1500, seed = seed, slope = slope)

@@ -38,7 +38,7 @@ test_that("one row per person in any order gives the fit without `person`, bit f
   expect_identical(by_person$release, plain$release)
 })
 
-test_that("repeating every row k times changes nothing, also for unequal numbers of rows", {
+test_that("repeating every row k times changes nothing, even for unequal numbers of rows", {
   data <- person_people()
   for (vcov in c("const", "HC")) {
     once <- person_lm(data, person = ~id, vcov = vcov)
