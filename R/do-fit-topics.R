@@ -92,19 +92,19 @@ NULL
 #' Intervals and tests of a synthetic control
 #'
 #' @section Intervals: A 95 % interval is for the effect on the target (the mean of `size` people),
-#' on average or in a single period. It combines two errors: the prediction error for such a target,
-#' and the noise of the release (`privacy.se`, the standard deviation of the estimate over releases
-#' alone: to first order, with a fifth more variance for higher orders, after the estimate is shrunk
-#' to the target's own level and cut at the bounds). By `"gram"` it is *calibrated on the donors'
-#' own placebo errors*: each donor's post-treatment outcome is predicted from that donor's own past,
-#' and the errors' second moment and tails are released under the same budget. This is the placebo
-#' test in space, and is valid for 0/1 outcomes, costs and other data that are far from normal.
-#' Coverage is measured (`bench/battery.R` of the sources, `bench/results/battery.csv`), not proved:
-#' the target is assumed to be a unit like the donors, or a mean of such people with independent
-#' prediction errors. A shock that hits the whole group is part of its effect. People who were
-#' chosen for their level before the treatment regress in part to the mean; the fit allows for this
-#' (method `"gram"`, one adoption date, no covariates), which is wrong for a group whose distance
-#' will last.
+#'   on average or in a single period. It combines two errors: the prediction error for such a
+#'   target, and the noise of the release (`privacy.se`: the standard deviation of the estimate over
+#'   releases, after the estimate is shrunk to the target's own level and cut at the bounds; it is
+#'   computed to first order, with a fifth more variance for higher orders). With `"gram"` it is
+#'   *calibrated on the donors' own placebo errors*: each donor's post-treatment outcome is
+#'   predicted from that donor's own past, and the errors' second moment and tails are released
+#'   under the same budget. This is the placebo test in space, and is valid for 0/1 outcomes, costs
+#'   and other data that are far from normal. Coverage is measured (`bench/battery.R` of the
+#'   sources, `bench/results/battery.csv`), not proved: the target is assumed to be a unit like the
+#'   donors, or a mean of such people with independent prediction errors. A shock that hits the
+#'   whole group is part of its effect. People who were chosen for their level before the treatment
+#'   regress in part to the mean; the fit allows for this (method `"gram"`, one adoption date, no
+#'   covariates), which is wrong for a group whose distance will last.
 #'
 #' The fit also measures the target's distance from the donors before the treatment, given its
 #' level, relative to that distance for a random target of its size. The interval of a group grows

@@ -16,10 +16,11 @@
 #' the noise leaves visible. Only the residual is clipped, at 1.1 standard deviations where the
 #' noise is large and at 3 where it is small (Huber's regression). Where the noise permits, the
 #' third round has a wide clip. If it moves the level of the outcome or the slopes by more than
-#' noise does, errors are skewed and the clips of the last rounds remain wide. They also remain wide
-#' where the noise of a wide clip is small beside sampling errors: clips grow with the budget, up to
-#' the outcome's range, so that the fit tends to that of `lm()` as epsilon grows (with `delta = 0`,
-#' or too few rows for five rounds, clips remain at 3 standard deviations at most).
+#' noise does, errors are taken to be skewed, and the clips of the last rounds remain wide. They
+#' also remain wide where the noise of a wide clip is small beside sampling errors: clips grow with
+#' the budget, up to the outcome's range, so that the fit tends to that of `lm()` as epsilon grows
+#' (with `delta = 0`, or too few rows for five rounds, clips remain at 3 standard deviations at
+#' most).
 #'
 #' @section Distance from lm():
 #' The part of the covariance for privacy (`vcov(type = "privacy")`) refers to the fit of `lm()` to

@@ -18,8 +18,8 @@
 #' @param p (`count`)\cr number of columns; a factor counts as its number of levels less one.
 #' @param numbers (`count`)\cr the number of numeric variables (as opposed to factors).
 #' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, the ratio of standard
-#'   errors with and without privacy; `identified`: will slopes be identified? `located`: will
-#'   medians be found, so that bounds may be wide? PUBLIC.
+#'   errors with and without privacy; `identified`, whether slopes will be identified; `located`,
+#'   whether medians will be found, so that bounds may be wide. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' bounds <- list(ill = c(FALSE, TRUE), age = c(0, 120), region = c("n", "s", "w"))

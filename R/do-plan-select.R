@@ -22,7 +22,7 @@
 #'   `"gram"`: `hurdle`, the covariance at which a variable is found about two times in three
 #'   (nearly always at 1.5 times this covariance, seldom at half of it; measured in
 #'   bench/selection.R), `needs` (people whom `signal` needs at 1.5 times the hurdle), `located`
-#'   (are medians and scales found first?), `recommended`.
+#'   (whether medians and scales are found first), `recommended`.
 #'
 #'   `dp_plan_online()`: a data frame with one row: `method` (the default), `noise`, `useful_from`
 #'   (steps until noise no longer fills the ball of coefficients) and `regret` at the horizon,

@@ -76,12 +76,12 @@
 #'   the 95 % interval of the average effect around zero, and the smallest detectable effect, for
 #'   the recommended method.
 #' @param ... unused.
-#' @return A list of class `dp_plan`: the arguments; `interval` (`calibrated`: will there be a 95 %
-#'   interval? and the smallest `n` at this epsilon, and the smallest `epsilon` at this n, with an
-#'   interval); with covariates `without`: `error`, `average` and `half_width` of a study of the
-#'   same people that does not use them; `facts`, on which the errors depend, scaled units; and
-#'   `table`, a data frame with one row per method, errors in outcome units. With several dates the
-#'   first row is for all of them together, and each of the others for one date:
+#' @return A list of class `dp_plan`: the arguments; `interval` (whether there will be a 95 %
+#'   interval, `calibrated`, and the smallest `n` at this epsilon and the smallest `epsilon` at this
+#'   n for which there is one); with covariates `without`: `error`, `average` and `half_width` of a
+#'   study of the same people that does not use them; `facts`, on which the errors depend, scaled
+#'   units; and `table`, a data frame with one row per method, errors in outcome units. With several
+#'   dates the first row is for all of them together, and each of the others for one date:
 #'   * `method`; `T0`, the date, `NA` for all dates; `size`, people; `n`, `epsilon`. A requested
 #'     quantity is `NA` for a method that cannot reach the goal.
 #'   * `error`: root mean squared error of one period's counterfactual, compared with the outcome
