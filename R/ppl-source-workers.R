@@ -22,8 +22,8 @@
 #' @param open (`function`)\cr called in worker `i` with `i`; returns its source: a [dp_table()],
 #'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
 #'   its own connection, since connections cannot be sent to workers.
-#' @param calibrate (`flag`)\cr may the rows of 10,000 people (more with a small budget) be sent to
-#'   the coordinator, to calibrate intervals?
+#' @param calibrate (`flag`)\cr whether the rows of 10,000 people (more with a small budget) may be
+#'   sent to the coordinator, to calibrate intervals.
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is called to draw noise.

@@ -5,7 +5,7 @@
 #' Post-processing of a [dp_describe()]: it costs nothing.
 #'
 #' @param x,object (`dp_description`).
-#' @param conf.int (`flag`)\cr add limits?
+#' @param conf.int (`flag`)\cr whether to add limits.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... no further arguments, except in `glance()` and for the arguments that table packages
