@@ -169,8 +169,8 @@ describe_release_cpp <- function(rows, facts, rng) {
     .Call(`_dpsc_describe_release_cpp`, rows, facts, rng)
 }
 
-describe_numbers_cpp <- function(release, facts, level) {
-    .Call(`_dpsc_describe_numbers_cpp`, release, facts, level)
+describe_numbers_cpp <- function(release, facts, level, clusters) {
+    .Call(`_dpsc_describe_numbers_cpp`, release, facts, level, clusters)
 }
 
 glm_plan_cpp <- function(facts) {

@@ -1,11 +1,12 @@
 # Numbers of a released description, as a table.
 
 #' All statistics of a description
+#' @param clusters (`flag`)\cr do limits allow for people far from all others?
 #' @return A data frame as `tidy()` returns it, with limits.
 #' @noRd
-description_table <- function(x, level) {
+description_table <- function(x, level, clusters = TRUE) {
   groups <- x$columns$groups$levels %||% NA_character_
-  values <- description_values(x, level)
+  values <- description_values(x, level, clusters)
   statistics <- c("n", "mean", "sd", paste0("q", x$quantiles))
   own <- function(name, level, group, statistic, matrix) {
     data.frame(
@@ -39,11 +40,30 @@ description_table <- function(x, level) {
   out
 }
 
+#' People whom noise may hide far from all others
+#' @return A data frame, one row per number and group in which limits allow for them: `variable`,
+#'   `group`, `share` (the larger of both sides' largest shares), `low`, `high` (ends of the window
+#'   in which values are summed; a side without such people is `NA`). RELEASED.
+#' @noRd
+unseen_people <- function(x, level = 0.95) {
+  if (!x$privacy$private || !length(x$columns$numbers)) {
+    return(NULL)
+  }
+  found <- do.call(rbind, describe_numbers_cpp(x$release, x$facts, level, TRUE)$unseen)
+  groups <- x$columns$groups$levels %||% NA_character_
+  out <- data.frame(
+    variable = rep(x$facts$numbers, each = length(groups)), group = groups,
+    share = pmax(found[, 1L], found[, 2L]),
+    low = ifelse(found[, 1L] > 0, found[, 3L], NA), high = ifelse(found[, 2L] > 0, found[, 4L], NA)
+  )
+  out[out$share > 0, ]
+}
+
 #' Matrices of estimates, errors and limits; without privacy only estimates
 #' @noRd
-description_values <- function(x, level) {
+description_values <- function(x, level, clusters = TRUE) {
   if (x$privacy$private) {
-    return(describe_numbers_cpp(x$release, x$facts, level))
+    return(describe_numbers_cpp(x$release, x$facts, level, clusters))
   }
   bare <- function(values) cbind(values, NA, NA, NA, NA, deparse.level = 0)
   list(

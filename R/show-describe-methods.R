@@ -7,13 +7,16 @@
 #' @param x,object (`dp_description`).
 #' @param conf.int (`flag`)\cr whether to add limits.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
+#' @param clusters (`flag`)\cr do limits of means and standard deviations allow for a cluster of
+#'   people far from all others that noise would hide? See [dp_describe()], section Limits.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... no further arguments, except in `glance()` and for the arguments that table packages
 #'   pass to `tidy()`.
 #' @return
-#' * `print()`: a paper's table with one column per group, each number with its limits. A standard
-#'   deviation whose released square is not above 0 is printed as "below the noise", with limits;
-#'   `tidy()` has 0.
+#' * `print()`: a paper's table with one column per group, each number with its limits, and the
+#'   largest share of people that noise may hide far from all others, where limits allow for them. A
+#'   standard deviation whose released square is not above 0 is printed as "below the noise", with
+#'   limits; `tidy()` has 0.
 #' * `tidy()`: a data frame with one row per number: `variable`, `level` (of a factor, else `NA`),
 #'   `group` (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such
 #'   as `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
@@ -27,9 +30,11 @@ NULL
 
 #' @rdname dp_description-methods
 #' @export
-tidy.dp_description <- function(x, conf.int = TRUE, conf.level = 0.95, ...) door("tidy", {
+tidy.dp_description <- function(x, conf.int = TRUE, conf.level = 0.95, clusters = TRUE,
+                                ...) door("tidy", {
   check_table_dots(...)
-  out <- description_table(x, check_level(conf.level, "conf.level"))
+  level <- check_level(conf.level, "conf.level")
+  out <- description_table(x, level, check_flag(clusters))
   if (check_flag(conf.int)) out else out[setdiff(names(out), c("conf.low", "conf.high"))]
 })
 
@@ -48,7 +53,9 @@ nobs.dp_description <- function(object, ...) object$nobs
 
 #' @rdname dp_description-methods
 #' @export
-print.dp_description <- function(x, ...) print_lines(x, description_lines(x))
+print.dp_description <- function(x, clusters = TRUE, ...) {
+  print_lines(x, description_lines(x, check_flag(clusters)))
+}
 
 #' @rdname dp_description-methods
 #' @export
@@ -56,12 +63,35 @@ summary.dp_description <- function(object, ...) {
   new_summary(object, description_lines(object), ...)
 }
 
-description_lines <- function(x) {
-  table <- description_table(x, 0.95)
+description_lines <- function(x, clusters = TRUE) {
+  table <- description_table(x, 0.95, clusters)
   title <- paste0(if (!x$privacy$private) "Raw description of " else "Description of ",
     count_words(x$nobs), " rows",
     if (x$privacy$private) ", with 95 % limits (sampling and privacy together)")
-  c(title, "", paste0("  ", table_text(table)), counts_note(x, table))
+  c(title, "", paste0("  ", table_text(table)), counts_note(x, table), unseen_note(x, clusters))
+}
+
+#' Reason why limits of means and standard deviations reach far
+#' @noRd
+unseen_note <- function(x, clusters) {
+  far <- unseen_people(x)
+  if (is.null(far) || !nrow(far)) {
+    return(NULL)
+  }
+  far <- far[!duplicated(far$variable), ]
+  text <- function(value) trimws(formatC(signif(value, 3L), format = "fg", big.mark = ","))
+  where <- ifelse(is.na(far$low), paste("above", text(far$high)),
+    ifelse(is.na(far$high), paste("below", text(far$low)),
+      paste("outside", text(far$low), "to", text(far$high))))
+  hidden <- paste0(far$variable, " (", text(100 * far$share), " % ", where, ")", collapse = ", ")
+  c("", strwrap(if (clusters) {
+    paste0("Limits of mean and sd allow for people whom noise may hide far from all others: ",
+      hidden, ". Narrower bounds, a larger epsilon or fewer numbers shorten them; ",
+      "print(clusters = FALSE) assumes that there are no such people.")
+  } else {
+    paste0("Limits of mean and sd assume that no cluster of people lies far from all others. ",
+      "Noise may hide: ", hidden, ".")
+  }, 84L, prefix = "  "))
 }
 
 #' Reason why several counts of one group differ
@@ -133,10 +163,11 @@ description_cells <- function(table) {
 
 #' @rdname dp_description-methods
 #' @exportS3Method ggplot2::autoplot
-autoplot.dp_description <- function(object, level = 0.95, labels = NULL, ...) door("plot", {
+autoplot.dp_description <- function(object, level = 0.95, labels = NULL, clusters = TRUE,
+                                    ...) door("plot", {
   start_picture("to plot a description.", ...)
   level <- check_level(level)
-  rows <- description_rows(object, level)
+  rows <- description_rows(object, level, check_flag(clusters))
   shares <- levels(rows$variable) %in% rows$variable[rows$share]
   levels(rows$variable) <- paste0(
     labelled(levels(rows$variable), labels), ifelse(shares, " (share)", "")
@@ -150,8 +181,8 @@ plot.dp_description <- plot_by(autoplot.dp_description)
 
 #' The plotted part of a description: no counts, and no standard deviations
 #' @noRd
-description_rows <- function(object, level) {
-  table <- description_table(object, level)
+description_rows <- function(object, level, clusters = TRUE) {
+  table <- description_table(object, level, clusters)
   table <- table[!table$statistic %in% c("n", "sd"), ]
   at <- ifelse(is.na(table$level), statistic_words(table$statistic), table$level)
   if (!all(is.na(table$group))) at <- paste0(at, ", ", table$group)

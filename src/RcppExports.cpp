@@ -538,14 +538,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // describe_numbers_cpp
-Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& facts, double level);
-RcppExport SEXP _dpsc_describe_numbers_cpp(SEXP releaseSEXP, SEXP factsSEXP, SEXP levelSEXP) {
+Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& facts, double level, bool clusters);
+RcppExport SEXP _dpsc_describe_numbers_cpp(SEXP releaseSEXP, SEXP factsSEXP, SEXP levelSEXP, SEXP clustersSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type release(releaseSEXP);
     Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    rcpp_result_gen = Rcpp::wrap(describe_numbers_cpp(release, facts, level));
+    Rcpp::traits::input_parameter< bool >::type clusters(clustersSEXP);
+    rcpp_result_gen = Rcpp::wrap(describe_numbers_cpp(release, facts, level, clusters));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1669,7 +1670,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_csv_header_cpp", (DL_FUNC) &_dpsc_csv_header_cpp, 1},
     {"_dpsc_describe_plan_cpp", (DL_FUNC) &_dpsc_describe_plan_cpp, 1},
     {"_dpsc_describe_release_cpp", (DL_FUNC) &_dpsc_describe_release_cpp, 3},
-    {"_dpsc_describe_numbers_cpp", (DL_FUNC) &_dpsc_describe_numbers_cpp, 3},
+    {"_dpsc_describe_numbers_cpp", (DL_FUNC) &_dpsc_describe_numbers_cpp, 4},
     {"_dpsc_glm_plan_cpp", (DL_FUNC) &_dpsc_glm_plan_cpp, 1},
     {"_dpsc_glm_release_cpp", (DL_FUNC) &_dpsc_glm_release_cpp, 3},
     {"_dpsc_glm_estimate_cpp", (DL_FUNC) &_dpsc_glm_estimate_cpp, 2},

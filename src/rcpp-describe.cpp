@@ -98,25 +98,29 @@ Rcpp::List describe_release_cpp(SEXP rows, const Rcpp::List& facts, SEXP rng) {
 }
 
 // Estimate, error, the noise's part of it, and limits: one matrix per number and group, one per
-// factor and group, and one for the sizes of groups.
+// factor and group, and one for the sizes of groups. `unseen`: see unseen_people().
 // [[Rcpp::export(rng = false)]]
-Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& facts, double level) {
+Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& facts, double level,
+                                bool clusters) {
   const dpsc::describe_facts known = as_describe_facts(facts);
   const dpsc::describe_plan plan = dpsc::plan_describe(known);
   const dpsc::described found = as_described(release, known);
   const double alpha = 1.0 - level;
-  const dpsc::describe_level asked{R::qnorm(1.0 - alpha / 2.0, 0.0, 1.0, 1, 0), alpha};
+  const dpsc::describe_level asked{R::qnorm(1.0 - alpha / 2.0, 0.0, 1.0, 1, 0), alpha, clusters};
   const auto parts = static_cast<std::size_t>(known.parts());
-  Rcpp::List numbers, factors;
-  for (std::size_t k = 0; k < found.numbers.size(); ++k)
+  Rcpp::List numbers, factors, unseen;
+  for (std::size_t k = 0; k < found.numbers.size(); ++k) {
     numbers.push_back(
         Rcpp::wrap(dpsc::number_rows(known, plan, found.numbers[k], k / parts, asked)));
+    unseen.push_back(bare(dpsc::unseen_people(known, plan, found.numbers[k], k / parts, asked)));
+  }
   Eigen::Index entry = 0;
   for (int levels : known.levels)
     for (std::size_t g = 0; g < parts; ++g, entry += levels)
       factors.push_back(Rcpp::wrap(dpsc::level_rows(plan, found.table.segment(entry, levels),
                                                     parts > 1 ? 0.0 : known.n, asked)));
-  Rcpp::List out = Rcpp::List::create(_["numbers"] = numbers, _["factors"] = factors);
+  Rcpp::List out =
+      Rcpp::List::create(_["numbers"] = numbers, _["factors"] = factors, _["unseen"] = unseen);
   if (known.groups > 1) out["groups"] = dpsc::size_rows(plan, found.sizes, known.n, asked);
   return out;
 }

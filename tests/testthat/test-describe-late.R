@@ -8,8 +8,8 @@ few_described <- function(x, bounds, ..., seed = NULL, epsilon = 1) {
   )
 }
 
-few_row <- function(found, statistic) {
-  table <- tidy(found)
+few_row <- function(found, statistic, ...) {
+  table <- tidy(found, ...)
   table[table$statistic == statistic, ]
 }
 
@@ -125,7 +125,8 @@ test_that("noise in the count of people beyond a window does not widen limits to
   wide <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, stats::rlnorm(500, 7, 1))
     found <- few_described(x, c(0, 300000), seed = seed)
-    c(few_row(found, "mean")$conf.high, few_row(found, "sd")$conf.high)
+    short <- lapply(c("mean", "sd"), function(what) few_row(found, what, clusters = FALSE))
+    c(short[[1L]]$conf.high, short[[2L]]$conf.high)
   }, c(0, 0))
   # The mean is 1,808, the deviation 2,370.
   expect_gte(mean(wide[1L, ] < 5000), 0.9)
@@ -138,6 +139,64 @@ test_that("for a very skewed column the bounds limit the standard deviation", {
   x <- withr::with_seed(2, stats::runif(500)^(-1 / 1.1))
   found <- few_described(x, c(0, 10000), seed = 3)
   expect_gt(few_row(found, "sd")$conf.high, 4000)
+})
+
+# Most people around 0, a share of them at `far`.
+clustered <- function(n, share, far) ifelse(stats::runif(n) < share, far, 0) + stats::rnorm(n)
+
+test_that("limits of means and deviations cover a cluster far from all others", {
+  runs <- if (is_audit()) 200 else 24
+  for (case in list(c(500, 0.02, 900), c(500, 0.1, 100), c(1000, 0.1, 900), c(5000, 0.02, 900))) {
+    truth <- case[[2L]] * case[[3L]]
+    spread <- sqrt(1 + case[[2L]] * (1 - case[[2L]]) * case[[3L]]^2)
+    covered <- vapply(seq_len(runs), function(seed) {
+      x <- withr::with_seed(seed, clustered(case[[1L]], case[[2L]], case[[3L]]))
+      found <- few_described(x, c(-1000, 1000), seed = seed)
+      middle <- few_row(found, "mean")
+      width <- few_row(found, "sd")
+      c(middle$conf.low <= truth && truth <= middle$conf.high,
+        width$conf.low <= spread && spread <= width$conf.high)
+    }, NA[1:2])
+    expect_gte(min(rowMeans(covered)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
+  }
+})
+
+test_that("limits of a column without a cluster do not allow for one where many people show it", {
+  wide <- vapply(1:20, function(seed) {
+    x <- withr::with_seed(seed, stats::rnorm(5000))
+    found <- few_described(x, c(-1000, 1000), seed = seed)
+    few_row(found, "mean")$conf.high - few_row(found, "mean")$conf.low
+  }, 0)
+  expect_gte(mean(wide < 0.5), 0.8)
+})
+
+test_that("the people who may lie beyond a window are not fewer than the people who do", {
+  found <- few_described(stats::rnorm(500), c(-1000, 1000), seed = 5)
+  x <- c(seq(-3, 3, length.out = 470), rep(300, 30))
+  # Sums of this column without noise, in the window that the released quantiles place.
+  own <- found$release$numbers[[1L]]$quantiles <- c(-0.7, 0, 0.7)
+  unit <- found$plan$moments
+  expect_identical(found$release$numbers[[1L]]$radii, c(0, 0))
+  z <- pmin(pmax(x / 4.9, -1), 1)
+  found$release$numbers[[1L]]$sums <- c(
+    length(x) * unit$small, sum(z) * unit$one, sum(z^2) * unit$square, sum(z^4) * unit$rest,
+    sum(abs(x) > 4.9) * unit$rest
+  )
+  far <- dpsc:::unseen_people(found)
+  expect_equal(c(far$low, far$high), c(-4.9, 4.9))
+  noise <- log(10) * unit$scale / unit$square / 500
+  # The number of people has noise as well.
+  expect_gt(far$share, mean(z^2) - 0.4 / 49 + noise)
+  expect_lt(far$share, mean(z^2) - 0.4 / 49 + 1.5 * noise)
+  expect_gt(far$share, 0.06)
+  # The limits reach as if they were at a bound.
+  expect_gt(few_row(found, "mean")$conf.high, 0.06 * 995)
+  expect_gt(few_row(found, "sd")$conf.high, sqrt(0.06) * 995)
+  expect_match(utils::capture.output(print(found)), "noise may hide", all = FALSE)
+  short <- few_row(found, "mean", clusters = FALSE)
+  expect_lt(short$conf.high, 3)
+  expect_match(utils::capture.output(print(found, clusters = FALSE)), "assume that no", all = FALSE)
+  expect_error(tidy(found, clusters = NA), class = "dpsc_error_argument")
 })
 
 test_that("limits of quantiles have nominal coverage for few people and few distinct values", {

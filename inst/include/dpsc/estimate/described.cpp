@@ -190,9 +190,108 @@ inline double unlikely(const describe_plan& plan) {
   return plan.gaussian ? 1.645 : std::log(10.0) / std::sqrt(2.0);
 }
 
+/// Noise on one number, in standard deviations, that is exceeded on one side with a probability of
+/// alpha at most.
+inline double one_sided(const describe_plan& plan, const describe_level& level) {
+  return plan.gaussian ? level.reach : std::max(0.0, -std::log(2.0 * level.alpha) / std::sqrt(2.0));
+}
+
 /// The number of people with a value: all n, if noise explains an apparent deficit.
 inline double answered(double counted, double error, double n, bool several) {
   return !several && counted > n - 2.0 * error ? n : std::min(n, std::max(1.0, counted));
+}
+
+/// Released sums of one group, per person, in units of the window's half width; noise on the sums.
+struct window_sums {
+  double m = 0.0;       // people with a value
+  double median = 0.0;  // its position
+  double z = 0.0, z2 = 0.0;
+  double count_error = 0.0, power_error = 0.0, z_error = 0.0;
+
+  window_sums(const describe_facts& facts, const describe_plan& plan, const described_number& found,
+              const describe_window& window) {
+    const describe_sums& sums = plan.powers(found.reached());
+    const bool several = facts.parts() > 1;
+    count_error = sums.deviation(plan.gaussian, sums.small);
+    power_error = sums.deviation(plan.gaussian, sums.square);
+    z_error = sums.deviation(plan.gaussian, sums.one);
+    m = answered(found.sums[0] / sums.small, count_error, facts.n, several);
+    median = window.scaled(window.middle);
+    // Values and squares without the rows that counted as the median.
+    const double others = several ? 0.0 : facts.n - m;
+    z = std::max(-1.0, std::min(1.0, (found.sums[1] / sums.one - others * median) / m));
+    z2 = std::max(z * z,
+                  std::min(1.0, (found.sums[2] / sums.square - others * median * median) / m));
+  }
+
+  /// Squares about the median, and the noise on them.
+  double square() const { return z2 - z * z + (z - median) * (z - median); }
+  double square_error() const {
+    return std::hypot(std::hypot(power_error, 2.0 * median * z_error), square() * count_error) / m;
+  }
+};
+
+/// Squared distances from the median, per person of the group, of one side's people: for certain,
+/// from the quartile; and if the tail becomes steeper outwards, by power laws from the quartile to
+/// the radius (at the next shorter candidate: `share` people at least are farther) and beyond it. A
+/// radius so far out that the first power is small may lie between a column and a cluster.
+struct squares_within {
+  double certain = 0.0, regular = 0.0;
+
+  squares_within(double quartile, double radius, double share, double edge) {
+    // A fifth instead of a quarter: the quartile is drawn.
+    certain = regular = 0.2 * quartile * quartile;
+    const double from = radius / std::sqrt(2.0);
+    if (!(share > 0.0 && 0.0 < quartile && quartile < from && from < edge)) return;
+    const double power = std::log(0.25 / share) / std::log(from / quartile);
+    if (power < describe_constants::flattest) return;
+    regular = 0.25 * quartile * quartile * (4.0 / 3.0 + between(power, from / quartile)) +
+              share * from * from * between(1.5 * power, edge / from);
+  }
+
+  /// Integral of 2 t t^-power from 1 to `to`.
+  static double between(double power, double to) {
+    const double k = 2.0 - power;
+    return std::fabs(k) < 1e-6 ? 2.0 * std::log(to) : 2.0 * (std::pow(to, k) - 1.0) / k;
+  }
+};
+
+/// The largest shares of people who may lie below and above the window: each of them adds the
+/// squared distance of its edge, at least, to the released squares about the median, in every
+/// column. 0 if the squares exclude a cluster of `cluster` of the people.
+inline Eigen::Vector2d unseen_shares(const describe_facts& facts, const describe_plan& plan,
+                                     const described_number& found, std::size_t number,
+                                     const describe_window& window, const window_sums& sums,
+                                     const describe_level& level) {
+  using describe_constants::cluster;
+  const double unit = window.half() * window.half(), squares = unit * sums.square(),
+               error = unit * one_sided(plan, level) * sums.square_error();
+  // The number of people beyond has more noise.
+  const describe_sums& noise = plan.powers(found.reached());
+  const double counted =
+      found.sums[4] / noise.rest + hardly(plan) * noise.deviation(plan.gaussian, noise.rest);
+  // The radius is drawn: the people beyond it, with probability .95 at least.
+  const bool known = found.reached() && plan.beyond < describe_constants::known_tail * sums.m;
+  const double share = known ? (plan.beyond - 3.0 / plan.tail) / sums.m : 0.0;
+  const Eigen::Vector2d edges(window.middle - window.low, window.high - window.middle);
+  const squares_within below(window.middle - at_quantile(found, facts.quantiles, 250),
+                             found.radii[0], share, edges[0]),
+      above(at_quantile(found, facts.quantiles, 750) - window.middle, found.radii[1], share,
+            edges[1]);
+  // Of a cluster fewer may be in the table than in the population.
+  const double sampled = level.reach * std::sqrt(cluster / sums.m);
+  const bool open[] = {window.low > facts.lower[number], window.high < facts.upper[number]};
+  Eigen::Vector2d out = Eigen::Vector2d::Zero();
+  for (int side = 0; side < 2; ++side) {
+    const double edge = edges[side] * edges[side];
+    const double seen = (squares - below.regular - above.regular) / edge;
+    if (!open[side] ||
+        std::min(counted / sums.m + sampled, seen + std::hypot(error / edge, sampled)) < cluster)
+      continue;
+    const double most = (squares + error - below.certain - above.certain) / edge;
+    out[side] = std::max(0.0, std::min({1.0, counted / sums.m, most}));
+  }
+  return out;
 }
 
 }  // namespace describe_detail
@@ -249,16 +348,10 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const describe_window window = window_of(facts, plan, found, number);
   const describe_sums& sums = plan.powers(found.reached());
   const double h = window.half();
-  const double count_error = sums.deviation(plan.gaussian, sums.small);
-  const double power_error = sums.deviation(plan.gaussian, sums.square);
-  const double z_error = sums.deviation(plan.gaussian, sums.one);
-  const double m = answered(found.sums[0] / sums.small, count_error, facts.n, facts.parts() > 1);
-  // Values and squares without the rows that counted as the median.
-  const double median = window.scaled(window.middle);
-  const double others = facts.parts() > 1 ? 0.0 : facts.n - m;
-  const double z = std::max(-1.0, std::min(1.0, (found.sums[1] / sums.one - others * median) / m));
-  const double z2 =
-      std::max(z * z, std::min(1.0, (found.sums[2] / sums.square - others * median * median) / m));
+  const window_sums known(facts, plan, found, window);
+  const double m = known.m, z = known.z, z2 = known.z2, median = known.median;
+  const double count_error = known.count_error, power_error = known.power_error,
+               z_error = known.z_error;
   // People beyond the window, as far as noise does not explain them.
   const double rest_error = sums.deviation(plan.gaussian, sums.rest);
   const double beyond = std::max(0.0, found.sums[4] / sums.rest - unlikely(plan) * rest_error) / m;
@@ -318,6 +411,16 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
       mean_tails += of_mean[static_cast<std::size_t>(side)].square();
       tails += of_square[static_cast<std::size_t>(side)].square();
     }
+  }
+  // Released numbers cannot exclude a cluster of people anywhere between the window and a bound.
+  if (level.clusters) {
+    const Eigen::Vector2d far = unseen_shares(facts, plan, found, number, window, known, level);
+    down = std::max(down, far[0] * (window.low - lower));
+    up = std::max(up, far[1] * (upper - window.high));
+    const double hidden = far[0] * (window.middle - lower) * (window.middle - lower) +
+                          far[1] * (upper - window.middle) * (upper - window.middle);
+    mean_tails = std::max(mean_tails, hidden);
+    tails = std::max(tails, hidden);
   }
   out.row(1) = limited(plan, level, window.center + h * z,
                        std::sqrt((h * h * deviation * deviation + mean_tails) / m), h * mean_error,
@@ -379,6 +482,16 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
     out.row(3 + static_cast<Eigen::Index>(k)) = row;
   }
   return out;
+}
+
+Eigen::Vector4d unseen_people(const describe_facts& facts, const describe_plan& plan,
+                              const described_number& found, std::size_t number,
+                              const describe_level& level) {
+  using namespace describe_detail;
+  const describe_window window = window_of(facts, plan, found, number);
+  const window_sums sums(facts, plan, found, window);
+  const Eigen::Vector2d shares = unseen_shares(facts, plan, found, number, window, sums, level);
+  return {shares[0], shares[1], window.low, window.high};
 }
 
 Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts, double n,

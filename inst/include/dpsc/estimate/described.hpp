@@ -49,9 +49,11 @@ bool asks_radii(const describe_facts& facts, const describe_plan& plan,
 describe_window window_of(const describe_facts& facts, const describe_plan& plan,
                           const described_number& found, std::size_t number);
 
-/// For limits: the upper quantile of a normal distribution, and the probability of both tails.
+/// For limits: the upper quantile of a normal distribution, and the probability of both tails; do
+/// limits of means and deviations allow for people whom noise hides far from all others?
 struct describe_level {
   double reach = 1.96, alpha = 0.05;
+  bool clusters = true;
 };
 
 /// An estimate, its standard error, the part of this error that is due to privacy, and limits.
@@ -61,6 +63,12 @@ using described_row = Eigen::Matrix<double, 1, 5>;
 Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& plan,
                             const described_number& found, std::size_t number,
                             const describe_level& level);
+
+/// People who may lie beyond the window although no released number shows them: the largest shares
+/// below and above it, and its ends. A share is 0 if they are too few, see `cluster`.
+Eigen::Vector4d unseen_people(const describe_facts& facts, const describe_plan& plan,
+                              const described_number& found, std::size_t number,
+                              const describe_level& level);
 
 /// Levels of one factor in one group, one share each. `n`: the number of rows if there is one
 /// group, else 0.

@@ -82,9 +82,14 @@ constexpr double late_share = 0.5, late_sure = 3.0, late_tail = 0.25;
 constexpr double few = 10.0;        // below this range, few points
 constexpr double window = 7.0;      // distances of quartiles, where there is no radius
 constexpr double misplaced = 0.05;  // of a group beyond a window without radius
-constexpr double heavy = 2.3;       // of one quartile's distance to the other's
-constexpr double thinner = 4.0;     // of people just beyond a quantile
-constexpr int powers = 5;           // people, z, z^2, z^4, people beyond
+// Limits allow for clusters of this share of a group, far from all others, and for larger ones.
+constexpr double cluster = 0.02;
+// The tail between radius and window is known if fewer people are beyond the radius, and if the
+// power law from quartile to radius is not flatter.
+constexpr double known_tail = 0.06, flattest = 1.2;
+constexpr double heavy = 2.3;    // of one quartile's distance to the other's
+constexpr double thinner = 4.0;  // of people just beyond a quantile
+constexpr int powers = 5;        // people, z, z^2, z^4, people beyond
 }  // namespace describe_constants
 
 /// Are the counts of two levels released as their sum and their difference?
