@@ -8,6 +8,18 @@ project_simplex <- function(v) {
   pmax(v + (1 - sum(u[seq_len(k)])) / k, 0)
 }
 
+# The minimum of w'Gw / 2 - l'w on the simplex if its weights are positive on this support only, by
+# one linear system and the conditions of Karush, Kuhn and Tucker; else NULL.
+simplex_minimum <- function(gram, linear, support) {
+  k <- length(support)
+  system <- rbind(cbind(gram[support, support, drop = FALSE], -1), c(rep(1, k), 0))
+  if (rcond(system) < 1e-10) return(NULL)
+  found <- solve(system, c(linear[support], 1))
+  w <- replace(numeric(nrow(gram)), support, found[seq_len(k)])
+  slack <- drop(gram %*% w) - linear - found[[k + 1L]]
+  if (all(w >= 0) && all(slack >= -1e-12 * max(abs(gram)))) w
+}
+
 # min ||w x - y||^2 + ridge ||w||^2 over the simplex; both demeaned by row if `intercept`.
 slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
   if (intercept) {
@@ -24,6 +36,8 @@ slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
     new <- step(v)
     # A fixed point of the iteration is the minimum.
     if (max(abs(new - w)) < 1e-15 && max(abs(step(new) - new)) < 1e-15) break
+    exact <- if (i %% 100 == 0) simplex_minimum(gram, linear, which(new > 1e-6))
+    if (!is.null(exact)) return(exact)
     # Restart where the momentum points uphill.
     again <- sum((v - new) * (new - w)) > 0
     following <- if (again) 1 else (1 + sqrt(1 + 4 * momentum^2)) / 2

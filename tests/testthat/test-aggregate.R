@@ -298,7 +298,7 @@ test_that("default intervals have nominal coverage; a median of 50 blocks is not
   # Blocks of at least 30 people: 96 / epsilon blocks, and the corresponding number of people.
   people <- stats::rexp(8000, 0.1)
   for (epsilon in if (is_audit()) c(0.5, 1) else 0.5) {
-    inside <- replicate(60, {
+    inside <- replicate(if (is_audit()) 60 else 6, {
       found <- suppressWarnings(dp_aggregate(people, mean,
         lower = 0, upper = 100, epsilon = epsilon, control = dp_control(rng = "R")
       ))
@@ -306,7 +306,7 @@ test_that("default intervals have nominal coverage; a median of 50 blocks is not
       expect_true(table$identified)
       table$conf.low < 10 && 10 < table$conf.high
     })
-    expect_gte(mean(inside), 0.9)
+    if (is_audit()) expect_gte(mean(inside), 0.9)
   }
   few <- dp_aggregate(people, mean, blocks = 50, lower = 0, upper = 100, epsilon = 0.5,
     method = "median", spread = TRUE)

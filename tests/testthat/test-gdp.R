@@ -32,7 +32,7 @@ test_that("no bounded-range choice exceeds its Gaussian privacy curve, and one a
   for (x in c(0.05, 0.3, 1, 3, 8)) {
     mu <- exponential_step_mu_cpp(x)
     bound <- gaussian_curve(mu, epsilon)
-    for (i in seq_len(300)) {
+    for (i in seq_len(if (is_audit()) 300 else 60)) {
       size <- sample(2:6, 1)
       q <- stats::rgamma(size, sample(c(0.1, 1, 5), 1)) + 1e-9
       q <- q / sum(q)
