@@ -12,30 +12,35 @@
 #' times too wide cost little. A few rounds then release moments of whitened regressors and of the
 #' residuals from the previous round's fit; all rounds are pooled, weighted by their known noise.
 #' Outlying rows are shrunk, regressors and residual by the same factor, which keeps least squares
-#' consistent; the limit on a row's length follows from the released share of the rarest level that
-#' the noise leaves visible. Only the residual is clipped, at 1.1 standard deviations where the
-#' noise is large and at 3 where it is small (Huber's regression). Where the noise permits, the
-#' third round has a wide clip. If it moves the level of the outcome or the slopes by more than
-#' noise does, errors are taken to be skewed, and the clips of the last rounds remain wide. They
-#' also remain wide where the noise of a wide clip is small beside sampling errors: clips grow with
-#' the budget, up to the outcome's range, so that the fit tends to that of `lm()` as epsilon grows
-#' (with `delta = 0`, or too few rows for five rounds, clips remain at 3 standard deviations at
-#' most).
+#' consistent if the mean is linear in the regressors; the limit on a row's length follows from the
+#' released share of the rarest level that the noise leaves visible. Only the residual is clipped,
+#' at 1.1 standard deviations where the noise is large and at 3 where it is small (Huber's
+#' regression). Where the noise permits, the third round has a wide clip. If it moves the level of
+#' the outcome or the slopes by more than noise does, errors are taken to be skewed, and the clips
+#' of the last rounds remain wide. They also remain wide where the noise of a wide clip is small
+#' beside sampling errors: clips grow with the budget, up to the outcome's range, so that the fit
+#' tends to that of `lm()` as epsilon grows (with `delta = 0`, or too few rows for five rounds,
+#' clips remain at 3 standard deviations at most).
 #'
 #' @section Distance from lm():
 #' The part of the covariance for privacy (`vcov(type = "privacy")`) refers to the fit of `lm()` to
 #' the same rows. Besides noise it allows for the effect of clips, by released numbers alone: with
 #' skewed errors the intercept is extrapolated from its values under several clips, and the slopes'
 #' part includes the bias that their change implies; with heavy tails it includes the difference
-#' between the two fits. In CPS wages (`AER::CPS1988`) the largest error of nine slopes relative to
-#' `lm()` is 2.7 of its standard errors at epsilon 1, 2.1 at 2, 1.1 at 4 and .1 at 10,000, and 98 to
-#' 100 % of the intervals contain `lm()`'s slope. The effect of clips cannot be estimated where
-#' noise hides the tails. One example is CPS wages at epsilon .5 (57 % of intervals contain `lm()`'s
-#' slope). Another is rare gross outliers, to which the fit is robust and `lm()` is not: with 1 % of
-#' outliers, 15 standard deviations off, n = 5,000 and epsilon 1, the intercept is 5 standard errors
-#' from the intercept of `lm()`, which no interval contains. The print mentions robust slopes if
-#' more than 2 % of residuals lie beyond three standard deviations, or, with many people, so many
-#' that a slope may differ by a standard error, unless no residual is clipped.
+#' between the two fits. Where the budget does not permit a wide clip, or its effect is not
+#' visible, standard errors include an allowance for the usual distance between the two fits, which
+#' means that are not linear and skewed errors cause: in regressions on real people it is about .03
+#' standard deviations of the residuals along the worst direction. The allowance is not a bound:
+#' the distance is larger where the mean is far from linear. In CPS wages (`AER::CPS1988`) the
+#' largest error of nine slopes relative to `lm()` is 2.7 of its standard errors at epsilon 1, 2.1
+#' at 2, 1.1 at 4 and .1 at 10,000, and 98 to 100 % of the intervals contain `lm()`'s slope. The
+#' effect of clips cannot be estimated where noise hides the tails. One example is CPS wages at
+#' epsilon .5 (57 % of intervals contain `lm()`'s slope). Another is rare gross outliers, to which
+#' the fit is robust and `lm()` is not: with 1 % of outliers, 15 standard deviations off, n = 5,000
+#' and epsilon 1, the intercept is 5 standard errors from the intercept of `lm()`, which no
+#' interval contains. The print mentions robust slopes if more than 2 % of residuals lie beyond
+#' three standard deviations, or, with many people, so many that a slope may differ by a standard
+#' error, unless no residual is clipped.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors

@@ -20,8 +20,9 @@
 #' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest share of people that a value of a
 #'   0/1 regressor, or a level of a factor, is expected to have. If the noise hides such a rare
 #'   level the plan has no ratio.
-#' @param ratio (`number`, above 1)\cr the required standard error of a slope, divided by the
-#'   standard error of `lm()`; then one of `n` and `epsilon` is `NULL`.
+#' @param ratio (`number`, above 1)\cr the required error of a slope if its model holds, divided by
+#'   that of `lm()`; then one of `n` and `epsilon` is `NULL`. The standard errors of [dp_lm()] are
+#'   larger by its allowance for means that are not linear.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
 #' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` if no value suffices),
@@ -91,7 +92,8 @@ regression_outlook <- function(n, epsilon, facts, p) {
   plan <- tryCatch(lm_plan_cpp(c(list(n = n, epsilon = epsilon), facts)),
     `dpsc::budget_too_small` = function(e) NULL
   )
-  none <- list(ratio = NA_real_, privacy = NA_real_, resolved = FALSE, found = FALSE)
+  none <- list(ratio = NA_real_, privacy = NA_real_, resolved = FALSE, found = FALSE,
+    allowance = NA_real_)
   if (is.null(plan)) {
     return(none)
   }
@@ -111,7 +113,8 @@ regression_outlook <- function(n, epsilon, facts, p) {
   edge <- sqrt(p) / sqrt(sum((people / (off * step^2))^2))
   privacy <- 1.12 * sqrt(n / sum(1 / cross[-1L]^2)) / (1 - min(0.6, 1.2 * edge))
   list(
-    ratio = sqrt(squares / within^2 + privacy^2), privacy = privacy, resolved = TRUE, found = TRUE
+    ratio = sqrt(squares / within^2 + privacy^2), privacy = privacy, resolved = TRUE, found = TRUE,
+    allowance = plan$allowance
   )
 }
 
@@ -130,8 +133,8 @@ print.dp_plan_lm <- function(x, ...) {
   cat("  ", format(x$n, big.mark = ",", scientific = FALSE), " people, epsilon = ",
     format(x$epsilon), ":", sep = "")
   if (!is.na(x$ratio)) {
-    cat(" standard errors of slopes about ", format(x$ratio, digits = 3L), " times those of lm()\n",
-      sep = "")
+    cat(" errors of slopes about ", format(x$ratio, digits = 3L), " times those of lm() if its ",
+      "model holds\n", sep = "")
     return(invisible(x))
   }
   what <- c(

@@ -31,7 +31,7 @@ wide_lm <- function(fit) {
     plan <- regression_outlook(
       fit$nobs, fit$privacy$epsilon, facts, length(fit$columns$columns)
     )
-    wide_slopes(fit, plan$ratio, "dp_plan_lm()")
+    wide_slopes(fit, sqrt(plan$ratio^2 + plan$allowance), "dp_plan_lm()")
   }
 }
 

@@ -196,7 +196,7 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
       _["rounds"] = rounds, _["radius"] = radius, _["reach"] = dpsc::reach_of(plan, radius),
-      _["held"] = held,
+      _["held"] = held, _["allowance"] = dpsc::planned_allowance(plan, radius),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = plan.shares.location, _["moments"] = plan.shares.moments,
           _["counts"] = plan.shares.counts, _["scores"] = plan.shares.scores));

@@ -419,8 +419,8 @@ test_that("a wide clip is kept only for skewed errors, and the intercept's error
   expect_false(any(vapply(plain, stays, NA)))
   own <- vapply(skewed, function(x) abs(x$error[[1L]]) / x$privacy[[1L]], 0)
   expect_lt(max(own), 2)
-  # A change of the level within the noise widens a few of these intervals.
+  # The allowance for skewed errors that noise may hide.
   normal <- vapply(plain, function(x) x$privacy[[1L]], 0)
-  expect_lt(stats::median(normal), 0.5)
-  expect_lt(max(normal), 1.5)
+  expect_lt(stats::median(normal), 1.1)
+  expect_lt(max(normal), 1.7)
 })

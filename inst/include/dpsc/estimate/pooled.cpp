@@ -274,16 +274,43 @@ bool extrapolates(const lm_pool& pool, const lm_shift& shift) {
   return pool.stays_wide() && shift.moves_level();
 }
 
-double level_doubt(const lm_pool& pool, const lm_shift& shift) {
-  if (!pool.tries() || pool.stays_wide()) return 0.0;
-  return left_narrow * left_narrow * std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
+double usual_slopes(double radius, double reach, double p, double weight) {
+  const double shortened = std::min(usual_shortened * std::max(0.0, 1.0 - weight),
+                                    usual_radius * std::pow(p / (radius * radius), usual_power));
+  const double clipped = usual_slope * std::pow(usual_clip / reach, usual_power);
+  return shortened * shortened + clipped * clipped;
+}
+
+double usual_slopes(const lm_pool& pool, const lm_solution& solution) {
+  const lm_round& last = pool.last();
+  const double deviation = std::sqrt(solution.residual);
+  return solution.residual * usual_slopes(last.radius, last.clip / deviation,
+                                          static_cast<double>(pool.p()), last.weight);
+}
+
+double usual_level(const lm_pool& pool, const lm_solution& solution) {
+  const double reach = pool.last().clip / std::sqrt(solution.residual);
+  const double clipped = usual_intercept * std::pow(usual_clip / reach, usual_power);
+  return clipped * clipped * solution.residual;
+}
+
+double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift) {
+  if (!pool.tries()) return usual_level(pool, solution);
+  if (pool.stays_wide()) return 0.0;
+  const double size2 = shift.value * shift.value, noise2 = shift.sd * shift.sd;
+  const double usual = usual_level(pool, solution), real = usual / (usual + noise2);
+  return left_narrow * left_narrow * std::max(size2 - noise2, real * (real * size2 + noise2));
 }
 
 slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_solution& solution,
                          double rows) {
   const Eigen::Index p = pool.p();
   slope_bias out{Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)};
-  if (!pool.tries()) return out;
+  if (!pool.tries()) {
+    out.doubt = usual_slopes(pool, solution) *
+                ldlt(solution.covariance).solve(Eigen::MatrixXd::Identity(p, p));
+    return out;
+  }
   const lm_shift shift = shift_by_clip(pool, solution, rows);
   const double size2 = shift.slopes.squaredNorm(), noise2 = shift.slopes_variance;
   if (!(size2 > 0.0)) return out;
@@ -292,7 +319,8 @@ slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_so
   // The true changes' mean square: as far as the level's change, or their own, makes it credible.
   const double level2 = std::max(0.0, shift.value * shift.value - shift.sd * shift.sd);
   const double likely = std::max(mean2 - noise2, least_real * noise2);
-  const double real2 = moved ? likely : std::min(level2, likely);
+  const double real2 =
+      std::max(moved ? likely : std::min(level2, likely), usual_slopes(pool, solution));
   const double real = real2 / (real2 + noise2);
   const bool known = extrapolates(pool, shift);
   lm_tail tail;
@@ -380,9 +408,9 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution
   level /= weight;
   centre /= weight;
   double own = privacy_inflation / weight + excess * solution.residual / n;
+  const lm_shift shift = pool.tries() ? shift_by_clip(pool, solution, n) : lm_shift();
+  own += level_doubt(pool, solution, shift);
   if (pool.tries()) {
-    const lm_shift shift = shift_by_clip(pool, solution, n);
-    own += level_doubt(pool, shift);
     if (extrapolates(pool, shift)) {
       const lm_tail tail = tail_of(pool, units, b);
       level = tail.level;

@@ -46,6 +46,13 @@ constexpr double left_narrow = 0.8, left_wide = 4.0, left_heavy = 1.5, left_most
 /// most a multiple of the change.
 constexpr double least_real = 1.0, corrects_from = 8.0, corrects_most = 1.5;
 
+/// Usual distances of robust fits from least squares in real data, in standard deviations of the
+/// residuals, per whitened direction: per share of weight that is lost by shortening, at a radius
+/// of sqrt(p) at most, and by a clip of `usual_clip` deviations, of slopes and of the level; the
+/// power of radius^2 and clip by which they fall (measured: bench/lm-real.R).
+constexpr double usual_shortened = 0.1, usual_radius = 0.017, usual_slope = 0.006;
+constexpr double usual_intercept = 0.045, usual_clip = 1.5, usual_power = 1.6;
+
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
 
@@ -202,8 +209,16 @@ lm_tail tail_of(const lm_pool& pool, const lm_units& units, const Eigen::VectorX
 /// Are errors skew by the level, under wide clips?
 bool extrapolates(const lm_pool& pool, const lm_shift& shift);
 
+/// Where the budget does not permit a wide round, nothing shows how far shortened rows and clipped
+/// residuals move the fit from least squares: a mean that is not linear and skewed errors move it
+/// by this much in most data. Variance per direction of whitened columns, and of the level.
+double usual_slopes(const lm_pool& pool, const lm_solution& solution);
+/// The former for residuals of variance one; `reach`: the clip; `weight`: mean of s^2.
+double usual_slopes(double radius, double reach, double p, double weight);
+double usual_level(const lm_pool& pool, const lm_solution& solution);
+
 /// The square of the bias that narrow clips may leave in the level, standardised response.
-double level_doubt(const lm_pool& pool, const lm_shift& shift);
+double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift);
 
 /// Bias of slopes in the last frame, if errors are skew and differ between rows: a multiple of
 /// their change by a wider clip, as far as it, or the level's change, is credible.

@@ -159,6 +159,20 @@ double free_reach(const lm_plan& plan, double radius) {
          (plan.slope_noise * wide_radius_of(plan, radius));
 }
 
+double planned_allowance(const lm_plan& plan, double radius) {
+  using namespace lm_constants;
+  const double reach = reach_of(plan, radius);
+  const double usual = plan.n * usual_slopes(radius, reach, static_cast<double>(plan.columns), 0.0);
+  if (!(plan.tried && plan.strength >= tried_from * radius)) return usual;
+  const double infinite = std::numeric_limits<double>::infinity();
+  const lm_limits wide = wide_limits(plan, radius, 1.0, 0.0, infinite);
+  const double noise = plan.slope_noise * plan.slope_noise;
+  const double change =
+      noise * (std::pow(wide.radius * wide.clip, 2) + std::pow(radius * reach, 2) / 3.0);
+  const double real = usual / (usual + change);
+  return left_narrow * left_narrow * real * (1.0 + real) * change;
+}
+
 lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift,
                       double range) {
   using namespace lm_constants;

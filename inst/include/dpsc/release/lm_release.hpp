@@ -120,6 +120,10 @@ double radius_of(const lm_plan& plan, const lm_design& design, const lm_location
 /// Clips over the residual's standard deviation: smaller if a row of that radius needs more noise.
 double reach_of(const lm_plan& plan, double radius);
 
+/// The allowance of a slope's variance for the usual distance from least squares, in sampling
+/// variances, as far as a plan knows it.
+double planned_allowance(const lm_plan& plan, double radius);
+
 /// The change of the level of the response, or of the slopes, by the wide clip, in standard errors
 /// of a mean; 0 where noise may explain it.
 double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows);
