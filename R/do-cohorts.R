@@ -31,8 +31,8 @@
 #' average by period over the cohorts treated by then, and a cohort's average over its periods; the
 #' overall average is over the people of all cohorts, each with the average over their own periods.
 #'
-#' @section Intervals: As for one date they are calibrated on the donors' own placebo errors: each
-#' donor is predicted as if it were in each cohort, and the errors' second moment by cohort and
+#' @section Intervals: As for one date, intervals are calibrated on the donors' own placebo errors:
+#' each donor is predicted as if it were in each cohort, and the errors' second moment by cohort and
 #' their tails (of all cohorts together) are released under the same budget. The variance of an
 #' average over cohorts has a separate part per cohort (the prediction error for its people) and a
 #' shared part (the noise of the release, the donors' regression); the tails are the tails of a mean

@@ -31,12 +31,12 @@
 #'   wide where the curve bends. People's values are often round: 0, the bounds and multiples of
 #'   powers of ten are drawn more often than other numbers, and if drawn quantiles are round, limits
 #'   extend to the next round number. With few people they always do, since a quantile of a column
-#'   with few different values is then often drawn between two of them. Limits of a mean allow for a
-#'   power law beyond the window. With few people a column may be so skewed that it may have no
-#'   finite variance: limits of its standard deviation extend to the largest deviation that the
-#'   bounds allow; for a Pareto law of power 1.5 and 500 people they still have coverage of only .7.
-#'   In the designs of `bench/results/describe.csv`, which also has the errors of recipes with other
-#'   packages, coverage is at least .93.
+#'   with few different values is then often drawn between two of these values. Limits of a mean
+#'   allow for a power law beyond the window. With few people a column may be so skewed that it may
+#'   have no finite variance: limits of its standard deviation extend to the largest deviation that
+#'   the bounds allow; for a Pareto law of power 1.5 and 500 people they still have coverage of only
+#'   .7. In the designs of `bench/results/describe.csv`, which also has the errors of recipes with
+#'   other packages, coverage is at least .93.
 #'
 #'   *Clusters far from all others*, such as codes for missing values: people beyond the window
 #'   count at its end, and with few people noise hides them. Limits of means and standard deviations
@@ -56,8 +56,8 @@
 #'   without it has smaller errors and is used: the release is then private with a delta of 0.
 #' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Integer
 #'   limits of R, `c(0L, 120L)`, declare a column of whole numbers (at most 65,536 of them): its
-#'   quantiles are then whole. Without this declaration round numbers are favoured in draws of
-#'   quantiles, but with few people a quantile may lie between two of them.
+#'   quantiles are then whole. Without this declaration a drawn quantile of few people may lie
+#'   between two whole numbers, although round numbers are drawn more often (section Limits).
 #' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr in steps of 0.001; quartiles are added.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.

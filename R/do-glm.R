@@ -11,10 +11,10 @@
 #' log-likelihood, and the minimiser is released. Before that a part of the budget finds medians and
 #' scales of the numbers and the covariance of the regressors, so that bounds may be ten times too
 #' wide. Rows longer than a limit R have smaller weights, by a function of the regressors alone (see
-#' Estimand). R^2 is the number of coefficients. It is larger where there are enough people, or
-#' where the rows of a rare group need it, according to the released share of the rarest value of a
-#' 0/1 regressor, or level of a factor, that the noise leaves visible. A ridge that the proof needs,
-#' of size 2 R^2 / epsilon, shrinks slopes towards zero when there are few people.
+#' Estimand). R^2 is at least the number of coefficients. R is larger where there are enough people,
+#' or where the rows of a rare group need it, according to the released share of the rarest value of
+#' a 0/1 regressor, or level of a factor, that the noise leaves visible. A ridge that the proof
+#' needs, of size 2 R^2 / epsilon, shrinks slopes towards zero when there are few people.
 #'
 #' A logistic loss has its smallest curvature where its slope is largest. Once the ridge has that
 #' size, the curvature of one person's loss costs almost nothing beside its slope, and the whole
@@ -102,9 +102,9 @@
 #'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
 #'   different person. For method `"objective"` and rows in memory, in chunks, or read here from one
 #'   table or set of files; see [dp_person]. Standard errors of counts and with `weights` are then
-#'   clustered by person. Others assume that a person's rows are copies of each other; if they
-#'   differ, the errors are too large by a factor of up to the square root of the number of rows
-#'   per person.
+#'   clustered by person. Other standard errors assume that a person's rows are copies of each
+#'   other; if they differ, the errors are too large by a factor of up to the square root of the
+#'   number of rows per person.
 #' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
 #'   `~ log(years)` for rates of counts, `~ logit` for known log odds; an expression of columns with
 #'   limits in `bounds`, clipped to them like all columns, and not included in a `.` of the formula.
@@ -114,8 +114,8 @@
 #'   20,000 people (.92 at epsilon 4; .92 to .98 over all cells of `bench/results/offset.csv`). For
 #'   method `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
-#'   PRIVATE. Coefficients maximise the weighted likelihood, and standard errors are for these
-#'   (robust to weights that depend on the outcome; people are drawn independently). With
+#'   PRIVATE. Coefficients maximise the weighted likelihood, and standard errors are for this
+#'   estimate (robust to weights that depend on the outcome; people are drawn independently). With
 #'   `intervals` another twentieth of the budget goes to the scores' second moments. For method
 #'   `"objective"`, not with `penalty`.
 #' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted. `NULL`: the upper

@@ -167,9 +167,10 @@ print.dp_ledger_check <- function(x, ...) {
   cat(if (is.na(x$complete)) {
     "Without releases or receipts, a loss of the last rows cannot be detected.\n"
   } else if (x$complete) {
-    "It contains all known charges; later charges cannot be checked.\n"
+    "The ledger contains all known charges; later charges cannot be checked.\n"
   } else {
-    paste0("ROWS ARE MISSING: ", count_of(length(x$missing), "known charge"), " not in it.\n")
+    paste0("ROWS ARE MISSING: ", count_of(length(x$missing), "known charge"),
+      " not in the ledger.\n")
   })
   if (length(x$other)) cat("PAID FROM ANOTHER LEDGER: release ", toString(x$other), "\n", sep = "")
   if (length(x$unpaid)) {
@@ -177,7 +178,8 @@ print.dp_ledger_check <- function(x, ...) {
       sep = "")
   }
   if (length(x$twice)) {
-    cat("ONE CHARGE, which covers less, is named by release ", toString(x$twice), "\n", sep = "")
+    cat("ONE CHARGE COVERS ONLY A PART of the releases that name it: release ",
+      toString(x$twice), "\n", sep = "")
   }
   invisible(x)
 }

@@ -32,8 +32,8 @@
 #' with one value for half of the people, and for a variable with bounds 0 and 1, the bounds are
 #' used. Slopes are for the clipped variables.
 #'
-#' The last four propose, test and release: they may abstain, which is an output like any other
-#' and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
+#' The last four methods propose, test and release: they may abstain, which is an output like any
+#' other and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
 #'
 #' For synthetic control: features of the pre-period can be chosen from a release at no cost, and
 #' covariates of donors by `"pursuit"`; donors themselves must never be selected, since membership

@@ -22,9 +22,9 @@
 #' Theorem 5): `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps), `"pocp"` (the exact
 #' leader of all losses so far; logistic ones take up to 20,000 steps, in time that grows with their
 #' square) release every iterate with its own noise; `"poffl"` releases one average at the horizon.
-#' `psi` is then the weight of a ridge that is part of the loss. They need a finite horizon and a
-#' stream that does not react to released values, and are several times less accurate than the
-#' default (bench/streams.R).
+#' `psi` is then the weight of a ridge that is part of the loss. These algorithms need a finite
+#' horizon and a stream that does not react to released values, and are several times less accurate
+#' than the default (bench/streams.R).
 #'
 #' @section Noise:
 #' * `"toeplitz"` (default up to 1,024 steps; at most 4,096): the square-root factorisation of

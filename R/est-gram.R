@@ -218,8 +218,8 @@ uncalibrated_reason <- function(release, size) {
   }
   if (size < group_size && could(1)) {
     return(paste(
-      "the release is for the mean of more people than its donors can calibrate, or by",
-      "dp_control(intervals = FALSE)"
+      "the release is for the mean of more people than its donors can calibrate, or it was made",
+      "with dp_control(intervals = FALSE)"
     ))
   }
   paste0(

@@ -97,8 +97,8 @@ check_growing_target <- function(release, group, size, estimator, covariates = N
     abort(c(
       "The new periods of this release are valid for its own target and estimator ridge only.",
       i = paste(
-        "For other targets, group sizes and estimators use the first release's periods",
-        "only: the fit before the first {.code update(newdata = )}."
+        "For other targets, group sizes and estimators use the fit before the first",
+        "{.code update(newdata = )}, which covers the first release's periods only."
       )
     ), "monitor")
   }

@@ -16,8 +16,8 @@ period_statistics <- function(release, what, alike = FALSE) {
       "{what} needs the donors' moments, which method {.val {release$method}} does not release.",
       i = free_inference(release),
       i = paste(
-        "Another release, by {.code method = \"gram\"} with {.code dp_control(features = Inf)},",
-        "can; it spends budget again."
+        "Only another release, by {.code method = \"gram\"} with",
+        "{.code dp_control(features = Inf)}, makes this possible; it spends budget again."
       )
     ), "release")
   }
@@ -36,8 +36,8 @@ period_statistics <- function(release, what, alike = FALSE) {
       ),
       i = free_inference(release),
       i = paste(
-        "Another release, with {.code dp_control(features = Inf)}, can; it spends budget again.",
-        "Decide this before the first release."
+        "Only another release, with {.code dp_control(features = Inf)}, makes this possible; it",
+        "spends budget again. Decide this before the first release."
       )
     ), "release")
   }

@@ -143,7 +143,7 @@ prepare_objective_glm <- function(public, columns) {
       abort(c(
         "With {.arg person} constraints {.code A} and {.code simplex} are kept {.code after} the
           release only.",
-        i = "For others, rounding over an unknown number of rows has no bound that is tight enough."
+        i = "During the fit, rounding over an unknown number of rows has no tight enough bound."
       ), "argument")
     }
     public$facts$wishes <- c(as.list(weights), list(groups = list()), free, public$linear)

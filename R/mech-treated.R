@@ -105,7 +105,9 @@ check_group_noise <- function(noise, group) {
       "The noise in their mean would be {signif(noise, 2)} of the length at which a person",
       "is clipped; it must be at most {largest_group_noise} to be informative."
     ),
-    i = if (length(instead)) paste0("It takes about ", paste(instead, collapse = ", or "), "."),
+    i = if (length(instead)) {
+      paste0("Protection needs about ", paste(instead, collapse = ", or "), ".")
+    },
     i = paste(
       "{.code protect = \"donors\"} publishes the group's mean without noise, which does not",
       "protect its members."

@@ -56,7 +56,7 @@ vertical_noise_conflict <- function(release, agrees) {
   panel <- release$panel
   if (!privacy$private) {
     if (settings$weights_variance != 0 || settings$post_variance != 0) {
-      return("A release without privacy reports noise.")
+      return("The release is marked not private, but it reports noise.")
     }
     return(NULL)
   }

@@ -14,10 +14,11 @@
 #' * `sex = c("f", "m")`: all levels of a factor, the first of which is the baseline;
 #'   `ill = c(FALSE, TRUE)`: a logical, or numbers 0 and 1.
 #'
-#' Both entries may be given; then both clip. They work in the same way for outcomes, regressors and
-#' covariates. An unnamed `c(lower, upper)` is for the outcome, if the formula's left side is a
-#' single column. For an expression it could mean either, and the call stops before any budget is
-#' spent. Levels and types that are impossible for the class of a column are refused as well.
+#' Both entries may be given; then both clip. Limits work in the same way for outcomes, regressors
+#' and covariates. An unnamed `c(lower, upper)` is for the outcome, if the formula's left side is a
+#' single column. For an expression such a pair could mean either kind of limits, and the call stops
+#' before any budget is spent. Levels and types that are impossible for the class of a column are
+#' refused as well.
 #'
 #' [dp_aggregate()] and [dp_stream_sum()] have no formula: their limits are for the released
 #' numbers.

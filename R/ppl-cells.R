@@ -378,7 +378,7 @@ check_spellings <- function(levels, name) {
     abort(c(
       "In blocks and streams, levels that are the same number must have one spelling.",
       x = "{.val {twice}} is in {.arg bounds} of {.code {name}} in another spelling.",
-      i = "Recode them, such as {.val a01}: a reader may make numbers of these."
+      i = "Recode them as text such as {.val a01}, which no reader takes for a number."
     ), "bounds")
   }
 }

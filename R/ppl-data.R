@@ -1,7 +1,7 @@
 #' Blood pressure of simulated patients before and after a programme
 #'
 #' Three thousand patients who never joined a programme, and one group of 60 patients who did, as
-#' its published monthly mean: the target is a mean of 60 people, so give `size = 60`. All
+#' its published monthly mean: the target is a mean of 60 people, so give `size = 60`. All data are
 #' simulated: a personal level, a personal share of the season, of a common drift and of a slow
 #' common factor, and noise. **The programme lowers the group's mean by 8 mmHg** from the nineteenth
 #' month on. Sensible public bounds are `c(80, 200)`, the limits of plausible readings.

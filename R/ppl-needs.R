@@ -39,8 +39,8 @@ refuse_source <- function(x, needs, who, class = "argument") {
   )[[gives]]
   mend <- c(
     blocks = paste(
-      "Set {.code compute = \"here\"}: a database's or a file's rows stream to this process.",
-      "Workers cannot."
+      "Set {.code compute = \"here\"}: rows of a database or a file then stream to this process.",
+      "Rows of workers cannot be read here."
     ),
     rows = "Give a data frame or a matrix; see {.code ?dp_sources} for the sources of each method."
   )[[needs]]

@@ -19,8 +19,8 @@
 #' either. A row without an identifier belongs to nobody and is omitted. People without any counting
 #' row remain in the number of people.
 #'
-#' It is an argument of [dp_lm()] and [dp_glm()], as described above, and of [dp_aggregate()] and
-#' [dp_select()], in which all rows of a person are in one block and the data are in memory. The
+#' `person` is an argument of [dp_lm()] and [dp_glm()], as described above, and of [dp_aggregate()]
+#' and [dp_select()], in which all rows of a person are in one block and the data are in memory. The
 #' regressions also take [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and
 #' [dp_files()] with rows read in R. Identifiers of chunks are numbers where they read as numbers,
 #' in any spelling, and otherwise text; in SQLite a number and its text identify the same person.

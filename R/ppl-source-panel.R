@@ -199,7 +199,7 @@ check_people_travel <- function(source) {
         "With {.code protect = \"everyone\"} the sums over treated people are computed in R: their",
         "rows would leave the database."
       ),
-      i = "Allow it by {.code calibrate = TRUE}, or set {.code protect = \"donors\"}."
+      i = "Permit this by {.code calibrate = TRUE}, or set {.code protect = \"donors\"}."
     ), "argument")
   }
 }

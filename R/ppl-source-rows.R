@@ -90,7 +90,7 @@ check_calibration <- function(source, calibrated) {
         "would leave the database."
       ),
       i = paste(
-        "Allow it by {.code calibrate = TRUE}, or ask for a release without intervals:",
+        "Permit this by {.code calibrate = TRUE}, or request a release without intervals:",
         "{.code control = dp_control(intervals = FALSE)}."
       )
     ), "argument")

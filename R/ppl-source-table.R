@@ -37,8 +37,8 @@
 #' transfers no row; [dp_glm()] needs rows, and is refused before any budget is spent.
 #'
 #' @section Sources that each function accepts:
-#' A function's method needs rows, blocks or sums, and this need alone decides which sources it
-#' accepts; other sources are refused before any budget is spent. *Blocks* come from [dp_chunks()],
+#' A function's method needs rows, blocks or sums, and this need alone determines the accepted
+#' sources; other sources are refused before any budget is spent. *Blocks* come from [dp_chunks()],
 #' and from tables and files with `compute = "here"`; *sums* from `compute = "database"` and
 #' [dp_workers()]; several sources together offer the access of the most restrictive one, at most
 #' blocks. With `epsilon = Inf` sums are always refused.

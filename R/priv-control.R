@@ -1,6 +1,6 @@
 #' Settings of a private fit
 #'
-#' All are public, and none may be chosen from the donors' data.
+#' All settings are public, and none may be chosen from the donors' data.
 #'
 #' @param rng (`string`)\cr the source of the noise. `"secure"`: the operating system's
 #'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests

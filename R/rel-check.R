@@ -33,9 +33,9 @@ record_conflict <- function(release) {
   first_fault(
     "The privacy record is wrong." =
       !privacy$rng %in% c("secure", "R") || !privacy$neighbours %in% told,
-    "A private release needs finite bounds." =
+    "The release is marked private, but its bounds are not finite." =
       privacy$private && !all(is.finite(unlist(release$bounds[c("lower", "upper")]))),
-    "A release without privacy has a budget." =
+    "The release is marked not private, but it has a budget." =
       !privacy$private && !(is.null(privacy$steps) && is.na(privacy$rho) && privacy$delta == 0)
   )
 }

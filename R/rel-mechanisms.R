@@ -96,19 +96,20 @@ check_can_grow <- function(public, donors = NULL) {
     return(invisible())
   }
   problem <- if (!is.null(public$outcomes)) {
-    c("It takes one outcome.", "Monitor each outcome separately, with one {.fn dp_ledger}.")
+    c("A growing release has one outcome.",
+      "Monitor each outcome separately, with one {.fn dp_ledger}.")
   } else if (!public$private) {
     c("Without privacy, periods need not be announced.", "Fit the longer panel each time.")
   } else if (!has_variant(public$method, "growing")) {
     c("Method {.val {public$method}} releases weights for one panel.",
       "Use {.code method = {.val {methods_with(\"growing\")}}}.")
   } else if (!is.null(public$treated)) {
-    c("It takes {.code protect = \"donors\"}.",
+    c("A growing release needs {.code protect = \"donors\"}.",
       "With {.code protect = \"everyone\"} make one release once all periods have been observed.")
   } else if (!is.null(public$dates)) {
-    c("It takes one adoption date.", each_date_words(public))
+    c("A growing release has one adoption date.", each_date_words(public))
   } else if (!identical(public$estimator, "ridge")) {
-    c("It takes {.code estimator = \"ridge\"}.",
+    c("A growing release needs {.code estimator = \"ridge\"}.",
       "Difference-in-differences for a new period needs a separate release.")
   }
   if (!is.null(problem)) {

@@ -2,7 +2,8 @@
 
 #' Effects, intervals and other methods for a fitted model
 #'
-#' They use the fit, which was computed from the release and public data, and cost no privacy.
+#' These methods use the fit, which was computed from the release and public data, and cost no
+#' privacy.
 #'
 #' @param object (`dp_synth`)\cr a fit.
 #' @param parm (`character` or `NULL`)\cr requested rows: `"average"` or periods; `NULL` for all.

@@ -18,8 +18,8 @@
 #' * Algorithm 3, DPSC by objective perturbation: `dp_synth(method = "objective")`. Does not hold as
 #'   printed: its proof needs weights of bounded length. Repaired: a bounded set (`"tight"`).
 #' * Theorems 3.2 and 3.5, bounds of the error: [paper_rmse_bound()], printed and corrected.
-#' * Section 8.3, rejection sampling: no call: the plain version is not private, and the private
-#'   version has three times the noise.
+#' * Section 8.3, rejection sampling: no call, because the plain version is not private, and the
+#'   private version has three times the noise.
 #' * Section 8, figures 2 to 8: rerun in four versions; `panels.R` runs on the authors' panels.
 #'
 #' Shown in: `vignette("reproduction")`, `vignette("errata")`; proofs `ridge.md` and `objective.md`.
@@ -72,9 +72,9 @@
 #'
 #' @section Wang (2018, 2019), AdaSSP and per-instance differential privacy (pDP):
 #' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of Theorem 14, which
-#'   is below the exact loss in places. For people outside the data there is its argument `newdata`,
-#'   for several releases [pdp_compose()]. [pdp_bound()] may be published. `?pdp_rows` lists the
-#'   results without such losses, with reasons.
+#'   is below the exact loss in places. The argument `newdata` of [pdp()] is for people outside the
+#'   data, [pdp_compose()] for several releases. [pdp_bound()] may be published. `?pdp_rows` lists
+#'   the results without such losses, with reasons.
 #' * One posterior sample (OPS): `dp_lm(method = "ops")`, with other constants; logistic: refused.
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`. Does not hold as printed (`min` for `max`, and
 #'   noise that is too small); repaired.
@@ -99,8 +99,10 @@
 #'   (figure 3).
 #' * Theorem 8, excess risk: its bound can be negative; its part from Thakurta's Lemma 3.19 holds.
 #' * Theorem 10, sample complexity: does not hold for small errors, where its bound is negative.
-#'   Repaired with constants for a ridge, beside measured numbers of people.
-#' * Figures 3 to 6, MOOR, ROC, prediction error and Adult: rerun, repaired beside printed.
+#'   The repaired bound has constants for a ridge; `vignette("papers")` compares it with measured
+#'   numbers of people.
+#' * Figures 3 to 6, MOOR, ROC, prediction error and Adult: rerun in the printed and the repaired
+#'   version.
 #' * NAPP-VS (selection of variables), privacy budget retrieval and privacy budget recycling: no
 #'   call, since they are not private (a sign without noise; a factor 2; noise used twice).
 #'   [dp_select()] selects.
@@ -177,7 +179,7 @@ NULL
 #' @name dp_glm
 #' @section Packages with the same names: CRAN's DPrivStats exports functions called `dp_lm()` and
 #' `dp_glm()`, and flexsynth one called `dp_control()`. A call uses the package attached last; write
-#' `dpsc::dp_glm()` to be explicit. They are not interchangeable: DPrivStats calibrates its
+#' `dpsc::dp_glm()` to be explicit. The functions are not interchangeable: DPrivStats calibrates its
 #' `dp_lm()` on a privately released eigenvalue, without a bound on the chance that it is too small,
 #' which gives no guarantee.
 #' @concept output perturbation
@@ -208,9 +210,9 @@ NULL
 #' @name dp_lm
 #' @section Packages with the same names:
 #' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth one called
-#' `dp_control()`. A call uses the package attached last; write `dpsc::dp_lm()` to be explicit. They
-#' are not interchangeable: DPrivStats calibrates its `dp_lm()` on a privately released eigenvalue,
-#' without a bound on the chance that it is too small, which gives no guarantee.
+#' `dp_control()`. A call uses the package attached last; write `dpsc::dp_lm()` to be explicit. The
+#' functions are not interchangeable: DPrivStats calibrates its `dp_lm()` on a privately released
+#' eigenvalue, without a bound on the chance that it is too small, which gives no guarantee.
 #' @concept OPS
 #' @concept one posterior sample
 #' @concept posterior sampling

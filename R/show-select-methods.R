@@ -70,7 +70,7 @@ summary.dp_selection <- function(object, ...) new_summary(object, selection_line
 
 selection_lines <- function(x) {
   chosen <- if (x$abstained) {
-    "  abstained: the data are not stable enough to name a support (an output, charged)"
+    "  abstained: the data are not stable enough to name a support (this result was charged)"
   } else if (length(x$selected)) {
     strwrap(paste(x$selected, collapse = ", "), 90L, prefix = "  ")
   } else {

@@ -12,7 +12,7 @@ generics::augment
 
 #' A fit as data frames
 #'
-#' The broom verbs. Everything in them is public or computed from the release.
+#' Methods for package broom. Everything in their results is public or computed from the release.
 #'
 #' @param x (`dp_synth`)\cr a fit.
 #' @param conf.int (`flag`)\cr add interval limits.

@@ -78,7 +78,7 @@ test_that("a release that records no row limit is read with the smallest limit",
   expect_identical(fit$release$limit, sqrt(2))
 })
 
-test_that("weak and strong parts of an information are shrunk separately, links by their noise", {
+test_that("blocks of an information matrix and the part between them are shrunk separately", {
   noisy <- diag(c(40, 100, 100, 100))
   mix <- c(12, -9, 6)
   noisy[1L, 2:4] <- noisy[2:4, 1L] <- mix

@@ -68,7 +68,7 @@ grid_oracle <- function(p, cell) {
   })
 }
 
-test_that("every combination of options works; without privacy it combines simple fits", {
+test_that("every combination of options works; without privacy it equals combined simple fits", {
   for (several in c(FALSE, TRUE)) {
     p <- grid_panel(several)
     half <- c(y = 50, z = 5)

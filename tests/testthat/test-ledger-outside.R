@@ -368,7 +368,7 @@ test_that("a charge copied into another release is detected; copies of its own r
   found <- verify_ledger(ledger, c(same, list(other)))
   expect_false(found$whole)
   expect_identical(found$twice, 1:5)
-  expect_output(print(found), "ONE CHARGE, which covers less, is named by release 1, 2")
+  expect_output(print(found), "COVERS ONLY A PART of the releases that name it: release 1, 2")
   # The outcomes of one fit share its charge, and cost no more together than it.
   withr::local_seed(1)
   data <- expand.grid(person = 1:260, month = 1:8)

@@ -69,7 +69,7 @@ test_that("intervals cover the effects of people with an outcome that most peopl
   expect_gt(mean(cover), 0.85)
 })
 
-test_that("in the choice of the error range each step costs more for a group than for a person", {
+test_that("the choice of the error range penalises each step more for a group than for a person", {
   step_of <- function(group) {
     withr::local_seed(1)
     facts <- c(gram_facts_of(n = 1500), list(group = group))
@@ -192,7 +192,7 @@ test_that("a target whose level few donors have gets no shorter interval than th
   expect_equal(scale(at(4) + wave), scale(at(0) + wave))
 })
 
-test_that("bands of people at a bound with few donors need the planned scale for coverage", {
+test_that("bands of people at a bound have coverage by the planned scale, not by a smaller one", {
   need <- unlist(lapply(1:24, function(seed) {
     x <- often_release(seed)
     table <- effect_table(fit_view(dp_synth(x$release, target = x$targets), "unit"))

@@ -1,6 +1,6 @@
 # Single periods of a protected group: the donors' steps, the rounds, limited translation.
 
-test_that("the share of a shift that clipping keeps changes by at most one row's share", {
+test_that("one row changes the share of a shift that clipping keeps by at most its own share", {
   # Plants faults 77.
   # Lemma 7: the sums by the core against a plain computation, and neighbours against the claim.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)

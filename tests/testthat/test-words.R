@@ -84,7 +84,7 @@ test_that("the error for a covariate in the wrong place recommends a bar in the 
   expect_match(said, "The formula has no `sex`", fixed = TRUE)
 })
 
-test_that("every fit can be written, and the error for parts of a regression gives advice", {
+test_that("every fit can be written; the error for a part of a regression names the whole fit", {
   skip_if_not_installed("jsonlite")
   path <- withr::local_tempfile(fileext = ".json")
   panel <- sim_panel(n = 300, T0 = 6, T1 = 3)
@@ -112,7 +112,7 @@ test_that("every fit can be written, and the error for parts of a regression giv
   expect_error(read_release(), "`path` is required", class = "dpsc_error_argument")
 })
 
-test_that("averages over cohorts can be requested by the names that package did uses", {
+test_that("averages over cohorts can also be requested by the names of `did::aggte()`", {
   panel <- sim_panel(n = 300, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
