@@ -104,7 +104,7 @@ dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
   check_given(missing(bounds), "bounds", "public limits of every variable")
   if (!is.data.frame(data)) data <- source_of_tbl(data)
   record <- mechanism_table$dp_describe$table
-  person <- check_person(person, record, "table", data)
+  person <- check_person(person, record, NULL, data)
   columns <- describe_columns(formula, by, bounds)
   columns["person"] <- list(person)
   quantiles <- check_quantiles(quantiles)

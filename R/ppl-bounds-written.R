@@ -399,6 +399,13 @@ largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(weights)) {
     abort("{.arg max_weight} is only for {.arg weights}.", "argument")
   }
+  if (is.call(weights) && identical(weights[[1L]], as.name("~"))) {
+    own <- plain_text(weights[[length(weights)]])
+    abort(c(
+      "{.arg weights} must be a column or a function of one row, without {.code ~}.",
+      i = "Write {.code weights = {own}}."
+    ), "argument")
+  }
   if (is.null(max_weight) && is.symbol(weights) && is.list(bounds)) {
     bound <- bounds[[as.character(weights)]]
     if (is.numeric(bound) && length(bound) == 2L) max_weight <- bound[[2L]]

@@ -43,7 +43,11 @@ check_person <- function(person, record, method, data) {
   }
   if (is.null(record$person)) {
     abort(c(
-      "{.code method = \"{method}\"} needs one row per person.",
+      if (is.null(method)) {
+        "This call needs one row per person."
+      } else {
+        "{.code method = \"{method}\"} needs one row per person."
+      },
       x = "Its proof does not hold for means over a person's rows.",
       i = "Combine each person's rows into one row beforehand, one person at a time."
     ), "argument")

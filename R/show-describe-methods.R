@@ -7,8 +7,8 @@
 #' @param x,object (`dp_description`).
 #' @param conf.int (`flag`)\cr whether to add limits.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
-#' @param clusters (`flag`)\cr do limits of means and standard deviations allow for a cluster of
-#'   people far from all others that noise would hide? See [dp_describe()], section Limits.
+#' @param clusters (`flag`)\cr whether limits of means and standard deviations allow for a cluster
+#'   of people far from all others that noise would hide; see [dp_describe()], section Limits.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... no further arguments, except in `glance()` and for the arguments that table packages
 #'   pass to `tidy()`.

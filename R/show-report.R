@@ -6,8 +6,9 @@
 #' no cost.
 #'
 #' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a
-#'   release gives the methods and the guarantee only.
-#' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`.
+#'   release gives the methods and the guarantee only. An assessment takes any private result.
+#' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`; `"assessment"`, for every value
+#'   of a private call: paragraphs for a data protection impact assessment.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.
 #' @param placebo (`dp_placebo_space` or `NULL`)\cr for a classical fit, which has no interval: its
 #'   placebos, whose rank and p-value are then reported.
@@ -15,7 +16,9 @@
 #' @return A list of class `dp_report` of strings: `result` (a sentence for each average effect),
 #'   `methods`, `guarantee` (in words), `references`, and `format`. Printing writes them out with
 #'   `cat()`, so that `results = "asis"` puts them into a document. For a fit that is not private
-#'   the text states NOT PRIVATE in place of a guarantee.
+#'   the text states NOT PRIVATE in place of a guarantee. An assessment has `processing`,
+#'   `guarantee`, `questions` (singling out, linkability and inference, from the European opinion on
+#'   anonymisation), `limits` and `budget`, from the release's privacy record alone.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Kairouz, P., Oh, S. and Viswanath, P. (2015). The Composition Theorem for
 #'   Differential Privacy. ICML. (A test between two neighbours, equally likely beforehand, is right
@@ -29,16 +32,13 @@
 #' report(fit, format = "latex")$result
 #' @export
 report <- function(x, ...) {
+  if (asks_assessment(list(...))) return(assessment_report(x))
   UseMethod("report")
 }
 
 #' @rdname report
 #' @export
-report.default <- function(x, ...) door("report", {
-  abort(c(
-    "{.fn report} needs a fit or a release.", x = "It is {describe(x)}."
-  ), "argument")
-})
+report.default <- function(x, ...) door("report", stop_no_report(x))
 
 #' @rdname report
 #' @export
@@ -79,30 +79,6 @@ new_report <- function(result, methods, release, estimator, format) {
     references = report_references(release)
   )
   marked_report(parts, format)
-}
-
-#' @param parts (`list`)\cr `result`, `methods`, `guarantee`, `references`, plain text.
-#' @noRd
-marked_report <- function(parts, format) {
-  structure(c(lapply(parts, mark_up, format), format = format), class = "dp_report")
-}
-
-#' @rdname report
-#' @export
-print.dp_report <- function(x, ...) {
-  titles <- c(
-    result = "Result", methods = "Methods", guarantee = "Guarantee", references = "References"
-  )
-  for (part in names(titles)) {
-    if (!length(x[[part]])) next
-    title <- titles[[part]]
-    lines <- if (x$format == "text") strwrap(x[[part]], 90L) else x[[part]]
-    cat(switch(x$format,
-      text = paste0(title, "\n"), markdown = paste0("**", title, "**\n\n"),
-      latex = paste0("\\paragraph{", title, "}\n")
-    ), paste0(lines, collapse = if (x$format == "text") "\n" else "\n\n"), "\n\n", sep = "")
-  }
-  invisible(x)
 }
 
 # Sentences ----------------------------------------------------------------------------------------
@@ -343,29 +319,4 @@ report_references <- function(release) {
     switch(release$method, simplex = , predictors = "adh", release$method)
   }
   cited_works(wanted)
-}
-
-# Markup -------------------------------------------------------------------------------------------
-
-mark_up <- function(text, format) {
-  if (is.null(text)) {
-    return(NULL)
-  }
-  switch(format,
-    text = text,
-    markdown = gsub("([\\\\`*_#<>|])", "\\\\\\1", text),
-    latex = mark_up_latex(text)
-  )
-}
-
-mark_up_latex <- function(text) {
-  text <- gsub("\\", "\1", text, fixed = TRUE)
-  text <- gsub("([&%$#_{}])", "\\\\\\1", text)
-  text <- gsub("~", "\\textasciitilde{}", text, fixed = TRUE)
-  text <- gsub("^", "\\textasciicircum{}", text, fixed = TRUE)
-  text <- gsub("\1", "\\textbackslash{}", text, fixed = TRUE)
-  # A minus, not a hyphen; and no line break before a per cent sign.
-  text <- gsub("(^|[ (])-([0-9])", "\\1$-$\\2", text)
-  text <- gsub("([<>])", "$\\1$", text)
-  gsub("([0-9]) \\\\%", "\\1~\\\\%", text)
 }

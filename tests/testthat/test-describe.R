@@ -289,6 +289,7 @@ test_that("a description is charged once; bad input gives classed errors and spe
   refused(described(data, by = ~ arm + sex, ledger = ledger), "argument")
   refused(described(data, quantiles = 1.5, ledger = ledger), "argument")
   refused(described(data, person = ~sex, ledger = ledger), "argument")
+  expect_error(described(data, person = ~sex), "one row per person")
   refused(described(data["age"], ledger = ledger), "data")
   refused(described(as.matrix(data["age"]), ledger = ledger), "data")
   refused(described(data, epsilon = 1e-9, delta = 0, ledger = ledger), "argument")

@@ -277,6 +277,8 @@ test_that("prints, reports, files and other methods include the weights", {
     max_weight = 1.5)
   expect_identical(named$release$theta, fit$release$theta)
   expect_error(pdp(fit, data), "weights", class = "dpsc_error_argument")
+  expect_error(dp_glm(y ~ a + b, data, epsilon = 2, bounds = weighted_bounds(), weights = ~w),
+    "weights = w", fixed = TRUE, class = "dpsc_error_argument")
   bounded <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = weighted_bounds(), weights = w,
     constraints = list(lower = c(a = 0)))
   expect_gte(coef(bounded)[["a"]], 0)

@@ -182,3 +182,35 @@ test_that("without an interval a report gives the reason and mentions no calibra
   # An uninformative name is not repeated.
   expect_match(said$methods, "what the outcome of target would have been", fixed = TRUE)
 })
+
+test_that("an assessment has the budget, neighbours and charge of any private result", {
+  skip_if_not_installed("RSQLite")
+  skip_if_not_installed("openssl")
+  ledger <- dp_ledger(9, 1e-5, path = withr::local_tempfile(fileext = ".sqlite"))
+  people <- data.frame(x = seq(0, 1, length.out = 900), y = seq(0, 1, length.out = 30))
+  bounds <- list(x = c(0, 1), y = c(0, 1))
+  found <- list(
+    dp_describe(~x, people, epsilon = 1, bounds = bounds, ledger = ledger),
+    dp_lm(y ~ x, people, epsilon = 2, bounds = bounds, ledger = ledger),
+    dp_aggregate(people, function(rows) mean(rows$x),
+      lower = 0, upper = 1, epsilon = 0.5, ledger = ledger),
+    report_fit()
+  )
+  for (x in found) {
+    parts <- report(x, format = "assessment")
+    privacy <- dpsc:::privacy_of(x)
+    expect_s3_class(parts, "dp_report")
+    expect_match(parts$guarantee, paste("epsilon =", privacy$epsilon), fixed = TRUE)
+    expect_match(parts$guarantee, privacy$neighbours, fixed = TRUE)
+    expect_match(parts$limits, "not certified", fixed = TRUE)
+    paid <- privacy$charge$hash %||% "No ledger"
+    expect_match(parts$budget, paid, fixed = TRUE)
+    expect_match(capture.output(print(parts)), "^Singling out", all = FALSE)
+  }
+  expect_match(report(found[[1]], "assessment")$processing, "900 people", fixed = TRUE)
+  raw <- report(dp_lm(y ~ x, people, epsilon = Inf, bounds = bounds), format = "assessment")
+  expect_match(raw$guarantee, "NOT PRIVATE", fixed = TRUE)
+  expect_null(raw$questions)
+  expect_error(report(found[[1]]), "assessment", class = "dpsc_error_argument")
+  expect_error(report(people, format = "assessment"), class = "dpsc_error_argument")
+})

@@ -1,0 +1,85 @@
+# The paragraphs of a data protection impact assessment on one release: public facts of its privacy
+# record. No claim of certification.
+
+#' @return `TRUE` if these further arguments of report() request an assessment.
+#' @noRd
+asks_assessment <- function(given) {
+  identical(given[["format"]], "assessment") || identical(unname(given), list("assessment"))
+}
+
+#' @param x (`list`)\cr any value of a private call.
+#' @noRd
+assessment_report <- function(x) door("report", {
+  stream <- inherits(x, "dp_stream")
+  if (!(is.list(x) || stream) || is.null(x$privacy %||% x$release$privacy)) stop_no_report(x)
+  privacy <- privacy_of(x)
+  marked_report(list(
+    processing = processing_words(x, privacy), guarantee = guarantee_of_rows(privacy),
+    questions = if (privacy$holds) questions_words(privacy), limits = limits_words(privacy),
+    budget = spending_words(privacy)
+  ), "text")
+})
+
+#' @noRd
+stop_no_report <- function(x) {
+  abort(c(
+    "{.fn report} needs a fit or a release.", x = "It is {describe(x)}.",
+    i = if (is.list(x) && !is.null(x$privacy)) {
+      "For this object there is only {.code format = \"assessment\"}."
+    }
+  ), "argument")
+}
+
+processing_words <- function(x, privacy) {
+  release <- if (inherits(x, "dp_stream")) list() else x$release
+  panel <- if (inherits(x, "dp_release")) x$panel else if (is.list(release)) release$panel
+  people <- panel$n %||% (if (is.list(x)) x$nobs)
+  id <- release_id(x)
+  paste0(
+    "Numbers computed from the data of ",
+    if (is.null(people)) "people" else paste(format(people, big.mark = ","), "people"),
+    " were released by the R package dpsc ", privacy$version %||% own_version(),
+    if (privacy$holds) ", with random noise that was drawn before they left the computation",
+    ". The released object", if (!is.null(id)) paste0(" (id ", id, ")"),
+    " contains no record of a person",
+    if (!privacy$holds) ", but its numbers are not, or not known to be, protected", "."
+  )
+}
+
+questions_words <- function(privacy) {
+  right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
+  paste0(
+    "Singling out and linking: the limit of ", formatC(100 * right, digits = 1L, format = "f"),
+    " % holds for any reader, with any other data, so that a person's record can be neither ",
+    "singled out nor linked with more certainty. Inference: conclusions about groups remain ",
+    "possible, also about people who are not in the data; they hardly depend on any one record."
+  )
+}
+
+limits_words <- function(privacy) {
+  paste0(
+    "Public facts are not protected: the number of people, the names of variables, bounds, levels ",
+    "and settings, which must not be chosen by looking at the records. ",
+    if (privacy$holds) {
+      paste0("The guarantee is about one person (", privacy$neighbours, "); for k people ",
+        "together epsilon is k times as large. ")
+    },
+    "Time and memory of the computation are not protected, nor are records, logs and ledger from ",
+    "the people who can read them. The package is not certified, and whether the budget is small ",
+    "enough is the controller's decision."
+  )
+}
+
+spending_words <- function(privacy) {
+  charge <- privacy$charge
+  paste0(
+    "Releases from the same people add up. ",
+    if (is.null(charge)) {
+      "No ledger outside R recorded this release: its cost must be recorded elsewhere."
+    } else {
+      paste0("This release was ", payment_words(charge), " (", charge$time, "), whose hash after ",
+        "it is ", charge$hash, ".")
+    },
+    " A release cannot be recalled: people who withdraw later remain in it."
+  )
+}
