@@ -28,7 +28,8 @@
 #' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` if no value suffices),
 #'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
 #'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
-#'   `resolved`, `found` (flags), `least_n`, `least_epsilon` (from which on both hold), `facts`
+#'   `resolved`, `found` (flags), `allowance` (what standard errors allow for means that are not
+#'   linear and for skewed errors, in sampling variances: see [dp_lm()]), `least_n`, `least_epsilon` (from which on both hold), `facts`
 #'   (columns implied by formula and bounds). PUBLIC. `autoplot()`: a ggplot of `ratio` along people
 #'   and along epsilon; `plot()` draws it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
@@ -134,7 +135,8 @@ print.dp_plan_lm <- function(x, ...) {
     format(x$epsilon), ":", sep = "")
   if (!is.na(x$ratio)) {
     cat(" errors of slopes about ", format(x$ratio, digits = 3L), " times those of lm() if its ",
-      "model holds\n", sep = "")
+      "model holds;\n  standard errors, which allow for models that do not, about ",
+      format(sqrt(x$ratio^2 + x$allowance), digits = 3L), " times\n", sep = "")
     return(invisible(x))
   }
   what <- c(

@@ -12,7 +12,7 @@ summary.dp_lm <- function(object, ...) door("summary", {
   structure(list(
     heading = lm_heading(object), coefficients = summary_matrix(generics::tidy(object), "t"),
     robust = object$robust, sigma = object$sigma, r.squared = object$r.squared,
-    df.residual = object$df.residual, notes = lm_notes(object),
+    df.residual = object$df.residual, notes = c(lm_notes(object), allowance_words(object)),
     robust_by = if (is_by_person(object$privacy)) {
       "clustered by person"
     } else {

@@ -40,6 +40,7 @@ lm_methods_words <- function(x) {
       if (x$robust) paste0(", which ", robust_errors_words(x), ","),
       " and privacy noise of known distribution."
     ) else if (x$robust) paste0("Standard errors ", robust_errors_words(x), "."),
+    allowance_words(x),
     if (is_by_person(x$privacy)) paste(
       "Each person counts once, with the mean over their rows, for any number of rows."
     ),

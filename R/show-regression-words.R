@@ -153,6 +153,15 @@ robust_words <- function(x) {
   )
 }
 
+#' The part of the errors that is no noise
+#' @noRd
+allowance_words <- function(x) {
+  if (x$privacy$private && x$plan$resolved && is.finite(last_clip(x))) paste(
+    "Rows far from the middle and large residuals count less than in lm(). The errors allow for",
+    "the usual effect of this on real data; where the mean is far from linear it is larger."
+  )
+}
+
 #' The last round's clip in residual standard deviations; `Inf` where the bounds allow no residual
 #' beyond it
 #' @noRd
