@@ -27,20 +27,27 @@
 #' the same rows. Besides noise it allows for the effect of clips, by released numbers alone: with
 #' skewed errors the intercept is extrapolated from its values under several clips, and the slopes'
 #' part includes the bias that their change implies; with heavy tails it includes the difference
-#' between the two fits. Where the budget does not permit a wide clip, or its effect is not
-#' visible, standard errors include an allowance for the usual distance between the two fits, which
-#' means that are not linear and skewed errors cause: in regressions on real people it is about .03
-#' standard deviations of the residuals along the worst direction. The allowance is not a bound:
-#' the distance is larger where the mean is far from linear. In CPS wages (`AER::CPS1988`) the
-#' largest error of nine slopes relative to `lm()` is 2.7 of its standard errors at epsilon 1, 2.1
-#' at 2, 1.1 at 4 and .1 at 10,000, and 98 to 100 % of the intervals contain `lm()`'s slope. The
-#' effect of clips cannot be estimated where noise hides the tails. One example is CPS wages at
-#' epsilon .5 (57 % of intervals contain `lm()`'s slope). Another is rare gross outliers, to which
-#' the fit is robust and `lm()` is not: with 1 % of outliers, 15 standard deviations off, n = 5,000
-#' and epsilon 1, the intercept is 5 standard errors from the intercept of `lm()`, which no
-#' interval contains. The print mentions robust slopes if more than 2 % of residuals lie beyond
-#' three standard deviations, or, with many people, so many that a slope may differ by a standard
-#' error, unless no residual is clipped.
+#' between the two fits. In CPS wages (`AER::CPS1988`) the largest error of nine slopes relative to
+#' `lm()` is 2.8 of its standard errors at epsilon 1, 2.0 at 2, 1.0 at 4 and .1 at 10,000, and 98
+#' to 100 % of the intervals contain `lm()`'s slope.
+#'
+#' Where the budget does not permit a wide clip, or its effect is not visible, standard errors
+#' include an allowance for the usual distance between the two fits, due to means that are not
+#' linear and to skewed errors: in regressions on real people this distance is about .03 standard
+#' deviations of the residuals along the worst direction. The allowance is no bound. In CPS wages
+#' at epsilon .5 82 % of the intervals contain `lm()`'s slope. In 61 of 63 cells (seven regressions
+#' on real data that had not been looked at before, 1,000 to 20,000 people, epsilon .5 to 4)
+#' intervals contain at least 88 % of the coefficients of all rows; in the 14 regressions from
+#' which the allowance was set, in 103 of 126. Failures have means that are far from linear, heavy
+#' tails (numbers of visits), or a few values of a regressor far from all others (a density of
+#' population): such values decide the slope of `lm()` and count less here. Use their logarithm.
+#'
+#' The effect of clips cannot be estimated where noise hides the tails, as with rare gross
+#' outliers, to which the fit is robust and `lm()` is not: with 1 % of outliers, 15 standard
+#' deviations off, n = 5,000 and epsilon 1, the intercept is 5 standard errors from the intercept
+#' of `lm()`, which no interval contains. The print mentions robust slopes if more than 2 % of
+#' residuals lie beyond three standard deviations, or, with many people, so many that a slope may
+#' differ by a standard error, unless no residual is clipped.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors

@@ -101,7 +101,8 @@ for (set in names(tasks)) {
         row <- data.frame(
           set = set, task = name, n = n, epsilon = epsilon, draws = draws,
           covers = round(mean(part("covers"), na.rm = TRUE), 3),
-          worst = round(min(single, na.rm = TRUE), 2), lm = round(mean(part("lm")), 3),
+          worst = if (all(is.na(single))) NA else round(min(single, na.rm = TRUE), 2),
+          lm = round(mean(part("lm")), 3),
           privacy = round(mean(part("privacy"), na.rm = TRUE), 3),
           error = signif(stats::median(part("error")), 3),
           width = signif(stats::median(part("width")), 3),
