@@ -13,8 +13,8 @@
 #' @param ... no further arguments, except in `glance()` and for the arguments that table packages
 #'   pass to `tidy()`.
 #' @return
-#' * `print()`: a paper's table with one column per group, each number with its limits, and the
-#'   largest share of people that noise may hide far from all others, where limits allow for them. A
+#' * `print()`: a paper's table with one column per group, each number with its limits, and, where
+#'   limits allow for people far from all others whom noise may hide, their largest share. A
 #'   standard deviation whose released square is not above 0 is printed as "below the noise", with
 #'   limits; `tidy()` has 0.
 #' * `tidy()`: a data frame with one row per number: `variable`, `level` (of a factor, else `NA`),
@@ -85,7 +85,7 @@ unseen_note <- function(x, clusters) {
       paste("outside", text(far$low), "to", text(far$high))))
   hidden <- paste0(far$variable, " (", text(100 * far$share), " % ", where, ")", collapse = ", ")
   c("", strwrap(if (clusters) {
-    paste0("Limits of mean and sd allow for people whom noise may hide far from all others: ",
+    paste0("Limits of mean and sd allow for people far from all others whom noise may hide: ",
       hidden, ". Narrower bounds, a larger epsilon or fewer numbers shorten them; ",
       "print(clusters = FALSE) assumes that there are no such people.")
   } else {
