@@ -389,6 +389,10 @@ select_pick_cpp <- function(table, method, facts, rng) {
     .Call(`_dpsc_select_pick_cpp`, table, method, facts, rng)
 }
 
+select_ranks_cpp <- function(table, numbers, facts, rng) {
+    .Call(`_dpsc_select_ranks_cpp`, table, numbers, facts, rng)
+}
+
 select_stable_cpp <- function(table, method, facts, epsilon, delta, rng) {
     .Call(`_dpsc_select_stable_cpp`, table, method, facts, epsilon, delta, rng)
 }

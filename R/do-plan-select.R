@@ -18,11 +18,12 @@
 #'   public guess.
 #' @param r.squared (`number`, in (0, 1))\cr share of the outcome's variance that the regressors
 #'   explain (of a latent one in logistic models): a public guess.
-#' @return `dp_plan_select()`: a data frame with one row per method of `"pursuit"`, `"screening"`,
-#'   `"gram"`: `hurdle`, the covariance at which a variable is found about two times in three
-#'   (nearly always at 1.5 times this covariance, seldom at half of it; measured in
+#' @return `dp_plan_select()`: a data frame with one row per method of `"ranks"`, `"pursuit"`,
+#'   `"screening"`, `"gram"`: `hurdle`, the covariance at which a variable is found about two times
+#'   in three (nearly always at 1.5 times this covariance, seldom at half of it; measured in
 #'   bench/selection.R), `needs` (people whom `signal` needs at 1.5 times the hurdle), `located`
-#'   (whether medians and scales are found first), `recommended`.
+#'   (whether the unit is 1.2 robust standard deviations, as it always is for `"ranks"`),
+#'   `recommended`.
 #'
 #'   `dp_plan_online()`: a data frame with one row: `method` (the default), `noise`, `useful_from`
 #'   (steps until noise no longer fills the ball of coefficients) and `regret` at the horizon,
@@ -45,7 +46,8 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
     n = check_count(n, 2), p = length(columns$names) - columns$intercept,
     intercept = columns$intercept,
     share = check_number(share, 0, 1, open = c("min", "max")),
-    refit = check_flag(refit), numbers = sum(number_places(columns))
+    refit = check_flag(refit), numbers = sum(number_places(columns)),
+    indicators = count_indicators(columns)
   )
   facts$size <- check_count(size, 1, facts$p)
   signal <- if (!is.null(signal)) check_number(signal, 0, open = "min")
@@ -53,7 +55,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   budget <- stream_budget(epsilon, delta, NULL, dp_control())
   if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument")
   radius <- radius %||% usual_length(columns)
-  methods <- c("pursuit", "screening", "gram")
+  methods <- c("ranks", "pursuit", "screening", "gram")
   # In units of a variable's standard deviation a row is shorter than in units of its bounds.
   located <- !is.null(selection_location("gram", facts, budget))
   if (located) radius <- min(radius, sqrt(1 + facts$p / location_reach[["moments"]]^2 * 1.5))
@@ -63,7 +65,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
     method = methods, hurdle = unname(hurdles),
     needs = if (is.null(signal)) NA_real_ else unname(ceiling(1.5 * hurdles * facts$n / signal)),
     located = vapply(methods, function(method) {
-      !is.null(selection_location(method, facts, budget))
+      method == "ranks" || !is.null(selection_location(method, facts, budget))
     }, NA, USE.NAMES = FALSE),
     recommended = methods == choose_selection(NULL, facts, budget)
   )
@@ -82,7 +84,9 @@ selection_hurdle <- function(method, facts, budget, radius) {
     size = facts$size, intercept = facts$intercept, located = !is.null(shares$location)
   )
   constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
-  covariance_hurdle(method, facts, constants)
+  hurdle <- covariance_hurdle(method, facts, constants)
+  # The clipped covariance of two normal variables with this rank correlation.
+  if (mechanism_table$dp_select[[method]]$hurdle == "covariance") hurdle else 0.65 * hurdle
 }
 
 #' @rdname dp_plan_select

@@ -26,6 +26,7 @@ object_again.dp_selection <- function(parts) {
   if (!is.null(parts$release$location)) {
     stopifnot(all(lengths(parts$release$location[c("median", "scale")]) == facts$p + 1L))
     facts$numbers <- sum(number_places(columns))
+    if (!is.null(facts$indicators)) facts$indicators <- count_indicators(columns)
   }
   facts$person <- read_person(facts$person)
   facts$size <- check_count(facts$size, 1, facts$p)

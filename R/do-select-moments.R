@@ -1,23 +1,26 @@
 # Moments of the chosen columns, and the resulting fit: one step of a stream, and arithmetic.
 
-#' Covariance (scaled units) at which a variable is found with probability about 2/3
+#' Covariance (scaled units), or rank correlation, at which a variable is found 2 times in 3
 #'
 #' For a choice by noisy covariances. The covariance must exceed the largest of p - 1 others, which
 #' have the choice's noise, a Gumbel distribution of scale g, and the sampling noise of standard
 #' deviation s: on average this is g log p + s^2 / (2 g), but no more than the maximum of the
 #' sampling noise alone (as in the random energy model: Derrida, 1981). A normal variable clipped at
 #' 1.2 standard deviations has variance one half in units of its limits; for a variable that is not
-#' located, the bounds are assumed to be at three standard deviations.
+#' located, the bounds are assumed to be at three standard deviations. Kendall's rank correlation
+#' of independent variables has a standard deviation of 2 / (3 sqrt(n)), and enters by half.
 #' @noRd
 covariance_hurdle <- function(method, facts, constants) {
-  if (!mechanism_table$dp_select[[method]]$hurdle || is.infinite(constants$exponent)) {
+  kind <- mechanism_table$dp_select[[method]]$hurdle
+  if (kind == "none" || is.infinite(constants$exponent)) {
     return(NULL)
   }
   g <- 4 / constants$exponent / facts$n
-  s <- (if (constants$located) 1 / 2 else 1 / 9) / sqrt(facts$n)
+  ranks <- kind == "rank correlation"
+  s <- (if (ranks) 1 / 3 else if (constants$located) 1 / 2 else 1 / 9) / sqrt(facts$n)
   widest <- sqrt(2 * log(facts$p))
   others <- if (s <= g * widest) g * log(facts$p) + s^2 / (2 * g) else s * widest
-  others + g * log(2)
+  (1 + ranks) * (others + g * log(2))
 }
 
 select_from_moments <- function(selection) {

@@ -5,13 +5,16 @@
 #' regression on it. Neighbours differ in one person's row; the number of rows is public.
 #'
 #' @section Methods:
-#' * `"pursuit"` (default): one variable at a time by the exponential mechanism on clipped residual
-#'   correlations, each followed by its noisy step. Needs about `n sqrt(rho) >= 250`.
+#' * `"ranks"` (default): one variable at a time by the exponential mechanism on Kendall's rank
+#'   correlations with residuals. Bounds that are too wide and long tails cost nothing. Residuals
+#'   are those of noisy steps if by public facts these have little noise, otherwise of none. For an
+#'   outcome of two values, half of whose pairs have no rank, the default is `"pursuit"`, or
+#'   `"screening"` if steps have much noise, where medians and scales can be found.
+#' * `"pursuit"`: the same with clipped correlations.
 #' * `"gram"`: noisy moments of all variables, released once; selection, any other size and the fit
 #'   cost nothing more.
 #' * `"screening"`: the largest correlations at once; for uncorrelated variables only.
-#' * `"votes"` (default for up to 20 candidates, where medians and scales would not be found):
-#'   disjoint blocks of people vote for variables; bounds that are too wide cost nothing.
+#' * `"votes"`: disjoint blocks of people vote for variables; bounds that are too wide cost nothing.
 #' * `"frank-wolfe"`: Frank and Wolfe's iterations on an l1 ball.
 #' * `"exhaustive"`: the exponential mechanism over all supports, for small p; less accurate than
 #'   the other methods.
@@ -30,13 +33,14 @@
 #' deviations for a choice, 4 for a refit (3 for `"gram"`), within the bounds. So bounds that are
 #' far too wide cost little. This needs about `n sqrt(rho / p) >= 31`; otherwise, for a variable
 #' with one value for half of the people, and for a variable with bounds 0 and 1, the bounds are
-#' used. Slopes are for the clipped variables.
+#' used. `"ranks"` finds them for the outcome and the chosen variables only, with at most 20 %, for
+#' about `n sqrt(rho) >= 54 sqrt(size + 1)`. Slopes are for the clipped variables.
 #'
 #' The last four methods propose, test and release: they may abstain, which is an output like any
 #' other and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
 #'
 #' For synthetic control: features of the pre-period can be chosen from a release at no cost, and
-#' covariates of donors by `"pursuit"`; donors themselves must never be selected, since membership
+#' covariates of donors by `"ranks"`; donors themselves must never be selected, since membership
 #' in a support is itself private.
 #'
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in
@@ -76,6 +80,8 @@
 #' `dpsc_error_budget`.
 #' @references
 #' Dwork, C. and Lei, J. (2009). Differential Privacy and Robust Statistics. STOC.
+#'
+#' Kendall, M. G. (1938). A New Measure of Rank Correlation. Biometrika 30.
 #'
 #' Talwar, K., Thakurta, A. and Zhang, L. (2015). Nearly-Optimal Private LASSO. NeurIPS.
 #'
@@ -132,6 +138,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
     share = check_number(share, 0, 1, open = c("min", "max")),
     refit = check_flag(refit), numbers = sum(number_places(columns))
   )
+  facts$indicators <- count_indicators(columns)
   if (!is.null(person)) facts$person <- person
   facts$size <- check_count(size, 1, facts$p)
   budget <- stream_budget(epsilon, delta, ledger, control)
@@ -232,13 +239,23 @@ choose_selection <- function(method, facts, budget) {
     if (!budget$private) {
       return(if (facts$p <= 200) "gram" else "pursuit")
     }
-    # Votes need no units, but find few variables among many.
-    located <- !is.null(selection_location("pursuit", facts, budget))
-    return(if (located || facts$p > 20) "pursuit" else "votes")
+    binary <- facts$numbers == facts$p - facts$indicators
+    return(if (binary) binary_selection(facts, budget) else "ranks")
   }
   method <- check_choice(method, names(mechanism_table$dp_select))
   mechanism_table$dp_select[[method]]$check(facts)
   method
+}
+
+#' The default for an outcome of two values, for which half of all pairs have no rank
+#' @noRd
+binary_selection <- function(facts, budget) {
+  shares <- selection_shares("pursuit", facts, budget)
+  if (is.null(shares$location)) {
+    return("ranks")
+  }
+  noise <- step_noise(facts, budget$rho - shares$location$rho, facts$size + 1)
+  if (noise < largest_step_noise) "pursuit" else "screening"
 }
 
 selection_constants <- function(settings, facts, method) {
@@ -293,7 +310,7 @@ choice_budget <- function(method, shares, constants) {
   }
   selector <- mechanism_table$dp_select[[method]]
   # Steps that release sums next to the choices.
-  sums <- selector$sums(constants)
+  sums <- selector$sums(constants, shares$location)
   for_sums <- if (sums) sums_share else 0
   list(
     exponent = sqrt(8 * (1 - for_sums) * shares$select_rho / selector$picks(constants)),
@@ -338,16 +355,19 @@ run_selection <- function(people, public, plan) {
     steps = plan$steps
   )
   selector <- mechanism_table$dp_select[[method]]
-  result$location <- find_location(table, columns, shares$location, budget$rng)
-  result$columns <- fitted_columns(columns, result$location, method)
+  picks_first <- selector$locates == "picked"
+  if (!picks_first) {
+    result$location <- find_location(table, columns, shares$location, budget$rng)
+  }
   doubts_of <- function(moments, ...) {
     unique(c(
       location_doubts(columns, result$location),
       moment_doubts(result$columns, moments, facts$n, ...)
     ))
   }
-  refitted <- rescaled_table(table, columns, result$columns)
   if (is.null(selector$pick)) {
+    result$columns <- fitted_columns(columns, result$location, method)
+    refitted <- rescaled_table(table, columns, result$columns)
     result$moments <- selection_moments(refitted, result$columns, plan$select, public$radius,
       budget$rng)
     if (budget$private) result$doubts <- doubts_of(result$moments)
@@ -357,7 +377,10 @@ run_selection <- function(people, public, plan) {
   candidates <- if (length(first)) near[, -1L, drop = FALSE] else near
   constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
   constants$rows <- people$rows
+  constants[c("numbers", "zero_one")] <- list(number_places(columns), zero_one_places(columns))
   picked <- selector$pick(candidates, selector$core, constants, shares, budget$rng)
+  if (picks_first) result$location <- location_of_picks(picked, shares$location)
+  result$columns <- fitted_columns(columns, result$location, method)
   if (!is.null(picked)) picked <- utils::head(picked, facts$size)
   result$abstained <- is.null(picked)
   constants$located <- !is.null(result$location)
@@ -366,6 +389,7 @@ run_selection <- function(people, public, plan) {
   result$selected <- columns$names[used]
   if (facts$refit && length(c(first, used))) {
     part <- c(first, used, ncol(table))
+    refitted <- rescaled_table(table, columns, result$columns)
     moments <- selection_moments(
       refitted[, part, drop = FALSE], sub_columns(result$columns, used),
       if (length(used) == facts$size) plan$fit, public$radius, budget$rng, shares$fit_rho, budget
@@ -394,7 +418,7 @@ selection_steps <- function(method, facts, budget, shares) {
   if (!budget$private) {
     return(NULL)
   }
-  sums <- mechanism_table$dp_select[[method]]$sums(facts)
+  sums <- mechanism_table$dp_select[[method]]$sums(facts, shares$location)
   choices <- shares$select_rho %||% 0
   for_sums <- if (sums) sums_share * choices else 0
   # With a test, the moments have the rest of epsilon.
@@ -408,6 +432,3 @@ selection_steps <- function(method, facts, budget, shares) {
   )
   steps[pmax(steps$epsilon, steps$rho, na.rm = TRUE) > 0, ]
 }
-
-# The share of the choices' budget for the sums released with them.
-sums_share <- 0.15

@@ -9,27 +9,28 @@
 #'   `delta` of a test; `fit_rho`, `rho`, `cost`.
 #' @param pick (`function`: candidates, method, constants, shares, rng)\cr the selection.
 #' @param ... where it is not as usual:
-#'   * `picks`, `sums` (`function`: constants): how many choices are drawn, and sums released next
-#'     to them.
+#'   * `picks` (`function`: constants), `sums` (`function`: constants, location): how many choices
+#'     are drawn, and sums released next to them.
 #'   * `blocks` (`function`: n): disjoint blocks of rows that vote.
 #'   * `check` (`function`: facts): refuses unsupported requests.
 #'   * `complete` (`function`: constants, facts): its own constants, checked.
 #'   * `subsets` (`function`): constants of random subsets, see [subset_constants()].
 #'   * `person` (`string`): the access to rows that it needs where people have several: for votes of
 #'     blocks.
-#'   * `locates` (`flag`): are medians and scales found first?
-#'   * `hurdle` (`flag`): do clipped correlations decide, so that the smallest covariance that would
-#'     be noticed can be stated?
+#'   * `locates` (`string`): medians and scales are found of `"all"` numeric variables, first, of
+#'     the `"picked"` ones, or of `"none"`.
+#'   * `hurdle` (`string`): the clipped `"covariance"` or the `"rank correlation"` decides, and the
+#'     smallest one that would be noticed can be stated; or `"none"`.
 #'   * `assumes` (`string` or `NULL`): uncertified assumptions of the theorem.
 #' @noRd
 selector <- function(core, theorem, shares, pick, ...) {
   fields <- with_fields(list(
     core = core, theorem = paste0(theorem, " (proofs/selection.md)"), shares = shares,
     pick = pick,
-    picks = function(constants) constants$size, sums = function(constants) 0,
+    picks = function(constants) constants$size, sums = function(constants, location) 0,
     blocks = function(n) max(2, floor(n / 50)), check = function(facts) NULL,
     complete = function(constants, facts) constants, subsets = function(...) NULL,
-    locates = FALSE, hurdle = FALSE, assumes = NULL, person = NULL
+    locates = "none", hurdle = "none", assumes = NULL, person = NULL
   ), list(...))
   do.call(new_mechanism, c(list("dp_select", title = "a selection", needs = "rows"), fields))
 }
@@ -58,24 +59,32 @@ testing <- function(core, theorem, ...) {
 #' @noRd
 selectors <- function() {
   list(
+    ranks = selector("ranks",
+      "exponential mechanism on rank correlations with residuals, Theorem 1a",
+      choice_shares, pick_by_ranks,
+      sums = function(constants, location) rank_sums(constants$size, location),
+      locates = "picked", hurdle = "rank correlation"
+    ),
     pursuit = choosing("pursuit",
       "exponential mechanism on clipped residual correlations, Theorem 1",
-      sums = function(constants) constants$size + constants$intercept, locates = TRUE, hurdle = TRUE
+      sums = function(constants, location) constants$size + constants$intercept,
+      locates = "all", hurdle = "covariance"
     ),
     gram = selector("gram",
       "moments with Gaussian noise; selection is post-processing", moment_shares, pick = NULL,
-      check = check_gram_candidates, locates = TRUE
+      check = check_gram_candidates, locates = "all"
     ),
     screening = choosing("screening",
       "peeling by the exponential mechanism, Theorem 1",
-      sums = function(constants) as.numeric(constants$intercept), locates = TRUE, hurdle = TRUE
+      sums = function(constants, location) as.numeric(constants$intercept),
+      locates = "all", hurdle = "covariance"
     ),
     votes = choosing("votes",
       "exponential mechanism on votes of disjoint blocks, Theorem 2", person = "rows"
     ),
     `frank-wolfe` = choosing("frank-wolfe",
       "exponential mechanism on vertices, Theorem 1", complete = iterations_for_size,
-      locates = TRUE
+      locates = "all"
     ),
     exhaustive = choosing("exhaustive",
       "exponential mechanism over supports, Theorem 5", picks = function(constants) 1,
@@ -135,10 +144,35 @@ moment_shares <- function(facts, budget) {
   )
 }
 
+# The share of the choices' budget for the sums released with them.
+sums_share <- 0.15
+
+#' Sums beside the choices by ranks: a step after each pick but the last, and the outcome's mean
+#' @noRd
+rank_sums <- function(size, location) {
+  if (is.null(location)) 0 else location$steps * (size - 1) + location$centred
+}
+
 # Picks --------------------------------------------------------------------------------------------
 
 pick_by_choices <- function(candidates, method, constants, shares, rng) {
   select_pick_cpp(candidates, method, constants, rng)
+}
+
+#' @return The picks, with attribute `location`: `median` and `scale` of all columns.
+#' @noRd
+pick_by_ranks <- function(candidates, method, constants, shares, rng) {
+  location <- shares$location
+  exact <- is.infinite(constants$exponent)
+  facts <- c(constants[c("size", "exponent", "rho_step")], list(
+    location = location$exponent %||% 0, locate_picks = location$picks %||% FALSE,
+    steps = location$steps %||% exact, centred = location$centred %||% exact
+  ))
+  if (exact) facts$rho_step <- Inf
+  half <- which(constants$zero_one)
+  candidates[, half] <- 2 * candidates[, half] - 1
+  found <- select_ranks_cpp(candidates, constants$numbers, facts, rng)
+  structure(found$order, location = found[c("median", "scale")])
 }
 
 #' @return `NULL`: it abstains.

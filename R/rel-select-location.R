@@ -1,5 +1,5 @@
-# Medians and scales at the start of a selection: they determine its columns' limits, so that much
-# too wide bounds cost little. Everything except the draws is post-processing.
+# Medians and scales, at the start of a selection or of its picks: they determine its columns'
+# limits, so that much too wide bounds cost little. Everything except the draws is post-processing.
 
 # The largest share of the budget, and the value of n exponent / 2 that suffices for fine cells:
 # if bounds are ten times too wide, choices in the bounds' units find next to nothing; if bounds are
@@ -13,16 +13,71 @@ location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 
 #' The draws that find medians and scales, from public facts
 #' @return A list: `exponent`, `cell` (width of a median's cell, scaled units), `rho` (of all), or
-#'   `NULL` if they would not be found or the method needs none. PUBLIC.
+#'   `NULL` if they would not be found or the method needs none; where the picked variables are
+#'   located, also the fields of [picks_location()]. PUBLIC.
 #' @noRd
 selection_location <- function(method, facts, budget) {
-  if (!mechanism_table$dp_select[[method]]$locates || is.null(facts$numbers)) {
+  locates <- mechanism_table$dp_select[[method]]$locates
+  if (locates == "none" || is.null(facts$numbers)) {
     return(NULL)
+  }
+  if (locates == "picked") {
+    return(picks_location(facts, budget))
   }
   exponent <- min(sqrt(location_share * budget$rho / facts$numbers), 2 * location_enough / facts$n)
   cell <- select_cells_cpp(facts$n, exponent)
   # Two draws per column; the changes of their losses have a range of twice the exponent.
   if (!is.null(cell)) list(exponent = exponent, cell = cell, rho = facts$numbers * exponent^2)
+}
+
+# A pursuit by ranks takes residuals if a step's slope, in standard deviations, has less noise than
+# this; otherwise residuals are worse than the outcome (bench/selection.R, designs not used there).
+largest_step_noise <- 0.13
+
+#' Location of the picked variables and the outcome, at most a fifth of the budget
+#'
+#' Needed for steps, for the limits of a refit, and for the outcome's mean, which columns of zeros
+#' and ones need: these would find half without it, so that two fifths are not too much.
+#' @return A list: `exponent`, `cell`, `rho`; `picks` (are the picked variables located, or the
+#'   outcome alone?), `steps`, `centred` (flags); or `NULL`.
+#' @noRd
+picks_location <- function(facts, budget) {
+  candidates <- facts$p - facts$indicators
+  outcome <- facts$numbers - candidates
+  plan <- function(columns) {
+    exponent <- min(
+      2 * location_enough / facts$n, max(sqrt(0.1 * budget$rho / columns), 24 / facts$n)
+    )
+    list(exponent = exponent, rho = columns * exponent^2)
+  }
+  affordable <- function(plan, share = 0.2) plan$rho <= share * budget$rho
+  all <- plan(max(min(facts$size, candidates) + outcome, 1))
+  centred <- facts$indicators > 0
+  steps <- facts$size > 1 && affordable(all) &&
+    step_noise(facts, budget$rho - all$rho, facts$size - 1 + centred) < largest_step_noise
+  picks <- affordable(all) && (steps || facts$refit)
+  out <- if (picks) all else plan(1)
+  if (!picks && !(centred && affordable(out, location_share))) {
+    return(NULL)
+  }
+  cell <- select_cells_cpp(facts$n, out$exponent)
+  if (!is.null(cell)) {
+    c(out, list(cell = cell, picks = picks, steps = steps, centred = centred))
+  }
+}
+
+#' Noise of a step's slope if the budget is shared by some sums
+#' @noRd
+step_noise <- function(facts, rho, sums) {
+  6 / facts$n / sqrt(2 * sums_share * selection_share(facts) * rho / sums)
+}
+
+#' @param picked (`integer`)\cr from [pick_by_ranks()].
+#' @return As [find_location()]; `NULL` if no column was located.
+#' @noRd
+location_of_picks <- function(picked, plan) {
+  found <- attr(picked, "location")
+  if (any(found$scale != shared_scale)) c(found, list(cell = plan$cell))
 }
 
 #' Located columns of the table: numeric variables except those with bounds 0 and 1; the outcome
@@ -32,6 +87,19 @@ number_places <- function(columns) {
   c(unlist(lapply(columns$regressors, function(column) {
     rep(!always_full(column), length(column_names(column, columns$intercept)))
   })), !always_full(columns$outcome))
+}
+
+#' Number of candidates that are not located: columns of zeros and ones
+#' @noRd
+count_indicators <- function(columns) sum(!utils::head(number_places(columns), -1L))
+
+#' Candidates that are zero or one in the scaled table (others of two values are -1 or 1)
+#' @noRd
+zero_one_places <- function(columns) {
+  unlist(lapply(columns$regressors, function(column) {
+    zero <- !is.null(column$levels) || (always_full(column) && !columns$intercept)
+    rep(zero, length(column_names(column, columns$intercept)))
+  }))
 }
 
 #' Find medians and scales

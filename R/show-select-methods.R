@@ -93,7 +93,10 @@ selection_lines <- function(x) {
     },
     if (!is.null(x$hurdle)) {
       paste0(
-        "  This budget finds variables whose scaled covariance with the residual exceeds about ",
+        "  This budget finds variables whose ",
+        c(covariance = "scaled covariance", `rank correlation` = "rank correlation (tau)")[[
+          mechanism_table$dp_select[[x$method]]$hurdle
+        ]], " with the residual exceeds about ",
         formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
     doubt_lines(x$doubts)

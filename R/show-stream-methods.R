@@ -12,10 +12,10 @@
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector, one value per row; `NA` where a regressor is missing. For method
-#'   `"gram"` predictions use a share of the coefficients, relative to the middle of the outcome's
-#'   bounds: none as long as noise alone could have produced them (bench/online.R: regret is at most
-#'   1.05 times the regret of predicting zero).
+#' * `predict()`: a vector, one value per row; `NA` where a regressor is missing. Predictions
+#'   by `"gram"`, `"ftal"` and `"ftrl"` use a share of the coefficients, relative to the middle of
+#'   the outcome's bounds: none as long as noise alone could have produced them (bench/online.R:
+#'   regret is at most 1.05 times the regret of predicting zero).
 #' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums. For
 #'   `coef()`, `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()`: see [dp_estimates].
 #'   Errors of sums come from the privacy noise alone.
@@ -197,7 +197,7 @@ stream_lines <- function(stream, values = TRUE) {
 #' @noRd
 share_words <- function(stream) {
   share <- stream$released$share %||% 1
-  if (stream$released$steps == 0 || share == 1) {
+  if (stream$released$steps == 0 || share > 0.995) {
     return(NULL)
   }
   if (share == 0) {

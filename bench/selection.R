@@ -49,7 +49,7 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]
   set.seed(i)
   scale <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))
-  reps <- max(2, round(scale * if (cell$n * cell$p > 5e5) 6 else 20))
+  reps <- max(2, round(scale * if (cell$n * cell$p > 5e5) 12 else 40))
   results <- replicate(reps, {
     data <- simulate(cell$n, cell$p, cell$cor)
     value <- function(method) recall(data, cell$p, cell$epsilon, method)

@@ -1194,6 +1194,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// select_ranks_cpp
+Rcpp::List select_ranks_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const Rcpp::LogicalVector& numbers, const Rcpp::List& facts, SEXP rng);
+RcppExport SEXP _dpsc_select_ranks_cpp(SEXP tableSEXP, SEXP numbersSEXP, SEXP factsSEXP, SEXP rngSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::LogicalVector& >::type numbers(numbersSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rng(rngSEXP);
+    rcpp_result_gen = Rcpp::wrap(select_ranks_cpp(table, numbers, facts, rng));
+    return rcpp_result_gen;
+END_RCPP
+}
 // select_stable_cpp
 SEXP select_stable_cpp(const Eigen::Map<Eigen::MatrixXd>& table, const std::string& method, const Rcpp::List& facts, double epsilon, double delta, SEXP rng);
 RcppExport SEXP _dpsc_select_stable_cpp(SEXP tableSEXP, SEXP methodSEXP, SEXP factsSEXP, SEXP epsilonSEXP, SEXP deltaSEXP, SEXP rngSEXP) {
@@ -1725,6 +1738,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_select_cells_cpp", (DL_FUNC) &_dpsc_select_cells_cpp, 2},
     {"_dpsc_select_locate_cpp", (DL_FUNC) &_dpsc_select_locate_cpp, 4},
     {"_dpsc_select_pick_cpp", (DL_FUNC) &_dpsc_select_pick_cpp, 4},
+    {"_dpsc_select_ranks_cpp", (DL_FUNC) &_dpsc_select_ranks_cpp, 4},
     {"_dpsc_select_stable_cpp", (DL_FUNC) &_dpsc_select_stable_cpp, 6},
     {"_dpsc_select_moments_cpp", (DL_FUNC) &_dpsc_select_moments_cpp, 4},
     {"_dpsc_fit_moments_cpp", (DL_FUNC) &_dpsc_fit_moments_cpp, 4},

@@ -4,6 +4,7 @@
 #include <dpsc/mechanism/location.hpp>
 #include <dpsc/select/from_moments.hpp>
 #include <dpsc/select/greedy.hpp>
+#include <dpsc/select/ranks.hpp>
 #include <dpsc/select/stability.hpp>
 #include <dpsc/select/supports.hpp>
 #include <dpsc/select/votes.hpp>
@@ -119,6 +120,29 @@ std::vector<int> select_pick_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
     if (method == "exhaustive")
       return from_one(dpsc::choose_support(rows, f.size, f.ball, f.exponent, draws, r_host()));
     throw std::invalid_argument("unknown method of selection");
+  });
+}
+
+// Columns that rank correlations select, in order, with the medians and scales of those that were
+// located, the outcome's last. RELEASED.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List select_ranks_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
+                            const Rcpp::LogicalVector& numbers, const Rcpp::List& facts, SEXP rng) {
+  dpsc::rank_facts f;
+  f.greedy.size = static_cast<Eigen::Index>(Rcpp::as<double>(facts["size"]));
+  f.greedy.exponent = Rcpp::as<double>(facts["exponent"]);
+  f.greedy.rho_step = Rcpp::as<double>(facts["rho_step"]);
+  f.location = Rcpp::as<double>(facts["location"]);
+  f.locate_picks = Rcpp::as<bool>(facts["locate_picks"]);
+  f.steps = Rcpp::as<bool>(facts["steps"]);
+  f.centred = Rcpp::as<bool>(facts["centred"]);
+  for (const int number : numbers) f.numbers.push_back(number != 0);
+  return with_noise(rng, [&](dpsc::noise& draws) {
+    const dpsc::rank_path found =
+        dpsc::pursue_ranks(table.data(), table.rows(), table.cols() - 1, f, draws, interrupter());
+    return Rcpp::List::create(Rcpp::Named("order") = from_one(found.order),
+                              Rcpp::Named("median") = found.location.median,
+                              Rcpp::Named("scale") = found.location.scale);
   });
 }
 

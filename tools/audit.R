@@ -178,6 +178,17 @@ swap <- list(rbind(base, c(1, -1, 1)), rbind(base, c(-1, 1, 1)))
 note(dp_audit(pick(2), swap[[1]], swap[[2]], 2, 0, runs(6000)), "selection, pursuit", "swap", FALSE)
 note(dp_audit(pick(6), swap[[1]], swap[[2]], 2, 0, runs(6000)), "selection, thrice the exponent",
   "swap", TRUE)
+by_ranks <- function(exponent) {
+  facts <- list(size = 1, exponent = exponent, rho_step = Inf, location = 0, locate_picks = FALSE,
+    steps = FALSE, centred = FALSE)
+  function(panel) internal$select_ranks_cpp(panel, rep(TRUE, 3), facts, "R")$order[[1L]]
+}
+base <- rbind(c(-0.5, -0.5, -0.5), c(0, 0, 0), c(0.5, 0.5, 0.5))[rep(1:3, 2), ]
+swap <- list(rbind(base, c(1, -1, 1)), rbind(base, c(-1, 1, 1)))
+note(dp_audit(by_ranks(2), swap[[1]], swap[[2]], 2, 0, runs(6000)), "selection, ranks", "swap",
+  FALSE)
+note(dp_audit(by_ranks(6), swap[[1]], swap[[2]], 2, 0, runs(6000)),
+  "selection, ranks, thrice the exponent", "swap", TRUE)
 regression_replay <- function(one, two, delta) {
   columns <- internal$lm_columns(y ~ a, bounds(c("y", "a"), 20))
   facts <- list(n = nrow(one), epsilon = 4, delta = delta, scores = TRUE,

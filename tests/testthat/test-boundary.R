@@ -33,7 +33,7 @@ released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
   "cohort_release_cpp", "describe_release_cpp", "glm_release_cpp", "gram_release_cpp",
   "growing_release_cpp",
-  "lm_release_cpp", "select_locate_cpp", "select_pick_cpp",
+  "lm_release_cpp", "select_locate_cpp", "select_pick_cpp", "select_ranks_cpp",
   "select_stable_cpp", "stream_advance_cpp", "stream_load_cpp", "stream_save_cpp",
   "treated_control_cpp", "treated_look_cpp", "treated_release_cpp", "weights_release_cpp"
 )

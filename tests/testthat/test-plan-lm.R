@@ -64,7 +64,7 @@ test_that("more people or budget lower detection limits; selections find variabl
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)
   }
   here <- plan(2000, 1)
-  expect_identical(here$method, c("pursuit", "screening", "gram"))
+  expect_identical(here$method, c("ranks", "pursuit", "screening", "gram"))
   expect_identical(sum(here$recommended), 1L)
   expect_true(all(plan(4000, 1)$hurdle < here$hurdle))
   expect_true(all(plan(2000, 2)$hurdle < here$hurdle))
@@ -82,23 +82,26 @@ test_that("more people or budget lower detection limits; selections find variabl
   }
   many <- draw(1e5, 0.1)
   covariance <- mean(scaled(many$X3) * scaled(many$y)) / 0.1
-  found <- function(signal) {
+  found <- function(signal, method) {
     mean(replicate(30, {
       picked <- dp_select(y ~ ., draw(2000, signal / covariance),
-        epsilon = 1, size = 2, bounds = bounds, method = "pursuit", refit = FALSE, share = 0.8,
+        epsilon = 1, size = 2, bounds = bounds, method = method, refit = FALSE, share = 0.8,
         control = dp_control(rng = "R")
       )$selected
       mean(c("X3", "X9") %in% picked)
     }))
   }
-  hurdle <- dp_plan_select(y ~ ., bounds,
+  hurdles <- dp_plan_select(y ~ ., bounds,
     n = 2000, size = 2, epsilon = 1, refit = FALSE
-  )$hurdle[[1L]]
-  expect_gt(found(1.5 * hurdle), 0.8)
-  expect_lt(found(0.5 * hurdle), 0.4)
-  at <- found(hurdle)
-  expect_gt(at, 0.4)
-  expect_lt(at, 0.85)
+  )$hurdle
+  for (at in 1:2) {
+    method <- here$method[[at]]
+    expect_gt(found(1.5 * hurdles[[at]], method), 0.8)
+    expect_lt(found(0.5 * hurdles[[at]], method), 0.4)
+    share <- found(hurdles[[at]], method)
+    expect_gt(share, 0.4)
+    expect_lt(share, 0.85)
+  }
 })
 
 test_that("a stream's plan gives the first useful step", {

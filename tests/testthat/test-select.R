@@ -19,8 +19,8 @@ first_pick_rate <- function(table, method, facts, draws = 4000) {
 }
 
 selection_methods <- c(
-  "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks", "subsamples",
-  "stability", "lasso"
+  "ranks", "pursuit", "gram", "screening", "votes", "frank-wolfe", "exhaustive", "blocks",
+  "subsamples", "stability", "lasso"
 )
 
 test_that("a noisy choice has the exact distribution", {
@@ -59,6 +59,66 @@ test_that("the odds of a choice change by exactly the exponent for the worst nei
   moved <- loss(first_pick_rate(one, "votes", pick_facts(exponent = 2))) -
     loss(first_pick_rate(two, "votes", pick_facts(exponent = 2)))
   expect_lt(abs(moved - 2), 0.25)
+})
+
+rank_facts <- function(size = 1, exponent = 1, steps = FALSE) {
+  list(size = size, exponent = exponent, rho_step = Inf, location = 0, locate_picks = FALSE,
+    steps = steps, centred = steps)
+}
+
+test_that("a person moves rank correlations by two units, and no more", {
+  # Plants faults 85.
+  withr::local_seed(17)
+  rate <- function(table, exponent) {
+    mean(replicate(4000, {
+      select_ranks_cpp(table, rep(TRUE, 3), rank_facts(exponent = exponent), "R")$order == 1
+    }))
+  }
+  # The last person is outside all others: every one of their pairs changes, in opposite directions.
+  base <- rbind(c(-0.5, -0.5, -0.5), c(0, 0, 0), c(0.5, 0.5, 0.5))[rep(1:3, 2), ]
+  moved <- function(exponent) {
+    stats::qlogis(rate(rbind(base, c(1, -1, 1)), exponent)) -
+      stats::qlogis(rate(rbind(base, c(-1, 1, 1)), exponent))
+  }
+  expect_lt(abs(moved(2) - 2), 0.25)
+  # The fault: twice the exponent, as if a person were in half of the pairs.
+  expect_gt(moved(4), 2.5)
+})
+
+test_that("few people are selected by Kendall's correlation, all pairs", {
+  withr::local_seed(18)
+  for (repetition in 1:20) {
+    table <- matrix(stats::runif(6 * 5, -1, 1), 6)
+    kendall <- abs(stats::cor(table[, 1:4], table[, 5], method = "kendall"))
+    found <- select_ranks_cpp(table, rep(TRUE, 5), rank_facts(4, Inf), "R")$order
+    expect_identical(kendall[found], sort(kendall, decreasing = TRUE))
+    # Monotone transformations change nothing.
+    expect_identical(found, select_ranks_cpp(table^3, rep(TRUE, 5), rank_facts(4, Inf), "R")$order)
+  }
+  # A row with a missing value is a row of zeros.
+  table[2, 3] <- NaN
+  zero <- table
+  zero[2, ] <- 0
+  picks <- function(x) select_ranks_cpp(x, rep(TRUE, 5), rank_facts(4, Inf, TRUE), "R")$order
+  expect_identical(picks(table), picks(zero))
+})
+
+test_that("residuals of steps find variables that others hide, also 0/1 variables", {
+  withr::local_seed(19)
+  n <- 4000
+  x <- matrix(stats::rnorm(n * 6), n)
+  x[, 2] <- 0.8 * x[, 1] + 0.6 * x[, 2]
+  flag <- as.integer(stats::runif(n) < 0.2)
+  # Alone, V2 is nearly uncorrelated with the outcome, and V1 hides it.
+  y <- x[, 1] - 0.75 * x[, 2] + flag + stats::rnorm(n, sd = 0.5)
+  rows <- data.frame(x, flag, f = factor(sample(c("a", "b"), n, TRUE)), y)
+  bounds <- c(stats::setNames(rep(list(c(-40, 40)), 6), paste0("X", 1:6)),
+    list(flag = c(0, 1), f = c("a", "b"), y = c(-50, 50)))
+  for (refit in c(TRUE, FALSE)) {
+    found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = bounds, refit = refit,
+      control = seeded)
+    expect_setequal(found$selected, c("X1", "X2", "flag"))
+  }
 })
 
 test_that("every method has its own record", {
@@ -101,7 +161,7 @@ test_that("with noise methods find the support; intervals given it have nominal 
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")
-  for (method in c("pursuit", "gram", "screening", "votes", "frank-wolfe", "stability")) {
+  for (method in c("ranks", "pursuit", "gram", "screening", "votes", "frank-wolfe", "stability")) {
     found <- dp_select(y ~ 0 + ., rows,
       epsilon = 4, size = 3, bounds = select_bounds(rows), method = method, control = seeded
     )
@@ -372,7 +432,7 @@ test_that("a selection object contains no row of the data", {
   rows <- sparse_rows(400, 6)
   canary <- 0.123456789101112
   rows$x.1[[7L]] <- canary
-  for (method in c("pursuit", "gram", "votes")) {
+  for (method in c("ranks", "pursuit", "gram", "votes")) {
     found <- do.call(dp_select, list(y ~ ., rows, epsilon = 1, size = 2,
       bounds = select_bounds(rows),
       method = method))
@@ -482,7 +542,7 @@ wide_people <- function(n, p, wide) {
 test_that("bounds that are too wide cost little, and slopes are in the variables' units", {
   withr::local_seed(11)
   p <- wide_people(20000, 8, 20)
-  for (method in c("pursuit", "gram", "screening")) {
+  for (method in c("pursuit", "gram", "screening", "ranks")) {
     found <- dp_select(y ~ ., p$rows, epsilon = 2, size = 3, bounds = p$bounds, method = method,
       control = seeded)
     expect_true(all(c("V2", "V4") %in% found$selected), label = method)
@@ -522,9 +582,35 @@ test_that("the charge for preliminary medians and scales depends on public facts
   for (method in c("votes", "exhaustive", "stability")) {
     expect_null(dpsc:::selection_shares(method, facts, budget)$location)
   }
+  # The outcome and as many variables as are picked; steps beside the choices.
+  facts$indicators <- dpsc:::count_indicators(columns)
+  expect_identical(dpsc:::choose_selection(NULL, facts, budget), "ranks")
+  expect_identical(facts$indicators, 3L)
+  shares <- dpsc:::selection_shares("ranks", facts, budget)
+  location <- shares$location
+  expect_equal(location$rho, 4 * location$exponent^2)
+  expect_lte(location$rho, 0.2 * budget$rho)
+  expect_identical(unlist(location[c("picks", "steps", "centred")], use.names = FALSE),
+    rep(TRUE, 3))
+  choice <- dpsc:::choice_budget("ranks", shares, list(size = 3))
+  spent <- location$rho + 3 * choice$exponent^2 / 8 + 3 * choice$rho_step + shares$fit_rho
+  expect_equal(spent, budget$rho)
+  # An outcome of two values.
+  binary <- utils::modifyList(facts, list(numbers = 8L))
+  expect_identical(dpsc:::choose_selection(NULL, binary, budget), "pursuit")
+  binary$n <- 1000
+  binary$size <- 6
+  expect_identical(dpsc:::choose_selection(NULL, binary, budget), "screening")
   facts$n <- 300
   expect_null(dpsc:::selection_shares("pursuit", facts, budget)$location)
-  expect_identical(dpsc:::choose_selection(NULL, facts, budget), "votes")
+  # The outcome alone, for the mean that 0/1 variables need.
+  alone <- dpsc:::selection_shares("ranks", facts, budget)$location
+  expect_identical(unlist(alone[c("picks", "steps")], use.names = FALSE), c(FALSE, FALSE))
+  expect_equal(alone$rho, alone$exponent^2)
+  expect_lte(alone$rho, 0.4 * budget$rho)
+  facts$n <- 100
+  expect_null(dpsc:::selection_shares("ranks", facts, budget)$location)
+  expect_identical(dpsc:::choose_selection(NULL, facts, budget), "ranks")
 })
 
 # One person's influence is tested with the same draws of dp_lm(): test-lm-privacy.R.

@@ -149,7 +149,7 @@ class learner {
         sums_.noise().dimension() != plan_.facts.dimension())
       throw state_error("the checkpoint is damaged");
     prepare();
-    share_ = learns() && theta_.isZero(0.0) ? 0.0 : 1.0;
+    share_ = learns() ? beyond_noise() : 1.0;
     refresh();
   }
 
@@ -268,13 +268,21 @@ class learner {
     sums_.estimate(estimate_);
     // Until the sum of gradients at zero exceeds its noise, the coefficients remain zero, which
     // predicts better than noise does.
-    if (share_ == 0.0 && !stands_out(estimate_, sums_.sd(0))) return;
-    share_ = 1.0;
+    if (theta_.isZero(0.0) && !stands_out(estimate_, sums_.sd(0))) return;
     const double below = std::max(curvature(), 1e-300);
     theta_ = (facts_.method == "ftal" ? facts_.psi * past_ - estimate_ / zoom_
                                       : Eigen::VectorXd(-estimate_ / zoom_)) /
              below;
     project();
+    share_ = beyond_noise();
+  }
+
+  /// The positive part of 1 - E|noise|^2 / |theta|^2 (James and Stein, 1961), for prediction:
+  /// coefficients that noise could explain predict worse than zero.
+  double beyond_noise() const {
+    const double sd = sums_.sd(0) / zoom_ / std::max(curvature(), 1e-300);
+    const double noise = static_cast<double>(facts_.columns) * sd * sd;
+    return theta_.isZero(0.0) ? 0.0 : std::max(0.0, 1.0 - noise / theta_.squaredNorm());
   }
 
   /// Ridge on the released moments, within the ball.
