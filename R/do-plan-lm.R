@@ -29,9 +29,9 @@
 #'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
 #'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
 #'   `resolved`, `found` (flags), `allowance` (what standard errors allow for means that are not
-#'   linear and for skewed errors, in sampling variances: see [dp_lm()]), `least_n`, `least_epsilon` (from which on both hold), `facts`
-#'   (columns implied by formula and bounds). PUBLIC. `autoplot()`: a ggplot of `ratio` along people
-#'   and along epsilon; `plot()` draws it.
+#'   linear and for skewed errors, in sampling variances: see [dp_lm()]), `least_n`,
+#'   `least_epsilon` (from which on both hold), `facts` (columns implied by formula and bounds).
+#'   PUBLIC. `autoplot()`: a ggplot of `ratio` along people and along epsilon; `plot()` draws it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))

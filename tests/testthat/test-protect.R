@@ -68,7 +68,7 @@ test_that("unprotectable groups are refused before any budget is spent", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   # Accepted values work.
   text <- tryCatch(run(), error = conditionMessage)
-  people <- as.numeric(sub(".*takes about ([0-9,]+) people.*", "\\1", text))
+  people <- as.numeric(sub(".*needs about ([0-9,]+) people.*", "\\1", text))
   many <- p$group[rep(1:5, length.out = people), ]
   expect_s3_class(run(target = many), "dp_synth")
 })
