@@ -32,6 +32,7 @@
 #include "paper_tests.hpp"
 #include "penalised_tests.hpp"
 #include "pinned_tests.hpp"
+#include "rank_tests.hpp"
 
 namespace {
 
@@ -704,6 +705,7 @@ int main(int argc, char** argv) {
       {"method gram", [&] { test_gram(properties); }},
       {"capped L1 solver", [&] { test_capped(properties); }},
       {"supports", test_supports},
+      {"ranks", [&] { test_ranks(50 * properties); }},
       {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},
