@@ -16,7 +16,7 @@
 # with more than 300 donors, except n = 1,000 with T0 = 5. Since 2026-11-27, 06:50, intervals of
 # persons whose level few donors have are up to 12 % wider (measured again: `binary`, edge; no
 # other edges or flats of persons, and no random persons). battery-selected.csv has all 44 blocks;
-# battery-holdout.csv has 27 of 30, of which `bimodal`, `shocks`, `spending` are of the code before.
+# battery-holdout.csv has all 30, of which `bimodal`, `shocks`, `spending` are of the code before.
 #
 # A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
 # path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
