@@ -38,7 +38,7 @@
 #' at epsilon .5 82 % of the intervals contain `lm()`'s slope. In 61 of 63 cells (seven regressions
 #' on real data that had not been looked at before, 1,000 to 20,000 people, epsilon .5 to 4)
 #' intervals contain at least 88 % of the coefficients of all rows; in the 14 regressions from
-#' which the allowance was set, in 103 of 126. Failures have means that are far from linear, heavy
+#' which the allowance was set, in 100 of 125. Failures have means that are far from linear, heavy
 #' tails (numbers of visits), or a few values of a regressor far from all others (a density of
 #' population): such values decide the slope of `lm()` and count less here. Use their logarithm.
 #'

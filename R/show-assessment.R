@@ -62,7 +62,8 @@ limits_words <- function(privacy) {
     "and settings, which must not be chosen by looking at the records. ",
     if (privacy$holds) {
       paste0("The guarantee is about one person (", privacy$neighbours, "); for k people ",
-        "together epsilon is k times as large. ")
+        "together epsilon is k times as large",
+        if (isTRUE(privacy$delta > 0)) ", and delta more than k times as large", ". ")
     },
     "Time and memory of the computation are not protected, nor are records, logs and ledger from ",
     "the people who can read them. The package is not certified, and whether the budget is small ",

@@ -183,6 +183,23 @@ test_that("where wide clips cost too much, slopes' errors allow for the usual di
   allowance <- 3000 * usual_distance(fit)^2
   expect_gt(allowance, 0.5 * plan$privacy^2)
   expect_equal(unname(ratio), rep(plan$privacy^2 + allowance, 2), tolerance = 0.15)
+  expect_equal(plan$allowance, allowance, tolerance = 0.2)
+  # The intercept: the clip alone, and noise, of less than two sampling variances.
+  level <- fit$sigma^2 * (0.045 * (1.5 / last_clip(fit))^1.6)^2
+  sampling <- diag(vcov(fit, "sampling"))[[1L]]
+  expect_gt(level, 5 * sampling)
+  expect_gt(privacy_of(fit)[[1L]]^2, level)
+  expect_lt(privacy_of(fit)[[1L]]^2, level + 2 * sampling)
+})
+
+test_that("with a wide round that shows nothing, standard errors are those of the plan", {
+  plan <- dp_plan_lm(y ~ a + b, skew_bounds, n = 20000, epsilon = 1)
+  ratios <- vapply(1:4, function(seed) {
+    fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), seed = seed), seed = seed)
+    mean(sqrt(diag(vcov(fit)) / diag(vcov(fit, "sampling")))[-1L])
+  }, 0)
+  expect_equal(stats::median(ratios), sqrt(plan$ratio^2 + plan$allowance), tolerance = 0.1)
+  expect_gt(plan$allowance, 0.3)
 })
 
 test_that("with a curved mean and skewed errors, intervals contain most slopes of lm()", {

@@ -203,6 +203,8 @@ test_that("an assessment has the budget, neighbours and charge of any private re
     expect_match(parts$guarantee, paste("epsilon =", privacy$epsilon), fixed = TRUE)
     expect_match(parts$guarantee, privacy$neighbours, fixed = TRUE)
     expect_match(parts$limits, "not certified", fixed = TRUE)
+    # Dwork and Roth (2014), Theorem 2.2 and its version with delta.
+    expect_identical(grepl("delta more than k times", parts$limits), privacy$delta > 0)
     paid <- privacy$charge$hash %||% "No ledger"
     expect_match(parts$budget, paid, fixed = TRUE)
     expect_match(capture.output(print(parts)), "^Singling out", all = FALSE)
