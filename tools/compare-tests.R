@@ -1,5 +1,6 @@
 # Tests that were removed, and tests with fewer expectations, since a commit. A test is identified
-# by its name, so one that moved to another file is not removed. Tests of `make audit` are listed.
+# by its title or, if only the title changed, by its code, so a test that was moved or renamed is
+# not removed. Tests of `make audit` are listed.
 # Exit status 1 if any was removed.
 # Usage: Rscript tools/compare-tests.R <commit>
 commit <- commandArgs(TRUE)
@@ -23,7 +24,8 @@ tests_of <- function(file, lines) {
   data.frame(
     file = rep(basename(file), length(code)), test = vapply(code, function(e) e[[2L]], ""),
     expectations = vapply(code, count_calls, 0, "^expect_|^succeed$"),
-    long = vapply(code, count_calls, 0, "^(skip_unless_audit|is_audit)$") > 0
+    long = vapply(code, count_calls, 0, "^(skip_unless_audit|is_audit)$") > 0,
+    code = vapply(code, function(e) paste(deparse(e[[3L]]), collapse = "\n"), "")
   )
 }
 is_test <- function(files) grep("/test-[^/]*[.]R$", files, value = TRUE)
@@ -34,7 +36,8 @@ old <- do.call(rbind, lapply(old_files, function(f) {
 new_files <- is_test(list.files("tests/testthat", full.names = TRUE))
 new <- do.call(rbind, lapply(new_files, function(f) tests_of(f, readLines(f))))
 
-gone <- old[!old$test %in% new$test, ]
+renamed <- !old$test %in% new$test & old$code %in% new$code
+gone <- old[!old$test %in% new$test & !renamed, ]
 both <- merge(old, new, by = c("file", "test"), suffixes = c("", ".now"))
 fewer <- both[both$expectations.now < both$expectations, ]
 long <- new[new$long, ]
@@ -44,7 +47,9 @@ for (i in seq_len(nrow(fewer))) {
   cat("FEWER:", fewer$file[[i]], "|", fewer$test[[i]], ":", fewer$expectations[[i]], "to",
     fewer$expectations.now[[i]], "\n")
 }
-cat(sprintf("%d tests with %d expectations at %s, %d with %d now; %d gone, %d with fewer\n",
-  nrow(old), sum(old$expectations), commit, nrow(new), sum(new$expectations), nrow(gone),
-  nrow(fewer)))
+cat(sprintf(
+  "%d tests with %d expectations at %s, %d with %d now; %d renamed, %d gone, %d with fewer\n",
+  nrow(old), sum(old$expectations), commit, nrow(new), sum(new$expectations), sum(renamed),
+  nrow(gone), nrow(fewer)
+))
 quit(status = as.integer(nrow(gone) + nrow(fewer) > 0L))

@@ -42,7 +42,7 @@ test_that("prints and reports of releases by version 0.2.0 show no guarantee and
   }
 })
 
-test_that("a known fault is detected if the file shows it; other faults are listed as possible", {
+test_that("a known fault is detected if the file shows it, and is otherwise listed as possible", {
   # A formula's outcome shows that rows had names.
   for (file in c("output-long.json", "objective-long.json")) {
     x <- of_020(file)
@@ -109,7 +109,7 @@ test_that("files written by this version contain its number, and their guarantee
   }
 })
 
-test_that("a release of 0.2.0 is written only on request, and keeps its version", {
+test_that("a release by version 0.2.0 is written only on request, and keeps its version", {
   path <- withr::local_tempfile(fileext = ".json")
   for (file in c("gram.json", "output-long.json", "lm.json", "glm-binomial.json")) {
     x <- of_020(file)
@@ -120,7 +120,7 @@ test_that("a release of 0.2.0 is written only on request, and keeps its version"
   }
 })
 
-test_that("versions are ordered number by number, and an invalid version counts as the oldest", {
+test_that("version numbers are compared part by part, and an invalid version is the oldest", {
   expect_true(at_most_version(NULL, "0.2.0"))
   expect_true(at_most_version("0.1.0", "0.2.0"))
   expect_false(at_most_version("0.10.0", "0.2.0"))

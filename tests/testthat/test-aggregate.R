@@ -5,7 +5,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("replacing a row changes quantile losses by at most 100 each, within a range of 200", {
+test_that("replacing a row changes each quantile's loss by at most 100, within a range of 200", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -36,7 +36,7 @@ test_that("replacing a row changes quantile losses by at most 100 each, within a
   expect_identical(quantile_losses_cpp(c(1, 2, 1), 50), c(100, 0, 100))
 })
 
-test_that("the plan charges every draw for the full range of its losses", {
+test_that("dp_aggregate() charges every choice for the full range of its losses", {
   for (delta in c(0, 1e-6)) {
     for (names in list("a", letters[1:20])) {
       facts <- list(blocks = 100, names = names, epsilon = 1, delta = delta, mean = FALSE,
@@ -79,7 +79,7 @@ test_that("the released median has the distribution of the exponential mechanism
   expect_gt(stats::binom.test(round(share * runs[[2L]]), runs[[2L]], expected)$p.value, 1e-4)
 })
 
-test_that("the noise of a mean equals the planned noise", {
+test_that("the noise of a released mean equals the planned noise", {
   for (delta in c(0, 1e-6)) {
     answers <- matrix(0.25, 40, 3)
     facts <- list(blocks = 40, names = letters[1:3], epsilon = 1, delta = delta, mean = TRUE,
@@ -95,7 +95,7 @@ test_that("the noise of a mean equals the planned noise", {
   }
 })
 
-test_that("a person changes one block's answer only, even if the statistic has side effects", {
+test_that("one person changes one block's answer only, even if the statistic has side effects", {
   n <- 60
   people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
   other <- people
@@ -138,7 +138,7 @@ test_that("a person changes one block's answer only, even if the statistic has s
   expect_gt(length(unique(a[, 1])), 10)
 })
 
-test_that("a block returns the public fallback if the statistic fails, else a clipped answer", {
+test_that("a block returns a public fallback if the statistic fails, and else a clipped answer", {
   facts <- list(n = 6, blocks = 6, lower = 0, upper = 10, fallback = 2)
   answer <- function(f) block_answers(1:6, f, facts, 1:6, 1:18)[, 1] * 10
   expect_equal(answer(function(x) stop("value ", x)), rep(2, 6))
@@ -183,7 +183,7 @@ test_that("dp_aggregate() estimates the statistic and its standard error", {
   expect_error(tidy(mean_fit, conf.int = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("the result contains no rows and no function, and the ledger is charged first", {
+test_that("results of dp_aggregate() contain no rows and no function", {
   ledger <- dp_ledger(epsilon = 1)
   people <- data.frame(x = stats::runif(100), y = 1234.5)
   fit <- dp_aggregate(people, function(rows) mean(rows$x), lower = 0, upper = 1, epsilon = 0.4,
@@ -215,7 +215,7 @@ test_that("the result contains no rows and no function, and the ledger is charge
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("every bad input gives one classed error", {
+test_that("every invalid input of dp_aggregate() gives one error of a documented class", {
   go <- function(data = 1:100, statistic = mean, ..., lower = 0, upper = 1, epsilon = 1) {
     dp_aggregate(data, statistic, ..., lower = lower, upper = upper, epsilon = epsilon)
   }
@@ -241,7 +241,7 @@ test_that("every bad input gives one classed error", {
 })
 
 # One person's large number makes the column a 64-bit integer column: this must not cause an error.
-test_that("64-bit integers are read as their values, not as the doubles with the same bits", {
+test_that("64-bit integers are read as integers, not as doubles with the same bits", {
   skip_if_not_installed("bit64")
   long <- bit64::as.integer64(c("3", "9007199254740992", "-5", NA))
   rows <- data.frame(x = 1:4, y = 1)
@@ -293,7 +293,7 @@ test_that("messages and errors of a statistic are suppressed and cannot end the 
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("default intervals have nominal coverage; a median of 50 blocks is not identified", {
+test_that("default intervals have nominal coverage, and medians of 50 blocks are not identified", {
   withr::local_seed(6)
   # Blocks of at least 30 people: 96 / epsilon blocks, and the corresponding number of people.
   people <- stats::rexp(8000, 0.1)
@@ -315,7 +315,7 @@ test_that("default intervals have nominal coverage; a median of 50 blocks is not
   expect_output(print(few), "Not identified")
 })
 
-test_that("blocks of fewer than 30 people give no interval, and the print gives the reason", {
+test_that("with fewer than 30 people per block there is no interval, and the print states why", {
   withr::local_seed(7)
   people <- stats::rexp(1000)
   go <- function(...) {
@@ -342,7 +342,7 @@ test_that("blocks of fewer than 30 people give no interval, and the print gives 
   expect_false(is.na(tidy(go(epsilon = 8))$std.error))
 })
 
-test_that("a located mean's three adaptive steps change by no more than their sensitivities", {
+test_that("the three adaptive steps of a mean change by no more than their sensitivities", {
   withr::local_seed(8)
   facts <- list(blocks = 30, names = "a", epsilon = 1, delta = 0, mean = FALSE, located = TRUE,
     percents = 50L)
@@ -374,7 +374,7 @@ test_that("a located mean's three adaptive steps change by no more than their se
   expect_lte(gdp_epsilon_cpp(gdp_compose_cpp(many$steps$mu), 1e-6), 1 + 1e-9)
 })
 
-test_that("a located mean has the distribution of its last step's noise", {
+test_that("the noise of a mean in three steps has the distribution of the last step's noise", {
   withr::local_seed(9)
   k <- 400
   answers <- matrix(0.4 + 0.01 * stats::qnorm(stats::ppoints(k)), k)
@@ -390,7 +390,7 @@ test_that("a located mean has the distribution of its last step's noise", {
     tolerance = 0.2)
 })
 
-test_that("answers of half blocks remove the bias due to small blocks", {
+test_that("answers from half blocks remove the bias that small blocks cause", {
   withr::local_seed(10)
   facts <- list(n = 6000, blocks = 200, lower = 0, upper = 10, fallback = 5)
   people <- stats::rexp(6000)
@@ -409,7 +409,7 @@ test_that("answers of half blocks remove the bias due to small blocks", {
   )
 })
 
-test_that("a statistic that always fails causes a warning; results have the example's names", {
+test_that("a statistic that always fails causes a warning, and results have the example's names", {
   expect_warning(
     lost <- seeded_aggregate(data.frame(x = 1:12000), function(rows) stop("no"), lower = 0,
       upper = 1, epsilon = 1, blocks = 300),

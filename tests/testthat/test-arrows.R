@@ -28,7 +28,7 @@ core_headers <- function() {
   folder
 }
 
-test_that("the parsers find every call and every include", {
+test_that("the parsers of this test find every call and every include", {
   folder <- withr::local_tempdir()
   writeLines(c(
     "helper <- function(x) x", "table <- list(a = helper)", "b_of <- function(y) c_of(y)"
@@ -57,7 +57,7 @@ test_that("the parsers find every call and every include", {
     c("low/a.hpp high/b.hpp", "low/a.hpp c.hpp", "low/a.hpp low/d.hpp"))
 })
 
-test_that("includes of the core only go down the layers, without cycles, and include no R header", {
+test_that("core files include files of lower layers only, without cycles, and no header of R", {
   folder <- core_headers()
   arrows <- header_includes(folder)
   expect_gt(nrow(arrows), 40)
@@ -74,7 +74,7 @@ test_that("includes of the core only go down the layers, without cycles, and inc
   expect_identical(of_r, character())
 })
 
-test_that("every .cpp file of the core is compiled once, in one unit, and never as a header", {
+test_that("every .cpp file of the core is compiled in one unit only, and never as a header", {
   folder <- core_headers()
   bodies <- list.files(folder, "[.]cpp$", recursive = TRUE)
   expect_gt(length(bodies), 60)
@@ -90,7 +90,7 @@ test_that("every .cpp file of the core is compiled once, in one unit, and never 
   expect_identical(sort(lines), sort(sprintf("#include <dpsc/%s>", bodies)))
 })
 
-test_that("calls between files of R/ only go down the layers, without cycles; each file has one", {
+test_that("every file of R/ has a layer and calls files of lower layers only, without cycles", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")

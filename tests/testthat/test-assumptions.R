@@ -8,7 +8,7 @@ assumption_rows <- function(n = 3000) {
 }
 unit_limits <- list(y = c(0, 1), x = c(0, 1))
 
-test_that("only a fit to a query states that its guarantee covers the query's result", {
+test_that("only fits to a query state that the guarantee covers the query's result", {
   skip_if_not_installed("RSQLite")
   rows <- assumption_rows()
   con <- sqlite_of(rows, "people")
@@ -78,7 +78,7 @@ test_that("results that depend on a numerical solver are not declared exact", {
   expect_match(said_in(online), "asserted")
 })
 
-test_that("leftover attributes of a block do not change the release", {
+test_that("unused attributes of a block do not change the release", {
   p <- toy_panel(400, 5, 2)
   fit_of <- function(donors) {
     withr::local_seed(3)
@@ -132,7 +132,7 @@ test_that("a data frame with a column that is too short is refused and spends no
   expect_no_error(check_whole_columns(whole, "data"))
 })
 
-test_that("an edited identifier or payment flag of a growing release is refused", {
+test_that("a growing release with an edited identifier or payment flag is refused", {
   skip_if_not_installed("jsonlite")
   p <- monitor_panel()
   ledger <- dp_ledger(4, 1e-6)

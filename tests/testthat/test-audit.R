@@ -1,6 +1,6 @@
 # The quick version of the audits; tools/audit.R has longer runs and more mechanisms.
 
-test_that("the confidence bound from counts is Clopper and Pearson's", {
+test_that("the confidence bound from counts is the bound of Clopper and Pearson", {
   expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
   expect_equal(epsilon_from_counts(0, 0, 50, 0, 0.95), -Inf)
   expect_lt(epsilon_from_counts(50, 50, 50, 0, 0.95), 0)
@@ -19,7 +19,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
   )
 }
 
-test_that("no argument of a noise call changes by more than its declared sensitivity", {
+test_that("no input of a noise function changes by more than its declared sensitivity", {
   # The drawn radii determine how close a call comes to its declared cost.
   withr::local_seed(14)
   worst <- list()
@@ -38,7 +38,7 @@ test_that("no argument of a noise call changes by more than its declared sensiti
   expect_gt(min(unlist(worst)), 0.99)
 })
 
-test_that("integer joint moments change by at most their declared sensitivity, which is attained", {
+test_that("integer joint moments change by at most their sensitivity, which some rows attain", {
   # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
   withr::local_seed(1)
   seen <- c(frobenius = 0, l1 = 0)
@@ -89,7 +89,7 @@ choice_law <- function(losses, units, log_prior, shift) {
   mass / sum(mass)
 }
 
-test_that("counts beyond thresholds change log ratios by at most the exponent", {
+test_that("a changed row changes log choice ratios of counts by at most the exponent", {
   withr::local_seed(2)
   hinge <- function(outside, allowed) pmax(0, outside - allowed)
   largest <- 0
@@ -117,7 +117,7 @@ test_that("counts beyond thresholds change log ratios by at most the exponent", 
   expect_identical(largest, 1)
 })
 
-test_that("no step changes by more than its sensitivity; calibration draws exceed half of it", {
+test_that("no step changes by more than its sensitivity, and calibration steps nearly attain it", {
   withr::local_seed(13)
   facts <- gram_facts_of(T0 = 4, T1 = 3, n = 120, epsilon = 4)
   donors <- matrix(stats::runif(840, -0.1, 0.1), 120)
@@ -171,7 +171,7 @@ test_that("the integer sampler has the exact choice probabilities, even for unli
   expect_error(private_choice_cpp(c(-1, 1), 1, c(0, 0), 20, "R"), "negative")
 })
 
-test_that("number, distribution and scale of the noise calls do not depend on the donors", {
+test_that("the number, distribution and scale of noise draws do not depend on the donors", {
   # The replay checks this for neighbours; here the two panels have no common row.
   for (delta in c(0, 1e-6)) {
     for (release in releases(delta)) {
@@ -182,7 +182,7 @@ test_that("number, distribution and scale of the noise calls do not depend on th
   }
 })
 
-test_that("a sequence of noise calls that depends on the panel is detected", {
+test_that("a sequence of noise draws that depends on the panel is detected", {
   # Plants faults 1.
   leaky <- function(panel, add_noise) {
     if (panel[1, 1] > 0) add_noise(0, 1, 1)
@@ -195,7 +195,7 @@ test_that("a sequence of noise calls that depends on the panel is detected", {
   expect_error(ggplot2::autoplot(audit), class = "dpsc_error_argument")
 })
 
-test_that("mechanisms written by users are replayed", {
+test_that("an audit replays mechanisms that users have written", {
   # Plants faults 2.
   mean_of <- function(panel, add_noise, declared) {
     add_noise(mean(panel), scale = 1, sensitivity = declared, law = "laplace")
@@ -211,7 +211,7 @@ test_that("mechanisms written by users are replayed", {
 })
 
 # A budget whose delta is large enough to be resolved by a few hundred runs.
-test_that("exact losses of methods gram and output are within the claim on worst-case neighbours", {
+test_that("exact losses of methods gram and output are within the claim for the worst neighbours", {
   withr::local_seed(3)
   largest <- c()
   for (delta in c(0, 0.05)) {
@@ -250,7 +250,7 @@ test_that("exact losses satisfy E exp(-loss) = 1", {
   expect_lt(abs(mean(weight) - 1), 4.5 * stats::sd(weight) / sqrt(2000))
 })
 
-test_that("the replayed loss of the published objective equals the loss of its density", {
+test_that("the replayed loss of published objective perturbation follows from its density", {
   release <- audit_mechanism("objective", "published", rep(1, 5), 4,
     epsilon = 8, delta = 0, control = dp_control(rng = "R", lambda = 4)
   )
@@ -265,7 +265,7 @@ test_that("the replayed loss of the published objective equals the loss of its d
   expect_equal(call_loss(calls[[1L]]), expected, tolerance = 1e-6)
 })
 
-test_that("black-box audits of the package's releases find no violation", {
+test_that("audits that use outputs alone find no violation in the package's releases", {
   withr::local_seed(6)
   pair <- audit_pairs(5, 6, 4)$jump
   for (name in c("gram", "output", "objective")) {
@@ -277,7 +277,7 @@ test_that("black-box audits of the package's releases find no violation", {
 
 # Faults to be caught -----------------------------------------------------------------------------
 
-test_that("the published objective perturbation violates its claim at the rates in the errata", {
+test_that("published objective perturbation violates its claim at the rates in the errata", {
   # Plants faults 3.
   withr::local_seed(7)
   rates <- data.frame(
@@ -299,7 +299,7 @@ test_that("the published objective perturbation violates its claim at the rates 
   expect_true(replay$violated)
 })
 
-test_that("radial Laplace noise and a variance used as a standard deviation are detected", {
+test_that("audits detect radial Laplace noise and a variance used as a standard deviation", {
   # Plants faults 4, 5.
   withr::local_seed(8)
   # Document: 0.077 for the variance, 0.014 for the published Gaussian.
@@ -332,7 +332,7 @@ test_that("radial Laplace noise and a variance used as a standard deviation are 
   expect_gt(wrong$observed$epsilon, 2)
 })
 
-test_that("faults planted in a release by method gram are detected", {
+test_that("audits detect faults that are planted in a release by method gram", {
   # Plants faults 6, 7, 8, 9, 10, 11.
   withr::local_seed(9)
   # Enough donors for all steps. A remote row counts fully, so no fault is hidden by a small shift.
@@ -350,7 +350,7 @@ test_that("faults planted in a release by method gram are detected", {
   }
 })
 
-test_that("a fixed seed is detected", {
+test_that("an audit detects noise with a fixed seed", {
   # Plants faults 12.
   seeded <- function(panel) {
     withr::local_seed(1)
@@ -380,7 +380,7 @@ test_that("a replay with more draws than were recorded, or with a wrong record, 
   )
 })
 
-test_that("invalid arguments are refused", {
+test_that("audits refuse invalid arguments", {
   x <- matrix(0, 2, 2)
   expect_error(dp_audit(1, x, x, 1), class = "dpsc_error_argument")
   expect_error(dp_audit(sum, x, x), class = "dpsc_error_argument")
@@ -402,7 +402,7 @@ test_that("invalid arguments are refused", {
   expect_error(dp_audit(release, pair$data, pair$neighbour), class = "dpsc_error_argument")
 })
 
-test_that("audits have print, tidy and plot methods and contain no donor's data", {
+test_that("audits have methods for print(), tidy() and plot() and contain no donor's data", {
   withr::local_seed(10)
   release <- releases()$gram
   pair <- audit_pairs(5, 6, 4)$random

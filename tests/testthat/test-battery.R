@@ -84,7 +84,7 @@ patients <- function() {
   unname(wide_panel(data, "patient", "month", "pressure"))
 }
 
-test_that("one event in four months is not significant: 0/1 data with 17 % events", {
+test_that("in 0/1 data with 17 % events, one event in four months is not significant", {
   withr::local_seed(5)
   n <- 2000
   B <- matrix(rbinom(n * 14, 1, plogis(rnorm(n, -2, 1.2))), n)
@@ -107,7 +107,7 @@ test_that("intervals have nominal coverage for 0/1 data", {
   ), width = 1.5)
 })
 
-test_that("intervals have nominal coverage for zero-inflated costs, of users and of everybody", {
+test_that("intervals have nominal coverage for zero-inflated costs, among users and overall", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
   expect_honest(judge_often(5, draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
@@ -122,14 +122,14 @@ test_that("intervals have nominal coverage for zero-inflated costs, of users and
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
-test_that("intervals have nominal coverage for answers 1 to 5, often constant, with 300 donors", {
+test_that("with 300 donors intervals have nominal coverage for answers from 1 to 5", {
   withr::local_seed(83)
   expect_honest(judge_often(6, function() answer_rows(401, 12),
     n = 300, T0 = 10, bounds = c(1, 5)
   ), width = 1.8)
 })
 
-test_that("intervals of smooth panels are at most 1.4 times as wide as the errors require", {
+test_that("in smooth panels intervals are at most 1.4 times as wide as the errors require", {
   # Panels of some seeds need a factor of 1.45, in this version and in 0.2.0; most need 1.1 to 1.3.
   withr::local_seed(3)
   draw <- function() {
@@ -152,7 +152,7 @@ test_that("intervals have nominal coverage for union membership in plm::Males", 
   expect_honest(run)
 })
 
-test_that("for the mean of 100 people with rare events intervals have nominal coverage or are NA", {
+test_that("intervals for the mean of 100 people with rare events have nominal coverage or are NA", {
   withr::local_seed(86)
   run <- judge_often(3, function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100
@@ -187,7 +187,7 @@ test_that("with rare events, a change common to all units is not mistaken for an
   expect_lte(sum(!many, na.rm = TRUE), 1)
 })
 
-test_that("the interval for a group's mean is shorter than for a single patient", {
+test_that("the interval for a group's mean is shorter than the interval for a single patient", {
   rows <- patients()
   withr::local_seed(87)
   read <- vapply(seq_len(20), function(i) {
@@ -241,7 +241,7 @@ expect_honest_privacy <- function(runs) {
   testthat::expect_lte(max(rise - 3 * error - 0.05 * se[1L, -ncol(se)]), 0)
 }
 
-test_that("clinic_panel: privacy SE equals the SD over releases; more budget, no wider intervals", {
+test_that("in clinic_panel privacy SEs are SDs over releases, and budget never widens intervals", {
   programme <- clinic_panel$pressure[clinic_panel$patient == "programme"]
   withr::local_seed(88)
   expect_honest_privacy(over_releases(
@@ -262,14 +262,14 @@ wages_panel <- function() {
   )
 }
 
-test_that("plm::Wages: privacy SE equals the SD over releases; more budget, no wider intervals", {
+test_that("in plm::Wages privacy SEs are SDs over releases, and budget never widens intervals", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)
   expect_honest_privacy(over_releases(panel$men, panel$women, 5, c(4, 9), 67, c(1, 4, 16), 30))
 })
 
-test_that("the counterfactual of a group unlike the donors has the group's own level", {
+test_that("the counterfactual of a group unlike the donors keeps the group's own level", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(90)

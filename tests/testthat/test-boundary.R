@@ -116,7 +116,7 @@ test_that("every compiled function is declared once", {
   expect_setequal(declared, compiled_exports())
 })
 
-test_that("every probe is declared once and called from tests only", {
+test_that("every compiled function for tests is declared once and called from tests only", {
   declared <- c(public_probes, unprotected_probes)
   expect_identical(declared[duplicated(declared)], character())
   expect_setequal(declared, probe(""))
@@ -125,7 +125,7 @@ test_that("every probe is declared once and called from tests only", {
   expect_error(probe("median_losses", 1), "another number of arguments")
 })
 
-test_that("functions that receive rows of people are not declared public", {
+test_that("compiled functions that receive rows of people are not declared public", {
   holds_people <- c(
     "X", "donors", "balanced", "table", "rows", "row", "other", "predictors", "outcomes"
   )

@@ -10,7 +10,7 @@ cost_people <- function(n = 3000) {
   data
 }
 
-test_that("every verb refuses unnamed bounds for an expression and prints both forms", {
+test_that("the error for unnamed bounds of an expression prints both valid forms", {
   data <- cost_people()
   ledger <- dp_ledger(1, 1e-6)
   formula <- log(cost) ~ age
@@ -33,7 +33,7 @@ test_that("every verb refuses unnamed bounds for an expression and prints both f
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("bounds of a column and the same bounds of an expression are equivalent in every verb", {
+test_that("in every function bounds of a column are equivalent to bounds of an expression", {
   data <- cost_people()
   of_column <- list(cost = c(1, 1e5), age = c(1, 99), ill = c(FALSE, TRUE))
   of_text <- list(`log(cost)` = log(c(1, 1e5)), `log( age )` = log(c(1, 99)), ill = c(FALSE, TRUE))
@@ -115,7 +115,7 @@ test_that("bounds of a panel's outcome refer to a column or an expression, as in
   )
 })
 
-test_that("new periods are clipped like the first periods", {
+test_that("new periods are clipped to the same bounds as the first periods", {
   withr::local_seed(1)
   p <- expand.grid(id = sprintf("u%03d", 1:400), t = 1:9, stringsAsFactors = FALSE)
   p$y <- exp(stats::rnorm(400)[as.integer(substring(p$id, 2))] / 3 + 4)
@@ -127,7 +127,7 @@ test_that("new periods are clipped like the first periods", {
   expect_identical(update(fit, p)$release$panel$T1, 3L)
 })
 
-test_that("levels impossible for a column's class are refused; logical and 0/1 are equivalent", {
+test_that("levels impossible for a column's class are refused, but logical levels match 0/1", {
   data <- cost_people()
   ledger <- dp_ledger(9, 1e-6)
   bounds <- list(cost = c(1, 5000), ill = c("no", "yes"), flag = c("no", "yes"))
@@ -153,7 +153,7 @@ test_that("levels impossible for a column's class are refused; logical and 0/1 a
   expect_false(any(is_number_text(c("01", "a", "", NA))))
 })
 
-test_that("misplaced bars and a treatment computed from a covariate are refused without a charge", {
+test_that("misplaced bars and a treatment that depends on a covariate are refused uncharged", {
   data <- cost_people()
   bounds <- list(cost = c(1, 5000), age = c(18, 99), ill = c(0, 1), flag = c(FALSE, TRUE))
   ledger <- dp_ledger(1, 1e-6)

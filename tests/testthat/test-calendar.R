@@ -14,7 +14,7 @@ fit_calendar <- function(times, ...) {
   dp_synth(y ~ tr, calendar_panel(times), c("id", "when"), epsilon = Inf, ...)
 }
 
-test_that("a year missing for everybody causes a warning that names it and changes no result", {
+test_that("a year that is missing for everybody causes a warning and changes no result", {
   expect_warning(fit <- fit_calendar(c(1990:1993, 1995, 1996)), "Between 1993 and 1995",
     class = "dpsc_warning_calendar"
   )
@@ -25,7 +25,7 @@ test_that("a year missing for everybody causes a warning that names it and chang
   )
 })
 
-test_that("missing periods are found in every notation of dates", {
+test_that("missing periods are found however dates are written", {
   gap <- function(times) calendar_gaps(times)
   months <- seq(as.Date("2019-10-01"), by = "month", length.out = 8)
   ends <- as.Date(c("2019-11-30", "2019-12-31", "2020-01-31", "2020-02-29", "2020-04-30"))
@@ -40,7 +40,7 @@ test_that("missing periods are found in every notation of dates", {
   expect_identical(gap(c(1990, 1995, 2000, 2010)), 3L)
 })
 
-test_that("irregular or declared periods, and periods without a calendar, give no warning", {
+test_that("irregular periods, declared periods and periods without a calendar cause no warning", {
   gap <- function(times) calendar_gaps(times)
   expect_identical(gap(c(1990, 1993, 1995, 2000)), integer())
   expect_identical(gap(c(0, 1, 3, 7, 30)), integer())

@@ -37,7 +37,7 @@ expect_clean <- function(objects, p, label) {
   }
 }
 
-test_that("the detector of donors' data finds planted values", {
+test_that("the search for donors' data finds planted values", {
   p <- canary_panel()
   found <- function(x) canary_found(x, p$secrets)
   expect_match(found(p$donors[3, 4]), "a number")
@@ -172,7 +172,7 @@ test_that("no release with random bits of the operating system contains a donor'
   }
 })
 
-test_that("no file, and no release read from a file, contains a donor's data", {
+test_that("neither a file nor a release read from a file contains a donor's data", {
   skip_if_not_installed("jsonlite")
   p <- canary_panel()
   for (method in methods) {
@@ -204,7 +204,7 @@ test_that("no ledger contains a donor's data", {
   ), p, "ledger")
 })
 
-test_that("attributes of public arguments carry no donor's data into a result", {
+test_that("attributes of public arguments bring no donor's data into a result", {
   p <- canary_panel()
   hang <- function(x) structure(x, secret = p$donors, names = rownames(p$donors)[seq_along(x)])
   target <- structure(p$target, secret = p$donors)
@@ -226,7 +226,7 @@ test_that("attributes of public arguments carry no donor's data into a result", 
   expect_clean(objects_of(fit), p, "formula")
 })
 
-test_that("data inlined in a formula are refused and do not become a label", {
+test_that("data written into a formula are refused and do not become a label", {
   p <- canary_panel()
   withr::local_seed(1)
   long <- function(formula, bounds = p$bounds) {
@@ -259,7 +259,7 @@ test_that("donors' names are released if and only if they are declared public", 
   }
 })
 
-test_that("conditions contain no donor's data, backtrace, parent or evaluated call", {
+test_that("errors and warnings contain no donor's data, backtrace, parent or evaluated call", {
   p <- canary_panel()
   data <- p$data
   first <- which(data$unit == rownames(p$donors)[[1L]])[[1L]]
@@ -323,7 +323,7 @@ test_that("conditions contain no donor's data, backtrace, parent or evaluated ca
   }
 })
 
-test_that("errors from chunks contain no donor's data, even if the reader's own error does", {
+test_that("errors from dp_chunks() contain no donor's data, even if the reader's error does", {
   p <- canary_panel()
   reads <- 0
   fail_at <- function(k) {

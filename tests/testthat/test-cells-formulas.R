@@ -21,7 +21,7 @@ value <- function(code, data) {
   value_by_row(code, columns_of_code(code, data))
 }
 
-test_that("formulas evaluated row by row give R's results", {
+test_that("formulas that are evaluated row by row give the same results as in R", {
   data <- rows_of_all()
   table <- alist(
     log(x), sqrt(x), I(x^2), x > 3, x <= k, k == 3, k != 3, x + k * 2, -x, round(x, 1), x %% 2,
@@ -49,7 +49,7 @@ test_that("formulas evaluated row by row give R's results", {
   }
 })
 
-test_that("text and factors are not ordered; only equality with a quoted constant is allowed", {
+test_that("formulas may compare text and factors only for equality with a quoted constant", {
   data <- rows_of_all()
   for (code in alist(g < "b", o > "a", f >= "b", code < "05", x + "1", log("2"), pmax(g, "b"),
                      as.Date(g), g %in% f, k %in% c(x, 1), c(x, 1), as.POSIXct(g) > 1)) {
@@ -58,7 +58,7 @@ test_that("text and factors are not ordered; only equality with a quoted constan
 })
 
 # Messages about one person's cell that would change everybody's column.
-test_that("one person's cell does not change another person's value", {
+test_that("one person's value does not change a value computed for another person", {
   data <- rows_of_all()
   check <- function(code, a, b) {
     # In the forms that `evaluate_rowwise()` and `subset` accept.
@@ -98,7 +98,7 @@ test_that("one person's cell does not change another person's value", {
   for (code in alist(x, x * 2, log(x), x > 3, is.na(x))) check(code, told, tells)
 })
 
-test_that("a release from formulas equals the release from the computed columns", {
+test_that("a release from formulas equals the release from columns computed beforehand", {
   p <- long_panel(40, 4, 2)
   data <- p$data
   data$n <- seq_len(nrow(data)) %% 7L

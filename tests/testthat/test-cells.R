@@ -1,7 +1,7 @@
 # `bounds` alone determine how a cell becomes a number or a level: a hostile cell changes its own
 # row, causes no error and removes no row, in every source.
 
-test_that("one rule converts text to numbers", {
+test_that("text is converted to numbers by the same rule everywhere", {
   expect_identical(
     is.na(text_numbers(hostile_numbers$text)), is.na(hostile_numbers$number)
   )
@@ -15,7 +15,7 @@ test_that("one rule converts text to numbers", {
   expect_identical(text_numbers(paste0(strrep("1", 1e6), "x")), NA_real_)
 })
 
-test_that("cells of every class are converted to numbers without calling a method of the class", {
+test_that("values of every class are converted to numbers without calling the class's methods", {
   calls <- 0
   for (generic in c("as.vector", "as.double", "as.character", "is.na", "length", "[")) {
     registerS3method(generic, "greedy_cells", function(x, ...) {
@@ -55,7 +55,7 @@ looking_methods <- function(class) {
   }
 }
 
-test_that("units, periods, treatment and covariates are read without calling class methods", {
+test_that("units, periods, treatment and covariates are read without calling methods of classes", {
   looking_methods("looking_cells")
   p <- long_panel(12, 4, 2)
   data <- transform(p$data, x = stats::dnorm(seq_along(y)))
@@ -81,7 +81,7 @@ test_that("units, periods, treatment and covariates are read without calling cla
   }
 })
 
-test_that("a damaged factor's codes do not change another person's row", {
+test_that("invalid codes of a damaged factor do not change another person's row", {
   p <- long_panel(12, 4, 2)
   index <- c("unit", "week")
   for (name in index) {
@@ -99,7 +99,7 @@ test_that("a damaged factor's codes do not change another person's row", {
   expect_identical(roster_column(damaged), c("a", NA, NA, "b"))
 })
 
-test_that("a cell matches a level by its text or by its number", {
+test_that("a value matches a level by its text or by its number", {
   place <- match(hostile_levels$level, hostile_bounds$g)
   expect_identical(cell_levels(hostile_levels$text, hostile_bounds$g), place)
   expect_identical(cell_levels(factor(hostile_levels$text[1:8]), hostile_bounds$g), place[1:8])
@@ -113,7 +113,7 @@ test_that("a cell matches a level by its text or by its number", {
 })
 
 # The same cell in a data frame, whose whole column then becomes text, and in blocks.
-test_that("a malformed cell of a data frame or a block changes its own row only", {
+test_that("a malformed value in a data frame or a block changes only its own row", {
   n <- 20
   data <- hostile_rows(n)
   good <- chosen_rows(hostile_columns(), data, list(), TRUE)
@@ -146,7 +146,7 @@ test_that("a malformed cell of a data frame or a block changes its own row only"
 })
 
 # Rows 1 and 7, and rows on both sides of the number of rows from which some readers guess types.
-test_that("a cell beyond the first 50,000 changes its own row only: data frames, blocks, SQLite", {
+test_that("beyond row 50,000 a malformed value changes only its own row, for every source", {
   n <- 50003L
   data <- hostile_rows(n)
   at <- c(1L, 7L, 49999L, 50001L)
@@ -175,7 +175,7 @@ test_that("a cell beyond the first 50,000 changes its own row only: data frames,
   expect_identical(rows_of_source(dp_table(con, "people", block = 20000)), rows_of_frame(expected))
 })
 
-test_that("every verb reads text as numbers, and no cell causes an error", {
+test_that("every function reads text as numbers, and no malformed value causes an error", {
   data <- hostile_rows(120)
   bad <- data
   bad$x <- replace(as.character(data$x), 7, "maybe")
@@ -230,7 +230,7 @@ test_that("a malformed line of a CSV file counts as one row", {
   }
 })
 
-test_that("a malformed cell of a CSV file changes its own row only", {
+test_that("a malformed value in a CSV file changes only its own row", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(12)
   quoted <- function(x) paste0("\"", gsub("\"", "\"\"", x, useBytes = TRUE), "\"")
@@ -257,7 +257,7 @@ test_that("a malformed cell of a CSV file changes its own row only", {
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
 })
 
-test_that("lines beyond the first 50,000 of a CSV file are read by the rules for earlier lines", {
+test_that("lines beyond the first 50,000 of a CSV file are read by the same rules as before", {
   skip_if_not_installed("RSQLite")
   n <- 50003L
   data <- hostile_rows(n)
@@ -272,7 +272,7 @@ test_that("lines beyond the first 50,000 of a CSV file are read by the rules for
   expect_identical(rows_of_source(source), rows_of_frame(expected))
 })
 
-test_that("one line of a CSV panel changes its own person only, and periods remain numbers", {
+test_that("text in a line of a CSV panel counts as a missing value, and periods stay numeric", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   folder <- withr::local_tempdir()
@@ -293,7 +293,7 @@ test_that("one line of a CSV panel changes its own person only, and periods rema
 
 # Databases ---------------------------------------------------------------------------------------
 
-test_that("a malformed cell in SQLite changes its own row only, streamed or summed", {
+test_that("a malformed value in SQLite changes only its own row, whether rows or sums are read", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(40)
   con <- sqlite_of(data, "people")
@@ -324,7 +324,7 @@ test_that("a malformed cell in SQLite changes its own row only, streamed or summ
   expect_identical(rows_of_source(dp_table(con, "words", block = 7)), rows_of_frame(data))
 })
 
-test_that("SQLite compares identifiers and levels by their bytes, whatever a column declares", {
+test_that("SQLite compares identifiers and levels by their bytes, whatever a column's type", {
   con <- sqlite_of(data.frame(a = 1))
   withr::local_seed(2)
   panel <- expand.grid(id = c(paste0("u", 1:99), "U7"), t = 1:8, stringsAsFactors = FALSE)

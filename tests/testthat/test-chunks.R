@@ -48,7 +48,7 @@ test_that("rows that change after the first pass are detected, and the error rep
   }
 })
 
-test_that("errors before the charge, and without privacy, state that nothing was spent", {
+test_that("errors before the charge or without privacy state that nothing was spent", {
   ledger <- dp_ledger(5, 1e-6)
   for (other in changes[c(5, 7:11)]) {
     error <- tryCatch(chunk_fit(changing(1, other), ledger), error = identity)
@@ -62,7 +62,7 @@ test_that("errors before the charge, and without privacy, state that nothing was
   expect_no_match(sub("nothing was spent", "", conditionMessage(error)), "spent")
 })
 
-test_that("a changed block is not used", {
+test_that("a block that changes between two passes is not used", {
   used <- 0L
   statistic <- function(block) {
     force(block)
@@ -93,7 +93,7 @@ test_that("rows with equal values in another storage type count as unchanged", {
   expect_identical(unname(again[[1L]]), donors[1:6, ] + 0L)
 })
 
-test_that("a reader's warnings and messages are not passed on", {
+test_that("warnings and messages from a user's reader of chunks are not passed on", {
   p <- canary_panel()
   loud <- dp_chunks(function(i) {
     warning(paste(p$donors[i, ], collapse = " "))

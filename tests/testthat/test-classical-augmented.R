@@ -1,6 +1,6 @@
 # Ridge augmented synthetic control.
 
-test_that("the augmented weights solve their penalised problem", {
+test_that("the weights of estimator augmented solve their penalised problem", {
   for (seed in 1:4) {
     panel <- model_panel(n = c(5, 12, 20, 9)[[seed]], seed = seed)
     x <- panel$donors[, 1:9]
@@ -23,7 +23,7 @@ test_that("the augmented weights solve their penalised problem", {
   expect_equal(large$weights, simplex$weights, tolerance = 1e-9)
 })
 
-test_that("the penalty is chosen by holding out one period at a time", {
+test_that("the penalty of estimator augmented is chosen by leaving out one period at a time", {
   panel <- model_panel(n = 7, T0 = 6)
   x <- panel$donors[, 1:6]
   y <- panel$target[1:6]

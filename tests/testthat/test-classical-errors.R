@@ -1,6 +1,6 @@
 # Standard errors from placebos.
 
-test_that("placebo errors are the standard deviations of the donors' own effects", {
+test_that("placebo standard errors are the standard deviations of the donors' own effects", {
   panel <- model_panel(n = 10)
   for (estimator in c("simplex", "sdid", "factor")) {
     settings <- if (estimator == "factor") list(rank = 1) else list()
@@ -59,7 +59,7 @@ test_that("intervals have nominal coverage in panels with exchangeable units", {
   expect_gte(mean(hit), 0.88)
 })
 
-test_that("placebo errors require enough donors and a fit without privacy", {
+test_that("placebo standard errors require enough donors and a fit without privacy", {
   panel <- model_panel(n = 10)
   fit <- dp_synth(panel$donors[1:2, ],
     target = panel$target, T0 = 9, epsilon = Inf, estimator = "simplex"

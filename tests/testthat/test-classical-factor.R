@@ -20,7 +20,7 @@ slow_factors <- function(donors, target, T0, rank, rounds = 3000) {
   unname(time + drop(cbind(1, f) %*% own))
 }
 
-test_that("the factor estimator equals alternating least squares", {
+test_that("estimator factor equals alternating least squares", {
   for (rank in 1:3) {
     panel <- model_panel(seed = rank)
     fit <- fit_classical(panel$donors, panel$target, 9, "factor", list(rank = rank))

@@ -58,7 +58,7 @@ test_that("predictors in a formula are means before treatment, matched with the 
   expect_equal(fit$settings$predictors$target, mean(by_hand(two$x2, 2001:2006)[c("a", "unit")]))
 })
 
-test_that("predictors serve the augmented estimator, placebos and the balance table", {
+test_that("the augmented estimator, placebos and the balance table use predictors in formulas", {
   panel <- withr::with_seed(1, predictor_panel())
   fit <- fit_predictors_of(y ~ treated | x1 + x2, panel$data, "augmented", lambda = 0.3)
   plain <- fit_predictors_of(y ~ treated, panel$data, "augmented", lambda = 0.3)
@@ -92,7 +92,7 @@ test_that("predictors serve the augmented estimator, placebos and the balance ta
   expect_null(summary(plain)$balance)
 })
 
-test_that("one formula fits Proposition 99 with Abadie, Diamond and Hainmueller's predictors", {
+test_that("one formula fits Proposition 99 with the predictors of Abadie and co-authors", {
   panel <- california()
   data <- panel$data
   data$treated <- as.integer(data$state == "California" & data$year >= 1989)
@@ -110,7 +110,7 @@ test_that("one formula fits Proposition 99 with Abadie, Diamond and Hainmueller'
   expect_lte(sum((fit$target - fit$counterfactual)[1:19]^2) / 19, 3.076664 * 1.01)
 })
 
-test_that("the error names a predictor that cannot be computed", {
+test_that("the error about a predictor that cannot be computed names it", {
   data <- withr::with_seed(1, predictor_panel())$data
   bad <- function(formula, message, estimator = "predictors", ...) {
     expect_error(fit_predictors_of(formula, data, estimator, ...), message,
@@ -136,7 +136,7 @@ test_that("the error names a predictor that cannot be computed", {
   )
 })
 
-test_that("the new estimators are refused under a finite epsilon, with the reason", {
+test_that("estimators without a private version are refused for finite epsilon, with a reason", {
   panel <- model_panel()
   for (estimator in c("augmented", "sdid", "factor", "mcnnm")) {
     ledger <- dp_ledger(epsilon = 1)

@@ -37,7 +37,7 @@ test_that("placebo and leave-one-out fits of every estimator equal fits by hand"
   }
 })
 
-test_that("ranks count ties against the target, and squaring changes only the ratios", {
+test_that("ties count against the target, and squared placebo ratios give the same ranks", {
   fit <- small_fit()
   plain <- placebo_space(fit)
   squared <- placebo_space(fit, squared = TRUE)
@@ -71,7 +71,7 @@ named_free <- function(message) {
   regmatches(line, gregexpr("[a-z_]+(?=\\(\\))", line, perl = TRUE))[[1L]]
 }
 
-test_that("a refusal recommends only functions that work for this fit", {
+test_that("errors recommend only functions that work for the given fit", {
   fits <- list(
     compressed = released_fit(), full = released_fit(features = Inf),
     vertical = released_fit(method = "output"), raw = released_fit(epsilon = Inf)
@@ -114,7 +114,7 @@ test_that("a refusal recommends only functions that work for this fit", {
   expect_snapshot(error = TRUE, conformal(fits$compressed))
 })
 
-test_that("invalid settings are refused by name", {
+test_that("the error about an invalid setting of inference names the setting", {
   x <- toy_panel()
   run <- function(...) fit_classical(x$donors, x$target, x$T0, ...)
   expect_error(run("lasso"), class = "dpsc_error_argument")
@@ -132,7 +132,7 @@ test_that("invalid settings are refused by name", {
   expect_error(placebo_time_classical(small_fit(), 2012), class = "dpsc_error_argument")
 })
 
-test_that("conformal p-values equal a permutation test written out", {
+test_that("conformal p-values equal the p-values of a permutation test computed directly", {
   fit <- small_fit()
   raw <- fit$raw
   engine <- conformal_engine_classical(fit)
@@ -160,7 +160,7 @@ test_that("conformal p-values equal a permutation test written out", {
   expect_equal(slow(nulls, 1:14), engine(nulls, 1:14), tolerance = 1e-8)
 })
 
-test_that("p-values of iid permutations use R's generator, are never 0, and converge", {
+test_that("p-values from iid permutations use R's generator, are never 0 and are accurate", {
   engine <- function(effects, periods) matrix(c(0.1, -0.2, 0.3, 0, 5, -6), 1)
   withr::local_seed(7)
   test <- conformal_p(engine, 4, 2, "iid", n_perm = 1999)
@@ -174,7 +174,7 @@ test_that("p-values of iid permutations use R's generator, are never 0, and conv
   expect_identical(.Random.seed, before)
 })
 
-test_that("conformal intervals invert the conformal test", {
+test_that("conformal intervals contain the effects that the conformal test accepts", {
   # Residuals without a refit: the interval for one period is known.
   y <- c(0.5, -1, 0.25, 1, -0.75, 0.1, -0.3, 0.9, -0.6, 10)
   engine <- conformal_engine(y, function(path, periods) path)
@@ -207,7 +207,7 @@ test_that("conformal intervals invert the conformal test", {
   }
 })
 
-test_that("the print, the tidy table and the plot are labelled", {
+test_that("placebo and leave-one-out results have labelled prints, tables and plots", {
   fit <- small_fit()
   space <- placebo_space(fit)
   loo <- leave_one_out(fit)
@@ -243,7 +243,7 @@ simplex_panel_fit <- function(T0 = 12, estimator = "simplex", noise = 0.1, setti
   )
 }
 
-test_that("conformal intervals exist if the level allows them; the print explains missing ones", {
+test_that("conformal intervals exist if the level permits, else the print gives the reason", {
   fit <- simplex_panel_fit()
   result <- conformal(fit)
   expect_identical(nrow(result$intervals), 0L)
@@ -289,7 +289,7 @@ test_that("the print of a classical fit gives its quality, its main donors and t
   }
 })
 
-test_that("confint of a classical fit names the functions that give an interval", {
+test_that("confint() of a classical fit names the functions that give an interval", {
   fit <- simplex_panel_fit()
   expect_error(confint(fit), "conformal\\(fit, level = 0.92\\)", class = "dpsc_error_argument")
   expect_error(confint(simplex_panel_fit(20)), "conformal\\(fit\\)", class = "dpsc_error_argument")

@@ -54,7 +54,7 @@ test_that("mcnnm satisfies its optimality conditions, recomputed in R", {
   expect_weights_tell(panel, fit)
 })
 
-test_that("mcnnm finds the minimum for wide, tall and square matrices, and for shifted data", {
+test_that("mcnnm finds the minimum for wide, tall and square matrices and for shifted data", {
   for (shape in list(c(5, 20), c(20, 5), c(9, 9))) {
     panel <- model_panel(n = shape[[1]], T0 = shape[[2]] - 2, T1 = 2, seed = shape[[1]])
     for (shift in c(0, 1e6)) {
@@ -70,14 +70,14 @@ test_that("mcnnm finds the minimum for wide, tall and square matrices, and for s
   }
 })
 
-test_that("a large penalty gives difference-in-differences", {
+test_that("with a large penalty mcnnm equals difference-in-differences", {
   panel <- small_completion(5)
   fit <- fit_classical(panel$donors, panel$target, 5, "mcnnm", list(lambda = 100))
   did <- fit_classical(panel$donors, panel$target, 5, "did")
   expect_equal(effect_on(panel, fit), effect_on(panel, did), tolerance = 1e-6)
 })
 
-test_that("the penalty is chosen by holding out one period of the target at a time", {
+test_that("mcnnm chooses its penalty by leaving out one period of the target at a time", {
   panel <- small_completion(6)
   fit <- fit_classical(panel$donors, panel$target, 5, "mcnnm")
   path <- fit$settings$path

@@ -44,7 +44,7 @@ test_that("regressors may vary by period or have one value per unit", {
   }
 })
 
-test_that("a regressor with one value per unit has a slope in every period", {
+test_that("a regressor with one value per unit has a separate slope in every period", {
   panel <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
   data <- regressor_data(panel)
   # The donors' mean is subtracted: a common change is not due to a covariate, but sdid's penalty
@@ -63,7 +63,7 @@ test_that("a regressor with one value per unit has a slope in every period", {
   }
 })
 
-test_that("placebos, standard errors, placebo dates and conformal tests refit with covariates", {
+test_that("placebos, placebo dates and conformal tests are refitted with the covariates", {
   panel <- regressor_panel(seed = 6)
   data <- regressor_data(panel)
   given <- list(covariates = panel$covariates, predictors = panel$predictors)
@@ -135,7 +135,7 @@ test_that("placebos, standard errors, placebo dates and conformal tests refit wi
   }
 })
 
-test_that("simplex estimators accept predictors in a formula, for placebos and conformal tests", {
+test_that("simplex estimators accept predictors in formulas, for placebos and conformal tests", {
   panel <- regressor_panel(seed = 7)
   data <- regressor_data(panel)
   given <- list(predictors = panel$predictors)
@@ -263,7 +263,7 @@ test_that("covariates work with several dates, gaps and several outcomes", {
   }
 })
 
-test_that("the error names an unusable covariate", {
+test_that("the error about an unusable covariate names it", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$season <- data$time^2
@@ -314,7 +314,7 @@ test_that("the error names an unusable covariate", {
   )
 })
 
-test_that("a factor level of one donor only does not stop fits that leave this donor out", {
+test_that("a factor level of a single donor does not stop fits that leave this donor out", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$coast <- ifelse(data$unit == "c", "yes", "no")
@@ -339,7 +339,7 @@ test_that("a factor level of one donor only does not stop fits that leave this d
   }
 })
 
-test_that("update, print and report include covariates", {
+test_that("update(), print() and report() take covariates into account", {
   panel <- regressor_panel()
   fit <- fit_formula(y ~ on | price + age, regressor_data(panel), "factor", rank = 1)
   again <- update(fit, target = fit$target)
@@ -353,7 +353,7 @@ test_that("update, print and report include covariates", {
   expect_match(paste(format(report(fit)), collapse = " "), "with the covariates age, price")
 })
 
-test_that("Proposition 99 with prices gives the numbers of gsynth, and of synthdid on residuals", {
+test_that("Proposition 99 with prices gives the results of gsynth, and of synthdid on residuals", {
   smoking <- california()$data
   smoking$treated <- as.integer(smoking$state == "California" & smoking$year >= 1989)
   run <- function(estimator, ...) {

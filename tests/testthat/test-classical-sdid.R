@@ -1,6 +1,6 @@
 # Synthetic difference-in-differences, and the simplex solver with the ridge that it needs.
 
-test_that("the solver with a ridge agrees with projected gradients and satisfies its conditions", {
+test_that("the solver with a ridge agrees with projected gradients and with its conditions", {
   withr::local_seed(1)
   for (i in 1:12) {
     n <- sample(2:9, 1)
@@ -38,7 +38,7 @@ test_that("with a strong ridge more donors have positive weight than there are p
   expect_lt(fit$kkt, 1e-9)
 })
 
-test_that("sdid equals its definition computed directly", {
+test_that("sdid equals a direct computation from its definition", {
   panel <- model_panel()
   fit <- fit_classical(panel$donors, panel$target, 9, "sdid")
   expect_equal(fit$settings$zeta, 4^0.25 * sd(apply(panel$donors[, 1:9], 1, diff)))
@@ -54,7 +54,7 @@ test_that("sdid equals its definition computed directly", {
   expect_equal(effect_on(panel, even), effect_on(panel, did), tolerance = 1e-6)
 })
 
-test_that("sdid agrees with published estimates and, where it converges, the authors' package", {
+test_that("sdid agrees with published estimates and with the authors' package if that converges", {
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "sdid")
   # -15.6 (Arkhangelsky et al., 2021, table 1); synthdid 0.0.9 stops at -15.60383 and, with more

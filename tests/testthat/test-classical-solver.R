@@ -48,7 +48,7 @@ test_that("the solver agrees with an enumeration of all supports", {
   }
 })
 
-test_that("the solver's objective is never above quadprog's, and unique solutions agree", {
+test_that("the solver's objective is never above quadprog's, and unique solutions are equal", {
   skip_if_not_installed("quadprog")
   withr::local_seed(2)
   for (size in list(c(5, 20), c(38, 19), c(100, 30), c(20, 60))) {
@@ -68,7 +68,7 @@ test_that("the solver's objective is never above quadprog's, and unique solution
   }
 })
 
-test_that("the certificate equals its recomputation in R", {
+test_that("the solver's certificate of optimality equals a recomputation in R", {
   withr::local_seed(3)
   x <- matrix(rnorm(300), 30)
   y <- rnorm(10) / 2 + 2
@@ -127,7 +127,7 @@ test_that("units of measurement, a common shift and the order of donors do not c
   expect_equal(shifted$intercept, plain$intercept + 7, tolerance = 1e-9)
 })
 
-test_that("non-finite or invalid input gives an error, never weights", {
+test_that("non-finite or invalid input gives an error and never weights", {
   x <- matrix(c(1, 2, 3, 4, 5, 6), 3)
   for (bad in c(NA, NaN, Inf, -Inf, 1e200)) {
     broken <- x
@@ -143,7 +143,7 @@ test_that("non-finite or invalid input gives an error, never weights", {
   expect_error(simplex_leave_out_cpp(x, c(1, 2), 2L, FALSE, 0, 4L), class = "std::out_of_range")
 })
 
-test_that("loops in C++ give the same results as single fits", {
+test_that("a loop of fits in C++ gives the same results as single fits", {
   withr::local_seed(6)
   x <- matrix(rnorm(9 * 14), 9)
   y <- rnorm(14) / 3

@@ -89,7 +89,7 @@ for (place in c("california", "basque")) {
 
 rev_rows <- function(x) x[rev(seq_len(nrow(x))), ]
 
-test_that("weights from predictors with given importance equal their reference values", {
+test_that("weights from predictors of given importance equal their reference values", {
   ref <- shared_json("sc_fixedV_reference.json")
   panel <- california()
   settings <- list(predictors = california_predictors(panel), v = rep(1, 7))
@@ -116,7 +116,7 @@ test_that("weights from predictors with given importance equal their reference v
   expect_equal(fit$loss, 0.0088646, tolerance = 1e-4)
 })
 
-test_that("the search for predictor weights comes within 1 % of the smallest known loss", {
+test_that("the search for predictor weights comes within 1 % of the lowest known loss", {
   panel <- california()
   settings <- list(predictors = california_predictors(panel))
   fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
@@ -136,7 +136,7 @@ test_that("the search for predictor weights comes within 1 % of the smallest kno
   expect_gte(fit$loss, bound * (1 - 1e-9))
 })
 
-test_that("placebos and leave-one-out work with predictors", {
+test_that("placebos and leave-one-out fits work with predictors", {
   panel <- california()
   predictors <- california_predictors(panel)
   fit <- classical_fit(panel$donors, panel$target, 19, panel$times, "predictors",
@@ -154,7 +154,7 @@ test_that("placebos and leave-one-out work with predictors", {
   expect_s3_class(error, "dpsc_error_argument")
 })
 
-test_that("elastic-net weights satisfy their conditions, include ridge weights, and have zeros", {
+test_that("elastic-net weights are optimal, include ridge weights and can be exactly zero", {
   withr::local_seed(6)
   donors <- matrix(stats::rnorm(30 * 12), 30, dimnames = list(paste0("d", 1:30), NULL))
   target <- 0.7 * donors[1, ] + 0.3 * donors[2, ] + stats::rnorm(12, sd = 0.1)

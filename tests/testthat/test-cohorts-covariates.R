@@ -1,6 +1,6 @@
 # Several adoption dates and covariates together, `y ~ treated | x1 + x2`.
 
-test_that("a later cohort's features are its own past, then the covariates, then its future", {
+test_that("the features of a later cohort are its past, then its covariates, then its future", {
   withr::local_seed(8)
   rows <- matrix(stats::runif(80 * 14, -1, 1), 80)
   facts <- gram_facts_of(T0 = 6, T1 = 6, n = 80, features = 3, y = (1:6) / 6)
@@ -32,7 +32,7 @@ test_that("a later cohort's features are its own past, then the covariates, then
   }
 })
 
-test_that("without privacy every cohort is a ridge regression on its own past and covariates", {
+test_that("without privacy every cohort's fit is a ridge regression on its past and covariates", {
   p <- staggered_covariates()
   fit <- staggered_fit(p, control = dp_control(lambda = 3))
   donors <- seq_len(p$n)
@@ -77,7 +77,7 @@ test_that("without privacy every cohort is a ridge regression on its own past an
   )
 })
 
-test_that("with a large budget a fit is close to the fit without noise; covariates reduce errors", {
+test_that("with a large budget fits approach fits without noise, and covariates reduce errors", {
   p <- staggered_covariates(n = 3000, dates = rep(c(5, 7), each = 40))
   raw <- tidy(staggered_fit(p), "cohort")$estimate
   control <- dp_control(rng = "R")
@@ -92,7 +92,7 @@ test_that("with a large budget a fit is close to the fit without noise; covariat
   expect_false(anyNA(with$std.error))
 })
 
-test_that("the calibration draws are placebo errors, with periods in each cohort's own order", {
+test_that("the calibration draws are placebo errors with periods in each cohort's own order", {
   withr::local_seed(9)
   n <- 250
   rows <- matrix(stats::runif(n * 13, -0.9, 0.9), n)

@@ -32,7 +32,7 @@ test_that("plots show the numbers of the tables", {
   expect_error(ggplot2::autoplot(fit, colour = 1), class = "dpsc_error_argument")
 })
 
-test_that("a plot of a fit without intervals has no bars and is marked NOT PRIVATE", {
+test_that("the plot of a fit without intervals has no bars and is marked NOT PRIVATE", {
   skip_if_not_installed("ggplot2")
   fit <- plotted_cohorts(Inf, "simplex", 20)
   picture <- ggplot2::autoplot(fit)

@@ -64,7 +64,7 @@ test_that("no neighbouring panel changes a step by more than its charged sensiti
   }
 })
 
-test_that("replays detect people counted twice, and a second moment charged for one cohort only", {
+test_that("audits detect people counted twice and second moments charged for one cohort only", {
   # Plants faults 13, 14.
   withr::local_seed(14)
   mechanism <- cohort_mechanism_of(300, epsilon = 2)
@@ -182,7 +182,7 @@ test_that("the calibration draws equal placebo errors recomputed row by row", {
   expect_length(left(largest, calls[[9]]$value), 1)
 })
 
-test_that("the shared variance of two cohorts equals the covariance of their noise", {
+test_that("the covariance between two cohorts' effects equals the covariance of their noise", {
   withr::local_seed(15)
   rows <- cohort_panel(200, 5, 5)$donors
   facts <- c(gram_facts_of(T0 = 5, T1 = 5, n = 200, features = 2, y = (1:5) / 5), group = FALSE)
@@ -235,7 +235,7 @@ test_that("the shared variance of two cohorts equals the covariance of their noi
   expect_gt(min(eigen(shared$regression, symmetric = TRUE)$values), -1e-12)
 })
 
-test_that("the regression error that cohorts share agrees with fits to resampled donors", {
+test_that("the regression error that cohorts share agrees with refits to resampled donors", {
   withr::local_seed(16)
   rows <- sim_panel(n = 3002, T0 = 5, T1 = 5)$donors
   # Two equal targets, so that they share much; the penalty leaves only small errors of first order.
@@ -353,7 +353,7 @@ test_that("a fit contains no donor's value or name and no sum over donors", {
   }
 })
 
-test_that("no row and no sum of rows crosses from compiled code", {
+test_that("no row and no sum of rows leaves compiled code", {
   p <- canary_panel(n = 220)
   target <- rbind(p$target, p$target + 7)
   secrets <- unique(c(p$secrets, canary_secrets(p$donors, colMeans(target), 4, p$bounds)))
@@ -374,7 +374,7 @@ test_that("no row and no sum of rows crosses from compiled code", {
   }
 })
 
-test_that("individual privacy losses are the losses of both rounds plus the charged calibration", {
+test_that("individual losses consist of both rounds' losses and the charged calibration", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

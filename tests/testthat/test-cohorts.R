@@ -34,7 +34,7 @@ test_that("moments for a later cohort are computed from features centred at its 
   expect_error(cohort_view_cpp(s, 12L), "own future")
 })
 
-test_that("without noise every cohort's fit equals the one-date fit for its own date", {
+test_that("without noise every cohort's fit equals the fit of a panel with that date alone", {
   panel <- cohort_panel(120, 8, 5, k = 3)
   target <- panel$target
   fit <- dp_synth(panel$donors, target = target, T0 = c(8, 10, 10), size = 5, epsilon = Inf)
@@ -55,7 +55,7 @@ test_that("without noise every cohort's fit equals the one-date fit for its own 
   )
 })
 
-test_that("averages over cohorts are weighted by numbers of people", {
+test_that("averages over cohorts are weighted by the numbers of people", {
   panel <- cohort_panel(150, 6, 6, k = 4)
   size <- c(1, 3, 2, 4)
   dates <- c(6, 8, 6, 10)
@@ -105,7 +105,7 @@ test_that("difference-in-differences without noise equals its closed form", {
   }
 })
 
-test_that("without noise, effects agree in sign and size with Callaway-Sant'Anna and imputation", {
+test_that("without noise effects agree in sign and size with Callaway-Sant'Anna and imputation", {
   for (data in list(stagg_like(), castle_like())) {
     fits <- lapply(c("ridge", "did"), function(estimator) {
       dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf, estimator = estimator)
@@ -129,7 +129,7 @@ test_that("without noise, effects agree in sign and size with Callaway-Sant'Anna
   }
 })
 
-test_that("a cohort with one period before its adoption must be left out", {
+test_that("a cohort with a single period before its adoption must be left out", {
   data <- mpdta_like()
   expect_error(
     dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf), class = "dpsc_error_panel"
@@ -141,7 +141,7 @@ test_that("a cohort with one period before its adoption must be left out", {
   expect_true(all(coef(fit, "cohort") < 0))
 })
 
-test_that("every bad input gives one classed error and spends nothing", {
+test_that("every invalid input for several dates gives one error and spends nothing", {
   data <- stagg_like()
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   fit <- function(data, ...) {
@@ -186,7 +186,7 @@ test_that("the same date given for every unit is equivalent to a single date", {
   expect_identical(each, one)
 })
 
-test_that("formula, matrix and chunks give the same fit", {
+test_that("a formula, a matrix and chunks give the same fit", {
   panel <- cohort_panel(300)
   names <- c(sprintf("d%04d", 1:300), "x1", "x2")
   rows <- rbind(panel$donors, panel$target)
@@ -258,7 +258,7 @@ test_that("a release for several dates is written, read, and used for one or mor
   expect_output(print(both), "no interval of 11: the release has no calibration")
 })
 
-test_that("forecasts before the adoption are one-date fits with fewer periods", {
+test_that("forecasts before the adoption equal single-date fits with fewer periods", {
   panel <- cohort_panel(200, 8, 5)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = Inf, estimator = "did"
@@ -279,7 +279,7 @@ test_that("forecasts before the adoption are one-date fits with fewer periods", 
   expect_equal(event$estimate[event$event %in% -3], fitted, ignore_attr = TRUE)
 })
 
-test_that("the classical estimators fit each cohort by itself", {
+test_that("the classical estimators fit every cohort separately", {
   panel <- cohort_panel(25, 8, 5)
   rownames(panel$donors) <- paste0("d", 1:25)
   for (estimator in c("simplex", "demeaned", "hsvt")) {
@@ -324,7 +324,7 @@ test_that("results for West Germany and Italy agree with package scpi", {
   expect_equal(unname(coef(fit, "cohort"))[-1], c(-1.8476, -1.1211), tolerance = 1e-4)
 })
 
-test_that("tidy, coef, vcov and confint report the same effects", {
+test_that("tidy(), coef(), vcov() and confint() report the same effects", {
   panel <- cohort_panel(800)
   fit <- cohort_fit_of(panel, size = 30)
   for (type in c("event", "cohort", "calendar", "group_time", "overall")) {
@@ -369,7 +369,7 @@ test_that("periods may be dates or strings", {
   expect_identical(tidy(fit, "group_time")$period[1:2], c("i", "j"))
 })
 
-test_that("an update costs nothing and reproduces the fit", {
+test_that("update() costs nothing and reproduces the fit", {
   panel <- cohort_panel(400, k = 4)
   fit <- cohort_fit_of(panel, c(10, 8, 10, 8), size = c(1, 3, 2, 4))
   same <- update(fit)
@@ -382,7 +382,7 @@ test_that("an update costs nothing and reproduces the fit", {
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
 })
 
-test_that("functions for one fit return a list by cohort, or stop and request one cohort", {
+test_that("functions for single fits return a list by cohort, or an error requests one cohort", {
   panel <- cohort_panel(60)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
   expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))

@@ -62,7 +62,7 @@ verbs <- list(
   }
 )
 
-test_that("every verb refuses bounds impossible for a column's class, before the charge", {
+test_that("every function refuses bounds impossible for a column's class, before the charge", {
   for (verb in names(verbs)) {
     for (limit in names(limits)) {
       for (class in names(classes)) {
@@ -94,7 +94,7 @@ test_that("every verb refuses bounds impossible for a column's class, before the
   }
 })
 
-test_that("columns of 0/1 numbers, logicals, text or factors are equivalent for logical levels", {
+test_that("for logical levels columns of 0/1 numbers, logicals, text or factors are equivalent", {
   value <- function(verb, v) {
     out <- withr::with_seed(3, suppressWarnings(verbs[[verb]](v, c(FALSE, TRUE), NULL)))
     unname(coef(out))

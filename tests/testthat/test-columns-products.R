@@ -35,7 +35,7 @@ test_that("dp_online() and dp_select() with products of columns agree with lm() 
   )
 })
 
-test_that("products have the same values and names in every verb", {
+test_that("products of columns have the same values and names in every function", {
   rows <- product_rows()
   named <- function(fit) sort(names(coef(fit)))
   raw <- sort(names(stats::coef(stats::lm(products, rows))))
@@ -51,7 +51,7 @@ test_that("products have the same values and names in every verb", {
   expect_true(all(abs(table) <= 1 + 1e-12))
 })
 
-test_that("products use clipped values, and their bounds follow from the parts' bounds", {
+test_that("products are computed from clipped values, and their bounds from the parts' bounds", {
   columns <- dpsc:::new_columns(y ~ a * b, product_bounds, "gaussian")
   product <- columns$regressors[[3]]
   expect_identical(product$name, "a:b")
@@ -61,7 +61,7 @@ test_that("products use clipped values, and their bounds follow from the parts' 
   expect_identical(table[1, ], table[2, ])
 })
 
-test_that("with noise, products are selected, written, read and charged once", {
+test_that("with noise products of columns are selected, written, read and charged once", {
   rows <- product_rows()
   ledger <- dp_ledger(50, 1e-2)
   fit <- suppressWarnings(dp_select(products, rows, 20, 1e-6, 3, product_bounds, ledger = ledger))

@@ -255,7 +255,7 @@ test_that("only the exported functions look up the user's call", {
   }
 })
 
-test_that("errors about common slips name the remedy", {
+test_that("errors about common mistakes name the remedy", {
   rows <- data.frame(x = c(0.1, 0.5), y = 0:1, nr = 1:2)
   bounds <- list(x = c(0, 1), y = c(0, 1))
   expect_error(dp_lm(y ~ x, rows, 1, 1e-6, bounds, person = "nr"), "person = ~nr",

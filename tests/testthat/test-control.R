@@ -1,6 +1,6 @@
 # The settings of a fit.
 
-test_that("the default noise is secure, and public rules choose settings without a default", {
+test_that("the default noise is secure, and other defaults are chosen by public rules", {
   control <- dp_control()
   expect_s3_class(control, "dp_control")
   expect_identical(control$rng, "secure")
@@ -11,7 +11,7 @@ test_that("the default noise is secure, and public rules choose settings without
   expect_true(all(lengths(unclass(control)[others]) == 0L))
 })
 
-test_that("settings are stored as numbers", {
+test_that("dp_control() stores settings as numbers", {
   control <- dp_control(rng = "R", lambda = 3L, split = 0.5, cap = 0.1, curvature = 2)
   expect_identical(control$lambda, 3)
   expect_identical(unclass(control)[c("split", "cap", "curvature")],
@@ -19,7 +19,7 @@ test_that("settings are stored as numbers", {
   )
 })
 
-test_that("invalid settings are refused", {
+test_that("dp_control() refuses invalid settings", {
   refused <- function(...) expect_error(dp_control(...), class = "dpsc_error_argument")
   for (bad in list(0, -1, NA, Inf, "1", c(1, 2), TRUE)) {
     refused(lambda = bad)
@@ -36,14 +36,14 @@ test_that("invalid settings are refused", {
   expect_error(dp_control(seed = 1))
 })
 
-test_that("print() shows every setting", {
+test_that("print() of a dp_control() shows every setting", {
   text <- utils::capture.output(out <- withVisible(print(dp_control(lambda = 2.5))))
   expect_false(out$visible)
   for (name in names(dp_control())) expect_match(text, name, all = FALSE, fixed = TRUE)
   expect_match(text, "2.5", all = FALSE, fixed = TRUE)
 })
 
-test_that("without intervals, the moments get the calibration's share of the budget", {
+test_that("without intervals the moments get the share of the budget meant for calibration", {
   panel <- sim_panel(n = 800, T0 = 8, T1 = 2)
   fit <- function(intervals, size = 1) {
     dp_synth(panel$donors,
@@ -79,7 +79,7 @@ test_that("a fit without intervals states that no intervals were requested", {
   )
 })
 
-test_that("for a group too large to calibrate, missing intervals are not reported as unrequested", {
+test_that("if a group is too large to calibrate, missing intervals are not called unrequested", {
   panel <- sim_panel(n = 300, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), size = 50
@@ -90,7 +90,7 @@ test_that("for a group too large to calibrate, missing intervals are not reporte
   expect_match(reason(one), "the mean of more people than its donors can calibrate")
 })
 
-test_that("an unknown setting of a method is an error before any budget is spent", {
+test_that("an unknown setting of a method causes an error before any budget is spent", {
   panel <- sim_panel(60, 6, 2)
   given <- list(
     gram = list(cap = 0.1), gram = list(split = 0.5), gram = list(curvature = 1),

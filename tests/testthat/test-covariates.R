@@ -28,7 +28,7 @@ covariate_fit <- function(p, formula = y ~ on | x1 + g, data = p$data, ..., epsi
   )
 }
 
-test_that("without privacy the fit is a ridge regression on past and covariates", {
+test_that("without privacy a fit is a ridge regression on past outcomes and covariates", {
   p <- covariate_panel()
   fit <- covariate_fit(p, control = dp_control(lambda = 3))
   pre <- seq_len(p$T0)
@@ -66,7 +66,7 @@ test_that("with a large budget the private fit approaches the non-private fit wi
   expect_gt(abs(without - truth), abs(with - truth))
 })
 
-test_that("covariates reduce the errors for targets that they explain", {
+test_that("covariates reduce the errors for targets whose outcomes they explain", {
   errors <- function(formula, bounds) {
     vapply(1:12, function(seed) {
       p <- covariate_panel(n = 1500, seed = seed)

@@ -54,7 +54,7 @@ late_loss <- function(here, there, e1, e, coincide = NULL, undivided = FALSE) {
   worst
 }
 
-test_that("choosing radii by noisy quantiles stays within the budget of quantiles and moments", {
+test_that("radii chosen by noisy quantiles cost no more than quantiles and moments together", {
   # Plants faults 83, 84.
   withr::local_seed(21)
   worst <- function(...) {
@@ -75,7 +75,7 @@ test_that("choosing radii by noisy quantiles stays within the budget of quantile
   expect_gt(worst(undivided = TRUE)[["after"]], 1.05)
 })
 
-test_that("no pair of neighbours costs more than the budget if radii follow the quantiles", {
+test_that("if radii depend on noisy quantiles, no pair of neighbours costs more than the budget", {
   withr::local_seed(6)
   here <- data.frame(x = mostly_zero(400, 0.85), arm = rep(c("new", "old"), 200))
   for (by in list(NULL, ~arm)) {
@@ -97,7 +97,7 @@ test_that("no pair of neighbours costs more than the budget if radii follow the 
   }
 })
 
-test_that("radii are drawn after quantiles if quartiles coincide, and the steps show the cost", {
+test_that("if quartiles coincide, radii are drawn after quantiles, and the steps list the cost", {
   equal <- few_described(mostly_zero(500, 0.85), c(0, 5000), seed = 1)
   spread <- few_described(withr::with_seed(1, stats::rexp(500)), c(0, 50), seed = 1)
   expect_true(equal$plan$late)
@@ -121,7 +121,7 @@ test_that("radii are drawn after quantiles if quartiles coincide, and the steps 
   expect_lt(abs(few_row(equal, "mean")$estimate - 3), 15)
 })
 
-test_that("noise in the count of people beyond a window does not widen limits to the bounds", {
+test_that("noise in the count of people beyond a window does not extend limits to the bounds", {
   wide <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, stats::rlnorm(500, 7, 1))
     found <- few_described(x, c(0, 300000), seed = seed)
@@ -135,7 +135,7 @@ test_that("noise in the count of people beyond a window does not widen limits to
   expect_gte(mean(wide[2L, ] > 2370), 0.9)
 })
 
-test_that("for a very skewed column the bounds limit the standard deviation", {
+test_that("for a very skewed column only the bounds limit the standard deviation", {
   x <- withr::with_seed(2, stats::runif(500)^(-1 / 1.1))
   found <- few_described(x, c(0, 10000), seed = 3)
   expect_gt(few_row(found, "sd")$conf.high, 4000)
@@ -144,7 +144,7 @@ test_that("for a very skewed column the bounds limit the standard deviation", {
 # Most people around 0, a share of them at `far`.
 clustered <- function(n, share, far) ifelse(stats::runif(n) < share, far, 0) + stats::rnorm(n)
 
-test_that("limits of means and deviations cover a cluster far from all others", {
+test_that("limits of means and standard deviations are valid if some values lie far away", {
   runs <- if (is_audit()) 200 else 24
   for (case in list(c(500, 0.02, 900), c(500, 0.1, 100), c(1000, 0.1, 900), c(5000, 0.02, 900))) {
     truth <- case[[2L]] * case[[3L]]
@@ -161,7 +161,7 @@ test_that("limits of means and deviations cover a cluster far from all others", 
   }
 })
 
-test_that("limits of a column without a cluster do not allow for one where many people show it", {
+test_that("limits stay narrow for a column of many people without values far away", {
   wide <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, stats::rnorm(5000))
     found <- few_described(x, c(-1000, 1000), seed = seed)
@@ -170,7 +170,7 @@ test_that("limits of a column without a cluster do not allow for one where many 
   expect_gte(mean(wide < 0.5), 0.8)
 })
 
-test_that("the people who may lie beyond a window are not fewer than the people who do", {
+test_that("the limit on the number of people beyond a window is not below their number", {
   found <- few_described(stats::rnorm(500), c(-1000, 1000), seed = 5)
   x <- c(seq(-3, 3, length.out = 470), rep(300, 30))
   # Sums of this column without noise, in the window that the released quantiles place.
@@ -199,7 +199,7 @@ test_that("the people who may lie beyond a window are not fewer than the people 
   expect_error(tidy(found, clusters = NA), class = "dpsc_error_argument")
 })
 
-test_that("limits of quantiles have nominal coverage for few people and few distinct values", {
+test_that("limits of quantiles have nominal coverage for few people and for few distinct values", {
   truth <- c(2, 5, 8)
   covered <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, floor(stats::runif(500) * 11))
@@ -209,7 +209,7 @@ test_that("limits of quantiles have nominal coverage for few people and few dist
   expect_gte(min(rowMeans(covered)), 0.9)
 })
 
-test_that("the share of a rare level is as precise as a mean with known n", {
+test_that("the share of a rare level is as precise as a mean if the number of people is known", {
   off <- vapply(1:600, function(seed) {
     ill <- withr::with_seed(seed, stats::runif(2000) < 0.03)
     withr::local_seed(seed)

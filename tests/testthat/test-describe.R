@@ -27,7 +27,7 @@ replayed <- function(verb, here, there) {
   dp_audit(audit_mechanism(verb), here, there, n_runs = 1, mode = "replay")
 }
 
-test_that("with a large budget the released statistics equal the data's, in every group", {
+test_that("with a large budget the released statistics equal the statistics of every group", {
   data <- describe_people()
   # With heavier tails a few people would be clipped at any budget.
   data$cost <- withr::with_seed(2, stats::rgamma(nrow(data), 2, scale = 500))
@@ -55,7 +55,7 @@ test_that("with a large budget the released statistics equal the data's, in ever
   )
 })
 
-test_that("confidence limits have nominal coverage", {
+test_that("confidence limits of dp_describe() have nominal coverage", {
   runs <- if (is_audit()) 400 else 60
   truth <- c(
     mean = exp(0.5), sd = sqrt((exp(1) - 1) * exp(1)), q0.5 = 1, q0.75 = exp(stats::qnorm(0.75))
@@ -72,7 +72,7 @@ test_that("confidence limits have nominal coverage", {
   expect_gte(min(rowMeans(inside)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
 })
 
-test_that("the losses of quantiles change by the amounts in the proof", {
+test_that("between neighbours the losses of quantiles change by the amounts in the proof", {
   losses <- place_losses_cpp
   withr::local_seed(5)
   for (run in 1:200) {
@@ -101,7 +101,7 @@ joint_law <- function(losses, exponent, of_tuple = max) {
   from[match(tuple, found$loss)] / sum(share * found$tuples)
 }
 
-test_that("a joint choice has the stated probabilities", {
+test_that("a joint choice of quantiles has the stated probabilities", {
   losses <- list(c(-700, 300, 900, 2000), c(100, -250, 400, 1e6), c(0, 0, 500, 800))
   exponent <- 0.001
   law <- joint_law(losses, exponent)
@@ -147,7 +147,7 @@ test_that("no replaced row changes a joint choice's probabilities by more than i
   expect_gt(worst(exponent, sum), 2 * exponent)
 })
 
-test_that("with repeated public cells the privacy loss of a choice stays within its budget", {
+test_that("with repeated public grid values the privacy loss of a choice is within its budget", {
   # Plants faults 82.
   withr::local_seed(12)
   exponent <- 0.3
@@ -173,7 +173,7 @@ test_that("with repeated public cells the privacy loss of a choice stays within 
   expect_gt(worst(function(counts) 1 + (counts > 3)), 2 * exponent)
 })
 
-test_that("round numbers represent their cells and are repeated only a few times", {
+test_that("each grid interval is represented by a round number and repeated only a few times", {
   for (grid in list(c(0, 120, 65536, 0), c(-50, 150, 65536, 3), c(3, 1e5, 65536, 9),
     c(-2e-3, 1e-3, 65536, 4), c(0, 1200, 1200, 0))) {
     points <- round_points_cpp(grid[[1]], grid[[2]], grid[[3]], as.integer(grid[[4]]))
@@ -189,7 +189,7 @@ test_that("round numbers represent their cells and are repeated only a few times
   expect_identical(ages$step[[1001]], 0)
 })
 
-test_that("limits of quantiles have nominal coverage for whole numbers with numeric limits", {
+test_that("quantiles of whole numbers with numeric bounds have limits with nominal coverage", {
   draw <- function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18)
   truth <- withr::with_seed(1, stats::quantile(draw(1e6), c(0.25, 0.5, 0.75), type = 1))
   covered <- vapply(1:40, function(seed) {
@@ -203,7 +203,7 @@ test_that("limits of quantiles have nominal coverage for whole numbers with nume
   expect_gte(mean(covered[4:6, ]), 0.95)
 })
 
-test_that("limits of a mean have nominal coverage if a tail follows a power law", {
+test_that("the mean of a column with a power-law tail has limits with nominal coverage", {
   draw <- function(n) pmin(10 / sqrt(stats::runif(n)), 5000)
   # Expectations of a value that is cut at the bound: 2 a - a^2 / bound.
   truth <- 20 - 100 / 5000
@@ -265,7 +265,7 @@ test_that("no pair of neighbours costs more than the promised budget", {
   }
 })
 
-test_that("an understated budget is detected", {
+test_that("an audit detects a description that states less than its budget", {
   base <- describe_people(400)
   there <- base
   there[1, ] <- list(120, 1e5, "m", "old")
@@ -278,7 +278,7 @@ test_that("an understated budget is detected", {
   expect_true(audit$violated)
 })
 
-test_that("a description is charged once; bad input gives classed errors and spends nothing", {
+test_that("dp_describe() is charged once, and invalid input gives errors and spends nothing", {
   data <- describe_people(500)
   ledger <- dp_ledger(epsilon = 2, delta = 1e-5)
   refused <- function(code, class) expect_error(code, class = paste0("dpsc_error_", class))
@@ -299,7 +299,7 @@ test_that("a description is charged once; bad input gives classed errors and spe
   expect_true(found$privacy$holds)
 })
 
-test_that("chunks and files give the results of rows in memory, bit for bit", {
+test_that("chunks and files give the same results as rows in memory, bit for bit", {
   data <- describe_people(300)
   draw <- function(data) {
     withr::local_seed(3)
@@ -316,7 +316,7 @@ test_that("chunks and files give the results of rows in memory, bit for bit", {
   expect_match(conditionMessage(refusal), "rows")
 })
 
-test_that("the object, its print, its file and its conditions contain no person's value", {
+test_that("a description, its print, its file and its errors contain no person's value", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(8)
   data <- data.frame(x = stats::runif(300, 100, 900), g = rep(canary_mark, 300))
@@ -344,7 +344,7 @@ test_that("quantiles of variables declared as whole numbers are whole", {
   expect_identical(quantiles$conf.high, round(quantiles$conf.high))
 })
 
-test_that("a standard deviation below the noise is marked and printed with confidence limits", {
+test_that("a standard deviation smaller than its noise is marked and has confidence limits", {
   data <- describe_people(500)
   found <- described(data)
   table <- dpsc:::description_table(found, 0.95)
@@ -359,7 +359,7 @@ test_that("a standard deviation below the noise is marked and printed with confi
   expect_match(capture.output(print(flat)), "age, sd +0", all = FALSE)
 })
 
-test_that("the print is a table and marks results that are not private", {
+test_that("the print of a description is a table and marks results that are not private", {
   data <- describe_people(500)
   text <- capture.output(print(described(data, by = ~arm)))
   expect_match(text, "new +old", all = FALSE)

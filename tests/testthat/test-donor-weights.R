@@ -41,7 +41,7 @@ long_weighted <- function(data, ..., bounds = list(y = c(-1, 1), w = c(0, 2)), e
   )
 }
 
-test_that("without privacy the moments equal the results of stats::cov.wt()", {
+test_that("without privacy weighted moments equal the results of stats::cov.wt()", {
   p <- kinds_panel(300)
   release <- weighted_release(p, epsilon = Inf)
   known <- stats::cov.wt(p$donors, p$w / sum(p$w), method = "ML")
@@ -58,7 +58,7 @@ test_that("without privacy the moments equal the results of stats::cov.wt()", {
   expect_equal(twice$counterfactual, fit$counterfactual, tolerance = 1e-6)
 })
 
-test_that("if all weights equal the maximum, the sums equal the sums without weights", {
+test_that("if all weights equal the maximum, weighted sums equal sums without weights", {
   p <- kinds_panel(400)
   sums <- function(...) {
     recorder <- new_recorder()
@@ -83,7 +83,7 @@ test_that("if all weights equal the maximum, the sums equal the sums without wei
   expect_identical(alike[[2L]]$value[[last]], 400 * constant^2)
 })
 
-test_that("a private fit is close to the weighted fit without privacy, not to the unweighted fit", {
+test_that("private fits are close to weighted fits without privacy, not to unweighted ones", {
   p <- kinds_panel(20000)
   path <- function(...) mean(weighted_release(p, ..., fun = dp_synth)$counterfactual[9:10])
   known <- path(epsilon = Inf)
@@ -187,7 +187,7 @@ test_that("no step changes by more than declared if a donor's row or weight is r
   expect_gt(reached[["mean squared placebo error"]], 0.3)
 })
 
-test_that("the planted division by the largest weight in the panel is detected", {
+test_that("an audit detects a planted division by the largest weight in the panel", {
   # Plants faults 78.
   withr::local_seed(6)
   pair <- weighted_pairs()$both
@@ -284,7 +284,7 @@ test_that("a release with weights is read back, mentions them and contains nobod
   expect_error(read_release(file), class = "dpsc_error_release")
 })
 
-test_that("donors of weight 0 never count, not even in refits or at other adoption dates", {
+test_that("donors of weight 0 never count, neither in refits nor at other adoption dates", {
   p <- kinds_panel(n = 200)
   few <- p$w == 0.5
   fit_of <- function(donors, ...) {

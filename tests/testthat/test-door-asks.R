@@ -6,7 +6,7 @@ people <- data.frame(
   y = c(1, 2, 3), x = 1:3, sex = c("f", "m", "f"), ill = c(TRUE, FALSE, TRUE), code = c(1, 2, 1)
 )
 
-test_that("one error requests all missing bounds, by class, with a line to paste", {
+test_that("one error lists all missing bounds by class, with a line of code to complete", {
   wanted <- paste0(
     "bounds = list(y = c(lower, upper), x = c(lower, upper), sex = c(\"...\", \"...\"), ",
     "ill = c(FALSE, TRUE), code = c(\"...\", \"...\"))"
@@ -37,7 +37,7 @@ test_that("one error requests all missing bounds, by class, with a line to paste
   }
 })
 
-test_that("bounds named by an expression's text are used; a line left unfilled is refused", {
+test_that("bounds may be named by an expression's text, and incomplete code is refused", {
   said <- asked(dp_lm(log(y) ~ x + exp(code), people, epsilon = 1, bounds = list(
     `log(y)` = c(0, 9), x = c(0, 9)
   )))
@@ -55,13 +55,13 @@ test_that("bounds named by an expression's text are used; a line left unfilled i
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("the line to paste repeats given pairs; longer vectors may be data and are left out", {
+test_that("the suggested code repeats given pairs of bounds but no longer vector, maybe of data", {
   said <- asked(dp_lm(y ~ x + sex, people, epsilon = 1, bounds = list(y = c(0, 9), x = 71:75)))
   expect_match(said, "Add to `bounds`: `sex = c(\"...\", \"...\")`", fixed = TRUE)
   expect_no_match(said, "7[1-5]")
 })
 
-test_that("one error requests bounds of a panel's outcome and covariates", {
+test_that("one error lists the missing bounds of a panel's outcome and covariates", {
   panel <- transform(clinic_panel, sex = "f", age = 40)
   run <- function(f, ...) asked(dp_synth(f, panel, c("patient", "month"), epsilon = 1, ...))
   wanted <- "list(pressure = c(lower, upper), age = c(lower, upper), sex = c(\"...\", \"...\"))"
@@ -80,7 +80,7 @@ test_that("one error requests bounds of a panel's outcome and covariates", {
   )
 })
 
-test_that("unit and time given separately, or without quotes, get an error that shows `index`", {
+test_that("an error shows how to give `index` if unit and time are separate or not quoted", {
   for (fun in list(dp_synth, dp_release)) {
     for (more in list(
       list(unit = "patient", time = "month"), list(id = "patient", period = "month")

@@ -18,7 +18,7 @@ expect_refused <- function(class, regexp = NULL, ..., fun = dp_release) {
   invisible(error)
 }
 
-test_that("a tiny or huge epsilon is refused before the charge, for every method", {
+test_that("every method refuses a tiny or huge epsilon before the charge", {
   p <- toy_panel(20, 5, 2)
   for (method in every_method) {
     for (delta in c(0, 1e-6, 1e-300)) {
@@ -32,7 +32,7 @@ test_that("a tiny or huge epsilon is refused before the charge, for every method
   }
 })
 
-test_that("for epsilon within its range, a call is charged if and only if it returns a release", {
+test_that("if epsilon is within its range, a call is charged exactly if it returns a release", {
   for (n in c(2, 40)) {
     p <- toy_panel(n, 5, 2)
     for (method in every_method) {
@@ -53,7 +53,7 @@ test_that("for epsilon within its range, a call is charged if and only if it ret
   }
 })
 
-test_that("bounds that exclude the target are refused before the charge", {
+test_that("bounds outside which the target lies are refused before the charge", {
   for (fun in list(dp_release, dp_synth)) {
     error <- expect_refused("dpsc_error_bounds", "miss the target",
       log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
@@ -138,7 +138,7 @@ test_that("settings edited after dp_control() are checked again", {
   )
 })
 
-test_that("a numeric index with fewer donors than periods is an error before the charge", {
+test_that("a numeric index with fewer donors than periods causes an error before the charge", {
   # Six people, forty periods, the last person treated: valid in either order of `index`.
   withr::local_seed(3)
   data <- expand.grid(id = 1:41, t = 1:7)
@@ -166,7 +166,7 @@ test_that("a numeric index with fewer donors than periods is an error before the
   expect_no_warning(right(few, epsilon = Inf))
 })
 
-test_that("repeated or abbreviated arguments are refused before R puts the data into its error", {
+test_that("repeated or abbreviated arguments are refused before R can quote the data", {
   p <- canary_panel()
   long <- list(y ~ on, p$data, c("unit", "time"), epsilon = 1, bounds = p$bounds)
   wide <- list(p$donors, target = p$target, T0 = 6, epsilon = 1, bounds = p$bounds)
@@ -188,7 +188,7 @@ test_that("repeated or abbreviated arguments are refused before R puts the data 
   }
 })
 
-test_that("a note points out an epsilon that protects little", {
+test_that("a note points out that a large epsilon protects little", {
   expect_null(weak_budget(10))
   expect_null(weak_budget(Inf))
   expect_match(weak_budget(10.5), "exp(10.5)", fixed = TRUE)
@@ -196,7 +196,7 @@ test_that("a note points out an epsilon that protects little", {
 })
 
 # Errors about donors' rows name only the kind of problem, not the donor or the number of rows.
-test_that("errors about donors' rows do not depend on the donor, the period or their number", {
+test_that("errors about donors' rows depend on no donor, no period and no number of them", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
   cells <- list(list(1, 1), list(3, 2), list(8, 6), list(1:4, 3), list(2, 1:5))
@@ -311,7 +311,7 @@ test_that("an error requests `protect` before the order of `index` is checked", 
   }
 })
 
-test_that("no error reveals when a protected person's treatment began or stopped", {
+test_that("no error reveals when the treatment of a protected person began or ended", {
   p <- toy_panel(6, 4, 2, k = 3)
   treated <- p$data$treated == 1
   people <- unique(p$data$unit[treated])
@@ -340,7 +340,7 @@ test_that("no error reveals when a protected person's treatment began or stopped
   expect_no_match(run(on, protect = "everyone"), "[0-9]")
 })
 
-test_that("a group's own rows are public, so errors name the group", {
+test_that("the rows of an unprotected group are public, so errors name the group", {
   p <- toy_panel(5, 4, 2, k = 2)
   own <- p$data$unit == "target02" & p$data$time == 2003
   refused <- function(data, regexp) {
@@ -358,7 +358,7 @@ test_that("a group's own rows are public, so errors name the group", {
   expect_no_match(conditionMessage(error), "1999")
 })
 
-test_that("the error about a repeated cross-section names it as such", {
+test_that("an error states that data are a repeated cross-section, not a panel", {
   withr::local_seed(4)
   data <- data.frame(person = 1:60, year = rep(2001:2006, each = 10), y = stats::runif(60))
   data$treated <- as.numeric(data$person %% 10 == 0 & data$year > 2004)
@@ -376,7 +376,7 @@ test_that("the error for an unknown argument names the help page of the function
     "`?dp_synth` lists the arguments", fixed = TRUE, class = "dpsc_error_argument")
 })
 
-test_that("text that is not a number, wide data and a panel without donors cause specific errors", {
+test_that("non-numeric text, wide data and a panel without donors cause specific errors", {
   data <- expand.grid(id = 1:30, t = 1:7)
   data$y <- 0.5
   data$on <- data$id == 1 & data$t > 4

@@ -20,7 +20,7 @@ seeded <- function(code, seed = 4) {
   eval.parent(substitute(code))
 }
 
-test_that("after the release of any regression, wrong units and misspelt levels are detected", {
+test_that("wrong units and misspelt levels are detected after the release of any regression", {
   data <- people_of()
   control <- dp_control(rng = "R")
   doubtful <- list(
@@ -51,7 +51,7 @@ test_that("after the release of any regression, wrong units and misspelt levels 
   expect_match(paste(format(report(fit)), collapse = " "), "units of\\s+the\\s+data")
 })
 
-test_that("a brace in a name runs no code and causes no error after the charge", {
+test_that("braces in a name run no code and cause no error after the charge", {
   withr::local_options(dpsc_ran = NULL)
   data <- people_of(5000)
   for (name in c("wage {options(dpsc_ran = TRUE)}", "wage {")) {
@@ -68,7 +68,7 @@ test_that("a brace in a name runs no code and causes no error after the charge",
   expect_null(getOption("dpsc_ran"))
 })
 
-test_that("a finished stream reports that levels were misspelt", {
+test_that("a finished stream reports misspelt levels", {
   data <- people_of()
   run <- function(b) {
     stream <- dp_online(log(wage) ~ age + sex, 4, horizon = 20000, bounds = b,
@@ -86,7 +86,7 @@ test_that("a finished stream reports that levels were misspelt", {
   expect_output(print(stream), "half of the rows")
 })
 
-test_that("for a protected group, a zero effect due to bounds in other units causes a warning", {
+test_that("for a protected group a zero effect due to bounds in other units causes a warning", {
   withr::local_seed(1)
   u <- stats::rnorm(3300)
   Y <- 120 + 15 * u + 5 * outer(u, cos(1:10)) + stats::rnorm(33000, 0, 5)
@@ -120,7 +120,7 @@ test_that("slopes that are impossible within the bounds are marked as not identi
   expect_false(any(impossible_slopes(wild)))
 })
 
-test_that("bounds at which many true values lie are not mistaken for wrong bounds", {
+test_that("bounds are not mistaken for wrong bounds if many true values lie at them", {
   expect_true(is_natural_end(0, 5000, -1))
   expect_true(is_natural_end(0, 1, 1))
   expect_true(is_natural_end(1, 2, -1))

@@ -31,7 +31,7 @@ estimate_objects <- function() {
   )
 }
 
-test_that("coef, vcov, confint, tidy and nobs agree for every class, or give a reason", {
+test_that("coef(), vcov(), confint(), tidy() and nobs() agree for every class or give a reason", {
   objects <- suppressWarnings(estimate_objects())
   for (name in names(objects)) {
     fit <- objects[[name]]
@@ -66,7 +66,7 @@ test_that("coef, vcov, confint, tidy and nobs agree for every class, or give a r
   }
 })
 
-test_that("each method is one function for all classes", {
+test_that("every such method is a single function for all classes of fits", {
   classes <- c("dp_regression", "dp_selection", "dp_aggregate", "dp_stream")
   for (verb in c("coef", "vcov", "confint", "tidy", "glance", "nobs")) {
     one <- get(paste0(verb, "_estimates"))

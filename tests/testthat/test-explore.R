@@ -7,7 +7,7 @@ a_design <- function(...) {
   ), list(...))
 }
 
-test_that("simulated people have the spread of the design, within the bounds", {
+test_that("simulated people have the standard deviation of the design and lie within bounds", {
   withr::local_seed(3)
   panel <- explore_panel(a_design(n = 4000, spread = 0.05))
   expect_equal(dim(panel$donors), c(4000, 13))
@@ -29,7 +29,7 @@ test_that("simulated people have the spread of the design, within the bounds", {
   expect_equal(rowSums(waves$treated - none$treated), -8 * c(5, 5, 3, 3))
 })
 
-test_that("no ledger pays for simulated people, neither the session's nor a compulsory one", {
+test_that("no ledger pays for simulated people, not even if one is compulsory", {
   ledger <- dp_ledger(10, 1e-5)
   withr::local_options(dpsc.ledger = ledger)
   explore_fit(a_design())
@@ -44,7 +44,7 @@ test_that("no ledger pays for simulated people, neither the session's nor a comp
   )
 })
 
-test_that("the app shows the fit's numbers", {
+test_that("the app shows the numbers of the fit", {
   design <- a_design()
   fit <- explore_fit(design)
   expect_true(fit$release$privacy$holds)
@@ -63,7 +63,7 @@ test_that("the app shows the fit's numbers", {
   )
 })
 
-test_that("cohorts of protected people are released, with the whole budget for each group", {
+test_that("the app releases cohorts of protected people, each with the whole budget", {
   fit <- explore_fit(a_design(n = 800, T0 = c(8, 10), size = 100, protect = "everyone"))
   expect_s3_class(fit, "dp_cohorts")
   expect_true(fit$protected)
@@ -93,7 +93,7 @@ test_that("the app's numbers equal the results of dp_plan(), which the displayed
   expect_identical(eval(parse(text = shown)), explore_plan(waves))
 })
 
-test_that("the server responds, and waits until a number has been typed", {
+test_that("the app's server responds, and waits until a number has been typed", {
   skip_if_not_installed("shiny")
   skip_if_not_installed("ggplot2")
   shiny::testServer(explore_server("pressure"), {
@@ -176,7 +176,7 @@ wait_for <- function(page, script, seconds = 60) {
   FALSE
 }
 
-test_that("in a browser, changing epsilon changes the page", {
+test_that("changing epsilon in a browser changes the page", {
   page <- browser_session()
   url <- serve_app(dp_explore("pressure", bounds = c(80, 200)))
   text <- function(id) {

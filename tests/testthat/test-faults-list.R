@@ -36,7 +36,7 @@ test_that("faults are added to the list, never removed or replaced", {
   expect_identical(rlang::hash(first), "de4494de4289e71392ea4799bb9b6c15")
 })
 
-test_that("the places where faults are planted exist", {
+test_that("the source files in which faults are planted exist", {
   sources <- test_path("..", "..")
   skip_if_not(file.exists(file.path(sources, "inst", "include")), "the package's sources")
   expect_true(all(file.exists(file.path(sources, unique(faults_listed$where)))))

@@ -85,7 +85,7 @@ test_that("an interrupt at any noise step leaves a charge but no release", {
   }
 })
 
-test_that("a real Ctrl-C between two passes leaves a charge but no release", {
+test_that("pressing Ctrl-C between two passes leaves a charge but no release", {
   # Plants faults 55.
   skip_on_os("windows")
   donors <- fault_panel()$donors

@@ -42,7 +42,7 @@ test_that("plots of placebos and of leave-one-out fits are labelled with the out
   expect_identical(ggplot2::autoplot(without)$labels$y, "cigsale")
 })
 
-test_that("the path of a stream ends at coef(), in the units of the variables", {
+test_that("the plotted path of a stream ends at coef(), in the units of the variables", {
   withr::local_seed(4)
   stream <- dp_online(y ~ x1 + x2,
     epsilon = 5, delta = 1e-6, horizon = 400,
@@ -62,7 +62,7 @@ test_that("the path of a stream ends at coef(), in the units of the variables", 
   expect_length(unique(drawn(picture)$layout$layout$PANEL), 3L)
 })
 
-test_that("an unidentified coefficient does not compress the other coefficients' axis", {
+test_that("an unidentified coefficient does not stretch the axis of the other coefficients", {
   table <- data.frame(
     term = c("x", "z", "lost"), estimate = c(0.5, -0.2, 3), low = c(0.4, -0.3, -32),
     high = c(0.6, -0.1, 38), noise = 0.05, identified = c(TRUE, TRUE, FALSE)
@@ -91,7 +91,7 @@ test_that("an unidentified coefficient does not compress the other coefficients'
   expect_silent(drawn(draw_coefficients(none, "t", "s")))
 })
 
-test_that("plots of regressions show the limits of confint(), with the share of noise in dark", {
+test_that("plots of regressions show the limits of confint() and the share of noise in dark", {
   lm_fit <- seeded_lm(y ~ a + g + b, lm_people(6000), epsilon = 3, bounds = lm_bounds())
   glm_fit <- seeded_glm(y ~ a + g + b, glm_people(20000), epsilon = 3, bounds = glm_bounds())
   for (fit in list(lm_fit, glm_fit)) {
@@ -159,7 +159,7 @@ test_that("paths, selections, aggregates and plans have plots", {
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })
 
-test_that("a protected group's path is labelled as released, within bounds and without a pre-fit", {
+test_that("plots show a protected group's path as released, within bounds, and no earlier fit", {
   withr::local_seed(3)
   donors <- matrix(stats::runif(2000 * 12), 2000)
   treated <- matrix(stats::runif(200 * 12, 0.9, 1), 200)
@@ -186,7 +186,7 @@ test_that("a protected group's path is labelled as released, within bounds and w
   expect_error(plot(fit$release), "target", class = "dpsc_error_argument")
 })
 
-test_that("figures have a white background, and names for the axis and the dotted line", {
+test_that("figures have a white background and name the axis and the dotted line", {
   fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
     bounds = c(0, 1), control = dp_control(rng = "R")
   )
@@ -253,7 +253,7 @@ test_that("with several outcomes, protected people's paths are cut at each outco
   }
 })
 
-test_that("text in figures breaks into lines that fit, and is smaller on a narrow page", {
+test_that("text in figures is broken into lines that fit, and is smaller on a narrow page", {
   skip_if_not_installed("grid")
   fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
     bounds = c(0, 1), control = dp_control(rng = "R")
@@ -290,14 +290,14 @@ test_that("text in figures breaks into lines that fit, and is smaller on a narro
   expect_null(break_lines(NULL, 11, 100))
 })
 
-test_that("the line that marks the treatment has the class of the axis", {
+test_that("the line at the treatment has the same class as the axis, for dates too", {
   dates <- as.Date("2020-01-01") + c(0, 10, 30)
   expect_identical(between_periods(dates, 1:2), as.Date("2020-01-01") + c(5, 20))
   expect_identical(between_periods(factor(c("a", "b")), 1L), 1.5)
   expect_identical(between_periods(c(2001, 2002), 1L), 2001.5)
 })
 
-test_that("readable names may replace the names of variables", {
+test_that("readable names may replace the names of variables in figures", {
   fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
     bounds = c(0, 1), control = dp_control(rng = "R")
   )
@@ -349,7 +349,7 @@ test_that("axes have as many labels as fit on the page, and none outside the dat
   expect_true(all(powers(c(2, 7)) >= log10(2)) && length(powers(c(2, 7))) > 1L)
 })
 
-test_that("names above panels fill at most two lines; longer names are cut and end in dots", {
+test_that("names above panels fill at most two lines, and longer names are cut and end in dots", {
   withr::local_pdf(NULL, width = 3.3, height = 2.6)
   name <- "Clinic of a rather long name in a street"
   expect_identical(strip_text("short", 3), "short")
@@ -381,7 +381,7 @@ test_that("a protected group's band lies around the released path", {
   expect_match(labels, "range of the privacy noise alone")
 })
 
-test_that("readable names work in placebos, descriptions, aggregates, paths and streams", {
+test_that("readable names work for placebos, descriptions, aggregates, paths and streams", {
   withr::local_seed(6)
   panel <- sim_panel(12, 8, 3)
   fit <- dp_synth(panel$donors,

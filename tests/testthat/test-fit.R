@@ -23,7 +23,7 @@ ridge_by_hand <- function(donors, y, T0, lambda, intercept = TRUE) {
   list(vertical = drop(mean + crossprod(x, w)), horizontal = drop(mean + crossprod(b, u)))
 }
 
-test_that("method gram with epsilon = Inf is the ridge synthetic control of the raw donors", {
+test_that("method gram with epsilon = Inf is the ridge synthetic control of the donors' data", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   withr::local_seed(1)
   for (lambda in c(0.01, 1, 50)) {
@@ -53,7 +53,7 @@ test_that("method gram with epsilon = Inf is the ridge synthetic control of the 
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
 })
 
-test_that("method gram with epsilon = Inf is this ridge even with more periods than donors", {
+test_that("with more periods than donors method gram with epsilon = Inf is still this ridge", {
   p <- toy_panel(n = 6, T0 = 20, T1 = 2)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
@@ -62,7 +62,7 @@ test_that("method gram with epsilon = Inf is this ridge even with more periods t
   expect_lt(max(abs(predict(fit, "all") - hand$vertical)), 1e-8)
 })
 
-test_that("chunks and several targets give the same non-private fit", {
+test_that("chunks and several targets give the same fit without privacy", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3, k = 2)
   whole <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
   chunks <- dp_chunks(list(p$donors[20:30, ], p$donors[1:19, ]))
@@ -78,7 +78,7 @@ test_that("chunks and several targets give the same non-private fit", {
   expect_identical(sized$size, 4)
 })
 
-test_that("methods output and published objective at epsilon = Inf: ridge without intercept", {
+test_that("with epsilon = Inf methods output and published objective are intercept-free ridge", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   for (lambda in list(NULL, 0.5, 40)) {
     penalty <- if (is.null(lambda)) 8 else lambda
@@ -142,7 +142,7 @@ test_that("estimator did with epsilon = Inf is difference-in-differences", {
   }
 })
 
-test_that("a known effect is recovered on a large panel", {
+test_that("a known effect is recovered from a large panel", {
   withr::local_seed(2)
   for (effect in list(0.3, c(0.1, 0.2, 0.3))) {
     panel <- sim_panel(20000, 20, 3, effect = effect, noise_sd = 0.02)
@@ -159,7 +159,7 @@ test_that("a known effect is recovered on a large panel", {
   }
 })
 
-test_that("outcomes and bounds in other units give the same effects in the new units", {
+test_that("outcomes and bounds in other units give the same effects in these units", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   grid <- function(x) round(x * 2^10) / 2^10
   donors <- grid(p$donors)
@@ -186,7 +186,7 @@ test_that("outcomes and bounds in other units give the same effects in the new u
   }
 })
 
-test_that("methods for a gram fit return values of the documented shape, name and type", {
+test_that("functions for a fit by method gram return values of the documented shape and type", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
   days <- as.Date("2024-01-01") + 7 * 0:7
   fit <- fit_panel_of(p, times = days, epsilon = 4, protect = "donors")
@@ -259,7 +259,7 @@ test_that("methods for a gram fit return values of the documented shape, name an
   expect_error(weights(fit), class = "dpsc_error_argument")
 })
 
-test_that("without a calibration there is an estimate but no interval, with the reason", {
+test_that("without a calibration a fit has an estimate and the reason for a missing interval", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   fit <- fit_panel_of(p)
   expect_true(all(is.finite(effects(fit))))
@@ -311,7 +311,7 @@ test_that("for a group, methods output and objective use the mean of its people"
   }
 })
 
-test_that("results that do not exist for methods output and objective are NA", {
+test_that("methods output and objective return NA for results that they cannot give", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   for (method in c("output", "objective")) {
     fit <- fit_panel_of(p, method = method)
@@ -332,7 +332,7 @@ test_that("results that do not exist for methods output and objective are NA", {
   }
 })
 
-test_that("methods check their arguments", {
+test_that("methods of fits refuse invalid arguments", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   fit <- fit_panel_of(p)
   expect_identical(rownames(confint(fit, c("8", "average"))), c("8", "average"))
@@ -353,7 +353,7 @@ test_that("methods check their arguments", {
   expect_error(ggplot2::autoplot(fit, donors = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("the formula and the matrix give the same fit; log() means the log", {
+test_that("a formula and a matrix give the same fit, and log() is the natural logarithm", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   long <- function(formula, data, bounds) {
     withr::local_seed(8)
@@ -400,7 +400,7 @@ test_that("periods of any kind are kept and plotted", {
   expect_identical(length(unique(built$data[[1L]]$PANEL)), 1L)
 })
 
-test_that("plots work for every method, with one post-period, and without noise", {
+test_that("plots work for every method, for one post-period and without noise", {
   skip_if_not_installed("ggplot2")
   p <- toy_panel(n = 40, T0 = 6, T1 = 1)
   for (method in c("gram", "output", "objective")) {
@@ -445,7 +445,7 @@ test_that("print() and summary() match their snapshots", {
   expect_snapshot(writeLines(shape(fit_panel_of(p, epsilon = Inf))))
 })
 
-test_that("print() and summary() return what they print, invisibly", {
+test_that("print() and summary() invisibly return the object that they print", {
   fit <- fit_panel_of(toy_panel(n = 40, T0 = 6, T1 = 2))
   for (x in list(fit, fit$release, summary(fit))) {
     utils::capture.output(out <- withVisible(print(x)))

@@ -58,7 +58,7 @@ test_that("without gaps the panel equals the complete data's panel, for any orde
   expect_identical(gap_rows(p, p$data[sample(nrow(p$data)), ]), gap_rows(p))
 })
 
-test_that("a person's gaps change only that person's row", {
+test_that("the gaps of a person change only that person's row", {
   p <- gap_panel(n = 40, m = 30)
   whole <- gap_rows(p)
   of <- function(unit) p$data$unit == unit
@@ -97,7 +97,7 @@ test_that("a person's gaps change only that person's row", {
   expect_identical(dim(gap_rows(p, none)), dim(whole))
 })
 
-test_that("people with gaps keep their own covariates, or get the middle of the bounds", {
+test_that("people with gaps keep their own covariates or get the middle of the bounds", {
   p <- gap_panel(n = 40)
   p$data$age <- 30
   p$data$sex <- "m"
@@ -117,7 +117,7 @@ test_that("people with gaps keep their own covariates, or get the middle of the 
   expect_equal(found[1:3, ], cbind(c(40, 30, 30), c(0, 1, 1)))
 })
 
-test_that("an error requests missing declarations, and nothing is spent", {
+test_that("an error requests missing declarations about gaps, and nothing is spent", {
   p <- gap_panel()
   ledger <- dp_ledger(1, 1e-6)
   fails <- function(..., class = "dpsc_error_roster") {

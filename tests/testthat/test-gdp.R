@@ -11,7 +11,7 @@ gaussian_curve <- function(mu, epsilon) {
   stats::pnorm(mu / 2 - epsilon / mu) - exp(epsilon) * stats::pnorm(-mu / 2 - epsilon / mu)
 }
 
-test_that("an exponential draw's Gaussian shift is 2 probit(logistic(x / 2)), rounded up", {
+test_that("the Gaussian shift of an exponential draw is 2 probit(logistic(x / 2)), rounded up", {
   x <- c(1e-8, 1e-3, 0.1, 1, 1.999, 2, 2.001, 5, 30, 800, 2000)
   mu <- vapply(x, exponential_step_mu_cpp, 0)
   exact <- -2 * stats::qnorm(stats::plogis(-x / 2, log.p = TRUE), log.p = TRUE)
@@ -25,7 +25,7 @@ test_that("an exponential draw's Gaussian shift is 2 probit(logistic(x / 2)), ro
   expect_true(all(again <= mu) && all(again >= mu * (1 - 1e-11)))
 })
 
-test_that("no bounded-range choice exceeds its Gaussian privacy curve, and one attains it", {
+test_that("no bounded-range choice exceeds its Gaussian privacy curve, and one choice attains it", {
   set.seed(1)
   epsilon <- seq(-6, 6, by = 0.1)
   worst <- -Inf
@@ -54,7 +54,7 @@ test_that("no bounded-range choice exceeds its Gaussian privacy curve, and one a
   }
 })
 
-test_that("the exponential mechanism on counts does not exceed its Gaussian privacy curve", {
+test_that("the exponential mechanism for counts does not exceed its Gaussian privacy curve", {
   set.seed(2)
   epsilon <- seq(-3, 3, by = 0.1)
   for (i in seq_len(200)) {
@@ -105,7 +105,7 @@ test_that("discrete Gaussians stay below the privacy curve of their mu at every 
   expect_identical(gaussian_step_variance_cpp(4, 1), 66)
 })
 
-test_that("the integer variances give the requested mu", {
+test_that("the variances of integer noise give the requested mu", {
   set.seed(3)
   for (i in seq_len(200)) {
     R <- 2^sample(6:12, 1)
@@ -129,7 +129,7 @@ test_that("the integer variances give the requested mu", {
   expect_equal(sum((outer(c(3, 0), c(3, 0)) - outer(c(0, 3), c(0, 3)))^2), 2 * 9^2)
 })
 
-test_that("choices and Gaussians together stay just below the privacy curve of the budget", {
+test_that("choices and Gaussian noise together stay just below the budget's privacy curve", {
   delta <- 1e-6
   shares <- c(0.015, 0.97, 0.015)
   for (epsilon in c(0.5, 1, 4)) {
@@ -157,7 +157,7 @@ test_that("choices and Gaussians together stay just below the privacy curve of t
   }
 })
 
-test_that("a total in mu converts back to its epsilon", {
+test_that("a total in terms of mu is converted back to its epsilon", {
   for (delta in c(1e-12, 1e-6, 0.1)) {
     for (epsilon in c(0, 1e-3, 1, 30)) {
       mu <- gdp_budget_cpp(epsilon, delta)
@@ -174,7 +174,7 @@ test_that("a total in mu converts back to its epsilon", {
   expect_equal(gdp_compose_cpp(c(3e200, 4e200)), 5e200)
 })
 
-test_that("GDP needs 5 to 7 % less noise than zCDP at method gram's shares", {
+test_that("accounting by GDP needs 5 to 7 % less noise than zCDP for method gram", {
   shares <- c(radius1 = 0.015, moments1 = 0.25, radius2 = 0.015, moments2 = 0.72)
   # The same shares with all steps scaled together: values of an independent computation.
   pins <- c("0.5" = 1.0677, "1" = 1.0634, "2" = 1.0587, "4" = 1.0533, "8" = 1.0468)
@@ -196,7 +196,7 @@ l1_of_moments <- function(w, v, constant) {
   sum(abs(D[upper.tri(D, diag = TRUE)])) + constant * sum(abs(w - v))
 }
 
-test_that("no pair of rows exceeds the L1 sensitivity of the moments; a search comes close to it", {
+test_that("no pair of rows exceeds the L1 sensitivity of the moments, and some come close to it", {
   set.seed(4)
   for (d in c(1, 2, 5, 10)) {
     for (kappa2 in c(0.1, 0.5, 1)) {
@@ -227,7 +227,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of the moments; a search c
   }
 })
 
-test_that("all small integer rows stay within the L1 sensitivity", {
+test_that("all small integer rows are within the L1 sensitivity", {
   for (case in list(c(3, 1), c(3, 3), c(5, 2))) {
     R <- case[[1L]]
     K <- case[[2L]]
@@ -243,7 +243,7 @@ test_that("all small integer rows stay within the L1 sensitivity", {
   }
 })
 
-test_that("the L1 sensitivity of unconstrained vectors is a bound and is attained", {
+test_that("the L1 sensitivity of unconstrained vectors is a bound that some pairs attain", {
   for (m in c(2, 3, 5)) {
     bound <- laplace_outer_sensitivity_cpp(4, m)
     set.seed(m)
@@ -258,7 +258,7 @@ test_that("the L1 sensitivity of unconstrained vectors is a bound and is attaine
   expect_equal(laplace_outer_sensitivity_cpp(4, 1), 4 * sqrt(2), tolerance = 1e-11)
 })
 
-test_that("arguments outside their range are errors", {
+test_that("the functions of the accountant refuse arguments outside their range", {
   expect_error(exponential_step_mu_cpp(-1))
   expect_error(exponential_exponent_cpp(NaN))
   expect_error(gdp_epsilon_cpp(1, 0))

@@ -33,7 +33,7 @@ test_that("standard errors for counts are valid if the variance exceeds the mean
   expect_false("dispersion" %in% other$privacy$steps$step)
 })
 
-test_that("the dispersion costs what is declared, and half its noise would be noticed", {
+test_that("the dispersion's loss is as declared, and half of its noise would be detected", {
   withr::local_seed(12)
   largest <- c()
   for (delta in c(1e-6, 0)) {
@@ -55,7 +55,7 @@ test_that("the dispersion costs what is declared, and half its noise would be no
   expect_gt(min(largest), 0.6)
 })
 
-test_that("errors of counts are clustered by person", {
+test_that("standard errors for counts are clustered by person", {
   data <- overdispersed(6000)
   data$id <- seq_len(6000)
   twice <- rbind(data, data)
@@ -68,7 +68,7 @@ test_that("errors of counts are clustered by person", {
   expect_lt(max(ratio), 1.2)
 })
 
-test_that("quasi-likelihood families give the fits of the families with a likelihood", {
+test_that("quasi-likelihood families give the same fits as the families with a likelihood", {
   data <- overdispersed(3000)
   fit <- seeded_glm(y ~ a, data, quasipoisson(), epsilon = 4, bounds = count_bounds)
   same <- seeded_glm(y ~ a, data, "poisson", epsilon = 4, bounds = count_bounds)
@@ -79,7 +79,7 @@ test_that("quasi-likelihood families give the fits of the families with a likeli
   )
 })
 
-test_that("rows within the limit have weight one on request, or if there are enough people", {
+test_that("rows within the limit have weight one on request or if there are enough people", {
   data <- glm_people(20000)
   weights <- function(data, settings = list(), epsilon = 1) {
     fit <- seeded_glm(y ~ a + b, data,
@@ -112,7 +112,7 @@ test_that("rows within the limit have weight one on request, or if there are eno
   expect_equal(2 * log2(found) %% 1, round(2 * log2(found) %% 1))
 })
 
-test_that("with flat weights the estimand is glm()'s even if the model does not hold", {
+test_that("with flat weights the estimand is glm()'s estimand even if the model does not hold", {
   withr::local_seed(8)
   data <- data.frame(a = stats::rexp(60000))
   # A logit that bends: far rows have another slope.
@@ -132,7 +132,7 @@ test_that("with flat weights the estimand is glm()'s even if the model does not 
   expect_lt(abs(off(NULL)), abs(off(0)) / 3)
 })
 
-test_that("the length of rows is checked before the charge", {
+test_that("an invalid limit on the length of rows is refused before the charge", {
   data <- glm_people(2000)
   for (settings in list(
     list(length = 0.5), list(length = "0"), list(length = "1"), list(length = c(1, 2)),
@@ -145,7 +145,7 @@ test_that("the length of rows is checked before the charge", {
   }
 })
 
-test_that("a print names counts beyond the cap, and their bias is part of the errors", {
+test_that("prints name outcomes beyond the cap, and standard errors include their bias", {
   data <- overdispersed(20000)
   fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
   # The same release with a higher cap has a smaller bias, and no note at the bound.
@@ -163,7 +163,7 @@ test_that("a print names counts beyond the cap, and their bias is part of the er
   expect_match(said, "They include the dispersion of the counts")
 })
 
-test_that("a file keeps the limit of rows, the dispersion and its step", {
+test_that("a file contains the limit of rows, the dispersion and its step", {
   data <- overdispersed(6000)
   fit <- seeded_glm(y ~ a + b, data, "poisson",
     epsilon = 4, bounds = count_bounds, settings = list(length = 2)

@@ -141,7 +141,7 @@ test_that("the loss between neighbours with offsets at opposite limits is within
   expect_gt(worst(release$ridge / 30), claim)
 })
 
-test_that("an offset's cells are clipped or make their row missing, like other cells", {
+test_that("values of an offset are clipped or make their row missing, as in other columns", {
   data <- offset_people(3000)
   rows <- function(years) {
     data$years[1:40] <- years
@@ -156,7 +156,7 @@ test_that("an offset's cells are clipped or make their row missing, like other c
   expect_identical(rows(NaN), left$release)
 })
 
-test_that("an impossible offset is refused before the charge", {
+test_that("an offset that is impossible is refused before the charge", {
   data <- offset_people(3000)
   data$g <- "u"
   ledger <- dp_ledger(4, 1e-6)
@@ -203,7 +203,7 @@ test_that("rows in chunks, in a database and by person have the same offsets", {
   expect_identical(names(coef(offset_glm(dp_table(con, "people")))), names(coef(here)))
 })
 
-test_that("prints, reports, files and methods include the offset", {
+test_that("prints, reports, files and methods take the offset into account", {
   data <- offset_people(20000)
   fit <- offset_glm(data, epsilon = 2)
   expect_output(print(fit), "y ~ a + b, offset log(years)", fixed = TRUE)

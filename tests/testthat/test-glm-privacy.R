@@ -1,6 +1,6 @@
 # The privacy of generalised linear models: attacks on proofs/glm.md.
 
-test_that("moments of spherical Laplace noise have their closed form", {
+test_that("the moments of spherical Laplace noise equal their closed form", {
   # Expectations by quadrature over radius and angle.
   slow <- function(t, e, d) {
     f <- function(angle) {
@@ -61,7 +61,7 @@ test_that("moments of spherical Laplace noise have their closed form", {
   expect_gte(spherical_delta_cpp(1, 1.2, 4L), 0.00491162282)
 })
 
-test_that("calibrations agree with an independent computation and err on the safe side", {
+test_that("calibrations agree with an independent computation and never give too little noise", {
   # Values from the second review's accurate quadrature; the two-signed form is at most 1.2e-4
   # smaller.
   wanted <- rbind(
@@ -120,7 +120,7 @@ random_lemma <- function(split, k0 = 1, wrong_chord = FALSE) {
   loss - bound
 }
 
-test_that("Lemmas 1 and 2 hold at all points tried, and planted faults are detected", {
+test_that("Lemmas 1 and 2 hold at all tested points, and planted faults are detected", {
   # Plants faults 41, 42.
   withr::local_seed(1)
   expect_lte(max(replicate(8000, random_lemma(0))), 1e-12)
@@ -185,7 +185,7 @@ test_that("exact densities in one and two dimensions satisfy the Renyi bound", {
   expect_gt(tightest, 0.1)
 })
 
-test_that("log density ratios at delta = 0 stay within epsilon; a smaller ridge exceeds it", {
+test_that("log density ratios at delta = 0 are within epsilon, unless the ridge is too small", {
   # Plants faults 43.
   withr::local_seed(5)
   largest <- faulty <- 0
@@ -285,7 +285,7 @@ test_that("the solution under linear limits satisfies the normal-cone condition"
   expect_lt(abs(gradient[[1L]]), 0.3)
 })
 
-test_that("the worst pair in one dimension attains epsilon, and half the ridge exceeds it", {
+test_that("in one dimension the worst pair attains epsilon, and exceeds it with half the ridge", {
   # Plants faults 45.
   claim <- exact_claim(1, 0, 1L, "binomial", 1)
   worst <- function(ridge) max(exact_worst(claim$loss, ridge, claim$kappa))
@@ -294,7 +294,7 @@ test_that("the worst pair in one dimension attains epsilon, and half the ridge e
   expect_gt(worst(claim$ridge / 2), 1.04)
 })
 
-test_that("a radius drawn with the wrong shape parameter is detected", {
+test_that("an audit detects a radius drawn with the wrong shape parameter", {
   claim <- exact_claim(1, 1e-2, 2L, "binomial", 1)
   delta <- function(shape) mean(pmax(0, -expm1(1 - exact_opposite(claim, shape))))
   expect_lt(delta(2), 1e-2)
@@ -305,7 +305,7 @@ test_that("a radius drawn with the wrong shape parameter is detected", {
   expect_lt(stats::ks.test(norms, "pgamma", shape = 1, scale = 2)$p.value, 1e-6)
 })
 
-test_that("rows stay within their limits for all values", {
+test_that("scaled rows stay within their limits for all values", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   data <- glm_people(1000)
@@ -339,7 +339,7 @@ test_that("rows stay within their limits for all values", {
   }
 })
 
-test_that("every step except the minimiser costs no more than declared on neighbours", {
+test_that("every step except the minimiser costs no more than declared for any neighbours", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -369,7 +369,7 @@ test_that("every step except the minimiser costs no more than declared on neighb
   expect_gt(max(unlist(reached[grep("^median", names(reached))])), 0.4)
 })
 
-test_that("the minimiser is within the declared distance of the exact minimiser", {
+test_that("the computed minimiser is within the declared distance of the exact minimiser", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     for (epsilon in c(0.3, 3)) {
@@ -439,7 +439,7 @@ test_that("minimisers with penalties or limits satisfy their optimality conditio
   expect_gt(sum(active), 1)
 })
 
-test_that("the whole budget is spent, and no more", {
+test_that("dp_glm() spends the whole budget and no more", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (n in c(60, 3000, 1e6)) {
       for (epsilon in c(0.2, 1, 8)) {
@@ -469,7 +469,7 @@ test_that("the whole budget is spent, and no more", {
   }
 })
 
-test_that("noise requests do not depend on people, even if their rows are missing", {
+test_that("the draws of noise do not depend on people, even if their rows are missing", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(300, family)
     gone <- data
@@ -479,7 +479,7 @@ test_that("noise requests do not depend on people, even if their rows are missin
   }
 })
 
-test_that("the order of rows matters only for rounding below the grid", {
+test_that("the order of rows affects only rounding below the grid", {
   data <- glm_people(3000)
   facts <- glm_facts_of(n = 3000)
   first <- glm_audit_cpp(glm_table_of(data), facts, c(1, 2, 3), "R", NULL)
@@ -492,7 +492,7 @@ test_that("the order of rows matters only for rounding below the grid", {
   expect_lte(max(abs(values(first)[[at]] - values(second)[[at]])), 1)
 })
 
-test_that("no object contains a person's value or a sum without noise", {
+test_that("no object by dp_glm() contains a person's value or a sum without noise", {
   data <- glm_people(300)
   formula <- y ~ a + b
   fit <- suppressWarnings(seeded_glm(formula, data, epsilon = 1, bounds = glm_bounds()))

@@ -55,7 +55,7 @@ test_that("rows are shrunk by the released factor, and no row exceeds the limit"
   expect_lte(release$limit, longest[[3L]])
 })
 
-test_that("a plan reports how much longer intervals become if a level is rare", {
+test_that("a plan reports how much wider intervals become if a level is rare", {
   plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
     dp_plan_glm(n = 20000, p = 2, numbers = 1, share = share)$longer
   }, 0)
@@ -67,7 +67,7 @@ test_that("a plan reports how much longer intervals become if a level is rare", 
   expect_error(dp_plan_glm(n = 100, p = 2, share = 0.6), class = "dpsc_error_argument")
 })
 
-test_that("a release that records no row limit is read with the smallest limit", {
+test_that("a release without a recorded row limit is read with the smallest limit", {
   data <- withr::with_seed(3, rare_people(5000, 0.5))
   fit <- suppressWarnings(seeded_glm(y ~ a, data, "binomial",
     epsilon = 1, bounds = rare_bounds, settings = list(length = 0)
@@ -78,7 +78,7 @@ test_that("a release that records no row limit is read with the smallest limit",
   expect_identical(fit$release$limit, sqrt(2))
 })
 
-test_that("blocks of an information matrix and the part between them are shrunk separately", {
+test_that("diagonal and off-diagonal blocks of an information matrix are shrunk separately", {
   noisy <- diag(c(40, 100, 100, 100))
   mix <- c(12, -9, 6)
   noisy[1L, 2:4] <- noisy[2:4, 1L] <- mix

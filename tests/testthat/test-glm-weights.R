@@ -40,7 +40,7 @@ test_that("without privacy the fit equals glm() with weights, and standard error
   }
 })
 
-test_that("if all weights equal the maximum, only the errors differ from an unweighted fit", {
+test_that("if all weights equal the maximum, only standard errors differ from unweighted fits", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     data$w <- 5
@@ -77,7 +77,7 @@ test_that("a private weighted fit is close to glm() with weights and far from th
   }
 })
 
-test_that("sampling errors equal the sampling errors of the weighted estimator", {
+test_that("sampling standard errors refer to the weighted estimator, not to the unweighted one", {
   data <- weighted_people(60000)
   ratio <- function(...) {
     fit <- seeded_glm(y ~ a + b + g, data,
@@ -95,7 +95,7 @@ test_that("sampling errors equal the sampling errors of the weighted estimator",
   expect_lt(min(naive), 0.9)
 })
 
-test_that("the weighted objective is minimised", {
+test_that("the released coefficients minimise the weighted objective", {
   withr::local_seed(6)
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(400, family)
@@ -240,7 +240,7 @@ test_that("rows in chunks, in a database and by person have the same weights", {
   expect_identical(fit(dp_table(con, "people"))$release, here$release)
 })
 
-test_that("with weights and several rows per person, errors are clustered by person", {
+test_that("with weights and several rows per person standard errors are clustered by person", {
   withr::local_seed(12)
   data <- weighted_people(20000)
   data$w <- 3
@@ -260,7 +260,7 @@ test_that("with weights and several rows per person, errors are clustered by per
   expect_no_match(paste(utils::capture.output(print(apart)), collapse = " "), "copies")
 })
 
-test_that("prints, reports, files and other methods include the weights", {
+test_that("prints, reports, files and other methods take the weights into account", {
   data <- weighted_people(20000)
   fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = weighted_bounds(), weights = w)
   expect_output(print(fit), "y ~ a + b, weights up to 3", fixed = TRUE)

@@ -1,6 +1,6 @@
 # dp_glm() from formula to verbs.
 
-test_that("without privacy a fit equals glm()", {
+test_that("without privacy a fit by dp_glm() equals the fit by glm()", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(600, family)
     data$g <- factor(data$g)
@@ -71,7 +71,7 @@ test_that("missing rows and rows outside the subset have weight zero", {
   expect_identical(nobs(three), 3000L)
 })
 
-test_that("bad input is refused by a classed error before any budget is spent", {
+test_that("invalid input of dp_glm() is refused before any budget is spent", {
   data <- glm_people(300)
   ledger <- dp_ledger(4, 1e-6)
   refused <- function(class, ...) {
@@ -150,7 +150,7 @@ test_that("a ledger is charged once, before the draw, and never for seeded noise
   expect_match(paste(utils::capture.output(print(seeded)), collapse = " "), "NOT PRIVATE")
 })
 
-test_that("degenerate data give finite fits, with unidentified coefficients marked", {
+test_that("degenerate data give finite fits with unidentified coefficients marked", {
   withr::local_seed(2)
   data <- glm_people(400)
   data$twin <- data$a
@@ -212,7 +212,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
   )
 })
 
-test_that("methods for fits use only the release", {
+test_that("methods for fits by dp_glm() use the release only", {
   data <- glm_people(5000)
   fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   table <- tidy(fit, conf.int = TRUE)
@@ -247,7 +247,7 @@ test_that("methods for fits use only the release", {
   expect_s3_class(ggplot2::autoplot(fit), "ggplot")
 })
 
-test_that("the minimiser with penalties and limits is found, with exact zeros", {
+test_that("the minimiser under penalties and limits is found, with exact zeros", {
   data <- glm_people(4000)
   data$z1 <- stats::rnorm(4000)
   data$z2 <- data$a + stats::rnorm(4000)
@@ -292,7 +292,7 @@ test_that("the minimiser with penalties and limits is found, with exact zeros", 
   expect_identical(read_release(path), limited)
 })
 
-test_that("the nearest point satisfies linear constraints to the last digit, at no cost", {
+test_that("the projection onto linear constraints is exact to the last digit and costs nothing", {
   withr::local_seed(1)
   # Against all sets of constraints that may bind.
   for (i in 1:150) {
@@ -403,7 +403,7 @@ test_that("linear constraints and the equivalent limits give the same slopes, wi
   expect_identical(coef(read_release(path)), coef(simplex))
 })
 
-test_that("minimisers near several limits are found for any data", {
+test_that("minimisers close to several limits are found for any data", {
   withr::local_seed(6)
   for (i in 1:24) {
     n <- sample(c(40, 300), 1L)
@@ -504,7 +504,7 @@ test_that("a method that needs no delta promises delta = 0", {
   expect_error(update(bare, . ~ 1), "another budget", class = "dpsc_error_argument")
 })
 
-test_that("a minimiser that is not found is a charged result, not an error", {
+test_that("if the minimiser is not found, the call is charged and returns a fit, not an error", {
   data <- glm_people(500)
   ledger <- dp_ledger(4, 1e-5)
   fit <- with_internal("glm_release_cpp", function(...) {
@@ -522,7 +522,7 @@ test_that("a minimiser that is not found is a charged result, not an error", {
   expect_identical(coef(read_release(path)), coef(fit))
 })
 
-test_that("whitening follows from n, p and epsilon alone", {
+test_that("the whitening depends on n, p and epsilon alone", {
   rounds <- function(n, epsilon, columns = 2L) {
     formula <- stats::reformulate(paste0("I(a^", seq_len(columns), ")"), "y")
     glm_plan_cpp(glm_facts_of(formula, n = n, epsilon = epsilon))[c("rounds", "located")]
@@ -535,7 +535,7 @@ test_that("whitening follows from n, p and epsilon alone", {
   expect_false(any(grepl("moments|radius|median", steps)))
 })
 
-test_that("columns with few distinct values get a suitable scale", {
+test_that("columns with few distinct values have a suitable scale", {
   withr::local_seed(4)
   n <- 2000
   # Slightly more than half of the people share the highest class: most scales contain the same
@@ -549,7 +549,7 @@ test_that("columns with few distinct values get a suitable scale", {
   expect_gt(min(scales), 0.4)
 })
 
-test_that("a plan predicts the ratio of standard errors", {
+test_that("a plan predicts the ratio of standard errors to the errors without privacy", {
   plan <- dp_plan_glm(n = c(300, 10000), p = 2, epsilon = c(1, 4))
   expect_identical(nrow(plan), 4L)
   expect_true(all(diff(plan$longer[1:2]) < 0))
@@ -569,7 +569,7 @@ test_that("a plan predicts the ratio of standard errors", {
   expect_error(dp_plan_glm(n = 100, p = 2, delta = 0), class = "dpsc_error_argument")
 })
 
-test_that("every mechanism in the table has the required fields", {
+test_that("every method in the table of methods has the required fields", {
   for (record in mechanism_table$dp_glm) {
     expect_true(all(c("title", "families", "calibrations", "options", "promise", "plan", "run",
       "estimate") %in% names(record)))
@@ -595,7 +595,7 @@ test_that("in a small simulation accuracy and coverage agree with the benchmark"
   expect_gte(sum(runs[3:4, ]), 43)
 })
 
-test_that("a fit is read back unchanged, and edits are detected", {
+test_that("a fit by dp_glm() is read back unchanged, and edits are detected", {
   skip_if_not_installed("jsonlite")
   data <- glm_people(2000)
   path <- withr::local_tempfile(fileext = ".json")
@@ -626,7 +626,7 @@ test_that("a fit is read back unchanged, and edits are detected", {
   expect_false(read_release(path)$privacy$holds)
 })
 
-test_that("a report gives the results and the guarantee", {
+test_that("the report of a fit by dp_glm() gives its results and its guarantee", {
   data <- glm_people(3000)
   fit <- dp_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   words <- report(fit)
@@ -684,7 +684,7 @@ test_that("with an epsilon that protects nobody, dp_glm() returns a finite fit q
   }
 })
 
-test_that("the default noise is declared exact; with delta = 0 it is not", {
+test_that("the default noise of dp_glm() is declared exact, and the noise for delta = 0 is not", {
   people <- glm_people(2000)
   fit <- function(...) dp_glm(y ~ a + g, people, "binomial", 4, bounds = glm_bounds(), ...)
   expect_true(fit()$privacy$exact)

@@ -23,7 +23,7 @@ naive_clipped <- function(z, radius, limit) {
   round(z * (zoom * ifelse(norms <= radius, 1, radius / norms)))
 }
 
-test_that("features are the documented integers, with squared norms below 2^53", {
+test_that("the features of a row are the documented integers, with squared norms below 2^53", {
   withr::local_seed(1)
   largest <- 0
   for (i in 1:300) {
@@ -42,7 +42,7 @@ test_that("features are the documented integers, with squared norms below 2^53",
   expect_gt(largest, 2^46)
 })
 
-test_that("a row's integers do not depend on other rows, on blocks or on the type", {
+test_that("a row's integer features depend on no other row, on no block and on no storage type", {
   withr::local_seed(12)
   map <- random_map(6, 3)
   x <- random_rows(map, 2500)
@@ -58,7 +58,7 @@ test_that("a row's integers do not depend on other rows, on blocks or on the typ
   expect_identical(integers_of(counts, bounds), integers_of(counts + 0, bounds))
 })
 
-test_that("a row map that could exceed the exact integers is refused", {
+test_that("a linear map of rows that could exceed the exact integers is refused", {
   map <- identity_map(3)
   refused <- function(..., radius = 1, limit = 64) {
     expect_error(integers_of(matrix(0, 1, 3), utils::modifyList(map, list(...)), radius, limit))
@@ -75,7 +75,7 @@ test_that("a row map that could exceed the exact integers is refused", {
   refused(bounds = list(centre = numeric(3), unit = 1, half = c(1, 1, 2^40)))
 })
 
-test_that("clipped rows are the documented integers, within the limit for any row", {
+test_that("clipped rows are the documented integers and within the limit for any values", {
   withr::local_seed(2)
   within <- function(got, limit) {
     w <- got$clipped
@@ -106,7 +106,7 @@ test_that("clipped rows are the documented integers, within the limit for any ro
   expect_gt(closest, 0.9995)
 })
 
-test_that("a row inside the radius is only shrunk and rounded; a row outside keeps its direction", {
+test_that("rows inside the radius are only shrunk and rounded, and others keep their direction", {
   map <- identity_map(4)
   inside <- c(0.3, -0.2, 0.1, 0.7)
   one <- function(x) drop(integers_of(matrix(x, 1L), map, 0.9)$clipped)
@@ -126,7 +126,7 @@ naive_losses <- function(z, squared, bits) {
   each
 }
 
-test_that("losses of the radii equal a direct computation from the rows, ties included", {
+test_that("losses of the candidate radii equal a direct computation from the rows, also for ties", {
   withr::local_seed(3)
   for (i in 1:100) {
     map <- random_map()
@@ -142,7 +142,7 @@ test_that("losses of the radii equal a direct computation from the rows, ties in
   }
 })
 
-test_that("replacing a row changes the losses of the radii within a range of up to 3 units", {
+test_that("replacing a row changes the losses of the radii within a range of at most 3 units", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {
@@ -189,7 +189,7 @@ proved_cost <- function(steps, delta) {
   ifelse(choice, vapply(1 / steps$scale, exponential_step_mu_cpp, 0), sensitivity / sqrt(covered))
 }
 
-test_that("steps add up to the budget and never exceed it", {
+test_that("the steps' costs add up to the budget and never exceed it", {
   withr::local_seed(5)
   calibrated <- 0
   for (i in 1:200) {
@@ -233,7 +233,7 @@ test_that("steps add up to the budget and never exceed it", {
   expect_gt(calibrated, 30)
 })
 
-test_that("noise follows the steps: integers, variance V on the diagonal and V / 2 off it", {
+test_that("noise consists of integers with variance V on the diagonal and V / 2 off it", {
   withr::local_seed(6)
   for (delta in c(0, 1e-6)) {
     for (n in c(30, 400)) {
@@ -276,7 +276,7 @@ test_that("noise follows the steps: integers, variance V on the diagonal and V /
   }
 })
 
-test_that("too small an epsilon is refused before the charge, with no noise drawn", {
+test_that("an epsilon that is too small is refused before the charge and before any draw", {
   panel <- toy_panel(n = 30, T0 = 5, T1 = 2)
   ledger <- dp_ledger(1, 1e-6)
   withr::local_seed(6)
@@ -297,7 +297,7 @@ test_that("too small an epsilon is refused before the charge, with no noise draw
   expect_identical(.Random.seed, state)
 })
 
-test_that("steps after a draw depend on released outputs, not on donors", {
+test_that("the steps after a draw depend on released outputs, not on donors", {
   withr::local_seed(7)
   for (delta in c(0, 1e-6)) {
     facts <- gram_facts_of(delta = delta, n = 400, epsilon = 2, targeted = TRUE)
@@ -324,7 +324,7 @@ test_that("steps after a draw depend on released outputs, not on donors", {
   }
 })
 
-test_that("a replay that requests other noise than was recorded stops with an error", {
+test_that("a replay that requests noise other than the recorded noise stops with an error", {
   withr::local_seed(8)
   facts <- gram_facts_of(n = 20)
   donors <- matrix(stats::runif(160, -1, 1), 20)
@@ -335,7 +335,7 @@ test_that("a replay that requests other noise than was recorded stops with an er
   }
 })
 
-test_that("whitening and its inverse cancel, and the centre is within the first radius", {
+test_that("whitening and its inverse cancel, and the centre lies within the first radius", {
   withr::local_seed(9)
   for (i in 1:20) {
     n <- sample(c(10, 300), 1)
@@ -380,7 +380,7 @@ test_that("without noise the release equals the moments of the clipped rows", {
   expect_lt(step, 0.01)
 })
 
-test_that("noise in the statistics has the declared variance", {
+test_that("the noise in the released statistics has the declared variance", {
   withr::local_seed(11)
   donors <- matrix(0.1, 5, 8)
   for (delta in c(0, 1e-6)) {
@@ -402,7 +402,7 @@ test_that("noise in the statistics has the declared variance", {
   }
 })
 
-test_that("one feature up to one per period is possible; the target's own path comes first", {
+test_that("a fit has one feature or up to one per period, and the first is the target's path", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   of <- function(features, ...) gram_plan_cpp(gram_facts_of(y = y, features = features, ...))
   for (p in c(1, 3, 5)) {
@@ -455,7 +455,7 @@ test_that("an estimate equals the ridge regression of the released moments", {
   }
 })
 
-test_that("estimates from any release are within the bounds, with finite positive variances", {
+test_that("estimates from any release are within the bounds and have finite positive variances", {
   panel <- toy_panel(n = 12, T0 = 5, T1 = 3)
   far <- panel$target * 50
   for (seed in 1:10) {
@@ -479,7 +479,7 @@ test_that("estimates from any release are within the bounds, with finite positiv
   }
 })
 
-test_that("sums stay below 2^53 for any number of donors", {
+test_that("integer sums stay below 2^53 for any number of donors", {
   # K is between 1 and R, so the sensitivity sqrt(2) (R^2 + K^2) determines R, a power of two.
   limits <- function(n) {
     steps <- gram_plan_cpp(gram_facts_of(n = n, epsilon = 50))$steps
@@ -509,7 +509,7 @@ test_that("huge budgets and targets far outside the bounds give finite statistic
   }
 })
 
-test_that("a radius has at least one grid step", {
+test_that("the smallest radius is one step of the integer grid", {
   map <- identity_map(2)
   map$origin <- c(2^40, 0)
   for (radius in c(1e-9, 1, 2^38)) {
@@ -519,7 +519,7 @@ test_that("a radius has at least one grid step", {
   }
 })
 
-test_that("bounds that doubles cannot scale are refused; whole numbers are accepted", {
+test_that("bounds that doubles cannot scale are refused, while whole numbers are accepted", {
   expect_error(new_bounds(c(-1, 1) * 1e-302, 3), class = "dpsc_error_bounds")
   whole <- matrix(c(2000000000L, 2100000000L), 3, 2, byrow = TRUE)
   expect_no_warning(scale <- new_bounds(whole, 3))

@@ -90,7 +90,7 @@ replayed <- function(verb, pair = corner_pair(), n_runs = 1) {
   dp_audit(audit_mechanism(verb), pair[[1]], pair[[2]], n_runs = n_runs, mode = "replay")
 }
 
-test_that("every draw of every verb uses the audit's noise", {
+test_that("every draw of every function uses the noise that an audit supplies", {
   fits <- drawing_fits()
   for (name in names(fits)) {
     audit <- withr::with_seed(6, replayed(fits[[name]]))
@@ -100,7 +100,7 @@ test_that("every draw of every verb uses the audit's noise", {
   }
 })
 
-test_that("refits, streams and noisy iterates are audited through their verbs", {
+test_that("refits, streams and noisy iterates are audited through their own functions", {
   bounds <- handed_bounds
   verbs <- list(
     refit = function(people, control) {
@@ -133,7 +133,7 @@ test_that("refits, streams and noisy iterates are audited through their verbs", 
   }
 })
 
-test_that("synthetic control is audited with covariates, chunks, outcomes and updates", {
+test_that("audits of dp_synth() cover covariates, chunks, several outcomes and updates", {
   panel <- sim_panel(n = 60, T0 = 6, T1 = 2)
   moved <- panel$donors
   moved[1, ] <- rep_len(c(1, -1), ncol(moved))
@@ -171,7 +171,7 @@ test_that("synthetic control is audited with covariates, chunks, outcomes and up
   expect_false(withr::with_seed(2, replayed(updated, pair))$violated)
 })
 
-test_that("faults planted in a verb are detected", {
+test_that("an audit detects faults that are planted in a function", {
   pair <- corner_pair()
   regression <- drawing_fits()$lm
   # A fault: bounds that one person determines.
@@ -206,7 +206,7 @@ test_that("faults planted in a verb are detected", {
   expect_match(audit$note, "sequence of noise calls")
 })
 
-test_that("an audit's noise can be used in that audit only, and its fit is marked as not private", {
+test_that("noise from an audit can be used in that audit only, and marks its fit as not private", {
   people <- people_of()
   regression <- drawing_fits()$lm
   kept <- NULL
@@ -239,7 +239,7 @@ test_that("an audit's noise can be used in that audit only, and its fit is marke
   expect_error(write_release(kept$fit, tempfile()), class = "dpsc_error")
 })
 
-test_that("the error of an audit names the missing arguments of the audited verb", {
+test_that("if an audit lacks arguments of the audited function, the error names them", {
   expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
   verb <- audit_mechanism(drawing_fits()$lm)
   expect_output(print(verb), "verb")

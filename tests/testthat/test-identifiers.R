@@ -73,7 +73,7 @@ test_that("random row positions depend on random bits only and are in no object 
   expect_false(any(grepl("_at", DBI::dbListTables(con))))
 })
 
-test_that("with few donors, names change no result of any verb, method or source", {
+test_that("with few donors names change no result of any function, method or source", {
   p <- named_people(60)
   names <- list(first = "a", last = "z", middle = "p000030x")
   seeded_fit <- function(p, run) {
@@ -139,7 +139,7 @@ test_that("a fit of several cohorts does not reveal the order of protected treat
   expect_identical(one$adopted, rep(3:4, each = 50L))
 })
 
-test_that("rows of regressions, selections and aggregates may come in any order", {
+test_that("regressions, selections and aggregates accept rows in any order", {
   withr::local_seed(3)
   n <- 200
   data <- data.frame(a = stats::runif(n, -1, 1), b = stats::runif(n, -1, 1))
@@ -224,7 +224,7 @@ test_that("names declared public keep their order, and the release records this 
   expect_null(gram$panel$donor_names)
 })
 
-test_that("the error about the order of index does not depend on names", {
+test_that("the error about the order of `index` does not depend on names", {
   numbers <- as_long(named_people(60))
   who <- function(data, unit) data$unit == unit
   numbers$unit <- match(numbers$unit, c(sprintf("p%06d", 1:60), "treated"))

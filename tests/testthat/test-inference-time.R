@@ -9,7 +9,7 @@ full_fit <- function(epsilon = 4, n = 1000, T0 = 12, T1 = 2, effect = 0, seed = 
   )
 }
 
-test_that("without noise, conformal residuals are the ridge's residuals, refitted on all periods", {
+test_that("without noise conformal residuals are the residuals of the ridge fit to all periods", {
   withr::local_seed(1)
   panel <- sim_panel(60, 8, 2)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf)
@@ -23,7 +23,7 @@ test_that("without noise, conformal residuals are the ridge's residuals, refitte
   expect_equal(residual, u - drop(gram %*% solve(gram + penalty * diag(10), u)), tolerance = 1e-8)
 })
 
-test_that("conformal p-values are never 0 and keep their level; intervals invert the test", {
+test_that("conformal p-values are never 0 and valid, and conformal intervals invert the test", {
   p <- vapply(1:60, function(seed) {
     conformal(full_fit(n = 300, seed = seed), intervals = FALSE)$test$p.value
   }, 0)
@@ -45,7 +45,7 @@ test_that("conformal p-values are never 0 and keep their level; intervals invert
   expect_identical(iid$test$permutations, 200L)
 })
 
-test_that("a release that compresses the pre-period refuses conformal tests with a reason", {
+test_that("a release with compressed pre-periods refuses conformal tests and gives the reason", {
   fit <- full_fit(epsilon = 1, n = 200, T0 = 20, features = 3)
   expect_error(conformal(fit), "features = Inf", class = "dpsc_error_release")
   expect_error(placebo_time(fit), "features = Inf", class = "dpsc_error_release")
@@ -61,7 +61,7 @@ test_that("a release that compresses the pre-period refuses conformal tests with
   expect_error(conformal(fit, levle = 0.9), class = "dpsc_error_argument")
 })
 
-test_that("without noise, the fit at a placebo date is the ridge with fewer pre-periods", {
+test_that("without noise the fit at a placebo date is the ridge fit to fewer pre-periods", {
   withr::local_seed(3)
   panel <- sim_panel(80, 10, 2)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 10, epsilon = Inf)
@@ -77,7 +77,7 @@ test_that("without noise, the fit at a placebo date is the ridge with fewer pre-
   expect_identical(result$date, 7L)
 })
 
-test_that("tests at placebo dates of private fits rarely reject, and cost nothing", {
+test_that("for private fits tests at placebo dates rarely reject and cost nothing", {
   rejected <- vapply(1:40, function(seed) {
     placebo_time(full_fit(n = 500, seed = seed), 9)$p.value < 0.05
   }, NA)
@@ -91,7 +91,7 @@ test_that("tests at placebo dates of private fits rarely reject, and cost nothin
   expect_output(print(placebo_time(fit)), "Placebo dates")
 })
 
-test_that("the penalty path's weighted average is the fit, and its weights add up to one", {
+test_that("the weighted average of the penalty path is the fit, and its weights sum to one", {
   fit <- full_fit(features = NULL)
   path <- penalty_path(fit)
   # The target's own round corrects the fit, but not the path.
@@ -160,7 +160,7 @@ test_that("plots of conformal tests, placebo dates and penalty paths show the co
   )
 })
 
-test_that("another penalty costs nothing, and a fixed penalty has no path", {
+test_that("a refit with another penalty costs nothing, and a fixed penalty has no path", {
   fit <- full_fit(epsilon = 1e5, n = 400, features = NULL)
   panel <- withr::with_seed(1, sim_panel(400, 12, 2))
   fixed <- dp_synth(fit$release, fit$target, lambda = 12)

@@ -11,7 +11,7 @@ inference_fit <- function(T1 = 2, k = 1, noise_sd = 0.05) {
   )
 }
 
-test_that("to first order, the privacy variance equals the variance of refits under known noise", {
+test_that("the first-order privacy variance equals the variance of refits under known noise", {
   s <- inference_fit()$release$statistics
   # The noise is small enough for a first-order approximation, and shrinkage removes no direction.
   s$moment_sd <- s$mean_sd <- 1e-7
@@ -43,7 +43,7 @@ test_that("to first order, the privacy variance equals the variance of refits un
   )
 })
 
-test_that("the estimate in C++ equals the average over penalties of the estimates in R", {
+test_that("the estimate in C++ equals the average of the estimates in R over penalties", {
   # Two independent programs for the same formulas, except for the shrinkage towards the own level.
   fit <- inference_fit()
   s <- fit$release$statistics
@@ -116,7 +116,7 @@ test_that("intervals and tests equal a direct computation from the covariances a
   expect_identical(test$periods, 3L)
 })
 
-test_that("a mean's tails and variance shrink with the number of people", {
+test_that("the tails and the variance of a group's mean shrink with the number of people", {
   withr::local_seed(21)
   panel <- sim_panel(800, 8, 2, noise_sd = 0.25)
   release <- dp_release(panel$donors,
@@ -148,7 +148,7 @@ test_that("simultaneous intervals cover correlated normal errors jointly", {
   expect_gt(covered, 0.95 - 4.8 * sqrt(0.05 * 0.95 / 4000))
 })
 
-test_that("a capped covariance remains a covariance, with no standard deviation above the bounds", {
+test_that("a capped covariance matrix remains valid, with no standard deviation above the bounds", {
   withr::local_seed(24)
   s <- inference_fit(T1 = 4)$release$statistics
   d <- length(s$mean)

@@ -126,7 +126,7 @@ interface_values <- function(env = parent.frame()) {
   )
 }
 
-test_that("arguments of every export and method match the snapshot", {
+test_that("the arguments of every exported function and method match the snapshot", {
   space <- asNamespace("dpsc")
   exports <- sort(getNamespaceExports("dpsc"))
   expect_snapshot(cran = TRUE, for (name in exports) {
@@ -143,7 +143,7 @@ test_that("arguments of every export and method match the snapshot", {
   })
 })
 
-test_that("class and names of every value match the snapshot", {
+test_that("the class and the names of every returned value match the snapshot", {
   for (package in c("RSQLite", "jsonlite")) skip_if_not_installed(package)
   values <- interface_values()
   # A page of shiny, and processes.

@@ -77,7 +77,7 @@ test_that("the interval contains the effects that the conformal test with refits
   expect_true(any(limits$high[, 1L] < 2) && any(limits$high[, 1L] > 0.05))
 })
 
-test_that("intervals, p-values and ranks agree", {
+test_that("intervals, p-values and ranks of one fit are consistent", {
   rows <- random_rows(39L, 10L)
   y <- random_rows(1L, 10L, seed = 3)[1L, ]
   release <- raw_release(rows, 7L)
@@ -105,7 +105,7 @@ test_that("intervals, p-values and ranks agree", {
   expect_identical(rowSums(covered), c(38, 38))
 })
 
-test_that("too few donors give no interval and the correct reason", {
+test_that("with too few donors there is no interval, and the correct reason is given", {
   for (n in c(9L, 18L)) {
     release <- raw_release(random_rows(n, 8L), 5L)
     y <- random_rows(1L, 8L, seed = 5)[1L, ]
@@ -122,7 +122,7 @@ test_that("too few donors give no interval and the correct reason", {
   expect_match(raw_intervals(raw_release(random_rows(40L, 8L), 5L), y, level = 0.99), "99 donors")
 })
 
-test_that("tied rows remain tied in spite of rounding", {
+test_that("donors with equal values remain tied in spite of rounding", {
   # Most people never have an event: a target without one resembles them, at every level.
   rows <- withr::with_seed(6, matrix(stats::rbinom(60L * 9L, 1, 0.03), 60L)) + 0
   rows <- rows[order(rowSums(rows)), ]
@@ -145,7 +145,7 @@ test_that("donors that are identical before the treatment have intervals too", {
   expect_match(raw_intervals(raw_release(constant, 5L), rep(0.25, 7L), size = 5), "variance")
 })
 
-test_that("many donors are stored as counts that give the same intervals, also from chunks", {
+test_that("the errors of many donors are stored as counts, which give the same intervals", {
   rows <- random_rows(leave_one_out_rows + 500L, 9L)
   y <- random_rows(1L, 9L, seed = 8)[1L, ]
   release <- raw_release(rows, 6L)

@@ -24,7 +24,7 @@ charged <- function(ledger, mu = 0.05) {
   spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = mu), "test", list(holds = TRUE))
 }
 
-test_that("a charge is visible through every handle to the file", {
+test_that("a charge is visible to every R object that refers to the ledger's file", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file, study = "stroke", data = "registry 2026")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
@@ -49,7 +49,7 @@ test_that("a charge is visible through every handle to the file", {
   expect_identical(summary(own)$spent, summary(other)$spent)
 })
 
-test_that("a ledger's total is fixed, and a missing ledger is not created by accident", {
+test_that("the total of a ledger is fixed, and a missing ledger is not created by accident", {
   file <- ledger_file()
   expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
   dp_ledger(1, 1e-6, path = file)
@@ -73,7 +73,7 @@ test_that("a ledger in a database table can pay, but not within a transaction of
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("an edit, a deleted row and a changed order are detected and stop payment", {
+test_that("edited, deleted and reordered rows of a ledger are detected and stop payment", {
   tampered <- list(
     edit = "UPDATE dpsc_ledger SET mu = '0x1p-30' WHERE number = 2",
     label = "UPDATE dpsc_ledger SET study = 'other' WHERE number = 1",
@@ -97,7 +97,7 @@ test_that("an edit, a deleted row and a changed order are detected and stop paym
   }
 })
 
-test_that("receipts reveal truncated files and older copies; without them the print has a caveat", {
+test_that("receipts reveal truncated files and older copies, and prints warn if there are none", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   charged(ledger)
@@ -115,7 +115,7 @@ test_that("receipts reveal truncated files and older copies; without them the pr
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
-test_that("a machine's settings may require a ledger and name a default", {
+test_that("the settings of a computer may require a ledger and name a default", {
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
@@ -133,14 +133,14 @@ test_that("a machine's settings may require a ledger and name a default", {
   expect_s3_class(free, "dp_lm")
 })
 
-test_that("a failed draw keeps its charge, and earlier failures are not charged", {
+test_that("a failure in the draw stays charged, and an earlier failure is not charged", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   expect_error(paid(ledger, epsilon = 0.001), class = "dpsc_error")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("processes that compete for the last charge never overspend", {
+test_that("processes that compete for the last of a budget never overspend", {
   skip_on_os("windows")
   rounds <- if (is_audit()) 200 else 4
   workers <- if (is_audit()) 8 else 4
@@ -356,7 +356,7 @@ test_that("a stream is paid from a ledger outside R", {
   )
 })
 
-test_that("a charge copied into another release is detected; copies of its own release pass", {
+test_that("a charge copied into another release is detected, while copies of the release pass", {
   ledger <- dp_ledger(50, 1e-2, path = ledger_file())
   whole <- suppressWarnings(paid(ledger, 0.9))
   other <- suppressWarnings(paid(ledger, 0.9))
@@ -386,7 +386,7 @@ test_that("a charge copied into another release is detected; copies of its own r
   expect_identical(verify_ledger(ledger, c(own, list(third)))$twice, 1:5)
 })
 
-test_that("a charge copied into another stream is detected; a continued stream passes", {
+test_that("a charge copied into another stream is detected, while a continued stream passes", {
   ledger <- dp_ledger(9, 1e-5, path = ledger_file())
   count <- function(...) dp_stream_count(epsilon = 1, horizon = 8, noise = "tree", ...)
   own <- count(ledger = ledger)
@@ -410,7 +410,7 @@ test_that("a payment does not recreate a deleted ledger", {
   expect_false(file.exists(file))
 })
 
-test_that("the total in the file is binding, not the total that a handle read earlier", {
+test_that("the total in the file is binding, even if an R object has read another total before", {
   file <- ledger_file()
   handle <- dp_ledger(9, 1e-6, path = file)
   unlink(file)

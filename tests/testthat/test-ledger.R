@@ -23,7 +23,7 @@ printed_spent <- function(ledger) {
   as.numeric(sub(".*epsilon ([^ ]+) spent.*", "\\1", line))
 }
 
-test_that("squares of Gaussian shifts add up and are converted once", {
+test_that("the squares of Gaussian shifts add up, and the sum is converted to epsilon once", {
   ledger <- dp_ledger(3, 1e-6)
   mu <- gdp_budget_cpp(1, 1e-6)
   for (k in 1:4) {
@@ -37,7 +37,7 @@ test_that("squares of Gaussian shifts add up and are converted once", {
   expect_lt(gdp_epsilon_cpp(2 * mu, 1e-6), 0.95 * cdp_epsilon(4 * mu^2 / 2, 1e-6))
 })
 
-test_that("charges in zCDP by older versions add up as zCDP", {
+test_that("charges in zCDP from older versions add up as zCDP", {
   ledger <- dp_ledger(3, 1e-6)
   rho <- cdp_rho(1, 1e-6)
   for (k in 1:3) {
@@ -69,7 +69,7 @@ test_that("a ledger accepts charges exactly up to its composed total", {
   expect_identical(nrow(as.data.frame(short)), 1L)
 })
 
-test_that("the shares of a split total are accepted, but no further charge", {
+test_that("the shares of a total that was split are accepted, but no further charge", {
   for (parts in c(1, 3, 10)) {
     ledger <- dp_ledger(1, 0)
     for (i in seq_len(parts)) charge(ledger, 1 / parts, delta = 0)
@@ -88,7 +88,7 @@ test_that("the shares of a split total are accepted, but no further charge", {
   }
 })
 
-test_that("charges before the first Gaussian charge add up; later charges form one shift", {
+test_that("before the first Gaussian charge epsilons add up, and later charges form one shift", {
   mu <- gdp_budget_cpp(1, 1e-6)
   ledger <- dp_ledger(5, 1e-6)
   charge(ledger, 0.5, 0, "output")
@@ -145,7 +145,7 @@ adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   stats::approx(loss, value, 0)$y
 }
 
-test_that("choosing the kind of charge by earlier results gives an analyst no advantage", {
+test_that("choosing the kind of charge by earlier results has no advantage for an analyst", {
   for (case in list(c(1, 1e-6), c(4, 1e-6), c(1, 1e-2))) {
     epsilon <- case[[1L]]
     delta <- case[[2L]]
@@ -178,7 +178,7 @@ test_that("a ledger with delta = 0 pays for pure releases only", {
   expect_error(charge(ledger, 1e-2, 0), class = "dpsc_error_budget")
 })
 
-test_that("a delta larger than the ledger's is refused", {
+test_that("a delta that is larger than the delta of the ledger is refused", {
   ledger <- dp_ledger(2, 1e-6)
   expect_error(charge(ledger, 1, 2e-6, "objective"), class = "dpsc_error_budget")
   charge(ledger, 1, 1e-6, "objective")
@@ -188,7 +188,7 @@ test_that("a delta larger than the ledger's is refused", {
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("a refused charge leaves no trace, and its error gives the budget left", {
+test_that("a refused charge leaves no trace, and the error gives the remaining budget", {
   ledger <- dp_ledger(1, 1e-6)
   pay_gdp(ledger, 0.8)
   before <- serialize(as.data.frame(ledger), NULL)
@@ -200,7 +200,7 @@ test_that("a refused charge leaves no trace, and its error gives the budget left
   expect_s3_class(charge(ledger, left * 0.99, method = "output"), "dp_release")
 })
 
-test_that("copies share one balance, inside functions too", {
+test_that("copies of a ledger share one balance, also inside functions", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- ledger
   (function(l) charge(l, 0.9))(copy)
@@ -210,7 +210,7 @@ test_that("copies share one balance, inside functions too", {
   expect_identical(nrow(as.data.frame(other)), 0L)
 })
 
-test_that("a ledger survives saveRDS() and readRDS(), and a copy does not pay", {
+test_that("a ledger is unchanged after saveRDS() and readRDS(), and a copy does not pay", {
   ledger <- dp_ledger(1, 1e-6)
   pay_gdp(ledger, 0.5)
   path <- withr::local_tempfile(fileext = ".rds")
@@ -238,7 +238,7 @@ test_that("a ledger survives saveRDS() and readRDS(), and a copy does not pay", 
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("of ledgers taken over in turn, only the last can pay", {
+test_that("if copies of a ledger are taken over in turn, only the last copy can pay", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- unserialize(serialize(ledger, NULL))
   pay_gdp(ledger, 0.9)
@@ -274,7 +274,7 @@ test_that("a ledger of an older version is read, printed and taken over", {
   expect_identical(nrow(as.data.frame(new)), 4L)
 })
 
-test_that("as.data.frame() and print() show the history", {
+test_that("as.data.frame() and print() show the charges of a ledger", {
   ledger <- dp_ledger(2, 1e-6)
   expect_output(print(ledger), "nothing spent yet")
   expect_output(print(ledger), "epsilon 0 spent of 2; about 2 left", fixed = TRUE)
@@ -294,7 +294,7 @@ test_that("as.data.frame() and print() show the history", {
   expect_match(text, "3. release by method \"output\": mu = 0.1241", fixed = TRUE, all = FALSE)
 })
 
-test_that("invalid totals are refused", {
+test_that("a ledger with an invalid total is refused", {
   for (bad in list(0, -1, NA, Inf, "1", c(1, 2), NULL)) {
     expect_error(dp_ledger(bad), class = "dpsc_error_argument")
   }
@@ -323,7 +323,7 @@ test_that("a ledger from another session cannot pay until it is taken over", {
   expect_error(dp_ledger(resume = list()), class = "dpsc_error_argument")
 })
 
-test_that("a resumed older copy includes the later charges of the same ledger", {
+test_that("an older copy of a ledger that is taken over includes the later charges", {
   ledger <- dp_ledger(1, 1e-6)
   older <- serialize(ledger, NULL)
   pay_gdp(ledger, 0.9)

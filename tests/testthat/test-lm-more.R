@@ -8,7 +8,7 @@ heteroskedastic <- function(n, seed = 8) {
 }
 wide <- function(names, half = 20) stats::setNames(rep(list(c(-half, half)), length(names)), names)
 
-test_that("sandwich errors equal White's without privacy, and are close to them with privacy", {
+test_that("sandwich standard errors equal White's without privacy and are close with privacy", {
   data <- heteroskedastic(20000)
   ols <- stats::lm(y ~ a + b, data)
   x <- stats::model.matrix(ols)
@@ -41,7 +41,7 @@ test_that("unreadable data are refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("64-bit integers are read as their values", {
+test_that("dp_lm() reads 64-bit integers as their values", {
   skip_if_not_installed("bit64")
   data <- heteroskedastic(2000)
   data$b <- round(4 * data$b)
@@ -52,7 +52,7 @@ test_that("64-bit integers are read as their values", {
   expect_identical(fit(long, subset = b > 0), fit(data, subset = b > 0))
 })
 
-test_that("the step for sandwich errors is charged", {
+test_that("the step for sandwich standard errors is charged", {
   data <- heteroskedastic(3000)
   bounds <- wide(names(data))
   for (delta in c(1e-6, 0)) {
@@ -67,7 +67,7 @@ test_that("the step for sandwich errors is charged", {
   }
 })
 
-test_that("scores of the worst rows stay within their limit", {
+test_that("the scores of the worst rows stay within their limit", {
   withr::local_seed(4)
   facts <- c(lm_facts_of(y ~ a + b + g, n = 2000), list(scores = TRUE))
   p <- length(facts$design$columns)
@@ -86,7 +86,7 @@ test_that("scores of the worst rows stay within their limit", {
   expect_lte(moved, sqrt(2) * made$limit^2)
 })
 
-test_that("steps cost no more than declared on neighbours, including counts and scores", {
+test_that("steps, also of counts and scores, cost no more than declared on any neighbours", {
   withr::local_seed(9)
   data <- lm_people(4000)
   reached <- c(rows = 0, scores = 0)
@@ -122,7 +122,7 @@ test_that("steps cost no more than declared on neighbours, including counts and 
   expect_gt(reached[["scores"]], 0.5)
 })
 
-test_that("weights equal the weights of lm() without privacy and are close with privacy", {
+test_that("weighted fits equal lm() with weights without privacy and are close with privacy", {
   data <- lm_people(20000)
   withr::local_seed(2)
   data$weight <- sample(c(0, 0.5, 1, 2, 5), 20000, TRUE)
@@ -157,7 +157,7 @@ test_that("weights equal the weights of lm() without privacy and are close with 
   ), class = "dpsc_error_argument")
 })
 
-test_that("weighted rows stay within their limits", {
+test_that("weighted rows are within their declared limits", {
   data <- lm_people(500)
   columns <- lm_columns(y ~ a + b, lm_bounds())
   columns$weighted <- TRUE
@@ -248,7 +248,7 @@ test_that("penalty paths are computed from the release alone", {
   expect_error(lm_path(fit, penalties = -1), class = "dpsc_error_argument")
 })
 
-test_that("a regression is read back from JSON unchanged, and damage is detected", {
+test_that("a fit by dp_lm() is read back from JSON unchanged, and damage is detected", {
   skip_if_not_installed("jsonlite")
   data <- lm_people(3000)
   data$code <- rep(c(1, 2, 5), 1000)
@@ -305,7 +305,7 @@ test_that("a regression is read back from JSON unchanged, and damage is detected
   expect_identical(read_release(path), raw)
 })
 
-test_that("edited noisy moments of a release contradict its later rounds and are detected", {
+test_that("edited moments of a release contradict its later rounds and are detected", {
   facts <- lm_facts_of(n = 3000)
   release <- lm_audit_cpp(lm_rows(lm_people(3000)), facts, "R", NULL)$release
   expect_lt(lm_discrepancy_cpp(release, facts), 1e-12)
@@ -374,7 +374,7 @@ test_that("Anderson-Rubin confidence limits have nominal coverage for unresolved
   }
 })
 
-test_that("with gross outliers print and report call the slopes robust slopes", {
+test_that("if outliers are gross, print() and report() call the slopes robust slopes", {
   data <- lm_people(20000)
   data$y[1:1000] <- 25
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
@@ -384,7 +384,7 @@ test_that("with gross outliers print and report call the slopes robust slopes", 
   expect_output(print(report(fit)), "robust regression")
 })
 
-test_that("the print of a regression states its weights", {
+test_that("the print of a weighted regression states its weights", {
   data <- withr::with_seed(2, data.frame(a = stats::runif(300), y = stats::runif(300), w = 1))
   bounds <- list(a = c(0, 1), y = c(0, 1), w = c(0, 1))
   fit <- dp_lm(y ~ a, data, epsilon = 4, bounds = bounds, weights = w)
@@ -394,7 +394,7 @@ test_that("the print of a regression states its weights", {
   expect_no_match(paste(utils::capture.output(print(bare)), collapse = " "), "weights")
 })
 
-test_that("a wide clip is kept only for skewed errors, and the intercept's error allows for it", {
+test_that("wide clips are kept for skewed errors only, and the intercept's SE allows for them", {
   fit_to <- function(errors, seed) {
     data <- withr::with_seed(seed, {
       d <- data.frame(a = stats::rnorm(20000), b = stats::rnorm(20000))

@@ -1,6 +1,6 @@
 # dp_lm() from formula to verbs.
 
-test_that("without privacy a fit equals lm()", {
+test_that("without privacy a fit by dp_lm() equals the fit by lm()", {
   data <- lm_people(500)
   data$a[c(4, 90)] <- NA
   formula <- y ~ a * b + g + s + I(b^2) + I(a > 3)
@@ -26,7 +26,7 @@ test_that("without privacy a fit equals lm()", {
   expect_output(print(fit), "NOT PRIVATE")
 })
 
-test_that("columns have the names that lm() gives them", {
+test_that("columns get the same names as in lm()", {
   data <- lm_people(50)
   for (formula in list(
     y ~ a * g, y ~ g:s + a, y ~ a:b, y ~ I(a^2) + b, log(abs(y) + 1) ~ a, y ~ g * s, y ~ .,
@@ -42,7 +42,7 @@ test_that("columns have the names that lm() gives them", {
   }
 })
 
-test_that("with a large budget a fit approaches lm()", {
+test_that("with a large budget a fit by dp_lm() approaches the fit by lm()", {
   data <- lm_people(20000)
   formula <- y ~ a + b + g + s + I(b^2) + a:b
   fit <- seeded_lm(formula, data, epsilon = 1e4, bounds = lm_bounds())
@@ -57,7 +57,7 @@ test_that("with a large budget a fit approaches lm()", {
   )
 })
 
-test_that("intervals have nominal coverage", {
+test_that("intervals of dp_lm() have nominal coverage", {
   withr::local_seed(21)
   covered <- replicate(40, {
     n <- 3000
@@ -75,7 +75,7 @@ test_that("intervals have nominal coverage", {
   expect_gte(mean(covered), 0.88)
 })
 
-test_that("the print of a fit states that its moments are not resolved", {
+test_that("if noise hides the moments, the print states that they are not resolved", {
   data <- lm_people(800)
   fit <- seeded_lm(y ~ (a + b + g + s)^2, data, epsilon = 1, bounds = lm_bounds())
   expect_false(fit$plan$resolved)
@@ -98,7 +98,7 @@ test_that("fits that the plan shows to be useless are refused before the charge"
   expect_false(lm_plan_cpp(c(lm_facts_of(n = 0.95 * least), scores = FALSE))$located)
 })
 
-test_that("bad input gives one classed error and spends nothing", {
+test_that("invalid input of dp_lm() gives one error of a documented class and spends nothing", {
   data <- lm_people(3000)
   ledger <- dp_ledger(1, 1e-6)
   bounds <- lm_bounds()
@@ -142,7 +142,7 @@ test_that("bad input gives one classed error and spends nothing", {
   expect_equal(charged$mu, gdp_budget_cpp(0.5, 1e-6))
 })
 
-test_that("the number of columns and their names do not come from rows", {
+test_that("the number and the names of columns do not depend on the rows", {
   data <- lm_people(700)
   data$g <- factor(data$g, levels = c("w", "v", "u", "q"))
   data$g[data$g == "v"] <- "u"
@@ -163,7 +163,7 @@ test_that("the number of columns and their names do not come from rows", {
   expect_true(all(is.finite(confint(aliased))))
 })
 
-test_that("rows missing or outside the subset have weight zero, and n is unchanged", {
+test_that("missing rows and rows outside the subset have weight zero, and n is unchanged", {
   data <- lm_people(3000)
   data$y[data$a > 3.5 & data$g == "u"] <- 25
   subset_fit <- seeded_lm(y ~ a + b, data, epsilon = 1e4, bounds = lm_bounds(),
@@ -178,7 +178,7 @@ test_that("rows missing or outside the subset have weight zero, and n is unchang
   expect_equal(coef(subset_fit), coef(kept), tolerance = 0.05)
 })
 
-test_that("submodels cost nothing and agree with lm()", {
+test_that("submodels of a fit cost nothing and agree with lm()", {
   data <- lm_people(20000)
   fit <- seeded_lm(y ~ a + b + g + s, data, epsilon = 50, bounds = lm_bounds())
   small <- update(fit, . ~ . - s - g)
@@ -197,7 +197,7 @@ test_that("submodels cost nothing and agree with lm()", {
   expect_error(anova(fit, fit), class = "dpsc_error_argument")
 })
 
-test_that("a fit contains no person's values", {
+test_that("a fit by dp_lm() contains no person's values", {
   fit <- seeded_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_error(residuals(fit), class = "dpsc_error_argument")
   expect_error(fitted(fit), class = "dpsc_error_argument")
@@ -209,7 +209,7 @@ test_that("a fit contains no person's values", {
   expect_output(print(summary(secure)), "private: epsilon = .*neighbours replace one person's row")
 })
 
-test_that("intervals at delta = 0 contain the estimates of lm()", {
+test_that("intervals at delta = 0 contain the estimates by lm()", {
   data <- lm_people(20000)
   fit <- seeded_lm(y ~ a + b, data, epsilon = 4, delta = 0, bounds = lm_bounds())
   limits <- confint(fit)
@@ -245,7 +245,7 @@ dummy_error <- function(data, formula, truth, bounds) {
   )
 }
 
-test_that("a rare level does not make the rounds of dp_lm() diverge", {
+test_that("the rounds of dp_lm() do not diverge if a level is rare", {
   withr::local_seed(17)
   n <- 20000
   bounds <- list(y = c(-15, 15), t = c(FALSE, TRUE), post = c(FALSE, TRUE), z = c(0, 1))

@@ -88,7 +88,7 @@ outcomes_long <- function(panel) {
   long
 }
 
-test_that("one function of at most 25 lines charges; it names no verb, method, source or class", {
+test_that("budgets are charged by one function of at most 25 lines, which names no method", {
   code <- spine_sources()
   calls_spend <- function(x) {
     sum(all.names(x) == "spend")
@@ -106,7 +106,7 @@ test_that("one function of at most 25 lines charges; it names no verb, method, s
   expect_identical(intersect(named, verbs), character())
 })
 
-test_that("each verb charges the promised cost once, through the only call of spend()", {
+test_that("every function charges the promised cost once, through the only call of spend()", {
   calls <- spending_calls()
   for (name in names(calls)) {
     ledger <- dp_ledger(50, 1e-2)
@@ -121,7 +121,7 @@ test_that("each verb charges the promised cost once, through the only call of sp
   }
 })
 
-test_that("a call beyond its ledger's budget draws nothing", {
+test_that("a call that exceeds the budget of its ledger draws nothing", {
   drawn <- 0
   run <- dpsc:::new_request
   counted <- function(record, ...) {
@@ -166,7 +166,7 @@ test_that("if a step after the charge fails, the charge remains and the rows are
   expect_error(dpsc:::new_request(record[-1L], list(private = TRUE), rows, ledger))
 })
 
-test_that("every verb stops before the charge if its steps cost more than the promised cost", {
+test_that("every function stops before the charge if its steps cost more than promised", {
   dearer <- function(steps) {
     for (unit in intersect(c("epsilon", "rho", "mu"), names(steps))) {
       steps[[unit]] <- steps[[unit]] * 1.001

@@ -8,7 +8,7 @@ measured_panel <- function(effect = -10, n = 3000, m = 400, seed = 5) {
   )
 }
 
-test_that("limits of a percentage take the uncertain base into account", {
+test_that("confidence limits of a percentage take the uncertainty of its base into account", {
   off <- seq(-1, 1, length.out = 41)
   for (limits in list(c(-8, -2), c(-3, 4), c(1, 9))) {
     got <- share_limits(limits[1], limits[2], 20, 5)
@@ -18,7 +18,7 @@ test_that("limits of a percentage take the uncertain base into account", {
   expect_identical(unlist(share_limits(-1, 1, 4, 5)), c(NA_real_, NA_real_))
 })
 
-test_that("percentage limits of a protected group take the noise of its level into account", {
+test_that("percentage limits of a protected group take the noise in its level into account", {
   p <- measured_panel()
   post <- 7:9
   p$group[, post] <- p$group[, post] + p$effect

@@ -76,7 +76,7 @@ twin_calls <- function() {
   )
 }
 
-test_that("every record has the fields that its verb needs and no others", {
+test_that("the record of every method has the fields that its function needs and no others", {
   for (verb in names(dpsc:::mechanism_table)) {
     # dp_describe() has one method only.
     expect_gt(length(dpsc:::mechanism_table[[verb]]), if (verb == "dp_describe") 0 else 2)
@@ -89,7 +89,7 @@ test_that("every record has the fields that its verb needs and no others", {
   )
 })
 
-test_that("adding a record to the table is enough to add a method to a verb", {
+test_that("adding a record to the table of methods is enough to add a method to a function", {
   for (case in twin_calls()) {
     label <- paste(case$verb, case$of)
     run <- function(method) {
@@ -113,7 +113,7 @@ test_that("adding a record to the table is enough to add a method to a verb", {
   }
 })
 
-test_that("a release made with a copied record states the theorem of the copy", {
+test_that("a release by a copy of a method states the theorem of the copy", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   with_twin("dp_synth", "output", theorem = function(...) "of a toy", {
     fit <- dp_release(p$donors, p$target, p$T0, 5, bounds = c(-1, 1), method = "toy",
@@ -123,7 +123,7 @@ test_that("a release made with a copied record states the theorem of the copy", 
   })
 })
 
-test_that("audits run an added record and detect a faulty record", {
+test_that("audits run a method that was added and detect a faulty one", {
   p <- toy_panel(n = 8, T0 = 4, T1 = 2)
   other <- p$donors
   other[1, ] <- -other[1, ]
@@ -145,7 +145,7 @@ test_that("audits run an added record and detect a faulty record", {
   })
 })
 
-test_that("calls that a record's plan or needs exclude are refused before any budget is spent", {
+test_that("calls that a method's plan or needs exclude are refused before any budget is spent", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   ledger <- dp_ledger(10, 1e-3)
   ask <- function(donors = p$donors) {
@@ -179,7 +179,7 @@ test_that("calls that a record's plan or needs exclude are refused before any bu
   })
 })
 
-test_that("a stream with a copied record learns the same coefficients as with the original", {
+test_that("a stream by a copied method learns the same coefficients as by the original", {
   rows <- twin_rows()[1:50, ]
   learn <- function(method) {
     set.seed(3)
@@ -196,7 +196,7 @@ test_that("a stream with a copied record learns the same coefficients as with th
   }
 })
 
-test_that("the table of mechanisms is built once", {
+test_that("the table of all methods is built once per session", {
   expect_identical(typeof(dpsc:::mechanism_table), "list")
   expect_identical(
     rlang::obj_address(dpsc:::mechanism_table$dp_glm$kst$plan),
@@ -221,7 +221,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("a method's needs set its sources; combined sources offer the access that all share", {
+test_that("methods accept sources that meet their needs, and combined sources their weakest", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))
@@ -233,7 +233,7 @@ test_that("a method's needs set its sources; combined sources offer the access t
   expect_identical(of(here, there), "sums")
 })
 
-test_that("the table of ?dp_sources agrees with the records", {
+test_that("the table in ?dp_sources agrees with the records of the methods", {
   file <- test_path("..", "..", "R", "ppl-source-table.R")
   skip_if(!file.exists(file), "the sources of R/ are not here")
   rows <- grep("^#' [|] `dp_", readLines(file), value = TRUE)
@@ -260,7 +260,7 @@ test_that("the table of ?dp_sources agrees with the records", {
   expect_setequal(listed, all)
 })
 
-test_that("every verb refuses unsupported sources with the same text and spends nothing", {
+test_that("every function refuses unsupported sources with the same text and spends nothing", {
   rows <- twin_rows()[1:60, ]
   chunks <- dp_chunks(list(rows[1:30, ], rows[31:60, ]))
   there <- given_sources()$sums
@@ -289,7 +289,7 @@ test_that("every verb refuses unsupported sources with the same text and spends 
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("no verb tests for the class of a data source", {
+test_that("no function tests for the class of a data source", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- list.files(folder, "^(priv|mech|rel|est|infer|do|show)-.*[.]R$", full.names = TRUE)

@@ -17,7 +17,7 @@ average_of <- function(fit) {
   unlist(tidy(fit, conf.int = TRUE, type = "unit")[1L, c("estimate", "conf.low", "conf.high")])
 }
 
-test_that("the fit uses donors with a rare covariate, or its interval covers the true effect", {
+test_that("a fit uses donors with a rare covariate, or its interval covers the true effect", {
   fit_one <- function(n, seed) {
     withr::local_seed(seed)
     average_of(dp_synth(y ~ treated | x,
@@ -69,7 +69,7 @@ test_that("intervals cover the effects of people with an outcome that most peopl
   expect_gt(mean(cover), 0.85)
 })
 
-test_that("the choice of the error range penalises each step more for a group than for a person", {
+test_that("the choice of an error range penalises each step more for groups than for persons", {
   step_of <- function(group) {
     withr::local_seed(1)
     facts <- c(gram_facts_of(n = 1500), list(group = group))
@@ -94,7 +94,7 @@ rare_release <- function(seed, n = 300) {
   list(release = release, targets = events(60))
 }
 
-test_that("standard errors allow for the errors of the few people with an event", {
+test_that("standard errors allow for the errors of the few people who have an event", {
   both <- vapply(1:8, function(seed) {
     x <- rare_release(seed)
     found <- tidy(dp_synth(x$release, target = x$targets), type = "unit")
@@ -104,7 +104,7 @@ test_that("standard errors allow for the errors of the few people with an event"
   expect_gt(stats::median(both[1L, ]), sqrt(mean(both[2L, ])) / 3)
 })
 
-test_that("standard errors of targets at a bound allow for donors beyond a small range of errors", {
+test_that("standard errors of targets at a bound allow for donors with larger errors", {
   release <- rare_release(1)$release
   release$statistics$intervals[c("clip", "second", "second_sd")] <- list(0.0625, 1e-3, 1e-4)
   flat <- rep(-1, 13)
@@ -126,7 +126,7 @@ test_that("standard errors of targets at a bound allow for donors beyond a small
   expect_equal(unseen_variance(release, rbind(flat, event) / 5), c(0, 0))
 })
 
-test_that("print and report state that an interval allows for hidden donors", {
+test_that("print() and report() state that an interval allows for hidden donors", {
   x <- rare_release(1)
   x$release$statistics$intervals$clip <- 0.0625
   said <- "A few donors with large errors may be hidden"
@@ -137,7 +137,7 @@ test_that("print and report state that an interval allows for hidden donors", {
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
 })
 
-test_that("the variance for hidden donors equals a computation in R, to the last bit", {
+test_that("the variance that allows for hidden donors equals a computation in R, to the last bit", {
   reference <- function(clip, signal, n, target, half, T0) {
     width <- mean(half[-seq_len(T0)])
     pre <- target[, seq_len(T0), drop = FALSE]
@@ -175,7 +175,7 @@ often_release <- function(seed, n = 1000, targets = 40) {
   list(release = release, targets = utils::head(ones, targets))
 }
 
-test_that("a target whose level few donors have gets no shorter interval than these donors", {
+test_that("a target with a level that few donors have gets an interval no shorter than theirs", {
   x <- often_release(1)
   s <- x$release$statistics
   covariance <- s$restore %*% s$covariance %*% t(s$restore)

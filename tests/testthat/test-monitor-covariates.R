@@ -33,7 +33,7 @@ covariates_start <- function(p, formula = y ~ on | x1 + g, data = until(p, p$T0 
   )
 }
 
-test_that("a fit with covariates grows, is written and read back, and grows further", {
+test_that("a fit with covariates is updated, written, read back and updated again", {
   withr::local_seed(41)
   p <- growing_covariates()
   start <- covariates_start(p)
@@ -64,7 +64,7 @@ test_that("a fit with covariates grows, is written and read back, and grows furt
   expect_type(release_problem(damaged), "character")
 })
 
-test_that("an update reads covariates as the first release did, in memory and from a table", {
+test_that("an update reads covariates like the first release, in memory and from a table", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(220, 5, 3)
   data <- with_covariates_in(p$data)
@@ -99,7 +99,7 @@ test_that("an update reads covariates as the first release did, in memory and fr
   expect_false(levels[[1]] %in% levels[-1])
 })
 
-test_that("the predictors of new periods include the covariates", {
+test_that("the predictors of a new period include the covariates", {
   withr::local_seed(44)
   p <- growing_covariates(n = 2000)
   fit <- update(covariates_start(p, epsilon = 60), until(p, 8))
@@ -136,7 +136,7 @@ test_that("covariates reduce the errors of new periods, even if their slopes cha
   }
 })
 
-test_that("covariates other than the fit's are refused, and nothing is drawn", {
+test_that("an update with covariates other than the fit's is refused, and nothing is drawn", {
   withr::local_seed(45)
   p <- growing_covariates(n = 200)
   start <- covariates_start(p)
@@ -169,7 +169,7 @@ test_that("covariates other than the fit's are refused, and nothing is drawn", {
   expect_identical(monitor_left(fit), 0L)
 })
 
-test_that("no person's past, new periods or covariates change a draw by more than charged", {
+test_that("nobody's past, new periods or covariates change a draw by more than charged", {
   # Plants faults 17.
   withr::local_seed(46)
   n <- 300
@@ -227,7 +227,7 @@ test_that("no person's past, new periods or covariates change a draw by more tha
   })$violated)
 })
 
-test_that("a grown fit contains no person's covariates", {
+test_that("an updated fit contains no person's covariates", {
   withr::local_seed(47)
   p <- growing_covariates(n = 200)
   fit <- update(covariates_start(p, rng = "secure"), p$data)
@@ -236,7 +236,7 @@ test_that("a grown fit contains no person's covariates", {
   expect_no_canary(list(fit, tidy(fit), utils::capture.output(print(fit))), secrets, "fit")
 })
 
-test_that("a table with covariates and gaps gives the same result as the data frame", {
+test_that("a table with covariates and gaps gives the same result as a data frame", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 3)
   data <- with_covariates_in(p$data)

@@ -20,7 +20,7 @@ test_that("no person changes a step of any draw by more than charged", {
   }
 })
 
-test_that("a period that spends the budget of all periods is detected", {
+test_that("an audit detects a period that spends the budget of all periods", {
   # Plants faults 16.
   withr::local_seed(24)
   mechanism <- monitor_mechanism(300, epsilon = 4)
@@ -44,7 +44,7 @@ monitor_noise <- function(mechanism, panels, ...) {
   vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 
-test_that("each draw has its own noise of the charged distribution; reused noise is detected", {
+test_that("each draw has its own noise of the charged distribution, and reuse is detected", {
   withr::local_seed(25)
   mechanism <- monitor_mechanism(300, epsilon = 4)
   panels <- monitor_pairs(300)$turn[[1]]
@@ -90,7 +90,7 @@ test_that("the steps and their shares of the budget agree with the proof", {
   )
 })
 
-test_that("the predictors are the residual, the average so far, and directions of unit variance", {
+test_that("predictors of a new period are the residual, the average and unit-variance directions", {
   withr::local_seed(27)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   fit <- next_period(start_monitor(p, epsilon = 50), p, by = 2)
@@ -121,7 +121,7 @@ test_that("the predictors are the residual, the average so far, and directions o
   expect_lt(sqrt(mean(gap^2)), 0.4 * sqrt(mean((colMeans(p$donors[, 1:12]) - p$target[1:12])^2)))
 })
 
-test_that("with almost no noise a new period is estimated well, even after a common shock", {
+test_that("with almost no noise new periods are estimated well, even after a common shock", {
   withr::local_seed(28)
   p <- monitor_panel(n = 4000, T0 = 12, T1 = 4)
   shock <- c(rep(0, 14), 0.3, 0.3)
@@ -132,7 +132,7 @@ test_that("with almost no noise a new period is estimated well, even after a com
   expect_lt(sqrt(mean(error^2)), 0.05)
 })
 
-test_that("the errors due to noise have the stated covariance", {
+test_that("the errors that noise causes have the stated covariance", {
   withr::local_seed(29)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   one <- function(i) {

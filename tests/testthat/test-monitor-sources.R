@@ -22,7 +22,7 @@ nameless <- function(fit) {
   fit
 }
 
-test_that("a fit grows from a table, shards or files as it does from the data frame", {
+test_that("updates from a table, from parts or from files equal updates from a data frame", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   con <- sqlite_of(p$first, "first")
@@ -74,7 +74,7 @@ test_that("a fit grows from a table, shards or files as it does from the data fr
   )
 })
 
-test_that("a fit to sources that contain only donors grows if a target is given", {
+test_that("fits to sources without treated units can be updated if a target is given", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   donors <- donors_of(p$data)
@@ -101,7 +101,7 @@ test_that("a fit to sources that contain only donors grows if a target is given"
   expect_identical(nameless(grow(fit, mixed(8), target = p$target[1:8])), nameless(whole))
 })
 
-test_that("a fit grows from a table with gaps and a roster as it does from the data frame", {
+test_that("updates from a table with gaps and a roster equal updates from a data frame", {
   skip_if_not_installed("RSQLite")
   p <- growing_table()
   treated <- treated_of(p$data)
@@ -119,7 +119,7 @@ test_that("a fit grows from a table with gaps and a roster as it does from the d
   expect_identical(nameless(fits[[2]]), nameless(fits[[1]]))
 })
 
-test_that("growing fits to sources that return sums are refused before any budget is spent", {
+test_that("fits for later updates refuse sources that return sums, before any budget is spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(120)
   con <- sqlite_of(p$data)
@@ -184,7 +184,7 @@ test_that("a table of other people, periods or another target is refused, and no
   expect_identical(monitor_left(update(fit, in_sqlite(con))), 0L)
 })
 
-test_that("rows that change between two passes stop an update; its share remains spent", {
+test_that("rows that change between two passes stop an update, but its share remains spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(250)
   con <- sqlite_of(p$data[p$data$week <= 2007, ])
@@ -214,7 +214,7 @@ test_that("rows that change between two passes stop an update; its share remains
   }
 })
 
-test_that("neither a fit grown from a table nor its SQL statements contain a donor's value", {
+test_that("neither a fit updated from a table nor its SQL statements contain a donor's value", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   con <- sqlite_of(p$data[p$data$time <= 2007, ], "first")
@@ -248,7 +248,7 @@ placed_in <- function(con, name) {
   }
 }
 
-test_that("no person changes a draw from a table by more than charged, unless listed twice", {
+test_that("a person who is listed once changes no draw from a table by more than charged", {
   # Plants faults 18.
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")

@@ -1,6 +1,6 @@
 # Growing releases: results and refusals of update(), stored and written values.
 
-test_that("a fit grows by the announced periods, and earlier results are unchanged", {
+test_that("a fit can be updated for the announced periods, and earlier results are unchanged", {
   withr::local_seed(1)
   p <- monitor_panel()
   start <- start_monitor(p, monitor = 3)
@@ -29,7 +29,7 @@ test_that("a fit grows by the announced periods, and earlier results are unchang
   expect_true(14 %in% unlist(lapply(drawn$data, `[[`, "x")))
 })
 
-test_that("prints give the number of remaining periods and advise to update the newest fit", {
+test_that("prints give the number of remaining periods and recommend updating the newest fit", {
   withr::local_seed(2)
   p <- monitor_panel()
   fit <- next_period(start_monitor(p, monitor = 3, rng = "secure"), p)
@@ -45,7 +45,7 @@ test_that("prints give the number of remaining periods and advise to update the 
   expect_match(format(ledger), "and 3 periods to come", all = FALSE)
 })
 
-test_that("fits to long data grow with formula and index, and fits to groups with their mean", {
+test_that("updates of long data need formula and index, and updates of a group its mean", {
   withr::local_seed(3)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target, p$target + 0.02)
@@ -103,7 +103,7 @@ test_that("a fit stores the public names of its index columns", {
   expect_error(update(fit, long), "index", class = "dpsc_error_argument")
 })
 
-test_that("a release from chunks grows into the same release as one from the matrix", {
+test_that("updates of a release from chunks equal updates of a release from a matrix", {
   p <- monitor_panel(n = 300)
   chunks <- function(upto) {
     dp_chunks(list(p$donors[1:100, seq_len(upto)], p$donors[101:300, seq_len(upto)]))
@@ -120,7 +120,7 @@ test_that("a release from chunks grows into the same release as one from the mat
   expect_equal(other$counterfactual, fit$counterfactual)
 })
 
-test_that("settings that cannot grow are refused before anything is spent", {
+test_that("settings that exclude later updates are refused before anything is spent", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   refused <- function(...) {
@@ -152,7 +152,7 @@ test_that("settings that cannot grow are refused before anything is spent", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("each date can be monitored separately with one ledger, as the error advises", {
+test_that("one ledger can pay for separate fits of several dates, as the error recommends", {
   p <- monitor_panel(n = 300)
   for (delta in c(1e-6, 0)) {
     error <- expect_error(
@@ -222,7 +222,7 @@ test_that("data that do not continue the fit's periods are refused at no cost", 
   expect_error(pdp(fit, p$donors[, 1:12], p$target[1:12], 10), class = "dpsc_error")
 })
 
-test_that("skipped months and dates are detected by the calendar", {
+test_that("months and dates that are skipped are detected by the calendar", {
   months <- function(...) as.Date(c(...))
   none <- NA_integer_
   expect_identical(skipped_period(months("2020-01-01", "2020-02-01", "2020-03-01"), 2), none)
@@ -232,7 +232,7 @@ test_that("skipped months and dates are detected by the calendar", {
   expect_identical(skipped_period(letters[1:4], 2), none)
 })
 
-test_that("a period is drawn once, whichever copy requests it", {
+test_that("a period is drawn only once, whichever copy of the fit requests it", {
   withr::local_seed(7)
   p <- monitor_panel(n = 300)
   start <- start_monitor(p, monitor = 2)
@@ -247,7 +247,7 @@ test_that("a period is drawn once, whichever copy requests it", {
   expect_error(next_period(other, p), class = "dpsc_error_monitor")
 })
 
-test_that("the ledger is charged once and records draws", {
+test_that("the ledger is charged once for all periods and records every draw", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   start <- start_monitor(p, monitor = 3, rng = "secure", ledger = ledger)
@@ -274,7 +274,7 @@ test_that("the ledger is charged once and records draws", {
   expect_null(small$monitors)
 })
 
-test_that("a ledger of the session pays for a growing release, and records its draws", {
+test_that("a ledger of the session pays for a growing release and records its draws", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   withr::local_options(dpsc.ledger = ledger)
@@ -329,7 +329,7 @@ test_that("a growing release is written and read with its remaining periods", {
   expect_type(release_problem(release), "character")
 })
 
-test_that("a grown fit contains no person's values", {
+test_that("an updated fit contains no person's values", {
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   start <- dp_synth(p$donors[, 1:7], p$target[1:7], 6, epsilon = 8, bounds = p$bounds, monitor = 2)
   fit <- update(start, p$donors, target = p$target)

@@ -10,7 +10,7 @@ chi_square_p <- function(x, mass) {
   pchisq(statistic, sum(keep) - 1, lower.tail = FALSE)
 }
 
-test_that("discrete Gaussian masses and variances equal the reference values", {
+test_that("probabilities and variances of discrete Gaussians equal the reference values", {
   pins <- c(
     "0.1" = .98670328702885817, "0.25" = .7865707070419479, "0.5" = .56413122621884207,
     "1" = .39894227826686171, "4" = .19947114020071634, "10" = .126156626101008
@@ -69,13 +69,13 @@ test_that("gamma-norm noise in one dimension is Laplace noise", {
   expect_not_rejected(ks.test(x, laplace)$p.value)
 })
 
-test_that("the scale of Gaussian noise is its standard deviation, not its variance", {
+test_that("the scale argument of Gaussian noise is its standard deviation, not its variance", {
   withr::local_seed(6)
   x <- gaussian_noise_cpp(5e4, 3, "R")
   expect_not_rejected(ks.test(x, "pnorm", sd = 3)$p.value)
 })
 
-test_that("the operating system's noise has the same distribution and does not use R's generator", {
+test_that("noise from the operating system has the same distribution and leaves R's generator", {
   set.seed(8)
   before <- .Random.seed
   x <- discrete_gaussian_cpp(rep(2^20, 2e4), "secure")
@@ -94,7 +94,7 @@ test_that("R's generator gives the same noise under the same seed", {
   expect_identical(discrete_gaussian_cpp(rep(100, 5), "R"), x)
 })
 
-test_that("a tape of random bytes determines every draw, and an exhausted tape is an error", {
+test_that("given random bytes determine every draw, and a lack of bytes is an error", {
   withr::local_seed(10)
   words <- tape(4000)
   x <- discrete_gaussian_cpp(rep(2^24, 20), words)
@@ -103,7 +103,7 @@ test_that("a tape of random bytes determines every draw, and an exhausted tape i
   expect_error(discrete_gaussian_cpp(1, raw()), "exhausted")
 })
 
-test_that("samplers refuse parameters outside their exact range", {
+test_that("samplers refuse parameters for which they are not exact", {
   expect_error(discrete_gaussian_cpp(0, "secure"), "variance")
   expect_error(discrete_gaussian_cpp(2^57, "secure"), "variance")
   expect_error(discrete_laplace_cpp(0, "secure"), "scale")

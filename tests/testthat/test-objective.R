@@ -48,7 +48,7 @@ kkt_violation <- function(h, g, cap, f, theta) {
   )
 }
 
-test_that("projection onto the feasible set satisfies its optimality conditions", {
+test_that("the projection onto the feasible set satisfies its optimality conditions", {
   withr::local_seed(1)
   for (i in 1:100) {
     n <- sample(c(1, 2, 5, 40), 1)
@@ -64,7 +64,7 @@ test_that("projection onto the feasible set satisfies its optimality conditions"
   }
 })
 
-test_that("the solver agrees with an enumeration of all faces", {
+test_that("the solver agrees with an enumeration of all faces of the feasible set", {
   withr::local_seed(2)
   for (i in 1:40) {
     n <- sample(2:4, 1)
@@ -80,7 +80,7 @@ test_that("the solver agrees with an enumeration of all faces", {
   }
 })
 
-test_that("the certificate bounds the solver's error at loose and tight tolerances", {
+test_that("the certificate bounds the solver's error for loose and tight tolerances", {
   withr::local_seed(3)
   for (mu in c(1e-3, 0.1, 10, 1e4, 1e8)) {
     n <- 150
@@ -224,7 +224,7 @@ audit_step <- function(case, delta, cap = 0.8) {
   bounded_step(public, case[[1L]], case[[2L]])
 }
 
-test_that("tight calibration, delta = 0: on every face the exact privacy loss is below epsilon", {
+test_that("with tight calibration and delta = 0 exact losses are below epsilon on every face", {
   points <- points_of_law(0.8, 30)
   worst <- numeric()
   for (case in audit_cases) {
@@ -247,7 +247,7 @@ test_that("tight calibration, delta = 0: on every face the exact privacy loss is
   expect_gt(max(worst), 0.6)
 })
 
-test_that("tight calibration, delta > 0: the exact delta is below the declared delta", {
+test_that("with tight calibration and delta > 0 the exact delta is below the declared delta", {
   # Plants faults 46.
   points <- points_of_law(0.8, 30)
   gaussian <- function(sd) function(b) -rowSums(b^2) / (2 * sd^2) - log(2 * pi * sd^2)
@@ -286,7 +286,7 @@ test_that("with the published calibration the exact privacy loss exceeds epsilon
   expect_gt(max(loss), 3 * step$epsilon)
 })
 
-test_that("the Gaussian scale is exact for its tail bound and smaller than the published scale", {
+test_that("the Gaussian scale is exact for its tail bound and below the published scale", {
   for (epsilon0 in c(0.01, 0.5, 3, 20)) {
     for (delta in c(1e-3, 1e-6, 1e-10)) {
       scale <- gaussian_objective_scale(1, epsilon0, delta)
@@ -317,7 +317,7 @@ test_that("the published constants equal the constants of Algorithm 3", {
   expect_equal(plan_objective(public)$weights$scale, 4e1 / 10, tolerance = 1e-6)
 })
 
-test_that("the steps of a plan add up to the budget, with less noise than published", {
+test_that("the steps of a plan add up to the budget, and noise is lower than published", {
   for (delta in c(0, 1e-6)) {
     for (epsilon in c(0.1, 1, 10, 200)) {
       public <- public_example(100, 10, 3, epsilon, delta)
@@ -342,7 +342,7 @@ test_that("the steps of a plan add up to the budget, with less noise than publis
   }
 })
 
-test_that("without noise the result is the constrained minimiser, or ridge if published", {
+test_that("without noise the result is the constrained minimiser, or ridge as published", {
   withr::local_seed(5)
   x <- matrix(stats::runif(40, -1, 1), 5)
   public <- public_example(5, 6, 2, epsilon = Inf, y = stats::runif(6, -1, 1), lambda = 0.5)
@@ -360,7 +360,7 @@ test_that("without noise the result is the constrained minimiser, or ridge if pu
   expect_equal(fit$weights, ridge_weights_cpp(x[, 1:6], public$y, 0.5))
 })
 
-test_that("a private run draws the same amount of noise for any donors", {
+test_that("a private run makes the same number of draws for any donors", {
   public <- public_example(6, 4, 2, epsilon = 4, delta = 1e-6)
   plan <- plan_objective(public)
   position <- function(x) {

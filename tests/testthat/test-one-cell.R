@@ -26,7 +26,7 @@ rows_read <- function(con, subset = NULL) {
   gather_rows(rows)
 }
 
-test_that("a cell of another type changes only its own row in a block", {
+test_that("a value of another type changes only its own row in a block", {
   skip_if_not_installed("RSQLite")
   for (cell in c("1e300", "7", "x'41'", "NULL", "'zqx'", "9223372036854775807")) {
     for (declared in c("", "INTEGER", "NUMERIC", "TEXT", "BLOB")) {
@@ -46,7 +46,7 @@ test_that("a cell of another type changes only its own row in a block", {
   }
 })
 
-test_that("numbers among text, and text among numbers, are read by the column's type", {
+test_that("numbers in a text column and text in a numeric column are read by the column's type", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(data.frame(y = as.numeric(1:4)), "people")
   DBI::dbExecute(con, "CREATE TABLE mixed (y REAL, g, h INTEGER)")
@@ -94,7 +94,7 @@ loose_treated <- function(change, gaps) {
   list(rows = rows, said = lapply(said, conditionMessage))
 }
 
-test_that("a protected treated person's cell changes that person's row only, without a message", {
+test_that("a value of a protected treated person changes that row only, without a message", {
   skip_if_not_installed("RSQLite")
   set <- function(who, column, cell) {
     sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)
@@ -129,7 +129,7 @@ odd_strings <- function() {
   list(bytes, broken, "\xff")
 }
 
-test_that("a string that is invalid in every encoding is treated as missing, not as an error", {
+test_that("a string that is invalid in every encoding is missing and causes no error", {
   withr::local_seed(2)
   people <- data.frame(
     y = stats::runif(400), g = sample(c("a", "b"), 400, TRUE), h = sample(c("1", "2"), 400, TRUE)
@@ -162,7 +162,7 @@ test_that("a string that is invalid in every encoding is treated as missing, not
   }
 })
 
-test_that("an entirely missing batch is refused for its type, not for its values", {
+test_that("a batch in which all values are missing is refused for its type, not for its values", {
   online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
   levels <- list(y = c(0, 1), g = c("a", "b"))
   range <- list(y = c(0, 1), g = c(0, 1))
@@ -187,7 +187,7 @@ test_that("an entirely missing batch is refused for its type, not for its values
   expect_false(stops(levels, rep("a", 3L)))
 })
 
-test_that("an answer whose class causes an error for some people is replaced by the fallback", {
+test_that("an answer with a class that causes an error for some people becomes the fallback", {
   assign("as.double.dpsc_odd", function(x, ...) stop("SENTINEL"), globalenv())
   withr::defer(rm("as.double.dpsc_odd", envir = globalenv()))
   statistic <- function(x) if (any(x > 0.9)) structure(1, class = "dpsc_odd") else mean(x)
@@ -195,7 +195,7 @@ test_that("an answer whose class causes an error for some people is replaced by 
   expect_true(is.finite(fit$estimate))
 })
 
-test_that("attributes of public arguments stay out of models, streams, selections and ledgers", {
+test_that("attributes of public arguments do not enter models, streams, selections or ledgers", {
   withr::local_seed(4)
   secrets <- stats::runif(20, 100, 900)
   hang <- function(x) structure(x, secret = secrets)

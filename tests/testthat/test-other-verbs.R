@@ -32,7 +32,7 @@ other_fits <- local({
   }
 })
 
-test_that("car::Anova() without privacy gives the table of lm() and glm(), types II and III", {
+test_that("without privacy car::Anova() gives the tables of lm() and glm(), types II and III", {
   skip_if_not_installed("car")
   f <- other_fits()
   for (type in c("II", "III")) {
@@ -52,7 +52,7 @@ test_that("car::Anova() without privacy gives the table of lm() and glm(), types
   expect_error(car::Anova(f$raw, white.adjust = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("with privacy a type II test is the Wald test of coef() and vcov()", {
+test_that("with privacy a type II test is a Wald test from coef() and vcov()", {
   skip_if_not_installed("car")
   fit <- other_fits()$private
   wald <- function(names) {
@@ -66,7 +66,7 @@ test_that("with privacy a type II test is the Wald test of coef() and vcov()", {
   expect_identical(is.na(car::Anova(lost)$F), c(FALSE, FALSE, TRUE, FALSE))
 })
 
-test_that("lmtest::waldtest() compares models as for lm() and glm()", {
+test_that("lmtest::waldtest() compares these models in the same way as lm() and glm()", {
   skip_if_not_installed("lmtest")
   f <- other_fits()
   small <- update(f$raw, . ~ . - x:g)
@@ -96,7 +96,7 @@ test_that("lmtest::waldtest() compares models as for lm() and glm()", {
   expect_error(lmtest::waldtest(f$raw, vcov = diag(7)), class = "dpsc_error_argument")
 })
 
-test_that("parameters::parameters() gives the numbers of tidy()", {
+test_that("parameters::parameters() gives the same numbers as tidy()", {
   skip_if_not_installed("parameters")
   f <- other_fits()
   for (fit in f[c("raw", "raw_glm", "private", "private_glm")]) {
@@ -161,7 +161,7 @@ test_that("effects::Effect() and related functions agree with lm() and glm() at 
   expect_s3_class(effects::allEffects(f$private_glm), "efflist")
 })
 
-test_that("marginaleffects predicts, compares and tests at public rows", {
+test_that("functions of marginaleffects predict, compare and test at public rows", {
   skip_if_not_installed("marginaleffects")
   works <- tryCatch(
     {
@@ -196,7 +196,7 @@ test_that("marginaleffects predicts, compares and tests at public rows", {
   )
 })
 
-test_that("every regression refuses to return people's values and gives the reason", {
+test_that("fits by regression return no values of people and give the reason", {
   f <- other_fits()
   verbs <- list(
     residuals = stats::residuals, fitted = stats::fitted, AIC = stats::AIC, BIC = stats::BIC,
@@ -213,7 +213,7 @@ test_that("every regression refuses to return people's values and gives the reas
   }
 })
 
-test_that("terms and model matrices of public rows equal the objects of lm()", {
+test_that("terms and model matrices of public rows equal the terms and matrices of lm()", {
   f <- other_fits()
   expect_identical(attr(terms(f$private), "term.labels"), attr(terms(f$lm), "term.labels"))
   ours <- stats::model.matrix(f$raw, f$d[1:20, ])
@@ -222,7 +222,7 @@ test_that("terms and model matrices of public rows equal the objects of lm()", {
   expect_identical(colnames(ours), colnames(theirs))
 })
 
-test_that("simulated rows lie within the bounds, around their midpoints, and give all columns", {
+test_that("simulated public rows lie within the bounds and give all columns of a model", {
   rows <- public_rows(other_fits()$private)
   expect_equal(mean(rows$x), 0)
   expect_equal(mean(rows$z), 0.5)
@@ -262,7 +262,7 @@ test_that("tidy() and coef() refuse unknown arguments, except the arguments of t
   expect_identical(utils::tail(tidy(sums)$rows, 1L), 700)
 })
 
-test_that("planning functions take the formula and the bounds first", {
+test_that("the first arguments of planning functions are the formula and the bounds", {
   first <- function(plan) utils::head(names(formals(plan)), 2L)
   for (plan in list(dp_plan_lm, dp_plan_glm, dp_plan_select, dp_plan_online)) {
     expect_identical(first(plan), c("formula", "bounds"))

@@ -17,7 +17,7 @@ outcome_fit <- function(p, formula = cbind(y, z) ~ on, ..., bounds = p$both, eps
   )
 }
 
-test_that("each outcome's release equals one made with its share of the budget, bit for bit", {
+test_that("each outcome's release equals a release with its share of the budget, bit for bit", {
   p <- two_outcomes()
   for (delta in c(1e-6, 0)) {
     fit <- outcome_fit(p, delta = delta)
@@ -38,7 +38,7 @@ test_that("each outcome's release equals one made with its share of the budget, 
   }
 })
 
-test_that("all outcomes together cost the requested budget once, for donors and treated people", {
+test_that("all outcomes together cost the requested budget once, also for treated people", {
   p <- two_outcomes(n = 500, dates = rep(5, 200))
   p$data$w <- 10 - p$data$z
   three <- c(p$both, list(w = c(0, 10)))
@@ -68,7 +68,7 @@ test_that("all outcomes together cost the requested budget once, for donors and 
   }
 })
 
-test_that("a given ledger pays for several outcomes where ledgers are compulsory", {
+test_that("an explicit ledger pays for several outcomes if ledgers are compulsory", {
   p <- two_outcomes()
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(outcome_fit(p, control = dp_control()), class = "dpsc_error_budget")
@@ -77,7 +77,7 @@ test_that("a given ledger pays for several outcomes where ledgers are compulsory
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("steps that exceed the budget together stop before the charge", {
+test_that("if all steps together exceed the budget, the call stops before the charge", {
   steps <- data.frame(mu = c(0.3, 0.4), epsilon = NA_real_)
   budget <- list(epsilon = gdp_epsilon_cpp(0.51, 1e-6), delta = 1e-6)
   expect_silent(check_composed(steps, outcome_cost(budget)))
@@ -105,7 +105,7 @@ moved_share <- function(p, neighbour, epsilon, changes = list()) {
   sum(cost^2) / gdp_budget_cpp(epsilon, 1e-6)^2
 }
 
-test_that("a person's whole row changes all steps together by no more than the budget", {
+test_that("a change of a person's whole row costs no more than the budget over all steps", {
   p <- two_outcomes(n = 60, dates = 5)
   others <- p$data$unit != "u0061"
   p$data$y[others] <- 50
@@ -138,7 +138,7 @@ test_that("without privacy each outcome is fitted separately, by any estimator",
   }
 })
 
-test_that("percentages, sums, limits and other methods give the results of each outcome", {
+test_that("percentages, sums, limits and other methods give the results of single outcomes", {
   p <- two_outcomes(n = 600)
   fit <- outcome_fit(p)
   expect_s3_class(fit, "dp_outcomes")
@@ -206,7 +206,7 @@ test_that("several dates, covariates, gaps and tables work with several outcomes
   expect_equal(tidy(there, type = "group_time"), tidy(fit, type = "group_time"))
 })
 
-test_that("a fit of several outcomes, and compiled code, return no person's value", {
+test_that("neither a fit of several outcomes nor compiled code returns a person's value", {
   p <- two_outcomes(n = 220)
   donors <- p$data$unit %in% p$units[seq_len(p$n)]
   secrets <- c(p$data$y[donors], p$data$z[donors], mean(p$data$y[donors]), sum(p$data$z[donors]))
@@ -222,7 +222,7 @@ test_that("a fit of several outcomes, and compiled code, return no person's valu
   expect_false(holds_text(fit, "u0001"))
 })
 
-test_that("invalid outcomes give one error and spend nothing", {
+test_that("invalid outcomes give a single error and spend nothing", {
   p <- two_outcomes(n = 60, dates = c(5, 5))
   ledger <- dp_ledger(4, 1e-6)
   fails <- function(class, text, ...) {
@@ -253,7 +253,7 @@ test_that("invalid outcomes give one error and spend nothing", {
   expect_s3_class(one, "dp_synth")
 })
 
-test_that("a figure of several outcomes is one ggplot with one panel per outcome", {
+test_that("the figure of a fit of several outcomes is one ggplot with one panel per outcome", {
   skip_if_not_installed("ggplot2")
   p <- two_outcomes(n = 600)
   fit <- outcome_fit(p)

@@ -33,7 +33,7 @@ smallest_lambda <- function(n, T0) {
   2 * n * T0 / (0.1 / (2 * (n + 4 * T0^2 + 2) * .Machine$double.eps / 2) - 1)
 }
 
-test_that("a penalty too small for doubles is refused before the charge, for any donors", {
+test_that("a penalty that is too small for doubles is refused before the charge, for any donors", {
   n <- 60
   y <- c(0.5, -0.5)
   flat <- matrix(0.3, n, 4)
@@ -93,7 +93,7 @@ test_that("at the smallest accepted penalty the factorisation succeeds for every
   }
 })
 
-test_that("rounding errors stay within their bound when many rows are summed", {
+test_that("rounding errors stay within their bound if many rows are added", {
   y <- c(1, -1)
   for (case in list(c(1e3, 2), c(1e5, 2), c(1e5, 1e-2))) {
     n <- case[[1L]]
@@ -103,7 +103,7 @@ test_that("rounding errors stay within their bound when many rows are summed", {
   }
 })
 
-test_that("computed weights of neighbours differ by no more than planned", {
+test_that("the computed weights of neighbours differ by no more than planned", {
   withr::local_seed(2)
   largest <- 0
   for (size in list(c(1000, 4), c(1e5, 2))) {
@@ -153,7 +153,7 @@ test_that("an epsilon outside the range of doubles is refused before the charge"
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("every epsilon within the range of doubles gives a finite release or a classed error", {
+test_that("every epsilon within the range of doubles gives a finite release or a clear error", {
   p <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(1e-100, 1e-30, 1e-8, 1e-3, 1e3, 1e9, 1e30, 1e100)) {
     for (delta in c(0, 1e-300, 1e-6)) {
@@ -207,7 +207,7 @@ test_that("with delta > 0 both steps share one Gaussian shift, which some neighb
   }
 })
 
-test_that("steps record mu for Gaussian noise only", {
+test_that("the table of steps has a value of mu for Gaussian noise only", {
   p <- toy_panel(n = 30, T0 = 4, T1 = 2)
   steps <- function(...) {
     dp_release(p$donors,
@@ -220,7 +220,7 @@ test_that("steps record mu for Gaussian noise only", {
   expect_identical(is.na(steps(method = "objective")$mu), c(TRUE, TRUE, FALSE))
 })
 
-test_that("the weights' share of the budget is the best share that a slow search finds", {
+test_that("the share of the budget for weights is the best share that a slow search finds", {
   for (delta in c(0, 1e-6)) {
     for (size in list(c(30, 5, 2), c(1000, 12, 4))) {
       n <- size[[1L]]

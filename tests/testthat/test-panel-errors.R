@@ -194,13 +194,13 @@ run_bad_input <- function(cases) {
   }, "")
 }
 
-test_that("every bad input has its own message", {
+test_that("every invalid panel causes an error with its own message", {
   p <- toy_panel(k = 2)
   expect_snapshot(writeLines(run_bad_input(bad_long_data(p))))
   expect_snapshot(writeLines(run_bad_input(bad_matrices(p))))
 })
 
-test_that("no condition holds a donor's name or value", {
+test_that("no error or warning contains a donor's name or value", {
   p <- toy_panel(k = 2)
   canary <- 8675309.0625
   is_donor <- grepl("donor", p$data$unit)
@@ -220,7 +220,7 @@ test_that("no condition holds a donor's name or value", {
   }
 })
 
-test_that("a condition shows the verb's call only", {
+test_that("errors and warnings show the user's call only", {
   p <- toy_panel()
   caller <- function(x, data) dp_synth(x, data, "unit", epsilon = 1, bounds = c(-1, 1))
   error <- tryCatch(do.call(caller, list(y ~ treated, p$data)), error = identity)
@@ -230,7 +230,7 @@ test_that("a condition shows the verb's call only", {
   expect_true(all(names(error) %in% c("message", "trace", "parent", "call", "rlang")))
 })
 
-test_that("names in messages are text, not markup", {
+test_that("names in messages are printed as text, not as markup", {
   p <- toy_panel()
   data <- transform(p$data, unit = sub("target01", "a{b}<c>%d{?s}{.val x}", unit))
   data$y[grepl("a{", data$unit, fixed = TRUE)] <- NA

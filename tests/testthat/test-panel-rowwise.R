@@ -52,7 +52,7 @@ test_that("with a finite epsilon an outcome that may mix rows is refused before 
   )
 })
 
-test_that("arithmetic and row-wise functions give R's results", {
+test_that("arithmetic and row-wise functions give the same results as in R", {
   p <- toy_panel()
   data <- rich_data(p)
   row_by_row <- alist(
@@ -96,14 +96,14 @@ test_that("a change to one donor changes that donor's row only", {
   }
 })
 
-test_that("ifelse() whose test has length 1 does not give the first row's value to all", {
+test_that("ifelse() with a test of length 1 does not give the first row's value to all rows", {
   p <- toy_panel()
   expect_identical(from(ifelse(TRUE, y, 0) ~ treated, p$data)$donors, p$donors)
   # The type of the result does not depend on the tests.
   expect_identical(from(ifelse(y > 1e9, 1, FALSE) ~ treated, p$data)$donors, 0 * p$donors)
 })
 
-test_that("a flag that base R takes from the first row must be one value", {
+test_that("an argument of which base R uses the first element must be a single value", {
   p <- toy_panel()
   data <- rich_data(p)
   for (code in alist(
@@ -149,7 +149,7 @@ test_that("each allowed function commutes with permutations of the rows", {
   }
 })
 
-test_that("a user's function with the name of an allowed one is not used", {
+test_that("a user's function that has the name of an allowed function is not used", {
   p <- toy_panel()
   data <- transform(p$data, y = y + 2)
   make <- function() {
@@ -165,7 +165,7 @@ test_that("a user's function with the name of an allowed one is not used", {
   )
 })
 
-test_that("variables are columns, or single numbers in the formula's environment", {
+test_that("variables are columns of the data or single numbers in the formula's environment", {
   p <- toy_panel()
   limit <- 0.25
   yes <- TRUE
@@ -216,7 +216,7 @@ test_that("columns of classes with their own arithmetic are refused in expressio
   expect_equal(from(as.numeric(as.character(f)) ~ treated, data)$donors, p$donors)
 })
 
-test_that("the indicator is public and must not be computed from the outcome", {
+test_that("the treatment indicator is public and must not be computed from the outcome", {
   p <- toy_panel()
   from_outcome <- list(
     y ~ I(y > 0.5), log(y + 2) ~ I(treated * (y > 0)), y ~ (time > 2004 & y > 0)
@@ -230,7 +230,7 @@ test_that("the indicator is public and must not be computed from the outcome", {
   expect_identical(from(formula, p$data)$donors, p$donors)
 })
 
-test_that("labels have no numbers of more than two digits", {
+test_that("labels contain no number of more than two digits", {
   p <- toy_panel()
   label <- function(formula) from(formula, p$data)$outcome
   value <- p$data$y[[1L]]
@@ -260,7 +260,7 @@ test_that("labels have no numbers of more than two digits", {
   expect_match(conditionMessage(error), "I(y - ...)", fixed = TRUE)
 })
 
-test_that("the outcome's own column is refused as the public treatment", {
+test_that("the outcome's own column is refused as the public treatment indicator", {
   p <- toy_panel(6, 4, 2)
   data <- transform(p$data, event = treated)
   run <- function(formula) read_panel(formula, data, c("unit", "time"))

@@ -53,7 +53,7 @@ test_that("periods may be dates, date-times, factors, strings and numbers", {
   recode(as.difftime(1:6, units = "weeks"))
 })
 
-test_that("unused factor levels are dropped and the others give the order", {
+test_that("unused factor levels are dropped, and the other levels give the order", {
   p <- toy_panel()
   data <- p$data
   data$unit <- factor(data$unit, c("nobody", rev(p$units), "nobody else"))
@@ -80,7 +80,7 @@ test_that("units may be numbers, dates and strings of any locale", {
   expect_identical(rownames(read_panel(y ~ treated, data, index)$target), "2020-01-07")
 })
 
-test_that("tibbles and data.tables work and are not changed", {
+test_that("tibbles and data.tables are accepted and are not changed", {
   p <- toy_panel(k = 2)
   skip_if_not_installed("tibble")
   expect_toy_panel(tibble::as_tibble(p$data), p)
@@ -93,7 +93,7 @@ test_that("tibbles and data.tables work and are not changed", {
   expect_toy_panel(table, p)
 })
 
-test_that("a pdata.frame works, with its index as columns or as an attribute", {
+test_that("a pdata.frame is accepted with its index as columns or as an attribute", {
   skip_if_not_installed("plm")
   p <- toy_panel(k = 2)
   data <- plm::pdata.frame(p$data, index = index)
@@ -104,7 +104,7 @@ test_that("a pdata.frame works, with its index as columns or as an attribute", {
   expect_null(attributes(panel$times))
 })
 
-test_that("the indicator may be integer, logical, a factor or an expression", {
+test_that("the treatment indicator may be integer, logical, a factor or an expression", {
   p <- toy_panel(k = 2)
   on <- p$data$treated == 1
   indicators <- list(
@@ -120,14 +120,14 @@ test_that("the indicator may be integer, logical, a factor or an expression", {
   expect_toy_panel(p$data, p, y ~ (treated == 1))
 })
 
-test_that("a factor indicator without the treated level treats nobody", {
+test_that("a treatment factor without the treated level treats nobody", {
   p <- toy_panel()
   data <- p$data
   data$treated <- factor(rep(0, nrow(data)))
   expect_error(read_panel(y ~ treated, data, index), class = "dpsc_error_panel")
 })
 
-test_that("several treated units become several targets", {
+test_that("several treated units are several targets", {
   p <- toy_panel(n = 4, k = 3)
   panel <- expect_toy_panel(p$data, p)
   expect_identical(dim(panel$target), c(3L, 6L))
@@ -144,7 +144,7 @@ test_that("the outcome log(y) is the logarithm of the column", {
 })
 
 # Labels of a private fit are tested in test-panel-rowwise.R.
-test_that("variables of the formula's environment are found, and columns of the data shadow them", {
+test_that("variables of the formula's environment are found unless the data have such a column", {
   p <- toy_panel()
   make_formula <- function(shift, y) {
     double <- function(x) 2 * x
@@ -180,14 +180,14 @@ test_that("the panel contains no formula, environment, row name or attribute of 
   }
 })
 
-test_that("donors' names are kept only if declared public", {
+test_that("donors' names are kept only if they are declared public", {
   p <- toy_panel()
   expect_null(read_panel(y ~ treated, p$data, index)$donor_names)
   panel <- read_panel(y ~ treated, p$data, index, keep_names = TRUE)
   expect_identical(panel$donor_names, p$units[1:5])
 })
 
-test_that("integer outcomes work", {
+test_that("integer outcomes give the same panel as doubles", {
   p <- toy_panel()
   data <- p$data
   data$y <- as.integer(round(100 * data$y))
@@ -227,7 +227,7 @@ test_that("a matrix of donors is not copied", {
   expect_identical(panel$donors, donors)
 })
 
-test_that("a target matrix's row names are its labels, if every row has one", {
+test_that("the row names of a target matrix are its labels if every row has one", {
   p <- toy_panel(k = 2)
   labels <- function(names) {
     rownames(p$target) <- names
@@ -239,14 +239,14 @@ test_that("a target matrix's row names are its labels, if every row has one", {
   expect_identical(rownames(panel_from_donors(p$donors, p$target[1, ], 4)$target), "target")
 })
 
-test_that("row names of donors are ignored, times default to 1, 2, ...", {
+test_that("row names of donors are ignored, and default periods are 1, 2, ...", {
   p <- toy_panel()
   panel <- panel_from_donors(p$donors, p$target, 4)
   expect_identical(panel$times, 1:6)
   expect_null(panel$donor_names)
 })
 
-test_that("warnings of the outcome's code are not passed on", {
+test_that("warnings from the outcome's expression are not passed on", {
   p <- toy_panel()
   data <- transform(p$data, y = y - 5)
   conditions <- signalled(read_panel(log(y) ~ treated, data, index))

@@ -57,7 +57,7 @@ test_that("the closed form is the maximum of slope and curvature of log-cosh at 
   }
 })
 
-test_that("in one dimension NAPP's stages keep to epsilon; with a third of the noise they do not", {
+test_that("in one dimension NAPP's stages stay within epsilon, but not with a third of the noise", {
   for (epsilon in c(0.4, 1, 3)) {
     for (case in list(
       list("poisson", 6, capped(6)), list("poisson", 2, capped(2)),
@@ -73,7 +73,7 @@ test_that("in one dimension NAPP's stages keep to epsilon; with a third of the n
   }
 })
 
-test_that("steps add up, and noise is proportional to the slope", {
+test_that("the steps of NAPP add up to the budget, and noise is proportional to the loss's slope", {
   for (epsilon in c(0.3, 1, 5)) {
     for (delta in c(0, 1e-6)) {
       count <- paper_plan_cpp(napp_facts("poisson", 8, epsilon, delta = delta))
@@ -86,7 +86,7 @@ test_that("steps add up, and noise is proportional to the slope", {
   }
 })
 
-test_that("the minimiser in a box equals another solver's, within its tolerance", {
+test_that("the minimiser within a box equals another solver's, within its tolerance", {
   withr::local_seed(1)
   for (k in 1:40) {
     p <- sample.int(8, 1)
@@ -122,7 +122,7 @@ test_that("Algorithm 4.1 has its published constants for rows of length one", {
   expect_lt(tight$scale, plan$scale)
 })
 
-test_that("two records' gradients on a box differ by at most the constant", {
+test_that("gradients of two rows on a box differ by at most the constant", {
   withr::local_seed(2)
   d <- 2 # of the design: an intercept and one regressor
   plan <- paper_plan_cpp(core_facts("kst", epsilon = 1, family = "gaussian", box = 3))
@@ -142,7 +142,7 @@ test_that("two records' gradients on a box differ by at most the constant", {
   expect_gt(max(apart), 0.85 * bound)
 })
 
-test_that("on a box the pure-DP noise suffices inside and at the faces; a third of it does not", {
+test_that("pure-DP noise on a box suffices inside and at the faces, but a third of it does not", {
   # One dimension: the minimiser is (v - b) / H, cut at the walls; b is Laplace. Rows in [-1, 1]. A
   # wall has the probability of all b beyond it.
   worst <- function(plan, limit, scale = plan$scale) {
@@ -173,7 +173,7 @@ test_that("on a box the pure-DP noise suffices inside and at the faces; a third 
   }
 })
 
-test_that("dp_glm() runs the families: close to the noise-free fit, charged, read from files", {
+test_that("dp_glm() fits of these families approach noise-free fits and are charged and saved", {
   withr::local_seed(5)
   data <- data.frame(a = stats::runif(3000, -1, 1), b = stats::runif(3000, 0, 4))
   data$y <- pmax(-3, pmin(3, 1 + data$a - 0.2 * data$b + stats::rnorm(3000, 0, 0.3)))

@@ -1,6 +1,6 @@
 # The papers' methods: numbers, distributions, attacks. Proofs: inst/proofs/papers.md.
 
-test_that("losses of a posterior draw equal the exact values", {
+test_that("individual losses of a posterior draw equal the exact values", {
   pin <- function(leverage, gamma, error, delta) {
     posterior_loss_cpp(leverage, gamma, error, delta, TRUE)
   }
@@ -21,7 +21,7 @@ test_that("losses of a posterior draw equal the exact values", {
   )
 })
 
-test_that("losses have the distribution given by two integrated normal densities", {
+test_that("losses have the distribution that two integrated normal densities give", {
   for (case in list(c(2, 0.7, 1.3), c(0.3, 4, -0.6), c(40, 0.5, 0.2))) {
     h <- case[[1L]]
     gamma <- case[[2L]]
@@ -47,7 +47,7 @@ test_that("losses have the distribution given by two integrated normal densities
   }
 })
 
-test_that("the bound that sets the noise covers the losses at random points", {
+test_that("the bound that determines the noise is at least the loss at random points", {
   withr::local_seed(1)
   for (i in 1:400) {
     leverage <- exp(stats::runif(1, -9, 2))
@@ -67,7 +67,7 @@ test_that("the bound that sets the noise covers the losses at random points", {
   expect_lt(printed(0.01, 100, 0.5, 1e-6), posterior_loss_cpp(0.01, 100, 0.5, 1e-6, TRUE) - 0.2)
 })
 
-test_that("posterior plans keep every person's loss within half the budget in each direction", {
+test_that("posterior draws keep every person's loss within half the budget in each direction", {
   for (epsilon in c(0.5, 1, 4)) {
     n <- 5000
     facts <- core_facts("adaops", epsilon = epsilon, delta = 1e-6, n = n)
@@ -160,7 +160,7 @@ test_that("the steps' costs add up to the promised budget", {
   }
 })
 
-test_that("in one dimension pure calibrations keep to epsilon; with half the ridge they do not", {
+test_that("pure calibrations in one dimension stay within epsilon, but not with half the ridge", {
   # Plants faults 50.
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("objective", "kst", "cms", "napp")) {
@@ -184,7 +184,7 @@ test_that("in one dimension pure calibrations keep to epsilon; with half the rid
   }
 })
 
-test_that("a replaced row attains a pure calibration's epsilon in two dimensions", {
+test_that("in two dimensions a replaced row attains the epsilon of a pure calibration", {
   for (epsilon in c(0.4, 1, 3)) {
     plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
     theta <- c(0, -40)
@@ -204,7 +204,7 @@ test_that("a replaced row attains a pure calibration's epsilon in two dimensions
   }
 })
 
-test_that("a minimiser changes by at most 2 / ridge, and nearly attains this", {
+test_that("a minimiser changes by at most 2 / ridge, and some neighbours nearly attain this", {
   worst <- 0
   for (ridge in c(0.1, 3)) {
     for (t in c(0.2, 0.35, 0.6)) {
@@ -219,7 +219,7 @@ test_that("a minimiser changes by at most 2 / ridge, and nearly attains this", {
   expect_gt(worst, 0.8)
 })
 
-test_that("the worst pair's loss is within 2 % of the claim, and half the noise is detected", {
+test_that("the worst pair's loss is within 2 % of the claim, and halved noise is detected", {
   # Plants faults 68, 69.
   # The loss of noise whose density decreases with its length, at rows that
   # change the noised quantity most.
@@ -256,7 +256,7 @@ test_that("audits pass valid claims and detect known faults", {
   }
 })
 
-test_that("NAPP-ERM as published: its changing penalty gives results impossible for a neighbour", {
+test_that("the changing penalty of published NAPP-ERM allows results impossible for a neighbour", {
   # Plants faults 52.
   # The fixed point, logistic loss, one regressor, Lambda0 = 1/4, noise
   # Laplace(2): everybody has x = 0, or one person has (1, 1).
@@ -293,7 +293,7 @@ test_that("NAPP-ERM as published: its changing penalty gives results impossible 
   expect_gt(inside(cbind(1, 1)), 0.06)
 })
 
-test_that("NAPP-ERM as published fails by truncated noise, noise-free selection and retrieval", {
+test_that("published NAPP-ERM fails by truncated noise, noise-free selection and retrieval", {
   # VS+, one regressor, lasso of half the rows: with k rows (1, 1) the estimate is zero with
   # certainty, with one more it is not.
   s <- 2
@@ -330,7 +330,7 @@ test_that("NAPP-ERM as published fails by truncated noise, noise-free selection 
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
-test_that("dp_glm() and dp_lm() run the papers' methods, and generics work on the results", {
+test_that("dp_glm() and dp_lm() offer the papers' methods, and generics work on the results", {
   data <- paper_people(600)
   fit <- function(method, ..., delta = 1e-6) {
     withr::local_seed(2)
@@ -382,7 +382,7 @@ test_that("dp_glm() and dp_lm() run the papers' methods, and generics work on th
   expect_false(raw$privacy$holds)
 })
 
-test_that("with many regressors AdaOPS by its public rule has no larger error than zero slopes", {
+test_that("with many regressors AdaOPS by its public rule errs no more than slopes of zero", {
   withr::local_seed(12)
   p <- 12
   data <- as.data.frame(matrix(stats::runif(5000 * p, -1, 1), 5000))
@@ -397,7 +397,7 @@ test_that("with many regressors AdaOPS by its public rule has no larger error th
   expect_output(print(fits[[1L]]), "Noise of the draw")
 })
 
-test_that("a ledger is charged first, invalid guarantees cost nothing, and errors are classed", {
+test_that("a ledger is charged before the draw, and invalid guarantees cost nothing", {
   data <- paper_people(200)
   ledger <- dp_ledger(epsilon = 3, delta = 1e-5)
   go <- function(..., family = "binomial", formula = z ~ a) {
@@ -469,7 +469,7 @@ test_that("no row and no sum of rows leaves compiled code or is in an object", {
   expect_no_canary(list(fit), secrets, "aggregate")
 })
 
-test_that("the excess risk stays within the bound of Theorem 8, whose last term is needed", {
+test_that("the excess risk is within the bound of Theorem 8, whose last term is necessary", {
   # Coin flips with probability q at x = 1: every number of heads, and Laplace noise by quadrature.
   u <- (seq_len(60) - 0.5) / 60
   laplace <- ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u))

@@ -39,7 +39,7 @@ test_that("a person outside the data has the loss of a member with the same row"
   }
 })
 
-test_that("losses of people who might join agree with integration of both densities", {
+test_that("the losses of people who might join agree with integration of both densities", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   others <- data.frame(a = c(-1, 0, 1), g = c("u", "v", "u"), y = c(3, 0, -3))
@@ -60,7 +60,7 @@ test_that("losses of people who might join agree with integration of both densit
   }
 })
 
-test_that("losses of two releases add up and bound the pair's loss by integration", {
+test_that("the losses of two releases add up and bound the pair's loss by integration", {
   data <- paper_people(400)
   one <- pdp(posterior_fit(data), data)
   two <- pdp_compose(one, one)
@@ -99,7 +99,7 @@ formula_9 <- function(x, y, H, theta, gamma, L) {
   sqrt(gamma * L / least) * e + gamma * e^2 / (2 * max(least, 1)) + gamma * (1 + L) / (2 * least)
 }
 
-test_that("Proposition 16.1: formula 9 is below the exact loss at precisions of 1 and less", {
+test_that("formula 9 of Proposition 16.1 is below the exact loss at precisions of 1 and less", {
   withr::local_seed(16)
   delta <- 1e-5
   ratio <- function(gamma) {
@@ -123,7 +123,7 @@ test_that("Proposition 16.1: formula 9 is below the exact loss at precisions of 
   expect_lt(min(ratio(0.01)), 0.5)
 })
 
-test_that("Proposition 17.2: the variance of a draw is 1 / gamma, not gamma sigma^2", {
+test_that("the variance of a draw in Proposition 17.2 is 1 / gamma, not gamma sigma^2", {
   withr::local_seed(17)
   X <- matrix(stats::rnorm(300), 100)
   sigma <- 0.5

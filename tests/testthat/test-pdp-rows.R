@@ -19,7 +19,7 @@ without <- function(rows, i) {
   rows
 }
 
-test_that("a posterior draw: one factorisation gives all refits without one person", {
+test_that("a single factorisation of a posterior gives all refits without one person", {
   data <- paper_people(400)
   for (method in c("ops", "adaops")) {
     withr::local_seed(2)
@@ -57,7 +57,7 @@ test_that("a posterior draw: one factorisation gives all refits without one pers
   }
 })
 
-test_that("a linear term: the realised loss is the log ratio of densities, within the bounds", {
+test_that("with a linear noise term the realised loss is the log density ratio, within bounds", {
   data <- paper_people(120)
   for (case in list(
     list("objective-public", 0), list("objective-public", 1e-6), list("cms", 0), list("kst", 1e-6),
@@ -99,7 +99,7 @@ test_that("a linear term: the realised loss is the log ratio of densities, withi
   }
 })
 
-test_that("output perturbation: refits stay within the bounds, which are nearly tight", {
+test_that("under output perturbation refits stay within the bounds, which are nearly attained", {
   data <- paper_people(60)
   for (delta in c(0, 1e-6)) {
     fit <- pdp_fit("output", delta, settings = list(ridge = 2), n = 60)
@@ -118,7 +118,7 @@ test_that("output perturbation: refits stay within the bounds, which are nearly 
   }
 })
 
-test_that("rounds of dp_lm(): a person's shift equals the shift of recomputed sums", {
+test_that("a person's shift in the rounds of dp_lm() equals the shift of recomputed sums", {
   data <- paper_people(400)
   for (delta in c(1e-6, 0)) {
     withr::local_seed(1)
@@ -159,7 +159,7 @@ test_that("rounds of dp_lm(): a person's shift equals the shift of recomputed su
   }
 })
 
-test_that("dp_glm() by default: realised losses agree with densities; bounds are below epsilon", {
+test_that("realised losses of dp_glm() agree with densities, and their bounds are below epsilon", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(800, family)
     for (delta in c(1e-6, 0)) {
@@ -213,7 +213,7 @@ test_that("dp_glm() by default: realised losses agree with densities; bounds are
   expect_error(pdp(limited, glm_people(800)), class = "dpsc_error_argument")
 })
 
-test_that("bounds for single people hold for exact densities in every family", {
+test_that("bounds on the losses of single people hold for exact densities in every family", {
   # One dimension: a row at its limit among saturated rows is removed; all of the curvature is
   # nearby.
   withr::local_seed(8)
@@ -254,7 +254,7 @@ test_that("bounds for single people hold for exact densities in every family", {
   }
 })
 
-test_that("losses of rows have correct prints and moments, and invalid calls give errors", {
+test_that("individual losses have correct prints and moments, and invalid calls give errors", {
   data <- paper_people(200)
   fit <- pdp_fit("cms", 0, n = 200)
   loss <- pdp(fit, data)

@@ -1,6 +1,6 @@
 # Losses of each person where everyone is protected.
 
-test_that("a replaced row changes an account by at most that person's loss", {
+test_that("replacing a row changes the steps of its account by at most that person's loss", {
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   rows <- list(
     rep_len(c(1, -1), 7), rep_len(c(-1, 1), 7), rep(1, 7), c(rep(-1, 5), 1, 1), rep(0, 7)
@@ -26,7 +26,7 @@ test_that("a replaced row changes an account by at most that person's loss", {
   }
 })
 
-test_that("everyone's losses stay below the release's epsilon, in every account", {
+test_that("donors' and treated people's losses stay below the epsilon of the release", {
   p <- protected_panel_of(n = 400, m = 150)
   for (delta in c(1e-6, 0)) {
     fit <- withr::with_seed(1, protected_fit(p, epsilon = 4, delta = delta))
@@ -52,7 +52,7 @@ test_that("everyone's losses stay below the release's epsilon, in every account"
   expect_true(all(at$replacement >= at$removal))
 })
 
-test_that("with several dates each cohort has its own account, by formula and by matrix", {
+test_that("with several dates every cohort has its own account of losses", {
   p <- protected_panel_of(n = 400, m = 160, T0 = 5, T1 = 3)
   adopted <- rep(c(5, 6), each = 80)
   p$data <- long_people(p)
@@ -74,7 +74,7 @@ test_that("with several dates each cohort has its own account, by formula and by
   )
 })
 
-test_that("the treated units must be given and must match the release", {
+test_that("pdp() requires the treated units of the release and refuses others", {
   p <- protected_panel_of()
   fit <- withr::with_seed(1, protected_fit(p))
   expect_error(pdp(fit, p$donors), class = "dpsc_error_argument")

@@ -57,7 +57,7 @@ test_that("shifts of ridge weights equal the reference values", {
   expect_equal(distance(ridge(x, y, 1), replaced), 0.12264297133, tolerance = 1e-10)
 })
 
-test_that("removal equals a refit without the donor, for any shape and penalty", {
+test_that("a donor's removal equals a refit without the donor, for any shape and penalty", {
   for (case in 1:12) {
     withr::local_seed(case)
     n <- sample(2:12, 1)
@@ -214,7 +214,7 @@ test_that("the epsilon of the Rayleigh distribution equals its definition", {
   }
 })
 
-test_that("the removal loss of objective as published is a divergence between two distributions", {
+test_that("a removal loss of published objective is a divergence between two distributions", {
   withr::local_seed(4)
   for (T0 in 2:4) {
     n <- 5
@@ -267,7 +267,7 @@ test_that("losses under objective perturbation stay below the valid bound", {
 
 # the object ----
 
-test_that("losses are marked as for the data curator only", {
+test_that("losses are marked as private data, for the data curator only", {
   panel <- toy_panel(n = 20)
   loss <- pdp(release_of(panel, "output"), panel$donors)
   expect_output(print(loss), "CURATOR ONLY - data-dependent, not covered by the guarantee")
@@ -288,7 +288,7 @@ test_that("losses are marked as for the data curator only", {
   expect_false(any(vapply(panel$donors, function(v) holds_number(wrong, v), NA)))
 })
 
-test_that("summaries count donors", {
+test_that("summaries give quantiles of losses and the shares of donors below an epsilon", {
   panel <- toy_panel(n = 20)
   loss <- pdp(release_of(panel, "gram", epsilon = 2), panel$donors)
   s <- summary(loss, epsilon = stats::median(loss$donors$removal), probs = c(0, 1))
@@ -300,7 +300,7 @@ test_that("summaries count donors", {
   expect_true(all(pdp_delta(loss, 2)$replacement <= 1e-6))
 })
 
-test_that("the bound on generalisation is above the exact gap of a known mechanism", {
+test_that("the bound on the generalisation error is above the exact gap of a known mechanism", {
   # People are fair bits; one bit is released with a probability that is logistic in their sum, and
   # a missing person counts one half. The loss is one if the released bit differs from the person's
   # bit.
@@ -327,7 +327,7 @@ test_that("the bound on generalisation is above the exact gap of a known mechani
   expect_output(print(s), "Generalisation: .*Proposition 9")
 })
 
-test_that("formula, fit and matrix give the same losses", {
+test_that("a formula, a fit and a matrix give the same losses", {
   panel <- toy_panel(n = 15)
   fit <- suppressWarnings(dp_synth(panel$donors,
     target = panel$target, T0 = panel$T0, epsilon = 1, bounds = c(-1, 1)
@@ -339,7 +339,7 @@ test_that("formula, fit and matrix give the same losses", {
   expect_true(all(larger$donors$removal <= by_matrix$donors$removal))
 })
 
-test_that("each bad input has its own error", {
+test_that("each invalid input of pdp() has its own error", {
   panel <- toy_panel(n = 10)
   release <- release_of(panel, "output")
   argument <- function(code) expect_error(code, class = "dpsc_error_argument")
@@ -362,7 +362,7 @@ test_that("each bad input has its own error", {
   argument(summary(pdp(release, panel$donors), probs = 2))
 })
 
-test_that("the plot shows losses by rank, and nothing else", {
+test_that("the plot shows losses by rank and nothing else", {
   skip_if_not_installed("ggplot2")
   panel <- toy_panel(n = 20)
   for (method in c("output", "gram", "objective")) {

@@ -29,7 +29,7 @@ blocks_aggregate <- function(data, statistic = function(x) mean(x$a), ...) {
   )
 }
 
-test_that("all rows of a person are in one block, and in one half of that block", {
+test_that("all rows of a person are in the same block and in the same half of that block", {
   data <- block_people(200)
   data <- data[withr::with_seed(2, sample(nrow(data))), ]
   whole <- as.vector(table(data$id))
@@ -46,7 +46,7 @@ test_that("all rows of a person are in one block, and in one half of that block"
   expect_identical(as.vector(table(people)), c(40L, 20L))
 })
 
-test_that("one row per person gives the release without `person`, bit for bit", {
+test_that("one row per person gives the same release as without `person`, bit for bit", {
   data <- block_people(most = 1)
   for (method in c("mean", "median", "winsorised")) {
     expect_identical(
@@ -67,7 +67,7 @@ test_that("one row per person gives the release without `person`, bit for bit", 
   expect_identical(votes(again), votes(several))
 })
 
-test_that("any change to one person's rows changes only one answer", {
+test_that("any change to one person's rows changes the answer of one block only", {
   withr::local_seed(12)
   others <- block_people(300, most = 3)
   others$id <- others$id + 10
@@ -126,7 +126,7 @@ test_that("an audit detects rows that several blocks share", {
   expect_true(audit$violated)
 })
 
-test_that("methods without a proof for people are refused before the charge; files keep `person`", {
+test_that("methods without a proof for several rows per person are refused before the charge", {
   ledger <- dp_ledger(epsilon = 50, delta = 1e-5)
   data <- block_people(200)
   select <- function(...) {

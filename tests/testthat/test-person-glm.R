@@ -26,7 +26,7 @@ person_glm <- function(family, data, ..., epsilon = 2) {
   )
 }
 
-test_that("one row or k copies per person give the fit without `person`, bit for bit", {
+test_that("one row or k copies per person give the same fit as without `person`, bit for bit", {
   single <- glm_rows_of_people(most = 1)
   single$y[4] <- NA
   several <- glm_rows_of_people(1200)
@@ -49,7 +49,7 @@ test_that("one row or k copies per person give the fit without `person`, bit for
   }
 })
 
-test_that("in no step do several rows of a person cost more than one row", {
+test_that("in no step of dp_glm() do several rows of a person cost more than one row", {
   withr::local_seed(12)
   others <- glm_rows_of_people(120, most = 2)
   hostile <- function(rows) {
@@ -80,7 +80,7 @@ test_that("in no step do several rows of a person cost more than one row", {
   expect_gt(reached, 0.5)
 })
 
-test_that("an audit detects sums used in place of means", {
+test_that("an audit detects sums over a person's rows in place of means, for dp_glm()", {
   withr::local_seed(13)
   others <- glm_rows_of_people(120, most = 2)
   verb <- audit_mechanism(function(people, control) {
@@ -97,7 +97,7 @@ test_that("an audit detects sums used in place of means", {
   expect_true(audit$violated)
 })
 
-test_that("without privacy each person has weight one, and standard errors are clustered", {
+test_that("without privacy each person has weight one in dp_glm(), and errors are clustered", {
   data <- glm_rows_of_people(300)
   data$a[7] <- NA
   used <- !is.na(data$a)
@@ -138,7 +138,7 @@ test_that("methods and constraints without a proof for people are refused before
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a model and its file state how people were declared", {
+test_that("a fit by dp_glm() and its file state how people were declared", {
   data <- glm_rows_of_people(800)
   fit <- person_glm("binomial", data, person = ~id)
   file <- withr::local_tempfile(fileext = ".json")

@@ -40,7 +40,7 @@ cut_up <- function(data, blocks = 4) {
   unname(split(data, rep_len(seq_len(blocks), nrow(data))))
 }
 
-test_that("people spread over several chunks give the data frame's release, bit for bit", {
+test_that("people whose rows are in several chunks give the same release as in a data frame", {
   people <- scattered_people()
   blocks <- cut_up(people)
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
@@ -103,7 +103,7 @@ test_that("people read in several blocks give the same release as in one block",
   expect_identical(release(several), release(whole))
 })
 
-test_that("tables whose rows are read in R give the data frame's release, bit for bit", {
+test_that("tables whose rows are read in R give the same release as a data frame, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- scattered_people()
   con <- sqlite_of(people, "people")
@@ -125,7 +125,7 @@ test_that("tables whose rows are read in R give the data frame's release, bit fo
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("sums by person in a database equal the data frame's sums, bit for bit", {
+test_that("sums by person in a database equal sums from a data frame, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- scattered_people()
   people$weight <- rep_len(c(1, 0.5, 2, 0), nrow(people))
@@ -160,7 +160,7 @@ test_that("an engine that miscounts people's rows is refused before the charge",
   expect_identical(core_people(again), core)
 })
 
-test_that("files give the data frame's release, bit for bit", {
+test_that("files give the same release as a data frame, bit for bit", {
   skip_if_not_installed("duckdb")
   people <- scattered_people()
   people <- people[!is.na(people$id), ]

@@ -16,7 +16,7 @@ person_lm <- function(data, ..., formula = y ~ a + b + g, epsilon = 2) {
   seeded_lm(formula, data, epsilon = epsilon, bounds = lm_bounds(), ...)
 }
 
-test_that("one row per person in any order gives the fit without `person`, bit for bit", {
+test_that("one row per person in any order gives the same fit as without `person`, bit for bit", {
   data <- lm_people(1500)
   data$id <- withr::with_seed(2, sample(1e6, 1500))
   data$a[3] <- NA
@@ -38,7 +38,7 @@ test_that("one row per person in any order gives the fit without `person`, bit f
   expect_identical(by_person$release, plain$release)
 })
 
-test_that("repeating every row k times changes nothing, even for unequal numbers of rows", {
+test_that("repeating every row k times changes nothing, even with unequal numbers of rows", {
   data <- person_people()
   for (vcov in c("const", "HC")) {
     once <- person_lm(data, person = ~id, vcov = vcov)
@@ -54,7 +54,7 @@ test_that("repeating every row k times changes nothing, even for unequal numbers
   expect_match(once$privacy$neighbours, "all rows of one person")
 })
 
-test_that("identifiers of any plain class identify the same people", {
+test_that("identifiers of any basic class identify the same people", {
   data <- person_people(400)
   of <- function(id) {
     data$id <- id
@@ -86,7 +86,7 @@ hostile_person <- function(rows) {
   data.frame(a = values[1, ], b = values[2, ], y = values[3, ], id = 1)
 }
 
-test_that("in no step do several rows of a person cost more than one row", {
+test_that("in no step of dp_lm() do several rows of a person cost more than one row", {
   withr::local_seed(12)
   others <- lm_people(300)[c("a", "b", "y")]
   others$id <- 1 + rep(1:150, 2)
@@ -156,7 +156,7 @@ test_that("mean outer products of a person's worst rows stay within the declared
   expect_gt(worst, 0.9)
 })
 
-test_that("without privacy each person has weight one, and standard errors are clustered", {
+test_that("without privacy each person has weight one in dp_lm(), and errors are clustered", {
   data <- person_people(300)
   data$y[7] <- NA
   fit <- suppressWarnings(
@@ -176,7 +176,7 @@ test_that("without privacy each person has weight one, and standard errors are c
   )
 })
 
-test_that("unsupported calls are refused before the charge, for any rows", {
+test_that("unsupported calls with `person` are refused before the charge, for any rows", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- person_people(200)
   single <- data[!duplicated(data$id), ]
@@ -243,7 +243,7 @@ test_that("results contain no identifier and no number of rows", {
   expect_false(held(told))
 })
 
-test_that("a file's statements about people cannot be changed", {
+test_that("a file with changed statements about people is refused", {
   data <- person_people(300)
   single <- data[!duplicated(data$id), ]
   fits <- list(

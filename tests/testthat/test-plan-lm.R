@@ -4,7 +4,7 @@ plan_bounds <- function(p, half = 30) {
   stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))
 }
 
-test_that("the planned error is close to the observed error", {
+test_that("the error that a plan gives is close to the observed error", {
   withr::local_seed(6)
   for (case in list(c(p = 2, n = 3000, epsilon = 1), c(p = 6, n = 10000, epsilon = 2))) {
     p <- case[["p"]]
@@ -27,7 +27,7 @@ test_that("the planned error is close to the observed error", {
   }
 })
 
-test_that("a plan returns the number of people and the epsilon needed", {
+test_that("a plan returns the required number of people and the required epsilon", {
   bounds <- plan_bounds(3)
   people <- dp_plan_lm(y ~ ., bounds, epsilon = 1, ratio = 1.5)
   at <- function(n, epsilon) dp_plan_lm(y ~ ., bounds, n = n, epsilon = epsilon)$ratio
@@ -58,7 +58,7 @@ test_that("a plan returns the number of people and the epsilon needed", {
   expect_identical(levels$columns, 2L)
 })
 
-test_that("more people or budget lower detection limits; selections find variables above them", {
+test_that("more people or budget lower detection limits, above which variables are selected", {
   bounds <- plan_bounds(40, 1)
   plan <- function(n, epsilon) {
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)
@@ -104,7 +104,7 @@ test_that("more people or budget lower detection limits; selections find variabl
   }
 })
 
-test_that("a stream's plan gives the first useful step", {
+test_that("the plan of a stream gives the first useful step", {
   bounds <- plan_bounds(5, 1)
   plan <- function(horizon, epsilon) dp_plan_online(y ~ ., bounds, horizon, epsilon)
   expect_lt(plan(1e5, 1)$regret, plan(1e4, 1)$regret)
@@ -113,7 +113,7 @@ test_that("a stream's plan gives the first useful step", {
   expect_identical(plan(1e4, 1)$method, stream$learner$method)
 })
 
-test_that("invalid questions give classed errors", {
+test_that("invalid arguments of plans for regressions give errors of a documented class", {
   bounds <- plan_bounds(2)
   fails <- function(...) expect_error(dp_plan_lm(...), class = "dpsc_error_argument")
   fails(y ~ ., bounds)

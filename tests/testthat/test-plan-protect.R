@@ -26,7 +26,7 @@ test_that("a plan for everyone has one row, in the bounds' units, and is reprodu
   expect_output(print(plan), "who are protected, too")
 })
 
-test_that("a plan needs no ledger, whatever the session requires", {
+test_that("a plan needs no ledger, even if the session requires one", {
   withr::local_options(dpsc.ledger = dp_ledger(1, 1e-6), dpsc.require_ledger = TRUE)
   plan <- dp_plan(
     n = 401, T0 = 6, T1 = 3, epsilon = 6, bounds = c(0, 10), size = 60, protect = "everyone"
@@ -35,7 +35,7 @@ test_that("a plan needs no ledger, whatever the session requires", {
   expect_identical(nrow(as.data.frame(getOption("dpsc.ledger"))), 0L)
 })
 
-test_that("plan and release agree on the group size needed", {
+test_that("a plan and a release agree on the group size that is required", {
   for (m in c(5, 15, 40, 200)) {
     p <- protected_panel_of(n = 600, m = m, T0 = 8)
     ledger <- dp_ledger(2, 1e-6)
@@ -55,7 +55,7 @@ test_that("plan and release agree on the group size needed", {
   }
 })
 
-test_that("the plan agrees with simulated releases: a protected group with an effect", {
+test_that("for a protected group with an effect the plan agrees with simulated releases", {
   # A root mean square of 40 runs has a relative error of about 12 %; the full comparison is
   # bench/plan-studies.R.
   withr::local_seed(3)
@@ -79,7 +79,7 @@ test_that("the plan agrees with simulated releases: a protected group with an ef
   expect_lt(abs(log(plan$half_width / stats::median(runs[3L, ], na.rm = TRUE))), log(1.4))
 })
 
-test_that("studies of one public target agree with the core's simulation", {
+test_that("planned studies of one public target agree with the core's simulation", {
   facts <- dp_plan(n = 500, T0 = 8, T1 = 3, epsilon = 2, size = 30, method = "gram")$facts
   core <- gram_errors(500, 2, facts)
   study <- study_errors(500, 2, facts)
@@ -88,7 +88,7 @@ test_that("studies of one public target agree with the core's simulation", {
   }
 })
 
-test_that("a plan has one row per date and one for all dates, in any order of the dates", {
+test_that("a plan has one row per date and one for all dates, whatever the order of the dates", {
   dates <- function(T0, size, ...) {
     dp_plan(n = 400, T0 = T0, T1 = 2, epsilon = 2, size = size, ...)
   }
@@ -103,7 +103,7 @@ test_that("a plan has one row per date and one for all dates, in any order of th
   expect_output(print(plan), "after 6 ")
 })
 
-test_that("the plan agrees with simulated releases: several dates", {
+test_that("for several dates the plan agrees with simulated releases", {
   withr::local_seed(4)
   adopted <- rep(c(6, 9), c(60, 40))
   runs <- vapply(1:80, function(r) {
@@ -124,7 +124,7 @@ test_that("the plan agrees with simulated releases: several dates", {
   expect_lt(abs(log(plan$half_width[[1L]] / width)), log(1.4))
 })
 
-test_that("waves of protected people are planned together", {
+test_that("several waves of protected people are planned together", {
   plan <- dp_plan(n = 600, T0 = c(6, 8), T1 = 2, epsilon = 4, size = 150, protect = "everyone")
   expect_identical(plan$table$size, c(300, 150, 150))
   expect_true(all(is.finite(plan$table$detectable)))
@@ -158,7 +158,7 @@ test_that("covariates that explain changes reduce the error, and other covariate
   expect_identical(moved[, 1:8], rows[, 1:8])
 })
 
-test_that("power is computed for the test with the plan's error and interval", {
+test_that("power is computed for the test that uses the plan's error and interval", {
   row <- data.frame(average = 0.5, half_width = 1, given = 1)
   expect_equal(power_of(row, 1), pnorm(0) + pnorm(-4))
   expect_identical(power_of(row, -1), power_of(row, 1))
@@ -176,7 +176,7 @@ test_that("power is computed for the test with the plan's error and interval", {
   expect_identical(least_effect(data.frame(average = 1, half_width = 0, given = 1), 0.8), 0)
 })
 
-test_that("a plan gives the power for an effect and the effect for a power", {
+test_that("a plan gives the power for an effect, and the effect for a power", {
   ask <- function(...) {
     dp_plan(n = 1000, T0 = 8, T1 = 3, epsilon = 2, size = 40, method = "gram", ...)
   }
@@ -195,7 +195,7 @@ test_that("a plan gives the power for an effect and the effect for a power", {
   expect_identical(is.na(other$power), c(FALSE, TRUE, TRUE))
 })
 
-test_that("a plan finds the donors, budget or size for an effect and a power", {
+test_that("a plan finds the donors, the budget or the group size for an effect and a power", {
   ask <- function(n = 1000, epsilon = 2, size = 40, effect = 0.04, ...) {
     dp_plan(n = n, T0 = 8, T1 = 3, epsilon = epsilon, size = size, effect = effect, ...)
   }
@@ -217,7 +217,7 @@ test_that("a plan finds the donors, budget or size for an effect and a power", {
   expect_equal(error$table$error, 0.03, tolerance = 0.15)
 })
 
-test_that("a search starts in the middle and stays within the limits", {
+test_that("the search for a required value starts in the middle and stays within the limits", {
   asked <- numeric()
   f <- function(x) {
     asked <<- c(asked, x)
@@ -234,7 +234,7 @@ test_that("a search starts in the middle and stays within the limits", {
   expect_identical(corrected(function(x) 1 / x, 1 / 50, NA_real_, c(1, 1000)), NA_real_)
 })
 
-test_that("invalid questions give errors of the documented class", {
+test_that("invalid arguments of plans for everyone give errors of a documented class", {
   ask <- function(..., T0 = 8, T1 = 3) dp_plan(T0 = T0, T1 = T1, ...)
   refused <- function(text, ...) expect_error(ask(...), text, class = "dpsc_error_argument")
   refused("different", n = 100, epsilon = 1, T0 = c(8, 8))

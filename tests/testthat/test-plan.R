@@ -20,7 +20,7 @@ test_that("a plan has one row per method, in the bounds' units", {
   expect_gt(plan$table$half_width[[1L]], 1.5 * plan$table$average[[1L]])
 })
 
-test_that("a plan does not touch R's generator and is reproducible", {
+test_that("a plan leaves R's generator unchanged and is reproducible", {
   withr::local_seed(7)
   before <- .Random.seed
   first <- a_plan(n = 100, epsilon = 2)
@@ -29,7 +29,7 @@ test_that("a plan does not touch R's generator and is reproducible", {
   expect_identical(a_plan(n = 100, epsilon = 2), first)
 })
 
-test_that("more donors lower gram's errors but raise output's; a larger epsilon lowers both", {
+test_that("more donors lower the errors of gram but raise those of output", {
   error <- function(method, n, epsilon, size = 1) {
     a_plan(n = n, epsilon = epsilon, method = method, size = size)$table$error
   }
@@ -45,7 +45,7 @@ test_that("more donors lower gram's errors but raise output's; a larger epsilon 
   }
 })
 
-test_that("inverse questions are answered by the same simulation", {
+test_that("the required donors, budget or group size come from the same simulation", {
   plan <- dp_plan(T0 = 10, T1 = 3, epsilon = 1, error = 0.1)
   n <- plan$table$n[[1L]]
   # Simulated errors vary by some per cent.
@@ -73,7 +73,7 @@ observed <- function(draw, releases, T0, bounds, epsilon, size = 1, ...) {
   sqrt(mean(squared))
 }
 
-test_that("the plan agrees with releases: simulated people", {
+test_that("for simulated people the plan agrees with releases", {
   # A root mean square of 60 runs has a relative error of about 15 %; the full comparison is
   # bench/plan.R.
   withr::local_seed(1)
@@ -91,7 +91,7 @@ clinic_rows <- function() {
   matrix(people$pressure, ncol = 24L, byrow = TRUE)
 }
 
-test_that("the plan agrees with releases: clinic_panel, a patient and a group", {
+test_that("for a patient and for a group of clinic_panel the plan agrees with releases", {
   withr::local_seed(2)
   rows <- clinic_rows()
   pilot <- rows[1:300, ]
@@ -117,7 +117,7 @@ test_that("the plan agrees with releases: clinic_panel, a patient and a group", 
   }
 })
 
-test_that("for more donors than are simulated the noise has a proportionally larger budget", {
+test_that("a plan for more donors than it simulates reduces the noise in proportion", {
   facts <- list(T0 = 10, T1 = 3, delta = 1e-6, size = 1)
   for (delta in c(1e-6, 0)) {
     facts$delta <- delta
@@ -171,7 +171,7 @@ test_that("R and the core simulate the same people as sim_panel()", {
   }
 })
 
-test_that("a pilot's targets are never among its donors", {
+test_that("targets drawn from a pilot panel are never among its donors", {
   rows <- matrix(seq_len(40) / 40, 40, 5)
   panel <- simulate_people_cpp(list(kind = "pilot", rows = rows), 500L, 4L, 1L, 50L, 1L, 9)
   expect_length(intersect(panel$donors[, 1], panel$targets[, 1]), 0L)
@@ -181,7 +181,7 @@ test_that("a pilot's targets are never among its donors", {
   expect_lt(sd(group[, 1]), 2 * sd(rows[, 1]) / 5)
 })
 
-test_that("a group's error is smaller than one person's error, and its plan includes both", {
+test_that("the error of a group is smaller than the error of one person, and plans include both", {
   person <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1)
   group <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1, size = 100)
   expect_lt(group$table$error, 0.5 * person$table$error)
@@ -190,7 +190,7 @@ test_that("a group's error is smaller than one person's error, and its plan incl
   expect_output(print(group), "mean of 100 people")
 })
 
-test_that("a plan without an interval states this and the budget needed for one", {
+test_that("a plan without an interval states this and gives the budget that an interval needs", {
   few <- a_plan(n = 40, epsilon = 1)
   expect_false(few$interval$calibrated)
   expect_identical(few$table$half_width, NA_real_)
@@ -206,7 +206,7 @@ test_that("a plan without an interval states this and the budget needed for one"
   expect_false(is.null(release$statistics$intervals))
 })
 
-test_that("calls are refused only if the donors are uninformative", {
+test_that("plans are refused only if the donors are uninformative", {
   public <- function(n, epsilon, private = TRUE) {
     list(
       method = "gram", private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,
@@ -236,7 +236,7 @@ test_that("calls are refused only if the donors are uninformative", {
   expect_lt(left(300, 1), 0.3)
 })
 
-test_that("invalid questions are refused", {
+test_that("dp_plan() refuses invalid arguments", {
   pilot <- matrix(0, 30, 12)
   for (bad in list(
     list(T0 = 10), list(T0 = 10, n = 100), list(T0 = 10, n = 100, epsilon = 1, error = 1),
@@ -281,7 +281,7 @@ test_that("plots of plans show the recommended and similar methods, or the reque
   expect_identical(methods_within_reach(plan), "gram")
 })
 
-test_that("plots of plans for everyone cover the group sizes that can be protected", {
+test_that("plots of plans for everyone include the group sizes that can be protected", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(
     n = 400, T0 = 6, T1 = 2, epsilon = 2, size = 150, protect = "everyone", effect = 0.2

@@ -70,7 +70,7 @@ test_that("every type of plot shows the numbers of as.data.frame()", {
   )
 })
 
-test_that("the legend gives the level, the band's meaning and the noise's part", {
+test_that("the legend gives the level, the meaning of the band and the part due to noise", {
   skip_if_not_installed("ggplot2")
   labels <- function(...) {
     ggplot2::autoplot(fixed_fit(), ...)$scales$get_scales("fill")$labels
@@ -92,7 +92,7 @@ test_that("plot() refuses unknown arguments and unknown targets", {
   expect_error(plot(fit, type = "weights"), "never plotted", class = "dpsc_error_argument")
 })
 
-test_that("several treated units form one group; named units are drawn in the given order", {
+test_that("several treated units form one group, and named units are drawn in the given order", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit(k = 12)
   picture <- ggplot2::autoplot(fit)
@@ -116,7 +116,7 @@ test_that("a single post-treatment period is drawn with a bar as long as the int
   }
 })
 
-test_that("plots of fits without noise or standard errors give no warning", {
+test_that("plots of fits without noise or standard errors cause no warning", {
   skip_if_not_installed("ggplot2")
   raw <- fixed_fit(private = FALSE)
   for (fit in list(raw, fixed_classical(), fixed_fit(k = 2))) {
@@ -133,7 +133,7 @@ test_that("plots of fits without noise or standard errors give no warning", {
   }
 })
 
-test_that("axes with months, quarters and long names are readable", {
+test_that("axes with months, quarters or long names are readable", {
   months <- structure(2020 + 0:8 / 12, class = "yearmon")
   expect_identical(plot_periods(months), seq(as.Date("2020-01-01"), by = "month", length.out = 9))
   quarters <- structure(2020 + 0:3 / 4, class = "yearqtr")
@@ -148,7 +148,7 @@ test_that("axes with months, quarters and long names are readable", {
   expect_identical(date_labels(as.Date(c("2020-01-01", NA))), c("2020-01", NA))
 })
 
-test_that("balance compares the target with the synthetic control and with the donors' mean", {
+test_that("the balance plot compares the target with the synthetic control and the donors' mean", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_classical()
   data <- balance_data(fit, 1L)
@@ -188,7 +188,7 @@ test_that("a balance plot of several targets shows each target's own balance", {
   )
 })
 
-test_that("badly fitting placebos are not drawn, and the figure gives their number", {
+test_that("placebos that fit badly are not drawn, and the figure gives their number", {
   skip_if_not_installed("ggplot2")
   space <- placebo_space(fixed_classical())
   shown <- function(...) nlevels(ggplot2::autoplot(space, ...)$data$unit)
@@ -211,7 +211,7 @@ test_that("badly fitting placebos are not drawn, and the figure gives their numb
   expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
 })
 
-test_that("effects in per cent have limits, or a sentence gives the reason for their absence", {
+test_that("effects in per cent have limits, or a sentence gives the reason why not", {
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()
@@ -231,7 +231,7 @@ test_that("effects in per cent have limits, or a sentence gives the reason for t
   expect_match(caption(classical), "No limits: a classical fit")
 })
 
-test_that("a plan's lines end at twice the bounds' width; omitted methods are listed", {
+test_that("lines of a plan end at twice the bounds' width, and omitted methods are listed", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = c("gram", "output"))
   picture <- ggplot2::autoplot(plan, method = c("gram", "output"))
@@ -241,7 +241,7 @@ test_that("a plan's lines end at twice the bounds' width; omitted methods are li
   expect_no_match(picture$labels$subtitle, "Not shown")
 })
 
-test_that("classical plots are marked NOT PRIVATE", {
+test_that("plots of classical fits are marked NOT PRIVATE", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_classical()
   space <- placebo_space(fit)
@@ -274,7 +274,7 @@ test_that("the plot of a fit dominated by noise has a warning", {
   expect_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
 })
 
-test_that("the funnel shows the average's interval and the detectable effect, and narrows", {
+test_that("the funnel shows intervals and detectable effects that narrow as numbers grow", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, bounds = c(80, 200), method = "gram")
   built <- drawn(ggplot2::autoplot(plan, type = "funnel"))
@@ -295,7 +295,7 @@ test_that("the funnel shows the average's interval and the detectable effect, an
   expect_error(plot(few, type = "funnel"), "no interval", class = "dpsc_error_argument")
 })
 
-test_that("plots match their snapshots", {
+test_that("plots of dp_synth() fits match their snapshots", {
   skip_if_not_installed("ggplot2")
   skip_if_not_installed("vdiffr")
   version <- utils::packageVersion("ggplot2")

@@ -49,7 +49,7 @@ privacy_objects <- function(rng = "secure") {
 
 on_privacy <- "private: |neighbours|theorem|proofs/|noise from|samplers|floating|assumed"
 
-test_that("a print has two lines on privacy: budget, neighbours and theorem; noise and exactness", {
+test_that("prints have one line on the guarantee and one on noise and exactness", {
   objects <- suppressWarnings(privacy_objects())
   for (name in names(objects)) {
     x <- objects[[name]]
@@ -78,7 +78,7 @@ test_that("a print has two lines on privacy: budget, neighbours and theorem; noi
   )
 })
 
-test_that("a summary has the whole theorem and every step", {
+test_that("a summary gives the theorem in full and lists every step", {
   objects <- suppressWarnings(privacy_objects())
   objects$path <- NULL
   for (name in names(objects)) {
@@ -95,7 +95,7 @@ test_that("a summary has the whole theorem and every step", {
   }
 })
 
-test_that("every print and summary of a non-private result states this with the reason", {
+test_that("every print and summary of a non-private result states this and the reason", {
   objects <- suppressWarnings(withr::with_seed(1, privacy_objects("R")))
   for (name in names(objects)) {
     x <- objects[[name]]

@@ -70,7 +70,7 @@ test_that("the noise hidden by shrinkage is the positive part of the covariance 
   expect_gt(largest, 0)
 })
 
-test_that("the parts of a fit's variance add up to the whole", {
+test_that("the parts of a fit's variance add up to its total variance", {
   set.seed(3)
   donors <- donors_of(500)
   # Flat paths of people are shrunk strongly.
@@ -103,7 +103,7 @@ test_that("the privacy SE equals the standard deviation over releases, for two t
   }
 })
 
-test_that("many identical people do not make the clipping radius too small", {
+test_that("many identical people do not reduce the clipping radius too far", {
   set.seed(8)
   # One person in five has events.
   rate <- ifelse(stats::runif(20000) < 0.2, 0.15, 0)

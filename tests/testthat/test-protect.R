@@ -48,7 +48,7 @@ test_that("without `protect` no message depends on a treated person's data", {
   expect_error(early(protect = "donors"), class = "dpsc_error_roster")
 })
 
-test_that("unprotectable groups are refused before any budget is spent", {
+test_that("groups that cannot be protected are refused before any budget is spent", {
   p <- protected_panel_of(n = 60, m = 5)
   ledger <- dp_ledger(1, 1e-6)
   run <- function(..., target = p$group, epsilon = 1) {
@@ -73,7 +73,7 @@ test_that("unprotectable groups are refused before any budget is spent", {
   expect_s3_class(run(target = many), "dp_synth")
 })
 
-test_that("no message about treated people's rows reveals whose they are", {
+test_that("no message about rows of treated people reveals whose rows they are", {
   p <- protected_panel_of(n = 60, m = 30)
   data <- long_people(p)
   secret <- unique(data$unit[data$on == 1])
@@ -191,7 +191,7 @@ test_that("a fit states who is protected, and a release for everyone is read bac
   }
 })
 
-test_that("functions of the treated unit's own data are refused", {
+test_that("functions that use the treated unit's own data are refused", {
   p <- protected_panel_of()
   fit <- withr::with_seed(1, protected_fit(p))
   expect_error(conformal(fit), "are protected", class = "dpsc_error_argument")
@@ -260,7 +260,7 @@ test_that("a charge for the donors alone does not cover a release for everyone",
   expect_match(release_problem(release), "noise step|cost|type")
 })
 
-test_that("delta = 0 works, and the epsilons add up", {
+test_that("a group can be protected with delta = 0, and the epsilons of the steps add up", {
   p <- protected_panel_of(n = 300, m = 200, T0 = 5, T1 = 1)
   fit <- protected_fit(p, epsilon = 8, delta = 0)
   steps <- fit$release$privacy$steps
@@ -282,7 +282,7 @@ test_that("a known effect is estimated, and more precisely with a larger budget"
   expect_lt(sqrt(mean(fine^2)), sqrt(mean(rough^2)))
 })
 
-test_that("a neighbour changes the radius's losses by amounts whose range is at most one", {
+test_that("a neighbour changes the losses of radii by amounts with a range of at most one", {
   # Lemma 6, by brute force over small tables of integers.
   withr::local_seed(1)
   radii <- sort(sample(1:40, 5))

@@ -81,7 +81,7 @@ test_that("confidence limits of running sums refer to the last step that was kep
   expect_equal(table$privacy.se, last$privacy.se, tolerance = 1e-10)
 })
 
-test_that("fits have nobs(), formula() and summary()", {
+test_that("fits have methods for nobs(), formula() and summary()", {
   stream <- small_stream()
   expect_identical(nobs(stream), 600)
   expect_equal(nobs(small_selection()), 3000)
@@ -145,7 +145,7 @@ test_that("predict() gives standard errors like lm() and glm(), and refuses unus
   )
 })
 
-test_that("terms of a dp_glm are tested by their total covariance, or marked as unidentified", {
+test_that("terms of a fit by dp_glm() are tested by total covariance or marked as unidentified", {
   data <- glm_people(1500)
   open <- dp_glm(y ~ a + g, data, epsilon = Inf, bounds = glm_bounds())
   table <- anova(open)
@@ -172,7 +172,7 @@ test_that("terms of a dp_glm are tested by their total covariance, or marked as 
   expect_error(anova(bare), "no standard errors", class = "dpsc_error_argument")
 })
 
-test_that("the report of a regression states the guarantee, or that there is none", {
+test_that("the report of a regression states its guarantee or that it has none", {
   people <- lm_people(4000)
   fit <- seeded_lm(y ~ a + g, people, epsilon = 3, bounds = lm_bounds())
   said <- report(fit)
@@ -192,7 +192,7 @@ test_that("the report of a regression states the guarantee, or that there is non
   expect_error(report(real, placebo = 1), class = "dpsc_error_argument")
 })
 
-test_that("donors' losses are available for a fit with several dates and as a table", {
+test_that("pdp() gives donors' losses for a fit with several dates, also as a table", {
   panel <- sim_panel(n = 60, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
@@ -203,7 +203,7 @@ test_that("donors' losses are available for a fit with several dates and as a ta
   expect_identical(tidy(loss), as.data.frame(loss))
 })
 
-test_that("errors name the missing arguments", {
+test_that("errors name the arguments that are missing", {
   bounds <- list(y = c(0, 1), x = c(0, 1))
   asked <- list(
     mechanism = quote(dp_audit()), data = quote(dp_audit(function(x) x)),

@@ -15,7 +15,7 @@ smoking_fit <- function(data, ..., epsilon = 1, rng = "secure") {
 
 printed <- function(x) utils::capture.output(print(x))
 
-test_that("the print for Proposition 99 at epsilon = 1 claims no more than 38 donors can support", {
+test_that("for Proposition 99 at epsilon = 1 the print claims no more than 38 donors support", {
   data <- proposition_99()
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {
@@ -83,7 +83,7 @@ wages <- function(in_group) {
   list(donors = matrix[!group, ], target = colMeans(matrix[group, ]))
 }
 
-test_that("a subgroup's mean log wage is predicted from the other workers", {
+test_that("the mean log wage of a subgroup is predicted from the other workers", {
   groups <- list(
     women = function(d) d$sex == "female", union = function(d) d$union == "yes",
     south = function(d) d$south == "yes"
@@ -107,7 +107,7 @@ test_that("a subgroup's mean log wage is predicted from the other workers", {
   }
 })
 
-test_that("the print for wages in long form shows a private fit of the log wage", {
+test_that("a private fit of log wages in long form is printed completely", {
   data <- wages_data()
   data$id <- rep(seq_len(595), each = 7)
   data$year <- rep(1976:1982, 595)

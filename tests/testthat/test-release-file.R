@@ -47,7 +47,7 @@ file_objects <- function() {
 
 objects <- file_objects()
 
-test_that("every verb's release is read as it was written", {
+test_that("the release of every function is read as it was written", {
   path <- withr::local_tempfile(fileext = ".json")
   for (name in names(objects)) {
     x <- objects[[name]]
@@ -66,7 +66,7 @@ test_that("every verb's release is read as it was written", {
   expect_error(write_release(old, path), "0.2.0", class = "dpsc_error_release")
 })
 
-test_that("no text in a file is run, even with recomputed checksums", {
+test_that("no text in a file is run as code, even with recomputed checksums", {
   path <- withr::local_tempfile(fileext = ".json")
   withr::local_options(dpsc_ran = NULL)
   codes <- c(
@@ -126,7 +126,7 @@ free_fields <- paste0("^(", paste(c(
   "fallback", "spread", "correct"
 ), collapse = "|"), ")\\b")
 
-test_that("budget, steps, noise and promise cannot be changed, even with recomputed checksums", {
+test_that("budget, steps, noise and guarantee cannot be changed, even with recomputed checksums", {
   for (name in c("output", "objective", "lm", "glm", "adaops", "pursuit", "winsorised", "mean")) {
     found <- leaf_results(objects[[name]], anew = TRUE)
     public <- !grepl("^(statistics|release)\\b", found$leaf)
@@ -137,7 +137,7 @@ test_that("budget, steps, noise and promise cannot be changed, even with recompu
   }
 })
 
-test_that("a gram release whose steps differ from its plan is refused", {
+test_that("a release by method gram whose steps differ from its plan is refused", {
   path <- withr::local_tempfile(fileext = ".json")
   for (column in c("sensitivity", "scale", "rho", "mu")) {
     forged <- objects$gram

@@ -26,7 +26,7 @@ test_that("the moments of a union equal the moments of all its donors", {
   expect_identical(union$groups, c(1000, 800, 1200))
 })
 
-test_that("the errors of a union's mean have roughly the stated noise variance", {
+test_that("errors of the mean of a union have roughly the stated noise variance", {
   withr::local_seed(3)
   panel <- sim_panel(n = 2000, T0 = 8, T1 = 2)
   made <- replicate(40, {
@@ -40,7 +40,7 @@ test_that("the errors of a union's mean have roughly the stated noise variance",
   expect_lt(mean(made), 3)
 })
 
-test_that("a union is nearly as good as one release of all donors, with nominal coverage", {
+test_that("a union is nearly as precise as one release of all donors, with nominal coverage", {
   withr::local_seed(4)
   results <- replicate(40, {
     panel <- sim_panel(n = 3000, T0 = 10, T1 = 3, effect = 0)
@@ -62,7 +62,7 @@ test_that("a union is nearly as good as one release of all donors, with nominal 
   expect_gte(mean(results[2, ]), 0.85)
 })
 
-test_that("nobody's loss in a union exceeds the loss in the release of their own group", {
+test_that("nobody's loss in a union exceeds the loss in the release of the person's group", {
   withr::local_seed(5)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)
@@ -81,7 +81,7 @@ test_that("nobody's loss in a union exceeds the loss in the release of their own
   )
 })
 
-test_that("releases that do not match are refused", {
+test_that("releases that do not match cannot form a union", {
   withr::local_seed(6)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)
@@ -108,7 +108,7 @@ test_that("releases that do not match are refused", {
   fails("release", raw[[1L]], raw[[2L]])
 })
 
-test_that("covariates must agree, and releases for several dates or everyone are refused", {
+test_that("a union needs equal covariates and refuses several dates and protected groups", {
   p <- staggered_covariates(n = 300, dates = 5)
   make <- function(formula = y ~ on | x1 + g, bounds = p$bounds) {
     staggered_fit(p, formula,

@@ -152,7 +152,7 @@ test_that("periods of any kind are read back", {
   }
 })
 
-test_that("a release that is read works like the original", {
+test_that("a release that was read works like the original", {
   p <- toy_panel(60, 5, 2)
   for (method in c("gram", "output", "objective")) {
     release <- file_release(method)
@@ -181,7 +181,7 @@ test_that("a release that is not private is refused unless allowed", {
   expect_output(print(read_release(path)), "NOT PRIVATE")
 })
 
-test_that("invalid arguments are refused", {
+test_that("reading and writing releases with invalid arguments is refused", {
   release <- file_release()
   for (bad in list(1, NULL, NA_character_, "", c("a", "b"), character())) {
     expect_error(write_release(release, bad), class = "dpsc_error_argument")
@@ -311,7 +311,7 @@ test_that("random damage leads to a refusal or a release, never to another error
   }
 })
 
-test_that("lost, doubled or swapped lines lead to a refusal or a release", {
+test_that("lost, repeated or swapped lines lead to a refusal or a release, not to other errors", {
   path <- withr::local_tempfile(fileext = ".json")
   save_release(file_release("output", n = 8), path)
   lines <- readLines(path)
@@ -327,7 +327,7 @@ test_that("lost, doubled or swapped lines lead to a refusal or a release", {
   expect_identical(setdiff(results, c("refused", "release")), character())
 })
 
-test_that("a failed write is an error and leaves only the old file", {
+test_that("a failed write causes an error and leaves only the old file", {
   folder <- withr::local_tempdir()
   path <- file.path(folder, "release.json")
   release <- file_release()
@@ -355,7 +355,7 @@ test_that("a failed write is an error and leaves only the old file", {
   )
 })
 
-test_that("the file is JSON in UTF-8 and names its content", {
+test_that("the file of a release is JSON in UTF-8 and names its content", {
   path <- withr::local_tempfile(fileext = ".json")
   save_release(file_release(), path)
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)

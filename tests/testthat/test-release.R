@@ -69,7 +69,7 @@ test_that("nothing is drawn or spent if an argument is invalid", {
   expect_refused("argument", epsilon = 1e-15, delta = 0)
 })
 
-test_that("estimators that need raw donors are refused when epsilon is finite", {
+test_that("estimators that need the donors' raw data are refused if epsilon is finite", {
   p <- small_panel()
   ledger <- dp_ledger(5, 1e-6)
   for (estimator in c("simplex", "demeaned", "hsvt", "penalised", "predictors", "lasso", NA)) {
@@ -100,7 +100,7 @@ test_that("every kind of input refuses an unnamed or misspelt argument", {
   expect_error(dp_synth(release, p$target, estimator = "lasso"), class = "dpsc_error_argument")
 })
 
-test_that("plan, charge and draw follow in this order, and an overspend draws nothing", {
+test_that("the plan precedes the charge, the charge the draw, and an overspend draws nothing", {
   p <- small_panel()
   for (method in every_method[1:4]) {
     ledger <- dp_ledger(1.2, 1e-6)
@@ -170,7 +170,7 @@ test_that("panels that a method cannot release are refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("the charge comes before the draw, so a failure in the draw stays charged", {
+test_that("a failure in the draw stays charged, since the charge comes first", {
   p <- small_panel()
   ledger <- dp_ledger(5, 1e-6)
   reads <- 0
@@ -185,7 +185,7 @@ test_that("the charge comes before the draw, so a failure in the draw stays char
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("chunks that change between two passes give a classed error and no release", {
+test_that("chunks that change between two passes cause an error and give no release", {
   p <- small_panel()
   second <- list(
     p$donors[, 1:3], p$donors[1:3, ], rbind(p$donors, p$donors), replace(p$donors, 1, NA),
@@ -278,7 +278,7 @@ test_that("every print of a seeded release states that it is not private", {
   expect_true(glance(fit)$private)
 })
 
-test_that("every print of published objective perturbation gives the reason it is not private", {
+test_that("all prints of published objective perturbation give the reason it is not private", {
   p <- small_panel()
   for (rng in c("secure", "R")) {
     fit <- draw(p, dp_synth, method = "objective", calibration = "published", rng = rng)
@@ -291,7 +291,7 @@ test_that("every print of published objective perturbation gives the reason it i
   }
 })
 
-test_that("each method and calibration prints its guarantee", {
+test_that("prints of each method and calibration state its guarantee", {
   p <- small_panel()
   reason <- c(
     "composition of Gaussian differential privacy", "leave-one-out", "Theorem 3.1", "bounded set"
@@ -312,7 +312,7 @@ test_that("each method and calibration prints its guarantee", {
   expect_match(pure, "pure differential privacy", all = FALSE)
 })
 
-test_that("the structure of a printed release is stable", {
+test_that("the lines of a printed release have a stable structure", {
   p <- small_panel()
   shape <- function(x) {
     text <- sub("^    id [0-9a-f]{32}$", "    id #", printed(x))
@@ -325,7 +325,7 @@ test_that("the structure of a printed release is stable", {
   }
 })
 
-test_that("delta gives a warning if and only if it is 1/n or more", {
+test_that("a delta causes a warning if and only if it is 1/n or more", {
   p <- small_panel(n = 50)
   expect_warning(draw(p, delta = 0.02), class = "dpsc_warning_delta")
   expect_warning(draw(p, delta = 0.5, method = "objective"), class = "dpsc_warning_delta")
@@ -334,7 +334,7 @@ test_that("delta gives a warning if and only if it is 1/n or more", {
   expect_no_warning(draw(p, delta = 0.5, epsilon = Inf))
 })
 
-test_that("tiny panels work: two donors, two periods before the treatment, one after", {
+test_that("the smallest panel works: two donors, two periods before the treatment, one after", {
   p <- small_panel(n = 2, T0 = 2, T1 = 1)
   for (method in every_method) {
     for (delta in c(0, 1e-6)) {
@@ -350,7 +350,7 @@ test_that("tiny panels work: two donors, two periods before the treatment, one a
   }
 })
 
-test_that("constant targets, constant donors and values far outside the bounds work", {
+test_that("releases of constant targets, constant donors and values far outside the bounds work", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
     for (donors in list(p$donors, 0 * p$donors, 0 * p$donors + 0.5, 1e6 * p$donors)) {
@@ -392,7 +392,7 @@ test_that("every method and calibration clips values outside the bounds", {
   }
 })
 
-test_that("a release by gram can be fitted to other targets; a release by another method cannot", {
+test_that("only releases by method gram can be fitted to other targets", {
   p <- small_panel(k = 2)
   one <- draw(p, target = p$target[1, ])
   ledger <- dp_ledger(1, 1e-6)
@@ -443,7 +443,7 @@ test_that("several treated units share one release", {
   expect_output(print(fit), "mean of 3 treated units")
 })
 
-test_that("integers and doubles give the same release", {
+test_that("integer and double outcomes give the same release", {
   p <- small_panel()
   donors <- matrix(as.integer(round(100 * p$donors)), 60)
   doubles <- donors + 0
@@ -458,7 +458,7 @@ test_that("integers and doubles give the same release", {
   }
 })
 
-test_that("chunks in any split and order give bit-identical statistics", {
+test_that("chunks of any size and order give bit-identical statistics", {
   p <- small_panel(n = 301)
   for (delta in c(0, 1e-6)) {
     whole <- withr::with_seed(4, draw(p, delta = delta))
@@ -495,7 +495,7 @@ test_that("dp_chunks() refuses arguments that are not lists of blocks", {
   expect_output(print(dp_chunks(list(p$donors, p$donors))), "2 blocks")
 })
 
-test_that("the order of the rows of long data does not matter", {
+test_that("the order of the rows of long data does not change the release", {
   p <- small_panel()
   shuffled <- p$data[rev(seq_len(nrow(p$data))), ]
   sorted <- p$data[order(p$data$unit, p$data$time), ]
@@ -511,7 +511,7 @@ test_that("the order of the rows of long data does not matter", {
   }
 })
 
-test_that("secure noise leaves R's generator unchanged, and R's noise advances it", {
+test_that("secure noise leaves R's generator unchanged, while R's noise advances it", {
   p <- small_panel()
   withr::local_seed(6)
   state <- .Random.seed
@@ -526,7 +526,7 @@ test_that("secure noise leaves R's generator unchanged, and R's noise advances i
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target mostly outside the bounds is refused; one partly outside is fitted", {
+test_that("a target mostly outside the bounds is refused, but one partly outside is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {

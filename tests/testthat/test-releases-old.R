@@ -10,14 +10,14 @@ reportable <- c("dp_release", "dp_synth", "dp_cohorts", "dp_outcomes", "dp_lm", 
 
 # A resumed state is claimed, so the fixtures contain public states only, which may be resumed any
 # number of times.
-test_that("fixture files and pinned numbers cover the same configurations", {
+test_that("fixture files and recorded numbers cover the same configurations", {
   there <- list.files(old_folder, "[.](json|rds|state)$")
   expect_setequal(there, old_files)
   expect_gte(length(there), 65L)
   expect_lt(sum(file.size(file.path(old_folder, there))), 1.5e6)
 })
 
-test_that("releases of 0.2.0 are read, printed, reported and fitted with unchanged numbers", {
+test_that("releases by version 0.2.0 are read, printed and fitted with unchanged numbers", {
   for (file in old_files) {
     path <- file.path(old_folder, file)
     object <- read_old(path)

@@ -9,7 +9,7 @@ report_fit <- function(rng = "secure", epsilon = 1, ...) {
   ))
 }
 
-test_that("the result sentence contains the estimate, its interval, p-value and budget", {
+test_that("the sentence with the result contains the estimate, its interval, p-value and budget", {
   fit <- report_fit()
   said <- report(fit, level = 0.9)$result
   limits <- confint(fit, "average", level = 0.9)
@@ -21,7 +21,7 @@ test_that("the result sentence contains the estimate, its interval, p-value and 
   expect_match(said, "(1, 1e-06)-differentially private for each donor", fixed = TRUE)
 })
 
-test_that("the guarantee in words gives the best test's power between two neighbours", {
+test_that("the guarantee in words gives the power of the best test between two neighbours", {
   # The most powerful test of randomised response at epsilon succeeds with exactly this share.
   for (epsilon in c(0.1, 1, 3)) {
     said <- report(report_fit(epsilon = epsilon, delta = 0))$guarantee
@@ -59,7 +59,7 @@ test_that("a range that covers the noise alone is not called an interval", {
   expect_match(report(report_fit(epsilon = Inf, estimator = "simplex"))$result, "no interval")
 })
 
-test_that("the references match the named theorem", {
+test_that("the references of a report match the theorem that it names", {
   fit <- report_fit()
   author <- regmatches(
     fit$release$privacy$theorem, regexpr("Bun|Dong", fit$release$privacy$theorem)
@@ -81,7 +81,7 @@ test_that("the report of a classical fit includes its placebos", {
   expect_error(report(fit, placebo = 0.03), class = "dpsc_error_argument")
 })
 
-test_that("markup escapes special characters of its format", {
+test_that("the markup of a report escapes special characters of its format", {
   text <- "50 % of a_b {x} & #1 ~ ^ \\ <0.1, (-2)"
   expect_identical(
     mark_up(text, "latex"),
@@ -183,7 +183,7 @@ test_that("without an interval a report gives the reason and mentions no calibra
   expect_match(said$methods, "what the outcome of target would have been", fixed = TRUE)
 })
 
-test_that("an assessment has the budget, neighbours and charge of any private result", {
+test_that("an assessment gives budget, neighbours and charge of any private result", {
   skip_if_not_installed("RSQLite")
   skip_if_not_installed("openssl")
   ledger <- dp_ledger(9, 1e-5, path = withr::local_tempfile(fileext = ".sqlite"))

@@ -35,7 +35,7 @@ radial <- function(d, norm) {
   z / sqrt(sum(z^2)) * norm
 }
 
-test_that("errors of output perturbation have the same distribution as errors of a plain loop", {
+test_that("errors of output perturbation are distributed as in a plain loop", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(1)
@@ -58,7 +58,7 @@ test_that("errors of output perturbation have the same distribution as errors of
   }
 })
 
-test_that("errors of objective perturbation in the eigenbasis match a plain loop's distribution", {
+test_that("errors of objective perturbation in an eigenbasis are distributed as in a plain loop", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(2)
@@ -79,7 +79,7 @@ test_that("errors of objective perturbation in the eigenbasis match a plain loop
   expect_gt(stats::ks.test(fast, plain)$p.value, 1e-4)
 })
 
-test_that("the bounded version solves the same problem as the release", {
+test_that("the reproduction's bounded loop solves the same problem as a release", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(3)
@@ -102,7 +102,7 @@ test_that("the bounded version solves the same problem as the release", {
   expect_gt(stats::ks.test(fast, plain)$p.value, 1e-4)
 })
 
-test_that("the loop refuses invalid parameters", {
+test_that("the reproduction's loop refuses invalid parameters", {
   skip_unless_audit()
   compile_loops()
   data <- simulated()
@@ -144,7 +144,7 @@ test_that("the corrected bound holds where the published bound fails", {
   expect_lt(mean(errors), at("corrected"))
 })
 
-test_that("errors of method gram have the same distribution as in dp_synth()", {
+test_that("errors of method gram are distributed as in dp_synth()", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(4)
@@ -172,7 +172,7 @@ test_that("errors of method gram have the same distribution as in dp_synth()", {
   )
 })
 
-test_that("the committed tables of theoretical values agree with the articles", {
+test_that("the stored tables of theoretical values agree with the articles", {
   table_of <- function(name) {
     utils::read.csv(system.file("reproduction", "results", name, package = "dpsc"))
   }

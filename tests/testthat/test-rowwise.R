@@ -36,7 +36,7 @@ test_that("logicals, columns named like functions and inline functions are refus
   )
 })
 
-test_that("an argument taken from the first row is an error for everybody or for nobody", {
+test_that("an argument taken from the first row is an error for every value or for none", {
   n <- 40
   data <- rows_of(n)
   data$w[1:30] <- NA
@@ -51,7 +51,7 @@ test_that("an argument taken from the first row is an error for everybody or for
   expect_identical(dim(lm_table(columns, data, TRUE)), c(40L, 2L))
 })
 
-test_that("a row's numbers do not depend on other rows", {
+test_that("numbers computed for a row do not depend on other rows", {
   data <- rows_of()
   other <- data
   other[1, c("x", "w", "y", "z", "max", "mean")] <- 1e6
@@ -79,7 +79,7 @@ test_that("a row's numbers do not depend on other rows", {
   )
 })
 
-test_that("a missing value of one person does not determine a type", {
+test_that("a missing value of one person does not determine the type of a column", {
   columns <- new_columns(y ~ x + g, unit(g = c("2", "4")), "gaussian")
   one <- rows_of()[1L, ]
   for (lost in list(NA, NA_character_, NA_real_)) {
@@ -104,7 +104,7 @@ test_that("errors about people's rows name a type, never a value", {
   }
 })
 
-test_that("ledgers refuse streams and selections without a valid guarantee", {
+test_that("ledgers refuse streams and selections that have no valid guarantee", {
   seeded <- dp_control(rng = "R")
   ledger <- dp_ledger(epsilon = 50, delta = 1e-3)
   b <- list(y = c(0, 1), x = c(0, 1))
@@ -122,7 +122,7 @@ test_that("ledgers refuse streams and selections without a valid guarantee", {
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("bounds whose squares overflow are refused before the charge", {
+test_that("bounds with squares beyond the range of doubles are refused before the charge", {
   data <- rows_of()
   ledger <- dp_ledger(5, 1e-6)
   for (range in list(c(-1e308, 1e308), c(0, 1e-310), c(0, 1e200))) {

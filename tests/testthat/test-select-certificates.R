@@ -146,7 +146,7 @@ lasso_cases <- function() {
   )
 }
 
-test_that("certificates equal the theorems' numbers, whichever condition binds", {
+test_that("certificates equal the theorems' numbers, whichever condition is the strictest", {
   # Plants faults 70.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {
@@ -164,7 +164,7 @@ test_that("certificates equal the theorems' numbers, whichever condition binds",
   }
 })
 
-test_that("certificates equal the theorems' numbers on arbitrary tables, also of two variables", {
+test_that("certificates equal the theorems' numbers for arbitrary tables, even of two variables", {
   withr::local_seed(21)
   stable <- c(stability = 0, lasso = 0)
   for (k in 1:16) {
@@ -203,7 +203,7 @@ test_that("one person can change each condition by nearly one, but none by more 
   }
 })
 
-test_that("replacing the certified number of rows changes no support; replacing a few more does", {
+test_that("replacing the certified number of rows changes no support, but a few more rows do", {
   for (case in huber_cases()[c("gap", "coefficient")]) {
     table <- case_table(case)
     now <- certified("stability", table, case$facts)

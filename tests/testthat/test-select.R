@@ -66,7 +66,7 @@ rank_facts <- function(size = 1, exponent = 1, steps = FALSE) {
     steps = steps, centred = steps)
 }
 
-test_that("a person moves rank correlations by two units, and no more", {
+test_that("a person changes rank correlations by at most two units", {
   # Plants faults 85.
   withr::local_seed(17)
   rate <- function(table, exponent) {
@@ -85,7 +85,7 @@ test_that("a person moves rank correlations by two units, and no more", {
   expect_gt(moved(4), 2.5)
 })
 
-test_that("few people are selected by Kendall's correlation, all pairs", {
+test_that("with few people variables are chosen by Kendall's correlation over all pairs", {
   withr::local_seed(18)
   for (repetition in 1:20) {
     table <- matrix(stats::runif(6 * 5, -1, 1), 6)
@@ -103,7 +103,7 @@ test_that("few people are selected by Kendall's correlation, all pairs", {
   expect_identical(picks(table), picks(zero))
 })
 
-test_that("residuals of steps find variables that others hide, also 0/1 variables", {
+test_that("residuals of earlier steps find variables that others hide, also 0/1 variables", {
   withr::local_seed(19)
   n <- 4000
   x <- matrix(stats::rnorm(n * 6), n)
@@ -121,11 +121,11 @@ test_that("residuals of steps find variables that others hide, also 0/1 variable
   }
 })
 
-test_that("every method has its own record", {
+test_that("every selection method has its own record", {
   expect_identical(names(dpsc:::mechanism_table$dp_select), selection_methods)
 })
 
-test_that("the shares of the budget add up to the whole", {
+test_that("the shares of the budget add up to the whole budget", {
   tests <- c("blocks", "subsamples", "stability", "lasso")
   for (method in setdiff(selection_methods, c("gram", tests))) {
     for (refit in c(TRUE, FALSE)) {
@@ -157,7 +157,7 @@ test_that("without noise every method finds the support", {
   }
 })
 
-test_that("with noise methods find the support; intervals given it have nominal coverage", {
+test_that("with noise methods find the support, and intervals given it have nominal coverage", {
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")
@@ -179,7 +179,7 @@ test_that("with noise methods find the support; intervals given it have nominal 
   }
 })
 
-test_that("the ledger is charged once, never beyond its total, and never for seeded selections", {
+test_that("a selection charges the ledger once, never beyond its total, and never if seeded", {
   rows <- sparse_rows(2000, 6)
   ledger <- dp_ledger(4, 1e-6)
   pays <- function(...) {
@@ -197,7 +197,7 @@ test_that("the ledger is charged once, never beyond its total, and never for see
   }
 })
 
-test_that("a selection by moments allows a further selection at no cost", {
+test_that("a selection by method moments allows a further selection at no cost", {
   withr::local_seed(5)
   rows <- sparse_rows(5000, 6)
   found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = select_bounds(rows),
@@ -211,7 +211,7 @@ test_that("a selection by moments allows a further selection at no cost", {
   expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
 })
 
-test_that("unstable tables pass with probability delta, stable ones as the Laplace noise implies", {
+test_that("unstable tables pass with probability delta, stable ones as Laplace noise implies", {
   withr::local_seed(6)
   rate <- function(distance, epsilon, delta) {
     mean(replicate(20000, select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
@@ -263,7 +263,7 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   c(worst = worst, positive = positive)
 }
 
-test_that("the certificates withstand an attack", {
+test_that("an attack on the certificates finds no false certificate", {
   withr::local_seed(7)
   # With given constants, and with the constants that certify the largest distance.
   free <- stable_facts(400, psi = 0, kappa1 = 0, kappa2 = 0)
@@ -300,7 +300,7 @@ test_that("the attack on certificates refutes a certificate that claims too much
   expect_gt(max(-diff(c(claimed, falls))), 1026 / 1024)
 })
 
-test_that("the counterexample to the printed LASSO test is not selected", {
+test_that("the counterexample to the published LASSO test is not selected", {
   # Plants faults 49.
   # A small support, and a variable outside it just below the penalty: one person
   # suffices to include it.
@@ -318,7 +318,7 @@ test_that("the counterexample to the printed LASSO test is not selected", {
   expect_identical(distance(table, "lasso", facts)$support, 1:2)
 })
 
-test_that("overlapping subsets: a neighbour changes the distance by one, but no stable answer", {
+test_that("with overlapping subsets a neighbour changes the distance by one, no stable answer", {
   withr::local_seed(14)
   n <- 40
   facts <- stable_facts(n, subsets = 400, rate = 0.1)
@@ -353,7 +353,7 @@ test_that("overlapping subsets: a neighbour changes the distance by one, but no 
   }
 })
 
-test_that("method subsamples reports the number of rows it needs, and that number suffices", {
+test_that("method subsamples reports the number of rows that it needs, and that number suffices", {
   withr::local_seed(15)
   go <- function(rows, ...) {
     dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
@@ -369,7 +369,7 @@ test_that("method subsamples reports the number of rows it needs, and that numbe
   expect_setequal(found$selected, c("x.2", "x.4"))
 })
 
-test_that("without guessed constants the certificate selects uniform columns and signs", {
+test_that("without user-given constants the certificate works for uniform columns and signs", {
   withr::local_seed(16)
   n <- 4000
   draws <- list(
@@ -396,7 +396,7 @@ test_that("without guessed constants the certificate selects uniform columns and
   }
 })
 
-test_that("an abstention counts as an output and is charged", {
+test_that("an abstention counts as an answer and is charged", {
   withr::local_seed(9)
   rows <- sparse_rows(300, 6)
   for (method in c("stability", "lasso", "blocks")) {
@@ -442,7 +442,7 @@ test_that("a selection object contains no row of the data", {
   }
 })
 
-test_that("invalid arguments give classed errors before any charge", {
+test_that("dp_select() refuses invalid arguments before any charge", {
   rows <- sparse_rows(60, 6)
   ledger <- dp_ledger(1, 1e-6)
   make <- function(...) {
@@ -508,7 +508,7 @@ test_that("a budget beyond the largest exponent of a choice causes no failure af
   }
 })
 
-test_that("a 0/1 variable is not shrunk, and may be logical", {
+test_that("0/1 variables are not shrunk and may be logical", {
   flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
   full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
   expect_equal(usual_length(full), 2)
@@ -614,7 +614,7 @@ test_that("the charge for preliminary medians and scales depends on public facts
 })
 
 # One person's influence is tested with the same draws of dp_lm(): test-lm-privacy.R.
-test_that("medians and scales equal the columns' medians and scales, in scaled units", {
+test_that("medians and scales equal the columns' own, in scaled units", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
   p$rows$V1[5:40] <- NA
@@ -630,7 +630,7 @@ test_that("medians and scales equal the columns' medians and scales, in scaled u
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))
 })
 
-test_that("a release file contains medians and scales and the quantities derived from them", {
+test_that("a file of a selection contains medians, scales and the quantities derived from them", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(13)
   p <- wide_people(20000, 6, 5)

@@ -1,6 +1,6 @@
 # Simulated panels.
 
-test_that("panels have the requested sizes and lie within their bounds", {
+test_that("simulated panels have the requested sizes and lie within their bounds", {
   for (design in c("factor", "linear")) {
     withr::local_seed(1)
     panel <- sim_panel(50, T0 = 7, T1 = 3, design = design)
@@ -17,7 +17,7 @@ test_that("panels have the requested sizes and lie within their bounds", {
   expect_identical(dim(panel$donors), c(1L, 2L))
 })
 
-test_that("the effect is added only to the target after the treatment", {
+test_that("the simulated effect is added only to the target after the treatment", {
   draw <- function(effect) withr::with_seed(2, sim_panel(20, 5, 3, effect = effect))
   without <- draw(0)
   with <- draw(c(0.1, 0.2, 0.3))
@@ -33,7 +33,7 @@ test_that("the same seed simulates the same panel", {
   expect_false(identical(sim_panel(20, 5)$donors, sim_panel(20, 5)$donors))
 })
 
-test_that("the factor design has the requested standard deviations", {
+test_that("panels of the factor design have the requested standard deviations", {
   withr::local_seed(4)
   only <- function(...) {
     arguments <- list(
@@ -54,7 +54,7 @@ test_that("the factor design has the requested standard deviations", {
   expect_equal(cor(time[1, -1], time[1, -20003]), 0.8, tolerance = 0.03)
 })
 
-test_that("long data and the matrix hold the same panel", {
+test_that("simulated long data and the simulated matrix contain the same panel", {
   withr::local_seed(5)
   panel <- sim_panel(15, 5, 2, effect = 0.2)
   data <- as.data.frame(panel)
@@ -66,7 +66,7 @@ test_that("long data and the matrix hold the same panel", {
   expect_equal(unname(predict(long, "all")), unname(predict(wide, "all")))
 })
 
-test_that("invalid arguments are refused", {
+test_that("sim_panel() refuses invalid arguments", {
   refused <- function(...) expect_error(sim_panel(...), class = "dpsc_error_argument")
   for (bad in list(0, -1, 1.5, NA, "5", Inf, c(1, 2))) {
     refused(bad, 5)
@@ -80,13 +80,13 @@ test_that("invalid arguments are refused", {
   refused(5, 5, factors = 1.5)
 })
 
-test_that("print() shows the design, never a value", {
+test_that("print() of a simulated panel shows the design, never a value", {
   withr::local_seed(6)
   panel <- sim_panel(1500, 5, 2, effect = 0.2)
   expect_output(print(panel), "\"factor\": 1500 donors, 5 periods before the treatment, 2 after")
 })
 
-test_that("the shipped panel agrees with its help page", {
+test_that("the panel in the package agrees with its help page", {
   expect_gte(length(unique(clinic_panel$patient)), 1001)
   expect_identical(nrow(clinic_panel), 24L * length(unique(clinic_panel$patient)))
   expect_named(clinic_panel, c("patient", "month", "pressure", "enrolled"))

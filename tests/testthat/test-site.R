@@ -23,7 +23,7 @@ rd_field <- function(lines, field) {
   gsub("\\", "", found, fixed = TRUE)
 }
 
-test_that("the site's index has every topic and every article, once", {
+test_that("the index of the site lists every topic and every article once", {
   listed <- listed_items("reference")
   for (page in list.files(in_sources("man"), "[.]Rd$", full.names = TRUE)) {
     lines <- readLines(page, encoding = "UTF-8")
@@ -79,7 +79,7 @@ test_that("the home page has an entry for each kind of reader, and its links exi
 
 typed_words <- function() utils::read.csv(test_path("fixtures", "typed-words.csv"))
 
-test_that("common search words are concepts of the page that answers them", {
+test_that("common search words are listed as concepts of the page that answers them", {
   words <- typed_words()
   expect_gt(nrow(words), 25)
   for (i in seq_len(nrow(words))) {
@@ -92,7 +92,7 @@ test_that("common search words are concepts of the page that answers them", {
   }
 })
 
-test_that("help.search() finds the pages by the common search words", {
+test_that("help.search() finds the pages for common search words", {
   aliases <- system.file("help", "aliases.rds", package = "dpsc")
   skip_if(!nzchar(aliases), "installed without help pages")
   library <- dirname(system.file(package = "dpsc"))

@@ -2,7 +2,7 @@
 # equals that of the data frame, or there is an error before the charge that reveals no person's
 # data.
 
-test_that("covariates of a table equal the data frame's, streamed or summed by the engine", {
+test_that("covariates from a table equal covariates from a data frame, streamed or summed", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- with_covariates_in(p$data)
@@ -51,7 +51,7 @@ test_that("covariates of a table equal the data frame's, streamed or summed by t
   expect_identical(fit(shards, protect = "donors"), fit(later, protect = "donors"))
 })
 
-test_that("covariates without privacy equal the data frame's up to rounding", {
+test_that("without privacy covariates from a table and a data frame agree up to rounding", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 2, extreme = FALSE)
   data <- with_covariates_in(p$data)
@@ -109,7 +109,7 @@ test_that("missing or unusable covariates are refused before the charge", {
   expect_identical(fit(in_sqlite(con, compute = "database", calibrate = TRUE)), fit(late))
 })
 
-test_that("gaps are filled as in memory, whether rows are streamed or summed by the engine", {
+test_that("gaps in tables are filled as in memory, whether rows or sums are read", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 3)
   roster <- roster_of(p$data)
@@ -148,7 +148,7 @@ test_that("gaps are filled as in memory, whether rows are streamed or summed by 
   expect_identical(sort(DBI::dbListTables(con)), c("sales", "tame"))
 })
 
-test_that("the engine's rows equal the rows of interpolate_rows(), cell by cell", {
+test_that("an engine's filled rows equal the rows of interpolate_rows(), value by value", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   periods <- 9L
@@ -174,7 +174,7 @@ test_that("the engine's rows equal the rows of interpolate_rows(), cell by cell"
   }
 })
 
-test_that("gaps need one table, and a person's absence changes no other row", {
+test_that("gaps require a single table, and a person's absence changes no other row", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(80, 5, 2)
   roster <- roster_of(p$data)
@@ -215,7 +215,7 @@ test_that("gaps need one table, and a person's absence changes no other row", {
   expect_true(all(cells(twice)[5L, ] == 2^20))
 })
 
-test_that("no statement and no error names protected people of a roster", {
+test_that("no SQL statement and no error names protected people of a roster", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- p$data
@@ -232,7 +232,7 @@ test_that("no statement and no error names protected people of a roster", {
   expect_false(any(grepl(paste(roster$unit, collapse = "|"), log)))
 })
 
-test_that("no release or statement contains a donor's value, with covariates, gaps or both", {
+test_that("no release and no SQL statement contains a donor's value, with covariates or gaps", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(300)
   donors <- unique(p$data$unit[p$data$unit != "treated"])

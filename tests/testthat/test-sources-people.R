@@ -33,7 +33,7 @@ people_fit <- function(data, formula = wage ~ age + region, ..., epsilon = 2, de
 
 people_in <- function(con, name = "people", ...) dp_table(con, name, compute = "database", ...)
 
-test_that("sums by SQLite give the data frame's release, bit for bit", {
+test_that("sums by SQLite give the same release as a data frame, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -58,7 +58,7 @@ test_that("sums by SQLite give the data frame's release, bit for bit", {
   expect_identical(sort(DBI::dbListTables(con)), c("few", "people"))
 })
 
-test_that("weights, conditions and missing values have the same meaning in an engine", {
+test_that("weights, conditions and missing values mean the same in a database and in R", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -130,7 +130,7 @@ test_that("people are read from CSV files", {
   expect_identical(people_fit(dp_files(file.path(folder, "*.csv"), block = 200)), people_fit(read))
 })
 
-test_that("flags of an engine without logicals are 0 or 1, streamed or summed", {
+test_that("in engines without logicals flags are 0 or 1, whether rows or sums are read", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -177,7 +177,7 @@ people_queries <- function(dialect) {
   )
 }
 
-test_that("queries about people in every dialect match their snapshots and pass the lint", {
+test_that("queries about people match their snapshots and the rules in every SQL dialect", {
   for (dialect in sql_dialects()) {
     queries <- people_queries(dialect)
     shown <- gsub(", ", ",\n  ", gsub("FROM ", "\nFROM ", queries), fixed = FALSE)
@@ -238,7 +238,7 @@ test_that("SQLite computes the core's integers for any rows and any regression",
   }
 })
 
-test_that("an engine is tested on rows of people, and an incorrect engine is refused", {
+test_that("a database is tested on rows of people and refused if its results are incorrect", {
   # Plants faults 35, 36, 37, 38, 39, 40.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(people_frame(60), "people")
@@ -270,7 +270,7 @@ test_that("an engine is tested on rows of people, and an incorrect engine is ref
   refused("sql_within", function(x, range, dialect) paste0("COALESCE(", x, ", 0)"))
 })
 
-test_that("requests that sums cannot answer are refused before the charge", {
+test_that("methods that sums cannot serve are refused before the charge", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(400)
   con <- sqlite_of(people, "people")
@@ -307,7 +307,7 @@ test_that("requests that sums cannot answer are refused before the charge", {
   )
 })
 
-test_that("people lost between two passes stop the release, and the charge remains", {
+test_that("people who disappear between two passes stop the release, and the charge remains", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(people_frame(1500), "people")
   kept <- function() {
@@ -338,7 +338,7 @@ test_that("people lost between two passes stop the release, and the charge remai
   }
 })
 
-test_that("impossible sums are rejected", {
+test_that("an engine's impossible sums of people's rows are rejected", {
   people <- people_frame(700)
   columns <- lm_columns(wage ~ age + region, people_bounds)
   design <- lm_design(columns)
@@ -382,7 +382,7 @@ test_that("impossible sums are rejected", {
   }
 })
 
-test_that("only sums leave the engine, and no SQL statement contains a person's data", {
+test_that("only sums leave the database, and no SQL statement contains a person's data", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(3000)
   people$age[21:200] <- 41 + 1 / 3 + seq_len(180) * 1e-7
@@ -410,7 +410,7 @@ test_that("only sums leave the engine, and no SQL statement contains a person's 
   expect_false(any(vapply(secrets, grepl, NA, x = paste(log, collapse = " "), fixed = TRUE)))
 })
 
-test_that("a generalised linear model reads people's rows from a table", {
+test_that("dp_glm() reads the rows of people from a table", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(3000)
   con <- sqlite_of(people, "people")

@@ -1,7 +1,7 @@
 # Messages for users of engines: the engine's own words if no row was read, tbl() as data, CSV by
 # name.
 
-test_that("an engine's error before it reads a row is shown, with code that fixes it", {
+test_that("an engine's error before any row is read is shown, with code that avoids it", {
   p <- long_panel(60, 4, 2)
   con <- sqlite_of(p$data)
   said <- function(call) {
@@ -19,7 +19,7 @@ test_that("an engine's error before it reads a row is shown, with code that fixe
   expect_match(said(dp_table(closed, "sales")), "closed")
 })
 
-test_that("an engine's errors about rows are hidden, before the charge and after", {
+test_that("database errors about rows are hidden, both before and after the charge", {
   p <- canary_panel()
   con <- sqlite_of(p$data)
   # An error caused by the rows: a number too large for the engine's abs().
@@ -37,7 +37,7 @@ test_that("an engine's errors about rows are hidden, before the charge and after
   expect_true("sales" %in% DBI::dbListTables(con))
 })
 
-test_that("a tbl is accepted as data in the same way as its table", {
+test_that("a tbl of a database is accepted as data in the same way as its table", {
   skip_if_not_installed("dbplyr")
   skip_if_not_installed("dplyr")
   p <- long_panel(300, 4, 2)
@@ -99,7 +99,7 @@ test_that("columns of CSV files are matched by name, in any order", {
   expect_identical(read(two)$statistics, read(one)$statistics)
 })
 
-test_that("errors about semicolons and columns name file and place, never a person's line", {
+test_that("errors about separators and columns name file and place, never a person's line", {
   skip_if_not_installed("RSQLite")
   said <- function(...) {
     conditionMessage(expect_error(
@@ -130,7 +130,7 @@ test_that("errors about semicolons and columns name file and place, never a pers
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
 
-test_that("SQLite's dates, as numbers or text, are read as dates; plots show dates from files", {
+test_that("dates of SQLite, stored as numbers or text, are read as dates", {
   withr::local_seed(1)
   p <- sim_panel(300, 8, 2)
   months <- seq(as.Date("2023-01-01"), by = "month", length.out = 10)

@@ -6,7 +6,7 @@ sales_people <- list(
   before = 0
 )
 
-test_that("a double is written as whole numbers and powers of two, and is read back bit for bit", {
+test_that("SQL contains doubles as whole numbers and powers of two, which are read bit for bit", {
   withr::local_seed(1)
   dialect <- sql_dialects()$sqlite
   values <- c(
@@ -53,7 +53,7 @@ all_queries <- function(dialect) {
   )
 }
 
-test_that("queries in every dialect match their snapshots", {
+test_that("queries about panels in every dialect match their snapshots", {
   for (dialect in sql_dialects()) {
     queries <- all_queries(dialect)
     # One expression per line.
@@ -62,7 +62,7 @@ test_that("queries in every dialect match their snapshots", {
   }
 })
 
-test_that("no query contains a decimal literal, ROUND, LEAST, an average or a 32-bit float", {
+test_that("no SQL query contains a decimal literal, ROUND, LEAST, an average or a 32-bit float", {
   expect_true(sql_faults("SELECT 0.5"))
   expect_true(sql_faults("SELECT ROUND(x)"))
   expect_true(sql_faults("SELECT 1e3"))
@@ -108,7 +108,7 @@ doubtful_sums <- function(query, dialect) {
   unique(arguments[!fits])
 }
 
-test_that("no query sums doubles, within a person or across people", {
+test_that("no SQL query adds doubles, within a person or across people", {
   # Plants faults 28.
   made <- proof_people()
   design <- lm_design(made$columns)
@@ -163,7 +163,7 @@ panel_queries <- function(dialect, gaps) {
   c(dialect$make("w", query), sql_check("w", 3, 3L))
 }
 
-test_that("queries for panels with covariates or gaps match their snapshots and follow the rules", {
+test_that("queries for panels with covariates or gaps match their snapshots and the rules", {
   # Plants faults 29.
   skip_if_not_installed("RSQLite")
   for (dialect in sql_dialects()) {
@@ -241,7 +241,7 @@ test_that("SQLite computes the core's integers for any rows and any row map", {
   }
 })
 
-test_that("an engine is tested, and refused if it rounds or misreads constants", {
+test_that("a database is tested, and refused if it rounds or misreads constants", {
   # Plants faults 30, 31, 32, 33, 34.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(long_panel(20, 3, 1)$data)

@@ -1,7 +1,7 @@
 # Donors in a database, in files, or in several places: the release is the same as from memory, or
 # there is an error before the charge that reveals no person's data.
 
-test_that("a seeded release is the same from a data frame and from SQLite, streamed or not", {
+test_that("a seeded release is the same from a data frame and from SQLite, by rows or by sums", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(400, 6, 3)
   con <- sqlite_of(p$data)
@@ -65,7 +65,7 @@ test_that("intervals are calibrated with the same donors for every source", {
   expect_identical(seeded(in_sqlite(con, compute = "database", calibrate = TRUE)), reference)
 })
 
-test_that("several sources give the release of all rows: tables, matrices, chunks, and sums", {
+test_that("tables, matrices, chunks and sums together give the release of all rows", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   units <- sort(unique(p$data$unit), method = "radix")
@@ -152,7 +152,7 @@ test_that("rows that do not form a panel are refused before the charge without n
   }
 })
 
-test_that("a swapped index is noticed before any message names a period", {
+test_that("`index` in the wrong order is noticed before any message names a period", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   # The treated unit is in the middle, or last.
@@ -174,7 +174,7 @@ test_that("a swapped index is noticed before any message names a period", {
   expect_error(seeded(in_sqlite(con)), "too many periods", class = "dpsc_error_panel")
 })
 
-test_that("no statement and no error names protected treated units", {
+test_that("no SQL statement and no error names protected treated units", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   data <- p$data
@@ -213,7 +213,7 @@ test_that("no statement and no error names protected treated units", {
   }
 })
 
-test_that("a reader that draws random numbers does not repeat the noise", {
+test_that("a user's reader that draws random numbers does not cause the noise to be repeated", {
   p <- long_panel(60, 4, 2)
   donors <- donors_of(p$data)
   reader <- dp_chunks(function(i) {
@@ -272,7 +272,7 @@ test_that("rows lost or changed between two passes stop the release, and the cha
   }
 })
 
-test_that("a single block is read once; several blocks are read in every pass", {
+test_that("a single block is read once, but several blocks are read in every pass", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(250, 4, 2)
   con <- sqlite_of(p$data)
@@ -294,7 +294,7 @@ test_that("a single block is read once; several blocks are read in every pass", 
   expect_identical(count(249), 6L)
 })
 
-test_that("impossible sums from an engine are rejected", {
+test_that("impossible sums from a database are rejected", {
   p <- long_panel(200, 4, 2)
   donors <- pmax(pmin(donors_of(p$data), 1), -1)
   blocks <- dp_chunks(list(donors[1:80, ], donors[81:200, ]))
@@ -331,7 +331,7 @@ test_that("impossible sums from an engine are rejected", {
   }), "dp_release")
 })
 
-test_that("a failure after the parts of a source were opened closes all of them", {
+test_that("a failure after the parts of a source were opened closes all parts", {
   con <- sqlite_of(long_panel(60, 4, 2)$data, "panel")
   DBI::dbWriteTable(con, "people", data.frame(y = stats::runif(60), x = stats::runif(60)))
   left <- function() {
@@ -354,7 +354,7 @@ test_that("a failure after the parts of a source were opened closes all of them"
   expect_s3_class(fit(), "dp_release")
 })
 
-test_that("no release, error or logged statement contains a donor's value", {
+test_that("no release, error or logged SQL statement contains a donor's value", {
   skip_if_not_installed("RSQLite")
   p <- canary_panel(300)
   con <- sqlite_of(p$data)
@@ -413,7 +413,7 @@ test_that("invalid sources and unsupported requests are refused at once", {
   expect_output(print(unknown), "UNTESTED")
 })
 
-test_that("a regression reads people's rows from a table and from several places", {
+test_that("dp_lm() reads the rows of people from a table and from several places", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   n <- 3000
@@ -443,7 +443,7 @@ test_that("a regression reads people's rows from a table and from several places
   )
 })
 
-test_that("CSV files are read, and Parquet needs duckdb", {
+test_that("CSV files need no further package, while Parquet files need duckdb", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(150, 4, 2)
   folder <- withr::local_tempdir()

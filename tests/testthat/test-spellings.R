@@ -61,7 +61,7 @@ test_that("a level matches the same rows in blocks of text and in blocks of numb
   expect_identical(rows[[1L]][-1L, ], rows[[2L]][-1L, ])
 })
 
-test_that("two levels that spell the same number are refused in blocks", {
+test_that("two levels that are spellings of the same number are refused in blocks", {
   data <- spelled_rows()
   ledger <- dp_ledger(1, 1e-5)
   expect_error(
@@ -76,7 +76,7 @@ test_that("two levels that spell the same number are refused in blocks", {
   ))
 })
 
-test_that("in blocks a numeric identifier is one person in every spelling", {
+test_that("in blocks all spellings of a numeric identifier refer to one person", {
   first <- spelled_rows()
   second <- first
   second$id <- sprintf("%03d", seq_len(nrow(first)))
@@ -107,7 +107,7 @@ as_64 <- function(high, low) {
   )
 }
 
-test_that("64-bit identifiers that round to the same double are different people", {
+test_that("64-bit identifiers that round to the same double remain different people", {
   expect_identical(
     text_64(as_64(c(2^28, 0, 0, -1, -1), c(1, 5, 0, -5, 0))),
     c("1152921504606846977", "5", "0", "-5", "-4294967296")
@@ -150,7 +150,7 @@ test_that("in SQLite a number and its text identify the same person", {
   }
 })
 
-test_that("text with a zero byte matches no level, however SQLite is read", {
+test_that("text with a zero byte matches no level, in any way of reading SQLite", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(spelled_rows(), "rows")
   DBI::dbExecute(con, "UPDATE rows SET g = '1' WHERE g = '1.0'")
@@ -183,7 +183,7 @@ test_that("an infinite level matches infinite numbers in SQLite, as in R", {
   }
 })
 
-test_that("names of the package's own columns are refused in tables", {
+test_that("tables with the names of the package's internal columns are refused", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(data.frame(y = 1, dpsc_Y = 2), "rows")
   expect_error(dp_table(con, "rows"), "dpsc_Y", class = "dpsc_error_argument")

@@ -11,7 +11,7 @@ counting <- function(noise = "toeplitz", epsilon = 1, ...) {
 }
 released <- function(stream) stream$released[c("steps", "rows", "estimate", "trace")]
 
-test_that("a private state continues from its last step", {
+test_that("a stream's private state continues from its last step", {
   folder <- local_registry()
   withr::local_seed(1)
   x <- matrix(stats::runif(60, -1, 1), 20, dimnames = list(NULL, c("y", "a", "b")))
@@ -48,7 +48,7 @@ test_that("a private state continues from its last step", {
   }
 })
 
-test_that("a private state can be continued in one place only", {
+test_that("a stream's private state can be continued in one place only", {
   skip_on_os("windows")
   folder <- local_registry()
   file <- file.path(folder, "state")
@@ -80,7 +80,7 @@ test_that("a private state can be continued in one place only", {
   expect_false(file.exists(file))
 })
 
-test_that("if two processes compete for one state, only one gets it", {
+test_that("if two processes compete for one state, only one of them gets it", {
   skip_on_os("windows")
   folder <- local_registry()
   file <- file.path(folder, "state")
@@ -100,7 +100,7 @@ test_that("if two processes compete for one state, only one gets it", {
   expect_identical(sum(outcome == "refused"), 5L)
 })
 
-test_that("a copied state does not run with another registry or an emptied registry", {
+test_that("a copied private state cannot continue with another registry or an emptied one", {
   # Plants faults 75.
   folder <- local_registry()
   own <- Sys.getenv("DPSC_REGISTRY")
@@ -142,7 +142,7 @@ test_that("a copied state does not run with another registry or an emptied regis
   expect_false(file.exists(file))
 })
 
-test_that("files that are not states, damaged files and existing files give classed errors", {
+test_that("foreign, damaged and existing files of states give errors of a documented class", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("blt")
@@ -255,7 +255,7 @@ unmasked <- function(continue, publications = 1) {
   )
 }
 
-test_that("a public state cannot be subtracted from later releases", {
+test_that("subtracting a public state from later releases does not reveal the rows between", {
   # Plants faults 27.
   for (continue in c("writer", "reader")) {
     seen <- replicate(200, unmasked(continue)[["seen"]])
@@ -271,7 +271,7 @@ test_that("a public state cannot be subtracted from later releases", {
   expect_true(p > 1e-5 && p < 1 - 1e-5)
 })
 
-test_that("a public state may be continued anywhere, and its cost is stated", {
+test_that("a stream's public state may be continued anywhere, and its cost is stated", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("tree")
@@ -299,7 +299,7 @@ test_that("a public state may be continued anywhere, and its cost is stated", {
     class = "dpsc_error_checkpoint")
 })
 
-test_that("standard errors remain correct after publications", {
+test_that("standard errors of a stream remain correct after its state was published", {
   withr::local_seed(2)
   folder <- local_registry()
   z <- replicate(120, {

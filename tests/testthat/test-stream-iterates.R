@@ -14,7 +14,7 @@ clean <- function(facts, table) {
 }
 declared <- function(facts) dpsc:::iterates_plan_cpp(facts)$sensitivity
 
-test_that("steps and constants agree with a computation by hand", {
+test_that("steps and constants of the papers' streams agree with a computation by hand", {
   # PIGD from 0 with x = 1, y = 1, psi = 1: 1/3 (y = -1: -1/3).
   for (y in c(1, -1)) {
     expect_equal(clean(iterate_facts("pigd", 9, clip = 9, ball = 9), cbind(1, y))[1, 1], y / 3)
@@ -88,7 +88,7 @@ test_that("no iterate changes by more than its declared bound, which is nearly a
   }
 })
 
-test_that("a logistic leader is the minimiser on the ball, and its bound is nearly attained", {
+test_that("the logistic iterate is the minimiser on the ball, and its bound is nearly attained", {
   withr::local_seed(3)
   x <- matrix(stats::runif(80, -1, 1), 40)
   table <- cbind(x, as.numeric(stats::runif(40) < stats::plogis(3 * x[, 1])))
@@ -128,7 +128,7 @@ test_that("a logistic leader is the minimiser on the ball, and its bound is near
   expect_true(all(moved <= declared(facts)))
 })
 
-test_that("a logistic pocp stream is charged, near glm() without noise, and limited in length", {
+test_that("a logistic stream by pocp is charged, is close to glm() and has a limited horizon", {
   withr::local_seed(4)
   x <- stats::runif(400, -1, 1)
   rows <- data.frame(x = x, y = stats::runif(400) < stats::plogis(4 * x))
@@ -153,7 +153,7 @@ test_that("a logistic pocp stream is charged, near glm() without noise, and limi
   )
 })
 
-test_that("pgiga and poffl as published exceed their stated sensitivities", {
+test_that("published pgiga and poffl exceed their stated sensitivities", {
   # PGIGA's box: f = -+ 10 v + v^2/2 on [-1, 1], step 200: .2 against 2 G / (psi t), G = 11.
   shift <- 2 / (1 * 200) * 2 * 10
   expect_equal(shift / (2 * 11 / 200), 1.8182, tolerance = 1e-4)
@@ -176,7 +176,7 @@ test_that("pgiga and poffl as published exceed their stated sensitivities", {
   expect_gt(moved / declared(facts)[[1L]], 1)
 })
 
-test_that("the papers' streams run, state their guarantee and are charged", {
+test_that("the papers' streams run, state their guarantee and charge the ledger", {
   withr::local_seed(2)
   x <- stats::runif(300, -1, 1)
   rows <- data.frame(x = x, y = 0.5 * x)

@@ -25,7 +25,7 @@ test_that("the sampler with an integer standard deviation has the exact distribu
   expect_equal(sum(digits / 65536^(1:4)), exp(-0.5), tolerance = 1e-16)
 })
 
-test_that("without noise the released sums are the exact sums", {
+test_that("without noise a stream releases the exact sums", {
   withr::local_seed(2)
   x <- matrix(stats::runif(600), 300)
   for (noise in all_noises) {
@@ -35,7 +35,7 @@ test_that("without noise the released sums are the exact sums", {
   }
 })
 
-test_that("variances agree with the literature", {
+test_that("the variances of a stream's noise agree with the literature", {
   # Values from the document: tree with Honaker's estimate, T = 12, h = 4.
   plan <- stream_plan("tree", horizon = 12)
   expect_equal(plan$reach, 2, tolerance = 1e-9)
@@ -66,7 +66,7 @@ test_that("variances agree with the literature", {
   }
 })
 
-test_that("an unknown horizon costs at most 50 % more noise", {
+test_that("a stream with an unknown horizon has at most 50 % more noise", {
   known <- stream_plan("blt", horizon = 1e4)
   unknown <- stream_plan("blt", horizon = 2^30)
   x <- matrix(0, 1e4, 1)
@@ -75,7 +75,7 @@ test_that("an unknown horizon costs at most 50 % more noise", {
   expect_gt(ratio, 1.2)
 })
 
-test_that("the noise at the horizon is computed before any data arrive", {
+test_that("the noise at the horizon of a stream is computed before any data arrive", {
   for (noise in all_noises) {
     for (horizon in c(12, 300)) {
       plan <- stream_plan(noise, horizon = horizon)
@@ -85,7 +85,7 @@ test_that("the noise at the horizon is computed before any data arrive", {
   }
 })
 
-test_that("the errors have the stated variance", {
+test_that("the errors of a stream have the stated variance", {
   withr::local_seed(3)
   x <- matrix(stats::runif(200), 200)
   at <- c(1, 63, 64, 200)
@@ -101,7 +101,7 @@ test_that("the errors have the stated variance", {
   expect_true(all(p > 1e-4 & p < 1 - 1e-4))
 })
 
-test_that("one entry changes all releases together by at most the charged sensitivity", {
+test_that("one entry changes all releases of a stream by at most the charged sensitivity", {
   withr::local_seed(4)
   for (noise in all_noises) {
     for (horizon in c(1, 2, 5, 64, 100)) {
@@ -118,7 +118,7 @@ test_that("one entry changes all releases together by at most the charged sensit
   }
 })
 
-test_that("releases of categories and releases with pure budgets are charged correctly", {
+test_that("streams of categories and streams with pure budgets are charged correctly", {
   withr::local_seed(5)
   x <- diag(3)[sample.int(3, 32, TRUE), ]
   for (noise in all_noises) {
@@ -136,7 +136,7 @@ test_that("releases of categories and releases with pure budgets are charged cor
   expect_lte(plan$epsilon, 1)
 })
 
-test_that("people with several entries are protected as declared", {
+test_that("people with several entries in a stream are protected as declared", {
   withr::local_seed(6)
   x <- matrix(stats::runif(60), 60)
   for (noise in all_noises) {
@@ -159,7 +159,7 @@ test_that("people with several entries are protected as declared", {
   }
 })
 
-test_that("faults in the charge are detected", {
+test_that("faults planted in the charge of a stream are detected", {
   # Plants faults 23, 24, 25.
   withr::local_seed(7)
   x <- matrix(stats::runif(64), 64)

@@ -10,7 +10,7 @@ linear_stream <- function(n, p = 3, sd = 0.2) {
 unnoised <- function(..., epsilon = Inf) dp_online(..., epsilon = epsilon)
 simulated <- dp_control(rng = "R")
 
-test_that("without noise the steps agree with a computation by hand", {
+test_that("without noise the steps of a stream agree with a computation by hand", {
   # FTAL: p = 1, x = 1, y = 1, psi = 1: theta_2 = theta_3 = 1.
   plan <- stream_plan("tree", shape = "vector", horizon = 4, rho = Inf)
   rows <- cbind(rep(1, 3), 1)
@@ -21,7 +21,7 @@ test_that("without noise the steps agree with a computation by hand", {
   expect_equal(drop(out$estimate), c(0.5, 0.75, 0.875), tolerance = 1e-5)
 })
 
-test_that("without noise the gram stream is least squares, in the user's units", {
+test_that("without noise a stream by method gram is least squares, in the user's units", {
   withr::local_seed(1)
   rows <- data.frame(a = stats::runif(400, 2, 6), g = sample(c("u", "v", "w"), 400, TRUE))
   rows$y <- 3 + 0.5 * log(rows$a) + (rows$g == "v") + stats::rnorm(400, sd = 0.1)
@@ -64,7 +64,7 @@ test_that("a logistic stream approaches the maximum likelihood estimate", {
   }
 })
 
-test_that("intervals of a private gram stream cover the true slopes", {
+test_that("intervals of a private stream by method gram cover the true slopes", {
   withr::local_seed(3)
   truth <- c(0, 0.4, -0.3, 0.4)
   inside <- replicate(60, {
@@ -78,7 +78,7 @@ test_that("intervals of a private gram stream cover the true slopes", {
   expect_gt(mean(inside), 0.88)
 })
 
-test_that("one row changes all releases of a learner by at most the charged sensitivity", {
+test_that("one row changes all releases of a stream by at most the charged sensitivity", {
   withr::local_seed(4)
   n <- 40
   for (noise in all_noises) {
@@ -105,7 +105,7 @@ test_that("one row changes all releases of a learner by at most the charged sens
   }
 })
 
-test_that("a learner that does not clip is detected", {
+test_that("a stream that does not clip its gradients is detected", {
   # Plants faults 26.
   withr::local_seed(5)
   n <- 16
@@ -123,7 +123,7 @@ test_that("a learner that does not clip is detected", {
   expect_gt(replayed_share(unclipped, fine, first, second, charged = plan), 3)
 })
 
-test_that("a stream dominated by noise predicts the middle of the bounds, as planned", {
+test_that("a stream dominated by noise predicts the middle of the bounds, as its plan states", {
   withr::local_seed(21)
   rows <- data.frame(matrix(stats::rnorm(1500 * 3), 1500))
   eta <- rows$X1 - rows$X2
@@ -149,7 +149,7 @@ test_that("a stream dominated by noise predicts the middle of the bounds, as pla
   expect_equal(predict(stream, rows[1:2, ]), c(0.5, 0.5))
 })
 
-test_that("rows are used once and in order, with progressive predictions", {
+test_that("rows are used once and in order, and predictions precede the use of a row", {
   withr::local_seed(6)
   rows <- linear_stream(50)
   stream <- unnoised(y ~ ., horizon = 50, bounds = unit_bounds(3), method = "ftal")
@@ -172,7 +172,7 @@ test_that("rows are used once and in order, with progressive predictions", {
   expect_identical(glance(batch)$steps, 2)
 })
 
-test_that("a batch may be empty, as for sums and counts", {
+test_that("a batch of rows may be empty, as for sums and counts", {
   bounds <- list(y = c(0, 1), x = c(0, 1), g = c("a", "b", "c"))
   none <- data.frame(y = numeric(), x = numeric(), g = character())
   for (family in c("gaussian", "binomial")) {
@@ -188,7 +188,7 @@ test_that("a batch may be empty, as for sums and counts", {
   }
 })
 
-test_that("invalid rows and arguments give classed errors that quote no person's value", {
+test_that("errors about invalid rows and arguments of streams quote no person's value", {
   stream <- dp_online(y ~ x1 + g, epsilon = 1, horizon = 10,
     bounds = list(y = c(0, 1), x1 = c(0, 1), g = c("a", "b")))
   good <- data.frame(y = 0.5, x1 = 0.2, g = "a")
@@ -223,7 +223,7 @@ test_that("invalid rows and arguments give classed errors that quote no person's
   expect_error(make(horizon = 0), class = "dpsc_error_argument")
 })
 
-test_that("the ledger is charged once, before anything is drawn", {
+test_that("a stream charges the ledger once, before anything is drawn", {
   ledger <- dp_ledger(1, 1e-6)
   stream <- dp_online(y ~ x1, epsilon = 0.8, horizon = 10, bounds = unit_bounds(1), ledger = ledger)
   expect_identical(nrow(as.data.frame(ledger)), 1L)
@@ -237,7 +237,7 @@ test_that("the ledger is charged once, before anything is drawn", {
   expect_lte(stream$privacy$steps$rho, stream$privacy$rho)
 })
 
-test_that("a stream contains no row of the data, and its copies in other processes do not run", {
+test_that("a stream contains no row of the data, and a copy in another process does not run", {
   canary <- 0.123456789101112
   rows <- linear_stream(30, 2)
   rows$x1[[7L]] <- canary
@@ -264,7 +264,7 @@ test_that("the print of a seeded stream states that it is not private", {
   expect_false(glance(stream)$private)
 })
 
-test_that("sums and counts are in the user's units", {
+test_that("running sums and counts are in the user's units", {
   withr::local_seed(9)
   x <- stats::runif(100, 10, 20)
   stream <- dp_stream_sum(c(10, 20), epsilon = Inf, horizon = 100)
@@ -287,7 +287,7 @@ test_that("sums and counts are in the user's units", {
     class = "dpsc_error_argument")
 })
 
-test_that("plots show released values", {
+test_that("plots of streams show released values", {
   skip_if_not_installed("ggplot2")
   stream <- dp_stream_count(epsilon = 1, horizon = 20, control = simulated)
   expect_error(plot(stream), class = "dpsc_error_stream")
@@ -296,7 +296,7 @@ test_that("plots show released values", {
   expect_identical(picture$data$estimate, tidy(stream)$estimate)
 })
 
-test_that("prints of streams give the size of the noise, and errors quote wrong bounds", {
+test_that("prints of streams give the size of the noise, and errors quote invalid bounds", {
   sums <- dp_stream_sum(c(0, 10), epsilon = 1, horizon = 20, control = dp_control(rng = "R"))
   expect_no_match(paste(stream_lines(sums), collapse = " "), "(noise", fixed = TRUE)
   update(sums, 3)

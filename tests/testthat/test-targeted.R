@@ -27,7 +27,7 @@ targeted_rows <- function(donors, s, y, options) {
   (1 + drop(x %*% h)) * r / s$weight
 }
 
-test_that("the sum for the target equals a direct sum of the clipped rows", {
+test_that("the correction's sum for the target equals a direct sum of the clipped rows", {
   withr::local_seed(1)
   n <- 1500
   donors <- sim_panel(n, 6, 2)$donors
@@ -48,7 +48,7 @@ test_that("the sum for the target equals a direct sum of the clipped rows", {
   expect_gt(mean(length < found$radius), 0.5)
 })
 
-test_that("a replaced row changes the sum by at most twice the radius, and can attain this", {
+test_that("replacing a row changes the sum for the target by at most twice the radius", {
   withr::local_seed(2)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -69,7 +69,7 @@ test_that("a replaced row changes the sum by at most twice the radius, and can a
   expect_gt(max(apart), 1.8 * limit)
 })
 
-test_that("a neighbour changes the losses of the correction's radius within three units", {
+test_that("a neighbour changes the losses of the correction's radii within three units", {
   withr::local_seed(3)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -126,7 +126,7 @@ test_that("releases that cannot use the correction are not charged for it", {
   expect_false(own %in% steps(epsilon = 1, control = dp_control(rng = "R", features = Inf)))
 })
 
-test_that("with hardly any noise the result is the non-private prediction", {
+test_that("with hardly any noise the corrected result is the non-private prediction", {
   withr::local_seed(6)
   p <- sim_panel(3000, 6, 2)
   exact <- dp_synth(p$donors, target = p$target, T0 = 6, epsilon = Inf)
@@ -137,7 +137,7 @@ test_that("with hardly any noise the result is the non-private prediction", {
   expect_equal(effects(near), effects(exact), tolerance = 0.1)
 })
 
-test_that("the correction reduces errors of estimates", {
+test_that("the correction reduces the errors of estimates", {
   withr::local_seed(7)
   errors <- replicate(40, {
     p <- sim_panel(1500, 12, 3)
@@ -153,7 +153,7 @@ test_that("the correction reduces errors of estimates", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("with individual trends, many features and much noise the correction does no harm", {
+test_that("under individual trends, many features and much noise the correction does no harm", {
   # Personal levels and skewed slopes: the covariance of eleven features is mostly noise, and the
   # correction's remainder, a product of noises, can exceed its gain.
   n <- 2000
@@ -182,7 +182,7 @@ test_that("with individual trends, many features and much noise the correction d
   expect_lt(root[[1L]], 1.25 * root[[2L]])
 })
 
-test_that("replayed and exact losses of the correction's steps are within their charges", {
+test_that("replayed and exact losses of the correction's steps are within the charges", {
   withr::local_seed(8)
   p <- sim_panel(400, 6, 2)
   neighbour <- p$donors

@@ -40,13 +40,13 @@ test_that("prints, reports and files mention gaps and covariates but never the n
   expect_match(release_problem(other), "rule for gaps")
 })
 
-test_that("prints and reports of fits without gaps or covariates mention neither", {
+test_that("fits without gaps or covariates have prints and reports that mention neither", {
   p <- toy_panel(60, 5, 2)
   fit <- dp_synth(p$donors, p$target, 5, epsilon = 1, bounds = c(-1, 1), size = 30)
   for (said in c(printed(fit), report(fit)$methods)) expect_no_match(said, "gap|covariate")
 })
 
-test_that("the print notes an interval more than twice as wide as usual", {
+test_that("the print notes if an interval is more than twice as wide as usual", {
   withr::local_seed(4)
   p <- sim_panel(n = 1000, T0 = 10, T1 = 2)
   fit <- dp_synth(p$donors, p$target, 10,
@@ -60,7 +60,7 @@ test_that("the print notes an interval more than twice as wide as usual", {
   expect_match(report(fit)$methods, "5 times as wide")
 })
 
-test_that("slopes with intervals twice as wide as planned are named, other slopes are not", {
+test_that("slopes with intervals at least twice as wide as planned are named, others are not", {
   withr::local_seed(2)
   n <- 20000
   d <- data.frame(x = stats::rnorm(n), rare = as.numeric(stats::runif(n) < 0.02))

@@ -19,7 +19,7 @@ classical_fit <- function(estimator = "simplex") {
   dp_synth(donors, target = panel$target, T0 = 12, epsilon = Inf, estimator = estimator)
 }
 
-test_that("coef(), vcov() and tidy() agree", {
+test_that("coef(), vcov() and tidy() report the same estimates and variances", {
   for (k in 1:2) {
     fit <- verbs_fit(k = k)
     table <- tidy(fit)
@@ -33,7 +33,7 @@ test_that("coef(), vcov() and tidy() agree", {
   }
 })
 
-test_that("the average's row of vcov() follows from the periods' rows", {
+test_that("in vcov() the row of the average follows from the rows of the periods", {
   fit <- verbs_fit()
   for (type in c("privacy", "sampling")) {
     part <- fit$variance[[1L]][[c(privacy = "privacy", sampling = "prediction")[[type]]]]
@@ -45,7 +45,7 @@ test_that("the average's row of vcov() follows from the periods' rows", {
   expect_equal(unname(coef(fit)["average"]), mean(effects(fit)))
 })
 
-test_that("the total covariance uses the parts' correlations and the calibrated errors", {
+test_that("the total covariance combines the parts' correlations with the calibrated errors", {
   fit <- verbs_fit()
   parts <- vcov(fit, type = "privacy") + vcov(fit, type = "sampling")
   expect_equal(stats::cov2cor(vcov(fit)), stats::cov2cor(parts))
@@ -92,7 +92,7 @@ test_that("a formula is kept without its environment", {
   expect_identical(formula(fit), bare)
 })
 
-test_that("update() changes free arguments and refuses the others", {
+test_that("update() changes arguments that cost no budget and refuses the others", {
   fit <- verbs_fit()
   expect_equal(update(fit)$counterfactual, fit$counterfactual)
   did <- update(fit, estimator = "did")
@@ -138,7 +138,7 @@ test_that("simulate() draws from the distribution behind the intervals", {
   expect_error(simulate(classical_fit()), "no distribution of its", class = "dpsc_error_argument")
 })
 
-test_that("as.data.frame() returns the plotted numbers: the limits of confint()", {
+test_that("as.data.frame() returns the numbers of the plot with the limits of confint()", {
   for (epsilon in c(2, Inf)) {
     fit <- verbs_fit(epsilon = epsilon)
     expect_identical(as.data.frame(fit), augment(fit))
@@ -165,7 +165,7 @@ test_that("simultaneous cumulative limits are wider than pointwise limits", {
   expect_true(all(all$conf.high > one$conf.high & all$conf.low < one$conf.low))
 })
 
-test_that("percentage limits use the counterfactual and are missing where it is not positive", {
+test_that("percentage limits use the counterfactual and are missing if it is not positive", {
   withr::local_seed(43)
   panel <- sim_panel(400, 8, 3, effect = 0.3)
   percent_of_fit <- function(shift) {
@@ -193,7 +193,7 @@ test_that("percentage limits use the counterfactual and are missing where it is 
 
 # Packages for tables and tests: run where they are installed.
 
-test_that("modelsummary tabulates and plots our fits", {
+test_that("modelsummary tabulates and plots fits of this package", {
   skip_if_not_installed("modelsummary")
   fits <- list(Private = verbs_fit(), Raw = verbs_fit(epsilon = Inf))
   table <- modelsummary::modelsummary(fits, output = "data.frame")
@@ -213,7 +213,7 @@ test_that("modelsummary tabulates and plots our fits", {
   expect_equal(drawn$conf.low, confint(fits[[1L]])[["average", 1L]])
 })
 
-test_that("marginaleffects tests hypotheses on the effects", {
+test_that("marginaleffects tests hypotheses about the effects", {
   skip_if_not_installed("marginaleffects")
   works <- tryCatch(
     {
@@ -240,7 +240,7 @@ test_that("marginaleffects tests hypotheses on the effects", {
   expect_true("dp_synth" %in% getOption("marginaleffects_model_classes"))
 })
 
-test_that("parameters, multcomp and car work with our fits", {
+test_that("packages parameters, multcomp and car work with fits of this package", {
   fit <- verbs_fit()
   if (requireNamespace("parameters", quietly = TRUE)) {
     table <- parameters::parameters(fit)

@@ -1,6 +1,6 @@
 # Progress is visible during long calls, and an interrupt leaves ledger and engine in order.
 
-test_that("the progress bar starts after a delay, only for the outermost wait, and disappears", {
+test_that("the progress bar of the outermost call starts after a delay and disappears", {
   expect_true(start_waiting())
   expect_false(start_waiting())
   tick_waiting(after = 1e6)
@@ -36,7 +36,7 @@ test_that("a progress bar changes no random number and disappears after a releas
   expect_identical(ls(waiting), character())
 })
 
-test_that("cancelling at any statement leaves a correct ledger and no temporary table", {
+test_that("cancelling at any SQL statement leaves a correct ledger and no temporary table", {
   p <- long_panel(150, 4, 2)
   con <- sqlite_of(p$data)
   people <- data.frame(x = p$data$y, y = p$data$y)

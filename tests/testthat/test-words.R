@@ -16,7 +16,7 @@ simple_cigarettes <- function(...) {
   dp_synth(cigsale ~ law, data, c("state", "year"), epsilon = Inf, estimator = "simplex", ...)
 }
 
-test_that("the note on noise for a small protected group is about the treated, not the donors", {
+test_that("the note on noise for a small protected group refers to treated people, not donors", {
   said_of <- function(n, m, epsilon) {
     fit <- withr::with_seed(1, suppressWarnings(
       protected_fit(protected_panel_of(n = n, m = m), epsilon = epsilon)
@@ -47,7 +47,7 @@ test_that("prints mention medians only for numeric regressors", {
   expect_match(text_of(with_number), "Medians are not identified")
 })
 
-test_that("a classical print names the function that returns the other weights", {
+test_that("the print of a classical fit names the function that returns the other weights", {
   fit <- simple_cigarettes()
   fit$weights[] <- seq_along(fit$weights) / sum(seq_along(fit$weights))
   said <- gsub("\\s+", " ", text_of(fit))
@@ -55,7 +55,7 @@ test_that("a classical print names the function that returns the other weights",
   expect_length(weights(fit), 12)
 })
 
-test_that("a classical report does not mention a budget, and names functions with intervals", {
+test_that("the report of a classical fit mentions no budget and names functions with intervals", {
   said <- report(simple_cigarettes())$result
   expect_no_match(said, "budget")
   expect_match(said, "placebo_errors(fit)", fixed = TRUE)
@@ -84,7 +84,7 @@ test_that("the error for a covariate in the wrong place recommends a bar in the 
   expect_match(said, "The formula has no `sex`", fixed = TRUE)
 })
 
-test_that("every fit can be written; the error for a part of a regression names the whole fit", {
+test_that("every fit can be written, and the error for a part of a regression names the whole", {
   skip_if_not_installed("jsonlite")
   path <- withr::local_tempfile(fileext = ".json")
   panel <- sim_panel(n = 300, T0 = 6, T1 = 3)
@@ -112,7 +112,7 @@ test_that("every fit can be written; the error for a part of a regression names 
   expect_error(read_release(), "`path` is required", class = "dpsc_error_argument")
 })
 
-test_that("averages over cohorts can also be requested by the names of `did::aggte()`", {
+test_that("averages over cohorts may be requested by the names that `did::aggte()` uses", {
   panel <- sim_panel(n = 300, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
@@ -130,7 +130,7 @@ test_that("averages over cohorts can also be requested by the names of `did::agg
   expect_match(text_of(summary(fit)), "protects the donors")
 })
 
-test_that("without privacy prints call nothing private or noisy", {
+test_that("prints of fits without privacy call nothing private or noisy", {
   people <- lm_people(300)
   open <- dp_lm(y ~ a + g, people, epsilon = Inf, bounds = lm_bounds())
   closed <- dp_lm(y ~ a + g, people, epsilon = 1, bounds = lm_bounds())
@@ -156,7 +156,7 @@ test_that("a fit with another estimator keeps the outcome's name and the formula
   expect_identical(formula(other), formula(fit))
 })
 
-test_that("a ledger's refusal gives the budget that remains for the refused call", {
+test_that("if a ledger refuses a call, the error gives the budget that remains for this call", {
   people <- lm_people(500)
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   lm_call <- function(epsilon, ...) {
@@ -186,7 +186,7 @@ test_that("a ledger's refusal gives the budget that remains for the refused call
   expect_match(said, "like this one with `delta = 0`", fixed = TRUE)
 })
 
-test_that("p-values are written without padding", {
+test_that("p-values are printed without padding", {
   expect_identical(format_p(1), "= 1")
   expect_identical(format_p(0.0312), "= 0.031")
 })

@@ -12,7 +12,7 @@ opener <- function(shards) {
   function(i) shards[[i]]
 }
 
-test_that("intervals from workers' database sums equal intervals from rows in memory", {
+test_that("intervals from workers' sums in databases equal intervals from rows in memory", {
   skip_on_cran()
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
@@ -33,7 +33,7 @@ test_that("intervals from workers' database sums equal intervals from rows in me
   expect_identical(seeded(w$source), seeded(p$data))
 })
 
-test_that("workers give the release of pooled rows; a second process cannot draw its noise", {
+test_that("workers give the release of pooled rows, and another process cannot draw its noise", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(300, 5, 2)
@@ -80,7 +80,7 @@ test_that("workers give the release of pooled rows; a second process cannot draw
   expect_identical(release(w$source), reference)
 })
 
-test_that("no worker is counted twice, whichever process does the work", {
+test_that("no worker's rows are counted twice, whichever process does the work", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
@@ -172,7 +172,7 @@ test_that("donors' rows leave workers only if the user permits it", {
   expect_identical(fit(w$source, FALSE), fit(donors, FALSE))
 })
 
-test_that("a failing worker reveals nothing about its rows, and the charge remains", {
+test_that("a worker that fails reveals nothing about its rows, and the charge remains", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
