@@ -85,6 +85,9 @@ NULL
 #' covariates that do not depend on which periods come before the treatment: regressors, or columns
 #' that are the same in all periods. `"hsvt"` and `"elastic"` take none. `summary()`
 #' shows the balance.
+#' @references Kranz, S. (2022). Synthetic Difference-in-Differences with Time-Varying Covariates.
+#'   Ulm University. Bai, J. (2009). Panel Data Models with Interactive Fixed Effects. Econometrica
+#'   77.
 #' @seealso [dp_synth()]
 #' @name dp_synth_covariates
 NULL

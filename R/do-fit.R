@@ -15,9 +15,9 @@
 #'   on the donors' outcomes. More donors do not reduce its error.
 #' * `"objective"`: their Algorithm 3, with noise in the objective.
 #'
-#' `calibration = "tight"` uses the exact sensitivities proved in this package, `"published"` the
-#' paper's constants, for reproduction (for `"objective"` the published epsilon does not hold, as
-#' every print states). `"gram"` has no published constants and ignores the argument.
+#' `calibration = "tight"` uses the exact sensitivities that this package proves; `"published"` uses
+#' the paper's constants, for reproduction. With these the epsilon of `"objective"` does not hold,
+#' as every print states. `"gram"` has no published constants and ignores the argument.
 #'
 #' @section Who is protected: Neighbours are panels that differ in one donor's whole row, including
 #' the person's identifier. The number of donors, the periods, the bounds and the target's data are
@@ -39,17 +39,16 @@
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
 #' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (units are
-#' numbers, periods numbers or strings, and donors fewer than periods: `index` is probably swapped;
-#' if not, convert the units to strings). Errors are raised before budget is spent or noise drawn,
-#' except when a [dp_chunks()] reader fails later; no error quotes a donor's value or name. Releases
-#' that public facts show to be useless are refused as well: bounds that miss most of the target's
-#' pre-treatment values, an `epsilon` out of range, too few donors for noise smaller than the
-#' bounds.
+#' numbers, periods numbers or strings, and donors fewer than periods, so `index` is probably in the
+#' wrong order; if not, convert the units to strings). Errors are raised before budget is spent or
+#' noise drawn, except when a reader of [dp_chunks()] fails later; no error quotes a donor's value
+#' or name. Calls that public facts show to be useless are refused as well: bounds that miss
+#' most of the target's pre-treatment values, an `epsilon` out of range, or too few donors for noise
+#' smaller than the bounds.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
-#' `dpsc_warning_bounds`: the target leaves the bounds; or, after the release and at no cost, the
-#' released numbers contradict the bounds (nearly all values at a bound, or spread over a thousandth
-#' of the width).
+#' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict them
+#' (nearly all values lie at a bound, or spread over a thousandth of the width; the check is free).
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and the
 #'   indicator is 1 exactly for treated units from their treatment on. For several adoption dates
@@ -61,67 +60,67 @@
 #'   from these columns and does not cover their computation from people's data: [preparing_data]
 #'   lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
-#' @param epsilon (`number`, from 1e-9 to 1e9)\cr privacy loss. Above 10 it protects little. `Inf`
-#'   gives the non-private fit. No default.
+#' @param epsilon (`number`, from 1e-9 to 1e9, no default)\cr privacy loss. Above 10 it protects
+#'   little. `Inf` gives the non-private fit.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
-#'   for the whole panel or by period. Required when `epsilon` is finite; never taken from the
-#'   donors' data. For a computed outcome, covariates or several outcomes give a list by name (all
-#'   functions share this convention: [dp_bounds]); for a factor all levels, the reference level
-#'   first.
+#'   for the whole panel or by period. They are required when `epsilon` is finite, and must not come
+#'   from the donors' data. For a computed outcome, covariates or several outcomes give a list by
+#'   name ([dp_bounds]), with all levels of a factor, the reference level first.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`, `"sdid"`,
-#'   `"factor"`, `"mcnnm"`, `"elastic"`: see `vignette("classical")`, settings in [dp_control()].
+#'   `"factor"`, `"mcnnm"`, `"elastic"` (see `vignette("classical")`; settings: [dp_control()]).
 #' @param size (`count`, or one per treated unit)\cr number of people whose mean a treated unit is;
 #'   `NULL` means 1. The mean of many people varies less than one person, so its interval is
 #'   shorter. From 20 people on the release is calibrated for a mean: give `size` when it is made.
 #'   PUBLIC. Several treated units form a group of `sum(size)` people with one average effect;
 #'   `tidy(fit, type = "unit")` gives its members' effects.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
-#' @param control ([dp_control()])\cr settings. Decide two before the budget is spent: `features =
-#'   Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which saves the
-#'   budget of intervals.
+#' @param control ([dp_control()])\cr settings. Decide about two of them before the budget is spent:
+#'   `features = Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which
+#'   saves the budget of intervals.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated]. Under
-#'   a finite `epsilon` required with several treated units, with one unit of `size = 1`, and before
-#'   any error about one treated person's rows; otherwise one treated unit is public.
+#'   a finite `epsilon` it is required with several treated units, with one unit of `size = 1`, and
+#'   before any error about one treated person's rows; otherwise one treated unit is public.
 #' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
 #'   `"interpolate"`: gaps are filled, see [preparing_data].
 #' @param roster ([dp_roster()] or `NULL`)\cr the panel's units, their roles and dates, and its
-#'   periods. Required with `na = "interpolate"`, where it replaces the formula's indicator.
+#'   periods. It is required with `na = "interpolate"` and replaces the formula's indicator.
 #' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now;
 #'   [update()][dp_monitor] draws them once they are observed.
 #' @param weights (`name` of a column)\cr people's weights, for example of a survey: moments,
 #'   placebo errors and intervals then refer to a population in which each donor has this weight. A
-#'   column of `data`; a donor's weight is its mean before the treatment. PRIVATE. Requires `method
-#'   = "gram"`, `delta > 0`, one adoption date, one outcome and `protect = "donors"`; excludes
-#'   [dp_sources()], `monitor`, `dp_control(lambda = )` and `dp_control(features = Inf)`. With
-#'   `epsilon = Inf` there is no interval.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted: larger ones are cut
-#'   to it, negative ones to 0. `NULL`: the limits of the weights' column in `bounds`. Noise is as
-#'   large as if all donors had this weight: a limit far above the mean weight costs accuracy.
+#'   column of `data`; a donor's weight is its mean before the treatment. PRIVATE. Weights require
+#'   `method = "gram"`, `delta > 0`, one adoption date, one outcome and `protect = "donors"`, and
+#'   exclude [dp_sources()], `monitor`, `dp_control(lambda = )` and `dp_control(features = Inf)`.
+#'   With `epsilon = Inf` there is no interval.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts: larger weights
+#'   are cut to it, negative weights to 0. With `NULL` the weights' entry in `bounds` has the
+#'   limits. Noise is as large as if all donors had the largest weight, so a limit far above the
+#'   mean weight costs accuracy.
 #' @param ... none: an unknown argument is an error.
 #' @return A [dp_outcomes] with several outcomes, a [dp_cohorts] with several adoption dates.
 #'   Otherwise a list of class `dp_synth`, of public values and values computed from the release
 #'   alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the treated people's mean. PUBLIC.
-#'   * `size`: its number of people. PUBLIC.
+#'   * `size`: the target's number of people. PUBLIC.
 #'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for
 #'     `"output"` and `"objective"`, which release none). RELEASED.
-#'   * `variance`: a list within a list: T1 x T1 covariances, squared outcome units: `prediction`,
-#'     the prediction error for such a target (with the error from shrinking the estimate to its own
-#'     level); `privacy`, the estimate's variation over releases; `noise`, the same before this
-#'     shrinkage. RELEASED.
-#'   * `spread`: a list within a list: the constants that turn the variance into intervals (`floor`,
-#'     and factors for the `average`, a `period` and the joint `band`), or the `reason` for a
-#'     missing interval; `unseen`, the part of the floor for donors with large errors who may be
-#'     hidden, scaled units; `apart`, the target's distance from the donors (1: a random target's).
-#'     RELEASED.
+#'   * `variance`: a list with a list of T1 x T1 covariances, in squared outcome units:
+#'     `prediction`, of the prediction error for such a target (with the error from shrinking the
+#'     estimate to its own level); `privacy`, of the estimate over releases; `noise`, the same
+#'     before this shrinkage. RELEASED.
+#'   * `spread`: a list with a list of the constants that turn the variance into intervals
+#'     (`floor`, and factors for the `average`, a `period` and the joint `band`), or the `reason`
+#'     for a missing interval; `unseen`, the part of the floor for donors with large errors who may
+#'     be hidden, in scaled units; `apart`, the target's distance from the donors (1 for a random
+#'     target). RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
-#'   * `covariates`: 1 x q, the target's, if there are any. PUBLIC.
-#'   * `protected`: `TRUE` if the treated are protected: then `target` is RELEASED.
+#'   * `covariates`: 1 x q, the target's covariates, if any. PUBLIC.
+#'   * `protected`: `TRUE` if treated people are protected; then `target` is RELEASED.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
 #'   * for a classical fit also `weights`, `settings`, `slopes` (of time-varying regressors) and the
 #'     data for its placebos. NOT PRIVATE.
@@ -133,9 +132,6 @@
 #'   [nobs][effects.dp_synth()].
 #' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.
 #'   AISTATS.
-#'
-#'   Kranz, S. (2022). Synthetic Difference-in-Differences with Time-Varying Covariates. Ulm
-#'   University. Bai, J. (2009). Panel Data Models with Interactive Fixed Effects. Econometrica 77.
 #'
 #'   Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. Journal of the Royal
 #'   Statistical Society B 84.

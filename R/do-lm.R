@@ -15,55 +15,57 @@
 #' consistent if the mean is linear in the regressors; the limit on a row's length follows from the
 #' released share of the rarest level that the noise leaves visible. Only the residual is clipped,
 #' at 1.1 standard deviations where the noise is large and at 3 where it is small (Huber's
-#' regression). Where the noise permits, the third round has a wide clip. If it moves the level of
-#' the outcome or the slopes by more than noise does, errors are taken to be skewed, and the clips
-#' of the last rounds remain wide. They also remain wide where the noise of a wide clip is small
-#' beside sampling errors: clips grow with the budget, up to the outcome's range, so that the fit
-#' tends to that of `lm()` as epsilon grows (with `delta = 0`, or too few rows for five rounds,
-#' clips remain at 3 standard deviations at most).
+#' regression). Where the noise permits, the third round has a wide clip. If this clip moves the
+#' level of the outcome or the slopes by more than noise does, errors are taken to be skewed, and
+#' the clips of the last rounds remain wide. They also remain wide where the noise of a wide clip is
+#' small compared with sampling errors. Clips therefore grow with the budget, up to the outcome's
+#' range, and the fit approaches the fit of `lm()` as epsilon grows. (With `delta = 0`, or with too
+#' few rows for five rounds, clips remain at 3 standard deviations at most.)
 #'
 #' @section Distance from lm():
 #' The part of the covariance for privacy (`vcov(type = "privacy")`) refers to the fit of `lm()` to
-#' the same rows. Besides noise it allows for the effect of clips, by released numbers alone: with
-#' skewed errors the intercept is extrapolated from its values under several clips, and the slopes'
-#' part includes the bias that their change implies; with heavy tails it includes the difference
-#' between the two fits. In CPS wages (`AER::CPS1988`) the largest error of nine slopes relative to
-#' `lm()` is 2.8 of its standard errors at epsilon 1, 2.0 at 2, 1.0 at 4 and .1 at 10,000, and 98
-#' to 100 % of the intervals contain `lm()`'s slope.
+#' the same rows. Besides noise it allows for the effect of clips, computed from released numbers
+#' alone. With skewed errors the intercept is extrapolated from its values under several clips, and
+#' the part for slopes includes the bias that their change implies. With heavy tails it includes the
+#' difference between the two fits. In CPS wages (`AER::CPS1988`) the largest error of nine slopes
+#' relative to `lm()` is 2.8 of its standard errors at epsilon 1, 2.0 at 2, 1.0 at 4 and .1 at
+#' 10,000, and 98 to 100 % of the intervals contain the slope by `lm()`.
 #'
 #' Where the budget does not permit a wide clip, or its effect is not visible, standard errors
 #' include an allowance for the usual distance between the two fits, due to means that are not
 #' linear and to skewed errors: in regressions on real people this distance is about .03 standard
-#' deviations of the residuals along the worst direction. The allowance is no bound. In CPS wages
-#' at epsilon .5 82 % of the intervals contain `lm()`'s slope. In 61 of 63 cells (seven regressions
-#' on real data that had not been looked at before, 1,000 to 20,000 people, epsilon .5 to 4)
-#' intervals contain at least 88 % of the coefficients of all rows; in the 14 regressions from
-#' which the allowance was set, in 100 of 125. Failures have means that are far from linear, heavy
-#' tails (numbers of visits), or a few values of a regressor far from all others (a density of
-#' population): such values decide the slope of `lm()` and count less here. Use their logarithm.
+#' deviations of the residuals along the worst direction. The allowance is not an upper bound. In
+#' CPS wages at epsilon .5, 82 % of the intervals contain the slope by `lm()`. In 61 of 63 settings
+#' (seven regressions on real data that had not been looked at before, 1,000 to 20,000 people,
+#' epsilon .5 to 4) intervals contain at least 88 % of the coefficients of all rows. In the 14
+#' regressions from which the allowance was set, this holds in 100 of 125 settings. Failures occur
+#' if means are far from linear, if tails are heavy (numbers of visits), or if a few values of a
+#' regressor are far from all others (a density of population). Such values determine the slope of
+#' `lm()` and have less weight here: use their logarithm.
 #'
-#' The effect of clips cannot be estimated where noise hides the tails, as with rare gross
-#' outliers, to which the fit is robust and `lm()` is not: with 1 % of outliers, 15 standard
-#' deviations off, n = 5,000 and epsilon 1, the intercept is 5 standard errors from the intercept
-#' of `lm()`, which no interval contains. The print mentions robust slopes if more than 2 % of
-#' residuals lie beyond three standard deviations, or, with many people, so many that a slope may
-#' differ by a standard error, unless no residual is clipped.
+#' The effect of clips cannot be estimated where noise hides the tails. This is the case with rare
+#' gross outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance
+#' of 15 standard deviations, n = 5,000 and epsilon 1, the intercept is 5 standard errors from the
+#' intercept of `lm()`, so no interval contains the latter. The print mentions robust slopes if more
+#' than 2 % of the residuals lie beyond three standard deviations or, with many people, if so many
+#' residuals do that a slope may differ by a standard error. It does not mention them if no residual
+#' is clipped.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
 #' of constant variance, unless `vcov = "HC"` pays a tenth of the budget for second moments of the
-#' scores (a sandwich estimator; worthwhile from about n sqrt(rho) = 400 p on). Half a percent of
-#' the budget pays for two counts, where they are informative: of rows that count, and of residuals
-#' beyond three standard deviations.
+#' scores (a sandwich estimator, which is worthwhile from about n sqrt(rho) = 400 p on). Where they
+#' are informative, half a percent of the budget pays for two counts: of the rows that are used, and
+#' of the residuals beyond three standard deviations.
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
 #' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical or 0/1 variable. An entry may
 #' also be named by an expression's text: see [dp_bounds], the convention of all functions. Bounds
-#' must be known before the data are seen. Numbers outside are moved to the nearest bound; a level
-#' that is not listed counts as missing. A warning appears if the released numbers contradict the
-#' bounds. Numbers need a share of the budget, factors and logicals do not. For a numeric code list
-#' its values and write `factor(code)` in the formula.
+#' must be known before the data are seen. Numbers outside the bounds are moved to the nearest
+#' bound; a level that is not listed counts as missing. A warning appears if the released numbers
+#' contradict the bounds. Numbers need a share of the budget, while factors and logicals do not. For
+#' a variable with numeric codes, list the codes and write `factor(code)` in the formula.
 #'
 #' @section Formula:
 #' Use functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). Functions of
@@ -74,7 +76,7 @@
 #' @section Missing values and subsets:
 #' A row with a missing value, or outside `subset`, has weight zero. The number of rows remains the
 #' public `nrow(data)`; the number of missing rows is private. `weights` are case weights as in
-#' [stats::lm()], cut to `max_weight`; rows with weights far below it contribute accordingly little.
+#' [stats::lm()], cut to `max_weight`; rows with weights far below `max_weight` contribute little.
 #'
 #' @section People in a database:
 #' With [dp_table()] or [dp_files()] rows are read in blocks, about nine times. Where the rows of a
@@ -82,18 +84,18 @@
 #' times, and memory holds one block. With `compute = "database"` the engine computes all sums in
 #' about 30 queries, and no row leaves it. Seeded results equal the results for the data frame, bit
 #' for bit. With `compute = "database"` variables must be columns (numbers, levels, powers and
-#' products of columns with their lower orders, and comparisons); create others, such as a log, in a
-#' view or by `mutate()` on a lazy `tbl`, with bounds of their own. `subset` may compare columns
-#' with constants and with each other, and combine comparisons by `&`, `|`, `!`; `weights` must be a
-#' column.
+#' products of columns with their lower orders, and comparisons); create other variables, such as a
+#' logarithm, in a view or by `mutate()` on a lazy `tbl`, and give their bounds. `subset` may
+#' compare columns with constants and with each other, and combine comparisons by `&`, `|`, `!`;
+#' `weights` must be a column.
 #'
 #' @section Budgets that are too small:
 #' `plan` in the result (public, known before the draw) states whether the budget resolves the
 #' moments of all columns (`resolved`: n sqrt(rho) of at least 12 p^1.5) and whether medians can be
 #' found (`located`). If medians cannot be found, no coefficient would be identified, and the call
 #' is refused before the charge. If moments are not resolved, the fit reports slopes as *not
-#' identified at this budget*. It does the same for a level whose share is hidden by the noise, and
-#' for slopes that the bounds rule out (the coefficient of such a level is `NA`). The intervals then
+#' identified at this budget*. It does the same for a level whose share the noise hides, and for
+#' slopes that the bounds rule out (the coefficient of such a level is `NA`). The intervals then
 #' contain all slopes that the noisy moments do not contradict (after Anderson and Rubin), or, where
 #' that set is unbounded, all slopes that the outcome's spread allows.
 #'
@@ -107,17 +109,17 @@
 #'   result is private.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted; larger ones are cut
-#'   to it. `NULL`: the upper bound of a column of weights in `bounds`.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts; larger weights
+#'   are cut to it. With `NULL` it is the upper bound of the weights' column in `bounds`.
 #' @param vcov (`string`)\cr sampling errors: `"const"` for errors of constant variance, `"HC"` for
-#'   heteroskedastic ones. With a column in `person`, `"HC"` is the default and clusters errors by
-#'   person; `"const"` is then valid, but its errors may be too large by a factor of up to the
-#'   square root of the number of rows per person.
+#'   errors of unequal variance. With a column in `person`, `"HC"` is the default and clusters
+#'   errors by person; `"const"` is then valid, but its errors may be too large by a factor of up to
+#'   the square root of the number of rows per person.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param method (`string`)\cr `"moments"`: the method of this page. `"ops"`, `"adaops"`: one draw
-#'   from a posterior, for readers of Wang (2018, 2019), with repaired constants; coefficients only,
-#'   several times less accurate. See [dp_paper-methods].
+#'   from a posterior, for readers of Wang (2018, 2019), with repaired constants. These methods
+#'   return coefficients only, and are several times less accurate. See [dp_paper-methods].
 #' @param settings (`list`, PUBLIC)\cr for `"ops"` `ridge`, for `"adaops"` `condition`, the largest
 #'   acceptable condition number, both in units in which rows have length at most 1; by default a
 #'   public rule sets them.
@@ -134,12 +136,13 @@
 #'     PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
 #'
-#'   It holds no row, fitted value, residual, model frame or environment.
+#'   It contains no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
-#' Protects one person's whole row against an adversary who knows all others; neighbours replace one
-#' row, or with `person = ~ id` all rows of one person. The guarantee follows by adaptive
-#' composition, with `delta > 0` of Gaussian differential privacy (Dong, Roth and Su, 2022), with
-#' `delta = 0` of pure privacy. The noise is exact integer noise. Proof: `proofs/regression.md`.
+#' A fit protects one person's whole row against an adversary who knows all other rows. Neighbours
+#' replace one row, or with `person = ~ id` all rows of one person. The guarantee follows by
+#' adaptive composition, with `delta > 0` of Gaussian differential privacy (Dong, Roth and Su,
+#' 2022), with `delta = 0` of pure privacy. The noise is exact integer noise. Proof:
+#' `proofs/regression.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
 #' before any budget is spent, and depend on public facts only: names, types and number of columns,
