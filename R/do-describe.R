@@ -24,6 +24,16 @@
 #' A row with a missing value does not count for that variable; a row whose group is missing, or is
 #' not a public level, does not count at all. The number of missing values is private.
 #'
+#' @section Several rows of one person: With `person = ~ id` neighbours replace all rows of one
+#'   person, and every step costs the same as for one row per person. Each person counts once per
+#'   variable: all statistics are about the distribution in which every person has weight one,
+#'   spread equally over their rows that count for the variable. With `by` a person whose rows are
+#'   in several groups counts in each of them by the share of these rows. For a number per person
+#'   (the mean of their visits' costs, say), make one row per person beforehand. In the limits a
+#'   person is one observation whose variance is that of a single row: right if a person's rows are
+#'   copies of each other, and otherwise too wide, by a factor of up to the square root of the
+#'   number of rows per person. Counts are sums of shares. Proof: `proofs/person.md`.
+#'
 #' @section Limits: Limits of shares, means, standard deviations and quantiles are about the
 #'   population from which people are drawn; limits of `n` are about the people in this table, and
 #'   therefore cover noise alone. Limits of means treat the sampling error as normal. Limits of
@@ -49,7 +59,8 @@
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
-#'   PRIVATE)\cr one row per person. Rows of a database or a file stream to this process in blocks.
+#'   PRIVATE)\cr one row per person, or several with `person`. Rows of a database or a file stream
+#'   to this process in blocks.
 #' @param by (`formula` or `NULL`, PUBLIC)\cr `~ arm`: groups, by levels in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. If few numbers are requested, a plan
@@ -61,18 +72,21 @@
 #' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr in steps of 0.001; quartiles are added.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
-#' @param person (`string`, PUBLIC)\cr `"row"`, also assumed for `NULL`: each row is a different
-#'   person. A column that identifies people is refused, see [dp_person].
+#' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
+#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
+#'   different person. See [dp_person]; [dp_sources()] refuses a column.
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
-#'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, n. PUBLIC.
+#'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, n (the number of
+#'     people, with `person = ~ id`). PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, whether the promise holds. PUBLIC.
 #'   * `steps`: one row per kind of noise step: law, sensitivity, scale, cost. PUBLIC.
 #'
 #'   It holds no row and no environment. See [dp_description-methods].
 #' @section Privacy:
 #' Protects one person's whole row against an adversary who knows all others; neighbours replace one
-#' row, which may then be in another group. The guarantee follows by adaptive composition, with a
+#' row, which may then be in another group, or with `person = ~ id` all rows of one person. The
+#' guarantee follows by adaptive composition, with a
 #' delta of zero-concentrated steps, otherwise of pure steps. The noise is exact integer noise.
 #' Proof: `proofs/describe.md`.
 #' @section Errors:
@@ -152,10 +166,13 @@ check_quantiles <- function(quantiles) {
 #' All public facts of a description
 #' @noRd
 describe_public <- function(budget, columns, n, quantiles) {
-  if (n < 1) abort("{.arg data} must have at least one row.", "data")
+  by_person <- !is.null(columns$person$column)
+  if (n < 1) {
+    abort("{.arg data} must have at least one {if (by_person) 'person' else 'row'}.", "data")
+  }
   if (n <= .Machine$integer.max) n <- as.integer(n)
   if (budget$private && budget$delta >= 1 / n) warn_of_delta(budget$delta, n)
-  c(budget, list(n = n, facts = list(
+  c(budget, list(n = n, facts = c(list(
     n = as.double(n), epsilon = budget$epsilon, delta = budget$delta,
     numbers = names_of_variables(columns$numbers), factors = names_of_variables(columns$factors),
     lower = vapply(columns$numbers, `[[`, 0, "lower"),
@@ -163,7 +180,7 @@ describe_public <- function(budget, columns, n, quantiles) {
     whole = vapply(columns$numbers, `[[`, NA, "whole") + 0L,
     levels = vapply(columns$factors, function(x) length(x$levels), 0L),
     groups = length(columns$groups$levels), quantiles = quantiles
-  )))
+  ), if (by_person) list(person = TRUE))))
 }
 
 names_of_variables <- function(variables) vapply(variables, `[[`, "", "name")
@@ -210,22 +227,37 @@ new_description <- function(columns, public, made) {
 #' The description without noise: NOT PRIVATE
 #' @noRd
 raw_description <- function(table, facts) {
+  who <- if (isTRUE(facts$person)) table[, ncol(table)]
+  if (!is.null(who)) table <- table[, -ncol(table), drop = FALSE]
   groups <- max(1L, facts$groups)
   of <- if (facts$groups) max_level(table, ncol(table) - facts$groups, facts$groups) else 1L
   of <- rep_len(of, nrow(table))
   within <- function(f) lapply(seq_len(groups), function(g) f(of %in% g))
   numbers <- lapply(seq_along(facts$numbers), function(j) {
-    within(function(rows) raw_number(table[rows, j], facts))
+    share <- row_shares(!is.na(of) & !is.na(table[, j]), who)
+    within(function(rows) raw_number(table[rows, j], share[rows], facts))
   })
   first <- length(facts$numbers) + cumsum(c(0L, facts$levels))
+  counted <- function(own, share, count) {
+    vapply(seq_len(count), function(k) sum(share[own %in% k]), 0)
+  }
   levels <- lapply(seq_along(facts$factors), function(k) {
     own <- max_level(table, first[[k]], facts$levels[[k]])
-    within(function(rows) tabulate(own[rows], facts$levels[[k]]))
+    share <- row_shares(!is.na(of) & !is.na(own), who)
+    within(function(rows) counted(own[rows], share[rows], facts$levels[[k]]))
   })
   list(
     numbers = unlist(numbers, recursive = FALSE), levels = unlist(levels, recursive = FALSE),
-    sizes = if (facts$groups > 1L) tabulate(of, groups)
+    sizes = if (facts$groups > 1L) counted(of, row_shares(!is.na(of), who), groups)
   )
+}
+
+#' Weights with which each person counts once, over their rows that count
+#' @param who (`numeric` or `NULL`)\cr the person of each row.
+#' @noRd
+row_shares <- function(counts, who) {
+  counts <- as.double(counts)
+  if (is.null(who)) counts else counts / pmax(1, stats::ave(counts, who, FUN = sum))
 }
 
 #' The position of the 1 among several 0/1 columns; `NA`: none
@@ -237,14 +269,27 @@ max_level <- function(table, after, count) {
 }
 
 #' @noRd
-raw_number <- function(x, facts) {
-  x <- x[!is.na(x)]
-  spread <- if (length(x) > 1L) stats::sd(x) else NA_real_
-  q <- if (length(x)) {
-    stats::quantile(x, facts$quantiles / 1000, names = FALSE)
-  } else {
-    rep(NA_real_, length(facts$quantiles))
+raw_number <- function(x, share, facts) {
+  x <- x[share > 0]
+  share <- share[share > 0]
+  people <- sum(share)
+  middle <- if (length(x)) sum(share * x) / people else NA_real_
+  spread <- if (people > 1) sqrt(sum(share * (x - middle)^2) / (people - 1)) else NA_real_
+  c(people, middle, spread, shared_quantiles(x, share, facts$quantiles / 1000))
+}
+
+#' Quantiles of values with weights; of whole people, as [stats::quantile()] defines them
+#' @noRd
+shared_quantiles <- function(x, share, q) {
+  if (length(unique(x)) < 2L || all(share == 1)) {
+    return(if (length(x)) stats::quantile(x, q, names = FALSE) else rep(NA_real_, length(q)))
   }
-  middle <- if (length(x)) mean(x) else NA_real_
-  c(length(x), middle, spread, q)
+  value <- sort(unique(x))
+  size <- drop(rowsum(share, match(x, value)))
+  upto <- cumsum(size)
+  people <- upto[[length(upto)]]
+  # The ranks at which a value begins and ends; less than a person has one rank.
+  first <- upto - size + pmin(0, size - 1) / 2
+  last <- upto - 1 - pmin(0, size - 1) / 2
+  stats::approx(c(first, last), c(value, value), q * (people - 1), rule = 2, ties = mean)$y
 }

@@ -2,7 +2,8 @@
 
 #' @noRd
 describe_mechanism <- function() {
-  new_mechanism("dp_describe", title = "counts, quantiles and moments by group", needs = "blocks",
+  new_mechanism("dp_describe",
+    title = "counts, quantiles and moments by group", needs = "blocks", person = "blocks",
     theorem = function(gaussian) {
       if (gaussian) {
         paste("exponential and discrete Gaussian mechanisms, zero-concentrated composition",

@@ -23,7 +23,7 @@ mechanism_fields <- list(
   dp_aggregate = list(
     needed = c("by_rank", "located", "mean", "theorem", "ranks", "noise"), other = "person"
   ),
-  dp_describe = list(needed = "theorem", other = character()),
+  dp_describe = list(needed = "theorem", other = "person"),
   dp_online = list(
     needed = c("core", "families", "step", "more", "damping", "penalty"),
     other = c("printed", "once", "most")

@@ -11,22 +11,24 @@
 #'
 #' With a column each person counts once, for any number of rows: a person's contribution to any
 #' step is the mean of their rows' contributions. So no limit on a person's rows is needed, and
-#' there is no additional cost. The estimand is the regression in which every person has weight one.
-#' The number of people is public; the number of rows is private, and no result, message or plan
-#' shows it. Time and memory depend on the number of rows.
+#' there is no additional cost. The estimand is the regression, or the distribution of a column, in
+#' which every person has weight one, spread over their rows. The number of people is public; the
+#' number of rows is private, and no result, message or plan shows it. Time and memory depend on the
+#' number of rows.
 #'
 #' A row of weight zero (with a missing value, or outside `subset`) is not in its person's mean,
-#' either. A row without an identifier belongs to nobody and is omitted. People without any counting
-#' row remain in the number of people.
+#' either. In a description a row counts for each variable by itself. A row without an identifier
+#' belongs to nobody and is omitted. People without any counting row remain in the number of people.
 #'
-#' `person` is an argument of [dp_lm()] and [dp_glm()], as described above, and of [dp_aggregate()]
-#' and [dp_select()], in which all rows of a person are in one block and the data are in memory. The
-#' regressions also take [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and
-#' [dp_files()] with rows read in R. Identifiers of chunks are numbers where they read as numbers,
-#' in any spelling, and otherwise text; in SQLite a number and its text identify the same person.
-#' For [dp_lm()] a database computes the sums by person (`compute = "database"`, 30 columns at
-#' most). Methods without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
-#' `proofs/person.md`.
+#' `person` is an argument of [dp_lm()], [dp_glm()] and [dp_describe()], as described above, and of
+#' [dp_aggregate()] and [dp_select()], in which all rows of a person are in one block; these two
+#' take data frames only, with or without `person`. Regressions and descriptions also take
+#' [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and [dp_files()] with rows
+#' read in R.
+#' Identifiers of chunks are numbers where they read as numbers, in any spelling, and otherwise
+#' text; in SQLite a number and its text identify the same person. For [dp_lm()] a database computes
+#' the sums by person (`compute = "database"`, 30 columns at most). Methods without a proof, workers
+#' and [dp_sources()] refuse it before the charge. Proof: `proofs/person.md`.
 NULL
 
 #' Check the declaration of people, and whether the method and the rows permit it
@@ -43,11 +45,7 @@ check_person <- function(person, record, method, data) {
   }
   if (is.null(record$person)) {
     abort(c(
-      if (is.null(method)) {
-        "This call needs one row per person."
-      } else {
-        "{.code method = \"{method}\"} needs one row per person."
-      },
+      "{.code method = \"{method}\"} needs one row per person.",
       x = "Its proof does not hold for means over a person's rows.",
       i = "Combine each person's rows into one row beforehand, one person at a time."
     ), "argument")

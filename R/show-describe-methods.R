@@ -21,8 +21,8 @@
 #'   `group` (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such
 #'   as `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
 #'   `conf.high`. Errors of `n` are noise alone.
-#' * `glance()`: one row of facts. `nobs()`: the number of rows. `summary()`: the print, and all
-#'   facts on privacy with the steps.
+#' * `glance()`: one row of facts. `nobs()`: the number of rows, or with `person = ~ id` of people.
+#'   `summary()`: the print, and all facts on privacy with the steps.
 #' * `plot()`, `autoplot()`: quantiles, means and shares with their limits, one panel per variable.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_description-methods
@@ -66,7 +66,7 @@ summary.dp_description <- function(object, ...) {
 description_lines <- function(x, clusters = TRUE) {
   table <- description_table(x, 0.95, clusters)
   title <- paste0(if (!x$privacy$private) "Raw description of " else "Description of ",
-    count_words(x$nobs), " rows",
+    count_words(x$nobs), if (is_by_person(x$privacy)) " people" else " rows",
     if (x$privacy$private) ", with 95 % limits (sampling and privacy together)")
   c(title, "", paste0("  ", table_text(table)), counts_note(x, table), unseen_note(x, clusters))
 }

@@ -1,12 +1,15 @@
 # Several rows of one person: coverage of 95 % limits, with errors that a person's rows share.
 #
 # From the package's root, with dpsc installed: Rscript bench/person.R
+# Rscript bench/person.R mean sd median makes only the rows of these methods anew.
 # Writes bench/results/person.csv, one row per cell: `shared`, the share of the errors' variance
 # (and of the regressors') that a person's rows have in common; `cover` of the slope of a regressor
 # that varies within people (`within`) and of one that does not (`between`); `width`, mean
 # half-width over the half-width at epsilon = Inf with clustered errors. `vcov`: "HC" (the default,
 # clustered), "const". People have 1 to 12 rows, and people with many rows differ in their
-# regressors. DPSC_BENCH_REPLICATIONS (default 100) data sets per cell.
+# regressors. "mean", "sd" and "median" are statistics of the regressors by dp_describe(); the width
+# of a mean's limits is over the width of limits from people's own means without privacy.
+# DPSC_BENCH_REPLICATIONS (default 100) data sets per cell.
 library(dpsc)
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))
@@ -45,6 +48,26 @@ fits <- list(
   }
 )
 
+# Statistics of the distribution in which every person has weight one.
+statistics <- c(mean = 0, sd = 1, median = 0)
+
+describe <- function(data, epsilon, statistic) {
+  table <- tidy(dp_describe(~ within + between, data,
+    epsilon = epsilon, bounds = bounds[c("within", "between")], person = ~id
+  ))
+  rows <- table[table$statistic == sub("median", "q0.5", statistic), ]
+  known <- statistics[[statistic]]
+  plain <- vapply(names(truth), function(name) {
+    own <- tapply(data[[name]], data$id, mean)
+    2 * stats::qnorm(0.975) * stats::sd(own) / sqrt(length(own))
+  }, 0)
+  list(
+    rbind(cover = rows$conf.low <= known & known <= rows$conf.high,
+      width = rows$conf.high - rows$conf.low),
+    rbind(width = if (statistic == "mean") plain else c(NA, NA))
+  )
+}
+
 measure <- function(fit) {
   limits <- stats::confint(fit)[names(truth), ]
   rbind(cover = limits[, 1] <= truth & truth <= limits[, 2], width = limits[, 2] - limits[, 1])
@@ -54,6 +77,9 @@ cell <- function(n, epsilon, shared, method) {
   runs <- lapply(seq_len(replications), function(i) {
     set.seed(i)
     data <- people(n, shared)
+    if (method %in% names(statistics)) {
+      return(suppressWarnings(describe(data, epsilon, method)))
+    }
     known <- if (method == "const") "clustered" else method
     suppressWarnings(list(
       measure(fits[[method]](data, epsilon)), measure(fits[[known]](data, Inf))
@@ -69,13 +95,19 @@ cell <- function(n, epsilon, shared, method) {
 }
 
 cells <- expand.grid(
-  shared = c(0, 0.5, 0.95), epsilon = c(1, 4), n = c(2000, 10000), method = names(fits),
-  stringsAsFactors = FALSE
+  shared = c(0, 0.5, 0.95), epsilon = c(1, 4), n = c(2000, 10000),
+  method = c(names(fits), names(statistics)), stringsAsFactors = FALSE
 )
+anew <- commandArgs(trailingOnly = TRUE)
+if (length(anew)) cells <- cells[cells$method %in% anew, ]
 table <- do.call(rbind, lapply(seq_len(nrow(cells)), function(i) {
   with(cells[i, ], cell(n, epsilon, shared, method))
 }))
 numbers <- vapply(table, is.numeric, NA)
 table[numbers] <- lapply(table[numbers], signif, 3)
+if (length(anew)) {
+  known <- utils::read.csv("bench/results/person.csv")
+  table <- rbind(known[!known$method %in% anew, ], table)
+}
 utils::write.csv(table, "bench/results/person.csv", row.names = FALSE)
 print(table)

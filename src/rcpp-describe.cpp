@@ -24,6 +24,7 @@ dpsc::describe_facts as_describe_facts(const Rcpp::List& x) {
   facts.levels = Rcpp::as<std::vector<int>>(x["levels"]);
   facts.groups = Rcpp::as<int>(x["groups"]);
   facts.quantiles = Rcpp::as<std::vector<int>>(x["quantiles"]);
+  facts.person = x.containsElementNamed("person") && Rcpp::as<bool>(x["person"]);
   return facts;
 }
 
@@ -117,8 +118,9 @@ Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& fac
   Eigen::Index entry = 0;
   for (int levels : known.levels)
     for (std::size_t g = 0; g < parts; ++g, entry += levels)
-      factors.push_back(Rcpp::wrap(dpsc::level_rows(plan, found.table.segment(entry, levels),
-                                                    parts > 1 ? 0.0 : known.n, asked)));
+      factors.push_back(
+          Rcpp::wrap(dpsc::level_rows(plan, found.table.segment(entry, levels),
+                                      parts > 1 ? 0.0 : known.n, asked, !known.person)));
   Rcpp::List out =
       Rcpp::List::create(_["numbers"] = numbers, _["factors"] = factors, _["unseen"] = unseen);
   if (known.groups > 1) out["groups"] = dpsc::size_rows(plan, found.sizes, known.n, asked);
@@ -126,13 +128,15 @@ Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& fac
 }
 
 // A joint choice's levels with their weights, and draws (from 0, one column each), for tests.
-Rcpp::List joint_choice_cpp(const Rcpp::List& lists, double exponent, int draws, SEXP rng) {
+// `parts`: losses are in units of 2^-parts.
+Rcpp::List joint_choice_cpp(const Rcpp::List& lists, double exponent, int draws, SEXP rng,
+                            int parts) {
   std::vector<std::vector<std::int64_t>> losses;
   for (SEXP own : lists) {
     const auto known = Rcpp::as<std::vector<double>>(own);
     losses.emplace_back(known.begin(), known.end());
   }
-  const dpsc::joint_choice choice = dpsc::joint_choice::of(losses, exponent);
+  const dpsc::joint_choice choice = dpsc::joint_choice::of(losses, exponent, parts);
   std::vector<double> loss, weight, tuples;
   for (const dpsc::joint_level& level : choice.levels()) {
     loss.push_back(static_cast<double>(level.loss));

@@ -24,8 +24,8 @@ calibrate_objective_cpp <- function(slopes, epsilon, delta, rho, c, d) {
 growing_frame_cpp <- function(base, periods) probe("growing_frame", base, periods)
 lm_closed_cpp <- function(design) probe("lm_closed", design)
 lm_score_rows_cpp <- function(row, facts) probe("lm_score_rows", row, facts)
-joint_choice_cpp <- function(losses, exponent, draws, rng) {
-  probe("joint_choice", losses, exponent, draws, rng)
+joint_choice_cpp <- function(losses, exponent, draws, rng, parts = 0L) {
+  probe("joint_choice", losses, exponent, draws, rng, parts)
 }
 place_losses_cpp <- function(counts, thousandths) probe("place_losses", counts, thousandths)
 round_points_cpp <- function(lower, upper, fine, drop) {

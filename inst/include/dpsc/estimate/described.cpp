@@ -495,7 +495,7 @@ Eigen::Vector4d unseen_people(const describe_facts& facts, const describe_plan& 
 }
 
 Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts, double n,
-                           const describe_level& level) {
+                           const describe_level& level, bool whole) {
   const auto levels = static_cast<double>(counts.size());
   const double one = plan.table.deviation(plan.gaussian, plan.table.one);
   Eigen::VectorXd people = counts / plan.table.one;
@@ -505,8 +505,8 @@ Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& cou
       by_difference(plan, counts.size(), !(n > 0.0)) ? one : std::sqrt(levels) * one;
   if (n > 0.0 && people.sum() > n - describe_detail::hardly(plan) * sum_error)
     people.array() += (n - people.sum()) / levels;
-  // People are whole: rounding removes a little of the noise.
-  if (by_difference(plan, counts.size(), !(n > 0.0)))
+  // Rounding removes a little of the noise.
+  if (whole && by_difference(plan, counts.size(), !(n > 0.0)))
     people = people.unaryExpr([](double count) { return std::nearbyint(count); });
   people = people.cwiseMax(0.0);
   const double m = std::max(1.0, people.sum());

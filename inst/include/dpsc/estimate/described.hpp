@@ -71,9 +71,9 @@ Eigen::Vector4d unseen_people(const describe_facts& facts, const describe_plan& 
                               const describe_level& level);
 
 /// Levels of one factor in one group, one share each. `n`: the number of rows if there is one
-/// group, else 0.
+/// group, else 0. `whole`: are exact counts whole numbers?
 Eigen::MatrixXd level_rows(const describe_plan& plan, const Eigen::VectorXd& counts, double n,
-                           const describe_level& level);
+                           const describe_level& level, bool whole);
 
 /// Sizes of groups, with noise as their only error.
 Eigen::MatrixXd size_rows(const describe_plan& plan, const Eigen::VectorXd& sizes, double n,

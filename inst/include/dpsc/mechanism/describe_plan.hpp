@@ -15,7 +15,7 @@
 namespace dpsc {
 
 /// Facts known before any row is read. PUBLIC. Columns of the rows: numbers, then one per level of
-/// every factor, then one per group.
+/// every factor, then one per group, then, if people may have several rows, the person.
 struct describe_facts {
   double n = 0.0, epsilon = 0.0, delta = 0.0;
   std::vector<std::string> numbers, factors;
@@ -24,6 +24,7 @@ struct describe_facts {
   std::vector<int> levels;     // of each factor
   int groups = 0;              // 0: no groups
   std::vector<int> quantiles;  // in thousandths, increasing; quartiles among them
+  bool person = false;         // does the last column number people, whose rows are adjacent?
 
   int parts() const { return std::max(1, groups); }
   double range(std::size_t j) const { return upper[j] - lower[j]; }

@@ -15,14 +15,15 @@ namespace dpsc {
 
 inline int bits_of_shares(const lm_design& design) { return design.person ? share_bits : 0; }
 
-/// Adds one person: for each cell, floor(2^20 cumulative share) minus the same for the cells
-/// before. These integers add up to 2^20 and depend on the shares only. Sorts the cells.
+/// Adds one person: for each cell, floor(units times the cumulative share) minus the same for the
+/// cells before. These integers add up to `units`, a whole number, and depend on the shares only.
+/// Sorts the cells.
 template <typename Counts>
-void add_person_shares(std::vector<Eigen::Index>& cells, Counts&& counts) {
+void add_person_shares(std::vector<Eigen::Index>& cells, Counts&& counts,
+                       double units = std::ldexp(1.0, share_bits)) {
   std::sort(cells.begin(), cells.end());
   const auto parts = [&](std::size_t rows) {
-    return std::floor(std::ldexp(static_cast<double>(rows), share_bits) /
-                      static_cast<double>(cells.size()));
+    return std::floor(units * static_cast<double>(rows) / static_cast<double>(cells.size()));
   };
   for (std::size_t i = 0; i < cells.size(); ++i) counts(cells[i]) += parts(i + 1) - parts(i);
 }

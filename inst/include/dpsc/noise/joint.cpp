@@ -16,21 +16,32 @@ inline double reach(std::size_t lists) { return 60.0 + 12.0 * static_cast<double
 
 }  // namespace joint_detail
 
-joint_choice joint_choice::of(std::vector<std::vector<std::int64_t>> losses, double exponent) {
+joint_choice joint_choice::of(std::vector<std::vector<std::int64_t>> losses, double exponent,
+                              int parts) {
   joint_choice out;
   const double reach = joint_detail::reach(losses.size());
   // One unit less than fits: room for the errors of the table.
   const std::uint64_t fits = exponent_units(std::min(exponent, reach), out.shift);
   if (losses.empty() || fits < 2) throw std::domain_error("a joint choice needs an exponent");
   out.units = fits - 1;
-  out.cap = static_cast<std::int64_t>(std::floor(std::min(reach / out.exponent(), 1e15)));
-  out.cap = std::max<std::int64_t>(out.cap, 1);
+  const double largest = parts > 0 ? std::ldexp(1.0, 62 - parts) : 1e15;
+  out.cap = static_cast<std::int64_t>(std::floor(std::min(reach / out.exponent(), largest)));
+  out.cap = std::max<std::int64_t>(out.cap, 1) << parts;
+  out.parts = parts;
+  out.shift += parts;
   out.losses = std::move(losses);
   for (std::vector<std::int64_t>& own : out.losses) {
     if (own.empty()) throw std::invalid_argument("a joint choice needs candidates");
     for (std::int64_t& loss : own) loss = out.clipped(loss);
   }
   return out;
+}
+
+bool joint_choice::whole() const {
+  const std::int64_t one = std::int64_t{1} << parts;
+  return std::all_of(losses.begin(), losses.end(), [one](const std::vector<std::int64_t>& own) {
+    return std::all_of(own.begin(), own.end(), [one](std::int64_t x) { return x % one == 0; });
+  });
 }
 
 std::vector<joint_level> joint_choice::levels() const {
@@ -48,7 +59,9 @@ std::vector<joint_level> joint_choice::levels() const {
       at[j] += k - from;
     }
   }
-  const exponential_table table(2.0 * static_cast<double>(cap) * exponent(), shift);
+  // The same distribution and draws as with whole losses.
+  const int drop = whole() ? parts : 0;
+  const exponential_table table(2.0 * static_cast<double>(cap) * exponent(), shift - drop);
   std::vector<joint_level> out;
   std::vector<std::uint64_t> upto(losses.size(), 0);
   for (const auto& own : counts) {
@@ -60,7 +73,7 @@ std::vector<joint_level> joint_choice::levels() const {
     natural next;
     if (i + 1 < out.size()) {
       const auto more = static_cast<std::uint64_t>(out[i + 1].loss - least);
-      next = table.at(static_cast<uint128>(more) * units);
+      next = table.at((static_cast<uint128>(more) * units) >> drop);
     }
     out[i].weight = own;
     out[i].weight -= next;

@@ -29,10 +29,12 @@ struct joint_choice {
   std::vector<std::vector<std::int64_t>> losses;
   std::uint64_t units = 0;
   int shift = 40;
+  int parts = 0;  // losses are in units of 2^-parts; `shift` includes parts
   std::int64_t cap = 0;
 
-  /// Lists with the largest exponent of a loss of one that is not above `exponent`.
-  static joint_choice of(std::vector<std::vector<std::int64_t>> losses, double exponent);
+  /// Lists with the largest exponent of a loss of 2^parts that is not above `exponent`.
+  static joint_choice of(std::vector<std::vector<std::int64_t>> losses, double exponent,
+                         int parts = 0);
 
   double exponent() const { return std::ldexp(static_cast<double>(units), -shift); }
 
@@ -58,6 +60,9 @@ struct joint_choice {
   }
 
  private:
+  /// Are all losses multiples of 2^parts?
+  bool whole() const;
+
   /// The candidate of list j with `before` candidates before it, of those up to `loss`.
   std::size_t candidate(std::size_t j, std::int64_t loss, std::uint64_t before) const;
 };

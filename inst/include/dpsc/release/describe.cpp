@@ -11,9 +11,10 @@ namespace describe_detail {
 class row_columns {
  public:
   row_columns(const describe_facts& facts, const table_view& table) : facts_(facts), table_(table) {
-    int columns = static_cast<int>(facts.numbers.size()) + facts.groups;
+    int columns = static_cast<int>(facts.numbers.size()) + facts.groups + (facts.person ? 1 : 0);
     for (int levels : facts.levels) columns += levels;
-    if (table.columns != columns) throw std::invalid_argument("rows do not fit the columns");
+    if (table.columns != columns || (facts.person && table.reals == nullptr))
+      throw std::invalid_argument("rows do not fit the columns");
   }
 
   double cell(Eigen::Index i, Eigen::Index j) const {
@@ -36,7 +37,8 @@ class row_columns {
   }
 
   int group(Eigen::Index i) const {
-    return facts_.groups == 0 ? 0 : level(i, table_.columns - facts_.groups, facts_.groups);
+    const Eigen::Index first = table_.columns - facts_.groups - (facts_.person ? 1 : 0);
+    return facts_.groups == 0 ? 0 : level(i, first, facts_.groups);
   }
 
  private:
@@ -44,11 +46,53 @@ class row_columns {
   const table_view& table_;
 };
 
+/// Calls visit(rows, first, count) for each person, whose rows are the `count` rows from `first`
+/// on.
+template <typename Visit>
+void each_person(const row_source& source, const describe_facts& facts, Visit&& visit) {
+  source.pass([&](const table_view& table) {
+    const row_columns rows(facts, table);
+    for (Eigen::Index first = 0, count = 1; first < table.rows; first += count) {
+      if (facts.person) count = rows_of_person(table, first);
+      visit(rows, first, count);
+    }
+  });
+}
+
+inline int bits_of_shares(const describe_facts& facts) { return facts.person ? share_bits : 0; }
+
+/// Counts in which the cells of a person's rows have equal shares.
+class shared_counts {
+ public:
+  /// Adds a person by `cell(row)`, which is negative for a row that does not count.
+  template <typename Cell, typename Counts>
+  void add(Eigen::Index first, Eigen::Index count, double units, Cell&& cell, Counts&& counts) {
+    cells_.clear();
+    for (Eigen::Index i = first; i < first + count; ++i)
+      if (const Eigen::Index k = cell(i); k >= 0) cells_.push_back(k);
+    add_person_shares(cells_, counts, units);
+  }
+
+ private:
+  std::vector<Eigen::Index> cells_;
+};
+
+/// Adds a value's powers to the sums of its group, in grid steps.
+inline void add_powers(const describe_window& window, const describe_sums& units, double x,
+                       double* sums) {
+  const double z = window.scaled(x), far = window.from_middle(x), far2 = far * far;
+  sums[0] += units.small;
+  sums[1] += std::nearbyint(z * units.one);
+  sums[2] += std::nearbyint(z * z * units.square);
+  sums[3] += std::nearbyint(far2 * far2 * units.rest);
+  sums[4] += x < window.low || x > window.high ? units.rest : 0.0;
+}
+
 /// Fine points joined into the grid's cells.
-inline std::vector<std::int64_t> coarser(const std::vector<std::int64_t>& fine,
-                                         const place_grid& grid) {
+inline std::vector<std::int64_t> coarser(const std::vector<double>& fine, const place_grid& grid) {
   std::vector<std::int64_t> out(grid.cells(), 0);
-  for (std::size_t k = 0; k < fine.size(); ++k) out[grid.cell_of_fine(k)] += fine[k];
+  for (std::size_t k = 0; k < fine.size(); ++k)
+    out[grid.cell_of_fine(k)] += static_cast<std::int64_t>(fine[k]);
   return out;
 }
 
@@ -67,17 +111,18 @@ inline std::vector<std::size_t> cells_of_copies(const std::vector<std::uint32_t>
   return out;
 }
 
-/// A choice from every list: all at once, or one after another.
+/// A choice from every list: all at once, or one after another. Losses are in units of 2^-bits.
 inline std::vector<std::size_t> drawn_from(std::vector<std::vector<std::int64_t>> losses,
                                            const std::vector<double>& exponents, bool joint,
-                                           const std::vector<std::string>& labels,
+                                           int bits, const std::vector<std::string>& labels,
                                            const std::string& all, noise& draws) {
   if (joint)
-    return draws.choose_jointly(all, joint_choice::of(std::move(losses), exponents.front()));
+    return draws.choose_jointly(all, joint_choice::of(std::move(losses), exponents.front(), bits));
   std::vector<std::size_t> out;
-  for (std::size_t k = 0; k < losses.size(); ++k)
-    out.push_back(
-        draws.choose_jointly(labels[k], joint_choice::of({losses[k]}, exponents[k])).front());
+  for (std::size_t k = 0; k < losses.size(); ++k) {
+    const joint_choice choice = joint_choice::of({losses[k]}, exponents[k], bits);
+    out.push_back(draws.choose_jointly(labels[k], choice).front());
+  }
   return out;
 }
 
@@ -88,9 +133,9 @@ struct radii_on_side {
   std::vector<std::int64_t> losses;
 };
 
-/// Replacing one row changes the number of people beyond a candidate by at most one.
-inline radii_on_side radii_of(const std::vector<std::int64_t>& fine, double from, bool above,
-                              const describe_plan& plan) {
+/// Replacing a person changes the number of people beyond a candidate by at most one.
+inline radii_on_side radii_of(const std::vector<double>& fine, double from, bool above,
+                              const describe_plan& plan, int bits) {
   const double one = static_cast<double>(fine.size() - 1);
   const double bound = above ? one - from : from;
   radii_on_side out;
@@ -102,10 +147,11 @@ inline radii_on_side radii_of(const std::vector<std::int64_t>& fine, double from
   for (std::size_t k = 0; k < fine.size(); ++k) {
     const double far = above ? static_cast<double>(k) - from : from - static_cast<double>(k);
     const auto at = std::lower_bound(radii.begin(), radii.end(), far) - radii.begin();
-    counts[std::min(static_cast<std::size_t>(at), counts.size() - 1)] += fine[k];
-    left += fine[k];
+    const auto here = static_cast<std::int64_t>(fine[k]);
+    counts[std::min(static_cast<std::size_t>(at), counts.size() - 1)] += here;
+    left += here;
   }
-  const auto beyond = static_cast<std::int64_t>(plan.beyond);
+  const std::int64_t beyond = static_cast<std::int64_t>(plan.beyond) << bits;
   for (std::int64_t count : counts) {
     const std::int64_t from_here = left;
     left -= count;
@@ -120,7 +166,7 @@ inline std::string of_group(const describe_facts& facts, std::size_t j, int g) {
 }
 
 inline described_number draw_places(const describe_plan& plan, const describe_facts& facts,
-                                    const std::vector<std::int64_t>& fine, std::size_t j, int g,
+                                    const std::vector<double>& fine, std::size_t j, int g,
                                     noise& draws) {
   described_number out;
   const place_grid grid = grid_of(facts, plan, j);
@@ -135,8 +181,8 @@ inline described_number draw_places(const describe_plan& plan, const describe_fa
   const std::vector<std::string> each(losses.size(), "quantile of " + name);
   const std::vector<std::size_t> cell_of = cells_of_copies(points.copies);
   std::vector<double> places;
-  for (std::size_t drawn :
-       drawn_from(std::move(losses), exponents, plan.joint, each, "quantiles of " + name, draws))
+  for (std::size_t drawn : drawn_from(std::move(losses), exponents, plan.joint,
+                                      bits_of_shares(facts), each, "quantiles of " + name, draws))
     places.push_back(points.value[cell_of[drawn]]);
   std::sort(places.begin(), places.end());
   out.quantiles =
@@ -145,17 +191,18 @@ inline described_number draw_places(const describe_plan& plan, const describe_fa
 }
 
 inline void draw_radii(const describe_plan& plan, const describe_facts& facts,
-                       const std::vector<std::int64_t>& fine, std::size_t j, int g, noise& draws,
+                       const std::vector<double>& fine, std::size_t j, int g, noise& draws,
                        described_number& out) {
   const place_grid grid = fine_grid(facts, j);
   const auto at = std::find(facts.quantiles.begin(), facts.quantiles.end(), 500);
   const double median = out.quantiles[at - facts.quantiles.begin()];
   const double from = (median - grid.lower) / facts.range(j) * static_cast<double>(grid.fine);
-  const radii_on_side sides[] = {radii_of(fine, from, false, plan),
-                                 radii_of(fine, from, true, plan)};
+  const int bits = bits_of_shares(facts);
+  const radii_on_side sides[] = {radii_of(fine, from, false, plan, bits),
+                                 radii_of(fine, from, true, plan, bits)};
   const std::string reach = "reach of " + of_group(facts, j, g);
   const std::vector<std::size_t> found =
-      drawn_from({sides[0].losses, sides[1].losses}, {plan.tail, plan.tail}, plan.joint,
+      drawn_from({sides[0].losses, sides[1].losses}, {plan.tail, plan.tail}, plan.joint, bits,
                  {reach, reach}, reach, draws);
   for (int side = 0; side < 2; ++side)
     out.radii[side] = facts.range(j) * sides[side].radii[found[static_cast<std::size_t>(side)]];
@@ -164,7 +211,7 @@ inline void draw_radii(const describe_plan& plan, const describe_facts& facts,
 /// Quantiles of a column in all groups, then radii in all groups or in none: the noise of its sums
 /// depends on it.
 inline std::vector<described_number> locate(const describe_plan& plan, const describe_facts& facts,
-                                            const std::vector<std::int64_t>* cells, std::size_t j,
+                                            const std::vector<double>* cells, std::size_t j,
                                             noise& draws) {
   std::vector<described_number> out;
   bool radii = false;
@@ -204,37 +251,49 @@ inline void split_sums(const Eigen::VectorXd& sums, std::size_t j, int parts, de
 
 }  // namespace describe_detail
 
-describe_counts count_columns(const row_source& source, const describe_facts& facts) {
+describe_counts count_columns(const row_source& source, const describe_facts& facts,
+                              const describe_plan& plan) {
   using namespace describe_detail;
   const auto parts = static_cast<std::size_t>(facts.parts());
   describe_counts out;
   std::vector<place_grid> grids;
   for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
     grids.push_back(fine_grid(facts, j));
-    out.cells.resize(out.cells.size() + parts, std::vector<std::int64_t>(grids[j].fine + 1, 0));
+    out.cells.resize(out.cells.size() + parts, std::vector<double>(grids[j].fine + 1, 0.0));
   }
   Eigen::Index entries = 0;
   for (int levels : facts.levels) entries += levels * facts.parts();
   out.table = Eigen::VectorXd::Zero(entries);
   out.sizes = Eigen::VectorXd::Zero(facts.groups > 1 ? facts.groups : 0);
-  source.pass([&](const table_view& table) {
-    const row_columns rows(facts, table);
-    for (Eigen::Index i = 0; i < table.rows; ++i) {
-      const int g = rows.group(i);
-      if (g < 0) continue;
-      if (out.sizes.size() > 0) out.sizes[g] += 1.0;
-      for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
-        const double x = rows.number(i, j);
-        if (std::isnan(x)) continue;
-        ++out.cells[j * parts + static_cast<std::size_t>(g)][grids[j].fine_of(x)];
-      }
-      Eigen::Index entry = 0, first = static_cast<Eigen::Index>(facts.numbers.size());
-      for (int levels : facts.levels) {
-        const int k = rows.level(i, first, levels);
-        if (k >= 0) out.table[entry + g * levels + k] += 1.0;
-        entry += levels * facts.parts();
-        first += levels;
-      }
+  shared_counts people;
+  std::vector<Eigen::Index> groups;
+  each_person(source, facts, [&](const row_columns& rows, Eigen::Index from, Eigen::Index count) {
+    groups.clear();
+    for (Eigen::Index i = from; i < from + count; ++i) groups.push_back(rows.group(i));
+    const auto group = [&](Eigen::Index i) { return groups[static_cast<std::size_t>(i - from)]; };
+    if (out.sizes.size() > 0) people.add(from, count, plan.sizes.one, group, out.sizes);
+    for (std::size_t j = 0; j < facts.numbers.size(); ++j) {
+      const auto points = static_cast<Eigen::Index>(grids[j].fine + 1);
+      const auto cell = [&](Eigen::Index i) {
+        const double x = group(i) < 0 ? std::nan("") : rows.number(i, j);
+        if (std::isnan(x)) return Eigen::Index{-1};
+        return group(i) * points + static_cast<Eigen::Index>(grids[j].fine_of(x));
+      };
+      people.add(from, count, std::ldexp(1.0, bits_of_shares(facts)), cell,
+                 [&](Eigen::Index k) -> double& {
+                   return out.cells[j * parts + static_cast<std::size_t>(k / points)]
+                                   [static_cast<std::size_t>(k % points)];
+                 });
+    }
+    Eigen::Index entry = 0, first = static_cast<Eigen::Index>(facts.numbers.size());
+    for (int levels : facts.levels) {
+      const auto place = [&](Eigen::Index i) {
+        const int k = group(i) < 0 ? -1 : rows.level(i, first, levels);
+        return k < 0 ? Eigen::Index{-1} : entry + group(i) * levels + k;
+      };
+      people.add(from, count, plan.table.one, place, out.table);
+      entry += levels * facts.parts();
+      first += levels;
     }
   });
   return out;
@@ -244,27 +303,30 @@ Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts
                            const describe_sums& units, std::size_t number,
                            const std::vector<describe_window>& windows) {
   using namespace describe_detail;
-  const int powers = describe_constants::powers;
-  Eigen::VectorXd out = Eigen::VectorXd::Zero(facts.parts() * powers);
-  source.pass([&](const table_view& table) {
-    const row_columns rows(facts, table);
-    for (Eigen::Index i = 0; i < table.rows; ++i) {
+  constexpr int powers = describe_constants::powers;
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(facts.parts() * powers), own = out;
+  std::vector<int> groups;
+  each_person(source, facts, [&](const row_columns& rows, Eigen::Index first, Eigen::Index count) {
+    groups.clear();
+    for (Eigen::Index i = first; i < first + count; ++i) {
       const int g = rows.group(i);
       const double x = g < 0 ? std::nan("") : rows.number(i, number);
-      const bool missing = std::isnan(x);
-      if (missing && facts.parts() > 1) continue;
-      const describe_window& window = windows[static_cast<std::size_t>(std::max(0, g))];
-      // With one group a missing value counts as the median, which changes no limit of the sums.
-      const double z = window.scaled(missing ? window.middle : x);
-      double* sums = out.data() + std::max(0, g) * powers;
-      sums[1] += std::nearbyint(z * units.one);
-      sums[2] += std::nearbyint(z * z * units.square);
-      if (missing) continue;
-      const double far = window.from_middle(x), far2 = far * far;
-      sums[0] += units.small;
-      sums[3] += std::nearbyint(far2 * far2 * units.rest);
-      sums[4] += x < window.low || x > window.high ? units.rest : 0.0;
+      if (std::isnan(x)) continue;
+      groups.push_back(g);
+      add_powers(windows[static_cast<std::size_t>(g)], units, x, own.data() + g * powers);
     }
+    if (groups.empty() && facts.parts() == 1) {
+      // With one group a missing value counts as the median, which changes no limit of the sums.
+      const double z = windows[0].scaled(windows[0].middle);
+      out[1] += std::nearbyint(z * units.one);
+      out[2] += std::nearbyint(z * z * units.square);
+    }
+    // The mean over rows, toward zero: so that it is at most as long. A group's second turn adds 0.
+    for (const int g : groups)
+      for (int k = g * powers; k < (g + 1) * powers; ++k) {
+        out[k] += std::trunc(own[k] / static_cast<double>(groups.size()));
+        own[k] = 0.0;
+      }
   });
   return out;
 }
@@ -273,18 +335,17 @@ described run_describe(const describe_plan& plan, const describe_facts& facts,
                        const row_source& source, noise& draws) {
   using namespace describe_detail;
   const int parts = facts.parts();
-  const describe_counts counts = count_columns(source, facts);
+  const describe_counts counts = count_columns(source, facts, plan);
   described out;
   if (facts.groups > 1)
-    out.sizes =
-        add_noise(plan, plan.sizes, "sizes of groups", plan.sizes.one * counts.sizes, draws);
+    out.sizes = add_noise(plan, plan.sizes, "sizes of groups", counts.sizes, draws);
   Eigen::Index entry = 0;
   out.table.resize(counts.table.size());
   for (std::size_t f = 0; f < facts.factors.size(); ++f) {
     const Eigen::Index entries = facts.levels[f] * parts;
     out.table.segment(entry, entries) =
-        noisy_levels(plan, "levels of " + facts.factors[f],
-                     plan.table.one * counts.table.segment(entry, entries), parts > 1, draws);
+        noisy_levels(plan, "levels of " + facts.factors[f], counts.table.segment(entry, entries),
+                     parts > 1, draws);
     entry += entries;
   }
   for (std::size_t j = 0; j < facts.numbers.size(); ++j) {

@@ -6,6 +6,7 @@
 
 #include "../estimate/described.hpp"
 #include "../mechanism/describe_plan.hpp"
+#include "../mechanism/person.hpp"
 #include "../rows/people.hpp"
 #include "../rows/source.hpp"
 
@@ -13,11 +14,13 @@ namespace dpsc {
 
 /// One pass: the number of people at each point of a grid, at each level, in each group. PRIVATE.
 struct describe_counts {
-  std::vector<std::vector<std::int64_t>> cells;  // number by number, group by group
-  Eigen::VectorXd table, sizes;
+  // Number by number, group by group; in units of 2^-20 if people may have several rows.
+  std::vector<std::vector<double>> cells;
+  Eigen::VectorXd table, sizes;  // in grid steps
 };
 
-describe_counts count_columns(const row_source& source, const describe_facts& facts);
+describe_counts count_columns(const row_source& source, const describe_facts& facts,
+                              const describe_plan& plan);
 
 /// Sums of powers within released windows, five per group, in grid steps. PRIVATE.
 Eigen::VectorXd sum_powers(const row_source& source, const describe_facts& facts,
