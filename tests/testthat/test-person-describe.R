@@ -29,7 +29,7 @@ visited <- function(data, ..., formula = ~ age + cost + ill + kind, epsilon = 2,
   )
 }
 
-test_that("one row per person in any order gives the release without `person`, bit for bit", {
+test_that("one row per person gives the same description as without `person`, bit for bit", {
   data <- visits(most = 1)
   shuffled <- data[withr::with_seed(3, sample(nrow(data))), ]
   few <- visits(400, most = 1)
@@ -51,7 +51,7 @@ test_that("one row per person in any order gives the release without `person`, b
   expect_match(declared$privacy$neighbours, "as declared")
 })
 
-test_that("repeating every row k times changes nothing, even for unequal numbers of rows", {
+test_that("repeating every row k times changes no description, even with unequal numbers of rows", {
   data <- visits()
   for (by in list(NULL, ~arm)) {
     for (delta in c(0, 1e-6)) {
@@ -69,7 +69,7 @@ test_that("repeating every row k times changes nothing, even for unequal numbers
   }
 })
 
-test_that("chunks, tables and files give the data frame's release, bit for bit", {
+test_that("chunks, tables and files of people's rows give the same description as a data frame", {
   data <- visits(500)
   data <- data[!is.na(data$cost), ]
   data$cost <- round(data$cost, 6)
@@ -100,7 +100,7 @@ hostile_visits <- function(rows, arms = c("new", "old", "other", "none")) {
   )
 }
 
-test_that("in no step do several rows of a person cost more than one row", {
+test_that("in no step of dp_describe() do several rows of a person cost more than one row", {
   withr::local_seed(12)
   others <- visits(300, most = 3)
   # The number of people is public: a person without any counting row has a row.
@@ -167,7 +167,7 @@ described_steps <- function(verb, found, here, there) {
   tapply(out, names(out), max)
 }
 
-test_that("no person moves any step by more than its sensitivity, and the worst almost reach it", {
+test_that("no person changes a step by more than its sensitivity, and the worst almost reach it", {
   withr::local_seed(31)
   others <- visits(200, most = 3)
   # Corners of each step, as one row or as several rows.
@@ -219,7 +219,7 @@ test_that("an audit detects a person's rows that are added up", {
   expect_true(audit$violated)
 })
 
-test_that("shared losses that are not rounded cost no more in many groups; rounded ones do", {
+test_that("losses by shares of people cost no more in many groups, but rounded losses do", {
   # Plants faults 87.
   withr::local_seed(14)
   q <- 333
@@ -242,7 +242,7 @@ test_that("shared losses that are not rounded cost no more in many groups; round
   expect_gt(cost(TRUE), cost(FALSE) * 1.02)
 })
 
-test_that("mean sums in many groups stay within one row's sums, unless rounded to the nearest", {
+test_that("mean sums in many groups stay within the bound, but not if rounded to the nearest", {
   # Plants faults 88.
   withr::local_seed(15)
   one <- 2^8
@@ -290,7 +290,7 @@ test_that("a joint choice of losses in parts has the stated probabilities", {
     tolerance = 1e-6)
 })
 
-test_that("without privacy each person has weight one in each variable", {
+test_that("without privacy each person has weight one in each variable of a description", {
   data <- visits(300)
   raw <- function(...) tidy(suppressWarnings(visited(data, epsilon = Inf, person = ~id, ...)))
   of <- function(found, variable, statistic, group = NA) {
@@ -327,7 +327,7 @@ test_that("without privacy each person has weight one in each variable", {
     tidy(visited(single, epsilon = Inf, by = ~arm)))
 })
 
-test_that("confidence limits have nominal coverage for correlated rows", {
+test_that("limits of a description have nominal coverage if a person's rows are correlated", {
   runs <- if (is_audit()) 300 else 40
   truth <- c(mean = 0, sd = 1, q0.25 = stats::qnorm(0.25), q0.5 = 0, q0.75 = stats::qnorm(0.75))
   for (shared in c(0.5, 0.95)) {
@@ -347,7 +347,7 @@ test_that("confidence limits have nominal coverage for correlated rows", {
   }
 })
 
-test_that("unsupported calls are refused before the charge, for any rows", {
+test_that("unsupported descriptions with `person` are refused before the charge, for any rows", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- visits(200)
   single <- data[!duplicated(data$id), ]
@@ -374,7 +374,7 @@ test_that("unsupported calls are refused before the charge, for any rows", {
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("object, print, file and conditions contain no identifier and no number of rows", {
+test_that("descriptions, prints, files and errors contain no identifier and no number of rows", {
   skip_if_not_installed("jsonlite")
   data <- visits(230)
   data <- rbind(data, data[rep(1, 7919 - nrow(data)), ])
@@ -406,7 +406,7 @@ test_that("object, print, file and conditions contain no identifier and no numbe
   expect_match(text, "replace all rows of one person (by id)", all = FALSE, fixed = TRUE)
 })
 
-test_that("a file keeps the declaration of people and its statements cannot be changed", {
+test_that("a description's file with changed statements about people is refused", {
   skip_if_not_installed("jsonlite")
   data <- visits(400)
   for (found in list(visited(data, by = ~arm, person = ~id),
