@@ -15,7 +15,11 @@ check_adopted <- function(adopted, labels, times, hide = FALSE) {
     period <- period_text(times[[max(adopted[early]) + 1L]])
     abort(c(
       "At least two periods must come before the adoption of every cohort.",
-      x = if (hide) "Some treated unit has fewer." else "Treated in {period} or before: {units}.",
+      x = if (hide) {
+        "Some treated unit has fewer."
+      } else {
+        "Units treated in {period} or before: {units}."
+      },
       i = paste(
         "Leave these units out (their counterfactual cannot be estimated), or add earlier periods.",
         "They cannot be donors."

@@ -132,7 +132,7 @@ check_indicator <- function(formula, index) {
   shared <- setdiff(intersect(all.vars(formula[[2L]]), all.vars(formula[[3L]])), index)
   if (length(shared) > 0L && (is.call(formula[[3L]]) || is.symbol(formula[[2L]]))) {
     abort(c(
-      "The treatment indicator must not be computed from the outcome: it is public.",
+      "The treatment indicator is public and must not be computed from the outcome.",
       x = "Both sides of {.arg formula} name {.code {shared}}.",
       i = "Use a column that marks treated units and periods."
     ), "panel")
@@ -241,8 +241,8 @@ check_treated <- function(treated, label) {
       "The treatment indicator must be 0 or 1 in every row.",
       x = if (ok) "{.code {label}} is missing in some row." else problem,
       i = paste(
-        "Use 0/1 numbers, FALSE/TRUE, or a factor of these; 1 only for the treated units in",
-        "post-treatment periods."
+        "Use 0/1 numbers, FALSE/TRUE, or a factor of these, with 1 only for the treated units",
+        "in post-treatment periods."
       )
     ), "panel")
   }

@@ -218,7 +218,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
     ask()
     unit <- label(min(short))
     abort(c(
-      "The panel must be balanced: every unit in every period.",
+      "The panel must be balanced: every unit must have a row in every period.",
       # The message does not name the period, which may be in the panel because of one donor.
       x = "{unit}, which is treated, has no row in some period of the panel.",
       i = "Complete the treated units, which are public."
@@ -235,7 +235,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
     ), "panel")
   }
   abort(c(
-    "The panel must be balanced: every unit in every period.",
+    "The panel must be balanced: every unit must have a row in every period.",
     x = "Some unit has no row in some period.",
     i = row_by_row_advice
   ), "panel")
@@ -252,7 +252,7 @@ text_note <- function(formula, data) {
   }, NA)]
   if (length(text)) {
     paste0(
-      "`", text[[1L]], "` is a column of text: cells that are no plain numbers, such as \"$12\" ",
+      "`", text[[1L]], "` is a column of text: values that are not plain numbers, such as \"$12\" ",
       "or \"1,200\", count as missing."
     )
   }

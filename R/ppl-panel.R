@@ -280,7 +280,7 @@ check_times <- function(times, n_times) {
   if (length(bad) > 0L) {
     i <- bad[[1L]]
     abort(c(
-      "{.arg times} must increase from column to column, each period once.",
+      "{.arg times} must increase from column to column and have each period once.",
       x = if (!finite[[i]]) {
         "It is missing or infinite at column {i}."
       } else if (repeated[[i]]) {

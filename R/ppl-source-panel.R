@@ -182,7 +182,7 @@ part_facts.dp_table <- function(part, columns) {
   out$n <- (out$rows - own) / length(out$periods)
   if (out$n != floor(out$n)) {
     abort(c(
-      "The panel must be balanced: every unit in every period.",
+      "The panel must be balanced: every unit must have a row in every period.",
       x = "Some unit has no row, or several, in some period.", i = row_by_row_advice
     ), "panel")
   }

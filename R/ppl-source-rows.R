@@ -20,7 +20,7 @@ open_donors <- function(donors, public, calibrated) {
   open_all(donors$parts, open_part, donors$design, grid, calibrated, then = function(opened) {
     if (sum(vapply(opened, count_rows, 0)) != donors$n) {
       abort(c(
-        "The panel must be balanced: every unit in every period.",
+        "The panel must be balanced: every unit must have a row in every period.",
         x = "Donors' rows have changed, or do not match the units and periods found before."
       ), "panel")
     }

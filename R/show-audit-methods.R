@@ -155,7 +155,7 @@ plot_audit_events <- function(x) {
     ggplot2::labs(
       x = "frequency of the event on the other panel",
       y = "frequency of the event", title = audit_title(x),
-      subtitle = "Shaded: allowed by the claim. Points: selected events"
+      subtitle = "The claim allows points in the shaded area. Points are selected events"
     )
 }
 
@@ -190,8 +190,8 @@ plot_audit_loss <- function(x) {
     ggplot2::labs(
       x = "epsilon", y = "delta", title = audit_title(x),
       subtitle = paste0(
-        "Line: delta(epsilon) from exact losses, ", format(x$n_runs, big.mark = ","),
-        " runs. Band: ", format(100 * x$level), " % limits",
+        "The line is delta(epsilon) from the exact losses of ", format(x$n_runs, big.mark = ","),
+        " runs, the band its ", format(100 * x$level), " % limits",
         if (x$claimed$delta < floor) "\nThe claimed delta is 0, below the axis"
       )
     )

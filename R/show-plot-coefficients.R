@@ -199,8 +199,8 @@ autoplot.dp_lm_path <- function(object, labels = NULL, ...) door("plot", {
     ggplot2::labs(
       x = "penalty", y = "slope", title = paste("Slopes of", object$text),
       subtitle = paste0(
-        if (!object$privacy$holds) "NOT PRIVATE. ", "One release; dotted: the penalty with the ",
-        "least expected error"
+        if (!object$privacy$holds) "NOT PRIVATE. ", "All fits are from one release. The dotted ",
+        "line marks the penalty with the least expected error"
       )
     ) +
     dpsc_theme()
@@ -325,7 +325,10 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
     ggplot2::labs(
       x = NULL, y = "standard error relative to lm()",
       title = paste("Plan of", object$text),
-      subtitle = "Grey: lm() itself. Dotted: this plan. No line where noise hides the moments"
+      subtitle = paste(
+        "The grey line is for lm(), the dotted line marks this plan. There is no line where noise",
+        "hides the moments"
+      )
     ) +
     plan_panels()
 })

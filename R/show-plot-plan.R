@@ -191,7 +191,8 @@ plan_error_words <- function(plan, methods) {
   paste0(
     if (length(methods) == 1L) paste0("Method \"", methods, "\", root mean squared"),
     if (length(methods) > 1L) "Root mean squared",
-    if (!is_study(plan$facts)) "; thin: without privacy", "; grey: the width of the bounds",
+    if (!is_study(plan$facts)) "; thin line: without privacy",
+    "; grey line: the width of the bounds",
     if (length(left)) {
       paste0(
         ". Not shown, ", if (length(left) > 1L) "err" else "errs", " more than ",
@@ -235,8 +236,8 @@ plot_plan_funnel <- function(plan, method) {
     ggplot2::labs(
       x = NULL, y = "average effect", title = "Gain from more donors or a larger budget",
       subtitle = paste0(
-        "Method \"", method, "\"; dotted: this plan. An effect inside the band is not ",
-        "distinguished from zero; no band: no interval"
+        "Method \"", method, "\"; the dotted line marks this plan. An effect inside the band is ",
+        "not distinguished from zero. Without a band there is no interval"
       )
     ) +
     plan_panels()
