@@ -3,9 +3,9 @@
 
 #' Linear regression under differential privacy
 #'
-#' Private counterpart of [stats::lm()] for data with one row per person: coefficients, standard
-#' errors, intervals, tests, submodels and predictions from one private release. Neighbours differ
-#' in one person's row; the number of rows is public, and so is everything in `formula` and
+#' The private counterpart of [stats::lm()] for data with one row per person. One private release
+#' gives coefficients, standard errors, intervals, tests, submodels and predictions. Neighbours
+#' differ in one person's row; the number of rows is public, and so is everything in `formula` and
 #' `bounds`.
 #'
 #' Medians and scales of all numbers are found privately first, so bounds that are ten or a hundred
@@ -129,7 +129,7 @@
 #'   of files; see [dp_person].
 #' @return An object of class `dp_lm` (for method `"moments"`; otherwise `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
-#'   * `covariance`: `total`, `privacy`, `sampling`, matrices. RELEASED.
+#'   * `covariance`: three matrices, `total`, `privacy` and `sampling`. RELEASED.
 #'   * `sigma` (of the errors), `r.squared`, `identified` (flag for each coefficient). RELEASED.
 #'   * `release`: noisy medians, scales and moments of every round; `counts`; `scores`. RELEASED.
 #'   * `columns`, `plan`, `nobs`: columns implied by formula and bounds, shares of the budget, n.

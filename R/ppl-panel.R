@@ -282,11 +282,11 @@ check_times <- function(times, n_times) {
     abort(c(
       "{.arg times} must increase from column to column and have each period once.",
       x = if (!finite[[i]]) {
-        "It is missing or infinite at column {i}."
+        "{.arg times} is missing or infinite at column {i}."
       } else if (repeated[[i]]) {
         "Column {i} repeats the period {period_text(times[[i]])}."
       } else {
-        "It decreases at column {i}, to {period_text(times[[i]])}."
+        "{.arg times} decreases at column {i}, to {period_text(times[[i]])}."
       },
       i = "Sort the columns of {.arg donors} and {.arg target} by period."
     ), "panel")
