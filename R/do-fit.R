@@ -69,7 +69,7 @@
 #'   name ([dp_bounds]), with all levels of a factor, the reference level first.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
-#'   the same release. With `epsilon = Inf` also a classical estimator on the raw donors:
+#'   the same release. `epsilon = Inf` also permits classical estimators on the raw donors:
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`, `"sdid"`,
 #'   `"factor"`, `"mcnnm"`, `"elastic"` (see `vignette("classical")`; settings: [dp_control()]).
 #' @param size (`count`, or one per treated unit)\cr number of people whose mean a treated unit is;

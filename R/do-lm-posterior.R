@@ -16,7 +16,7 @@ lm_by_posterior <- function(columns, public, table, method, settings, ledger) {
   }
   if (!is.matrix(table) || columns$weighted || public$vcov == "HC") {
     abort(paste(
-      "Method {.val {method}} takes a data frame, and neither {.arg weights} nor",
+      "Method {.val {method}} needs a data frame, and accepts neither {.arg weights} nor",
       "{.code vcov = \"HC\"}."
     ), "argument")
   }

@@ -49,8 +49,8 @@ binary_outcome <- function(expression, given) {
     abort(c(
       "The outcome of a binomial model must have two values.",
       i = paste(
-        "In {.arg bounds}: {.code c(0, 1)} for a number, {.code c(FALSE, TRUE)} for a logical, or",
-        "its two levels, of which the second is the event."
+        "In {.arg bounds} give {.code c(0, 1)} for a number, {.code c(FALSE, TRUE)} for a logical,",
+        "or two levels, of which the second is the event."
       )
     ), "bounds")
   }

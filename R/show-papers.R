@@ -177,7 +177,7 @@ NULL
 NULL
 
 #' @name dp_glm
-#' @section Packages with the same names: CRAN's DPrivStats exports functions called `dp_lm()` and
+#' @section Same names in other packages: CRAN's DPrivStats exports functions called `dp_lm()` and
 #' `dp_glm()`, and flexsynth one called `dp_control()`. A call uses the package attached last; write
 #' `dpsc::dp_glm()` to be explicit. The functions are not interchangeable: DPrivStats calibrates its
 #' `dp_lm()` on a privately released eigenvalue, without a bound on the chance that it is too small,
@@ -208,11 +208,12 @@ NULL
 NULL
 
 #' @name dp_lm
-#' @section Packages with the same names:
+#' @section Same names in other packages:
 #' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth one called
-#' `dp_control()`. A call uses the package attached last; write `dpsc::dp_lm()` to be explicit. The
-#' functions are not interchangeable: DPrivStats calibrates its `dp_lm()` on a privately released
-#' eigenvalue, without a bound on the chance that it is too small, which gives no guarantee.
+#' `dp_control()`. A call uses the package that was attached last; write `dpsc::dp_lm()` to be
+#' explicit. The functions are not interchangeable: DPrivStats calibrates its `dp_lm()` on a
+#' privately released eigenvalue, without a bound on the chance that this value is too small, which
+#' gives no guarantee.
 #' @concept OPS
 #' @concept one posterior sample
 #' @concept posterior sampling

@@ -27,7 +27,7 @@ autoplot.dp_synth <- function(object, type = c(
 plot.dp_release <- function(x, ...) door("plot", {
   abort(c(
     "A release has no target of its own to plot.",
-    i = "Fit one: {.code plot(dp_synth(release, target = ))}."
+    i = "Fit a target: {.code plot(dp_synth(release, target = ))}."
   ), "argument")
 })
 

@@ -32,7 +32,7 @@ test_that("every method refuses a tiny or huge epsilon before the charge", {
   }
 })
 
-test_that("if epsilon is within its range, a call is charged exactly if it returns a release", {
+test_that("if epsilon is in its range, a call is charged if and only if it returns a release", {
   for (n in c(2, 40)) {
     p <- toy_panel(n, 5, 2)
     for (method in every_method) {

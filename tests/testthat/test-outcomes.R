@@ -105,7 +105,7 @@ moved_share <- function(p, neighbour, epsilon, changes = list()) {
   sum(cost^2) / gdp_budget_cpp(epsilon, 1e-6)^2
 }
 
-test_that("a change of a person's whole row costs no more than the budget over all steps", {
+test_that("replacing a person's whole row costs no more than the budget over all steps", {
   p <- two_outcomes(n = 60, dates = 5)
   others <- p$data$unit != "u0061"
   p$data$y[others] <- 50
