@@ -10,9 +10,9 @@
 #'
 #' Medians and scales of all numbers are found privately first, so bounds that are ten or a hundred
 #' times too wide cost little. A few rounds then release moments of whitened regressors and of the
-#' residuals from the previous round's fit; all rounds are pooled, weighted by their known noise.
+#' residuals from the previous round's fit. All rounds are pooled, weighted by their known noise.
 #' Outlying rows are shrunk, regressors and residual by the same factor, which keeps least squares
-#' consistent if the mean is linear in the regressors; the limit on a row's length follows from the
+#' consistent if the mean is linear in the regressors. The limit on a row's length follows from the
 #' released share of the rarest level that the noise leaves visible. Only the residual is clipped,
 #' at 1.1 standard deviations where the noise is large and at 3 where it is small (Huber's
 #' regression). Where the noise permits, the third round has a wide clip. If this clip moves the
@@ -120,9 +120,9 @@
 #' @param method (`string`)\cr `"moments"`: the method of this page. `"ops"`, `"adaops"`: one draw
 #'   from a posterior, for readers of Wang (2018, 2019), with repaired constants. These methods
 #'   return coefficients only, and are several times less accurate. See [dp_paper-methods].
-#' @param settings (`list`, PUBLIC)\cr for `"ops"` `ridge`, for `"adaops"` `condition`, the largest
-#'   acceptable condition number, both in units in which rows have length at most 1; by default a
-#'   public rule sets them.
+#' @param settings (`list`, PUBLIC)\cr `ridge` for `"ops"`, or `condition`, the largest acceptable
+#'   condition number, for `"adaops"`. Both are in units in which rows have length at most 1. By
+#'   default a public rule sets them.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
 #'   different person. For method `"moments"` and rows in memory, in chunks, or in one table or set

@@ -5,7 +5,7 @@ complete_penalised <- function(raw, settings) {
   if (is.null(settings$lambda)) {
     abort(c(
       "Estimator {.val penalised} needs a penalty {.arg lambda}.",
-      i = "From 0 (the simplex fit) to large values (the nearest donor); start with 0.1."
+      i = "At 0 the fit is the simplex fit, at large values the nearest donor. Start with 0.1."
     ), "argument")
   }
   c(
@@ -24,7 +24,7 @@ complete_elastic <- function(raw, settings) {
   if (is.null(settings$lambda)) {
     abort(c(
       "Estimator {.val elastic} needs a penalty {.arg lambda}.",
-      i = "It is on the scale of squared outcomes, summed over the periods before the treatment."
+      i = "{.arg lambda} has the scale of squared outcomes, summed over the pre-treatment periods."
     ), "argument")
   }
   list(

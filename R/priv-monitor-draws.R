@@ -120,7 +120,7 @@ check_draw_ledger <- function(monitor, ledger) {
     if (!is.null(ledger)) {
       abort(c(
         "This release was not paid for from a ledger.",
-        i = "Leave {.arg ledger} out: its periods were paid for when it was made."
+        i = "Leave {.arg ledger} out: the periods were paid for when the release was made."
       ), "monitor")
     }
     return(invisible())
