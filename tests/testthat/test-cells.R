@@ -257,7 +257,7 @@ test_that("a malformed value in a CSV file changes only its own row", {
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
 })
 
-test_that("lines beyond the first 50,000 of a CSV file are read by the same rules as before", {
+test_that("lines beyond the first 50,000 of a CSV file are read by the rules for earlier lines", {
   skip_if_not_installed("RSQLite")
   n <- 50003L
   data <- hostile_rows(n)

@@ -196,7 +196,7 @@ test_that("a note points out that a large epsilon protects little", {
 })
 
 # Errors about donors' rows name only the kind of problem, not the donor or the number of rows.
-test_that("errors about donors' rows depend on no donor, no period and no number of them", {
+test_that("errors about donors' rows reveal neither donor, period nor number of affected rows", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
   cells <- list(list(1, 1), list(3, 2), list(8, 6), list(1:4, 3), list(2, 1:5))

@@ -129,7 +129,7 @@ odd_strings <- function() {
   list(bytes, broken, "\xff")
 }
 
-test_that("a string that is invalid in every encoding is missing and causes no error", {
+test_that("a string that is invalid in every encoding counts as missing and causes no error", {
   withr::local_seed(2)
   people <- data.frame(
     y = stats::runif(400), g = sample(c("a", "b"), 400, TRUE), h = sample(c("1", "2"), 400, TRUE)
