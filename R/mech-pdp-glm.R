@@ -78,23 +78,27 @@ renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
   }
   a <- 0.7072
   middle <- if (symmetric) (1 + a^2) / 2 else a^2
-  add <- function(x) max(x) + log(sum(exp(x - max(x))))
-  value <- function(log_t) {
+  add <- function(terms) {
+    top <- do.call(pmax, terms)
+    top + log(Reduce(`+`, lapply(terms, function(x) exp(x - top))))
+  }
+  values_at <- function(log_t) {
     t <- exp(log_t)
     stage <- function(ends, c) {
-      moment <- function(part) {
-        vapply(ends * part, function(x) spherical_log_moment_cpp(t, x, d), 0)
+      # All orders at once: half of a moment's time depends on the length alone.
+      moments <- function(part, more) {
+        lapply(ends * part, function(x) spherical_log_moment_cpp(t, x, d) + more)
       }
-      add(c(moment(1), moment(a) + t * c * (1 - a), t * c * middle))
+      add(c(moments(1, 0), moments(a, t * c * (1 - a)), list(t * c * middle)))
     }
-    total <- sum(mapply(stage, lengths, c))
+    total <- Reduce(`+`, Map(stage, lengths, c))
     (total + t * (t + 1) * rho - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
   }
   # Every order is a certificate: the best of a coarse grid, and of a fine one around it.
   coarse <- seq(-2, 9, 0.75)
-  values <- vapply(coarse, value, 0)
+  values <- values_at(coarse)
   near <- coarse[[which.min(values)]] + c(-0.5, -0.25, 0.25, 0.5)
-  max(0, min(values, vapply(near, value, 0)))
+  max(0, min(values, values_at(near)))
 }
 
 #' log p(theta with the person) / p(theta without), from one factorisation

@@ -609,11 +609,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // spherical_log_moment_cpp
-double spherical_log_moment_cpp(double t, double length, int d);
+Rcpp::NumericVector spherical_log_moment_cpp(const Rcpp::NumericVector& t, double length, int d);
 RcppExport SEXP _dpsc_spherical_log_moment_cpp(SEXP tSEXP, SEXP lengthSEXP, SEXP dSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type t(tSEXP);
     Rcpp::traits::input_parameter< double >::type length(lengthSEXP);
     Rcpp::traits::input_parameter< int >::type d(dSEXP);
     rcpp_result_gen = Rcpp::wrap(spherical_log_moment_cpp(t, length, d));

@@ -256,10 +256,13 @@ Rcpp::List glm_loss_cpp(const std::string& family, double span, const Eigen::Vec
                             _["unit"] = known.unit(), _["bend"] = known.bend());
 }
 
-// log E exp(t L) of spherical Laplace noise at a shift of this length, in scales.
+// log E exp(t L), for each t, of spherical Laplace noise at a shift of this length, in scales.
 // [[Rcpp::export(rng = false)]]
-double spherical_log_moment_cpp(double t, double length, int d) {
-  return dpsc::spherical_loss(length, d).log_moment(t);
+Rcpp::NumericVector spherical_log_moment_cpp(const Rcpp::NumericVector& t, double length, int d) {
+  const dpsc::spherical_loss loss(length, d);
+  Rcpp::NumericVector out(t.size());
+  for (R_xlen_t i = 0; i < t.size(); ++i) out[i] = loss.log_moment(t[i]);
+  return out;
 }
 
 // delta(epsilon) of spherical Laplace noise on a statistic that changes by this length.

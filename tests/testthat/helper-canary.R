@@ -66,7 +66,8 @@ doubles_anywhere <- function(bytes) {
 }
 
 words_of_numbers <- function(bytes) {
-  bytes[!bytes %in% charToRaw("0123456789.")] <- charToRaw(" ")
+  of_numbers <- seq_len(256L) %in% (as.integer(charToRaw("0123456789.")) + 1L)
+  bytes[!of_numbers[as.integer(bytes) + 1L]] <- charToRaw(" ")
   words <- strsplit(rawToChar(bytes), " +")[[1L]]
   words[digits_of(words) >= 9L]
 }
@@ -83,6 +84,11 @@ written_secret <- function(words, secrets) {
 near_secret <- function(x, secrets, tolerance) {
   x <- abs(x[is.finite(x)])
   secrets <- sort(unique(abs(secrets[secrets != 0])))
+  # Most numbers are bytes of other things, far from every secret.
+  ends <- range(secrets) * (1 + c(-2, 2) * max(tolerance, 0))
+  possible <- which(x >= ends[[1L]] & x <= ends[[2L]])
+  tolerance <- rep_len(tolerance, length(x))[possible]
+  x <- x[possible]
   at <- findInterval(x, secrets)
   near <- function(i) {
     secret <- secrets[pmin(pmax(i, 1L), length(secrets))]

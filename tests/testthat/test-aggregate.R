@@ -66,7 +66,7 @@ test_that("the released median has the distribution of the exponential mechanism
   facts <- list(blocks = k, names = "a", epsilon = 2.6, delta = 0, mean = FALSE, percents = 50L)
   withr::local_seed(2)
   # 2^18 cells per draw.
-  runs <- if (is_audit()) c(400, 200) else c(100, 60)
+  runs <- if (is_audit()) c(400, 200) else c(40, 24)
   draws <- replicate(runs[[1L]], aggregate_release_cpp(answers, facts, "R"))
   share <- mean(abs(draws - 0.5) < 2^-17)
   # An exponent of 1.3 per rank, with every other cell five ranks away.
@@ -154,7 +154,7 @@ test_that("dp_aggregate() estimates the statistic and its standard error", {
   people <- stats::rlnorm(10000)
   truth <- stats::quantile(people, 0.75, names = FALSE)
   q75 <- function(x) stats::quantile(x, 0.75)
-  found <- lapply(1:20, function(i) {
+  found <- lapply(seq_len(if (is_audit()) 20 else 8), function(i) {
     seeded_aggregate(people, q75, lower = c(q75 = 0), upper = 10, epsilon = 1, blocks = 100,
       spread = FALSE, seed = i)
   })
@@ -298,7 +298,7 @@ test_that("default intervals have nominal coverage, and medians of 50 blocks are
   # Blocks of at least 30 people: 96 / epsilon blocks, and the corresponding number of people.
   people <- stats::rexp(8000, 0.1)
   for (epsilon in if (is_audit()) c(0.5, 1) else 0.5) {
-    inside <- replicate(if (is_audit()) 60 else 6, {
+    inside <- replicate(if (is_audit()) 60 else 3, {
       found <- suppressWarnings(dp_aggregate(people, mean,
         lower = 0, upper = 100, epsilon = epsilon, control = dp_control(rng = "R")
       ))

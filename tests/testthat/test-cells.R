@@ -214,7 +214,10 @@ test_that("a malformed line of a CSV file counts as one row", {
   skip_if_not_installed("RSQLite")
   data <- hostile_rows(12)
   for (at in c(1L, 7L, 12L)) {
-    for (case in hostile_lines) {
+    for (k in seq_along(hostile_lines)) {
+      # In the middle each case; a half of the cases in the first line, the others in the last.
+      if (!is_audit() && at == c(12L, 1L)[[k %% 2L + 1L]]) next
+      case <- hostile_lines[[k]]
       lines <- plain_lines(data)
       lines[[at]] <- case[[1L]]
       path <- write_lines(c("y,x,g", lines))

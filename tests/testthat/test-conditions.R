@@ -272,3 +272,35 @@ test_that("errors about common mistakes name the remedy", {
   expect_error(as.data.frame(fit, measure = "effect"), "measure", class = "dpsc_error_argument")
   expect_s3_class(as.data.frame(fit, type = "effect", stringsAsFactors = FALSE), "data.frame")
 })
+
+test_that("lines of errors are written as cli writes them", {
+  scope <- list2env(
+    list(one = "abc", number = 1 / 3, large = 1e5, two = c("a", "b"), tick = "a`b", none = NULL,
+      missing = NA, day = as.Date("2024-01-01"), brace = "{x}", line = "a\nb"),
+    parent = baseenv()
+  )
+  forms <- c(
+    "plain", "", "{.arg x} and {.code f(x)}, not {.val {number}}", "{.arg {one}} {number} {large}",
+    "{.fn dp_lm} {.fn {one}} {.fn dpsc::dp_lm}", "{.arg {two}} {two}{?s}", "{.code {tick}} {tick}",
+    "{none}", "{.code {missing}}", "{day}", "{.code list({one} = 1)} {.cls x} {.file a/b}",
+    "{brace} {.code {brace}}", "{.code {line}} {line}", "{{one}}", "{paste0('{', one)}",
+    "{.code c(\"a\", 'b')}", "{.code weights = {.val {one}}}", "{.or {two}}", "\u00e9 {one}"
+  )
+  # The templates of the package, with the same word in all places.
+  strings_in <- function(code) {
+    if (is.character(code)) return(code)
+    if (!is.call(code) && !is.pairlist(code)) return(NULL)
+    unlist(lapply(as.list(code), function(part) if (!missing(part)) strings_in(part)))
+  }
+  objects <- as.list(asNamespace("dpsc"), all.names = TRUE)
+  objects <- objects[order(names(objects))]
+  strings <- unlist(lapply(objects, function(x) strings_in(if (is.function(x)) body(x) else x)))
+  templates <- grep("[{][.](arg|code|fn) ", unique(strings), value = TRUE)
+  expect_gt(length(templates), 300L)
+  templates <- unique(gsub("[{]([^{}.?][^{}]*)[}]", "{one}", templates))
+  if (!is_audit()) templates <- templates[seq(1L, length(templates), by = 16L)]
+  for (form in c(forms, templates)) {
+    written <- tryCatch(cli::format_inline(form, .envir = scope), error = function(e) NULL)
+    if (!is.null(written)) expect_identical(dpsc:::format_line(form, scope), written, label = form)
+  }
+})

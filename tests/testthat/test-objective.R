@@ -225,7 +225,7 @@ audit_step <- function(case, delta, cap = 0.8) {
 }
 
 test_that("with tight calibration and delta = 0 exact losses are below epsilon on every face", {
-  points <- points_of_law(0.8, 30)
+  points <- points_of_law(0.8, if (is_audit()) 30 else 16)
   worst <- numeric()
   for (case in audit_cases) {
     step <- audit_step(case, 0)
@@ -249,7 +249,7 @@ test_that("with tight calibration and delta = 0 exact losses are below epsilon o
 
 test_that("with tight calibration and delta > 0 the exact delta is below the declared delta", {
   # Plants faults 46.
-  points <- points_of_law(0.8, 30)
+  points <- points_of_law(0.8, if (is_audit()) 30 else 16)
   gaussian <- function(sd) function(b) -rowSums(b^2) / (2 * sd^2) - log(2 * pi * sd^2)
   audit <- function(step, sd) {
     max(vapply(neighbours(), function(pair) {

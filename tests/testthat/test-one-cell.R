@@ -28,10 +28,14 @@ rows_read <- function(con, subset = NULL) {
 
 test_that("a value of another type changes only its own row in a block", {
   skip_if_not_installed("RSQLite")
+  turn <- 0L
   for (cell in c("1e300", "7", "x'41'", "NULL", "'zqx'", "9223372036854775807")) {
     for (declared in c("", "INTEGER", "NUMERIC", "TEXT", "BLOB")) {
       pair <- loose_pair(cell, declared)
-      for (subset in list(NULL, quote(g == "a" | g == "b"), quote(g != "c"))) {
+      subsets <- list(NULL, quote(g == "a" | g == "b"), quote(g != "c"))
+      # All three with each cell and with each declaration, in turn; in the audit each with all.
+      turn <- turn + 1L
+      for (subset in if (is_audit()) subsets else subsets[turn %% 3L + 1L]) {
         # Rows are ordered by a column, which may give another order.
         both <- lapply(pair, function(con) {
           factor(apply(rows_read(con, subset), 1L, function(row) {
@@ -99,11 +103,15 @@ test_that("a value of a protected treated person changes that row only, without 
   set <- function(who, column, cell) {
     sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)
   }
+  turn <- 0L
   for (gaps in c(FALSE, TRUE)) {
     whole <- loose_treated(NULL, gaps)$rows
     expect_identical(dim(whole), c(10L, 8L))
     for (column in c("y", "x", "f")) {
       for (cell in c("'zqx'", "'0.3'", "NULL", "9e999", "7", "x'41'")) {
+        turn <- turn + 1L
+        # A half of the cells of the covariates with gaps, the other half without.
+        if (!is_audit() && column != "y" && turn %% 2L == as.integer(gaps)) next
         # The first person's cell is the first that R reads.
         both <- lapply(c("u21", "u27"), function(who) loose_treated(set(who, column, cell), gaps))
         expect_identical(both[[1L]]$said, both[[2L]]$said)

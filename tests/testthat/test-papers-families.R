@@ -24,21 +24,23 @@ log_cosh <- function(tau) {
 worst_of_family <- function(loss, ridge, scale) {
   theta <- c(-rev(10^seq(-3, 2.5, 0.02)), 0, 10^seq(-3, 2.5, 0.02))
   all <- as.matrix(expand.grid(x = c(-1, -0.7, 0, 0.7, 1), y = loss$outcomes))
+  each <- lapply(seq_len(nrow(all)), function(i) {
+    t <- all[i, 1L] * theta
+    list(
+      slope = loss$slope(t, all[i, 2L]) * all[i, 1L],
+      curvature = loss$curvature(t, all[i, 2L]) * all[i, 1L]^2
+    )
+  })
+  sum_of <- function(rows, part) Reduce(`+`, lapply(each[rows], `[[`, part), 0)
   worst <- 0
-  for (base in list(NULL, all[1, , drop = FALSE], all[rep(c(3, 8), 10), ])) {
+  for (base in list(integer(), 1L, rep(c(3L, 8L), 10L))) {
+    slope <- ridge * theta + sum_of(base, "slope")
+    curvature <- ridge + sum_of(base, "curvature")
     for (offset in scale * c(-5, -0.5, 0, 0.5, 5)) {
-      density <- apply(all, 1L, function(row) {
-        rows <- rbind(base, row)
-        slope <- ridge * theta + offset
-        curvature <- ridge
-        for (i in seq_len(nrow(rows))) {
-          t <- rows[i, 1L] * theta
-          slope <- slope + loss$slope(t, rows[i, 2L]) * rows[i, 1L]
-          curvature <- curvature + loss$curvature(t, rows[i, 2L]) * rows[i, 1L]^2
-        }
-        -abs(slope) / scale + log(curvature)
+      density <- lapply(each, function(row) {
+        log(curvature + row$curvature) - abs(slope + offset + row$slope) / scale
       })
-      worst <- max(worst, apply(density, 1L, function(v) diff(range(v))))
+      worst <- max(worst, do.call(pmax, density) - do.call(pmin, density))
     }
   }
   worst

@@ -251,7 +251,7 @@ test_that("the worst pair's loss is within 2 % of the claim, and halved noise is
 test_that("audits pass valid claims and detect known faults", {
   # Plants faults 51.
   withr::local_seed(8)
-  for (row in paper_audits(1200)) {
+  for (row in paper_audits(if (is_audit()) 1200 else 400)) {
     expect_identical(row$audit()$violated, row$wrong, label = row$name)
   }
 })
