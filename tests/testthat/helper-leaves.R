@@ -74,7 +74,8 @@ leaf_results <- function(x, anew, first = TRUE) {
     }
     again <- tryCatch(
       suppressWarnings(object_of_file(changed, function(problem) {
-        rlang::abort(paste("refused:", problem), class = "refusal")
+        # Without the calls that led to it, which rlang::abort() collects.
+        stop(rlang::error_cnd("refusal", message = paste("refused:", problem)))
       })),
       refusal = conditionMessage
     )

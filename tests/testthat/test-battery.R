@@ -44,9 +44,10 @@ judge <- function(rows, n, T0, bounds, epsilon = 1, size = 1) {
   )
 }
 
+# `make audit` and the bench have more.
+fewer <- function(releases) if (is_audit()) releases else ceiling(releases / 2)
+
 judge_often <- function(releases, draw, ...) {
-  # `make audit` and the bench have more.
-  if (!is_audit()) releases <- ceiling(releases / 2)
   runs <- lapply(seq_len(releases), function(i) judge(draw(), ...))
   sapply(names(runs[[1L]]), function(part) unlist(lapply(runs, `[[`, part)), simplify = FALSE)
 }
@@ -104,7 +105,7 @@ test_that("in 0/1 data with 17 % events, one event in four months is not signifi
 
 test_that("intervals have nominal coverage for 0/1 data", {
   withr::local_seed(81)
-  expect_honest(judge_often(5, function() binary_rows(2101, 14, -2, 1.2),
+  expect_honest(judge_often(fewer(5), function() binary_rows(2101, 14, -2, 1.2),
     n = 2000, T0 = 10, bounds = c(0, 1)
   ), width = 1.5)
 })
@@ -112,13 +113,13 @@ test_that("intervals have nominal coverage for 0/1 data", {
 test_that("intervals have nominal coverage for zero-inflated costs, among users and overall", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
-  expect_honest(judge_often(5, draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
+  expect_honest(judge_often(fewer(5), draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
   users <- function() {
     rows <- draw()
     people <- 1000 + which(rowSums(rows[-seq_len(1000), 1:10]) > 0)
     rows[c(seq_len(1000), people), ]
   }
-  run <- judge_often(12, users, n = 1000, T0 = 10, bounds = c(0, 3000))
+  run <- judge_often(fewer(12), users, n = 1000, T0 = 10, bounds = c(0, 3000))
   # The 95 % refers to a random person; people with costs are covered less often, but far more often
   # than in 10 % of cases.
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
@@ -126,7 +127,7 @@ test_that("intervals have nominal coverage for zero-inflated costs, among users 
 
 test_that("with 300 donors intervals have nominal coverage for answers from 1 to 5", {
   withr::local_seed(83)
-  expect_honest(judge_often(6, function() answer_rows(401, 12),
+  expect_honest(judge_often(fewer(6), function() answer_rows(401, 12),
     n = 300, T0 = 10, bounds = c(1, 5)
   ), width = 1.8)
 })
@@ -148,7 +149,7 @@ test_that("intervals have nominal coverage for union membership in plm::Males", 
   place$Males$member <- as.numeric(place$Males$union == "yes")
   rows <- unname(wide_panel(place$Males, "nr", "year", "member"))
   withr::local_seed(85)
-  run <- judge_often(6, function() rows[sample.int(nrow(rows)), ],
+  run <- judge_often(fewer(6), function() rows[sample.int(nrow(rows)), ],
     n = 484, T0 = 5, bounds = c(0, 1)
   )
   expect_honest(run)
@@ -156,7 +157,7 @@ test_that("intervals have nominal coverage for union membership in plm::Males", 
 
 test_that("intervals for the mean of 100 people with rare events have nominal coverage or are NA", {
   withr::local_seed(86)
-  run <- judge_often(3, function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
+  run <- judge_often(fewer(3), function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100
   )
   expect_honest(run, refused = 0.5)

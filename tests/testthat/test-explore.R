@@ -76,6 +76,7 @@ test_that("the app releases cohorts of protected people, each with the whole bud
 })
 
 test_that("the app's numbers equal the results of dp_plan(), which the displayed code calls", {
+  local_quick_plans()
   ask <- function(...) {
     dp_plan(
       n = 400, T1 = 3, epsilon = 2, bounds = c(80, 200), sd_between = 12, sd_within = 8.4,
@@ -94,6 +95,7 @@ test_that("the app's numbers equal the results of dp_plan(), which the displayed
 })
 
 test_that("the app's server responds, and waits until a number has been typed", {
+  local_quick_plans()
   skip_if_not_installed("shiny")
   skip_if_not_installed("ggplot2")
   shiny::testServer(explore_server("pressure"), {

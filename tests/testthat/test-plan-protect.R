@@ -5,6 +5,7 @@ everyone_plan <- function(..., n = 600, size = 200, protect = "everyone") {
 }
 
 test_that("a plan for everyone has one row, in the bounds' units, and is reproducible", {
+  local_quick_plans()
   withr::local_seed(7)
   before <- .Random.seed
   plan <- everyone_plan()
@@ -27,6 +28,7 @@ test_that("a plan for everyone has one row, in the bounds' units, and is reprodu
 })
 
 test_that("a plan needs no ledger, even if the session requires one", {
+  local_quick_plans()
   withr::local_options(dpsc.ledger = dp_ledger(1, 1e-6), dpsc.require_ledger = TRUE)
   plan <- dp_plan(
     n = 401, T0 = 6, T1 = 3, epsilon = 6, bounds = c(0, 10), size = 60, protect = "everyone"
@@ -89,6 +91,7 @@ test_that("planned studies of one public target agree with the core's simulation
 })
 
 test_that("a plan has one row per date and one for all dates, whatever the order of the dates", {
+  local_quick_plans()
   dates <- function(T0, size, ...) {
     dp_plan(n = 400, T0 = T0, T1 = 2, epsilon = 2, size = size, ...)
   }
@@ -125,6 +128,7 @@ test_that("for several dates the plan agrees with simulated releases", {
 })
 
 test_that("several waves of protected people are planned together", {
+  local_quick_plans()
   plan <- dp_plan(n = 600, T0 = c(6, 8), T1 = 2, epsilon = 4, size = 150, protect = "everyone")
   expect_identical(plan$table$size, c(300, 150, 150))
   expect_true(all(is.finite(plan$table$detectable)))
@@ -177,6 +181,7 @@ test_that("power is computed for the test that uses the plan's error and interva
 })
 
 test_that("a plan gives the power for an effect, and the effect for a power", {
+  local_quick_plans()
   ask <- function(...) {
     dp_plan(n = 1000, T0 = 8, T1 = 3, epsilon = 2, size = 40, method = "gram", ...)
   }

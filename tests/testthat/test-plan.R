@@ -5,6 +5,7 @@ a_plan <- function(..., method = "gram") {
 }
 
 test_that("a plan has one row per method, in the bounds' units", {
+  local_quick_plans()
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_s3_class(plan, "dp_plan")
   expect_identical(plan$table$method, c("gram", "output", "objective"))
@@ -21,6 +22,7 @@ test_that("a plan has one row per method, in the bounds' units", {
 })
 
 test_that("a plan leaves R's generator unchanged and is reproducible", {
+  local_quick_plans()
   withr::local_seed(7)
   before <- .Random.seed
   first <- a_plan(n = 100, epsilon = 2)
@@ -46,6 +48,7 @@ test_that("more donors lower the errors of gram but raise those of output", {
 })
 
 test_that("the required donors, budget or group size come from the same simulation", {
+  local_quick_plans()
   plan <- dp_plan(T0 = 10, T1 = 3, epsilon = 1, error = 0.1)
   n <- plan$table$n[[1L]]
   # Simulated errors vary by some per cent.
@@ -191,6 +194,7 @@ test_that("the error of a group is smaller than the error of one person, and pla
 })
 
 test_that("a plan without an interval states this and gives the budget that an interval needs", {
+  local_quick_plans()
   few <- a_plan(n = 40, epsilon = 1)
   expect_false(few$interval$calibrated)
   expect_identical(few$table$half_width, NA_real_)
@@ -259,6 +263,7 @@ test_that("dp_plan() refuses invalid arguments", {
 })
 
 test_that("plots of plans show the recommended and similar methods, or the requested methods", {
+  local_quick_plans()
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_identical(methods_within_reach(plan), "gram")
@@ -282,6 +287,7 @@ test_that("plots of plans show the recommended and similar methods, or the reque
 })
 
 test_that("plots of plans for everyone include the group sizes that can be protected", {
+  local_quick_plans()
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(
     n = 400, T0 = 6, T1 = 2, epsilon = 2, size = 150, protect = "everyone", effect = 0.2
