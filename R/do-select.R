@@ -69,10 +69,11 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. For `"votes"` (then the default), `"blocks"`
-#'   and `"subsamples"`, in which all rows of a person vote together, with `refit = FALSE`: fit the
-#'   selected variables by [dp_lm()]. `"row"`, also assumed for `NULL`: each row is a different
-#'   person. See [dp_person].
+#'   neighbours then replace all rows of one person. For `"ranks"` (then the default for every
+#'   outcome), in which the mean over their rows counts (in a pair of people over all pairs of
+#'   their rows, which takes time), and for `"votes"`, `"blocks"` and `"subsamples"`, in which all
+#'   rows of a person vote together. With `refit = FALSE`: fit the selected variables by [dp_lm()].
+#'   `"row"`, also assumed for `NULL`: each row is a different person. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,
@@ -127,11 +128,11 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   check_every_bound(x, if (!missing(bounds)) bounds, if (!missing(data)) data)
   columns <- new_columns(x, bounds, "gaussian")
   several <- !is.null(said_person(person)$column)
-  if (is.null(method) && several) method <- "votes"
+  if (is.null(method) && several) method <- "ranks"
   records <- mechanism_table$dp_select
   needs <- if (is.null(method)) "rows" else records[[check_choice(method, names(records))]]$needs
   refuse_source(data, needs, "{.fn dp_select}")
-  person <- check_person(person, records[[method %||% "votes"]], method, data)
+  person <- check_person(person, records[[method %||% "ranks"]], method, data)
   if (several) refit <- check_no_refit(refit, missing(refit))
   people <- selection_people(table_of_rows(columns, data, batch = FALSE), data, person)
   if (people$n < 2L) abort("There must be at least two rows.", "data")

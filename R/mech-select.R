@@ -15,8 +15,8 @@
 #'   * `check` (`function`: facts): refuses unsupported requests.
 #'   * `complete` (`function`: constants, facts): its own constants, checked.
 #'   * `subsets` (`function`): constants of random subsets, see [subset_constants()].
-#'   * `person` (`string`): the access to rows that it needs where people have several: for votes of
-#'     blocks.
+#'   * `person` (`string`): the access to rows that it needs where people have several: for ranks
+#'     and votes of blocks.
 #'   * `locates` (`string`): medians and scales are found of `"all"` numeric variables, first, of
 #'     the `"picked"` ones, or of `"none"`.
 #'   * `hurdle` (`string`): the clipped `"covariance"` or the `"rank correlation"` decides, and the
@@ -63,7 +63,7 @@ selectors <- function() {
       "exponential mechanism on rank correlations with residuals, Theorem 1a",
       choice_shares, pick_by_ranks,
       sums = function(constants, location) rank_sums(constants$size, location),
-      locates = "picked", hurdle = "rank correlation"
+      locates = "picked", hurdle = "rank correlation", person = "rows"
     ),
     pursuit = choosing("pursuit",
       "exponential mechanism on clipped residual correlations, Theorem 1",
@@ -171,6 +171,14 @@ pick_by_ranks <- function(candidates, method, constants, shares, rng) {
   if (exact) facts$rho_step <- Inf
   half <- which(constants$zero_one)
   candidates[, half] <- 2 * candidates[, half] - 1
+  if (!is.null(constants$rows)) {
+    # Somebody without a counting row has one missing row.
+    facts$rows <- pmax(1, constants$rows)
+    at <- which(rep(constants$rows > 0, facts$rows))
+    counting <- candidates
+    candidates <- matrix(NaN, sum(facts$rows), ncol(counting))
+    candidates[at, ] <- counting
+  }
   found <- select_ranks_cpp(candidates, constants$numbers, facts, rng)
   structure(found$order, location = found[c("median", "scale")])
 }

@@ -20,11 +20,11 @@
 #' either. In a description a row counts for each variable by itself. A row without an identifier
 #' belongs to nobody and is omitted. People without any counting row remain in the number of people.
 #'
-#' `person` is an argument of [dp_lm()], [dp_glm()] and [dp_describe()], as described above, and of
-#' [dp_aggregate()] and [dp_select()], in which all rows of a person are in one block; these two
-#' take data frames only, with or without `person`. Regressions and descriptions also take
-#' [dp_chunks()], with a person's rows in any chunks, and [dp_table()] and [dp_files()] with rows
-#' read in R.
+#' `person` is an argument of [dp_lm()], [dp_glm()], [dp_describe()] and, for `"ranks"`,
+#' [dp_select()], as described above. In [dp_aggregate()] and in the votes of [dp_select()] all rows
+#' of a person are in one block. These two functions take data frames only, with or without
+#' `person`. Regressions and descriptions also take [dp_chunks()], with a person's rows in any
+#' chunks, and [dp_table()] and [dp_files()] with rows read in R.
 #' Identifiers of chunks are numbers where they read as numbers, in any spelling, and otherwise
 #' text; in SQLite a number and its text identify the same person. For [dp_lm()] a database computes
 #' the sums by person (`compute = "database"`, 30 columns at most). Methods without a proof, workers

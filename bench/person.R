@@ -51,10 +51,18 @@ fits <- list(
 # Statistics of the distribution in which every person has weight one.
 statistics <- c(mean = 0, sd = 1, median = 0)
 
-describe <- function(data, epsilon, statistic) {
-  table <- tidy(dp_describe(~ within + between, data,
-    epsilon = epsilon, bounds = bounds[c("within", "between")], person = ~id
-  ))
+# One description has all statistics of a data set.
+tables <- list()
+described <- function(data, epsilon, key) {
+  if (is.null(tables[[key]])) {
+    tables[[key]] <<- tidy(dp_describe(~ within + between, data,
+      epsilon = epsilon, bounds = bounds[c("within", "between")], person = ~id
+    ))
+  }
+  tables[[key]]
+}
+
+describe <- function(data, table, statistic) {
   rows <- table[table$statistic == sub("median", "q0.5", statistic), ]
   known <- statistics[[statistic]]
   plain <- vapply(names(truth), function(name) {
@@ -78,7 +86,8 @@ cell <- function(n, epsilon, shared, method) {
     set.seed(i)
     data <- people(n, shared)
     if (method %in% names(statistics)) {
-      return(suppressWarnings(describe(data, epsilon, method)))
+      table <- described(data, epsilon, paste(i, n, epsilon, shared))
+      return(describe(data, table, method))
     }
     known <- if (method == "const") "clustered" else method
     suppressWarnings(list(

@@ -137,9 +137,11 @@ Rcpp::List select_ranks_cpp(const Eigen::Map<Eigen::MatrixXd>& table,
   f.steps = Rcpp::as<bool>(facts["steps"]);
   f.centred = Rcpp::as<bool>(facts["centred"]);
   for (const int number : numbers) f.numbers.push_back(number != 0);
+  std::vector<double> each;  // PRIVATE
+  if (facts.containsElementNamed("rows")) each = Rcpp::as<std::vector<double>>(facts["rows"]);
   return with_noise(rng, [&](dpsc::noise& draws) {
-    const dpsc::rank_path found =
-        dpsc::pursue_ranks(table.data(), table.rows(), table.cols() - 1, f, draws, interrupter());
+    const dpsc::rank_path found = dpsc::pursue_ranks(table.data(), table.rows(), table.cols() - 1,
+                                                     f, draws, interrupter(), each);
     return Rcpp::List::create(Rcpp::Named("order") = from_one(found.order),
                               Rcpp::Named("median") = found.location.median,
                               Rcpp::Named("scale") = found.location.scale);

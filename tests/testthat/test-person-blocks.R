@@ -54,7 +54,7 @@ test_that("one row per person gives the same release as without `person`, bit fo
       blocks_aggregate(data, method = method)$release
     )
   }
-  for (method in c("votes", "blocks", "subsamples")) {
+  for (method in c("ranks", "votes", "blocks", "subsamples")) {
     epsilon <- if (method == "subsamples") 60 else 4
     plain <- blocks_select(data, method = method, refit = FALSE, epsilon = epsilon)
     by_person <- blocks_select(data, method = method, person = ~id, epsilon = epsilon)
@@ -63,8 +63,88 @@ test_that("one row per person gives the same release as without `person`, bit fo
   # A person whose rows are all repeated k times votes as before.
   several <- block_people()
   again <- several[rep(seq_len(nrow(several)), each = 3), ]
-  votes <- function(data) blocks_select(data, method = "votes", person = ~id)$selected
-  expect_identical(votes(again), votes(several))
+  for (method in c("ranks", "votes")) {
+    picked <- function(data) blocks_select(data, method = method, person = ~id)$selected
+    expect_identical(picked(again), picked(several))
+  }
+  expect_identical(blocks_select(several, person = ~id)$method, "ranks")
+})
+
+# The values of a selection by ranks before noise, with the same random circle for all data.
+rank_values <- function(data, person, epsilon = 50) {
+  calls <- dpsc:::record_and_replay(
+    dpsc:::as_hooked(audit_mechanism(function(people, control) {
+      dp_select(y ~ a + b + k, people,
+        epsilon = epsilon, size = 3, method = "ranks", refit = FALSE, person = person,
+        bounds = c(block_bounds[1:3], list(k = c(FALSE, TRUE))), control = control
+      )
+    })), data$here, data$there
+  )
+  list(
+    here = lapply(calls, `[[`, "value"), there = lapply(calls, function(call) call$other$value),
+    calls = calls
+  )
+}
+
+test_that("one row per person gives the rank correlations without `person`, with missing rows", {
+  data <- block_people(300, most = 1)
+  data$k <- data$b + data$e > 0
+  data$a[7] <- NA
+  both <- list(here = data, there = data)
+  with_person <- withr::with_seed(4, rank_values(both, ~id))
+  without <- withr::with_seed(4, rank_values(both, NULL))
+  labels <- function(x) vapply(x$calls, `[[`, "", "label")
+  expect_identical(labels(with_person), labels(without))
+  # Medians and scales count in parts of a person; all other values are the same whole numbers.
+  same <- !grepl("median|scale", labels(without))
+  expect_gt(sum(same), 4)
+  expect_identical(with_person$here[same], without$here[same])
+})
+
+test_that("several rows of a person change no step of a selection by ranks more than one row", {
+  withr::local_seed(21)
+  others <- block_people(60, most = 3)
+  others$id <- others$id + 10
+  others$k <- others$b + others$e > 0
+  hostile <- function(rows) {
+    corner <- function() sample(c(-1, 1, NA, 0.4), rows, TRUE, c(5, 5, 1, 1))
+    data.frame(id = 1, a = corner(), b = corner(), e = 0, y = corner(),
+      k = sample(c(TRUE, FALSE), rows, TRUE))
+  }
+  for (epsilon in c(4, 60)) {
+    verb <- audit_mechanism(function(people, control) {
+      dp_select(y ~ a + b + k, people,
+        epsilon = epsilon, size = 3, refit = FALSE, person = ~id, control = control,
+        bounds = c(block_bounds[1:3], list(k = c(FALSE, TRUE)))
+      )
+    })
+    reached <- 0
+    for (i in 1:12) {
+      sizes <- sample(c(1, 1, 2, 5, 40), 2)
+      audit <- dp_audit(verb, rbind(hostile(sizes[[1]]), others),
+        rbind(hostile(sizes[[2]]), others), n_runs = 1, mode = "replay"
+      )
+      expect_false(audit$violated)
+      reached <- max(reached, audit$table$ratio)
+    }
+    expect_gt(reached, 0.2)
+  }
+})
+
+test_that("an audit detects a selection by ranks that takes a person's rows for different people", {
+  withr::local_seed(22)
+  others <- block_people(60, most = 1)
+  one <- data.frame(id = 1, a = rep(1, 20), b = 1, e = 0, y = 1)
+  verb <- audit_mechanism(function(people, control) {
+    dp_select(y ~ a + b + e, people,
+      epsilon = 4, size = 1, method = "ranks", refit = FALSE, bounds = block_bounds,
+      control = control
+    )
+  })
+  audit <- dp_audit(verb, rbind(one, others), rbind(transform(one, a = -1), others),
+    n_runs = 1, mode = "replay"
+  )
+  expect_true(audit$violated)
 })
 
 test_that("any change to one person's rows changes the answer of one block only", {
@@ -134,7 +214,7 @@ test_that("methods without a proof for several rows per person are refused befor
       epsilon = 2, size = 1, bounds = block_bounds, person = ~id, ledger = ledger, ...
     )
   }
-  able <- c("votes", "blocks", "subsamples")
+  able <- c("ranks", "votes", "blocks", "subsamples")
   for (method in setdiff(names(mechanism_table$dp_select), able)) {
     expect_error(select(method = method), class = "dpsc_error_argument")
   }
@@ -157,4 +237,30 @@ test_that("methods without a proof for several rows per person are refused befor
   }
   declared <- blocks_aggregate(data, person = "row")
   expect_match(declared$privacy$neighbours, "as declared")
+})
+
+test_that("rank correlations of people are means over all pairs of their rows", {
+  withr::local_seed(23)
+  for (run in 1:5) {
+    rows <- sample(1:4, 5, TRUE)
+    who <- rep(1:5, rows)
+    table <- matrix(sample(c(-1, -0.3, 0, 0.5, 1), 3 * length(who), TRUE), ncol = 3)
+    recorder <- dpsc:::new_recorder()
+    recorder$start("record")
+    dpsc:::select_ranks_cpp(table, c(TRUE, TRUE, TRUE), list(
+      size = 1, exponent = 1, rho_step = 1, location = 0, locate_picks = FALSE, steps = FALSE,
+      centred = FALSE, rows = rows
+    ), recorder$noise)
+    recorder$collect()
+    # Five people: all pairs are in the circle, in both orders.
+    known <- vapply(1:2, function(j) {
+      pair <- function(i, k) {
+        signs <- outer(table[who == i, j], table[who == k, j], function(a, b) sign(a - b)) *
+          outer(table[who == i, 3], table[who == k, 3], function(a, b) sign(a - b))
+        round(2^20 * mean(signs))
+      }
+      sum(vapply(1:5, function(i) sum(vapply(setdiff(1:5, i), pair, 0, i = i)), 0))
+    }, 0)
+    expect_equal(recorder$calls[[1L]]$value, 5 * 2 * 4 * 2^20 - abs(known), tolerance = 1e-12)
+  }
 })

@@ -40,15 +40,24 @@ constexpr double outcome_reach = 1.2, variable_reach = 1.5, widest_outcome = 10.
 
 inline double clipped(double x, double most) { return std::min(std::max(x, -most), most); }
 
-/// A scaled table, n x (p + 1), in which a row with a non-finite value is zero.
+/// A scaled table, n x (p + 1), in which a row with a non-finite value is zero. `each`: numbers of
+/// rows of people with several rows, all positive; empty: one row each.
 class rank_table {
  public:
-  rank_table(const double* table, Eigen::Index n, Eigen::Index p)
+  rank_table(const double* table, Eigen::Index n, Eigen::Index p,
+             const std::vector<double>& each = {})
       : table_(table), n_(n), p_(p), whole_(static_cast<std::size_t>(n), true) {
     if (n < 2 || p < 1) throw std::invalid_argument("there must be rows and columns");
     for (Eigen::Index j = 0; j <= p; ++j)
       for (Eigen::Index i = 0; i < n; ++i)
         if (!std::isfinite(table[j * n + i])) whole_[static_cast<std::size_t>(i)] = false;
+    if (each.empty()) return;
+    first_.assign(1, 0);
+    for (const double rows : each) {
+      if (!(rows >= 1.0)) throw std::invalid_argument("every person needs a row");
+      first_.push_back(first_.back() + static_cast<Eigen::Index>(rows));
+    }
+    if (first_.back() != n) throw std::invalid_argument("people's rows do not add up");
   }
   Eigen::Index n() const { return n_; }
   Eigen::Index p() const { return p_; }
@@ -57,10 +66,32 @@ class rank_table {
     return whole(i) ? table_[j * n_ + i] : 0.0;
   }
 
+  bool several() const { return !first_.empty(); }
+  Eigen::Index people() const {
+    return several() ? static_cast<Eigen::Index>(first_.size()) - 1 : n_;
+  }
+  /// A person's first row.
+  Eigen::Index first(Eigen::Index person) const {
+    return several() ? first_[static_cast<std::size_t>(person)] : person;
+  }
+
+  /// The sum over people of the mean over their rows, each rounded toward zero.
+  template <typename Value>
+  std::int64_t sum(const Value& value) const {
+    std::int64_t out = 0;
+    for (Eigen::Index k = 0; k < people(); ++k) {
+      std::int64_t own = 0;
+      for (Eigen::Index i = first(k); i < first(k + 1); ++i) own += value(i);
+      out += own / static_cast<std::int64_t>(first(k + 1) - first(k));
+    }
+    return out;
+  }
+
  private:
   const double* table_;
   Eigen::Index n_, p_;
   std::vector<bool> whole_;
+  std::vector<Eigen::Index> first_;
 };
 
 /// Centre and unit of a column: its median and `reach` robust standard deviations, or its bounds.
@@ -73,18 +104,23 @@ struct column_unit {
 inline column_unit locate(const rank_table& rows, Eigen::Index j, double reach, const rank_facts& f,
                           rank_path& out, noise& draws, const ticker& tick) {
   if (!f.numbers[static_cast<std::size_t>(j)] || !(f.location > 0.0)) return {};
-  Eigen::MatrixXd values = Eigen::MatrixXd::Zero(rows.n(), 2);
+  Eigen::MatrixXd values = Eigen::MatrixXd::Zero(rows.n(), rows.several() ? 3 : 2);
+  for (Eigen::Index k = 0; rows.several() && k < rows.people(); ++k)
+    values.block(rows.first(k), 2, rows.first(k + 1) - rows.first(k), 1)
+        .setConstant(static_cast<double>(k + 1));
   for (Eigen::Index i = 0; i < rows.n(); ++i)
     values(i, 0) =
         rows.whole(i) ? clipped(rows(i, j), 1.0) : std::numeric_limits<double>::quiet_NaN();
   lm_design design;
   design.variables = {{0.0, 1.0, false}, {0.0, 1.0, true}};
   design.columns.push_back({{0}, {1}});
+  design.person = rows.several();
   table_view view;
   view.rows = rows.n();
-  view.columns = 2;
+  view.columns = values.cols();
   view.reals = values.data();
-  const location_plan plan = plan_location(f.location, static_cast<double>(rows.n()), {"a column"});
+  const location_plan plan =
+      plan_location(f.location, static_cast<double>(rows.people()), {"a column"});
   const lm_location found = release_location(matrix_source(view), design, plan, draws, tick);
   out.location.median[j] = found.median[0];
   out.location.scale[j] = found.scale[0];
@@ -122,6 +158,17 @@ class rank_pairs {
     }
   }
 
+  /// The sum of `pair(one, other)` over all pairs.
+  template <typename Pair>
+  std::int64_t sum(const Pair& pair) const {
+    std::int64_t out = 0;
+    for (Eigen::Index k = 1; k <= shifts_; ++k)
+      for (Eigen::Index i = 0; i < n_; ++i)
+        out += pair(order_[static_cast<std::size_t>(i)],
+                    order_[static_cast<std::size_t>((i + k) % n_)]);
+    return out;
+  }
+
  private:
   Eigen::Index n_, shifts_;
   std::vector<Eigen::Index> order_;
@@ -129,34 +176,40 @@ class rank_pairs {
 };
 
 /// Absolute rank correlations of columns with residuals; for -1/1 columns of centred residuals the
-/// absolute covariance. In units of which a person changes each by at most 2 `unit` either way.
+/// absolute covariance. In units of which a person changes each by at most 2 `unit` either way. Of
+/// people with several rows the mean over their rows counts, in pairs over all pairs of rows.
 class rank_utilities {
  public:
   rank_utilities(const rank_table& rows, const rank_facts& f, noise& draws)
-      : rows_(rows), f_(f), pairs_(rows.n(), draws) {}
+      : rows_(rows), f_(f), pairs_(rows.people(), draws) {}
 
   double unit() const {
     return 2.0 * static_cast<double>(pairs_.shifts()) * greedy_detail::squared_unit;
   }
   std::int64_t most() const {
-    return rows_.n() * 2 * pairs_.shifts() * people::unit * people::unit;
+    return rows_.people() * 2 * pairs_.shifts() * people::unit * people::unit;
   }
 
   void set_residuals(const std::vector<double>& r) {
-    pairs_.signs([&](Eigen::Index i) { return r[static_cast<std::size_t>(i)]; }, residual_);
+    r_ = r;
+    if (!rows_.several())
+      pairs_.signs([&](Eigen::Index i) { return r[static_cast<std::size_t>(i)]; }, residual_);
     clipped_.resize(r.size());
     for (std::size_t i = 0; i < r.size(); ++i)
       clipped_[i] = std::llround(clipped(r[i], 1.0) * people::unit);
   }
 
   std::int64_t operator()(Eigen::Index j) {
-    std::int64_t sum = 0;
     if (f_.centred && !f_.numbers[static_cast<std::size_t>(j)]) {
-      for (Eigen::Index i = 0; i < rows_.n(); ++i)
-        sum += std::llround(clipped(rows_(i, j), 1.0) * people::unit) *
+      const std::int64_t products = rows_.sum([&](Eigen::Index i) {
+        return std::llround(clipped(rows_(i, j), 1.0) * people::unit) *
                clipped_[static_cast<std::size_t>(i)];
-      return std::abs(sum) * 2 * pairs_.shifts();
+      });
+      return std::abs(products) * 2 * pairs_.shifts();
     }
+    if (rows_.several())
+      return std::abs(pairs_.sum([&](Eigen::Index i, Eigen::Index k) { return pair(i, k, j); }));
+    std::int64_t sum = 0;
     pairs_.signs([&](Eigen::Index i) { return rows_(i, j); }, column_);
     for (std::size_t k = 0; k < column_.size(); ++k)
       sum += static_cast<std::int64_t>(column_[k] * residual_[k]);
@@ -164,9 +217,24 @@ class rank_utilities {
   }
 
  private:
+  /// The mean of two people's signs, in units of 1 / unit^2.
+  std::int64_t pair(Eigen::Index one, Eigen::Index other, Eigen::Index j) const {
+    std::int64_t sum = 0;
+    for (Eigen::Index a = rows_.first(one); a < rows_.first(one + 1); ++a)
+      for (Eigen::Index b = rows_.first(other); b < rows_.first(other + 1); ++b)
+        sum += sign(rows_(a, j), rows_(b, j)) *
+               sign(r_[static_cast<std::size_t>(a)], r_[static_cast<std::size_t>(b)]);
+    const double count = static_cast<double>(rows_.first(one + 1) - rows_.first(one)) *
+                         static_cast<double>(rows_.first(other + 1) - rows_.first(other));
+    return std::llround(static_cast<double>(sum) / count * greedy_detail::squared_unit);
+  }
+
+  static std::int64_t sign(double a, double b) { return (a > b) - (a < b); }
+
   const rank_table& rows_;
   const rank_facts& f_;
   rank_pairs pairs_;
+  std::vector<double> r_;
   std::vector<std::int8_t> residual_, column_;
   std::vector<std::int64_t> clipped_;
 };
@@ -175,16 +243,16 @@ class rank_utilities {
 /// A slope is shrunk by its noise.
 inline void take_step(const rank_table& rows, Eigen::Index j, const column_unit& in,
                       double rho_step, std::vector<double>& r, noise& draws) {
-  const auto n = static_cast<double>(rows.n());
-  std::vector<std::int64_t> sums(3, 0);
-  for (Eigen::Index i = 0; i < rows.n(); ++i) {
-    const std::int64_t x = std::llround(clipped(in(rows(i, j)), 1.0) * people::unit);
-    const std::int64_t y =
-        std::llround(clipped(r[static_cast<std::size_t>(i)], 1.0) * people::unit);
-    sums[0] += x * y;
-    sums[1] += x * x;
-    sums[2] += x * people::unit;
-  }
+  const auto n = static_cast<double>(rows.people());
+  const auto x = [&](Eigen::Index i) {
+    return std::llround(clipped(in(rows(i, j)), 1.0) * people::unit);
+  };
+  const auto y = [&](Eigen::Index i) {
+    return std::llround(clipped(r[static_cast<std::size_t>(i)], 1.0) * people::unit);
+  };
+  std::vector<std::int64_t> sums = {rows.sum([&](Eigen::Index i) { return x(i) * y(i); }),
+                                    rows.sum([&](Eigen::Index i) { return x(i) * x(i); }),
+                                    rows.sum([&](Eigen::Index i) { return x(i) * people::unit; })};
   greedy_detail::release("step", sums, 3.0 * greedy_detail::squared_unit, rho_step, draws);
   const auto each = [&](int k) {
     return static_cast<double>(sums[static_cast<std::size_t>(k)]) / greedy_detail::squared_unit / n;
@@ -203,10 +271,12 @@ inline void take_step(const rank_table& rows, Eigen::Index j, const column_unit&
 /// Variables by the exponential mechanism on their rank correlations with the residuals. Cost:
 /// size exponent^2/8, rho_step for each step (all picks but the last) and for the mean, and two
 /// draws for each located column (proofs/selection.md, Theorem 1a).
+/// @param each numbers of rows of people with several rows, as in rank_table.
 inline rank_path pursue_ranks(const double* table, Eigen::Index n, Eigen::Index p,
-                              const rank_facts& f, noise& draws, const ticker& tick) {
+                              const rank_facts& f, noise& draws, const ticker& tick,
+                              const std::vector<double>& each = {}) {
   namespace detail = rank_detail;
-  const detail::rank_table rows(table, n, p);
+  const detail::rank_table rows(table, n, p, each);
   if (static_cast<Eigen::Index>(f.numbers.size()) != p + 1)
     throw std::invalid_argument("the kinds of columns do not fit the table");
   rank_path out;
@@ -217,10 +287,12 @@ inline rank_path pursue_ranks(const double* table, Eigen::Index n, Eigen::Index 
   for (Eigen::Index i = 0; i < n; ++i)
     r[static_cast<std::size_t>(i)] = detail::clipped(outcome(rows(i, p)), detail::widest_outcome);
   if (f.centred) {
-    std::vector<std::int64_t> sum(1, 0);
-    for (const double x : r) sum[0] += std::llround(detail::clipped(x, 1.0) * people::unit);
+    std::vector<std::int64_t> sum(1, rows.sum([&](Eigen::Index i) {
+      return std::llround(detail::clipped(r[static_cast<std::size_t>(i)], 1.0) * people::unit);
+    }));
     greedy_detail::release("mean", sum, 2.0 * people::unit, f.greedy.rho_step, draws);
-    const double mean = static_cast<double>(sum[0]) / people::unit / static_cast<double>(n);
+    const double mean =
+        static_cast<double>(sum[0]) / people::unit / static_cast<double>(rows.people());
     for (double& x : r) x -= mean;
   }
   detail::rank_utilities utility(rows, f, draws);
