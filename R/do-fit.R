@@ -101,9 +101,9 @@
 #'   limits. Noise is as large as if all donors had the largest weight, so a limit far above the
 #'   mean weight costs accuracy.
 #' @param ... none: an unknown argument is an error.
-#' @return A [dp_outcomes] with several outcomes, a [dp_cohorts] with several adoption dates.
-#'   Otherwise a list of class `dp_synth`, of public values and values computed from the release
-#'   alone:
+#' @return With several outcomes an object of class [dp_outcomes], and with several adoption dates
+#'   an object of class [dp_cohorts]. Otherwise a list of class `dp_synth`, of public values and
+#'   values computed from the release alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the treated people's mean. PUBLIC.
 #'   * `size`: the target's number of people. PUBLIC.

@@ -33,7 +33,7 @@ objective_mechanism <- function() {
 
 output_theorem <- function(public, steps) {
   if (public$calibration == "published") {
-    "Rho, Cummings and Misra (2023), Theorem 3.1, whose noise is larger than needed"
+    "Theorem 3.1 of Rho, Cummings and Misra (2023), with more noise than needed"
   } else {
     "exact sensitivity of ridge weights (leave-one-out identity, proofs/ridge.md)"
   }

@@ -300,7 +300,7 @@ code_index <- function(x, name) {
     abort(c(
       "Every row must have a unit and a period.",
       x = "{.code {name}} is missing or infinite in some row.",
-      i = "Complete the column when preparing the data: a row without this value belongs to nobody."
+      i = "Complete the column before the call: a row without this value has no place in the panel."
     ), "panel")
   }
   list(code = code, values = values, name = name, alphabetical = is.character(x))

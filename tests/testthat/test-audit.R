@@ -336,7 +336,7 @@ test_that("audits detect radial Laplace noise and a variance used as a standard 
   expect_gt(wrong$observed$epsilon, 2)
 })
 
-test_that("audits detect faults that are planted in a release by method gram", {
+test_that("audits detect faults planted in a release that uses method gram", {
   # Plants faults 6, 7, 8, 9, 10, 11.
   withr::local_seed(9)
   # Enough donors for all steps. A remote row counts fully, so no fault is hidden by a small shift.

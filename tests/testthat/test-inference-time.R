@@ -116,7 +116,7 @@ test_that("the weighted average of the penalty path is the fit, and its weights 
   expect_output(print(path), "Penalty path")
 })
 
-test_that("plots of placebo dates show the refitted paths of the table", {
+test_that("refitted paths of placebo_time() agree with its table; plots show the chosen dates", {
   skip_if_not_installed("ggplot2")
   dates <- placebo_time(full_fit())
   paths <- attr(dates, "paths")

@@ -85,7 +85,7 @@ test_that("a person changes rank correlations by at most two units", {
   expect_gt(moved(4), 2.5)
 })
 
-test_that("with few people variables are chosen by Kendall's correlation over all pairs", {
+test_that("with few people, variables are chosen by Kendall's correlation over all pairs", {
   withr::local_seed(18)
   for (repetition in 1:20) {
     table <- matrix(stats::runif(6 * 5, -1, 1), 6)
