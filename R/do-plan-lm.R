@@ -112,7 +112,7 @@ regression_outlook <- function(n, epsilon, facts, p) {
   squares <- within - 2 * plan$reach * stats::dnorm(plan$reach) + plan$reach^2 * (1 - within)
   cross <- off * step * plan$reach / within / of_rounds(function(r) r$residual_limit) / people
   edge <- sqrt(p) / sqrt(sum((people / (off * step^2))^2))
-  privacy <- 1.12 * sqrt(n / sum(1 / cross[-1L]^2)) / (1 - min(0.6, 1.2 * edge))
+  privacy <- 1.12 * sqrt(n / sum(1 / cross[-seq_len(plan$before)]^2)) / (1 - min(0.6, 1.2 * edge))
   list(
     ratio = sqrt(squares / within^2 + privacy^2), privacy = privacy, resolved = TRUE, found = TRUE,
     allowance = plan$allowance

@@ -6,9 +6,9 @@
 #   error    median over draws of the largest error of a slope relative to lm(), in its errors
 #   width    median standard error over lm()'s
 #   lost     share of coefficients that are not identified
-# The constants of usual_slopes() and usual_level() were set by lm() and robust fits, without
-# privacy, on the tasks of set "own"; those of set "held" came afterwards. DPSC_BENCH_SCALE
-# multiplies the draws.
+# The constants of usual_slopes() and usual_level() were first set by lm() and robust fits, without
+# privacy, on the tasks of set "own"; those of set "held" came afterwards. The present constants, and
+# those of balance(), were chosen when both sets were known. DPSC_BENCH_SCALE multiplies the draws.
 library(dpsc)
 draws <- max(4, round(30 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))))
 

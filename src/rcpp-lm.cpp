@@ -187,6 +187,9 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
       std::sqrt(dpsc::group_square(share, 1.0, static_cast<double>(known.design.p())));
   const bool held = share == 0.5 || group <= plan.longest;
   const double radius = held ? std::max(plan.radius, group) : plan.radius;
+  const dpsc::lm_course course =
+      dpsc::course_of(plan, radius, std::numeric_limits<double>::infinity(), 0.0);
+  const dpsc::lm_size& size = course.stays ? course.wide : course.narrow;
   Rcpp::List rounds;
   for (const dpsc::lm_round_plan& round : plan.rounds)
     rounds.push_back(Rcpp::List::create(_["limit"] = round.limit,
@@ -195,8 +198,9 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
-      _["rounds"] = rounds, _["radius"] = radius, _["reach"] = dpsc::reach_of(plan, radius),
-      _["held"] = held, _["allowance"] = dpsc::planned_allowance(plan, radius),
+      _["rounds"] = rounds, _["radius"] = size.radius, _["reach"] = size.reach,
+      _["before"] = course.stays ? static_cast<int>(dpsc::tried_round) : 1, _["held"] = held,
+      _["allowance"] = dpsc::planned_allowance(plan, radius),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = plan.shares.location, _["moments"] = plan.shares.moments,
           _["counts"] = plan.shares.counts, _["scores"] = plan.shares.scores));

@@ -33,6 +33,7 @@
 #include "penalised_tests.hpp"
 #include "pinned_tests.hpp"
 #include "rank_tests.hpp"
+#include "size_tests.hpp"
 
 namespace {
 
@@ -706,6 +707,7 @@ int main(int argc, char** argv) {
       {"capped L1 solver", [&] { test_capped(properties); }},
       {"supports", test_supports},
       {"ranks", [&] { test_ranks(50 * properties); }},
+      {"sizes of rounds", [&] { test_sizes(5 * properties); }},
       {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},

@@ -275,7 +275,7 @@ bool extrapolates(const lm_pool& pool, const lm_shift& shift) {
 }
 
 double usual_slopes(double radius, double reach, double p, double weight) {
-  const double shortened = std::min(usual_shortened * std::max(0.0, 1.0 - weight),
+  const double shortened = std::min(usual_shortened * std::sqrt(std::max(0.0, 1.0 - weight)),
                                     usual_radius * std::pow(p / (radius * radius), usual_power));
   const double clipped = usual_slope * std::pow(usual_clip / reach, usual_power);
   return shortened * shortened + clipped * clipped;
@@ -288,15 +288,17 @@ double usual_slopes(const lm_pool& pool, const lm_solution& solution) {
                                           static_cast<double>(pool.p()), last.weight);
 }
 
+double usual_level(double reach) {
+  return std::pow(usual_intercept * std::pow(usual_clip / reach, usual_power), 2);
+}
+
 double usual_level(const lm_pool& pool, const lm_solution& solution) {
-  const double reach = pool.last().clip / std::sqrt(solution.residual);
-  const double clipped = usual_intercept * std::pow(usual_clip / reach, usual_power);
-  return clipped * clipped * solution.residual;
+  return solution.residual * usual_level(pool.last().clip / std::sqrt(solution.residual));
 }
 
 double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift) {
   if (!pool.tries()) return usual_level(pool, solution);
-  if (pool.stays_wide()) return 0.0;
+  if (extrapolates(pool, shift)) return 0.0;
   const double size2 = shift.value * shift.value, noise2 = shift.sd * shift.sd;
   const double usual = usual_level(pool, solution), real = usual / (usual + noise2);
   return left_narrow * left_narrow * std::max(size2 - noise2, real * (real * size2 + noise2));

@@ -47,11 +47,11 @@ constexpr double left_narrow = 0.8, left_wide = 4.0, left_heavy = 1.5, left_most
 constexpr double least_real = 1.0, corrects_from = 8.0, corrects_most = 1.5;
 
 /// Usual distances of robust fits from least squares in real data, in standard deviations of the
-/// residuals, per whitened direction: per share of weight that is lost by shortening, at a radius
-/// of sqrt(p) at most, and by a clip of `usual_clip` deviations, of slopes and of the level; the
-/// power of radius^2 and clip by which they fall (measured: bench/lm-real.R).
-constexpr double usual_shortened = 0.1, usual_radius = 0.017, usual_slope = 0.006;
-constexpr double usual_intercept = 0.045, usual_clip = 1.5, usual_power = 1.6;
+/// residuals, per whitened direction: per root of the weight that is lost by shortening, at a
+/// radius of sqrt(p) at most, and by a clip of `usual_clip` deviations, of slopes and of the level;
+/// the power of radius^2 and clip by which they fall (measured: bench/lm-real.R).
+constexpr double usual_shortened = 0.045, usual_radius = 0.015, usual_slope = 0.008;
+constexpr double usual_intercept = 0.045, usual_clip = 1.5, usual_power = 1.5;
 
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
@@ -216,6 +216,7 @@ double usual_slopes(const lm_pool& pool, const lm_solution& solution);
 /// The former for residuals of variance one; `reach`: the clip; `weight`: mean of s^2.
 double usual_slopes(double radius, double reach, double p, double weight);
 double usual_level(const lm_pool& pool, const lm_solution& solution);
+double usual_level(double reach);
 
 /// The square of the bias that narrow clips may leave in the level, standardised response.
 double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift);

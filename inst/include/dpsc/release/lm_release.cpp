@@ -63,12 +63,11 @@ lm_plan plan_lm(const lm_facts& facts) {
   const double share = shares.moments * (budget.gaussian() ? 1.0 : shares.moments);
   const double mu = std::sqrt(2.0 * lm_rho(budget, p, shares.rounds) * share);
   out.strength = mu * std::sqrt(n);
-  double numbers = 0.0;
-  for (Eigen::Index k = 0; k < p; ++k) numbers += !facts.design.of_indicators(k);
+  for (Eigen::Index k = 0; k < p; ++k) out.numbers += !facts.design.of_indicators(k);
   const double wide =
       std::min(widest_radius, std::max(1.0, radius_gain * out.strength / std::sqrt(d)));
   out.first_radius = lm_constants::first_radius * std::sqrt(d);
-  out.radius = std::sqrt(wide * wide * numbers + d - numbers);
+  out.radius = std::sqrt(wide * wide * out.numbers + d - out.numbers);
   out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
   out.tried = shares.rounds == rounds;
   for (int t = 0; t < shares.rounds; ++t) {
@@ -81,6 +80,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   }
   const lm_round_plan& last = out.rounds.back();
   out.slope_noise = last.sigma / (last.limit * last.residual_limit * std::sqrt(2.0 * n));
+  out.edge = std::sqrt(d / 2.0) * last.sigma / (last.limit * last.limit * n);
   if (out.counts.made) out.records.push_back(out.counts.record);
   if (out.scores.made) out.records.push_back(out.scores.record);
   return out;
@@ -136,9 +136,73 @@ double radius_of(const lm_plan& plan, const lm_design& design, const lm_location
   return std::sqrt(square);
 }
 
-double reach_of(const lm_plan& plan, double radius) {
+lm_size balance(const lm_plan& plan, double weight, double rounds, const lm_size& least,
+                double most) {
+  const double bias = weight * plan.n * rounds / (plan.slope_noise * plan.slope_noise);
+  const double fixed = static_cast<double>(plan.columns) - plan.numbers;
+  const double falls = 2.0 * usual_power;
+  const double clipped =
+      bias * usual_power * std::pow(usual_slope, 2) * std::pow(usual_clip, falls);
+  const double shortened = bias * falls * std::pow(usual_radius, 2);
+  lm_size out = least;
+  // Each is the best one given the other; the error is convex in their logarithms.
+  for (int step = 0; step < 40; ++step) {
+    const double square = out.radius * out.radius;
+    const double edge = std::min(lm_constants::edge_most,
+                                 lm_constants::edge_gain * plan.edge * square / std::sqrt(rounds));
+    const double magnified = 1.0 / std::pow(1.0 - edge, 2);
+    out.reach = std::min(most, std::pow(clipped / (square * magnified), 1.0 / (falls + 2.0)));
+    out.reach = std::max(least.reach, out.reach);
+    if (!(plan.numbers > 0.0)) continue;
+    // A longer radius also raises the edge.
+    const double raised = magnified * (1.0 + 2.0 * edge / (1.0 - edge));
+    const double longer =
+        std::pow(shortened / (plan.numbers * out.reach * out.reach * raised), 1.0 / (falls + 1.0));
+    // Half a step in logarithms, since the edge depends on the radius.
+    const double best = std::max(least.radius, std::sqrt(longer * plan.numbers + fixed));
+    out.radius = std::sqrt(out.radius * best);
+  }
+  return out;
+}
+
+lm_course course_of(const lm_plan& plan, double radius, double most, double shift) {
   using namespace lm_constants;
-  return std::min(most_reach, std::max(least_reach, reach_gain * plan.strength / radius));
+  const double all = plan.shares.rounds - 1.0, late = all + 1.0 - static_cast<double>(tried_round);
+  lm_course out;
+  out.tries = plan.tried && plan.strength >= tried_from * radius;
+  const double reach = std::max(least_reach, reach_gain * plan.strength / radius);
+  out.narrow = {radius, std::min(most_reach, reach)};
+  if (!out.tries) {
+    out.narrow = balance(plan, bias_weight, all, out.narrow, most);
+    return out;
+  }
+  const double noise = plan.slope_noise / std::sqrt(late);
+  const double wide = std::max(radius, wide_radius * std::sqrt(static_cast<double>(plan.columns)));
+  // A budget that is left over widens clips, and then lets rows count in full.
+  const auto grown = [&](double weight, lm_size least, double spare) {
+    least.reach = std::max(least.reach, std::min(most, spare / (noise * wide)));
+    lm_size size = balance(plan, weight, late, least, most);
+    if (size.reach >= most)
+      size.radius =
+          std::max(size.radius, std::min(free_radius * wide, spare_noise / (noise * size.reach)));
+    return size;
+  };
+  const double narrowest = wide_step * out.narrow.reach;
+  out.wide = grown(bias_weight, {radius, narrowest}, spare_noise);
+  const bool free = noise * out.wide.radius * out.wide.reach <= stays_noise;
+  const double first = std::max(std::min(wide_most, std::sqrt(plan.strength / wide)), wide_least);
+  out.tried = {wide, std::max(narrowest, std::min(most, first))};
+  if (free)
+    out.tried = {std::max(wide, out.wide.radius), std::max(out.tried.reach, out.wide.reach)};
+  out.stays = free || shift > 0.0;
+  if (!(shift > 0.0)) return out;
+  // A clip c leaves about shift/c^2 of bias, for noise of 2 c wide/strength.
+  const double gain = std::min(wide_most, std::cbrt(shift * plan.strength / wide));
+  const lm_size least{wide, std::max(narrowest, std::min(most, std::max(out.tried.reach, gain)))};
+  // Evidence of a bias, relative to the usual one.
+  const double weight = std::max(1.0, shift * shift / (plan.n * usual_level(out.narrow.reach)));
+  out.wide = grown(weight, least, free_noise);
+  return out;
 }
 
 double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows) {
@@ -149,66 +213,45 @@ double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows
   return std::max(level, slopes) / std::sqrt(solution.residual / rows);
 }
 
-double wide_radius_of(const lm_plan& plan, double radius) {
-  return std::max(radius, lm_constants::wide_radius * std::sqrt(static_cast<double>(plan.columns)));
-}
-
-double free_reach(const lm_plan& plan, double radius) {
-  const auto rounds = static_cast<double>(plan.shares.rounds) - static_cast<double>(tried_round);
-  return lm_constants::free_noise * std::sqrt(rounds) /
-         (plan.slope_noise * wide_radius_of(plan, radius));
-}
-
 double planned_allowance(const lm_plan& plan, double radius) {
-  using namespace lm_constants;
-  const double reach = reach_of(plan, radius);
-  const double usual = plan.n * usual_slopes(radius, reach, static_cast<double>(plan.columns), 0.0);
-  if (!(plan.tried && plan.strength >= tried_from * radius)) return usual;
-  const double infinite = std::numeric_limits<double>::infinity();
-  const lm_limits wide = wide_limits(plan, radius, 1.0, 0.0, infinite);
-  const double noise = plan.slope_noise * plan.slope_noise;
+  const lm_course course = course_of(plan, radius, std::numeric_limits<double>::infinity(), 0.0);
+  const lm_size& size = course.stays ? course.wide : course.narrow;
+  const double usual =
+      plan.n * usual_slopes(size.radius, size.reach, static_cast<double>(plan.columns), 0.0);
+  if (!course.tries) return usual;
+  const auto noise_of = [&](const lm_size& of, double rounds) {
+    return std::pow(plan.slope_noise * of.radius * of.reach, 2) / rounds;
+  };
+  const double others = plan.shares.rounds - 1.0 - static_cast<double>(tried_round);
   const double change =
-      noise * (std::pow(wide.radius * wide.clip, 2) + std::pow(radius * reach, 2) / 3.0);
+      course.stays
+          ? 1.0 / (1.0 / noise_of(course.tried, 1.0) + 1.0 / noise_of(course.wide, others)) +
+                noise_of(course.narrow, 1.0)
+          : noise_of(course.tried, 1.0) + noise_of(course.narrow, others + 1.0);
   const double real = usual / (usual + change);
-  return left_narrow * left_narrow * real * (1.0 + real) * change;
-}
-
-lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift,
-                      double range) {
-  using namespace lm_constants;
-  const double wide = wide_radius_of(plan, radius);
-  const double narrow = wide_step * reach_of(plan, radius), most = free_reach(plan, radius);
-  // Without skewness a small part of the bias matters as much as the noise.
-  const double free = shift > 0.0 || most < narrow ? most : std::sqrt(most * narrow);
-  // A clip c leaves about shift/c^2 of bias, for noise of 2 c wide/strength.
-  const double gain = shift > 0.0 ? std::cbrt(shift * plan.strength / wide)
-                                  : wide_gain * std::sqrt(plan.strength / wide);
-  const double reach = std::max({narrow, free, std::min(wide_most, std::max(wide_least, gain))});
-  // A budget that is left over lets rows count in full.
-  const double longer = std::min(free_radius, std::max(1.0, free * deviation / range));
-  return {longer * wide, std::min(reach * deviation, std::max(range, narrow * deviation)),
-          lm_constants::far * deviation};
+  const double left =
+      course.stays ? std::min(left_most, left_wide / (size.reach * size.reach)) : left_narrow;
+  return left * left * real * (1.0 + real) * change;
 }
 
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
                       const lm_pool& pool, const lm_solution& solution) {
   const lm_round& last = pool.last();
-  const double radius = radius_of(plan, design, location, last);
   const double deviation = std::sqrt(solution.residual);
-  if (plan.tried && plan.strength >= lm_constants::tried_from * radius) {
-    const std::size_t done = pool.rounds.size();
-    const double shift = skewness_of(pool, solution, plan.n);
-    const bool free = free_reach(plan, radius) >= lm_constants::free_step * reach_of(plan, radius);
-    if (done == tried_round || (done > tried_round && free) ||
-        (done == tried_round + 1 ? shift > 0.0 : pool.stays_wide())) {
-      const double range = 2.0 / location.scale[static_cast<Eigen::Index>(design.response())];
-      return wide_limits(plan, radius, deviation, done > tried_round ? shift : 0.0, range);
-    }
+  const double range = 2.0 / location.scale[static_cast<Eigen::Index>(design.response())];
+  const std::size_t done = pool.rounds.size();
+  const double shift = done > tried_round ? skewness_of(pool, solution, plan.n) : 0.0;
+  const lm_course course =
+      course_of(plan, radius_of(plan, design, location, last), range / deviation, shift);
+  const bool first = done == tried_round && course.tries;
+  if (first || (done > tried_round && course.tries &&
+                (course.stays || (done > tried_round + 1 && pool.stays_wide())))) {
+    const lm_size& size = first ? course.tried : course.wide;
+    return {size.radius, size.reach * deviation, lm_constants::far * deviation};
   }
-  const double reach = reach_of(plan, radius);
-  const double wanted = reach * deviation;
+  const double wanted = course.narrow.reach * deviation;
   const double clip = std::min(2.0 * last.clip, std::max(0.25 * last.clip, wanted));
-  return {radius, clip, lm_constants::far * clip / reach};
+  return {course.narrow.radius, clip, lm_constants::far * clip / course.narrow.reach};
 }
 
 lm_limits first_limits(const lm_plan& plan) {

@@ -49,7 +49,9 @@ struct lm_plan {
   double radius = 0.0, longest = 0.0;  // of the rounds after the first: least and most
   double strength = 0.0;               // mu of all moments, times the root of n
   double slope_noise = 0.0;  // of a round, in sampling errors, per unit of radius and relative clip
+  double edge = 0.0;         // of a round's noisy covariance, per unit of squared radius
   Eigen::Index columns = 0;
+  double numbers = 0.0;  // of the columns, those that are not indicators
   double n = 0.0;
   bool resolved = false;  // do the moments of all columns stand out from noise?
   bool tried = false;     // is the third round's clip wide?
@@ -69,14 +71,22 @@ constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
 constexpr double longest = 0.33;  // of n mu / sqrt(p): the squared largest radius
 constexpr double far = 3.0;       // standard deviations
-// A wide round: the least strength over the radius; its radius over sqrt(p); and its clip in
-// standard deviations, which grows with the root of the strength until skewness was measured.
+// A wide round: the least strength over the radius; the least radius over sqrt(p) of the first one;
+// its clip in standard deviations, which grows with the root of the strength until skewness was
+// measured; and the least ratio of wide clips to the narrow one.
 constexpr double tried_from = 5.0, wide_radius = 2.0;
-constexpr double wide_least = 2.0, wide_most = 6.0, wide_gain = 1.0, wide_step = 1.6;
-// The noise of the wide rounds together, in sampling errors of a slope, that is worth a clip
-// without bias; the least ratio of its clip to the narrow one; and the longest radius, in multiples
-// of the usual one.
-constexpr double free_noise = 0.35, free_step = 1.35, free_radius = 4.0;
+constexpr double wide_least = 2.0, wide_most = 6.0, wide_step = 1.6;
+// The edge of the covariance's noise magnifies the noise of slopes by 1/(1 - edge_gain * edge).
+constexpr double edge_gain = 1.2, edge_most = 0.6;
+// The weight of the usual squared bias against noise, where radius and clip are chosen: below 1,
+// since a model may hold.
+constexpr double bias_weight = 0.5;
+// The noise of the wide rounds together, in sampling errors of a slope: at most, where they stay
+// wide although nothing shows skewness; and that is worth a clip with less bias, at least: without
+// and with skewness.
+constexpr double stays_noise = 0.5, spare_noise = 0.1, free_noise = 0.35;
+// The longest radius without clips, in multiples of the first wide one.
+constexpr double free_radius = 4.0;
 constexpr double first_weight = 0.6;  // of residuals
 }  // namespace lm_constants
 
@@ -117,8 +127,26 @@ inline double group_square(double q, double own, double p) { return own * (1.0 -
 double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
                  const lm_round& last);
 
-/// Clips over the residual's standard deviation: smaller if a row of that radius needs more noise.
-double reach_of(const lm_plan& plan, double radius);
+/// A radius, and a clip over the residual's standard deviation.
+struct lm_size {
+  double radius, reach;
+};
+
+/// The size, no smaller than `least` and with no clip above `most`, that minimises the noise of a
+/// slope that `rounds` rounds share plus the usual squared bias times its weight.
+lm_size balance(const lm_plan& plan, double weight, double rounds, const lm_size& least,
+                double most);
+
+/// Sizes of narrow rounds, of the first wide round and of later ones. `tries`: the third round is
+/// wide; `stays`: so are later ones.
+struct lm_course {
+  bool tries = false, stays = false;
+  lm_size narrow, tried, wide;
+};
+
+/// `radius`: the least; `most`: the clip that exceeds every residual, in standard deviations;
+/// `shift`: the change by the wide clip that was measured, in standard errors of a mean; 0: none.
+lm_course course_of(const lm_plan& plan, double radius, double most, double shift);
 
 /// The allowance of a slope's variance for the usual distance from least squares, in sampling
 /// variances, as far as a plan knows it.
@@ -128,19 +156,9 @@ double planned_allowance(const lm_plan& plan, double radius);
 /// of a mean; 0 where noise may explain it.
 double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows);
 
-/// The clip of wide rounds, in standard deviations, whose noise hardly counts beside sampling
-/// errors. It grows with the budget, so that the fit tends to least squares.
-double free_reach(const lm_plan& plan, double radius);
-
-/// Radius and clip of wide rounds: their noise is a compromise with the bias of a clip.
-/// `shift`: the change of the level that was measured, in standard errors of a mean; 0: none.
-/// `range`: of the response, by its bounds; no residual is clipped there.
-lm_limits wide_limits(const lm_plan& plan, double radius, double deviation, double shift,
-                      double range);
-
 /// The limits of the round after those of the pool, with the clip in standard deviations of the
 /// residuals. The last rounds' clips are wide if the third round's moves the level, or where the
-/// noise permits it. Post-processing.
+/// usual bias is worth the noise. Post-processing.
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
                       const lm_pool& pool, const lm_solution& solution);
 
