@@ -17,6 +17,9 @@ to_json <- function(x) {
       values = unname(lapply(unclass(x), to_json))
     ))
   }
+  if (is.null(attributes(x))) {
+    return(list(type = typeof(x), values = json_values(x)))
+  }
   extra <- as.list(attributes(x))
   names(extra) <- sub("^names$", "labels", names(extra))
   extra <- extra[names(extra) %in% json_attributes]
@@ -31,7 +34,9 @@ json_values <- function(x) {
   if (is.double(x)) {
     # Here zero has no sign.
     x <- x + 0
-    number <- ifelse(is.finite(x), sprintf("%.17g", x), paste0("\"", x, "\""))
+    number <- sprintf("%.17g", x)
+    other <- which(!is.finite(x))
+    number[other] <- paste0("\"", x[other], "\"")
     structure(paste0("[", paste(number, collapse = ","), "]"), class = "json")
   } else {
     I(x)

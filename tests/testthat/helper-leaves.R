@@ -47,10 +47,9 @@ tampered <- function(value, type) {
 # Simulates somebody who edits a file and knows how to recompute its marks.
 mark_anew <- function(path) {
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
-  none <- function(e) NULL
-  parts <- tryCatch(from_json(content$release), error = none, warning = none)
-  content$marks <- if (is.list(parts)) tryCatch(field_marks(parts), error = none)
-  content["id"] <- list(id_of(content$release))
+  parts <- parts_of(content$release)
+  content$marks <- if (is.list(parts)) tryCatch(field_marks(parts), error = function(e) NULL)
+  content["id"] <- list(id_of(parts))
   jsonlite::write_json(content, path,
     auto_unbox = TRUE, null = "null", na = "null", digits = I(17)
   )
@@ -69,8 +68,9 @@ leaf_results <- function(x, anew, first = TRUE) {
   results <- lapply(leaves, function(leaf) {
     changed <- with_leaf(content, leaf$at, tampered(leaf_at(content, leaf$at), leaf$type))
     if (anew) {
-      changed$marks <- marks_of(changed$release)
-      if (leaf$name != "$id") changed["id"] <- list(id_of(changed$release))
+      parts <- parts_of(changed$release)
+      changed$marks <- if (is.list(parts)) field_marks(parts)
+      if (leaf$name != "$id") changed["id"] <- list(id_of(parts))
     }
     again <- tryCatch(
       suppressWarnings(object_of_file(changed, function(problem) {
@@ -91,16 +91,13 @@ leaf_results <- function(x, anew, first = TRUE) {
   )
 }
 
-marks_of <- function(release) {
+parts_of <- function(release) {
   none <- function(e) NULL
-  parts <- tryCatch(from_json(release), error = none, warning = none)
-  if (is.list(parts)) field_marks(parts)
+  tryCatch(from_json(release), error = none, warning = none)
 }
 
-id_of <- function(release) {
-  none <- function(e) NULL
-  parts <- tryCatch(from_json(release), error = none, warning = none)
-  if (is.list(parts)) tryCatch(dpsc:::id_of_parts(parts), error = none)
+id_of <- function(parts) {
+  if (is.list(parts)) tryCatch(dpsc:::id_of_parts(parts), error = function(e) NULL)
 }
 
 public_claims <- function(x) {
