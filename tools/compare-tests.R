@@ -24,7 +24,7 @@ tests_of <- function(file, lines) {
   data.frame(
     file = rep(basename(file), length(code)), test = vapply(code, function(e) e[[2L]], ""),
     expectations = vapply(code, count_calls, 0, "^expect_|^succeed$"),
-    long = vapply(code, count_calls, 0, "^(skip_unless_audit|is_audit)$") > 0,
+    long = vapply(code, count_calls, 0, "^(skip_unless_audit|is_audit|local_quick_plans)$") > 0,
     code = vapply(code, function(e) paste(deparse(e[[3L]]), collapse = "\n"), "")
   )
 }

@@ -7,7 +7,7 @@ Sys.setenv(NOT_CRAN = "true")
 files <- sub("[.]R$", "", list.files("tests/testthat", "^test-.*[.]R$"))
 if (nzchar(Sys.getenv("DPSC_AUDIT"))) {
   calls <- vapply(file.path("tests", "testthat", paste0(files, ".R")), function(path) {
-    any(grepl("skip_unless_audit[(]|is_audit[(]", readLines(path)))
+    any(grepl("skip_unless_audit[(]|is_audit[(]|local_quick_plans[(]", readLines(path)))
   }, NA)
   files <- files[calls]
 }
@@ -28,9 +28,9 @@ if (is.function(capture)) {
 }
 # Files of 10 CPU seconds or more, the slowest first; the order of the others matters little.
 slow <- paste0("test-", c(
-  "reproduction", "audit", "canary", "aggregate", "papers", "classical-augmented", "pdp-rows",
-  "monitor-privacy", "objective", "glm-privacy", "glm", "plan", "report", "protect", "gram",
-  "release-json"
+  "plan-protect", "release-file", "papers", "audit", "cells", "release-json", "glm", "aggregate",
+  "battery", "release-check", "identifiers", "plan", "report", "sources", "plot", "conditions",
+  "canary", "figures", "identifiers-table", "cohorts-privacy"
 ))
 for (file in c(intersect(slow, files), setdiff(files, slow))) {
   # Only one process can make a folder.
