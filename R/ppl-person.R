@@ -26,7 +26,7 @@
 #' `person`. Regressions and descriptions also take [dp_chunks()], with a person's rows in any
 #' chunks, and [dp_table()] and [dp_files()] with rows read in R.
 #' Identifiers of chunks are numbers where they read as numbers, in any spelling, and otherwise
-#' text; in SQLite a number and its text identify the same person. For [dp_lm()] a database computes
+#' text, and must not be times; in SQLite a number and its text identify the same person. For [dp_lm()] a database computes
 #' the sums by person (`compute = "database"`, 30 columns at most). Methods without a proof, workers
 #' and [dp_sources()] refuse it before the charge. Proof: `proofs/person.md`.
 NULL
@@ -105,6 +105,10 @@ identifiers_of <- function(data, who, text = FALSE) {
   cells <- .subset2(data, who$column)
   kind <- cell_kind(cells)
   if (kind == "other") abort("Column {.code {who$column}} must be a plain vector.", "data")
+  if (text && inherits(cells, "POSIXct")) {
+    # Another block may have the same times as text, in any format: one person would be two.
+    abort("Column {.code {who$column}} must not hold times if {.arg data} is chunks.", "data")
+  }
   cells <- if (inherits(cells, "integer64")) {
     # As doubles, identifiers of 17 digits would be one person.
     text_64(cells)

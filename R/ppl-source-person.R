@@ -13,7 +13,9 @@
 chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
   who <- columns$person
   known <- kinds <- character()
-  of <- vector("list", data$count)
+  # Later reads must have the rows that are assigned to people here, in the same order.
+  rows <- data
+  of <- rows$sizes <- rows$checksums <- vector("list", data$count)
   for (i in seq_len(data$count)) {
     block <- read_block(data, i)
     check_frame(block, i)
@@ -21,7 +23,11 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
     known <- unique(c(known, cells[!is.na(cells)]))
     of[[i]] <- match(cells, known, nomatch = 0L)
     kinds <- union(kinds, identifier_kind(block, who))
+    table <- chosen_rows(columns, block, choice, clip)
+    rows$sizes[[i]] <- dim(table)
+    rows$checksums[[i]] <- checksum_cpp(table)
   }
+  rows$read <- function(i) chosen_rows(columns, data$read(i), choice, clip)
   check_person_rows(sum(lengths(of)))
   alike <- spelled_alike(known, length(kinds) > 1L && "double" %in% kinds)
   known <- unique(alike)
@@ -29,22 +35,16 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
   n <- length(known)
   made <- data
   made$count <- max(1, ceiling(n * length(columns$variables) / most))
-  made$read <- function(group) {
+  made$reader <- function(group, charged) {
+    rows$charged <- charged
     people <- n * (group - 0:1) / made$count
-    parts <- lapply(seq_len(data$count), function(i) {
+    parts <- lapply(seq_len(rows$count), function(i) {
       mine <- of[[i]] > people[[2L]] & of[[i]] <= people[[1L]]
-      table <- chosen_rows(columns, data$read(i), choice, clip)
-      list(table = table[mine, , drop = FALSE], of = of[[i]][mine])
+      list(table = read_block(rows, i)[mine, , drop = FALSE], of = of[[i]][mine])
     })
     table <- do.call(rbind, lapply(parts, `[[`, "table"))
     rows_by_person(table, list(of = unlist(lapply(parts, `[[`, "of")), n = n))$table
   }
-  seen <- lapply(seq_len(made$count), function(i) {
-    block <- read_block(made, i)
-    list(size = dim(block), checksum = checksum_cpp(block))
-  })
-  made$sizes <- lapply(seen, `[[`, "size")
-  made$checksums <- lapply(seen, `[[`, "checksum")
   list(table = made, n = n)
 }
 
@@ -67,11 +67,11 @@ identifier_kind <- function(block, who) {
 spelled_alike <- function(known, rounded) {
   numbers <- text_numbers(known)
   # The digits of a long number stay as they are, unless another block has lost them.
-  short <- rounded | abs(numbers) < 2^53 | !grepl("^[ \t]*[-+]?[0-9]+[ \t]*$", known)
+  short <- rounded | abs(numbers) < 2^53 | !grepl("^[ \t]*[-+]?[0-9]+([.]0*)?[ \t]*$", known)
   found <- which(!is.na(numbers) & short)
   known[found] <- exact_text(numbers[found])
   long <- which(!is.na(numbers) & !short)
-  known[long] <- sub("^[ \t]*(-?)[+]?0*([0-9]+)[ \t]*$", "\\1\\2", known[long])
+  known[long] <- sub("^[ \t]*(-?)[+]?0*([0-9]+)([.]0*)?[ \t]*$", "\\1\\2", known[long])
   known
 }
 

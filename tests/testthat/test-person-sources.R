@@ -88,6 +88,45 @@ test_that("if one identifier turns a block's numbers into text, people's rows st
   expect_false(audit$violated)
 })
 
+test_that("chunks whose rows change their order after people were assigned are refused", {
+  # One person has 40 equal rows: in another order these rows would belong to other people.
+  reads <- 0
+  chunks <- function(after) {
+    reads <<- 0
+    data <- data.frame(id = c(rep(1, 40), rep(2:101, each = 2)), x = rep(c(1, 0.5), c(40, 200)))
+    dp_chunks(function(i) {
+      reads <<- reads + 1
+      if (reads > after) data[rev(seq_len(nrow(data))), ] else data
+    }, 1)
+  }
+  describe <- function(data, ...) {
+    dp_describe(~x, data, epsilon = 1, bounds = list(x = c(0, 1)), person = ~id, ...)
+  }
+  for (after in 1:2) {
+    expect_error(describe(chunks(after)), class = "dpsc_error_reader")
+  }
+  expect_identical(describe(chunks(Inf))$nobs, 101L)
+})
+
+test_that("a person has one identifier in chunks, in any spelling, or the chunks are refused", {
+  nobs <- function(...) {
+    blocks <- lapply(list(...), function(id) data.frame(id = id, x = 0.5))
+    dp_describe(~x, dp_chunks(blocks),
+      epsilon = 1, bounds = list(x = c(0, 1)), person = ~id, control = dp_control(rng = "R")
+    )$nobs
+  }
+  long <- c("9007199254740993", "9007199254740992")
+  expect_identical(nobs(long, paste0(long, ".0")), 2L)
+  expect_identical(nobs(long, paste0(" +0", long, ". ")), 2L)
+  expect_identical(nobs(long, paste0(long, ".5")), 3L)
+  times <- as.POSIXct("2020-01-01", tz = "UTC") + 1:3
+  for (other in list(times, format(times))) {
+    expect_error(nobs(times, other), "times", class = "dpsc_error_data")
+  }
+  days <- as.Date("2020-01-01") + 1:3
+  expect_identical(nobs(days, format(days)), 3L)
+})
+
 test_that("people read in several blocks give the same release as in one block", {
   columns <- lm_columns(wage ~ age + region, scattered_bounds)
   columns$person <- list(declared = FALSE, column = "id")
