@@ -26,9 +26,10 @@
 #' `person`. Regressions and descriptions also take [dp_chunks()], with a person's rows in any
 #' chunks, and [dp_table()] and [dp_files()] with rows read in R.
 #' Identifiers of chunks are numbers where they read as numbers, in any spelling, and otherwise
-#' text, and must not be times; in SQLite a number and its text identify the same person. For [dp_lm()] a database computes
-#' the sums by person (`compute = "database"`, 30 columns at most). Methods without a proof, workers
-#' and [dp_sources()] refuse it before the charge. Proof: `proofs/person.md`.
+#' text, and must not be times; in SQLite a number and its text identify the same person. For
+#' [dp_lm()] a database computes the sums by person (`compute = "database"`, 30 columns at most).
+#' Methods without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
+#' `proofs/person.md`.
 NULL
 
 #' Check the declaration of people, and whether the method and the rows permit it
