@@ -103,7 +103,7 @@
 #' @param ... none: an unknown argument is an error.
 #' @return With several outcomes an object of class [dp_outcomes], and with several adoption dates
 #'   an object of class [dp_cohorts]. Otherwise a list of class `dp_synth`, of public values and
-#'   values computed from the release alone:
+#'   values computed from the release alone (a classical fit also has its data):
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x T, outcome units: the treated unit, or the treated people's mean. PUBLIC.
 #'   * `size`: the target's number of people. PUBLIC.
