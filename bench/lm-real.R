@@ -7,8 +7,9 @@
 #   width    median standard error over lm()'s
 #   lost     share of coefficients that are not identified
 # The constants of usual_slopes() and usual_level() were first set by lm() and robust fits, without
-# privacy, on the tasks of set "own"; those of set "held" came afterwards. The present constants, and
-# those of balance(), were chosen when both sets were known. DPSC_BENCH_SCALE multiplies the draws.
+# privacy, on the tasks of set "own"; those of set "held" came afterwards. The present constants,
+# and those of balance(), were chosen when both sets were known. DPSC_BENCH_SCALE multiplies the
+# draws.
 library(dpsc)
 draws <- max(4, round(30 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))))
 
