@@ -135,7 +135,9 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   person <- check_person(person, records[[method %||% "ranks"]], method, data)
   if (several) refit <- check_no_refit(refit, missing(refit))
   people <- selection_people(table_of_rows(columns, data, batch = FALSE), data, person)
-  if (people$n < 2L) abort("There must be at least two rows.", "data")
+  if (people$n < 2L) {
+    abort("There must be at least two {if (several) 'people' else 'rows'}.", "data")
+  }
   facts <- list(
     n = people$n, p = length(columns$names) - columns$intercept, intercept = columns$intercept,
     share = check_number(share, 0, 1, open = c("min", "max")),

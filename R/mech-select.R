@@ -263,7 +263,7 @@ check_subset_people <- function(constants, facts) {
   least <- ceiling(subset_people(facts) / constants$rate)
   if (facts$n < least) {
     abort(c(
-      "{.val subsamples} needs {format(least, big.mark = \",\")} rows at this {.arg epsilon}.",
+      "{.val subsamples} needs {format(least, big.mark = \",\")} people at this {.arg epsilon}.",
       x = "One of its subsets would have about {signif(facts$n * constants$rate, 2)} people.",
       i = "{.val blocks} needs 6 to 12 times fewer."
     ), "argument")

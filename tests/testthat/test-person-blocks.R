@@ -219,6 +219,9 @@ test_that("methods without a proof for several rows per person are refused befor
     expect_error(select(method = method), class = "dpsc_error_argument")
   }
   expect_error(select(refit = TRUE), "refit = FALSE", class = "dpsc_error_argument")
+  data <- transform(data, id = 1)
+  expect_error(select(), "at least two people", class = "dpsc_error_data")
+  data <- block_people(200)
   expect_error(
     dp_aggregate(as.matrix(data), mean,
       lower = 0, upper = 1, epsilon = 1, person = ~id, ledger = ledger

@@ -353,7 +353,7 @@ test_that("with overlapping subsets a neighbour changes the distance by one, no 
   }
 })
 
-test_that("method subsamples reports the number of rows that it needs, and that number suffices", {
+test_that("method subsamples reports the number of people that it needs, and that number suffices", {
   withr::local_seed(15)
   go <- function(rows, ...) {
     dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
@@ -363,7 +363,7 @@ test_that("method subsamples reports the number of rows that it needs, and that 
   rows <- sparse_rows(500, 5, s = 2)
   said <- conditionMessage(expect_error(go(rows, ledger = ledger), class = "dpsc_error_argument"))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  least <- as.numeric(gsub("[^0-9]", "", sub(" rows.*", "", said)))
+  least <- as.numeric(gsub("[^0-9]", "", sub(" people.*", "", said)))
   expect_error(go(sparse_rows(least - 1, 5, s = 2)), class = "dpsc_error_argument")
   found <- go(sparse_rows(least, 5, s = 2), ledger = ledger)
   expect_setequal(found$selected, c("x.2", "x.4"))
