@@ -111,9 +111,10 @@ Rcpp::List describe_numbers_cpp(const Rcpp::List& release, const Rcpp::List& fac
   const auto parts = static_cast<std::size_t>(known.parts());
   Rcpp::List numbers, factors, unseen;
   for (std::size_t k = 0; k < found.numbers.size(); ++k) {
-    numbers.push_back(
-        Rcpp::wrap(dpsc::number_rows(known, plan, found.numbers[k], k / parts, asked)));
-    unseen.push_back(bare(dpsc::unseen_people(known, plan, found.numbers[k], k / parts, asked)));
+    const dpsc::described_number& own = found.numbers[k];
+    const dpsc::described_group group = dpsc::group_of(known, plan, found, k % parts);
+    numbers.push_back(Rcpp::wrap(dpsc::number_rows(known, plan, own, k / parts, group, asked)));
+    unseen.push_back(bare(dpsc::unseen_people(known, plan, own, k / parts, group, asked)));
   }
   Eigen::Index entry = 0;
   for (int levels : known.levels)

@@ -393,3 +393,24 @@ test_that("the print explains why several counts of one group differ", {
   expect_no_match(text(by = ~arm, epsilon = Inf), "counts of the same people differ")
   expect_no_match(text(formula = ~age), "counts of the same people differ")
 })
+
+test_that("the count of a variable is not above its group's size, and its limits have coverage", {
+  runs <- if (is_audit()) 200 else 25
+  inside <- vapply(seq_len(runs), function(run) {
+    withr::local_seed(run)
+    data <- describe_people(800, seed = run)
+    # A tenth of one group's ages is missing.
+    data$age[data$arm == "new" & seq_len(800) %% 10 == 0] <- NA
+    table <- tidy(described(data, by = ~arm, control = dp_control(rng = "R")))
+    sizes <- table[table$variable == "arm", ]
+    counts <- table[table$variable %in% c("age", "cost") & table$statistic == "n", ]
+    size <- sizes[match(counts$group, sizes$group), ]
+    expect_true(all(counts$estimate <= pmax(1, size$estimate)))
+    expect_true(all(counts$conf.high <= size$estimate + 4 * size$std.error))
+    truth <- mapply(function(variable, group) {
+      sum(!is.na(data[[variable]]) & data$arm == group)
+    }, counts$variable, counts$group)
+    mean(counts$conf.low <= truth & truth <= counts$conf.high)
+  }, 0)
+  expect_gte(mean(inside), 0.93 - 2 * sqrt(0.93 * 0.07 / (4 * runs)))
+})

@@ -196,9 +196,11 @@ inline double one_sided(const describe_plan& plan, const describe_level& level) 
   return plan.gaussian ? level.reach : std::max(0.0, -std::log(2.0 * level.alpha) / std::sqrt(2.0));
 }
 
-/// The number of people with a value: all n, if noise explains an apparent deficit.
-inline double answered(double counted, double error, double n, bool several) {
-  return !several && counted > n - 2.0 * error ? n : std::min(n, std::max(1.0, counted));
+/// The number of people with a value: all of a group, if noise explains an apparent deficit.
+inline double answered(double counted, double error, const described_group& group) {
+  const double noise = std::hypot(error, group.error);
+  return counted > group.size - 2.0 * noise ? group.size
+                                            : std::min(group.size, std::max(1.0, counted));
 }
 
 /// Released sums of one group, per person, in units of the window's half width; noise on the sums.
@@ -209,13 +211,13 @@ struct window_sums {
   double count_error = 0.0, power_error = 0.0, z_error = 0.0;
 
   window_sums(const describe_facts& facts, const describe_plan& plan, const described_number& found,
-              const describe_window& window) {
+              const describe_window& window, const described_group& group) {
     const describe_sums& sums = plan.powers(found.reached());
     const bool several = facts.parts() > 1;
     count_error = sums.deviation(plan.gaussian, sums.small);
     power_error = sums.deviation(plan.gaussian, sums.square);
     z_error = sums.deviation(plan.gaussian, sums.one);
-    m = answered(found.sums[0] / sums.small, count_error, facts.n, several);
+    m = answered(found.sums[0] / sums.small, count_error, group);
     median = window.scaled(window.middle);
     // Values and squares without the rows that counted as the median.
     const double others = several ? 0.0 : facts.n - m;
@@ -340,15 +342,23 @@ describe_window window_of(const describe_facts& facts, const describe_plan& plan
   return out;
 }
 
+described_group group_of(const describe_facts& facts, const describe_plan& plan,
+                         const described& found, std::size_t group) {
+  if (facts.parts() == 1 || facts.person) return {facts.n, 0.0};
+  const double size = found.sizes[static_cast<Eigen::Index>(group)] / plan.sizes.one;
+  return {std::min(facts.n, std::max(1.0, size)),
+          plan.sizes.deviation(plan.gaussian, plan.sizes.one)};
+}
+
 Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& plan,
                             const described_number& found, std::size_t number,
-                            const describe_level& level) {
+                            const described_group& group, const describe_level& level) {
   using namespace describe_detail;
   const double lower = facts.lower[number], upper = facts.upper[number], range = upper - lower;
   const describe_window window = window_of(facts, plan, found, number);
   const describe_sums& sums = plan.powers(found.reached());
   const double h = window.half();
-  const window_sums known(facts, plan, found, window);
+  const window_sums known(facts, plan, found, window, group);
   const double m = known.m, z = known.z, z2 = known.z2, median = known.median;
   const double count_error = known.count_error, power_error = known.power_error,
                z_error = known.z_error;
@@ -357,7 +367,10 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
   const double beyond = std::max(0.0, found.sums[4] / sums.rest - unlikely(plan) * rest_error) / m;
 
   Eigen::MatrixXd out(3 + static_cast<Eigen::Index>(facts.quantiles.size()), 5);
-  out.row(0) = limited(plan, level, found.sums[0] / sums.small, 0.0, count_error, 0.0, facts.n);
+  // Not above the group's size, whose own upper limit is exceeded with a probability of .002.
+  const double people = std::min(facts.n, group.size + hardly(plan) * group.error);
+  out.row(0) = limited(plan, level, std::min(group.size, found.sums[0] / sums.small), 0.0,
+                       count_error, 0.0, people);
 
   const double variance = z2 - z * z;
   const double mean_error = std::hypot(z_error, (z - median) * count_error) / m;
@@ -486,10 +499,10 @@ Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& pl
 
 Eigen::Vector4d unseen_people(const describe_facts& facts, const describe_plan& plan,
                               const described_number& found, std::size_t number,
-                              const describe_level& level) {
+                              const described_group& group, const describe_level& level) {
   using namespace describe_detail;
   const describe_window window = window_of(facts, plan, found, number);
-  const window_sums sums(facts, plan, found, window);
+  const window_sums sums(facts, plan, found, window, group);
   const Eigen::Vector2d shares = unseen_shares(facts, plan, found, number, window, sums, level);
   return {shares[0], shares[1], window.low, window.high};
 }

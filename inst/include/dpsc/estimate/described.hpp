@@ -59,16 +59,25 @@ struct describe_level {
 /// An estimate, its standard error, the part of this error that is due to privacy, and limits.
 using described_row = Eigen::Matrix<double, 1, 5>;
 
+/// The most people who may have a value of a variable: a group's released size, with its noise. By
+/// person shares of groups follow the rows that have a value, so that only n is a bound.
+struct described_group {
+  double size = 0.0, error = 0.0;
+};
+
+described_group group_of(const describe_facts& facts, const describe_plan& plan,
+                         const described& found, std::size_t group);
+
 /// Number of people, mean, standard deviation, then the quantiles: one row each.
 Eigen::MatrixXd number_rows(const describe_facts& facts, const describe_plan& plan,
                             const described_number& found, std::size_t number,
-                            const describe_level& level);
+                            const described_group& group, const describe_level& level);
 
 /// People who may lie beyond the window although no released number shows them: the largest shares
 /// below and above it, and its ends. A share is 0 if they are too few, see `cluster`.
 Eigen::Vector4d unseen_people(const describe_facts& facts, const describe_plan& plan,
                               const described_number& found, std::size_t number,
-                              const describe_level& level);
+                              const described_group& group, const describe_level& level);
 
 /// Levels of one factor in one group, one share each. `n`: the number of rows if there is one
 /// group, else 0. `whole`: are exact counts whole numbers?
