@@ -353,7 +353,7 @@ test_that("with overlapping subsets a neighbour changes the distance by one, no 
   }
 })
 
-test_that("method subsamples reports the number of people that it needs, and that number suffices", {
+test_that("method subsamples reports the number of people it needs, and that number suffices", {
   withr::local_seed(15)
   go <- function(rows, ...) {
     dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
