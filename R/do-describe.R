@@ -38,8 +38,8 @@
 #'   population from which people are drawn; limits of `n` are about the people in this table, and
 #'   therefore cover noise alone. The `n` of a variable is not above its group's released size
 #'   (unless people have several rows). Limits of means treat the sampling error as normal. Limits
-#'   of quantiles follow the released curve through the drawn quantiles: with few of these, limits are
-#'   wide where the curve bends. People's values are often round: 0, the bounds and multiples of
+#'   of quantiles follow the released curve through the drawn quantiles: with few of these, limits
+#'   are wide where the curve bends. People's values are often round: 0, the bounds and multiples of
 #'   powers of ten are drawn more often than other numbers, and if drawn quantiles are round, limits
 #'   extend to the next round number. With few people they always do, since a quantile of a column
 #'   with few different values is then often drawn between two of these values. Limits of a mean
