@@ -22,7 +22,8 @@
 #'   level the plan has no ratio.
 #' @param ratio (`number`, above 1)\cr the required error of a slope if its model holds, divided by
 #'   that of `lm()`; then one of `n` and `epsilon` is `NULL`. The standard errors of [dp_lm()] are
-#'   larger by its allowance for means that are not linear.
+#'   larger by its allowance for means that are not linear. From some `n` on later rounds have
+#'   wide clips: the ratio then rises by up to a tenth, and the allowance falls.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
 #' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` if no value suffices),
