@@ -177,11 +177,11 @@ usual_distance <- function(fit) {
 }
 
 test_that("if wide clips cost too much, slopes' SEs allow for the usual distance to lm()", {
-  fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), 3000), 0.4)
-  plan <- dp_plan_lm(y ~ a + b, skew_bounds, n = 3000, epsilon = 0.4)
+  fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), 3000), 0.45)
+  plan <- dp_plan_lm(y ~ a + b, skew_bounds, n = 3000, epsilon = 0.45)
   ratio <- (privacy_of(fit)^2 / diag(vcov(fit, "sampling")))[-1L]
   allowance <- 3000 * usual_distance(fit)^2
-  expect_gt(allowance, 0.3 * plan$privacy^2)
+  expect_gt(allowance, 0.5 * plan$privacy^2)
   expect_equal(unname(ratio), rep(plan$privacy^2 + allowance, 2), tolerance = 0.15)
   expect_equal(plan$allowance, allowance, tolerance = 0.2)
   # The intercept: the clip alone, and noise, of less than two sampling variances.
