@@ -9,15 +9,17 @@
 #' @section Modes:
 #' * `"blackbox"`: any function of a panel that returns numbers. Half of the runs are used to learn
 #'   events that distinguish the panels (a threshold on a linear discriminant, on single
-#'   coordinates, on distances); the other half counts how often they happen. From Clopper-Pearson
-#'   limits p and q of their probabilities, `epsilon >= log((p - delta) / q)`. A mechanism that
-#'   gives the same output in every run (a fixed seed) is reported as such.
+#'   coordinates, on distances); the other half counts how often these events happen. With
+#'   Clopper-Pearson limits p and q of the two probabilities of an event, `epsilon >= log((p -
+#'   delta) / q)`. The audit reports a mechanism that gives the same output in every run (a fixed
+#'   seed).
 #' * `"loss"`: the exact privacy loss of each output, from `log_density` or, for this package's
-#'   releases, from the known distribution of every noise step. Gives delta(epsilon) with confidence
-#'   limits.
-#' * `"replay"`: every noise call is recorded on `data` and replayed on `neighbour` with the same
-#'   outputs so far. The distance between the two values before noise must stay within the declared
-#'   sensitivity, and the number, distribution, size and scale of the calls must not differ.
+#'   releases, from the known distribution of every noise step. The result is delta(epsilon) with
+#'   confidence limits.
+#' * `"replay"`: every call for noise is recorded in a run on `data`, and repeated in a run on
+#'   `neighbour` that gets the same outputs. The distance between the two values before noise must
+#'   stay within the declared sensitivity, and the number, distribution, size and scale of the calls
+#'   must not differ.
 #'
 #' @section Keep audits of real data to yourself: Runs on real donors are computed from them without
 #' protection. Audit simulated panels, or treat the result like the data.
@@ -28,21 +30,22 @@
 #'   its noise must go, `law` being `"gaussian"` (`scale` is the standard deviation), `"laplace"` or
 #'   `"gamma_norm"`.
 #' @param data,neighbour (`any`)\cr two neighbouring panels in the form of `mechanism`'s argument
-#'   (for this package's releases: matrices of donors, n x T, that differ in one row; with `protect
-#'   = "everyone"`, treated people below them).
+#'   (for this package's releases: matrices of donors, n x T, that differ in one row; with
+#'   `protect = "everyone"` the treated people are the last rows).
 #' @param epsilon,delta (`number`)\cr the mechanism's claim. Default for this package's releases:
 #'   the claim of [audit_mechanism()].
 #' @param n_runs (`count`)\cr number of runs on each panel.
 #' @param ... further arguments of `mechanism`.
-#' @param mode (`string`)\cr see above. Default: `"loss"` with a `log_density`, else `"blackbox"`.
+#' @param mode (`string`)\cr see Modes. The default is `"loss"` if `log_density` is given, and
+#'   `"blackbox"` otherwise.
 #' @param log_density (`function`)\cr `log_density(output, panel)`: log-density of an output, up to
 #'   a constant that is the same for both panels.
 #' @param level (`number`, in (0, 1))\cr joint confidence level of the lower bounds.
 #' @return An object of class `dp_audit`, a list: `mode`, `claimed` and `observed` (`epsilon`,
 #'   `delta`: lower bounds at `level`; for `"replay"` the largest ratio of actual to declared
 #'   sensitivity), `violated` (flag), `note`, `table` (as returned by `tidy()`), `curve` (mode
-#'   `"loss"`: delta against epsilon), `n_runs`, `level`. It holds no data and no outputs, but
-#'   depends on them.
+#'   `"loss"`: delta against epsilon), `n_runs`, `level`. The object contains neither data nor
+#'   outputs, but it depends on them.
 #' @section Errors: `dpsc_error_argument`, and any condition that `mechanism` signals.
 #' @references
 #' Jagielski, M., Ullman, J. and Oprea, A. (2020). Auditing Differentially Private Machine Learning:
@@ -101,19 +104,20 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #'
 #' Describes a release by one of the methods, or any call of a verb that has an argument `control`:
 #' for example with covariates, chunks, several outcomes, a group's `size` or updates. The audit
-#' passes its noise through `control`; the noise works in the audit only, and a fit with it is
-#' marked NOT PRIVATE.
+#' passes its own noise through `control`. This noise works in the audit only, and a fit made with
+#' it is marked NOT PRIVATE.
 #'
 #' @param method (`string`, or `function(people, control)`)\cr the method of a release, or a
 #'   function that calls a verb on people; [dp_audit()] calls it with `data` and with `neighbour`.
-#'   With such a function only `control` is needed, and `epsilon` and `delta` in modes that compare
-#'   a budget.
+#'   Such a function needs only `control`, and in modes that compare budgets `epsilon` and `delta`.
 #' @inheritParams dp_release
 #' @param calibration (`string`)\cr `"tight"` (default) or, for the papers' methods, `"published"`.
-#' @param target (`numeric(T)`)\cr the target, outcome units. Not with `protect = "everyone"`.
+#' @param target (`numeric(T)`)\cr the target, in outcome units; omitted with `protect =
+#'   "everyone"`.
 #' @param T0 (`count`, or one for each treated person)\cr periods before the treatment.
-#' @param protect (`string`)\cr `"donors"`, or `"everyone"`: then the panels for [dp_audit()] have
-#'   donors and treated people, one row each, the treated last.
+#' @param protect (`string`)\cr `"donors"` or `"everyone"`. With `"everyone"` the panels for
+#'   [dp_audit()] contain donors and treated people, one row per person, with the treated people
+#'   last.
 #' @param treated (`count` or `NULL`)\cr with `protect = "everyone"`, the number of treated people.
 #' @param control (`dp_control`)\cr settings. `rng = "R"`, the default here, is faster and lets
 #'   [set.seed()] repeat an audit; the noise has the same distribution.

@@ -4,43 +4,51 @@
 #' Privacy loss of each person in a regression
 #'
 #' The counterpart of [pdp()] for regressions: the privacy loss of each person in *this* table,
-#' computed after the release. The answer depends on the rows without noise, so it is for the
-#' **curator only**: never publish it, never choose the noise by it.
+#' computed after the release. The losses depend on the rows without noise, so they are for the
+#' **curator only**: never publish them, and never choose the noise by them.
 #'
-#' `removal` compares with the same table without this person's row, `replacement` with any other
-#' row in its place: a certified upper bound at `delta`. Steps that find medians, scales and radii
-#' are counted at their charge. `realised` is the log ratio of densities, with the person over
-#' without, at the released coefficients: the information in this release about the person. It may
-#' be negative, covers only the steps that draw a linear term or an output, and is not a bound for
-#' later releases.
+#' `removal` compares this table with the same table without the person's row. `replacement`
+#' compares it with the same table with any other row in the person's place, and is a certified
+#' upper bound at `delta`. Steps that find medians, scales and radii count with their charge.
+#' `realised` is the log ratio of two densities at the released coefficients, with the person's row
+#' and without it: the information about the person in this release. It may be negative, covers only
+#' the steps that draw a linear term or an output, and does not bound the losses from later
+#' releases.
 #'
-#' * [dp_lm()], `"moments"`: exact Gaussian shifts of the person's own row in every round. `"ops"`,
-#'   `"adaops"`: exact two-sided loss of the posterior draw, from leverage and leave-one-out
-#'   residual (Wang, 2019, with the errors of its Theorem 14 corrected); one factorisation serves
-#'   all people.
-#' * [dp_glm()], methods of the papers, every family: slope and curvature of a row of this length
-#'   and, for counts and on a box, this outcome, at the worst point; for `"output"` the change of
-#'   the minimiser, by a Newton step and a bound on its remainder.
-#' * [dp_glm()], `"objective"`, every family, no penalty: the Renyi bound with this row's weighted
-#'   length and, for counts, its outcome; one factorisation serves all people. Weights make nearly
-#'   all rows equally long, so these bounds are nearly equal; only `realised` differs.
+#' * [dp_lm()], method `"moments"`: exact Gaussian shifts by the person's own row in every round.
+#'   Methods `"ops"` and `"adaops"`: the exact two-sided loss of the posterior draw, from leverage
+#'   and leave-one-out residual (Wang, 2019, with the errors of its Theorem 14 corrected); one
+#'   factorisation serves all people.
+#' * [dp_glm()], methods of the papers, every family: the loss follows from slope and curvature, at
+#'   the worst point, for a row of this length (and, for counts and on a box, with this outcome).
+#'   For `"output"` it follows from the change of the minimiser, computed by a Newton step with a
+#'   bound on its remainder.
+#' * [dp_glm()], method `"objective"` without a penalty, every family: the Renyi bound with this
+#'   row's weighted length and, for counts, its outcome; one factorisation serves all people.
+#'   Weights make nearly all rows equally long, so the bounds of most people are nearly equal, and
+#'   only `realised` differs.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows to which it was fitted, in any order.
 #' @param subset (`expression`)\cr as in the fit.
-#' @section Fits without known losses of single people: The guarantee bounds these losses, too. A
-#'   penalty or constraints: a whole set of noise values leads to the same fit on an edge of the
-#'   penalty, and its probability has no closed form. Weights, several rows of a person and `vcov =
-#'   "HC"`: no formula is proved. NAPP-ERM as printed: losses are infinite. [dp_select()]: a person
-#'   moves the scores of many candidates at once, and tests depend on the nearest of them.
-#'   [dp_online()] and [dp_stream_sum()]: rows are not kept, so losses cannot be computed.
-#'   [dp_aggregate()]: the assignment of people to blocks is not kept. [dp_describe()]: cells and
-#'   quantiles are many steps whose losses are not added up by person.
-#' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`: the
-#'   loss of each from joining, in place of a missing row, without `realised`. The losses are then
-#'   theirs alone, and the losses of anybody who might join are "pDP for all" of Wang (2019).
-#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the fit's
-#'   own.
+#' @section Fits without known losses of single people: The guarantee bounds the losses from these
+#'   fits, too, but the loss of a single person is not available:
+#'   * with a penalty or constraints, because a whole set of noise values leads to the same fit on
+#'     an edge of the penalty, and the probability of this set has no closed form;
+#'   * with weights, with several rows per person and with `vcov = "HC"`, because no formula is
+#'     proved;
+#'   * for NAPP-ERM as printed, whose losses are infinite;
+#'   * for [dp_select()], because a person changes the scores of many candidates at once, and tests
+#'     depend on the nearest of these scores;
+#'   * for [dp_online()] and [dp_stream_sum()], because rows are not kept;
+#'   * for [dp_aggregate()], because the assignment of people to blocks is not kept;
+#'   * for [dp_describe()], because the losses of its many steps are not added up by person.
+#' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`. The
+#'   result is then the loss that each of these people would have by joining in place of a missing
+#'   row, without `realised`. Wang (2019) calls the losses of all people who might join "pDP for
+#'   all".
+#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the delta
+#'   of the fit.
 #' @param ... unused.
 #' @return An object of class `dp_pdp`, PRIVATE, as [pdp()] describes; `donors` is a data frame with
 #'   one row per person: `person` (position), `removal`, `replacement`, `realised`. Its mean,

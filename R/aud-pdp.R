@@ -5,10 +5,10 @@
 #'
 #' The guarantee of a release bounds the loss of any donor in any panel. `pdp()` computes, after the
 #' release, the privacy loss of each donor in *this* panel (per-instance differential privacy, Wang,
-#' 2019), which is often far smaller than epsilon. The answer depends on the donors' data without
-#' noise, so it is for the **curator only**: it is not covered by the guarantee, and a donor's loss
-#' reveals something about that donor. Never publish it, never choose the noise by it. [pdp_bound()]
-#' is the part that may be published.
+#' 2019), which is often far smaller than epsilon. These losses depend on the donors' data without
+#' noise, so they are for the **curator only**: the guarantee does not cover them, and a donor's
+#' loss reveals something about that donor. Never publish losses, and never choose the noise by
+#' them. The bounds by [pdp_bound()] may be published.
 #'
 #' Two neighbours are compared. *Removal*: the donor's contribution is removed (for `"output"` and
 #' `"objective"` the row becomes the middle of the bounds, which removes it from the sums; n is
@@ -19,18 +19,19 @@
 #'   exactly, for all donors from one fit (`inst/proofs/ridge.md`), and the outcomes after the
 #'   treatment by the row's norm.
 #' * `"objective"`, tight: the largest gradient difference over the feasible set and the determinant
-#'   term of the proof, for this donor instead of the worst one.
+#'   term of the proof, for this donor instead of the worst donor.
 #' * `"objective"`, published: the Renyi divergence of the two Gaussian distributions of the weights
-#'   (removal only); infinite with `delta = 0`, for which the published guarantee fails. Its noise
-#'   does not guarantee the stated epsilon, so a donor's loss may exceed it.
+#'   (removal only). With `delta = 0`, for which the published guarantee fails, the loss is
+#'   infinite. The published noise does not guarantee the stated epsilon, so a donor's loss may
+#'   exceed this epsilon.
 #' * `"gram"`: exact shifts of the releases of moments by the donor's own clipped features, given
 #'   the released radii and transforms; the other steps (choices of a radius, calibration of the
-#'   intervals) are counted at the largest cost for any donor. The loss is for *this run*: other
-#'   noise would have led to other radii and other losses.
+#'   intervals) count with the largest loss of any donor. The loss is for *this run*: other noise
+#'   would have led to other radii and other losses.
 #'
 #' In a release with `protect = "everyone"` treated people have losses as well, from their own
-#' rounds; donors have the losses of their rounds and of the last step that uses them. The losses of
-#' the two groups are summed separately.
+#' rounds; donors have the losses of their rounds and of the last step on the donors. Losses are
+#' summed separately in the two groups.
 #'
 #' Losses of the steps add up as if all the steps' results had been published; for `"output"` and
 #' `"objective"` only a product is published, so the true loss may be even lower. Gaussian steps add
@@ -41,29 +42,30 @@
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
 #'   it.
 #' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the released panel,
-#'   in the same order; a formula `outcome ~ treated` needs `data` and `index`, and if it computes
-#'   the outcome from columns with limits, the fit as `x` (a release has no limits of columns).
-#'   PRIVATE.
-#' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target. The release already
-#'   contains the necessary parts, and the argument is only compared with them. For a release with
-#'   `protect = "everyone"`, the treated people's rows, PRIVATE.
-#' @param T0 (`count`)\cr likewise; with `protect = "everyone"` and several dates, one for each
-#'   treated person.
+#'   in the same order. A formula `outcome ~ treated` needs `data` and `index`. If the formula
+#'   computes the outcome from columns with limits, `x` must be the fit, since a release does not
+#'   contain limits of columns. PRIVATE.
+#' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target, which is only
+#'   compared with the facts in the release. For a release with `protect = "everyone"`: the treated
+#'   people's rows, PRIVATE.
+#' @param T0 (`count`)\cr number of periods before the treatment, also only compared; with
+#'   `protect = "everyone"` and several dates one number for each treated person.
 #' @param data,index see [dp_synth()].
-#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the
-#'   release's own.
-#' @param epsilon (`number`, at least 0)\cr privacy loss.
+#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the delta
+#'   of the release.
+#' @param epsilon (`number`, at least 0)\cr the privacy loss at which delta is evaluated.
 #' @param ... for methods; an unknown argument is an error.
 #' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list: `donors`, a data frame with one
-#'   row per donor in the panel's order (never a name): `donor` (position; for everyone `person` and
-#'   `account`, positions among the donors or the treated), epsilon by `removal` and `replacement`,
-#'   and the Gaussian shifts `mu_removal`, `mu_replacement` (`NA` if the loss is not from a Gaussian
-#'   shift); `worst`, the release's epsilon; `delta`; `method`; `calibration`; `holds`, whether the
-#'   release's guarantee holds. [write_release()] refuses it.
+#'   row per donor in the panel's order, without names: `donor` (position; with `protect =
+#'   "everyone"` the columns `person` and `account`, a position among the donors or the treated),
+#'   epsilon by `removal` and `replacement`, and the Gaussian shifts `mu_removal`, `mu_replacement`
+#'   (`NA` if the loss is not from a Gaussian shift); `worst`, the release's epsilon; `delta`;
+#'   `method`; `calibration`; `holds`, whether the release's guarantee holds. [write_release()]
+#'   refuses it.
 #'
 #'   `pdp_delta()`: a data frame of each donor's delta at `epsilon`. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the
-#'   released panel. None quotes a donor's value.
+#'   released panel. No error quotes a donor's value.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).
 #'

@@ -1,23 +1,23 @@
 #' Any statistic under differential privacy: sample and aggregate
 #'
 #' The people are split at random into disjoint blocks, the statistic is computed on each, and a
-#' private centre of the answers is released. One person changes one answer only, for any statistic:
-#' it may be a model fit, a correlation, or any function from rows to a few numbers.
+#' private centre of the answers is released. One person changes one answer only, whatever the
+#' statistic: a model fit, a correlation, or any other function from rows to a few numbers.
 #'
 #' The estimate is the statistic *of a block* of `n / blocks` people. With `correct = TRUE` the
 #' answer of a block is twice the statistic of its people minus the mean over its two halves, which
 #' removes the part of the small-sample bias that is inversely proportional to the number of people
-#' (Quenouille, 1949). The rest remains, and is not part of the standard error. Means, counts and
-#' regressions have their own mechanisms ([dp_lm()], [dp_stream_sum()], [dp_select()]), which are
-#' several to many times more accurate.
+#' (Quenouille, 1949). The rest of the bias remains, and the standard error does not cover it.
+#' Means, counts and regressions have their own mechanisms ([dp_lm()], [dp_stream_sum()],
+#' [dp_select()]), which are several to many times more accurate.
 #'
 #' @section Methods:
 #' * `"winsorised"`: the median of the answers, the median distance from it (both by the exponential
 #'   mechanism on 262,144 cells between `lower` and `upper`, a quarter of the budget each), then the
 #'   mean of the answers, clipped to within six standard deviations of the median, with discrete
 #'   Laplace or Gaussian noise. Limits ten times too wide cost little, and skewed answers cause
-#'   little bias. It needs about 96 / epsilon blocks per statistic; with fewer, the default is
-#'   `"median"` without `spread`.
+#'   little bias. This method needs about 96 / epsilon blocks per statistic; with fewer blocks the
+#'   default is `"median"` without `spread`.
 #' * `"median"`: the median over blocks, for each statistic separately, by the exponential mechanism
 #'   on 262,144 cells between `lower` and `upper`. Limits ten times too wide cost little.
 #' * `"mean"`: the mean of the clipped answers plus discrete Laplace (`delta = 0`) or Gaussian
@@ -25,37 +25,40 @@
 #'   limits.
 #'
 #' @section The statistic:
-#' It must use its argument only: neither the whole table in the workspace nor anything stored from
-#' another block (`<<-`, files). Random numbers start from new seeds in every block; factors become
-#' text and attributes are dropped, since levels depend on everybody. If the statistic fails, or
-#' does not return `length(lower)` numbers, or returns `NA`, the answer of that block is `fallback`.
-#' So a mistake in the statistic costs the budget and releases `fallback`, with a warning if the
-#' released numbers show it. Therefore give `example`, simulated rows on which the statistic must
-#' work first. The names of its answer on `example` are the names of the statistics if `lower` and
-#' `upper` have none. The statistic's computing time is not protected.
+#' The statistic may use its argument only: neither the whole table in the workspace nor anything
+#' that another block stored (`<<-`, files). Random numbers start from new seeds in every block.
+#' Factors become text and attributes are dropped, since levels depend on all people. If the
+#' statistic fails, or does not return `length(lower)` numbers, or returns `NA`, the answer of that
+#' block is `fallback`. A mistake in the statistic therefore costs the budget and releases
+#' `fallback`, with a warning if the released numbers show it. To prevent this, give `example`:
+#' simulated rows on which the statistic must work before anything is charged. The names of its
+#' answer on `example` are the names of the statistics if `lower` and `upper` have none. The
+#' statistic's computing time is not protected.
 #'
 #' @section Intervals:
-#' There is no interval if a block has fewer than 30 people, or if the blocks are too few for the
-#' noise: the print gives the reason. Coverage was measured on normal, exponential, gamma and
-#' lognormal data (`bench/results/aggregate.csv`); it may be lower for a statistic with heavier
+#' There is no interval if a block has fewer than 30 people, or if there are too few blocks for the
+#' noise; the print gives the reason. Coverage was measured on normal, exponential, gamma and
+#' lognormal data (`bench/results/aggregate.csv`). It may be lower for a statistic with heavier
 #' tails in small samples.
 #'
 #' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) per person; with
 #'   `person = ~ id` a data frame.
 #' @param statistic (`function`)\cr a function of some people's rows that returns `length(lower)`
 #'   numbers.
-#' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks; `NULL`: enough for released
-#'   quantiles to be well above the noise (160 / epsilon for one statistic), at least 30, but with
-#'   at least 30 people per block.
+#' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks. `NULL`: at least 30 blocks, and so
+#'   many that released quantiles are well above the noise (160 / epsilon for one statistic), but
+#'   with at least 30 people per block.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
 #'   clipped to them. Their names are the statistics' names.
 #' @param epsilon (`number`)\cr privacy loss. `Inf`: NOT PRIVATE.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. It helps `"mean"` with several
-#'   statistics, and `"median"` with many.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. A positive value reduces the noise of
+#'   `"mean"` with several statistics, and of `"median"` with many statistics.
 #' @param method (`string`)\cr see Methods.
-#' @param spread (`flag`)\cr `"median"` only: also release the quartiles over blocks, from which
-#'   standard errors follow: a third of the budget each.
-#' @param correct (`flag`)\cr remove bias of small samples by halves of each block.
+#' @param spread (`flag`)\cr for `"median"` only: whether to release the quartiles over blocks as
+#'   well, from which standard errors follow. Median and quartiles then get a third of the budget
+#'   each.
+#' @param correct (`flag`)\cr whether to reduce the bias of small samples, by the two halves of each
+#'   block.
 #' @param fallback (`numeric`, PUBLIC)\cr answer of a block where the statistic fails; `NULL`: the
 #'   middle of the limits.
 #' @param example (`any`, PUBLIC)\cr simulated rows like `data`.
@@ -63,8 +66,9 @@
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All
 #'   rows of a person are then in one block, halves and counts refer to people, and neighbours
-#'   replace all rows of one person: `statistic` gets all rows of the block's people, including that
-#'   column. `"row"`, also assumed for `NULL`: each row is a different person. See [dp_person].
+#'   replace all rows of one person. `statistic` gets all rows of the block's people, including the
+#'   column of identifiers. `"row"`, also assumed for `NULL`: each row is a different person. See
+#'   [dp_person].
 #' @return An object of class `dp_aggregate`:
 #'   * `estimate`: one number per statistic. RELEASED.
 #'   * `quantiles`: with `spread`, the quartiles over blocks; `"winsorised"`: the median and the
@@ -77,10 +81,11 @@
 #'   It contains neither rows, nor the blocks' answers, nor the statistic.
 #' @section Privacy:
 #' Neighbours replace one person's row (or, by `person`, all rows of one person); the number of
-#' people is public. One person is in one block, so one row of the table of answers is replaced.
-#' `"median"`: exponential mechanism on ranks; each loss changes by at most one rank, up on one side
-#' and down on the other, and the privacy is pure. `"mean"`: Laplace or Gaussian mechanism.
-#' `"winsorised"`: adaptive composition of both. Proof: `proofs/papers.md`, section 1.
+#' people is public. Each person is in one block, so neighbours differ in one row of the table of
+#' answers. `"median"` is the exponential mechanism on ranks: each loss changes by at most one rank,
+#' up on one side and down on the other, and the privacy is pure. `"mean"` is the Laplace or the
+#' Gaussian mechanism, and `"winsorised"` the adaptive composition of both kinds. Proof:
+#' `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #'   `dpsc_error_budget`; they depend on public facts and on the statistic of your `example` only.
 #' @references

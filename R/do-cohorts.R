@@ -9,27 +9,28 @@
 #'
 #' @section Method: Donors are the units that are never treated; units that are not yet
 #'   treated are not donors. The donors are released **once**, relative to the first adoption, and
-#'   this one release is used for all cohorts: any number of dates costs as much as one date. A
-#'   cohort that adopts later is predicted from its past up to its own adoption, with the periods
-#'   after the first adoption used one by one. With `protect = "donors"` the treated units' data are
+#'   this one release is used for all cohorts, so any number of dates costs as much as one date. A
+#'   cohort that adopts later is predicted from its past up to its own adoption; the periods after
+#'   the first adoption are used one by one. With `protect = "donors"` the treated units' data are
 #'   public.
 #'
 #' Covariates, `y ~ treated | x1 + x2`, are measured for everybody before the *first* adoption, and
-#' every cohort is predicted from its own past and from them. (Classical estimators use the
+#' every cohort is predicted from its own past and its covariates. (Classical estimators use the
 #' regressors of each period, see [dp_synth()].)
 #'
 #' With `protect = "everyone"` every cohort is a group of people who are protected, too: donors and
-#' cohorts each have the whole budget, since nobody is in two of them (`proofs/treated.md`). The
-#' unknown part of a protected cohort's past is set to the donors', so the event table has no rows
-#' before the adoption. At most a fifth of the donors' budget is for the last steps on the donors,
-#' one for each cohort, so that with many dates each step has more noise. A cohort that is too small
-#' for the budget is refused.
+#' cohorts each have the whole budget, since nobody is in two of these groups (`proofs/treated.md`).
+#' The unknown part of a protected cohort's past is set to the donors' values, so the event table
+#' has no rows before the adoption. At most a fifth of the donors' budget is for the last steps on
+#' the donors, one step for each cohort, so that with many dates each step has more noise. A cohort
+#' that is too small for the budget is refused.
 #'
 #' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
-#' Averages weight cohorts by their numbers of people (`size`): an average by time since adoption is
-#' over the cohorts treated for that long (fewer for long times; `cohorts` gives their number), an
-#' average by period over the cohorts treated by then, and a cohort's average over its periods; the
-#' overall average is over the people of all cohorts, each with the average over their own periods.
+#' Averages weight cohorts by their numbers of people (`size`). An average by time since adoption is
+#' over the cohorts treated for that long (fewer for long times; `cohorts` gives their number). An
+#' average by period is over the cohorts treated by then, and a cohort's average is over its
+#' periods. The overall average is over the people of all cohorts, with each person's average over
+#' their own periods.
 #'
 #' @section Intervals: As for one date, intervals are calibrated on the donors' own placebo errors:
 #' each donor is predicted as if it were in each cohort, and the errors' second moment by cohort and
@@ -37,60 +38,66 @@
 #' average over cohorts has a separate part per cohort (the prediction error for its people) and a
 #' shared part (the noise of the release, the donors' regression); the tails are the tails of a mean
 #' of this number of people. `simultaneous = TRUE` covers all rows of a table together, by Sidak's
-#' inequality. Where a cohort in an average has no interval, the average has none, and the print
-#' gives the reason. From 20 people on in *every* cohort the release is calibrated for means; if
-#' some cohort is smaller, for single people. Coverage is measured (`bench/cohorts.R` of the
-#' sources), not proved.
+#' inequality. If a cohort in an average has no interval, the average has none, and the print gives
+#' the reason. The release is calibrated for means if *every* cohort has at least 20 people, and for
+#' single people otherwise. Coverage is measured (`bench/cohorts.R` of the sources), not proved.
 #'
 #' Rows before the adoption are residuals. Between the first adoption and a cohort's own, the
-#' release permits forecasts of each period from all periods before it: kind `"forecast"` has the
-#' residuals of these forecasts. Kind `"fitted"` has the residuals of the fit, which are close to
-#' zero by construction. Residuals indicate the quality of the predictions, and have no interval.
+#' release permits forecasts of each period from all periods before it. Rows of kind `"forecast"`
+#' are the residuals of these forecasts. Rows of kind `"fitted"` are the residuals of the fit, which
+#' are close to zero by construction. Residuals indicate the quality of the predictions, and have no
+#' interval.
 #'
-#' The classical estimators (`epsilon = Inf`) fit each cohort's mean, NOT PRIVATE, and have no
+#' The classical estimators (`epsilon = Inf`, NOT PRIVATE) fit each cohort's mean and have no
 #' intervals; `placebo_space(fit$cohorts[[1]])` and similar functions take one cohort.
 #'
 #' @param x,object (`dp_cohorts`)\cr a fit by [dp_synth()] of several adoption dates.
 #' @param type (`string`)\cr the rows: `"event"`, by periods since adoption (0 is the first treated
 #'   period); `"cohort"`; `"calendar"`, by period; `"group_time"`, every cohort in every period;
-#'   `"overall"`. `"dynamic"` and `"group"`, as in package did, mean event and cohort. For `plot()`
-#'   also `"path"`: each cohort's observed and counterfactual path.
+#'   `"overall"`. The names of package did are accepted as well: `"dynamic"` for `"event"` and
+#'   `"group"` for `"cohort"`. `plot()` also takes `"path"`: each cohort's observed and
+#'   counterfactual path.
 #' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
-#' @param measure (`string`)\cr of `as.data.frame()`: `"effect"`, `"percent"` or `"cumulative"`.
+#' @param measure (`string`)\cr the table by `as.data.frame()`: `"effect"`, `"percent"` or
+#'   `"cumulative"`.
 #' @param parm (`character` or `NULL`)\cr the requested rows, by `term`; `NULL` for all.
 #' @param estimator,lambda,size values for the new fit; unchanged if missing.
-#' @param format,... of `report()`: see [report()]; else unused.
+#' @param format,... arguments of [report()]; unused by the other methods.
 #' @return An object of class `dp_cohorts`, a list: `release`, the one [dp_release()]; `cohorts`, a
-#'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every verb
-#'   works; `adopted` (periods before adoption) and `size` (people), one for each treated unit, in
-#'   an order unrelated to the units if they are protected; `errors`, the part shared by cohorts: T
-#'   x T covariances by cohort and period, squared outcome units, of the `privacy` noise and the
-#'   donors' `regression`; `forecasts`, residuals before the adoption; `estimator`; `protected`,
-#'   `TRUE` if the treated are protected. PUBLIC or RELEASED; NOT PRIVATE for `epsilon = Inf`.
+#'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every method
+#'   works; `adopted` (periods before adoption) and `size` (people), one number for each treated
+#'   unit, in an order unrelated to the units if they are protected; `errors`, the covariances that
+#'   cohorts share: T x T matrices by cohort and period, in squared outcome units, of the `privacy`
+#'   noise and the donors' `regression`; `forecasts`, the residuals before the adoption;
+#'   `estimator`; `protected`, `TRUE` if the treated people are protected. PUBLIC or RELEASED; NOT
+#'   PRIVATE for `epsilon = Inf`.
 #'
-#'   * `tidy()`: a data frame: `term`; `cohort`, `period`, `event` where they apply; `kind`
-#'     (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (the number
-#'     averaged), `people`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'     `conf.low`, `conf.high` if requested. The overall average comes first, except in
-#'     `"group_time"`.
-#'   * `coef()`, `vcov()`: estimates of a type's rows from the adoption on, and their covariance.
-#'     `confint()`: their limits.
-#'   * `glance()`: one row: `method`, `estimator`, `n.donors`, `n.cohorts`, `n.targets`, `people`,
-#'     `periods`, `effect`, `std.error`, `pre.rmse`, `epsilon`, `delta`, `rho`, `private`.
-#'   * `augment()`: the table of every cohort's fit, with `cohort`. `effects()`, `predict()`,
-#'     `fitted()`, `residuals()` and `weights()`: lists by cohort. [conformal()], [placebo_time()],
-#'     [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()` stop with the advice
-#'     to use one cohort's fit.
-#'   * `as.data.frame()`: `tidy()` with limits; with `measure = "percent"` effects in per cent of
-#'     the average counterfactual of the same cohorts and periods (`NA` where that is not positive),
-#'     or `"cumulative"`, sums of the averages up to each time since adoption (`type = "event"`).
-#'   * `update()`: another estimator, penalty or size on the same release. Spends nothing.
+#'   * `tidy()`: a data frame with the columns `term`; `cohort`, `period`, `event` where they apply;
+#'     `kind` (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (the
+#'     number of cohorts in the average), `people`, `estimate`, `std.error`, `privacy.se`,
+#'     `statistic`, `p.value`, and `conf.low`, `conf.high` if requested. The overall average comes
+#'     first, except in `"group_time"`.
+#'   * `coef()`, `vcov()`: the estimates of the requested type from the adoption on, and their
+#'     covariance. `confint()`: their limits.
+#'   * `glance()`: one row with the columns `method`, `estimator`, `n.donors`, `n.cohorts`,
+#'     `n.targets`, `people`, `periods`, `effect`, `std.error`, `pre.rmse`, `epsilon`, `delta`,
+#'     `rho`, `private`.
+#'   * `augment()`: the tables of the cohorts' fits, with a column `cohort`. `effects()`,
+#'     `predict()`, `fitted()`, `residuals()` and `weights()`: lists by cohort. [conformal()],
+#'     [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()`
+#'     stop with the advice to use one cohort's fit.
+#'   * `as.data.frame()`: the table by `tidy()` with limits. With `measure = "percent"` effects are
+#'     in per cent of the average counterfactual of the same cohorts and periods (`NA` where this
+#'     average is not positive); with `"cumulative"` they are sums of the averages up to each time
+#'     since adoption (`type = "event"`).
+#'   * `update()`: a fit by another estimator, penalty or size on the same release, which spends
+#'     nothing.
 #'   * `summary()`: the tables by event and by cohort.
 #' @section Errors: `dpsc_error_panel` for a unit whose treatment ends, a cohort with fewer than two
 #'   periods before its adoption, or a panel in which every unit is treated; `dpsc_error_argument`
-#'   for methods that serve one date only. All come before anything is spent.
+#'   for methods that serve one date only. All errors come before anything is spent.
 #' @references Callaway, B. and Sant'Anna, P. (2021). Difference-in-Differences with Multiple Time
 #'   Periods. Journal of Econometrics 225. Borusyak, K., Jaravel, X. and Spiess, J. (2024).
 #'   Revisiting Event-Study Designs. Review of Economic Studies 91. Ben-Michael, E., Feller, A. and

@@ -8,18 +8,19 @@
 #' error and confidence limits, which cover sampling and noise together. Neighbours differ in one
 #' person's row; the number of rows is public, and so is everything in `formula`, `by` and `bounds`.
 #'
-#' For a number the quantiles are drawn first, by the exponential mechanism on a grid between its
-#' bounds: all at once, with the largest of their rank errors as loss, if the plan uses no delta,
-#' else one after another. They locate the bulk of the people: means and standard deviations are
-#' computed in a window around the median, so that bounds ten times too wide cost little. With
-#' enough people (for one column and epsilon = 1, more than 650) the window extends, on each side,
-#' three to four times as far from the median as all but a few people (`plan$beyond`). With fewer
-#' people it extends seven times the distance between quartile and median, and only a column whose
-#' quartiles coincide pays for a radius (`plan$late`). The tail beyond the window is clipped, and
-#' its people are counted. Limits are widened by the share of people beyond the window that noise
-#' does not explain, times the window's width; they extend to the bounds if this share is so large
-#' that the window must have been misplaced. For even heavier tails (a variance that is barely
-#' finite) means and standard deviations are still too small.
+#' For a numeric variable the quantiles are drawn first, by the exponential mechanism on a grid
+#' between its bounds. If the plan uses no delta, they are drawn all at once, with the largest of
+#' their rank errors as loss; otherwise one after another. The quantiles locate most of the people:
+#' means and standard deviations are computed in a window around the median, so that bounds ten
+#' times too wide cost little. With enough people (for one column and epsilon = 1, more than 650)
+#' the window extends, on each side, three to four times as far from the median as all but a few
+#' people (`plan$beyond`). With fewer people it extends seven times the distance between quartile
+#' and median, and only a column whose quartiles coincide pays for a radius (`plan$late`). Values
+#' beyond the window are clipped, and the people who have such values are counted. Limits are
+#' widened by the share of people beyond the window that noise does not explain, times the window's
+#' width; they extend to the bounds if this share is so large that the window must have been
+#' misplaced. For even heavier tails (a variance that is barely finite) means and standard
+#' deviations are still too small.
 #'
 #' A row with a missing value does not count for that variable; a row whose group is missing, or is
 #' not a public level, does not count at all. The number of missing values is private.
@@ -28,41 +29,44 @@
 #'   person, and every step costs the same as for one row per person. Each person counts once per
 #'   variable: all statistics are about the distribution in which every person has weight one,
 #'   spread equally over their rows that count for the variable. With `by` a person whose rows are
-#'   in several groups counts in each of them by the share of these rows. For a number per person
-#'   (the mean of their visits' costs, say), make one row per person beforehand. In the limits a
-#'   person is one observation whose variance is that of a single row: right if a person's rows are
-#'   copies of each other, and otherwise too wide, by a factor of up to the square root of the
-#'   number of rows per person. Counts are sums of shares. Proof: `proofs/person.md`.
+#'   in several groups counts in each group by the share of these rows. For statistics of a number
+#'   per person (the mean cost of their visits, for example), make one row per person beforehand.
+#'   The limits treat a person as one observation with the variance of a single row. This is right
+#'   if a person's rows are copies of each other; otherwise limits are too wide, by a factor of up
+#'   to the square root of the number of rows per person. Counts are sums of shares. Proof:
+#'   `proofs/person.md`.
 #'
 #' @section Limits: Limits of shares, means, standard deviations and quantiles are about the
 #'   population from which people are drawn; limits of `n` are about the people in this table, and
 #'   therefore cover noise alone. The `n` of a variable is not above its group's released size
 #'   (unless people have several rows). Limits of means treat the sampling error as normal. Limits
-#'   of quantiles follow the released curve through the drawn quantiles: with few of these, limits
-#'   are wide where the curve bends. People's values are often round: 0, the bounds and multiples of
-#'   powers of ten are drawn more often than other numbers, and if drawn quantiles are round, limits
-#'   extend to the next round number. With few people they always do, since a quantile of a column
-#'   with few different values is then often drawn between two of these values. Limits of a mean
-#'   allow for a power law beyond the window. With few people a column may be so skewed that it may
-#'   have no finite variance: limits of its standard deviation extend to the largest deviation that
-#'   the bounds allow; for a Pareto law of power 1.5 and 500 people they still have coverage of only
-#'   .7. In the designs of `bench/results/describe.csv`, which also has the errors of recipes with
-#'   other packages, coverage is at least .93.
+#'   of quantiles follow the released curve through the drawn quantiles: with few quantiles, limits
+#'   are wide where the curve bends. People's values are often round. Therefore 0, the bounds and
+#'   multiples of powers of ten are drawn more often than other numbers, and if drawn quantiles are
+#'   round, limits extend to the next round number. With few people limits always extend so far,
+#'   since a quantile of a column with few different values is then often drawn between two of these
+#'   values. Limits of a mean allow for a power law beyond the window. With few people a column may
+#'   be so skewed that it may have no finite variance: limits of its standard deviation extend to
+#'   the largest deviation that the bounds allow. For a Pareto law of power 1.5 and 500 people the
+#'   coverage of these limits is still only .7. In the designs of `bench/results/describe.csv`,
+#'   which also contains the errors of solutions with other packages, coverage is at least .93.
 #'
 #'   *Clusters far from all others*, such as codes for missing values: people beyond the window
-#'   count at its end, and with few people noise hides them. Limits of means and standard deviations
-#'   therefore allow for as many people between window and bound as the released squares do not
-#'   exclude (in a normal column with epsilon = 1, 9 % of 500 people, 6 % of 1,000). There is no
-#'   such allowance if the released squares exclude a cluster of 2 %, as for most columns of 2,000
-#'   people. With the allowance, bounds determine the length of the limits, and the print gives the
-#'   shares. Narrower bounds, a larger epsilon or fewer numbers shorten them.
-#'   `tidy(clusters = FALSE)` and `print(clusters = FALSE)` assume that there is no such cluster.
+#'   count with the value at its end, and if the table has few people, noise hides them. Limits of
+#'   means and standard deviations therefore allow for as many people between window and bound as
+#'   the released squares do not exclude (in a normal column with epsilon = 1, 9 % of 500 people, 6
+#'   % of 1,000). There is no such allowance if the released squares exclude a cluster of 2 %, as
+#'   for most columns of 2,000 people. With the allowance, bounds determine the length of the
+#'   limits, and the print gives the shares. Narrower bounds, a larger epsilon or fewer requested
+#'   numbers shorten the limits. `tidy(clusters = FALSE)` and `print(clusters = FALSE)` assume that
+#'   there is no such cluster.
 #'
 #' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
 #'   PRIVATE)\cr one row per person, or several with `person`. Rows of a database or a file stream
 #'   to this process in blocks.
-#' @param by (`formula` or `NULL`, PUBLIC)\cr `~ arm`: groups, by levels in `bounds`.
+#' @param by (`formula` or `NULL`, PUBLIC)\cr the column of groups, such as `~ arm`, with its levels
+#'   in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. If few numbers are requested, a plan
 #'   without it has smaller errors and is used: the release is then private with a delta of 0.
@@ -70,7 +74,8 @@
 #'   limits of R, `c(0L, 120L)`, declare a column of whole numbers (at most 65,536 of them): its
 #'   quantiles are then whole. Without this declaration a drawn quantile of few people may lie
 #'   between two whole numbers, although round numbers are drawn more often (section Limits).
-#' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr in steps of 0.001; quartiles are added.
+#' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr probabilities of quantiles, multiples of
+#'   0.001; the quartiles are added.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
@@ -78,18 +83,18 @@
 #'   different person. See [dp_person]; [dp_sources()] refuses a column.
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
-#'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, n (the number of
-#'     people, with `person = ~ id`). PUBLIC.
+#'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, the number of rows
+#'     (with `person = ~ id` of people). PUBLIC.
 #'   * `privacy`: budget, neighbours, theorem, whether the promise holds. PUBLIC.
 #'   * `steps`: one row per kind of noise step: law, sensitivity, scale, cost. PUBLIC.
 #'
 #'   It holds no row and no environment. See [dp_description-methods].
 #' @section Privacy:
-#' Protects one person's whole row against an adversary who knows all others; neighbours replace one
-#' row, which may then be in another group, or with `person = ~ id` all rows of one person. The
-#' guarantee follows by adaptive composition, with a
-#' delta of zero-concentrated steps, otherwise of pure steps. The noise is exact integer noise.
-#' Proof: `proofs/describe.md`.
+#' A description protects one person's whole row against an adversary who knows all other rows.
+#' Neighbours replace one row, which may then be in another group, or with `person = ~ id` all rows
+#' of one person. The guarantee follows by adaptive composition of zero-concentrated steps if the
+#' plan uses delta, and of pure steps otherwise. The noise is exact integer noise. Proof:
+#' `proofs/describe.md`.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
 #' before any budget is spent, and depend on public facts only.

@@ -13,18 +13,19 @@
 #'   integer noise. More donors reduce its privacy error, and one release serves any target.
 #' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023), with noise on the ridge weights and
 #'   on the donors' outcomes. More donors do not reduce its error.
-#' * `"objective"`: their Algorithm 3, with noise in the objective.
+#' * `"objective"`: Algorithm 3 of the same paper, with noise in the objective.
 #'
 #' `calibration = "tight"` uses the exact sensitivities that this package proves; `"published"` uses
-#' the paper's constants, for reproduction. With these the epsilon of `"objective"` does not hold,
-#' as every print states. `"gram"` has no published constants and ignores the argument.
+#' the paper's constants, for reproduction. With the paper's constants the epsilon of `"objective"`
+#' does not hold, as every print states. `"gram"` has no published constants and ignores the
+#' argument.
 #'
 #' @section Who is protected: Neighbours are panels that differ in one donor's whole row, including
 #' the person's identifier. The number of donors, the periods, the bounds and the target's data are
 #' public; `protect = "everyone"` protects the treated people as well ([dp_synth_treated]). Values
 #' outside the bounds are clipped silently: their number is private. The presence of one finite
-#' value per donor and period counts as public: an error about donors' rows gives the kind of gap,
-#' but not the donor, place or number.
+#' value per donor and period counts as public: an error about donors' rows names the kind of gap,
+#' but neither donor nor period nor the number of gaps.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `round()`, `pmin()` or
@@ -38,17 +39,18 @@
 #'
 #' @section Errors:
 #' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
-#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (units are
-#' numbers, periods numbers or strings, and donors fewer than periods, so `index` is probably in the
-#' wrong order; if not, convert the units to strings). Errors are raised before budget is spent or
-#' noise drawn, except when a reader of [dp_chunks()] fails later; no error quotes a donor's value
-#' or name. Calls that public facts show to be useless are refused as well: bounds that miss
-#' most of the target's pre-treatment values, an `epsilon` out of range, or too few donors for noise
-#' smaller than the bounds.
+#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (if units
+#' are numbers, periods are numbers or strings, and there are fewer donors than periods, `index` is
+#' probably in the wrong order; if the order is right, convert the units to strings). Errors are
+#' raised before budget is spent or noise is drawn, except when a reader of [dp_chunks()] fails
+#' later. No error quotes a donor's value or name. Calls that public facts show to be useless are
+#' refused as well: bounds that miss most of the target's pre-treatment values, an `epsilon` out of
+#' range, or too few donors for noise smaller than the bounds.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
 #' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict them
-#' (nearly all values lie at a bound, or spread over a thousandth of the width; the check is free).
+#' (nearly all values lie at a bound, or spread over a thousandth of the width; this check costs no
+#' budget).
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and the
 #'   indicator is 1 exactly for treated units from their treatment on. For several adoption dates
@@ -83,7 +85,8 @@
 #'   saves the budget of intervals.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated]. Under
 #'   a finite `epsilon` it is required with several treated units, with one unit of `size = 1`, and
-#'   before any error about one treated person's rows; otherwise one treated unit is public.
+#'   before any error about one treated person's rows; in all other cases a single treated unit is
+#'   public.
 #' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
 #'   `"interpolate"`: gaps are filled, see [preparing_data].
 #' @param roster ([dp_roster()] or `NULL`)\cr the panel's units, their roles and dates, and its
@@ -100,7 +103,7 @@
 #'   are cut to it, negative weights to 0. With `NULL` the weights' entry in `bounds` has the
 #'   limits. Noise is as large as if all donors had the largest weight, so a limit far above the
 #'   mean weight costs accuracy.
-#' @param ... none: an unknown argument is an error.
+#' @param ... no further arguments: an unknown argument is an error.
 #' @return With several outcomes an object of class [dp_outcomes], and with several adoption dates
 #'   an object of class [dp_cohorts]. Otherwise a list of class `dp_synth`, of public values and
 #'   values computed from the release alone (a classical fit also has its data):
@@ -110,9 +113,9 @@
 #'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for
 #'     `"output"` and `"objective"`, which release none). RELEASED.
 #'   * `variance`: a list with a list of T1 x T1 covariances, in squared outcome units:
-#'     `prediction`, of the prediction error for such a target (with the error from shrinking the
-#'     estimate to its own level); `privacy`, of the estimate over releases; `noise`, the same
-#'     before this shrinkage. RELEASED.
+#'     `prediction`, of the prediction error for such a target (including the error from shrinking
+#'     the estimate to its own level); `privacy`, of the estimate over releases; `noise`, of the
+#'     estimate over releases before this shrinkage. RELEASED.
 #'   * `spread`: a list with a list of the constants that turn the variance into intervals
 #'     (`floor`, and factors for the `average`, a `period` and the joint `band`), or the `reason`
 #'     for a missing interval; `unseen`, the part of the floor for donors with large errors who may
@@ -120,7 +123,7 @@
 #'     target). RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
 #'   * `covariates`: 1 x q, the target's covariates, if any. PUBLIC.
-#'   * `protected`: `TRUE` if treated people are protected; then `target` is RELEASED.
+#'   * `protected`: `TRUE` if treated people are protected, in which case `target` is RELEASED.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
 #'   * for a classical fit also `weights`, `settings`, `slopes` (of time-varying regressors) and the
 #'     data for its placebos. NOT PRIVATE.

@@ -3,10 +3,10 @@
 #' Check a ledger that is kept outside R
 #'
 #' Each row of such a ledger contains a hash of itself and of the previous row. An edited row, a
-#' deleted or inserted row, and a changed order are detected. If rows at the end are missing, or the
-#' whole ledger is an older copy, the chain is intact. Such a loss can be detected only by
+#' deleted or inserted row, and a changed order are detected. If rows at the end are missing, or if
+#' the whole ledger is an older copy, the chain is intact. Such a loss can be detected only by
 #' `releases`, each of which records the position of its charge, or by `receipts`; the result states
-#' whether it was checked.
+#' whether this was checked.
 #'
 #' @param ledger (`dp_ledger`)\cr a ledger made with `path` or `con`.
 #' @param releases (`list` or `character`)\cr releases, fits and other results of private calls; or
@@ -19,7 +19,7 @@
 #'   promise exceeds the charge), `twice` (different releases that name one charge, which does not
 #'   cover them together), `charges` (count), `complete` (`NA`: unknown). PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a ledger kept in R and for objects that are not
-#'   releases; `dpsc_error_release` for files that are not.
+#'   releases; `dpsc_error_release` for files that are not releases.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))
 #' file <- tempfile(fileext = ".sqlite")
 #' ledger <- dp_ledger(epsilon = 1, delta = 1e-6, path = file)

@@ -3,54 +3,57 @@
 
 #' Several outcomes of the same people
 #'
-#' `cbind(sales, visits) ~ treated` gives [dp_synth()] several outcomes, each with limits of its own
-#' in `bounds`, a list by name. One person's row then contains all outcomes in all periods (and the
-#' covariates); `epsilon` and `delta` are for the whole row, charged once.
+#' `cbind(sales, visits) ~ treated` gives [dp_synth()] several outcomes, each with its own limits in
+#' `bounds`, a list by name. One person's row then contains all outcomes in all periods (and the
+#' covariates); `epsilon` and `delta` are for the whole row, and are charged once.
 #'
-#' @section Shares of the budget: Every outcome has a release of its own, with an equal share of
-#' the squared Gaussian shift (of `epsilon`, if `delta = 0`). A single release has a smaller budget
-#' than all of them together: quote the budget in the print of the fit, not the budget of one
-#' element. With K outcomes the noise of each grows by about the square root of K. A single release
-#' of all columns would make it grow by K, since a row's squared length does; that is why an outcome
-#' is predicted from its own past, and from the others only where you name them as covariates:
-#' `sales ~ treated | visits` uses each person's mean number of visits before the treatment.
+#' @section Shares of the budget: Every outcome has a separate release, with an equal share of the
+#'   squared Gaussian shift (of `epsilon`, if `delta = 0`). The budget of one outcome's release is
+#'   smaller than the budget of all outcomes together: quote the budget in the print of the fit, not
+#'   the budget of one element. With K outcomes the noise of each outcome grows by about the square
+#'   root of K. In a single release of all columns the noise would grow by K, since a row's squared
+#'   length grows by K. Therefore an outcome is predicted from its own past, and from other outcomes
+#'   only if you name them as covariates: `sales ~ treated | visits` uses each person's mean number
+#'   of visits before the treatment.
 #'
-#' With `protect = "everyone"` donors and treated each have the whole budget, as for one outcome.
-#' With `epsilon = Inf`, and for the classical estimators, every outcome is fitted by itself.
+#' With `protect = "everyone"` donors and treated people each have the whole budget, as for one
+#' outcome. With `epsilon = Inf`, and for the classical estimators, every outcome is fitted by
+#' itself.
 #'
 #' @param x,object,formula (`dp_outcomes`)\cr a fit by [dp_synth()] of several outcomes.
 #' @param conf.int,conf.level,level,simultaneous as for one outcome; with `simultaneous = TRUE`
 #'   limits cover the rows of all outcomes together (Bonferroni over outcomes).
 #' @param parm (`character` or `NULL`)\cr the requested effects, by their names in `coef()`; `NULL`
 #'   for all.
-#' @param type (`string`)\cr of `plot()`: `"path"`, `"effect"`, `"cumulative"`, `"percent"` or
-#'   `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
+#' @param type (`string`)\cr the figure by `plot()`: `"path"`, `"effect"`, `"cumulative"`,
+#'   `"percent"` or `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
 #' @param row.names,optional unused.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param format see [report()].
-#' @param ... passed to the method of one outcome's fit, such as `type`: of `as.data.frame()` and
-#'   `plot()` `"effect"`, `"percent"` and `"cumulative"`, of `coef()` and `vcov()` for several dates
-#'   see [dp_cohorts].
+#' @param ... passed to the method of one outcome's fit. An example is `type`, which for
+#'   `as.data.frame()` and `plot()` may be `"effect"`, `"percent"` or `"cumulative"`; for `coef()`
+#'   and `vcov()` of several dates see [dp_cohorts].
 #' @return An object of class `dp_outcomes`, a list: `outcomes`, ordinary fits by name
-#'   ([dp_synth()], or [dp_cohorts] for several dates), on which every verb works; `privacy`, as in
-#'   a [dp_release()], of all of them together, with `outcome` in its `steps`. PUBLIC or RELEASED.
+#'   ([dp_synth()], or [dp_cohorts] for several dates), on which every method works; `privacy`, as
+#'   in a [dp_release()], for all outcomes together, with a column `outcome` in its `steps`. PUBLIC
+#'   or RELEASED.
 #'
 #'   * `tidy()`, `glance()`, `augment()`, `as.data.frame()`: the tables of the outcomes, one below
 #'     the other, with a column `outcome`. The `epsilon`, `delta` and `rho` of `glance()` are for
 #'     all outcomes together.
-#'   * `coef()`: named `outcome: term`; `vcov()`: their covariance, `NA` between outcomes, which is
-#'     not released. `confint()`: their limits.
+#'   * `coef()`: effects with names `outcome: term`. `vcov()`: their covariances, which are `NA`
+#'     between outcomes, since these are not released. `confint()`: their limits.
 #'   * `effects()`, `predict()`, `fitted()`, `residuals()`, `weights()`: lists by outcome.
-#'   * `update()`: another estimator, penalty or size for all of them. Spends nothing.
+#'   * `update()`: fits by another estimator, penalty or size for all outcomes, which spend nothing.
 #'   * `autoplot()`: one ggplot with one panel per outcome, each on its own scale; `plot()` draws
-#'     it. It takes the types of one outcome's fit, except weights.
+#'     it. The types are those of one outcome's fit, except `"weights"`.
 #'   * [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()],
 #'     `simulate()` stop with the advice to use one outcome's fit.
 #'
-#'   `write_release(fit$outcomes[[1]]$release, file)` writes one of them.
+#'   `write_release(fit$outcomes[[1]]$release, file)` writes the release of one outcome.
 #' @section Errors: `dpsc_error_panel` for outcomes that are not named columns,
-#'   `dpsc_error_bounds` for one without bounds, `dpsc_error_argument` for a method other than
-#'   `"gram"`. All come before anything is spent.
+#'   `dpsc_error_bounds` for an outcome without bounds, `dpsc_error_argument` for a method other
+#'   than `"gram"`. All errors come before anything is spent.
 #' @examples
 #' # Two outcomes of 1,000 people; a programme of 60 of them changes both from month 11 on.
 #' set.seed(1)

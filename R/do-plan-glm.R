@@ -3,18 +3,18 @@
 #' Plan a logistic regression before touching any data
 #'
 #' The factor by which privacy increases the standard errors of [dp_glm()], for several n and
-#' epsilon at once. It is computed from formulas without data, for regressors that are not nearly
+#' epsilon at once. Formulas give this factor without data, for regressors that are not nearly
 #' collinear. If all slopes are identified, it is .65 to 1.3 times the factor in simulations
 #' (`bench/results/glm.csv`). For linear regression see [dp_plan_lm()].
 #'
-#' @param formula,bounds as in [dp_glm()]: `p` and `numbers` follow from them. Without them give
-#'   these.
+#' @param formula,bounds as in [dp_glm()]; `p` and `numbers` follow from these two arguments. If you
+#'   do not give `formula` and `bounds`, give `p` and `numbers`.
 #' @param n (`numeric`)\cr numbers of people.
 #' @param epsilon (`numeric`)\cr privacy losses.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param share (`number` in (0, .5\])\cr the smallest share of people that a value of a 0/1
-#'   regressor, or a level of a factor, is expected to have: `longer` and `identified` are then for
-#'   its coefficient.
+#'   regressor, or a level of a factor, is expected to have; `longer` and `identified` then refer to
+#'   the coefficient of this value or level.
 #' @param p (`count`)\cr number of columns; a factor counts as its number of levels less one.
 #' @param numbers (`count`)\cr the number of numeric variables (as opposed to factors).
 #' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, the ratio of standard

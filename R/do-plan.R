@@ -17,15 +17,16 @@
 #'   deviations from their own level from period to period, apart from common movements. They come
 #'   from experience, the literature, or another public source.
 #' * Neither: people as in [sim_panel()], who use the whole width of sensible bounds. Real people
-#'   rarely do, and have smaller errors.
+#'   rarely use the whole width, and have smaller errors.
 #'
 #' With `protect = "everyone"`, several adoption dates or covariates whole studies are simulated,
 #' and the functions of [dp_synth()] release and fit them. Errors of a protected group grow with the
 #' effect on it: they are computed under `effect`, or under no effect. Such plans take some seconds.
 #'
-#' Power refers to the two-sided 5 % test of the average effect: zero is outside the 95 % interval.
-#' Releases without an interval detect nothing. `detectable` is the smallest effect that is detected
-#' with this power, for a protected group under the errors for that effect.
+#' Power refers to the two-sided 5 % test of the average effect, which rejects if zero is outside
+#' the 95 % interval. Releases without an interval detect nothing. `detectable` is the smallest
+#' effect that is detected with this power; for a protected group it is computed with the errors for
+#' that effect.
 #'
 #' Errors of methods `"output"` and `"objective"` come from the known variances of their noise and
 #' from a table of simulated errors (`data-raw/plan_table.R`), with the tight calibration. More than
@@ -37,73 +38,73 @@
 #'   `effect` with `power`.
 #' @param T0 (`count`, or several)\cr periods before the treatment; with several adoption dates one
 #'   number for each date, in any order. One release serves all dates, see [dp_cohorts].
-#' @param T1 (`count`)\cr periods from the treatment on; with several dates from the last one on.
+#' @param T1 (`count`)\cr periods from the treatment on; with several dates from the last date on.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
-#' @param method (`character`)\cr methods to compare; of `plot()`, those to draw. Several dates,
-#'   protected treated people and covariates are for `"gram"` only, the default then.
-#' @param error (`number` or `NULL`)\cr the required error of a period, outcome units; then one of
-#'   `n`, `epsilon` and `size` is `NULL`.
+#' @param method (`character`)\cr the methods to compare; in `plot()` the methods to draw. Several
+#'   dates, protected treated people and covariates require `"gram"`, which is then the default.
+#' @param error (`number` or `NULL`)\cr the required error of a period, in outcome units. With this
+#'   argument one of `n`, `epsilon` and `size` is `NULL`.
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
 #' @param design (`string`)\cr the design of [sim_panel()] for people, if neither standard
 #'   deviations nor a pilot are given.
 #' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviations of
 #'   people's levels, and of a person about their own level over time.
 #' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that follows
-#'   patterns which other people have as well (seasons, trends, shocks that hit some more than
-#'   others), so that donors help to predict it. 0 if people vary independently, near 1 if they
-#'   follow trends of different slopes; with `sd_within` only.
+#'   patterns which other people have as well (seasons, trends, shocks that hit some people more
+#'   than others), so that donors help to predict it. The share is 0 if people vary independently,
+#'   and near 1 if they follow trends of different slopes. It requires `sd_within`.
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
-#' @param size (`count`, or one for each date, or `NULL`)\cr number of people whose mean the target
-#'   is, or who are treated and protected. `NULL`: the number needed (at each date).
+#' @param size (`count`, or one for each date, or `NULL`)\cr number of people whose mean is the
+#'   target, or number of protected treated people. `NULL`: the number needed (at each date).
 #' @param protect (`string`)\cr the protected people: the `"donors"`, or `"everyone"`, including the
 #'   treated people, who must be numerous enough.
 #' @param effect (`number` or `NULL`, outcome units)\cr an average effect to be detected. With `n`,
-#'   `epsilon` and `size` the plan gives its power; if one of them is `NULL`, the value at which the
-#'   effect is detected with `power`.
+#'   `epsilon` and `size` the plan gives the power to detect it; if one of these three is `NULL`,
+#'   the plan gives the value at which the effect is detected with `power`.
 #' @param power (`number`, above 0.05 and below 1)\cr the power for `detectable`, and the required
 #'   power if a quantity is `NULL`.
 #' @param covariates (`count`, at most 50)\cr number of covariates in the fit; a factor counts as
 #'   its number of levels less one. They are simulated as uniform over their bounds.
 #' @param explained (`number`, in \[0, 1))\cr the share of the variance of people's changes, from
 #'   before to after the first adoption, that the covariates explain: the R-squared of a regression
-#'   of this change on them in other people. Explaining people's levels gains nothing, since the
-#'   past determines the levels. 0: covariates only cost.
+#'   of this change on the covariates, in other people. Covariates that explain only people's levels
+#'   gain nothing, since the past determines the levels. With 0 covariates only cost accuracy.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr of the plot: `"error"`: the error of a period against donors and
 #'   epsilon, for the recommended method and for methods with up to ten times its error; `"funnel"`:
 #'   the 95 % interval of the average effect around zero, and the smallest detectable effect, for
 #'   the recommended method.
 #' @param ... unused.
-#' @return A list of class `dp_plan`: the arguments; `interval` (whether there will be a 95 %
-#'   interval, `calibrated`, and the smallest `n` at this epsilon and the smallest `epsilon` at this
-#'   n for which there is one); with covariates `without`: `error`, `average` and `half_width` of a
-#'   study of the same people that does not use them; `facts`, on which the errors depend, scaled
-#'   units; and `table`, a data frame with one row per method, errors in outcome units. With several
-#'   dates the first row is for all of them together, and each of the others for one date:
-#'   * `method`; `T0`, the date, `NA` for all dates; `size`, people; `n`, `epsilon`. A requested
-#'     quantity is `NA` for a method that cannot reach the goal.
+#' @return A list of class `dp_plan`: the arguments; `interval` (`calibrated`: whether there will be
+#'   a 95 % interval; the smallest `n` at this epsilon and the smallest `epsilon` at this n for
+#'   which there is an interval); with covariates `without`: `error`, `average` and `half_width` of
+#'   a study of the same people without covariates; `facts`, on which the errors depend, in scaled
+#'   units; and `table`, a data frame with one row per method and errors in outcome units. With
+#'   several dates the first row is for all dates together, and each other row is for one date:
+#'   * `method`; `T0`, the date, or `NA` for all dates; `size`, the number of people; `n`,
+#'     `epsilon`. A requested quantity is `NA` for a method that cannot reach the goal.
 #'   * `error`: root mean squared error of one period's counterfactual, compared with the outcome
 #'     that the target (the mean of `size` people) would have had. It is also the error of that
 #'     period's estimated effect. For all dates: the error of the averages by time since the
 #'     adoption.
 #'   * `privacy`: the part of the error from noise; `floor`: the error without privacy.
 #'   * `average`: the error of the average effect over the T1 periods.
-#'   * `half_width`: the expected (median) half-width of the 95 % interval of the average effect;
-#'     `NA` where there will be none; `period_width`: the same for one period. `given`: the share of
-#'     releases that give an interval; some releases cannot.
+#'   * `half_width`: the expected (median) half-width of the 95 % interval of the average effect, or
+#'     `NA` if there will be no interval; `period_width`: the same for one period. `given`: the
+#'     share of releases that give an interval.
 #'   * `power`: the power to detect `effect`, `NA` if none is given; `detectable`: the smallest
 #'     effect that is detected with the requested power (`Inf`: none). Both are `NA` without a test.
-#'   * `person`: as `error`, for a target of one person; `NA` if whole studies are simulated.
+#'   * `person`: the `error` for a target of one person; `NA` if whole studies are simulated.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, scaled units.
-#'   * `penalty`: `NA` where the fit chooses it from the release.
-#'   * `recommended`.
+#'   * `penalty`: the ridge penalty; `NA` if the fit chooses it from the release.
+#'   * `recommended`: whether this method is recommended.
 #'
 #'   PUBLIC, if the pilot is.
-#' @section Errors: `dpsc_error_argument`: also for a group that is too small to be protected at
-#'   this budget (the message gives the size and the budget needed), for two goals at once, and for
-#'   an unknown quantity without a goal. `dpsc_error_bounds`.
+#' @section Errors: `dpsc_error_bounds` and `dpsc_error_argument`. The latter is also raised for a
+#'   group that is too small to be protected at this budget (the message gives the size and the
+#'   budget needed), for two goals at once, and for an unknown quantity without a goal.
 #' @examples
 #' # Blood pressures: people's levels differ by 11 mmHg, months by 4.
 #' dp_plan(

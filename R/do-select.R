@@ -6,50 +6,53 @@
 #'
 #' @section Methods:
 #' * `"ranks"` (default): one variable at a time by the exponential mechanism on Kendall's rank
-#'   correlations with residuals. Bounds that are too wide and long tails cost nothing. Residuals
-#'   are those of noisy steps if by public facts these have little noise, otherwise of none. For an
-#'   outcome of two values, half of whose pairs have no rank, the default is `"pursuit"`, or
-#'   `"screening"` if steps have much noise, where medians and scales can be found.
-#' * `"pursuit"`: the same with clipped correlations and orthogonal steps, which distinguish
-#'   variables that replace each other: the default where the noise of steps hardly matters (20
-#'   candidates and 20,000 people from epsilon 4 on).
-#' * `"gram"`: noisy moments of all variables, released once; selection, any other size and the fit
-#'   cost nothing more.
+#'   correlations with residuals. Bounds that are too wide and long tails cost nothing. The
+#'   residuals come from noisy steps if, by public facts, these steps have little noise; otherwise
+#'   the outcome itself is used. In an outcome of two values half of the pairs have no rank. The
+#'   default is then `"pursuit"`, or `"screening"` if steps have much noise, provided that medians
+#'   and scales can be found.
+#' * `"pursuit"`: one variable at a time by clipped correlations and orthogonal steps, which
+#'   distinguish variables that can replace each other. It is the default if the noise of steps
+#'   hardly matters (with 20 candidates and 20,000 people from epsilon 4 on).
+#' * `"gram"`: noisy moments of all variables, released once. The selection, selections of any other
+#'   size and the fit then cost nothing more.
 #' * `"screening"`: the largest correlations at once; for uncorrelated variables only.
 #' * `"votes"`: disjoint blocks of people vote for variables; bounds that are too wide cost nothing.
 #' * `"frank-wolfe"`: Frank and Wolfe's iterations on an l1 ball.
 #' * `"exhaustive"`: the exponential mechanism over all supports, for small p; less accurate than
 #'   the other methods.
 #' * `"blocks"`: the support that most blocks select, if it is stable.
-#' * `"subsamples"`: the same with overlapping random subsets, as published (Thakurta, 2013,
-#'   Algorithm 6.1), with its gaps closed (private). For reproduction: at epsilon = 1 a subset
-#'   contains one person in 442 (in 561 with a refit), and fewer rows than are needed for subsets of
-#'   `8 + 5 size` people are refused. `"blocks"` needs 6 to 12 times fewer people.
+#' * `"subsamples"`: the support that most overlapping random subsets select, as published
+#'   (Thakurta, 2013, Algorithm 6.1), with the gaps of the proof closed (private). This method is
+#'   for reproduction: at epsilon = 1 a subset contains one person in 442 (in 561 with a refit), and
+#'   the call is refused if there are too few rows for subsets of `8 + 5 size` people. `"blocks"`
+#'   needs 6 to 12 times fewer people.
 #' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
-#'   people would not change this support. For thousands of people and nearly orthogonal supports.
+#'   people would not change this support. It is for thousands of people and nearly orthogonal
+#'   supports.
 #' * `"lasso"`: the stability test of Thakurta (2013), repaired; for hundreds of thousands of
 #'   people.
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
-#' every numeric variable, with at most 40 % of the budget, and clip it at 1.2 robust standard
-#' deviations for a choice, 4 for a refit (3 for `"gram"`), within the bounds. So bounds that are
-#' far too wide cost little. This needs about `n sqrt(rho / p) >= 31`; otherwise, for a variable
-#' with one value for half of the people, and for a variable with bounds 0 and 1, the bounds are
-#' used. `"ranks"` finds them for the outcome and the chosen variables only, with at most 20 %, for
-#' about `n sqrt(rho) >= 54 sqrt(size + 1)`. Slopes are for the clipped variables.
+#' every numeric variable, with at most 40 % of the budget, and clip the variable at 1.2 robust
+#' standard deviations for a choice and at 4 for a refit (3 for `"gram"`), within the bounds. So
+#' bounds that are far too wide cost little. These searches need about `n sqrt(rho / p) >= 31`. With
+#' fewer people, for a variable that has one value for half of the people, and for a variable with
+#' bounds 0 and 1, the bounds are used. `"ranks"` finds medians and scales for the outcome and the
+#' chosen variables only, with at most 20 % of the budget, and needs about `n sqrt(rho) >= 54
+#' sqrt(size + 1)`. Slopes are for the clipped variables.
 #'
 #' The last four methods propose, test and release: they may abstain, which is an output like any
-#' other and costs the whole budget (`$abstained`). Theorems: inst/proofs/selection.md.
+#' other and costs the whole budget (`$abstained`). Proofs: `proofs/selection.md`.
 #'
-#' For synthetic control: features of the pre-period can be chosen from a release at no cost, and
-#' covariates of donors by `"ranks"`; donors themselves must never be selected, since membership
-#' in a support is itself private.
+#' In synthetic control features of the pre-period can be chosen from a release at no cost, and
+#' covariates of donors by `"ranks"`. Donors themselves must never be selected, since membership in
+#' a support is itself private.
 #'
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in
-#'   `bounds`),
-#'   or a selection by `"gram"`, for which any other `size` costs nothing.
-#' @param data (`data.frame`, PRIVATE)\cr one row per person. A row with a missing value counts as
-#'   zeros.
+#'   `bounds`), or a selection by `"gram"`, for which any other `size` costs nothing.
+#' @param data (`data.frame`, PRIVATE)\cr one row per person. A row with a missing value counts as a
+#'   row of zeros.
 #' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
 #'   PRIVATE.
 #' @param size (`count`)\cr the largest number of variables. It is public: a choice based on the
@@ -61,24 +64,25 @@
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
 #'   of moments. `NULL`: as in [dp_online()].
 #' @param settings (`list`)\cr public constants: `blocks` (number of blocks; by default one for
-#'   every 50 people, or 80 for method `"blocks"`), `subsets` of `"subsamples"` (as printed, where
-#'   so many fit), `ball` (l1 radius of scaled coefficients; default size/2), `iterations` of
-#'   `"frank-wolfe"` (12), and for `"stability"`, `"lasso"` `penalty` (per person; .035), `tau`
-#'   (.6), `psi` and `kappa` (curvature, sizes of columns, per person; default: those that certify
-#'   most).
+#'   every 50 people, or 80 blocks for method `"blocks"`), `subsets` of `"subsamples"` (the
+#'   published number, if there are enough people), `ball` (l1 radius of scaled coefficients;
+#'   default size/2), `iterations` of `"frank-wolfe"` (12), and for `"stability"` and `"lasso"`
+#'   `penalty` (per person; .035), `tau` (.6), `psi` and `kappa` (curvature and sizes of columns,
+#'   per person; by default the values that certify most).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. For `"ranks"` (then the default for every
-#'   outcome), in which the mean over their rows counts (in a pair of people over all pairs of
-#'   their rows, which takes time), and for `"votes"`, `"blocks"` and `"subsamples"`, in which all
-#'   rows of a person vote together. With `refit = FALSE`: fit the selected variables by [dp_lm()].
-#'   `"row"`, also assumed for `NULL`: each row is a different person. See [dp_person].
+#'   neighbours then replace all rows of one person. A column is accepted by `"ranks"` (then the
+#'   default for every outcome), where a person counts with the mean over their rows (and a pair of
+#'   people with the mean over all pairs of their rows, which takes time), and by `"votes"`,
+#'   `"blocks"` and `"subsamples"`, where all rows of a person vote together. There is then no refit
+#'   (`refit = FALSE`): fit the selected variables by [dp_lm()]. `"row"`, also assumed for `NULL`:
+#'   each row is a different person. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,
-#'   `$steps` (one row per kind of noise step). All of it is RELEASED or PUBLIC; it contains no
-#'   scores, counts, gaps or distances.
+#'   `$steps` (one row per kind of noise step). All fields are RELEASED or PUBLIC, and no field
+#'   contains scores, counts, gaps or distances.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #' `dpsc_error_budget`.
 #' @references

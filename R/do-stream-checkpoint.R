@@ -6,28 +6,29 @@
 #' @section Private checkpoints: `kind = "private"` *moves* the state: afterwards it is in the file
 #' and this stream no longer runs. The file holds sums without noise and the noise itself: a person
 #' with the file and the released values can remove the noise. It is AS SECRET AS THE DATA, readable
-#' by its owner only (mode 0600), and can be resumed once: `resume_stream()` claims its identity,
-#' atomically, in a registry, a folder of your account (the environment variable `DPSC_REGISTRY`, or
-#' `dpsc/resumed` in your data folder), and removes the file. A copy is refused there, and under any
-#' other registry: the file names the registry of the session that wrote it, and no other resumes
-#' it. So a state goes to another account or another machine only where both reach one registry, and
-#' it is lost if its registry is emptied. *Undetected cases*: a registry that was itself copied or
-#' restored from a backup, a machine that was restored twice, an edited file, and files of version
-#' 0.2.0, which name no registry. Copy neither a state nor a registry: two continuations of one
-#' state can be subtracted from each other, which reveals sums without noise.
+#' by its owner only (mode 0600), and can be resumed once: `resume_stream()` claims the identity of
+#' the state, atomically, in a registry, and removes the file. The registry is a folder of your
+#' account (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder). A copy
+#' of the file is refused there, and under any other registry, since the file names the registry of
+#' the session that wrote it and is resumed under that registry only. So a state can move to another
+#' account or another machine only if both reach one registry, and it is lost if its registry is
+#' emptied. *Undetected cases*: a registry that was itself copied or restored from a backup, a
+#' machine that was restored twice, an edited file, and files of version 0.2.0, which name no
+#' registry. Copy neither a state nor a registry: two continuations of one state can be subtracted
+#' from each other, which reveals sums without noise.
 #'
-#' The file is written under another name, made durable, and then moved to its own in one step. A
-#' crash before that leaves no file under that name, and the state dies with its process; a failed
-#' write leaves the stream running. A crash between claim and removal leaves a file that is refused:
-#' its state is lost rather than run twice.
+#' The file is written under a temporary name, made durable, and then renamed in one step. A crash
+#' before the renaming leaves no file under the final name, and the state is lost with its process;
+#' after a failed write the stream runs on. A crash between claim and removal leaves a file that is
+#' refused: its state is lost rather than used twice.
 #'
 #' @section Public checkpoints: `kind = "public"` (only `noise = "tree"`) publishes the state, which
 #' is covered by the stream's own budget, for any number of publications (proofs/streams.md, Theorem
 #' 4). The stream runs on, and fresh noise is added to every open node, here and in every
 #' continuation: a node that was open at m publications has m + 1 times the variance. Continuations
-#' must take *different* rows: a row that is given again, after a crash for instance, is a second
-#' exposure of its person. A checkpoint holds R objects, as a file of [saveRDS()] does: resume only
-#' files of people whom you trust.
+#' must take *different* rows: a row that is given again, after a crash for instance, exposes its
+#' person a second time. Like a file by [saveRDS()], a checkpoint contains R objects: resume only
+#' files from people whom you trust.
 #'
 #' @param stream (`dp_stream`)\cr a stream that runs here.
 #' @param file (`path`)\cr the file to write; for private states it must not exist yet.

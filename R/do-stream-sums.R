@@ -4,18 +4,19 @@
 #' is exact integer noise; the object contains its distribution and its cost. See [dp_online()] for
 #' the three kinds of noise.
 #'
-#' Neighbours differ in one entry (one person's row). A sum changes by at most the width of `bounds`
-#' (for several columns, in Euclidean norm); a count by 1, and a count in categories by 1 in two
-#' cells.
+#' Neighbours differ in one entry (one person's row). Then a sum changes by at most the width of
+#' `bounds` (for several columns, in Euclidean norm), a count changes by at most 1, and counts in
+#' categories change by at most 1 in two cells.
 #'
 #' @inheritParams dp_online
 #' @param bounds (`c(lower, upper)`, or a list of these, named by column; PUBLIC)\cr values are
 #'   clipped to them. A missing value counts as `lower`.
 #' @param delta (`number`, in \[0, 1))\cr failure probability; 0 gives discrete Laplace noise on
 #'   trees.
-#' @return An object of class `dp_stream_sum`, as [dp_online()] describes. [tidy()] returns the
-#'   running sums. `update()` takes a vector, a matrix or a data frame with one column per entry of
-#'   `bounds`; for counts TRUE/FALSE, 0/1, or one of the `categories`.
+#' @return An object of class `dp_stream_sum`, with the fields that [dp_online()] describes.
+#'   [tidy()] returns the running sums. `update()` takes a vector, a matrix or a data frame with one
+#'   column per entry of `bounds`; entries of counts are TRUE/FALSE, 0/1, or one of the
+#'   `categories`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @references
 #' Dwork, C., Naor, M., Pitassi, T. and Rothblum, G. (2010). Differential Privacy under Continual

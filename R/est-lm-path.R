@@ -2,13 +2,14 @@
 
 #' Ridge and lasso of a private regression
 #'
-#' All penalties from one release, at no further cost: coordinate descent on the noisy moments of a
-#' [dp_lm()]. Columns are scaled to variance one; the intercept is not penalised.
+#' Fits for all penalties from one release, at no further cost, by coordinate descent on the noisy
+#' moments of a [dp_lm()]. Columns are scaled to variance one, and the intercept is not penalised.
 #'
 #' @param fit (`dp_lm`)\cr a fit, or a submodel of one.
 #' @param alpha (`number`, in \[0, 1\])\cr 1 is the lasso, 0 is ridge.
 #' @param penalties (`numeric` or `NULL`)\cr penalties, decreasing, in units of the outcome. `NULL`:
-#'   50 values, from the smallest penalty without any column down to a thousandth of it.
+#'   50 values, from the smallest penalty at which all slopes are zero down to a thousandth of this
+#'   penalty.
 #' @param x,object (`dp_lm_path`)\cr a path.
 #' @param penalty (`number` or `NULL`)\cr a penalty; the nearest of `penalties` is used. `NULL`: the
 #'   best.
@@ -18,10 +19,10 @@
 #' @return An object of class `dp_lm_path`, a list: `alpha`; `path`, a data frame with one row per
 #'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of
 #'   the mean, with sampling error and privacy noise (up to a constant; the best penalty minimises
-#'   it); `coefficients`, a matrix with one row per penalty, intercept first; `best`, a row.
-#'   RELEASED. `coef()`: one row of the coefficients. `as.data.frame()`: path and coefficients, one
-#'   row per penalty; `tidy()`: one row per coefficient and penalty. There are no standard errors:
-#'   the errors of [dp_lm()] are for the model without penalty.
+#'   `cp`); `coefficients`, a matrix with one row per penalty, intercept first; `best`, the row of
+#'   the best penalty. RELEASED. `coef()`: one row of the coefficients. `as.data.frame()`: path and
+#'   coefficients, one row per penalty; `tidy()`: one row per coefficient and penalty. There are no
+#'   standard errors: the errors of [dp_lm()] are for the model without penalty.
 #' @section Errors: `dpsc_error_argument`.
 #' @references
 #' Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization Paths for Generalized Linear

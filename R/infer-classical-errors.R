@@ -2,20 +2,21 @@
 
 #' Standard errors of a classical fit, from placebos
 #'
-#' Every donor (of k treated units: groups of k donors) takes the place of the treated and is fitted
-#' from the other donors; the standard deviation of these effects is the standard error
-#' (Arkhangelsky et al., 2021, algorithm 4). It assumes that donors and treated units have errors of
-#' the same size; with n donors its relative error is about `1 / sqrt(2 n)`. Penalties, ranks and
-#' given importances are kept; importances from a search are searched for again.
+#' Every donor takes the place of the treated unit (with k treated units: groups of k donors take
+#' their place) and is fitted from the other donors. The standard deviation of these placebo effects
+#' is the standard error (Arkhangelsky et al., 2021, algorithm 4). This standard error assumes that
+#' donors and treated units have errors of the same size, and with n donors its relative error is
+#' about `1 / sqrt(2 n)`. Penalties, ranks and given importances are kept; importances from a search
+#' are found again in each placebo fit.
 #'
 #' @inheritSection placebo_space Not for private fits
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
 #' @param draws (`count`)\cr number of groups drawn by R's generator if several units are treated.
-#'   With one treated unit every donor counts once and nothing is drawn.
+#'   With one treated unit every donor is used once and nothing is drawn.
 #' @param ... unused.
 #' @return The fit, whose `print()`, [tidy()][tidy.dp_synth()], [confint()][effects.dp_synth()],
-#'   [vcov()][coef.dp_synth()] and `plot()` now have standard errors and normal intervals, of the
-#'   average and of each period. NOT PRIVATE.
+#'   [vcov()][coef.dp_synth()] and `plot()` now have standard errors and normal intervals for the
+#'   average and for each period. NOT PRIVATE.
 #' @section Errors: `dpsc_error_private` for a private fit; `dpsc_error_argument` with too few
 #'   donors.
 #' @references

@@ -13,28 +13,30 @@
 #' [conformal()] need a release made with `dp_control(features = Inf)`.
 #'
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
-#' @param squared (`flag`)\cr whether the ratio is of mean squared errors, as Abadie, Diamond and
-#'   Hainmueller (2010) report, or of their roots (the default). Ranks and p-value are the same.
+#' @param squared (`flag`)\cr whether the ratio is computed from mean squared errors, as in Abadie,
+#'   Diamond and Hainmueller (2010), or from their roots (the default). Ranks and p-value are the
+#'   same.
 #' @param max_ratio (`number`)\cr placebos whose error before treatment exceeds this multiple of the
-#'   target's are left out of the ranking. Default: none are.
+#'   target's error are left out of the ranking. By default no placebo is left out.
 #' @param ... unused.
 #' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr the result to show.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time; `"ratio"`:
-#'   the ranking by the ratio of the errors after and before, in which no placebo is omitted for a
-#'   bad fit. For `leave_one_out()`: `"paths"` or `"weights"`.
+#'   the ranking by the ratio of the errors after and before the treatment, in which no placebo is
+#'   omitted for a bad fit. For `leave_one_out()`: `"paths"` or `"weights"`.
 #' @param prune (`number`, at least 1)\cr `"gaps"` does not draw placebos whose mean squared error
 #'   before the treatment is more than this many times the target's, and gives their number. Ranks
-#'   and p-value include all placebos. `Inf`: all are drawn.
+#'   and p-value include all placebos. `Inf`: all placebos are drawn.
 #' @return An object of class `dp_placebo_space`, a list. NOT PRIVATE:
 #'   * `table`: a data frame, one row per unit, the target first: `unit`, `treated`, `rmspe_pre`,
 #'     `rmspe_post` (outcome units), `ratio`, `rank` (`NA` if left out);
 #'   * `gaps`: a matrix, outcome minus counterfactual, one row per unit;
 #'   * `p_value`: the share of ranked units (the target included) with a ratio at least the
-#'     target's; it cannot be below one over their number;
+#'     target's, which cannot be below one over the number of ranked units;
 #'   * `squared`, `times`, `T0`, `estimator`, `outcome` (its name).
 #'
-#'   `tidy()` gives `table` in the order of the ranks, `autoplot()` a ggplot, which `plot()` draws.
+#'   `tidy()` returns `table` in the order of the ranks; `autoplot()` returns a ggplot, which
+#'   `plot()` draws.
 #' @references
 #' Abadie, A., Diamond, A. and Hainmueller, J. (2010). Synthetic Control Methods for Comparative
 #' Case Studies. JASA 105, 493-505.
@@ -81,8 +83,8 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
 
 #' Leave one donor out
 #'
-#' The target is fitted again without each donor that has weight (all donors if every donor has),
-#' which reveals an effect that depends on one donor. Donors without weight would change nothing.
+#' The target is fitted again without each donor that has a nonzero weight, which reveals an effect
+#' that depends on one donor. Omitting a donor without weight would change nothing.
 #'
 #' @inheritSection placebo_space Not for private fits
 #' @inheritParams placebo_space
@@ -90,10 +92,11 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
 #'   * `table`: a data frame, one row per donor left out: `donor`, `weight` (in the full fit),
 #'     `effect` (mean after treatment without that donor), `rmspe_pre`;
 #'   * `paths`: a matrix of counterfactuals, one row per donor left out;
-#'   * `effect`: the mean effect of the full fit; `counterfactual`, `target`: its paths;
+#'   * `effect`: the mean effect of the full fit; `counterfactual`, `target`: the paths of the full
+#'     fit;
 #'   * `times`, `T0`, `estimator`, `outcome` (its name).
 #'
-#'   `tidy()` gives `table`, `autoplot()` a ggplot, which `plot()` draws.
+#'   `tidy()` returns `table`; `autoplot()` returns a ggplot, which `plot()` draws.
 #' @export
 leave_one_out <- function(fit, ...) {
   UseMethod("leave_one_out")

@@ -3,8 +3,8 @@
 #' The penalty path of a gram fit
 #'
 #' The average effect under every penalty of a grid, and the grid's weights, at no cost. If the
-#' target had a separate round (see [dp_release()]), the fit is corrected, but the points of the
-#' path are not.
+#' target had a separate round (see [dp_release()]), this round corrects the fit, but not the points
+#' of the path.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.
@@ -13,9 +13,9 @@
 #'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction,
 #'   calibrated as the fit's; `NA` where the fit has no interval), `weight`
 #'   (the penalty's weight in the fit, from the likelihood of the target's pre-period and the prior;
-#'   for a fit without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean
-#'   squared error of one-step forecasts of the target's own pre-period, rolling origin; `NA` if the
-#'   release does not hold every pre-period).
+#'   in a fit without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean
+#'   squared error of one-step forecasts of the target's own pre-period, with a rolling origin; `NA`
+#'   if the release does not contain every pre-period).
 #' @section Errors: `dpsc_error_release`.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 20, T1 = 3, effect = 0.3)

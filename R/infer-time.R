@@ -83,8 +83,8 @@ conformal_engine_release <- function(fit, i) {
 #' Conformal inference on the effect
 #'
 #' Tests a null effect path by refitting on all periods under the null and permuting the residuals
-#' in time (Chernozhukov, Wuthrich and Zhu, 2021); intervals invert the test. It uses only the
-#' release and the target and costs nothing. The p-value is never 0.
+#' in time (Chernozhukov, Wuthrich and Zhu, 2021); intervals invert the test. The test uses only the
+#' release and the target and costs nothing. Its p-value is never 0.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
 #'   pre-period (made with `dp_control(features = Inf)`, which treats all periods in the same way),
@@ -101,10 +101,11 @@ conformal_engine_release <- function(fit, i) {
 #'   `permutations`), `intervals` (data frame: `target`, `term`, `estimate`, `conf.low`,
 #'   `conf.high`; the row `"average"` assumes a constant effect) and `note`. If there are too few
 #'   permutations for the level, the row is missing and `note` gives the highest possible level:
-#'   single periods have `T0 + 1` rotations, the average `T0 + T1`, so that 95 % needs 19 periods
-#'   before the treatment. RELEASED, or NOT PRIVATE for a non-private fit. `tidy()` gives the
-#'   intervals.
-#' @section Errors: `dpsc_error_release` if the release cannot support it; `dpsc_error_argument`.
+#'   single periods have `T0 + 1` rotations and the average has `T0 + T1`, so that intervals of 95 %
+#'   for single periods need 19 periods before the treatment. RELEASED, or NOT PRIVATE for a
+#'   non-private fit. `tidy()` returns the intervals.
+#' @section Errors: `dpsc_error_release` if the release does not contain every pre-period;
+#'   `dpsc_error_argument`.
 #' @references Chernozhukov, V., Wuthrich, K. and Zhu, Y. (2021). An Exact and Robust Conformal
 #'   Inference Method for Counterfactual and Synthetic Controls. JASA 116.
 #' @examples
@@ -220,8 +221,8 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
 
 #' Placebo dates: tests with an earlier start of treatment
 #'
-#' Refits with fewer pre-periods and predicts the periods up to the true treatment, where there can
-#' be no effect. It costs nothing, since there is no new release.
+#' The target is fitted again with fewer pre-periods, and the periods up to the true treatment,
+#' where there can be no effect, are predicted. This costs nothing, since there is no new release.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
 #'   pre-period (see [conformal()]), or a fit by a classical estimator.

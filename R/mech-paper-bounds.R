@@ -11,25 +11,26 @@
 #'
 #' @section Forms: `"published"` is the formula of the paper. It takes the expected length of a
 #' noise vector of density `exp(-||v|| / a)` in d dimensions to be `a` (its Eq. 10). The length has
-#' a Gamma distribution of shape d, so it is `d a`, and simulated errors exceed the published
-#' bounds. `"corrected"` changes only the consequences of that and of three slips:
+#' a Gamma distribution of shape d, so its expectation is `d a`, and simulated errors exceed the
+#' published bounds. `"corrected"` changes only the consequences of this error and of three others:
 #' * `E||v|| = n a`, `E||b|| = n beta`, and `E||W||_F = n T1 b` with `b = 2 sqrt(T1) /
 #'   epsilon2`;
-#' * the paper's `sqrt(2) / epsilon2` is `b / sqrt(T1) = 2 / epsilon2` before that correction;
+#' * the paper's `sqrt(2) / epsilon2` should be `b / sqrt(T1) = 2 / epsilon2` even before that
+#'   correction;
 #' * Gaussian noise of standard deviation beta has `E||b|| <= sqrt(n) beta`, not `sqrt(n beta)`;
 #' * the ridge term of Lemma 5.6 is `lambda / 2`, not `lambda / (2 T0)`.
 #'
-#' The corrected bounds hold for the simulated algorithms but stay loose: the factor
-#' `2 / (lambda + Delta)` of Theorem 3.5 could be half of that, and its `T0^2` could be `T0`.
-#' Neither form implies that objective perturbation is private: as published it is not.
+#' The corrected bounds hold for the simulated algorithms but stay loose: the factor `2 / (lambda +
+#' Delta)` of Theorem 3.5 could be half as large, and its `T0^2` could be `T0`. Neither form implies
+#' that objective perturbation is private; as published it is not private.
 #'
 #' @param method (`string`)\cr `"output"` (Algorithm 2) or `"objective"` (Algorithm 3).
 #' @param n (`count`)\cr number of donors.
 #' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
 #' @param lambda (`number`, positive)\cr ridge penalty, the paper's parametrisation.
 #' @param epsilon1,epsilon2 (`number`, positive)\cr budget of the weights and of the outcomes.
-#' @param delta (`number`, in \[0, 1))\cr 0 for Laplace noise in the objective, else Gaussian.
-#'   Must be 0 for `"output"`.
+#' @param delta (`number`, in \[0, 1))\cr 0 means Laplace noise in the objective, a positive value
+#'   Gaussian noise. `"output"` requires 0.
 #' @param form (`string`)\cr `"corrected"` or `"published"`.
 #' @param signal_norm (`number`, scaled units)\cr spectral norm of the donors' signal after the
 #'   treatment, `||M_post||`. Default: `sqrt(n T1)`, the largest norm for outcomes in `[-1, 1]`.

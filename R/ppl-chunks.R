@@ -10,17 +10,18 @@
 #' @section Functions that read blocks: A function must return the same rows each time: [dp_synth()]
 #'   keeps a checksum of every block from its first pass, before the charge, and compares it in
 #'   every later pass before it uses the block. Its warnings and messages are not shown and its
-#'   errors are replaced, since they may hold data; its output by `cat()` is not suppressed. Call it
-#'   yourself to see its messages. If blocks are data frames, let columns have fixed classes, as by
-#'   `read.csv(colClasses = )`. Where a reader guesses, somebody's cell may turn all numbers of a
-#'   block into text. So in blocks a number is the same level, person or constant in every class and
-#'   spelling (1, `"1.0"`, `"01"`), and two levels that spell the same number are refused.
-#'   Hexadecimal numbers and numbers of more than 15 digits still need fixed classes.
+#'   errors are replaced, since they may hold data; its output by `cat()` is not suppressed. Call
+#'   the function yourself to see its messages. If blocks are data frames, give columns fixed
+#'   classes, for example by `read.csv(colClasses = )`. If a reader guesses classes, one cell may
+#'   turn all numbers of a block into text. Therefore a number in a block is the same level, person
+#'   or constant in every class and spelling (1, `"1.0"`, `"01"`), and two levels that spell the
+#'   same number are refused. Hexadecimal numbers and numbers of more than 15 digits still need
+#'   fixed classes.
 #'
 #' A block that cannot be read again, or has changed, after the ledger was charged causes a
-#' `dpsc_error_reader`: the charge stays, and nothing is released. That error gives the number of
-#' the block and nothing else, but it is outside the guarantee: a reader that fails because of one
-#' donor's row reveals that fact. Read from a file or a snapshot that does not change.
+#' `dpsc_error_reader`: the charge stays, and nothing is released. This error gives only the number
+#' of the block, but the guarantee does not cover it: a reader that fails because of one donor's row
+#' reveals this fact. Read from a file or a snapshot that does not change.
 #'
 #' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each n_i x T in outcome
 #'   units. PRIVATE. A function takes the block's number and returns the block.
@@ -29,7 +30,8 @@
 #' @param ... unused.
 #' @return An object of class `dp_chunks`, which holds (or can read) donors: PRIVATE.
 #' @section Errors: `dpsc_error_argument`; from the fitting functions `dpsc_error_panel` when a
-#'   block does not fit the others, and `dpsc_error_reader` when one cannot be read or has changed.
+#'   block does not fit the others, and `dpsc_error_reader` when a block cannot be read or has
+#'   changed.
 #' @examples
 #' panel <- sim_panel(n = 900, T0 = 10)
 #' chunks <- dp_chunks(list(panel$donors[1:400, ], panel$donors[401:900, ]))

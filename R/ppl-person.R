@@ -6,15 +6,15 @@
 #'
 #' @description `person =` declares the person of each row: either `~ id`, the column that
 #' identifies people, so that neighbours replace *all* rows of one person; or `"row"`: each row is a
-#' different person, which the print repeats. Without this argument each row counts as a different
-#' person, and people with several rows are not protected as promised.
+#' different person, and the print repeats this declaration. Without this argument each row counts
+#' as a different person, and people with several rows are not protected as promised.
 #'
-#' With a column each person counts once, for any number of rows: a person's contribution to any
-#' step is the mean of their rows' contributions. So no limit on a person's rows is needed, and
-#' there is no additional cost. The estimand is the regression, or the distribution of a column, in
-#' which every person has weight one, spread over their rows. The number of people is public; the
-#' number of rows is private, and no result, message or plan shows it. Time and memory depend on the
-#' number of rows.
+#' With a column of identifiers each person counts once, however many rows they have: a person's
+#' contribution to any step is the mean of their rows' contributions. So no limit on a person's rows
+#' is needed, and there is no additional cost. The estimand is the regression, or the distribution
+#' of a column, in which every person has weight one, spread over their rows. The number of people
+#' is public; the number of rows is private, and no result, message or plan shows it. Time and
+#' memory depend on the number of rows.
 #'
 #' A row of weight zero (with a missing value, or outside `subset`) is not in its person's mean,
 #' either. In a description a row counts for each variable by itself. A row without an identifier
@@ -25,11 +25,11 @@
 #' of a person are in one block. These two functions take data frames only, with or without
 #' `person`. Regressions and descriptions also take [dp_chunks()], with a person's rows in any
 #' chunks, and [dp_table()] and [dp_files()] with rows read in R.
-#' Identifiers of chunks are numbers where they read as numbers, in any spelling, and otherwise
-#' text, and must not be times; in SQLite a number and its text identify the same person. For
-#' [dp_lm()] a database computes the sums by person (`compute = "database"`, 30 columns at most).
-#' Methods without a proof, workers and [dp_sources()] refuse it before the charge. Proof:
-#' `proofs/person.md`.
+#' In chunks an identifier counts as a number if it can be read as a number, in any spelling, and
+#' otherwise as text; it must not be a time. In SQLite a number and its text identify the same
+#' person. For [dp_lm()] a database computes the sums by person (`compute = "database"`, at most 30
+#' columns). Methods without a proof, workers and [dp_sources()] refuse a column of identifiers
+#' before the charge. Proof: `proofs/person.md`.
 NULL
 
 #' Check the declaration of people, and whether the method and the rows permit it

@@ -418,12 +418,12 @@ find_value <- function(name, environment) {
 #'   * bounds: the scale of the instrument, law, earlier publications; periods: the calendar.
 #'
 #' @section Not allowed:
-#'   * scale: `scale(y)`, `y / max(y)`, ranks, the donors' mean as 100;
+#'   * scale: `scale(y)`, `y / max(y)`, ranks, an index with the donors' mean as 100;
 #'   * outliers: winsorising at quantiles of the sample;
 #'   * gaps: the month's mean, or imputation from other people;
 #'   * trend and season: subtracting the donors' mean of each month;
 #'   * donors: dropping people with gaps, extreme values or a poor fit before the treatment;
-#'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: the ones that everybody
+#'   * bounds: `range(y)`, quantiles, a look at the histogram; periods: the periods that everybody
 #'     happens to have.
 #'
 #' Row-by-row preparations can be written into the formula, `log(pmin(y, 190)) ~ treated`; functions

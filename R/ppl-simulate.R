@@ -8,7 +8,8 @@
 #'   `a_i + d_t + l_i' f_t + e_it`, clipped to `[-1, 1]`.
 #' * `"linear"`: Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t` with slopes
 #'   from N(4, 1) cut to \[3, 5\], the noise N(0, 0.1) cut to \[-1, 1\]. The paper does not state
-#'   how this enters `[-1, 1]`; here it is divided by `5 T + 1`, which guarantees the bounds.
+#'   how these values enter `[-1, 1]`; here they are divided by `5 T + 1`, which guarantees the
+#'   bounds.
 #'
 #' @param n (`count`)\cr number of donors.
 #' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.

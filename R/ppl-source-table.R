@@ -14,10 +14,10 @@
 #'   filters. One row per unit and period.
 #' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, if that is not
 #'   installed, SQLite; or Parquet files, read by duckdb.
-#' * `dp_sources()`: several of these, and matrices or chunks, whose sums are added: shards of one
-#'   table, or different engines. **Each person must be in only one of them**: this is assumed, not
+#' * `dp_sources()`: several tables, files, matrices or chunks, whose sums are added: shards of one
+#'   table, or different engines. **Each person must be in only one source**: this is assumed, not
 #'   checked, because a person's presence in two sources is itself a private fact. A person in k
-#'   places has k times the loss.
+#'   sources has k times the loss.
 #' * [dp_workers()]: sources held by other processes.
 #'
 #' @section Two ways to compute:
@@ -26,21 +26,22 @@
 #' by `block`. Several blocks are read up to nine times, but a single block only once: if memory can
 #' hold all people, at 4 bytes per number, a `block` of that size is fastest.
 #'
-#' `compute = "database"`: SQL computes the sums as well, and only they are transferred: counts,
-#' sums and products of integers, a few hundred numbers per pass. They equal the core's integers bit
-#' for bit; an engine is tested for this before its first use, and refused if it fails. Intervals
-#' are calibrated on the placebo errors of at most 10,000 people (up to 100,000 where the budget is
-#' so small that fewer would be uninformative: below `epsilon` of about 0.2). These errors are not
-#' sums: the rows of these people are transferred if you set `calibrate = TRUE`; otherwise request a
-#' release without intervals, `dp_control(intervals = FALSE)`. The same holds for the rows of
-#' treated people protected by `protect = "everyone"`. [dp_lm()] sends about 30 queries and
-#' transfers no row; [dp_glm()] needs rows, and is refused before any budget is spent.
+#' `compute = "database"`: SQL computes the sums as well, and only these sums are transferred:
+#' counts, sums and products of integers, a few hundred numbers per pass. They equal the core's
+#' integers bit for bit; an engine is tested for this before its first use, and refused if it fails
+#' the test. Intervals are calibrated on the placebo errors of at most 10,000 people (up to 100,000
+#' if the budget is so small, below `epsilon` of about 0.2, that fewer people would be
+#' uninformative). These errors are not sums: the rows of these people are transferred if you set
+#' `calibrate = TRUE`; otherwise request a release without intervals, `dp_control(intervals =
+#' FALSE)`. The rows of treated people protected by `protect = "everyone"` also need `calibrate =
+#' TRUE`. [dp_lm()] sends about 30 queries and transfers no row; [dp_glm()] needs rows, and refuses
+#' sums before any budget is spent.
 #'
 #' @section Sources that each function accepts:
-#' A function's method needs rows, blocks or sums, and this need alone determines the accepted
+#' Each method of a function needs rows, blocks or sums, and this need alone determines the accepted
 #' sources; other sources are refused before any budget is spent. *Blocks* come from [dp_chunks()],
-#' and from tables and files with `compute = "here"`; *sums* from `compute = "database"` and
-#' [dp_workers()]; several sources together offer the access of the most restrictive one, at most
+#' and from tables and files with `compute = "here"`; *sums* come from `compute = "database"` and
+#' [dp_workers()]. Several sources together offer the access of the most restrictive source, at most
 #' blocks. With `epsilon = Inf` sums are always refused.
 #'
 #' | verb | method | in memory | blocks | sums |
@@ -57,17 +58,16 @@
 #' | `dp_online` | all | yes | no | no |
 #' @section Panels:
 #' Several adoption dates, covariates and `protect = "everyone"` work as with a data frame, in both
-#' ways. So does `na = "interpolate"` with a [dp_roster()], from one table or set of files: the
-#' roster's units are written into a temporary table, and the engine fills gaps row by row. Rows of
-#' an engine have no order: if a unit has several rows in a period, the largest outcome counts.
+#' ways to compute. `na = "interpolate"` with a [dp_roster()] works for one table or set of files:
+#' the roster's units are written into a temporary table, and the engine fills gaps row by row. Rows
+#' of an engine have no order: if a unit has several rows in a period, the largest outcome counts.
 #' Without a roster every unit needs one finite outcome per period. Outcome, treatment and
 #' covariates are columns, and a factor's levels are required in `bounds` even for `epsilon = Inf`.
-#' Growing fits ([dp_monitor]) take `compute = "here"`, for the first release and for
-#' `update(fit, newdata)`. Methods other than `"gram"` and classical estimators need the donors in
-#' memory.
+#' Growing fits ([dp_monitor]) take `compute = "here"`, for the first release and for `update(fit,
+#' newdata)`. Methods other than `"gram"` and classical estimators need the donors in memory.
 #'
-#' @section Reading of cells: `bounds` and the type of its column alone determine the number or
-#' level that a cell becomes, and no cell causes an error. Numbers remain numbers, TRUE and FALSE
+#' @section Reading of cells: only `bounds` and the type of a cell's column determine the number or
+#' level that the cell becomes, and no cell causes an error. Numbers remain numbers, TRUE and FALSE
 #' are 1 and 0, and text is read as decimal digits with a point and an exponent, with blanks around
 #' them ignored: `"1e3"`, `" 12 "`, `"01"`, `".5"`. `"Inf"`, `"TRUE"`, `"T"` and the like have their
 #' usual meaning; `"1,5"`, `"0x10"`, `"nan"`, `""` and other text are missing. In regressions a
@@ -76,26 +76,26 @@
 #' matches the level whose text has that value.
 #'
 #' The type of a database's column is the type that its table declares. Only R reads text as
-#' numbers: a text column that is to be a number needs `compute = "here"`, and the outcome of a
+#' numbers: a column of text with numeric bounds needs `compute = "here"`, and the outcome of a
 #' panel must be declared as a number. SQLite stores any value in any column: text in a column of
 #' numbers counts as missing.
 #'
 #' CSV files have commas, double quotes, a header and UTF-8, with or without a byte-order mark;
-#' nothing is guessed from rows. A line feed always ends a line, and every line after the header is
-#' one row, also an empty one: remove line ends from people's text before you write the file, or one
-#' person's text makes several rows. A cell that begins with a quote ends at the next single quote
-#' of its line; quotes inside other cells are text. All cells of a line are missing if it has more
-#' or fewer cells than the header, a quote that is not closed, or text after a closing quote. Cells
-#' without quotes that are empty or `NA` are missing, as are cells with bytes that no string can
-#' hold. Units are text. Periods are numbers if all of them are whole numbers, or if those of a
-#' [dp_roster()] are numbers.
+#' nothing is guessed from rows. A line feed always ends a line, and every line after the header,
+#' even an empty line, is one row: remove line ends from people's text before you write the file,
+#' since otherwise one person's text makes several rows. A cell that begins with a quote ends at the
+#' next single quote of its line; quotes inside other cells are text. All cells of a line are
+#' missing if it has more or fewer cells than the header, a quote that is not closed, or text after
+#' a closing quote. Cells without quotes that are empty or `NA` are missing, as are cells with bytes
+#' that no string can hold. Units are text. Periods are numbers if all periods are whole numbers, or
+#' if the periods of a [dp_roster()] are numbers.
 #'
 #' @section Requirements on the engine:
-#' The temporary table is a snapshot: every pass must find the same rows, which is checked by their
-#' count and, for blocks, a checksum. Faults of the rows are found before the budget is charged, and
-#' reported without naming anyone. An engine's own error is shown if it fails before it reads a row,
-#' as for a misspelt name or a missing right (SQLite, Postgres, DuckDB); other errors of an engine
-#' are replaced, since their text may hold values.
+#' The temporary table is a snapshot. Every pass must find the same rows; the number of rows is
+#' compared in every pass, and for blocks also a checksum. Faults of the rows are found before the
+#' budget is charged, and reported without naming anyone. An engine's own error is shown if it fails
+#' before it reads a row, as for a misspelt name or a missing right (SQLite, Postgres, DuckDB);
+#' other errors of an engine
 #'
 #' The rights to read the table and to make temporary tables are sufficient. Statements contain
 #' public bounds and released numbers, never a person's values, so they may appear in the engine's
@@ -114,15 +114,15 @@
 #' the query's result**: its rows are the people, and their number is public and exact. Thus `WHERE
 #' age >= 18` reveals the number of adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)`
 #' let one person's row change other people's rows. Select rows by `subset =` of [dp_lm()] and
-#' [dp_glm()], which does not reveal their number. None of this applies to the name of a table or a
-#' view, unless the view is such a query.
+#' [dp_glm()], which does not reveal their number. The name of a table or a view is not such a
+#' query, unless the view is.
 #'
 #' @section Order:
 #' People are numbered in the order of their identifiers, as in a data frame (strings by their
 #' bytes), and source after source. A person's identifier is part of the row that neighbours may
-#' change, and is protected. Nothing released depends on the order: with more than 10,000 people,
-#' those whose errors calibrate the intervals are drawn at random, and the engine receives their
-#' numbers in a temporary table. Periods and the treated units are public.
+#' change, and is protected. No released number depends on the order: with more than 10,000 people,
+#' the people whose errors calibrate the intervals are drawn at random, and the engine receives
+#' their numbers in a temporary table. Periods and the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
@@ -131,17 +131,17 @@
 #'   [dp_lm()], with one row per person.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, if no formula names it.
 #' @param compute (`string`)\cr `"here"` or `"database"`, see the section above.
-#' @param calibrate (`flag`)\cr with `"database"`: permits the transfer of rows: of 10,000 people or
-#'   more for the intervals, and of protected treated people.
+#' @param calibrate (`flag`)\cr with `"database"`: whether to permit the transfer of rows, of 10,000
+#'   people or more for the intervals, and of protected treated people.
 #' @param block (`count`)\cr with `"here"`: people in memory at a time.
 #' @param groups (`count`)\cr number of groups in which people's rows are made wide, one after the
 #'   other, so that an engine with little memory need not use its disk. Each group reads the table
 #'   once.
 #' @param files (`character`)\cr paths; `*` matches any text.
 #' @param memory (`string` or `NULL`)\cr limit for duckdb, such as `"1GB"`.
-#' @param sources (`list`)\cr of `dp_table()`, `dp_files()`, [dp_workers()]; of matrices and
-#'   [dp_chunks()] where `target` and `T0` are given; of data frames for [dp_lm()].
-#' @param x (`dp_source`)\cr donors.
+#' @param sources (`list`)\cr values of `dp_table()`, `dp_files()` and [dp_workers()]; matrices and
+#'   [dp_chunks()] if `target` and `T0` are given; data frames for [dp_lm()].
+#' @param x (`dp_source`)\cr a source.
 #' @param ... unused.
 #' @return An object of class `dp_source`, which can read donors: PRIVATE. It holds the connection,
 #'   and can be used in this session only.

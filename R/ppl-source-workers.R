@@ -4,14 +4,14 @@
 #' Donors that worker processes hold
 #'
 #' Each worker opens its own source: a shard of a table, files, a block of rows. It answers with
-#' sums of integers, which the coordinator adds: the release is the same, bit for bit, as from all
-#' rows in one place.
+#' sums of integers, which the coordinator adds. The release is the same, bit for bit, as the
+#' release from all rows in one place.
 #'
-#' **One process draws the noise**: the one that calls [dp_release()]. In a worker [dp_release()],
-#' [dp_synth()] and [dp_lm()] are errors, since every process with its own noise on the same sums
-#' would make one more release, unknown to any ledger. A worker serves one release at a time. On MPI
-#' let rank 0 be the coordinator (`parallel::makeCluster(type = "MPI")`): it reduces the sums, and
-#' nothing is reduced to all ranks.
+#' **One process draws the noise**: the process that calls [dp_release()]. In a worker
+#' [dp_release()], [dp_synth()] and [dp_lm()] stop with an error, since every process that adds its
+#' own noise to the same sums would make one more release, unknown to any ledger. A worker serves
+#' one release at a time. On MPI let rank 0 be the coordinator (`parallel::makeCluster(type =
+#' "MPI")`): it reduces the sums, and nothing is reduced to all ranks.
 #'
 #' Sums leave a worker *without noise*: the operators of the cluster and the connections between its
 #' machines must be trusted.

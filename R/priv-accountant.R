@@ -2,9 +2,9 @@
 #'
 #' Exact conversions that need no data. `gaussian_sigma()` and `gaussian_delta()` are the analytic
 #' Gaussian mechanism; `cdp_rho()`, `cdp_epsilon()` and `cdp_delta()` convert between
-#' zero-concentrated and approximate differential privacy at the optimal order. All are evaluated in
-#' log space and rounded to the private side (up to about 1e-11 relative), so that a `delta` of
-#' 1e-300 is as accurate as one of 1e-5.
+#' zero-concentrated and approximate differential privacy at the optimal order. All results are
+#' evaluated in log space and rounded to the private side (by a relative error of up to about
+#' 1e-11), so that a `delta` of 1e-300 is as accurate as a `delta` of 1e-5.
 #'
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
@@ -13,7 +13,7 @@
 #' @param rho (`number`, at least 0)\cr zCDP parameter.
 #' @return A number. `gaussian_sigma()`: the smallest standard deviation that is
 #'   (epsilon, delta)-private; `gaussian_delta()`, `cdp_delta()`: the smallest delta;
-#'   `cdp_epsilon()`: the smallest epsilon; `cdp_rho()`: the largest rho. All are public.
+#'   `cdp_epsilon()`: the smallest epsilon; `cdp_rho()`: the largest rho. PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a value outside its range.
 #' @references Balle, B. and Wang, Y.-X. (2018). Improving the Gaussian Mechanism for Differential
 #'   Privacy, Theorem 8.

@@ -4,45 +4,52 @@
 #'
 #' @param rng (`string`)\cr the source of the noise. `"secure"`: the operating system's
 #'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests
-#'   only; such a release is marked, because anybody who knows the seed can remove the noise.
+#'   only. A release with `"R"` is marked NOT PRIVATE, because anybody who knows the seed can remove
+#'   the noise.
 #' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the paper's parametrisation
 #'   (sum of squares plus `lambda / 2` times the squared norm), on the scale where the bounds are
-#'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; chosen after the release, at
-#'   no cost, for `"gram"`.
+#'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; for `"gram"` the penalty is
+#'   chosen after the release, at no cost.
 #' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
-#'   a release by method `"gram"`. `NULL`: a public rule, more with more donors or budget. `Inf`:
-#'   every pre-period, which [conformal()] and [placebo_time()] need, but which reduces accuracy
-#'   with few donors. Decide before the release: another release spends budget again.
-#' @param intervals (`flag`)\cr for a release by method `"gram"`: whether a part of the budget is
-#'   for the donors' own placebo errors, without which there is no interval and no p-value. With
-#'   `FALSE` this part is used for the estimate. Decide before the release: later intervals need a
-#'   new release.
+#'   a release by method `"gram"`. `NULL`: a public rule, by which the number grows with donors and
+#'   budget. `Inf`: every pre-period, which [conformal()] and [placebo_time()] need, but which
+#'   reduces accuracy with few donors. Decide before the release: another release spends budget
+#'   again.
+#' @param intervals (`flag`)\cr for a release by method `"gram"`: whether to spend a part of the
+#'   budget on the donors' own placebo errors, without which there is no interval and no p-value.
+#'   With `FALSE` this part is used for the estimate. Decide before the release: later intervals
+#'   need a new release.
 #' @param target_round (`flag`)\cr for a release by method `"gram"` with one public target: whether
 #'   an additional round corrects the prediction for the target, after a third round of moments.
 #'   `FALSE`: two rounds of moments, as in releases for several dates, with covariates, or from sums
 #'   in a database. For `protect = "everyone"`: whether there is a third round of moments.
-#' @param split (`number`, in (0, 1), or `NULL`)\cr share of the budget for the weights (the rest is
-#'   for the post-period outcomes), methods `"output"` and `"objective"`. `NULL`: the share that
-#'   minimises the public noise formula; one half with `calibration = "published"`.
-#' @param cap (`number`, positive, or `NULL`)\cr largest absolute weight of a donor, method
-#'   `"objective"` with tight calibration. `NULL`: `2 / sqrt(n)`, at most 1.
+#' @param split (`number`, in (0, 1), or `NULL`)\cr for methods `"output"` and `"objective"`: the
+#'   share of the budget for the weights (the rest is for the post-period outcomes). `NULL`: the
+#'   share that minimises the public noise formula; one half with `calibration = "published"`.
+#' @param cap (`number`, positive, or `NULL`)\cr for method `"objective"` with tight calibration:
+#'   the largest absolute weight of a donor. `NULL`: `2 / sqrt(n)`, at most 1.
 #' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
 #'   perturbation. `NULL`: the paper's `(1 + sqrt(16 n - 15)) T0`.
-#' @param settings (`list`)\cr of a classical estimator (`epsilon = Inf`): `lambda` and
-#'   `alpha` (1: the lasso; 0: a ridge) for `"elastic"`; `lambda` for
-#'   `"penalised"` (required there), `"augmented"` and `"mcnnm"` (`NULL`: cross-validation); `rule`
-#'   for `"augmented"`, `"1se"` (the largest penalty within one standard error of the best) or
-#'   `"min"`; `rank` for `"hsvt"` and `"factor"` (`NULL`: a threshold, or cross-validation among 0
-#'   to `most`); `zeta` and `zeta_periods` for `"sdid"`; for all but `"hsvt"`, unless the formula
-#'   names covariates, a list `predictors` of `donors` (n x K) and `target` (K), one value per unit;
-#'   for `"sdid"`, `"factor"` and `"mcnnm"` a list `covariates` of `donors` (n x T x p) and `target`
-#'   (T x p), which change over time; `v`, K importances by name or position, for `"predictors"`
-#'   (`NULL`: nested search) and `"simplex"`, `"demeaned"`, `"penalised"` (1: as much as a period).
+#' @param settings (`list`)\cr settings of a classical estimator (`epsilon = Inf`):
+#'   * `lambda` and `alpha` (1: the lasso; 0: a ridge) for `"elastic"`;
+#'   * `lambda` for `"penalised"` (required there), `"augmented"` and `"mcnnm"` (`NULL`:
+#'     cross-validation);
+#'   * `rule` for `"augmented"`: `"1se"` (the largest penalty within one standard error of the best)
+#'     or `"min"`;
+#'   * `rank` for `"hsvt"` (`NULL`: a threshold) and for `"factor"` (`NULL`: cross-validation among
+#'     0 to `most`);
+#'   * `zeta` and `zeta_periods` for `"sdid"`;
+#'   * `predictors` for all but `"hsvt"`, unless the formula names covariates: a list of `donors`
+#'     (n x K) and `target` (K), one value per unit;
+#'   * `covariates` for `"sdid"`, `"factor"` and `"mcnnm"`: a list of `donors` (n x T x p) and
+#'     `target` (T x p), which change over time;
+#'   * `v`, K importances by name or position, for `"predictors"` (`NULL`: nested search) and for
+#'     `"simplex"`, `"demeaned"` and `"penalised"` (1: as much as a period).
 #' @param donor_names (`flag`)\cr declare the donors' identifiers public, so that
 #'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The
 #'   guarantee is then for neighbours that keep their identifier: it no longer hides membership in
-#'   the data, and the fit's `neighbours` state this. Otherwise weights of named people are in a
-#'   random order, which is not stored.
+#'   the data, and the fit's `neighbours` state this. With `FALSE` the weights of named people are
+#'   in a random order, which is not stored.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

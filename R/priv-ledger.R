@@ -4,41 +4,42 @@
 #' drawn. A charge that would exceed the total is an error: nothing is released and nothing is
 #' spent. An interrupt after the charge does not undo it.
 #'
-#' The rule by which costs add up is fixed before any budget is spent, so that later choices may
+#' The rule by which costs add up is fixed before any budget is spent; later choices may therefore
 #' depend on earlier results. Before the first charge with Gaussian noise, epsilons and deltas are
 #' added (Rogers et al., 2016). From the first charge with Gaussian noise on, the squares of
 #' Gaussian shifts are added, and the sum is converted once, at the remaining delta (Dong, Roth and
 #' Su, 2022; Smith and Thakurta, 2022); a pure charge counts as the shift that covers it. A charge
-#' with its own delta (method `"objective"`) is refused after a Gaussian charge: make it first, or
-#' keep a separate ledger for it; the budgets of two ledgers add up. Charges in zCDP by older
-#' versions are converted as zCDP. Proofs: the package's `proofs/accounting.md`.
+#' with its own delta (method `"objective"`) is refused after a Gaussian charge: make such a charge
+#' first, or keep a separate ledger for it (the budgets of two ledgers add up). Charges in zCDP by
+#' older versions are converted as zCDP. Proofs: `proofs/accounting.md`.
 #'
 #' A ledger pays only for private releases: a release whose guarantee does not hold (`rng = "R"`,
 #' the published calibration of `"objective"`, `epsilon = Inf`) is refused.
 #'
 #' **With `path` or `con` a ledger is kept outside R**, in a SQLite file or in a database table
 #' (SQLite, Postgres) that a team shares. The object is then a handle that any session can create
-#' again, and the table's content is authoritative: a charge is written there, in a transaction that
+#' again, and the content of the table counts: a charge is written there, in a transaction that
 #' excludes others, before the call may draw its noise. A process that dies may leave a charge
 #' without a release, never a release without a charge. Rows are only added, and each has a hash of
 #' itself and of the previous row ([verify_ledger()]). Draws of a growing release's periods
-#' (`monitor`) are rows as well, at no cost; `as.data.frame()` leaves them out. 200 races of 8
-#' processes and 200 kills, on a file and on Postgres, found neither an overspent ledger nor a
-#' release without its charge (`bench/results/ledger.csv` of the sources). Anyone with write
-#' access to the file or the table can change it at will: grant this right to few people, and store
-#' hashes of charges elsewhere.
+#' (`monitor`) are rows as well, without a cost; `as.data.frame()` omits these rows. Tests on a file
+#' and on Postgres, in which 8 processes competed 200 times and a process was killed 200 times,
+#' found neither an overspent ledger nor a release without its charge (`bench/results/ledger.csv` of
+#' the sources). Anyone with write access to the file or the table can change it at will: grant this
+#' right to few people, and store hashes of charges elsewhere.
 #'
 #' **Otherwise a ledger is kept in this R session, and in files that you save yourself.** It is
 #' written nowhere else: charges made since the last save are lost when the session ends or crashes,
 #' although the results they paid for may be published. Save the ledger (`saveRDS()`) before you
 #' publish anything, and after each charge. It can be saved, read and printed, but a copy refuses to
 #' pay, in the same session or in another process (a file read back, a fork), because it cannot know
-#' the original's later charges. `dp_ledger(resume = copy)` takes the copy over. If the original is
-#' in the same session, it refuses from then on, and its history is used; otherwise you guarantee
-#' that no other copy pays. A machine checkpoint that is restored twice is not detected.
+#' the original's later charges. `dp_ledger(resume = copy)` makes the copy a ledger that pays. If
+#' the original is in the same session, the original refuses to pay from then on, and its history is
+#' used; otherwise you guarantee that no other copy pays. A machine checkpoint that is restored
+#' twice is not detected.
 #'
-#' A total counts as exceeded only beyond a relative 1e-9, so that rounding does not cause a refusal
-#' of shares that add up to the total.
+#' A total counts as exceeded only if the excess is more than 1e-9 of the total, so that rounding
+#' does not cause a refusal of shares that add up to the total.
 #'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
@@ -47,16 +48,16 @@
 #' @param path (`string`)\cr a SQLite file, created if it does not exist.
 #' @param con,table (`DBIConnection`, `string`)\cr a connection to SQLite or Postgres, and the name
 #'   of a table, created if it does not exist. For an existing ledger omit `epsilon` and `delta`.
-#' @param data,study (`string`)\cr names recorded with this handle's charges: of the data, of the
-#'   study.
+#' @param data,study (`string`)\cr names of the data and of the study, recorded with this handle's
+#'   charges.
 #' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
 #'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
 #'   (`NA` where a charge has none), and for a ledger outside R `number`, `time` (UTC), `account`,
 #'   `data`, `study`, `version`, `hash`. `summary()` gives a list: `epsilon`, `delta` (totals),
-#'   `spent` and `left` (epsilon, for a release by method "gram"), and `charges`, that data frame.
-#'   Everything in it is PUBLIC.
+#'   `spent` and `left` (epsilon, for a release by method "gram"), and `charges`, the data frame of
+#'   charges. The whole ledger is PUBLIC.
 #' @section Compulsory ledgers: Every private call that names no ledger pays from
 #' `options(dpsc.ledger = )`, or from the path in the environment variable `DPSC_LEDGER`. With
 #' `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without a

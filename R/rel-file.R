@@ -9,18 +9,19 @@
 #' `read_release()` recomputes everything that follows from public facts: it makes the plan from the
 #' file's facts (sizes, bounds, budget, options), and steps, noise, costs and promise must agree
 #' with the file. In addition every field has a checksum. So damage and careless edits are detected,
-#' and the error names the field. **This does not prove the origin**: somebody who recomputes every
-#' part, or invents the statistics, can be detected by a signature only. Use releases from trusted
-#' people, or sign the file. Files of versions 0.1.0 and 0.2.0 are read: their parts must agree with
-#' each other.
+#' and the error names the field. **These checks do not prove the origin**: only a signature reveals
+#' that somebody recomputed every part or invented the statistics. Use releases from trusted people,
+#' or sign the file. Files of versions 0.1.0 and 0.2.0 can be read if their parts agree with each
+#' other.
 #'
 #' @param release (`dp_release`, or a value of [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()],
 #'   [dp_aggregate()] or [dp_describe()])\cr a release, a fit, whose release is written, or a
-#'   regression, selection or statistic with its release. One that is NOT PRIVATE (no noise, noise
-#'   from a seed, or a guarantee that does not hold) is refused, unless `allow_not_private = TRUE`.
-#' @param path (`string`)\cr a file. Written to a temporary file first, then moved: after a crash
-#'   there is the old file or the new file, never a part.
-#' @param allow_not_private (`flag`)\cr write a release although it is not private.
+#'   regression, selection or statistic with its release. An object that is NOT PRIVATE (no noise,
+#'   noise from a seed, or a guarantee that does not hold) is refused, unless `allow_not_private =
+#'   TRUE`.
+#' @param path (`string`)\cr a file. The release is written to a temporary file first, which is then
+#'   renamed: after a crash the old file or the new file exists, never a part of one.
+#' @param allow_not_private (`flag`)\cr whether to write a release that is not private.
 #' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or another
 #'   written object.
 #' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is

@@ -4,15 +4,15 @@
 #' Combine releases of disjoint groups of donors
 #'
 #' Donors may come in a few public groups, such as regions or types of clinic. Release each group
-#' separately, with the whole budget: no person is in two of them, so everybody's loss is the loss
-#' from their own group's release (parallel composition). Any union of groups then costs nothing:
-#' the groups' moments add up to the moments of all their donors. So the groups to use may be chosen
-#' afterwards, by their fit to the target before the treatment.
+#' separately, with the whole budget: no person is in two groups, so everybody's loss is the loss
+#' from their own group's release (parallel composition). Any union of groups then costs nothing,
+#' since the groups' moments add up to the moments of all their donors. So the groups to use may be
+#' chosen afterwards, by their fit to the target before the treatment.
 #'
 #' The groups must be public, and must not depend on outcomes. Neighbours replace one donor's row by
 #' another **of the same group**: group membership is not protected. Give each group its own
-#' [dp_ledger()], and all groups the same number of features by [dp_control()], which otherwise
-#' depends on the number of donors. Noise adds up over the groups used: the noise of a union equals
+#' [dp_ledger()], and give all groups the same number of features by [dp_control()], since the
+#' default depends on the number of donors. The noise of the groups in a union adds up: it equals
 #' the noise of one release of all donors, or is slightly larger.
 #'
 #' Intervals are conservative: tails and second moments of the placebo errors were released within

@@ -2,10 +2,10 @@
 
 #' Release the donors' statistics once, privately
 #'
-#' Everything [dp_synth()] computes from donors is computed here, with noise, and charged to the
-#' ledger before the noise is drawn. A release by method `"gram"` can be used for any target and any
-#' settings at no further cost: `dp_synth(release, target = y)`. Results are most accurate for the
-#' release's own target: if donors and budget permit, an eighth of the budget is spent on the
+#' `dp_release()` makes all computations of [dp_synth()] that use donors, with noise, and charges
+#' the ledger before the noise is drawn. A release by method `"gram"` can be used for any target and
+#' any settings at no further cost: `dp_synth(release, target = y)`. Results are most accurate for
+#' the release's own target: if donors and budget permit, an eighth of the budget is spent on the
 #' donors' moments in this target's direction (with `delta > 0`, the default estimator, features
 #' that are not single periods, one adoption date, no covariates, and `protect = "donors"`). The
 #' release's intervals are calibrated for the default estimator and, depending on `size`, for single
@@ -16,7 +16,7 @@
 #' @inheritParams dp_synth
 #' @param size (`count`, or one for each treated unit)\cr number of people whose mean the target is;
 #'   1 if `NULL`. From 20 people on a release by `"gram"` spends its budget for intervals on
-#'   intervals of a mean, which are shorter, and has none for single people. PUBLIC.
+#'   intervals of a mean, which are shorter, and has no intervals for single people. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
 #'   * `method`, `calibration`: as requested.
 #'   * `statistics`: the noisy statistics. RELEASED (private information with noise).

@@ -160,13 +160,13 @@ live_state <- function(stream) {
 #'
 #' Rows enter in order, each once, and every entry changes the running sums under noise planned for
 #' the whole horizon: updates cost nothing beyond the charge at the stream's creation. A row with a
-#' missing value counts as a row of zeros, silently, since an error would reveal it. The course of
-#' an update depends on row counts only.
+#' missing value counts as a row of zeros, without a message, since a message would reveal the
+#' missing value. The course of an update depends on row counts only.
 #'
 #' @section Each row once:
-#' Repeated rows cannot be detected here. A person with k entries instead of the declared one has
-#' k^2 times the rho. The caller must check keys, and queues that deliver twice; declare people with
-#' several entries by `participation`.
+#' Repeated rows cannot be detected here. A person with k entries instead of the declared single
+#' entry has k^2 times the rho. The caller must check keys, and must make sure that a queue delivers
+#' each row once; declare people with several entries by `participation`.
 #'
 #' @param object (`dp_stream`)\cr from [dp_online()], [dp_stream_sum()] or [dp_stream_count()]. It
 #'   has reference semantics: the stream itself is updated.
@@ -177,9 +177,9 @@ live_state <- function(stream) {
 #' @param ... unused.
 #' @return The stream, invisibly; with `predict = TRUE` a vector of predictions, which are functions
 #'   of their rows' regressors and of released values: as private as those rows.
-#' @section Errors: `dpsc_error_data` for rows of the wrong form, `dpsc_error_stream` beyond the
-#'   horizon, for a copy in another session, or after the state was moved to a file. After an
-#'   interrupt the error gives the number of rows in the stream; give the other rows.
+#' @section Errors: `dpsc_error_data` for rows of the wrong form; `dpsc_error_stream` for rows
+#'   beyond the horizon, for a copy in another session, or after the state was moved to a file.
+#'   After an interrupt the error gives the number of rows in the stream; give the other rows.
 #' @seealso [checkpoint()].
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 52, batch = TRUE)

@@ -2,16 +2,16 @@
 
 #' Methods for an aggregate of blocks
 #'
-#' Post-processing of a [dp_aggregate()]: it costs nothing.
+#' Methods for a result of [dp_aggregate()], which cost nothing (post-processing).
 #'
 #' @param x,object (`dp_aggregate`).
 #' @param ... unused.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. Limits are for the statistic
-#'   that blocks estimate; without `spread = TRUE` they are an error.
+#'   that blocks estimate; without `spread = TRUE` `confint()` is an error.
 #' * `tidy()`: `term`, `estimate`, `std.error` (of the median over blocks, privacy included; `NA`
-#'   without `spread`, and where not identified), `privacy.se`, `identified` (whether the quantiles
-#'   are clearly above the noise), and `conf.low`, `conf.high`.
+#'   without `spread`, and if the statistic is not identified), `privacy.se`, `identified` (whether
+#'   the quantiles are clearly above the noise), and `conf.low`, `conf.high`.
 #' * `glance()`: one row of facts. `summary()`: the print, and all facts on privacy with the steps.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_aggregate-methods

@@ -11,9 +11,9 @@
 #'   `epsilon` (lower bound), `share.above` (of losses above the claim), `largest.loss`, `runs`.
 #'   Mode `"replay"`: one row per noise call, with `call`, `law`, `size`, `declared`, `observed`
 #'   (the largest), `ratio`.
-#' * `autoplot()`: a ggplot; `plot()` draws it. True against false positives of the events, with the
-#'   region that the claim permits; delta against epsilon, with limits and the claim; or observed
-#'   over declared sensitivity.
+#' * `autoplot()`: a ggplot; `plot()` draws it. By mode it shows true against false positives of the
+#'   events, with the region that the claim permits; delta against epsilon, with limits and the
+#'   claim; or the ratio of observed to declared sensitivity.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' laplace <- function(panel) sum(panel) + rexp(1) - rexp(1)
 #' audit <- dp_audit(laplace, matrix(0, 3, 1), matrix(c(1, 0, 0)), epsilon = 1, n_runs = 500)

@@ -2,7 +2,7 @@
 
 #' Read a description
 #'
-#' Post-processing of a [dp_describe()]: it costs nothing.
+#' Methods for a result of [dp_describe()], which cost nothing (post-processing).
 #'
 #' @param x,object (`dp_description`).
 #' @param conf.int (`flag`)\cr whether to add limits.
@@ -13,14 +13,14 @@
 #' @param ... no further arguments, except in `glance()` and for the arguments that table packages
 #'   pass to `tidy()`.
 #' @return
-#' * `print()`: a paper's table with one column per group, each number with its limits, and, where
-#'   limits allow for people far from all others whom noise may hide, their largest share. A
-#'   standard deviation whose released square is not above 0 is printed as "below the noise", with
-#'   limits; `tidy()` has 0.
+#' * `print()`: a paper's table with one column per group, each number with its limits. If limits
+#'   allow for people far from all others whom noise may hide, the print gives the largest possible
+#'   share of such people. A standard deviation whose released square is not above 0 is printed as
+#'   "below the noise", with limits; `tidy()` returns 0.
 #' * `tidy()`: a data frame with one row per number: `variable`, `level` (of a factor, else `NA`),
 #'   `group` (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such
 #'   as `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
-#'   `conf.high`. Errors of `n` are noise alone.
+#'   `conf.high`. Errors of `n` come from noise alone.
 #' * `glance()`: one row of facts. `nobs()`: the number of rows, or with `person = ~ id` of people.
 #'   `summary()`: the print, and all facts on privacy with the steps.
 #' * `plot()`, `autoplot()`: quantiles, means and shares with their limits, one panel per variable.

@@ -3,25 +3,25 @@
 #' Methods for every private fit
 #'
 #' Fits of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and [dp_online()], and the sums of
-#' [dp_stream_sum()] have the same methods, which use the release alone and cost nothing. Further
-#' features of each function are described at [dp_lm-methods], [dp_glm-methods], [dp_paper-methods],
-#' [dp_selection-methods], [dp_aggregate-methods] and [dp_stream-methods].
+#' [dp_stream_sum()] have common methods, which use the release alone and cost nothing. The pages
+#' [dp_lm-methods], [dp_glm-methods], [dp_paper-methods], [dp_selection-methods],
+#' [dp_aggregate-methods] and [dp_stream-methods] describe further methods.
 #'
 #' @param object,x (`dp_regression`, `dp_selection`, `dp_aggregate` or `dp_stream`)\cr a fit.
 #' @param parm (`character` or `integer`)\cr the requested estimates.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
 #' @param type (`string`)\cr `"total"`: relative to the population. `"privacy"`: the error from
 #'   noise (and from a ridge that privacy needs), relative to the fit without noise on these rows.
-#'   `"sampling"`: the error of that noise-free fit itself.
-#' @param conf.int,exponentiate (`flag`)\cr add limits; estimates and limits as odds ratios or rate
-#'   ratios.
-#' @param complete unused; other packages give it.
+#'   `"sampling"`: the error of the fit without noise.
+#' @param conf.int,exponentiate (`flag`)\cr whether to add limits; whether to give estimates and
+#'   limits as odds ratios or rate ratios.
+#' @param complete unused; accepted because other packages pass it.
 #' @param ... no further arguments, except in `glance()` and for the arguments that table packages
 #'   pass to `tidy()`.
 #' @return
 #' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
-#'   rows used. `formula()`: the model, without an environment. `residuals()`, `fitted()`: an error,
-#'   since these are values of single people.
+#'   rows used. `formula()`: the model, without an environment. `residuals()` and `fitted()` stop
+#'   with an error, since residuals and fitted values are values of single people.
 #' * `vcov()`: a matrix. `confint()`: a matrix with one row per estimate. If errors were not
 #'   released, both stop with an error that gives the reason.
 #' * `tidy()`: a data frame, one row per estimate: `term`, `estimate`, `std.error` (sampling and

@@ -5,11 +5,11 @@
 #' A small app (package shiny): choose the numbers of donors, treated people and periods, the
 #' protected people, dates of enrolment, the budget and the spread of people. It shows a simulated
 #' study, its private fit, the plan ([dp_plan()]: errors, interval, power), the split of the budget,
-#' and an attacker's possible gain. **It accepts no data**: everything is simulated, so it costs
-#' nobody's privacy.
+#' and an attacker's possible gain. **The app accepts no data**: all people are simulated, so
+#' nobody's privacy is at risk.
 #'
-#' [dp_plan()] computes the plan's numbers, by the call that the page shows. If the treated are
-#' protected, or enrol at several dates, this takes some seconds.
+#' [dp_plan()] computes the plan's numbers, by the call that the page shows. If treated people are
+#' protected, or enrol at several dates, the plan takes some seconds.
 #'
 #' @param outcome (`string`)\cr name of the outcome, for the labels.
 #' @param bounds (`numeric(2)`)\cr public limits of the outcome to start with.

@@ -10,22 +10,23 @@
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"link"`, the linear predictor, or `"response"`, the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
-#' @param interval (`string`)\cr `"none"`, or `"confidence"` of the mean.
+#' @param interval (`string`)\cr `"none"`, or `"confidence"` for confidence limits of the mean.
 #' @param se.fit (`flag`)\cr add standard errors, sampling and privacy together.
 #' @param ... unused; an error for `predict()`, `anova()` and `plot()`.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
-#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: this
-#'   as `fit`, `se.fit` (for `"response"` the mean's, to first order) and `residual.scale`.
+#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`. With `se.fit` a list: the
+#'   vector or matrix as `fit`, `se.fit` (for `"response"` the standard errors of the mean, to first
+#'   order) and `residual.scale`.
 #' * `anova()`: a Wald chi-squared test of every term with the total covariance; `NA` for a term
-#'   with a coefficient that is not identified. `family()`: as of [stats::glm()]. `update()`: an
-#'   error, since the release determines no other model.
+#'   with a coefficient that is not identified. `family()`: the family, as for [stats::glm()].
+#'   `update()` is an error, since the release determines no other model.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
 #'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with
 #'   `.fitted` (the mean) and `.se.fit` (of the linear predictor).
-#' * `autoplot()`: a ggplot; `plot()` draws it. Estimates with 95 % limits; the thick part is the
-#'   interval from sampling alone. The axis covers the identified coefficients: limits of the others
-#'   end in arrows.
+#' * `autoplot()`: a ggplot of the estimates with 95 % limits; `plot()` draws it. The thick part of
+#'   a line is the interval from sampling alone. The axis covers the identified coefficients; limits
+#'   of the other coefficients end in arrows.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_glm-methods
 NULL

@@ -17,22 +17,22 @@
 #' @param ... for `anova()` a submodel; otherwise unused, and an error for `predict()`.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
-#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`; with `se.fit` a list: this
-#'   as `fit`, `se.fit`, `df` and `residual.scale`.
-#' * `autoplot()`: a ggplot; `plot()` draws it. Slopes with their limits; the thick part is the
-#'   interval from sampling alone. The axis covers the identified slopes: limits of the others end
-#'   in arrows.
+#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`. With `se.fit` a list: the
+#'   vector or matrix as `fit`, `se.fit`, `df` and `residual.scale`.
+#' * `autoplot()`: a ggplot of the slopes with their limits; `plot()` draws it. The thick part of a
+#'   line is the interval from sampling alone. The axis covers the identified slopes; limits of the
+#'   other slopes end in arrows.
 #' * `update()`: a `dp_lm` of the submodel, from the same release at no cost. Its sampling errors
 #'   assume a constant variance, since scores were released at the full model's residuals.
 #' * `anova()`: a Wald F test with the total covariance, of every term, or of the terms that a
 #'   submodel drops; `NA` where a slope is not identified. Differences of residual sums of squares
 #'   would be mostly noise.
 #' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'   `conf.low`, `conf.high`; errors and tests are `NA` where nothing is identified. Where the
-#'   budget does not resolve the moments, `p.value` is from the test of Anderson and Rubin.
-#'   `glance()`: one row of facts, with the noisy number of rows that count (`used`) and the noisy
-#'   share of residuals beyond three standard deviations (`far`). `augment()`: `newdata` with
-#'   `.fitted` and `.se.fit`.
+#'   `conf.low`, `conf.high`; errors and tests are `NA` if no slope is identified. If the budget
+#'   does not resolve the moments, `p.value` comes from the test of Anderson and Rubin. `glance()`:
+#'   one row of facts, with the noisy number of rows that count (`used`) and the noisy share of
+#'   residuals beyond three standard deviations (`far`). `augment()`: `newdata` with `.fitted` and
+#'   `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods

@@ -13,7 +13,7 @@
 #' * `tidy()`: `term`, `estimate`, `std.error` (`NA`). `glance()`: one row of facts. `augment()`:
 #'   `newdata` with `.fitted`.
 #'   `summary()`: the print, and all facts on privacy with the steps.
-#' * `vcov()`, `confint()`, `residuals()`, `fitted()`: an error that gives the reason.
+#' * `vcov()`, `confint()`, `residuals()` and `fitted()` stop with an error that gives the reason.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_paper-methods
 NULL

@@ -8,25 +8,26 @@
 #' @param object (`dp_synth`)\cr a fit.
 #' @param parm (`character` or `NULL`)\cr requested rows: `"average"` or periods; `NULL` for all.
 #' @param level (`number`, in (0, 1))\cr coverage.
-#' @param simultaneous (`flag`)\cr whether the intervals cover all periods (and targets) together.
-#'   By Sidak's inequality, for any correlation.
-#' @param type (`string`)\cr of `fitted()` and `predict()`: the counterfactual before the treatment,
-#'   from it on, or both.
+#' @param simultaneous (`flag`)\cr whether the intervals cover all periods (and targets) together,
+#'   by Sidak's inequality, for any correlation.
+#' @param type (`string`)\cr for `fitted()` and `predict()`: whether to return the counterfactual
+#'   before the treatment, from the treatment on, or both.
 #' @param ... unused.
 #' @return
-#' * `effects()`: k x T1 matrix, observed minus counterfactual, outcome units. For a group with
-#'   `protect = "everyone"` these are the released effects, as in `coef()`. With four or more
-#'   periods, `tidy()`, `confint()`, `summary()` and effect plots show limited translation of the
-#'   periods (Efron and Morris, 1972): shrinkage towards their common value by at most half of a
+#' * `effects()`: a k x T1 matrix of observed minus counterfactual outcomes, in outcome units. For a
+#'   group with `protect = "everyone"` these are the released effects, as in `coef()`. With four or
+#'   more periods, `tidy()`, `confint()`, `summary()` and effect plots show limited translation of
+#'   the periods (Efron and Morris, 1972): shrinkage towards their common value by at most half of a
 #'   period's standard deviation, with the widths and p-values of the released effects. The average
 #'   is unchanged.
-#' * `confint()`: matrix with one row for the average effect and one for each period (for several
-#'   targets, named `target: period`). It combines the prediction error of a unit drawn like the
-#'   donors and the privacy noise; for methods `"output"` and `"objective"`, which release no
-#'   moments, **the privacy noise alone**.
-#' * `fitted()`: k x T0 matrix of the counterfactual before the treatment; `predict()`: the
-#'   counterfactual from it on, or all of it. Outcome units.
-#' * `residuals()`: k x T0 matrix, the *target's* observed minus fitted values; never a donor's.
+#' * `confint()`: a matrix with one row for the average effect and one row for each period (for
+#'   several targets, named `target: period`). Limits cover the prediction error of a unit drawn
+#'   like the donors and the privacy noise together; for methods `"output"` and `"objective"`, which
+#'   release no moments, they cover **the privacy noise alone**.
+#' * `fitted()`: a k x T0 matrix of the counterfactual before the treatment. `predict()`: the
+#'   counterfactual from the treatment on, or in all periods. Both are in outcome units.
+#' * `residuals()`: a k x T0 matrix, the *target's* observed minus fitted values, never a donor's
+#'   values.
 #' * `nobs()`: the number of donors.
 #' @section Errors: `dpsc_error_argument`.
 #' @seealso [coef()][coef.dp_synth()], `vcov()`, `weights()` and methods for other packages.

@@ -3,21 +3,21 @@
 
 #' A private regression in other packages
 #'
-#' Fits of [dp_lm()] and [dp_glm()] in packages `parameters`, `marginaleffects`, `emmeans`,
+#' Fits of [dp_lm()] and [dp_glm()] work with packages `parameters`, `marginaleffects`, `emmeans`,
 #' `effects`, `car` and `lmtest`. Each number follows from [coef()][dp_estimates] and
-#' [vcov()][dp_estimates]. Nothing is spent.
+#' [vcov()][dp_estimates], and nothing is spent.
 #'
-#' No fit contains people's rows, so averages over them are unavailable. If such a function needs
-#' data, give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`).
-#' Otherwise `emmeans()` and `effects` use artificial rows within `bounds`: numeric variables are at
-#' the middle of their bounds, and all levels are equally frequent. Use `at =`, `fixed.predictors =`
-#' or `xlevels =` for other values.
+#' No fit contains people's rows, so averages over people are unavailable. If a function needs data,
+#' give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`). Otherwise
+#' `emmeans()` and `effects` use artificial rows within `bounds`: numeric variables are at the
+#' middle of their bounds, and all levels are equally frequent. Use `at =`, `fixed.predictors =` or
+#' `xlevels =` for other values.
 #'
-#' `car::Anova()` takes `type = "II"`, each term after all others except terms that contain it, or
-#' `"III"`, after all others, as in `anova()`; its `test.statistic`, and `test` of `waldtest()`, is
-#' `"F"` (the default for [dp_lm()]) or `"Chisq"`. `waldtest()` compares with a fit by `update()`, a
-#' formula such as `. ~ . - x`, or names or numbers of terms to omit; by default all terms are
-#' omitted.
+#' `car::Anova()` tests each term after all others except terms that contain it (`type = "II"`), or
+#' after all others (`"III"`), as `anova()` does. Its argument `test.statistic`, and the argument
+#' `test` of `waldtest()`, is `"F"` (the default for [dp_lm()]) or `"Chisq"`. `waldtest()` compares
+#' a fit with a submodel: a fit by `update()`, a formula such as `. ~ . - x`, or names or numbers of
+#' terms to omit. By default all terms are omitted.
 #'
 #' @param object,model,formula,x (`dp_lm` or `dp_glm`)\cr a fit.
 #' @param ... unused, or as in the generic.
@@ -29,10 +29,11 @@
 #'     tests them sequentially.
 #'   * `marginaleffects::predictions()`, `slopes()`, `comparisons()`, with `newdata`, and
 #'     `hypotheses()`. `emmeans::emmeans()`, `effects::Effect()` and their relatives.
-#'   * `terms()`: the formula's. `model.matrix()`: of public rows, `data`.
+#'   * `terms()`: the terms of the formula. `model.matrix()`: the model matrix of public rows,
+#'     `data`.
 #'   * `logLik()`, `AIC()`, `BIC()`, `deviance()`, `hatvalues()`, `simulate()`, `model.frame()`,
-#'     `sandwich::estfun()`, and `residuals()` and `fitted()`: errors, since they are values of
-#'     single people or sums of them that were not released.
+#'     `sandwich::estfun()`, `residuals()` and `fitted()` stop with an error, since their results
+#'     are values of single people, or sums of such values that were not released.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_other_verbs
 NULL
@@ -114,7 +115,7 @@ estfun.dp_regression <- function(x, ...) door("estfun", {
 terms.dp_regression <- function(x, ...) stats::terms(stats::formula(x))
 
 #' @rdname dp_other_verbs
-#' @param data (`data.frame`, PUBLIC)\cr rows.
+#' @param data (`data.frame`, PUBLIC)\cr the rows.
 #' @importFrom stats model.matrix
 #' @export
 model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {

@@ -12,8 +12,8 @@
 #'   `quantiles`, `mean` and `shares`, by neighbour, and `generalisation`: a bound on the expected
 #'   difference between the mean loss of other people and of the people in the data, for any loss
 #'   function from 0 to 1 (Wang, 2019, Proposition 9; estimated from these people; a bound of 1 or
-#'   more is of no use). `as.data.frame()`, `tidy()`: one row per donor. `autoplot()`: a ggplot of
-#'   the share of donors whose loss is at most epsilon, with the release's epsilon as a vertical
+#'   more is uninformative). `as.data.frame()`, `tidy()`: one row per donor. `autoplot()`: a ggplot
+#'   of the share of donors whose loss is at most epsilon, with the release's epsilon as a vertical
 #'   line; `plot()` draws it and returns it invisibly. All PRIVATE.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

@@ -41,11 +41,11 @@ plot.dp_release <- function(x, ...) door("plot", {
 #'   * `"path"`: observed and counterfactual.
 #'   * `"effect"` (or `"gap"`): their difference.
 #'   * `"cumulative"`: the sum of the effects from the treatment on.
-#'   * `"percent"`: the effect in per cent of the counterfactual; of protected people only where
-#'     this is positive beyond the noise of its level.
+#'   * `"percent"`: the effect in per cent of the counterfactual; for protected people only in
+#'     periods in which the counterfactual is positive beyond the noise of its level.
 #'   * `"balance"`: the target's distance, before the treatment, from the synthetic control and from
-#'     the donors' mean (of a private fit: from difference-in-differences on the same release); for
-#'     `estimator = "predictors"` by predictor, in standard deviations.
+#'     the donors' mean (for a private fit: from difference-in-differences on the same release). For
+#'     `estimator = "predictors"` the distances are by predictor, in standard deviations.
 #'   * `"weights"`: the donors' weights; only for classical fits.
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
 #' @param simultaneous (`flag`)\cr whether the band covers all periods together.
@@ -54,11 +54,12 @@ plot.dp_release <- function(x, ...) door("plot", {
 #' @param labels (`character` or `NULL`)\cr names for readers, of outcomes or of the terms of a
 #'   regression: `c(cigsale = "Packs per person")` puts the text in place of the name.
 #' @param ... no further arguments: an unknown argument is an error.
-#' @return `autoplot()`: a ggplot, to be changed by adding to it; `plot()` draws it and returns it
-#'   invisibly. The light band is the interval, the dark band the part from the privacy noise alone;
-#'   for methods `"output"` and `"objective"` only the latter is known. It contains only the fit's
-#'   public and released values; its numbers are from [as.data.frame()][coef.dp_synth()]. Text
-#'   breaks into lines that fit on the page; on pages narrower than 4.5 inches it is smaller.
+#' @return `autoplot()`: a ggplot, to which you can add layers and scales; `plot()` draws it and
+#'   returns it invisibly. The light band is the interval, the dark band the part from the privacy
+#'   noise alone; for methods `"output"` and `"objective"` only the dark band is known. The plot
+#'   contains only the fit's public and released values; its numbers come from
+#'   [as.data.frame()][coef.dp_synth()]. Text breaks into lines that fit on the page, and is smaller
+#'   on pages narrower than 4.5 inches.
 #' @section Errors: `dpsc_error_argument`.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 20, T1 = 6, effect = 0.3)

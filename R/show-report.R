@@ -2,11 +2,12 @@
 
 #' A fit in words: the sentence and the methods paragraph of a paper
 #'
-#' Writes the results, the method and the privacy guarantee in words, with the fit's own numbers, at
-#' no cost.
+#' `report()` writes the results, the method and the privacy guarantee in words, with the fit's own
+#' numbers, at no cost.
 #'
 #' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a
-#'   release gives the methods and the guarantee only. An assessment takes any private result.
+#'   release gives the methods and the guarantee only. `format = "assessment"` takes any private
+#'   result.
 #' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`; `"assessment"`, for every value
 #'   of a private call: paragraphs for a data protection impact assessment.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.
@@ -16,9 +17,9 @@
 #' @return A list of class `dp_report` of strings: `result` (a sentence for each average effect),
 #'   `methods`, `guarantee` (in words), `references`, and `format`. Printing writes them out with
 #'   `cat()`, so that `results = "asis"` puts them into a document. For a fit that is not private
-#'   the text states NOT PRIVATE in place of a guarantee. An assessment has `processing`,
+#'   the text states NOT PRIVATE in place of a guarantee. An assessment contains `processing`,
 #'   `guarantee`, `questions` (singling out, linkability and inference, from the European opinion on
-#'   anonymisation), `limits` and `budget`, from the release's privacy record alone.
+#'   anonymisation), `limits` and `budget`, computed from the release's privacy record alone.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Kairouz, P., Oh, S. and Viswanath, P. (2015). The Composition Theorem for
 #'   Differential Privacy. ICML. (A test between two neighbours, equally likely beforehand, is right

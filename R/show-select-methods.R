@@ -10,8 +10,8 @@
 #'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all
 #'   conditional on the selection. For method `"gram"` the same noise affects choice and fit: unless
 #'   every candidate is selected, errors and tests are `NA`. Limits TAKE THE SELECTION AS GIVEN:
-#'   they treat the chosen variables as if they had been fixed beforehand, and are too short to
-#'   cover chance in a choice among many candidates.
+#'   they treat the chosen variables as if they had been fixed beforehand, and are too short because
+#'   they ignore the choice among many candidates.
 #' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates], with the same
 #'   condition. `predict()`: a vector. `autoplot()`: a ggplot, which `plot()` draws. `summary()`:
 #'   the print, and all facts on privacy with the steps.

@@ -2,7 +2,7 @@
 
 #' Read a stream
 #'
-#' Everything here is computed from released values and costs nothing.
+#' All of these methods use released values only and cost nothing.
 #'
 #' @param x,object (`dp_online` or `dp_stream_sum`)\cr a stream.
 #' @param newdata (`data.frame`)\cr rows to predict; the outcome is not needed.
@@ -13,19 +13,19 @@
 #' @param ... unused.
 #' @return
 #' * `predict()`: a vector, one value per row; `NA` where a regressor is missing. Predictions
-#'   by `"gram"`, `"ftal"` and `"ftrl"` use a share of the coefficients, relative to the middle of
-#'   the outcome's bounds: none as long as noise alone could have produced them (bench/online.R:
-#'   regret is at most 1.05 times the regret of predicting zero).
+#'   by `"gram"`, `"ftal"` and `"ftrl"` shrink the coefficients towards a prediction of the middle
+#'   of the outcome's bounds. This middle is predicted as long as noise alone could have produced
+#'   the coefficients (bench/online.R: regret is at most 1.05 times the regret of predicting zero).
 #' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums. For
-#'   `coef()`, `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()`: see [dp_estimates].
-#'   Errors of sums come from the privacy noise alone.
+#'   `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()` see [dp_estimates]. Errors of sums
+#'   come from the privacy noise alone.
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
 #'   `p.value`. Of sums: one row per kept step and term: `step`, `rows`, `term`, `estimate`,
-#'   `privacy.se`. Every step up to 500 is kept, later a step whenever the number of steps has grown
+#'   `privacy.se`. Kept are all steps up to 500, then a step whenever the number of steps has grown
 #'   by 1 %, and the last step.
 #' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
-#'   (estimates now, with their errors).
+#'   (current estimates with their errors).
 #' @name dp_stream-methods
 NULL
 

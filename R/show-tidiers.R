@@ -12,17 +12,17 @@ generics::augment
 
 #' A fit as data frames
 #'
-#' Methods for package broom. Everything in their results is public or computed from the release.
+#' Methods for package broom, whose results are public or computed from the release.
 #'
 #' @param x (`dp_synth`)\cr a fit.
 #' @param conf.int (`flag`)\cr add interval limits.
 #' @param conf.level (`number`, in (0, 1))\cr their coverage.
 #' @param simultaneous (`flag`)\cr whether the limits cover all periods together.
 #' @param type (`string`)\cr for several treated units, `"overall"`: their mean (the average effect
-#'   on the treated), or `"unit"`: each unit under its own name. The treated are not protected: show
-#'   their names and effects only if that is allowed.
-#' @param ... of `tidy()` an error, except for the arguments that table packages pass (`vcov`,
-#'   `coef_rename`, `data` and the like), which are ignored; else unused.
+#'   on the treated), or `"unit"`: each unit under its own name. The treated units are not
+#'   protected: show their names and effects only if you are allowed to.
+#' @param ... unused. `tidy()` stops at an unknown argument, except for the arguments that table
+#'   packages pass (`vcov`, `coef_rename`, `data` and the like), which are ignored.
 #' @return
 #' * `tidy()`: one row for the average effect and one for each period: `target`, `term`, `estimate`,
 #'   `std.error` (calibrated on the donors' placebo errors: limits are the estimate plus or minus a

@@ -8,43 +8,44 @@
 #' `modelsummary`) work, at no privacy cost.
 #'
 #' @param object,x,formula (`dp_synth`)\cr a fit.
-#' @param type (`string`)\cr of `vcov()`: `"total"`, or the part that is `"privacy"` noise, or
-#'   `"sampling"`: the prediction error of a unit drawn like the donors. For
+#' @param type (`string`)\cr for `vcov()`: `"total"`, or one of its parts, `"privacy"` for the noise
+#'   or `"sampling"` for the prediction error of a unit drawn like the donors. For
 #'   `as.data.frame()`: the kind of table, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits cover all periods together.
-#' @param newdata for a growing fit: the panel with new periods, see [dp_monitor].
+#' @param newdata the panel with new periods, for a growing fit; see [dp_monitor].
 #' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing values are
 #'   unchanged; without a new `target`, a new `size` is for the same target.
 #' @param nsim (`count`)\cr number of draws.
 #' @param seed (`number` or `NULL`)\cr a seed for R's generator, whose state is restored. `NULL`:
 #'   continue from the current state.
 #' @param row.names,optional unused.
-#' @param ... unused; of `update()` with `newdata` see [dp_monitor], else an error, since other
-#'   changes need a new release.
+#' @param ... unused. For `update()` with `newdata` see [dp_monitor]; other further arguments of
+#'   `update()` are an error, since they need a new release.
 #' @return
-#' * `coef()`: named numbers, outcome units: the average effect, then each period's. With several
-#'   targets the names are `target: term`.
-#' * `vcov()`: their covariance, with the same names, squared outcome units. `NA` where a part is
-#'   not known: the sampling part of methods `"output"` and `"objective"` (whose total is the
-#'   privacy noise alone, as in `tidy()`), everything for classical estimators, and between two
-#'   targets. A joint test uses the periods without the average, which they determine. Every row of
-#'   the total is scaled to its own calibrated standard error, as in `tidy()`: the average's
-#'   variance therefore differs from the variance of the mean of the periods, which `hypotheses()`
-#'   of `marginaleffects` and similar functions would compute from the periods' block. For the
-#'   average use its own row.
+#' * `coef()`: a named vector in outcome units: the average effect, then the effect in each period.
+#'   With several targets the names are `target: term`.
+#' * `vcov()`: the covariance of these effects, with the same names, in squared outcome units.
+#'   Unknown parts are `NA`: the sampling part of methods `"output"` and `"objective"` (whose total
+#'   is the privacy noise alone, as in `tidy()`), all entries for classical estimators, and entries
+#'   between two targets. A joint test uses the periods without the average, which the periods
+#'   determine. Every row of the total is scaled to its own calibrated standard error, as in
+#'   `tidy()`: the average's variance therefore differs from the variance of the mean of the
+#'   periods, which `hypotheses()` of `marginaleffects` and similar functions would compute from the
+#'   periods' block. For the average use its own row.
 #' * `weights()`: weights of the donors. For a classical fit they have the donors' names (NOT
 #'   PRIVATE). For methods `"output"` and `"objective"` they are noisy: by position for a matrix
 #'   without row names, by name if `dp_control(donor_names = TRUE)` declared names public, and
 #'   otherwise in a random order that is not stored, since a person's place among sorted names is a
-#'   function of all names. An error for `"gram"`, which has none.
+#'   function of all names. For `"gram"`, which has no weights, the call is an error.
 #' * `formula()`: the fit's formula; an error for a fit to a matrix.
 #' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
 #'   `"path"` the table of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the
 #'   counterfactual) the columns `target`, `period`, `estimate`, `conf.low`, `conf.high`. Limits of
 #'   `"percent"` are the transformed limits of the counterfactual; `NA` where they reach zero or
 #'   below.
-#' * `update()`: a fit of another target, estimator or penalty on the same release. Spends nothing.
+#' * `update()`: a fit of another target, estimator or penalty on the same release, which spends
+#'   nothing.
 #' * `simulate()`: a data frame of `nsim` columns: draws of the outcome without treatment in the
 #'   periods from the treatment on, from the normal distribution behind the intervals. One row for
 #'   each target and period.
