@@ -54,7 +54,7 @@ test_that("sdid equals a direct computation from its definition", {
   expect_equal(effect_on(panel, even), effect_on(panel, did), tolerance = 1e-6)
 })
 
-test_that("sdid agrees with published estimates and with the authors' package if that converges", {
+test_that("sdid agrees with published estimates and, if it converges, with the authors' package", {
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "sdid")
   # -15.6 (Arkhangelsky et al., 2021, table 1); synthdid 0.0.9 stops at -15.60383 and, with more

@@ -83,7 +83,7 @@ test_that("if all weights equal the maximum, weighted sums equal sums without we
   expect_identical(alike[[2L]]$value[[last]], 400 * constant^2)
 })
 
-test_that("private fits are close to weighted fits without privacy, not to unweighted ones", {
+test_that("private fits are close to weighted fits without privacy, not to unweighted fits", {
   p <- kinds_panel(20000)
   path <- function(...) mean(weighted_release(p, ..., fun = dp_synth)$counterfactual[9:10])
   known <- path(epsilon = Inf)

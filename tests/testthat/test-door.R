@@ -53,7 +53,7 @@ test_that("if epsilon is in its range, a call is charged if and only if it retur
   }
 })
 
-test_that("bounds outside which the target lies are refused before the charge", {
+test_that("bounds that exclude the target are refused before the charge", {
   for (fun in list(dp_release, dp_synth)) {
     error <- expect_refused("dpsc_error_bounds", "miss the target",
       log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),

@@ -86,7 +86,7 @@ test_that("a finished stream reports misspelt levels", {
   expect_output(print(stream), "half of the rows")
 })
 
-test_that("for a protected group a zero effect due to bounds in other units causes a warning", {
+test_that("bounds in wrong units, which make a protected group's effect zero, cause a warning", {
   withr::local_seed(1)
   u <- stats::rnorm(3300)
   Y <- 120 + 15 * u + 5 * outer(u, cos(1:10)) + stats::rnorm(33000, 0, 5)

@@ -294,7 +294,7 @@ test_that("text in figures is broken into lines that fit, and is smaller on a na
   expect_null(break_lines(NULL, 11, 100))
 })
 
-test_that("the line at the treatment has the same class as the axis, for dates too", {
+test_that("the line at the treatment has the class of the time axis, also if times are dates", {
   dates <- as.Date("2020-01-01") + c(0, 10, 30)
   expect_identical(between_periods(dates, 1:2), as.Date("2020-01-01") + c(5, 20))
   expect_identical(between_periods(factor(c("a", "b")), 1L), 1.5)

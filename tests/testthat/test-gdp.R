@@ -25,7 +25,7 @@ test_that("the Gaussian shift of an exponential draw is 2 probit(logistic(x / 2)
   expect_true(all(again <= mu) && all(again >= mu * (1 - 1e-11)))
 })
 
-test_that("no bounded-range choice exceeds its Gaussian privacy curve, and one choice attains it", {
+test_that("choices with losses of bounded range stay within a Gaussian curve, which one attains", {
   set.seed(1)
   epsilon <- seq(-6, 6, by = 0.1)
   worst <- -Inf
@@ -70,7 +70,7 @@ test_that("the exponential mechanism for counts does not exceed its Gaussian pri
   }
 })
 
-test_that("a discrete Gaussian is a rounded continuous Gaussian, as in the lemma", {
+test_that("a discrete Gaussian is a rounded Gaussian up to the error that the lemma gives", {
   # Small t2, for which the lemma's error exp(-2 pi^2 t2) is visible.
   for (t2 in c(0.3, 0.6, 1)) {
     s2 <- 3
@@ -227,7 +227,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of the moments, and some c
   }
 })
 
-test_that("all small integer rows are within the L1 sensitivity", {
+test_that("no pair of small integer rows exceeds the L1 sensitivity", {
   for (case in list(c(3, 1), c(3, 3), c(5, 2))) {
     R <- case[[1L]]
     K <- case[[2L]]

@@ -33,7 +33,7 @@ test_that("standard errors for counts are valid if the variance exceeds the mean
   expect_false("dispersion" %in% other$privacy$steps$step)
 })
 
-test_that("the dispersion's loss is as declared, and half of its noise would be detected", {
+test_that("the dispersion's privacy loss is as declared, and halved noise would be detected", {
   withr::local_seed(12)
   largest <- c()
   for (delta in c(1e-6, 0)) {
@@ -112,7 +112,7 @@ test_that("rows within the limit have weight one on request or if there are enou
   expect_equal(2 * log2(found) %% 1, round(2 * log2(found) %% 1))
 })
 
-test_that("with flat weights the estimand is glm()'s estimand even if the model does not hold", {
+test_that("with equal weights the estimand is that of glm(), even if the model does not hold", {
   withr::local_seed(8)
   data <- data.frame(a = stats::rexp(60000))
   # A logit that bends: far rows have another slope.

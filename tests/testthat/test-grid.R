@@ -68,7 +68,7 @@ grid_oracle <- function(p, cell) {
   })
 }
 
-test_that("every combination of options works and, without privacy, equals simple fits combined", {
+test_that("every combination of options works; without privacy it equals combined simple fits", {
   for (several in c(FALSE, TRUE)) {
     p <- grid_panel(several)
     half <- c(y = 50, z = 5)

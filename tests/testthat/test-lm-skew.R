@@ -75,7 +75,7 @@ test_that("with a large budget the fit approaches lm(), even with skewed errors"
   expect_gt(clips_of(plain)[[5L]], 1.4 * clips_of(plain)[[2L]])
 })
 
-test_that("the widest clip without a loss of precision has noise of a third of a sampling SE", {
+test_that("the noise of the widest clip without loss of precision is a third of a sampling SE", {
   data <- skew_people(function(a) exp(0.8 * stats::rnorm(length(a)) + 0.3 * a), n = 20000)
   fit <- skew_fit(data, epsilon = 30)
   noise <- vapply(fit$release$rounds[4:5], function(round) {

@@ -123,7 +123,7 @@ test_that("a release by a copy of a method states the theorem of the copy", {
   })
 })
 
-test_that("audits run a method that was added and detect a faulty one", {
+test_that("audits run a method that was added, and detect an added method with a fault", {
   p <- toy_panel(n = 8, T0 = 4, T1 = 2)
   other <- p$donors
   other[1, ] <- -other[1, ]
@@ -221,7 +221,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("methods accept sources that meet their needs, and combined sources their weakest", {
+test_that("methods accept sources that meet their needs; the weakest of several sources counts", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))

@@ -69,7 +69,7 @@ test_that("intervals cover the effects of people with an outcome that most peopl
   expect_gt(mean(cover), 0.85)
 })
 
-test_that("the choice of an error range penalises each step more for groups than for persons", {
+test_that("the choice of the error range penalises narrower ranges more for groups than people", {
   step_of <- function(group) {
     withr::local_seed(1)
     facts <- c(gram_facts_of(n = 1500), list(group = group))
@@ -192,7 +192,7 @@ test_that("a target with a level that few donors have gets an interval no shorte
   expect_equal(scale(at(4) + wave), scale(at(0) + wave))
 })
 
-test_that("bands of people at a bound have coverage by the planned scale, not by a smaller one", {
+test_that("bands of people at a bound have coverage if scaled as planned, but not if narrower", {
   need <- unlist(lapply(1:24, function(seed) {
     x <- often_release(seed)
     table <- effect_table(fit_view(dp_synth(x$release, target = x$targets), "unit"))

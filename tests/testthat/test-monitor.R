@@ -45,7 +45,7 @@ test_that("prints give the number of remaining periods and recommend updating th
   expect_match(format(ledger), "and 3 periods to come", all = FALSE)
 })
 
-test_that("updates of long data need formula and index, and updates of a group its mean", {
+test_that("updates of long data need formula and index; updates of a group need its mean", {
   withr::local_seed(3)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target, p$target + 0.02)

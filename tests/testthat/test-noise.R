@@ -75,7 +75,7 @@ test_that("the scale argument of Gaussian noise is its standard deviation, not i
   expect_not_rejected(ks.test(x, "pnorm", sd = 3)$p.value)
 })
 
-test_that("noise from the operating system has the same distribution and leaves R's generator", {
+test_that("the system's noise has the same distribution and leaves R's generator unchanged", {
   set.seed(8)
   before <- .Random.seed
   x <- discrete_gaussian_cpp(rep(2^20, 2e4), "secure")

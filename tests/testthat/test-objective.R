@@ -343,7 +343,7 @@ test_that("the steps of a plan add up to the budget, and noise is lower than pub
   }
 })
 
-test_that("without noise the result is the constrained minimiser, or ridge as published", {
+test_that("without noise the result is the constrained minimiser, or the published ridge", {
   withr::local_seed(5)
   x <- matrix(stats::runif(40, -1, 1), 5)
   public <- public_example(5, 6, 2, epsilon = Inf, y = stats::runif(6, -1, 1), lambda = 0.5)

@@ -66,7 +66,7 @@ test_that("with privacy a type II test is a Wald test from coef() and vcov()", {
   expect_identical(is.na(car::Anova(lost)$F), c(FALSE, FALSE, TRUE, FALSE))
 })
 
-test_that("lmtest::waldtest() compares these models in the same way as lm() and glm()", {
+test_that("lmtest::waldtest() compares our fits in the same way as fits by lm() and glm()", {
   skip_if_not_installed("lmtest")
   f <- other_fits()
   small <- update(f$raw, . ~ . - x:g)
@@ -196,7 +196,7 @@ test_that("functions of marginaleffects predict, compare and test at public rows
   )
 })
 
-test_that("fits by regression return no values of people and give the reason", {
+test_that("regressions return no values of people, and the errors give the reason", {
   f <- other_fits()
   verbs <- list(
     residuals = stats::residuals, fitted = stats::fitted, AIC = stats::AIC, BIC = stats::BIC,

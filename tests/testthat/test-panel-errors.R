@@ -194,7 +194,7 @@ run_bad_input <- function(cases) {
   }, "")
 }
 
-test_that("every invalid panel causes an error with its own message", {
+test_that("every kind of invalid panel causes an error with its own message", {
   p <- toy_panel(k = 2)
   expect_snapshot(writeLines(run_bad_input(bad_long_data(p))))
   expect_snapshot(writeLines(run_bad_input(bad_matrices(p))))

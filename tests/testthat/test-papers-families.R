@@ -88,7 +88,7 @@ test_that("the steps of NAPP add up to the budget, and noise is proportional to 
   }
 })
 
-test_that("the minimiser within a box equals another solver's, within its tolerance", {
+test_that("the minimiser within a box equals the minimiser by another solver, up to tolerance", {
   withr::local_seed(1)
   for (k in 1:40) {
     p <- sample.int(8, 1)
@@ -175,7 +175,7 @@ test_that("pure-DP noise on a box suffices inside and at the faces, but a third 
   }
 })
 
-test_that("dp_glm() fits of these families approach noise-free fits and are charged and saved", {
+test_that("fits of linear models and counts approach noise-free fits, are charged and saved", {
   withr::local_seed(5)
   data <- data.frame(a = stats::runif(3000, -1, 1), b = stats::runif(3000, 0, 4))
   data$y <- pmax(-3, pmin(3, 1 + data$a - 0.2 * data$b + stats::rnorm(3000, 0, 0.3)))

@@ -17,7 +17,7 @@ brute_delta <- function(epsilon, leverage, gamma, error) {
   max(over(p, q), over(q, p))
 }
 
-test_that("a person outside the data has the loss of a member with the same row", {
+test_that("a person outside the data has the same loss as a member with the same row", {
   data <- paper_people(400)
   for (i in c(3, 77, 400)) {
     missing <- data

@@ -201,7 +201,7 @@ test_that("gradient and determinant terms are bounds for any point of the feasib
   }
 })
 
-test_that("the epsilon of the Rayleigh distribution equals its definition", {
+test_that("the epsilon for a Rayleigh tail satisfies its definition by an integral", {
   for (q in c(0.01, 0.3, 1.5)) {
     for (delta in c(1e-8, 1e-3, 0.2)) {
       epsilon <- rayleigh_epsilon(q, delta)

@@ -101,7 +101,7 @@ test_that("one row per person gives the rank correlations without `person`, with
   expect_identical(with_person$here[same], without$here[same])
 })
 
-test_that("several rows of a person change no step of a selection by ranks more than one row", {
+test_that("several rows of a person change a selection by ranks no more than one row does", {
   withr::local_seed(21)
   others <- block_people(60, most = 3)
   others$id <- others$id + 10

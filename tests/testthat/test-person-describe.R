@@ -167,7 +167,7 @@ described_steps <- function(verb, found, here, there) {
   tapply(out, names(out), max)
 }
 
-test_that("no person changes a step by more than its sensitivity, and the worst almost reach it", {
+test_that("no person changes a step by more than its sensitivity, which the worst nearly attain", {
   withr::local_seed(31)
   others <- visits(200, most = 3)
   # Corners of each step, as one row or as several rows.
@@ -219,7 +219,7 @@ test_that("an audit detects a person's rows that are added up", {
   expect_true(audit$violated)
 })
 
-test_that("losses by shares of people cost no more in many groups, but rounded losses do", {
+test_that("a person in many groups costs no more than in one, unless shares are rounded", {
   # Plants faults 87.
   withr::local_seed(14)
   q <- 333

@@ -60,7 +60,7 @@ test_that("a plan returns the required number of people and the required epsilon
   expect_identical(levels$columns, 2L)
 })
 
-test_that("more people or budget lower detection limits, above which variables are selected", {
+test_that("more people or a larger budget lower the hurdle above which variables are selected", {
   bounds <- plan_bounds(40, 1)
   plan <- function(n, epsilon) {
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)

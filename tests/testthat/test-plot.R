@@ -211,7 +211,7 @@ test_that("placebos that fit badly are not drawn, and the figure gives their num
   expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
 })
 
-test_that("effects in per cent have limits, or a sentence gives the reason why not", {
+test_that("effects in per cent have limits, or a sentence gives the reason for their absence", {
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()
@@ -266,7 +266,7 @@ test_that("conformal intervals that the level does not permit are not drawn", {
   )
 })
 
-test_that("the plot of a fit dominated by noise has a warning", {
+test_that("the plot of a fit that noise dominates shows a warning", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit()
   expect_no_match(texts(ggplot2::autoplot(fit)), "SWAMPS")

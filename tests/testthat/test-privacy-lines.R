@@ -95,7 +95,7 @@ test_that("a summary gives the theorem in full and lists every step", {
   }
 })
 
-test_that("every print and summary of a non-private result states this and the reason", {
+test_that("prints and summaries of non-private results state NOT PRIVATE and the reason", {
   objects <- suppressWarnings(withr::with_seed(1, privacy_objects("R")))
   for (name in names(objects)) {
     x <- objects[[name]]

@@ -162,7 +162,7 @@ test_that("limited translation moves no period by more than half an SD, and not 
   expect_equal(limited_translation_cpp(y, diag(5)), wanted, tolerance = 0.02)
 })
 
-test_that("bands of raw width around translated estimates cover constant, ramp and spike effects", {
+test_that("bands around translated estimates cover constant, growing and single-period effects", {
   withr::local_seed(2)
   covariance <- 0.7 * diag(8) + 0.3
   root <- t(chol(covariance))

@@ -15,7 +15,7 @@ smoking_fit <- function(data, ..., epsilon = 1, rng = "secure") {
 
 printed <- function(x) utils::capture.output(print(x))
 
-test_that("for Proposition 99 at epsilon = 1 the print claims no more than 38 donors support", {
+test_that("at epsilon = 1 the print for Proposition 99 claims only what 38 donors can show", {
   data <- proposition_99()
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {

@@ -159,7 +159,7 @@ test_that("the noise that the estimator assumes equals the noise of the steps", 
   expect_caught("output", epsilon = Inf, change = edit("settings", "post_variance", 1))
 })
 
-test_that("private fields in a release without privacy are detected, and the reverse", {
+test_that("private fields in a non-private release, and the reverse, are detected", {
   expect_caught(epsilon = Inf, change = edit("privacy", "rho", 0.02), regexp = "budget")
   expect_caught(epsilon = Inf, change = edit("privacy", "delta", 1e-6), regexp = "budget")
   private <- doctored("output")
@@ -270,7 +270,7 @@ test_that("a release by method gram with noise unlike its rounds or steps is det
   }, 1e-6, "cost")
 })
 
-test_that("raw statistics in a release marked private are detected, and the reverse", {
+test_that("raw statistics in a release marked private, and the reverse, are detected", {
   # Plants faults 67.
   raw <- doctored(epsilon = Inf)
   expect_caught(change = function(release) {

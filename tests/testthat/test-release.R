@@ -100,7 +100,7 @@ test_that("every kind of input refuses an unnamed or misspelt argument", {
   expect_error(dp_synth(release, p$target, estimator = "lasso"), class = "dpsc_error_argument")
 })
 
-test_that("the plan precedes the charge, the charge the draw, and an overspend draws nothing", {
+test_that("the plan precedes the charge, which precedes the draw; an overspend draws nothing", {
   p <- small_panel()
   for (method in every_method[1:4]) {
     ledger <- dp_ledger(1.2, 1e-6)
@@ -526,7 +526,7 @@ test_that("secure noise leaves R's generator unchanged, while R's noise advances
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target mostly outside the bounds is refused, but one partly outside is fitted", {
+test_that("a target mostly outside the bounds is refused; a target partly outside is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {

@@ -9,7 +9,7 @@ report_fit <- function(rng = "secure", epsilon = 1, ...) {
   ))
 }
 
-test_that("the sentence with the result contains the estimate, its interval, p-value and budget", {
+test_that("the sentence of the result contains estimate, interval, p-value and budget", {
   fit <- report_fit()
   said <- report(fit, level = 0.9)$result
   limits <- confint(fit, "average", level = 0.9)

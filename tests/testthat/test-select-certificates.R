@@ -203,7 +203,7 @@ test_that("one person can change each condition by nearly one, but none by more 
   }
 })
 
-test_that("replacing the certified number of rows changes no support, but a few more rows do", {
+test_that("replacing the certified number of rows changes no support; replacing more rows does", {
   for (case in huber_cases()[c("gap", "coefficient")]) {
     table <- case_table(case)
     now <- certified("stability", table, case$facts)

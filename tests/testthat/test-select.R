@@ -157,7 +157,7 @@ test_that("without noise every method finds the support", {
   }
 })
 
-test_that("with noise methods find the support, and intervals given it have nominal coverage", {
+test_that("with noise methods find the support, and its conditional intervals have coverage", {
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")
@@ -197,7 +197,7 @@ test_that("a selection charges the ledger once, never beyond its total, and neve
   }
 })
 
-test_that("a selection by method moments allows a further selection at no cost", {
+test_that("a selection by method gram allows a further selection at no cost", {
   withr::local_seed(5)
   rows <- sparse_rows(5000, 6)
   found <- dp_select(y ~ ., rows, epsilon = 2, size = 3, bounds = select_bounds(rows),
@@ -211,7 +211,7 @@ test_that("a selection by method moments allows a further selection at no cost",
   expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
 })
 
-test_that("unstable tables pass with probability delta, stable ones as Laplace noise implies", {
+test_that("unstable tables pass with probability delta, stable tables as Laplace noise implies", {
   withr::local_seed(6)
   rate <- function(distance, epsilon, delta) {
     mean(replicate(20000, select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
@@ -318,7 +318,7 @@ test_that("the counterexample to the published LASSO test is not selected", {
   expect_identical(distance(table, "lasso", facts)$support, 1:2)
 })
 
-test_that("with overlapping subsets a neighbour changes the distance by one, no stable answer", {
+test_that("with overlapping subsets a neighbour changes the distance by one, never the answer", {
   withr::local_seed(14)
   n <- 40
   facts <- stable_facts(n, subsets = 400, rate = 0.1)
@@ -614,7 +614,7 @@ test_that("the charge for preliminary medians and scales depends on public facts
 })
 
 # One person's influence is tested with the same draws of dp_lm(): test-lm-privacy.R.
-test_that("medians and scales equal the columns' own, in scaled units", {
+test_that("medians and scales equal direct computations from the columns, in scaled units", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
   p$rows$V1[5:40] <- NA

@@ -69,7 +69,7 @@ test_that("replacing a row changes the sum for the target by at most twice the r
   expect_gt(max(apart), 1.8 * limit)
 })
 
-test_that("a neighbour changes the losses of the correction's radii within three units", {
+test_that("a neighbour changes the losses of the correction's radii within a range of three", {
   withr::local_seed(3)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -153,7 +153,7 @@ test_that("the correction reduces the errors of estimates", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("under individual trends, many features and much noise the correction does no harm", {
+test_that("with individual trends, many features and much noise the correction costs nothing", {
   # Personal levels and skewed slopes: the covariance of eleven features is mostly noise, and the
   # correction's remainder, a product of noises, can exceed its gain.
   n <- 2000

@@ -130,7 +130,7 @@ test_that("averages over cohorts may be requested by the names that `did::aggte(
   expect_match(text_of(summary(fit)), "protects the donors")
 })
 
-test_that("prints of fits without privacy call nothing private or noisy", {
+test_that("prints and errors of fits without privacy do not call them private or noisy", {
   people <- lm_people(300)
   open <- dp_lm(y ~ a + g, people, epsilon = Inf, bounds = lm_bounds())
   closed <- dp_lm(y ~ a + g, people, epsilon = 1, bounds = lm_bounds())
