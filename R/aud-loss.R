@@ -46,7 +46,7 @@ loss_of_density <- function(run, log_density) {
 #' @noRd
 loss_of_release <- function(mechanism) {
   if (is.function(mechanism)) {
-    abort("{.arg log_density} is required for mechanisms of your own.", "argument")
+    abort("{.arg log_density} is required for your own mechanisms.", "argument")
   }
   if (identical(mechanism$method, "objective") && identical(mechanism$calibration, "tight")) {
     abort(c(

@@ -241,7 +241,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
       "This panel cannot be the released panel.",
       x = paste(
         "The release has {facts$n} donors, {facts$T0} periods before the treatment and {facts$T1}",
-        "from it on."
+        "from the treatment on."
       ),
       i = "Give the donors as they were given to {.fn dp_release}."
     ), "panel")

@@ -63,7 +63,7 @@ with_penalty <- function(release, lambda) {
   if (!gives_moments(release$method)) {
     abort(c(
       "The penalty of a release by method {.val {release$method}} is fixed.",
-      i = "Only releases by method {.val gram} allow another one."
+      i = "Only releases by method {.val gram} allow another penalty."
     ), "argument")
   }
   release$settings["lambda"] <- list(
@@ -210,7 +210,7 @@ check_fitted_target <- function(release, target) {
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
       "This release holds weights for another target.",
-      i = "A release by {.val gram} fits any target; one by {.val {release$method}} only its own."
+      i = "Only a release by {.val gram} can be fitted to other targets."
     ), "argument")
   }
 }

@@ -118,7 +118,7 @@ NULL
 #' with this distance. From seven times the mean square on, the print, the summary and the report
 #' note that few donors are like the target: the other donors may then bias the estimate. This note
 #' hardly ever appears for random targets. It appears for nearly every group of 30 or more people
-#' from a minority (a tenth of 5,000 donors) that has a path of its own; a single person of such a
+#' from a minority (a tenth of 5,000 donors) with a distinct path; a single person of such a
 #' minority can hardly be distinguished from the others (`bench/selected.R` of the sources).
 #'
 #' There is no interval, and the print gives the reason, if donors and budget cannot calibrate one:

@@ -74,10 +74,10 @@
 #'   the same release. `epsilon = Inf` also permits classical estimators on the raw donors:
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`, `"sdid"`,
 #'   `"factor"`, `"mcnnm"`, `"elastic"` (see `vignette("classical")`; settings: [dp_control()]).
-#' @param size (`count`, or one per treated unit)\cr number of people whose mean a treated unit is;
-#'   `NULL` means 1. The mean of many people varies less than one person, so its interval is
-#'   shorter. From 20 people on the release is calibrated for a mean: give `size` when it is made.
-#'   PUBLIC. Several treated units form a group of `sum(size)` people with one average effect;
+#' @param size (`count`, or one per treated unit)\cr number of people over whom a treated unit is
+#'   averaged; `NULL` means 1. The mean of many people varies less than one person, so its interval
+#'   is shorter. From 20 people on the release is calibrated for a mean: give `size` when it is
+#'   made. PUBLIC. Several treated units form a group of `sum(size)` people with one average effect;
 #'   `tidy(fit, type = "unit")` gives its members' effects.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
 #' @param control ([dp_control()])\cr settings. Decide about two of them before the budget is spent:

@@ -70,10 +70,11 @@ spread_people <- function(spreads, scale, periods) {
     abort(c(
       "Such large differences are impossible within {.arg bounds}.",
       x = paste(
-        "{.arg sd_between} and {.arg sd_within} come to {signif(sqrt(between^2 + within^2), 3)};",
-        "half the width of {.arg bounds} is {signif(scale$unit, 3)}."
+        "{.arg sd_between} and {.arg sd_within} combine to",
+        "{signif(sqrt(between^2 + within^2), 3)}; half the width of {.arg bounds} is",
+        "{signif(scale$unit, 3)}."
       ),
-      i = "Are all of them in the units of the outcome?"
+      i = "Are the standard deviations and the bounds in the units of the outcome?"
     ), "argument")
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit)

@@ -56,8 +56,8 @@
 #'   and near 1 if they follow trends of different slopes. It requires `sd_within`.
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
 #'   people who are like the donors but need no protection; at least 20.
-#' @param size (`count`, or one for each date, or `NULL`)\cr number of people whose mean is the
-#'   target, or number of protected treated people. `NULL`: the number needed (at each date).
+#' @param size (`count`, or one for each date, or `NULL`)\cr number of people over whom the target
+#'   is averaged, or number of protected treated people. `NULL`: the number needed (at each date).
 #' @param protect (`string`)\cr the protected people: the `"donors"`, or `"everyone"`, including the
 #'   treated people, who must be numerous enough.
 #' @param effect (`number` or `NULL`, outcome units)\cr an average effect to be detected. With `n`,

@@ -187,7 +187,7 @@ claim_state <- function(id) {
     abort(c(
       "This state was resumed before, and a state must not run twice.",
       x = "The noise of two continuations cancels in their difference.",
-      i = "Start a new stream; for people in both it needs a budget of its own."
+      i = "Start a new stream; for people in both streams it needs a separate budget."
     ), "stream")
   }
   unwritable_registry(registry)
@@ -209,7 +209,7 @@ print.dp_state <- function(x, ...) {
     c("  AS SECRET AS THE DATA: anyone who has it can remove the noise.\n",
       "  Do not copy it. It can be resumed once; the stream it came from no longer runs.\n")
   } else {
-    c("  Public: covered by the stream's budget. Every continuation adds noise of its own,\n",
+    c("  Public: covered by the stream's budget. Every continuation adds separate noise,\n",
       "  and must take different rows.\n")
   }, sep = "")
   invisible(x)

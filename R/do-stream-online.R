@@ -53,8 +53,8 @@
 #'   the least number of steps between two of them. These numbers are declared by you and not
 #'   checked.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled regressors, each in
-#'   \[-1, 1\]; longer rows are clipped. Noise grows with its square. `NULL`: the root of 1 for the
-#'   intercept, 1 for each factor and `0.65 + 0.35 k` for k numbers.
+#'   \[-1, 1\]; longer rows are clipped. Noise grows with its square. `NULL`: the root of a sum with
+#'   the terms 1 for the intercept, 1 for each factor and `0.65 + 0.35 k` for k numbers.
 #' @param ball (`number` or `NULL`)\cr the largest norm of the scaled coefficients. `NULL`:
 #'   `sqrt(p)`, or `3 sqrt(p)` for logistic models.
 #' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.

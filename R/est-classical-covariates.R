@@ -147,7 +147,7 @@ settings_without <- function(settings, i, target = FALSE) {
 #' Remove covariates from outcomes before "sdid"
 #'
 #' Least squares with effects of units and periods on all untreated cells (Kranz, 2022); the
-#' target's row has the weight of the `treated` units whose mean it is.
+#' target's row has the weight of the `treated` units over which it is averaged.
 #' @return A list: `donors`, `target` (minus `path`), `path` (T, the covariates' contribution to the
 #'   target), `slopes`.
 #' @noRd

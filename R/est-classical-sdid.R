@@ -6,8 +6,8 @@
 #' before treatment, `zeta` is (treated units x periods after)^(1/4) sigma, `zeta_periods` 1e-6
 #' sigma, which only makes the weights of periods unique.
 #' @param settings (`list`)\cr `zeta`, `zeta_periods` (outcome units), `treated` (`count`, the
-#'   number of treated units whose mean the target is), and `predictors` and `covariates`, see
-#'   `complete_covariates()`, which are first partialled out of the outcomes.
+#'   number of treated units over which the target is averaged), and `predictors` and `covariates`,
+#'   see `complete_covariates()`, which are first partialled out of the outcomes.
 #' @noRd
 complete_sdid <- function(raw, settings) {
   T1 <- ncol(raw$donors) - raw$T0

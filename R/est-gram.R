@@ -4,7 +4,7 @@
 #' @param release (`dp_release`)\cr by method gram.
 #' @param target (`matrix`, k x (T + q), scaled units)\cr with covariates after the pre-period; the
 #'   post-periods are not used. PUBLIC.
-#' @param size (`numeric(k)`)\cr people whose mean each target is.
+#' @param size (`numeric(k)`)\cr number of people over whom each target is averaged.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
 #' @return For each target a list, scaled units: `path` (T), `prediction`, `privacy`, `released` and
 #'   `hidden` (T1 x T1 covariances; the noise before the path is shrunk, the remaining noise over
@@ -253,7 +253,7 @@ no_interval_reason <- function(release, intervals, size, estimator) {
         counted_donors(release) * tail_signal(release) < 40) {
     return(paste(
       "the release's intervals are for single people, and it has too few donors for the mean",
-      "of many: give `size` in the release"
+      "of many people: give `size` in the release"
     ))
   }
   NULL

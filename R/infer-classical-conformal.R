@@ -35,7 +35,7 @@ conformal_engine_classical <- function(fit) {
       } else {
         "Estimator {.val {parts$estimator}} does not: its predictors are means before treatment."
       },
-      i = "With this fit: {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
+      i = "This fit permits {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
     ), "argument")
   }
   residuals <- batch_of(parts$estimator, parts$settings, "residuals")

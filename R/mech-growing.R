@@ -14,7 +14,7 @@ check_monitor <- function(monitor) {
       "{.code monitor = Inf} is refused: an endless release cannot be paid for in advance.",
       x = paste(
         "It would need a limit on each person's total contribution over all periods,",
-        "computed from past cells each time; a revised cell would break it undetected."
+        "computed from past cells each time; a revised cell would break this limit undetected."
       ),
       i = "Announce a number: with four times as many periods each period's noise doubles."
     ), "monitor")

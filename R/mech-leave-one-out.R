@@ -81,7 +81,7 @@ all_rows <- function(donors, bounds) {
 #' @param release (`dp_release`)\cr not private, with `statistics$leave_one_out` by
 #'   [raw_calibration()].
 #' @param y (`numeric(T)`)\cr the target's outcomes, scaled units.
-#' @param size (`count`)\cr the number of people whose mean the target is.
+#' @param size (`count`)\cr the number of people over whom the target is averaged.
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @param simultaneous (`flag`)\cr whether the intervals cover all periods together.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.

@@ -416,7 +416,7 @@ largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(max_weight)) {
     abort(c(
       "{.arg weights} needs {.arg max_weight}, the largest possible weight.",
-      i = "It is public. Larger weights are reduced to it, and the noise grows with it."
+      i = "It is public. Larger weights are reduced to this limit, and noise grows with it."
     ), "argument")
   }
   check_number(max_weight, 0, open = "min")

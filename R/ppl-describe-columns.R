@@ -62,7 +62,7 @@ described_atoms <- function(formula, argument) {
   if (!length(labels) || any(attr(terms, "order") > 1L) || length(attr(terms, "offset"))) {
     abort(c(
       "{.arg {argument}} must name variables, joined by {.code +}.",
-      i = "A product needs parentheses and bounds of its own: {.code I(a * b)}."
+      i = "A product needs parentheses and separate bounds: {.code I(a * b)}."
     ), "argument")
   }
   lapply(labels, str2lang)

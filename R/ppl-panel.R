@@ -102,7 +102,7 @@ abort_target_gaps <- function(target, times, label, hide = FALSE, ask = function
   ), "panel")
 }
 
-#' Check the number of people whose mean each target is
+#' Check the number of people over whom each target is averaged
 #' @return A vector of length `k`.
 #' @noRd
 check_size <- function(size, k) {
@@ -113,7 +113,7 @@ check_size <- function(size, k) {
     all(size >= 1) && all(size == round(size))
   if (!fits) {
     abort(c(
-      "{.arg size} must be the number of people whose mean the target is.",
+      "{.arg size} must be the number of people over whom the target is averaged.",
       x = "It is {describe(size)}.",
       i = if (k > 1L) "Give one whole number for all {k} treated units, or one for each."
     ), "argument")
@@ -280,7 +280,7 @@ check_times <- function(times, n_times) {
   if (length(bad) > 0L) {
     i <- bad[[1L]]
     abort(c(
-      "{.arg times} must increase from column to column and have each period once.",
+      "{.arg times} must increase from column to column and contain each period once.",
       x = if (!finite[[i]]) {
         "{.arg times} is missing or infinite at column {i}."
       } else if (repeated[[i]]) {

@@ -105,7 +105,7 @@ check_rowwise <- function(code) {
   if (!has_single_constants(code)) {
     abort(c(
       "The formula may only use columns and single numbers, but it contains a vector.",
-      i = "Add it to the rows as a column, with bounds of its own."
+      i = "Add it to the rows as a column, with separate bounds."
     ), "argument")
   }
   check_text_compared(code)

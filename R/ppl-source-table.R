@@ -3,12 +3,12 @@
 
 #' Donors in a database, in files, or in several places
 #'
-#' Use one of these in place of a data frame or a matrix of donors: in [dp_synth()] and
-#' [dp_release()] as `data` of a formula, or instead of the matrix, with `target` and `T0`; in
-#' [dp_lm()] and [dp_glm()] as `data` with one row per person. Seeded results equal, bit for bit,
-#' the results for a data frame of the same numbers and text with one row per unit and period. If an
-#' engine returns a different number than R would (for text, NUMERIC or 32-bit columns), the results
-#' are for the engine's number.
+#' The value of any of these functions can replace a data frame or a matrix of donors. In
+#' [dp_synth()] and [dp_release()] it is the `data` of a formula, or replaces the matrix, with
+#' `target` and `T0`. In [dp_lm()] and [dp_glm()] it is the `data`, with one row per person. Seeded
+#' results equal, bit for bit, the results for a data frame of the same numbers and text with one
+#' row per unit and period. If an engine returns a different number than R would (for text, NUMERIC
+#' or 32-bit columns), the results are for the engine's number.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
 #'   filters. One row per unit and period.
@@ -125,8 +125,8 @@
 #' their numbers in a temporary table. Periods and the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
-#' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Not with a
-#'   lazy `tbl`.
+#' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Omit this
+#'   argument for a lazy `tbl`.
 #' @param index (`character(2)`, or `NULL`)\cr columns of unit and time, in this order. `NULL` for
 #'   [dp_lm()], with one row per person.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, if no formula names it.
@@ -331,7 +331,7 @@ source_words <- function(x) {
   how <- if (x$compute == "here") {
     "integers stream to this process"
   } else if (x$calibrate) {
-    "sums are computed at the source; some people's rows come to R for the calibration"
+    "sums are computed at the source; some people's rows are sent to R for the calibration"
   } else {
     "only sums leave the source"
   }

@@ -329,7 +329,7 @@ check_order <- function(history) {
       "This ledger holds releases with Gaussian noise: this kind of release must come first.",
       x = "The first Gaussian charge fixes the rule by which costs add up.",
       i = paste(
-        "Use a ledger of its own for this release:",
+        "Use a separate ledger for this release:",
         "the totals of two ledgers on the same donors add up."
       )
     ), "budget")

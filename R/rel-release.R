@@ -14,9 +14,9 @@
 #'
 #' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth
-#' @param size (`count`, or one for each treated unit)\cr number of people whose mean the target is;
-#'   1 if `NULL`. From 20 people on a release by `"gram"` spends its budget for intervals on
-#'   intervals of a mean, which are shorter, and has no intervals for single people. PUBLIC.
+#' @param size (`count`, or one for each treated unit)\cr number of people over whom the target is
+#'   averaged; 1 if `NULL`. From 20 people on a release by `"gram"` spends its budget for intervals
+#'   on intervals of a mean, which are shorter, and has no intervals for single people. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
 #'   * `method`, `calibration`: as requested.
 #'   * `statistics`: the noisy statistics. RELEASED (private information with noise).
@@ -434,13 +434,13 @@ names_are_public <- function(public) {
 
 abort_unknown_input <- function(x) {
   abort(c(
-    "The first argument must be a formula, a matrix of donors, chunks of one, or a release.",
+    "The first argument must be a formula, a matrix or chunks of donors, or a release.",
     x = "It is {describe(x)}.",
     i = if (is.data.frame(x)) {
       "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
     },
     i = if (is.data.frame(x)) {
-      "For wide data, one row for each donor and one column for each period: {.code as.matrix()}."
+      "For wide data, one row per donor and one column per period, use {.code as.matrix()}."
     }
   ), "argument")
 }

@@ -278,7 +278,7 @@ cohort_meaning <- function(fit) {
     if (!is_released_group(fit)) {
       "  Rows before 0 are residuals of the fit, or of forecasts from all earlier periods."
     },
-    "  Intervals are for each row by itself; for all together: confint(simultaneous = TRUE)."
+    "  Intervals are for each row alone; for all rows together: confint(simultaneous = TRUE)."
   )
 }
 
@@ -286,7 +286,7 @@ next_cohort_lines <- function(fit) {
   before <- if (!is_released_group(fit)) " rows before it are residuals."
   c(
     paste0("  0 is the first treated period;", before, " plot(fit) draws this table;"),
-    "  tidy(fit, type = ) gives it by event, cohort, calendar or group_time; fit$cohorts: each fit."
+    "  tidy(fit, type = ) gives it by event, cohort, calendar or group_time; fit$cohorts: the fits."
   )
 }
 

@@ -116,6 +116,6 @@ each_fit <- function(verb, object, each, ...) {
 refuse_several <- function(verb, what) {
   door(verb, abort(c(
     "{.fn {verb}} takes one {what}: {.code {verb}(fit${what}s[[1]])}.",
-    i = "Every element of {.code fit${what}s} is a fit of its own."
+    i = "Every element of {.code fit${what}s} is a separate fit."
   ), "argument"))
 }

@@ -2,8 +2,8 @@
 
 #' Methods for a private generalised linear model
 #'
-#' The methods of [stats::glm()] for a [dp_glm()]. They use the release and spend no budget. No
-#' object contains fitted values, residuals, hat values or model frames of the people.
+#' A fit by [dp_glm()] has the methods of [stats::glm()], which use the release alone and spend no
+#' budget. No object contains fitted values, residuals, hat values or model frames of the people.
 #'
 #' @param object,x (`dp_glm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
@@ -62,8 +62,8 @@ glm_no_errors <- function(fit) {
     return(list(
       reason = "errors of penalised or constrained slopes have an unknown, non-normal distribution",
       advice = paste(
-        "A fit without penalty and constraints has intervals at the same budget. So does a fit of",
-        "the columns that this fit selected, to people who are not in it."
+        "A fit without penalty and constraints has intervals at the same budget. So has a fit of",
+        "the selected columns to people who are not in this fit."
       )
     ))
   }

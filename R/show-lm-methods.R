@@ -2,8 +2,8 @@
 
 #' Methods for a private regression
 #'
-#' The methods of [stats::lm()] for a [dp_lm()]. They use the release and spend no budget. No object
-#' contains fitted values, residuals, hat values or model frames of the people.
+#' A fit by [dp_lm()] has the methods of [stats::lm()], which use the release alone and spend no
+#' budget. No object contains fitted values, residuals, hat values or model frames of the people.
 #'
 #' @param object,x (`dp_lm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.

@@ -132,7 +132,7 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
     cat(outcome_lines(x$outcomes[[name]], name, level), sep = "\n")
   }
   say_lines(x, "",
-    "  fit$outcomes has each fit; tidy(fit) gives all effects, with a column outcome.", "",
+    "  fit$outcomes contains the fits; tidy(fit) returns all effects, with a column outcome.", "",
     privacy_lines(x, all_outcomes), weak_together(x)
   )
 }

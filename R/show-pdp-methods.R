@@ -98,7 +98,7 @@ print.summary.dp_pdp <- function(x, ...) {
       "Generalisation: ", if (x$generalisation < 1) {
         paste0("for any loss function from 0 to 1, at most ", bound)
       } else {
-        paste0("the bound, ", bound, ", is of no use for a loss function from 0 to 1")
+        paste0("the bound, ", bound, ", is uninformative for a loss function from 0 to 1")
       }, " (Wang, 2019, Proposition 9, with the mean over these ", people, ")"
     ), 84L), sep = "\n")
   }

@@ -215,7 +215,7 @@ plot_plan_funnel <- function(plan, method) {
     ), "argument")
   }
   found <- paste("detected with power", percent_shown(plan$power))
-  lines <- stats::setNames(c(2, 4), c(found, "the effect looked for"))
+  lines <- stats::setNames(c(2, 4), c(found, "the effect to detect"))
   ggplot2::ggplot(data, ggplot2::aes(.data$against)) +
     error_layers(data.frame(
       target = data$panel, panel = data$panel, at = data$against, low = -data$half_width,
@@ -229,7 +229,7 @@ plot_plan_funnel <- function(plan, method) {
     plan_point(data, c(centre$n, centre$epsilon)) +
     (if (!is.null(plan$effect)) {
       ggplot2::geom_hline(
-        ggplot2::aes(yintercept = plan$effect, linetype = "the effect looked for"), data.frame(1)
+        ggplot2::aes(yintercept = plan$effect, linetype = "the effect to detect"), data.frame(1)
       )
     }) +
     ggplot2::scale_linetype_manual(NULL, values = lines) +

@@ -26,7 +26,7 @@ autoplot.dp_synth <- function(object, type = c(
 #' @export
 plot.dp_release <- function(x, ...) door("plot", {
   abort(c(
-    "A release has no target of its own to plot.",
+    "A release has no target to plot.",
     i = "Fit a target: {.code plot(dp_synth(release, target = ))}."
   ), "argument")
 })

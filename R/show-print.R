@@ -205,7 +205,7 @@ any_test_line <- function(test) {
   paste0(
     "Is there an effect in any of the ", count_of(test$periods, "period"), "? p ",
     format_p(test$p.value), " (largest effect: ", format(test$statistic, digits = 3L),
-    " of its standard errors)"
+    " times its standard error)"
   )
 }
 

@@ -32,12 +32,12 @@
 #'   determine. Every row of the total is scaled to its own calibrated standard error, as in
 #'   `tidy()`: the average's variance therefore differs from the variance of the mean of the
 #'   periods, which `hypotheses()` of `marginaleffects` and similar functions would compute from the
-#'   periods' block. For the average use its own row.
+#'   periods' block. For the average use the row `average`.
 #' * `weights()`: weights of the donors. For a classical fit they have the donors' names (NOT
-#'   PRIVATE). For methods `"output"` and `"objective"` they are noisy: by position for a matrix
-#'   without row names, by name if `dp_control(donor_names = TRUE)` declared names public, and
-#'   otherwise in a random order that is not stored, since a person's place among sorted names is a
-#'   function of all names. For `"gram"`, which has no weights, the call is an error.
+#'   PRIVATE). For methods `"output"` and `"objective"` they are noisy. They are given by position
+#'   for a matrix without row names, by name if `dp_control(donor_names = TRUE)` declared names
+#'   public, and otherwise in a random order that is not stored, since a person's place among sorted
+#'   names is a function of all names. For `"gram"`, which has no weights, the call is an error.
 #' * `formula()`: the fit's formula; an error for a fit to a matrix.
 #' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
 #'   `"path"` the table of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the

@@ -175,7 +175,7 @@ real_panels <- list(
       rows = long_to_rows(data, "nr", "year", "union", 1980:1987), T0 = 5, T1 = 3, bounds = c(0, 1)
     )
   },
-  # Log employment of the firms that are there in every year from 1977 to 1982.
+  # Log employment of the firms that are present in every year from 1977 to 1982.
   firms = function() {
     data <- plm_data("EmplUK")
     data$log_emp <- log(data$emp)

@@ -41,7 +41,7 @@ test_that("unreadable data are refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("dp_lm() reads 64-bit integers as their values", {
+test_that("dp_lm() reads the values of 64-bit integers correctly", {
   skip_if_not_installed("bit64")
   data <- heteroskedastic(2000)
   data$b <- round(4 * data$b)
