@@ -138,7 +138,7 @@ test_that("one person changes one block's answer only, even if the statistic has
   expect_gt(length(unique(a[, 1])), 10)
 })
 
-test_that("a block returns a public fallback if the statistic fails, and else a clipped answer", {
+test_that("a block gives a public fallback if the statistic fails, otherwise a clipped answer", {
   facts <- list(n = 6, blocks = 6, lower = 0, upper = 10, fallback = 2)
   answer <- function(f) block_answers(1:6, f, facts, 1:6, 1:18)[, 1] * 10
   expect_equal(answer(function(x) stop("value ", x)), rep(2, 6))

@@ -394,7 +394,7 @@ test_that("functions for single fits return a list by cohort, or an error reques
   }
 })
 
-test_that("fits with other features, lambda, estimator or delta work for several dates", {
+test_that("fits of several dates work with other features, penalties, estimators and deltas", {
   panel <- cohort_panel(900)
   settings <- list(
     list(control = dp_control(rng = "R", features = Inf)),

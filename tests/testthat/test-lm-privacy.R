@@ -137,7 +137,7 @@ test_that("the privacy loss between neighbours attains the declared cost and nev
   expect_gt(reached[["discrete_laplace"]], 0.5)
 })
 
-test_that("choosing radii and clips has no cost, and people with a rare level lose no more", {
+test_that("choosing radii and clips costs nothing, and a rare level increases nobody's loss", {
   withr::local_seed(10)
   bounds <- c(lm_bounds(), list(z = c(0, 1)))
   formula <- y ~ a + g * s + z

@@ -132,7 +132,7 @@ test_that("with almost no noise new periods are estimated well, even after a com
   expect_lt(sqrt(mean(error^2)), 0.05)
 })
 
-test_that("the errors that noise causes have the stated covariance", {
+test_that("errors of new periods from noise have the stated covariance", {
   withr::local_seed(29)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   one <- function(i) {

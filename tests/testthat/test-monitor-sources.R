@@ -248,7 +248,7 @@ placed_in <- function(con, name) {
   }
 }
 
-test_that("a person who is listed once changes no draw from a table by more than charged", {
+test_that("no person of a table, each listed once, changes a draw by more than charged", {
   # Plants faults 18.
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")

@@ -68,7 +68,7 @@ test_that("all outcomes together cost the requested budget once, also for treate
   }
 })
 
-test_that("an explicit ledger pays for several outcomes if ledgers are compulsory", {
+test_that("a ledger given in the call pays for several outcomes if ledgers are compulsory", {
   p <- two_outcomes()
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(outcome_fit(p, control = dp_control()), class = "dpsc_error_budget")

@@ -1,6 +1,6 @@
 # Single periods of a protected group: the donors' steps, the rounds, limited translation.
 
-test_that("one row changes the kept share of a shift by at most the row's own share", {
+test_that("one row changes the share of a shift that clipping keeps by at most its own share", {
   # Plants faults 77.
   # Lemma 7: the sums by the core against a plain computation, and neighbours against the claim.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)

@@ -18,7 +18,7 @@ draw <- function(p, fun = dp_release, ..., epsilon = 1, bounds = c(-1, 1), rng =
 printed <- function(x) utils::capture.output(print(x))
 statistics_of <- function(x) serialize(x$statistics, NULL)
 
-test_that("nothing is drawn or spent if an argument is invalid", {
+test_that("an invalid argument causes an error before anything is drawn or spent", {
   p <- small_panel()
   ledger <- dp_ledger(5, 1e-6)
   withr::local_seed(1)

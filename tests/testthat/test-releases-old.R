@@ -17,7 +17,7 @@ test_that("fixture files and recorded numbers cover the same configurations", {
   expect_lt(sum(file.size(file.path(old_folder, there))), 1.5e6)
 })
 
-test_that("releases by version 0.2.0 are read, printed and fitted with unchanged numbers", {
+test_that("releases by version 0.2.0 are read, printed and fitted, with unchanged numbers", {
   for (file in old_files) {
     path <- file.path(old_folder, file)
     object <- read_old(path)

@@ -5,7 +5,7 @@ path <- function(plan, x = matrix(0, 12, 1), learner = stream_learner(columns = 
   stream_path_cpp(plan, learner, x, rng)
 }
 
-test_that("the sampler with an integer standard deviation has the exact distribution", {
+test_that("the sampler for integer standard deviations has the exact distribution", {
   withr::local_seed(1)
   for (sigma in c(1, 2, 7)) {
     x <- whole_sigma_gaussian_cpp(2e5, sigma, "R")

@@ -92,7 +92,7 @@ test_that("a neighbour changes the losses of the correction's radii within a ran
   expect_gt(widest, 2^20)
 })
 
-test_that("the correction applies only to its own target, estimator and penalty", {
+test_that("the correction for a target applies only to this target, estimator and penalty", {
   withr::local_seed(4)
   p <- sim_panel(1500, 8, 2)
   release <- dp_release(p$donors,
@@ -112,7 +112,7 @@ test_that("the correction applies only to its own target, estimator and penalty"
   expect_equal(effect(release, moved) - effect(release), c(0.1, 0.2), ignore_attr = TRUE)
 })
 
-test_that("releases that cannot use the correction are not charged for it", {
+test_that("releases that cannot use the correction for a target are not charged for it", {
   p <- sim_panel(1500, 8, 2)
   steps <- function(...) {
     withr::local_seed(5)
@@ -137,7 +137,7 @@ test_that("with hardly any noise the corrected result is the non-private predict
   expect_equal(effects(near), effects(exact), tolerance = 0.1)
 })
 
-test_that("the correction reduces the errors of estimates", {
+test_that("the correction for a target reduces the errors of estimates", {
   withr::local_seed(7)
   errors <- replicate(40, {
     p <- sim_panel(1500, 12, 3)
@@ -182,7 +182,7 @@ test_that("with individual trends, many features and much noise the correction c
   expect_lt(root[[1L]], 1.25 * root[[2L]])
 })
 
-test_that("replayed and exact losses of the correction's steps are within the charges", {
+test_that("replayed and exact losses of a target's correction do not exceed the charges", {
   withr::local_seed(8)
   p <- sim_panel(400, 6, 2)
   neighbour <- p$donors

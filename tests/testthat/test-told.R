@@ -60,7 +60,7 @@ test_that("the print notes if an interval is more than twice as wide as usual", 
   expect_match(report(fit)$methods, "5 times as wide")
 })
 
-test_that("slopes with intervals at least twice as wide as planned are named, others are not", {
+test_that("slopes with intervals at least twice as wide as planned are named; others are not", {
   withr::local_seed(2)
   n <- 20000
   d <- data.frame(x = stats::rnorm(n), rare = as.numeric(stats::runif(n) < 0.02))
