@@ -41,11 +41,15 @@
 #' @param log_density (`function`)\cr `log_density(output, panel)`: log-density of an output, up to
 #'   a constant that is the same for both panels.
 #' @param level (`number`, in (0, 1))\cr joint confidence level of the lower bounds.
-#' @return An object of class `dp_audit`, a list: `mode`, `claimed` and `observed` (`epsilon`,
-#'   `delta`: lower bounds at `level`; for `"replay"` the largest ratio of actual to declared
-#'   sensitivity), `violated` (flag), `note`, `table` (as returned by `tidy()`), `curve` (mode
-#'   `"loss"`: delta against epsilon), `n_runs`, `level`. The object contains neither data nor
-#'   outputs, but it depends on them.
+#' @return An object of class `dp_audit`, a list:
+#'   * `mode`, `n_runs`, `level`: the arguments.
+#'   * `claimed`, `observed`: `epsilon` and `delta`; the observed values are lower bounds at
+#'     `level`, or for `"replay"` the largest ratio of actual to declared sensitivity.
+#'   * `violated`: a flag. `note`: an explanation.
+#'   * `table`: the table that `tidy()` returns.
+#'   * `curve`: for mode `"loss"`, delta against epsilon.
+#'
+#'   The object contains neither data nor outputs, but it depends on them.
 #' @section Errors: `dpsc_error_argument`, and any condition that `mechanism` signals.
 #' @references
 #' Jagielski, M., Ullman, J. and Oprea, A. (2020). Auditing Differentially Private Machine Learning:

@@ -55,13 +55,15 @@
 #'   of the release.
 #' @param epsilon (`number`, at least 0)\cr the privacy loss at which delta is evaluated.
 #' @param ... for methods; an unknown argument is an error.
-#' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list: `donors`, a data frame with one
-#'   row per donor in the panel's order, without names: `donor` (position; with `protect =
-#'   "everyone"` the columns `person` and `account`, a position among the donors or the treated),
-#'   epsilon by `removal` and `replacement`, and the Gaussian shifts `mu_removal`, `mu_replacement`
-#'   (`NA` if the loss is not from a Gaussian shift); `worst`, the release's epsilon; `delta`;
-#'   `method`; `calibration`; `holds`, whether the release's guarantee holds. [write_release()]
-#'   refuses it.
+#' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list:
+#'   * `donors`: a data frame with one row per donor in the panel's order, without names: `donor`
+#'     (position; with `protect = "everyone"` the columns `person` and `account`, a position among
+#'     the donors or the treated), epsilon by `removal` and `replacement`, and the Gaussian shifts
+#'     `mu_removal`, `mu_replacement` (`NA` if the loss is not from a Gaussian shift).
+#'   * `worst`: the release's epsilon. `delta`, `method`, `calibration`.
+#'   * `holds`: whether the release's guarantee holds.
+#'
+#'   [write_release()] refuses this object.
 #'
 #'   `pdp_delta()`: a data frame of each donor's delta at `epsilon`. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the

@@ -12,12 +12,12 @@
 #' [dp_select()]), which are several to many times more accurate.
 #'
 #' @section Methods:
-#' * `"winsorised"`: the median of the answers, the median distance from it (both by the exponential
-#'   mechanism on 262,144 cells between `lower` and `upper`, a quarter of the budget each), then the
-#'   mean of the answers, clipped to within six standard deviations of the median, with discrete
-#'   Laplace or Gaussian noise. Limits ten times too wide cost little, and skewed answers cause
-#'   little bias. This method needs about 96 / epsilon blocks per statistic; with fewer blocks the
-#'   default is `"median"` without `spread`.
+#' * `"winsorised"`: first the median of the answers and the median distance from it, both by the
+#'   exponential mechanism on 262,144 cells between `lower` and `upper`, with a quarter of the
+#'   budget each. Then the mean of the answers, clipped to within six standard deviations of the
+#'   median, with discrete Laplace or Gaussian noise. Limits ten times too wide cost little, and
+#'   skewed answers cause little bias. This method needs about 96 / epsilon blocks per statistic;
+#'   with fewer blocks the default is `"median"` without `spread`.
 #' * `"median"`: the median over blocks, for each statistic separately, by the exponential mechanism
 #'   on 262,144 cells between `lower` and `upper`. Limits ten times too wide cost little.
 #' * `"mean"`: the mean of the clipped answers plus discrete Laplace (`delta = 0`) or Gaussian

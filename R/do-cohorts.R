@@ -65,15 +65,19 @@
 #' @param parm (`character` or `NULL`)\cr the requested rows, by `term`; `NULL` for all.
 #' @param estimator,lambda,size values for the new fit; unchanged if missing.
 #' @param format,... arguments of [report()]; unused by the other methods.
-#' @return An object of class `dp_cohorts`, a list: `release`, the one [dp_release()]; `cohorts`, a
-#'   list of ordinary fits ([dp_synth()]), named by the first treated period, on which every method
-#'   works; `adopted` (periods before adoption) and `size` (people), one number for each treated
-#'   unit, in an order unrelated to the units if they are protected; `errors`, the covariances that
-#'   cohorts share: T x T matrices by cohort and period, in squared outcome units, of the `privacy`
-#'   noise and the donors' `regression`; `forecasts`, the residuals before the adoption;
-#'   `estimator`; `protected`, `TRUE` if the treated people are protected. PUBLIC or RELEASED; NOT
-#'   PRIVATE for `epsilon = Inf`.
+#' @return An object of class `dp_cohorts`, a list. PUBLIC or RELEASED; NOT PRIVATE for
+#'   `epsilon = Inf`:
+#'   * `release`: the single [dp_release()].
+#'   * `cohorts`: a list of ordinary fits ([dp_synth()]), named by the first treated period, on
+#'     which every method works.
+#'   * `adopted` (periods before adoption) and `size` (people): one number for each treated unit, in
+#'     an order unrelated to the units if they are protected.
+#'   * `errors`: the covariances that cohorts share, T x T matrices by cohort and period, in squared
+#'     outcome units, of the `privacy` noise and of the donors' `regression`.
+#'   * `forecasts`: the residuals before the adoption. `estimator`.
+#'   * `protected`: `TRUE` if the treated people are protected.
 #'
+#'   Methods return:
 #'   * `tidy()`: a data frame with the columns `term`; `cohort`, `period`, `event` where they apply;
 #'     `kind` (`"effect"`, and before the adoption `"forecast"` or `"fitted"`), `cohorts` (the
 #'     number of cohorts in the average), `people`, `estimate`, `std.error`, `privacy.se`,

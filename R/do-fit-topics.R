@@ -74,15 +74,16 @@ NULL
 #'   `v` of [dp_control()] sets importances, except for `"augmented"`.
 #' * `"sdid"`, `"factor"` and `"mcnnm"` take **regressors**. These must be known in every period,
 #'   and after the treatment the treatment must not change them. A column that changes over time has
-#'   one coefficient, stored in the fit's `slopes`. For `"sdid"` least squares, with effects of
-#'   units and periods, on all cells that are not treated gives the coefficient, and the method is
-#'   then fitted to the residuals (Kranz, 2022); `"factor"` fits it with the donors' factors (Bai,
-#'   2009; Xu, 2017), and `"mcnnm"` without a penalty beside the low-rank matrix (Athey et al.,
-#'   2021). A column that is the same in all periods, or `over(x, periods)`, has a coefficient *in
-#'   each period*, since the unit's effect would absorb a constant coefficient; the donors'
-#'   regression gives its contribution for the target. Regressors that are collinear among the
-#'   donors, with effects of units and periods or with other regressors, are an error. With `na =
-#'   "interpolate"` gaps in regressors are filled like gaps in the outcome.
+#'   one coefficient, stored in the fit's `slopes`. `"sdid"` estimates this coefficient by least
+#'   squares with effects of units and periods, on all cells that are not treated, and is then
+#'   fitted to the residuals (Kranz, 2022). `"factor"` estimates it together with the donors'
+#'   factors (Bai, 2009; Xu, 2017), and `"mcnnm"` together with the low-rank matrix, without a
+#'   penalty on the coefficient (Athey et al., 2021). A column that is the same in all periods, or
+#'   `over(x, periods)`, has a coefficient *in each period*, since the unit's effect would absorb a
+#'   constant coefficient; the donors' regression gives its contribution for the target. Regressors
+#'   that are collinear among the donors, with effects of units and periods or with other
+#'   regressors, are an error. With `na = "interpolate"` gaps in regressors are filled like gaps in
+#'   the outcome.
 #'
 #' Placebos, standard errors and leave-one-out fits use each unit's own covariates. [conformal()]
 #' needs covariates that do not depend on which periods come before the treatment: regressors, or
@@ -99,13 +100,13 @@ NULL
 #'
 #' @section Intervals: A 95 % interval is for the effect on the target (the mean of `size` people),
 #'   on average or in a single period. It combines two errors: the prediction error for such a
-#'   target, and the noise of the release (`privacy.se`: the standard deviation of the estimate over
-#'   releases, after the estimate is shrunk to the target's own level and cut at the bounds; this
-#'   standard deviation is computed to first order, and its square is increased by a fifth for
-#'   higher orders). With `"gram"` it is *calibrated on the donors' own placebo errors*: each
-#'   donor's post-treatment outcome is predicted from that donor's own past, and the errors' second
-#'   moment and tails are released under the same budget. This is the placebo test in space, and is
-#'   valid for 0/1 outcomes, costs and other data that are far from normal. Coverage is measured
+#'   target, and the noise of the release. `privacy.se` is the standard deviation of the estimate
+#'   over releases, after the estimate is shrunk to the target's own level and cut at the bounds. It
+#'   is computed to first order, and its square is increased by a fifth for higher orders. With
+#'   `"gram"` it is *calibrated on the donors' own placebo errors*: each donor's post-treatment
+#'   outcome is predicted from that donor's own past, and the errors' second moment and tails are
+#'   released under the same budget. This is the placebo test in space, and is valid for 0/1
+#'   outcomes, costs and other data that are far from normal. Coverage is measured
 #'   (`bench/battery.R` of the sources, `bench/results/battery.csv`), not proved: the target is
 #'   assumed to be a unit like the donors, or a mean of such people with independent prediction
 #'   errors. A shock that hits the whole group is part of its effect. People who were chosen for
@@ -121,13 +122,13 @@ NULL
 #' from a minority (a tenth of 5,000 donors) with a distinct path; a single person of such a
 #' minority can hardly be distinguished from the others (`bench/selected.R` of the sources).
 #'
-#' There is no interval, and the print gives the reason, if donors and budget cannot calibrate one:
-#' at `epsilon = 1` and `delta = 1e-6` fewer than about 220 donors for one person, or about 430 for
-#' a mean of 20 people or more ([dp_plan()] gives the numbers needed). There is also no interval if
-#' the release was calibrated for another `estimator` or penalty, or for single people when a mean
-#' is requested. In these cases `std.error`, limits and p-values are `NA`. Methods `"output"` and
-#' `"objective"` do not release the donors' errors: their limits cover the noise alone and are
-#' labelled accordingly.
+#' There is no interval, and the print gives the reason, if donors and budget cannot calibrate one.
+#' At `epsilon = 1` and `delta = 1e-6` an interval needs about 220 donors for one person, and about
+#' 430 for a mean of 20 people or more ([dp_plan()] gives the numbers needed). There is also no
+#' interval if the release was calibrated for another `estimator` or penalty, or for single people
+#' when a mean is requested. In these cases `std.error`, limits and p-values are `NA`. Methods
+#' `"output"` and `"objective"` do not release the donors' errors: their limits cover the noise
+#' alone and are labelled accordingly.
 #'
 #' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person these
 #' intervals are conformal: they have their coverage for any distribution of the errors if the

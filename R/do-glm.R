@@ -53,7 +53,7 @@
 #'
 #' @section Budgets that are too small:
 #' A coefficient is marked as *not identified at this budget* unless the rows carry at least twice
-#' as much information about it as the ridge that privacy needs: such a coefficient is shrunk to
+#' as much information about it as the ridge that privacy needs. A marked coefficient is shrunk to
 #' zero, and its interval is not to be trusted. Columns are whitened only if n, epsilon and the
 #' number of columns promise a gain; otherwise columns are scaled by their bounds, and tight bounds
 #' reduce the errors.
@@ -111,13 +111,14 @@
 #'   person's rows are copies of each other; if they differ, the errors are too large by a factor of
 #'   up to the square root of the number of rows per person.
 #' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
-#'   `~ log(years)` for rates of counts, `~ logit` for known log odds; an expression of columns with
-#'   limits in `bounds`, clipped to them like all columns, and not included in a `.` of the formula.
-#'   The offset is private like any column. It costs only the share of the budget for its median,
-#'   which is found with the regressors' medians. Predictions need its columns. Counts are capped
-#'   without regard to exposure. In simulations with exposures that differ by a factor of 25, slopes
-#'   were off by 1 %, which reduces coverage with 20,000 people (.92 at epsilon 4; .92 to .98 over
-#'   all cells of `bench/results/offset.csv`). An offset requires method `"objective"`.
+#'   `~ log(years)` for rates of counts, `~ logit` for known log odds. It is an expression of
+#'   columns with limits in `bounds`; these columns are clipped like all columns, and are not
+#'   included in a `.` of the formula. The offset is private like any column. It costs only the
+#'   share of the budget for its median, which is found with the regressors' medians. Predictions
+#'   need its columns. Counts are capped without regard to exposure. In simulations with exposures
+#'   that differ by a factor of 25, slopes were off by 1 %, which reduces coverage with 20,000
+#'   people (.92 at epsilon 4; .92 to .98 over all cells of `bench/results/offset.csv`). An offset
+#'   requires method `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE. Coefficients maximise the weighted likelihood, and standard errors are for this
 #'   estimate (robust to weights that depend on the outcome; people are drawn independently). With

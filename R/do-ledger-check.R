@@ -13,11 +13,13 @@
 #'   files by [write_release()].
 #' @param receipts (`character`)\cr hashes of known charges, from `as.data.frame(ledger)$hash`,
 #'   stored elsewhere.
-#' @return A list of class `dp_ledger_check`: `whole` (flag: no fault was found), `broken` (numbers
-#'   of rows), `missing` (hashes of charges and draws that are not in the ledger), `other` (releases
-#'   that another ledger paid for), `unpaid` (releases that record no charge outside R, or whose
-#'   promise exceeds the charge), `twice` (different releases that name one charge, which does not
-#'   cover them together), `charges` (count), `complete` (`NA`: unknown). PUBLIC.
+#' @return A list of class `dp_ledger_check`. PUBLIC:
+#'   * `whole`: a flag, `TRUE` if no fault was found. `broken`: the numbers of broken rows.
+#'   * `missing`: hashes of charges and draws that are not in the ledger.
+#'   * `other`: releases that another ledger paid for.
+#'   * `unpaid`: releases that record no charge outside R, or whose promise exceeds the charge.
+#'   * `twice`: different releases that name one charge, which does not cover them together.
+#'   * `charges`: the number of charges. `complete`: whether the ledger is complete (`NA`: unknown).
 #' @section Errors: `dpsc_error_argument` for a ledger kept in R and for objects that are not
 #'   releases; `dpsc_error_release` for files that are not releases.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))

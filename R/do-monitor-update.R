@@ -9,10 +9,10 @@
 #' @section Released quantities: The first release is by method `"gram"`, with .45 of the budget. It
 #'   gives every donor a weight in the target's counterfactual, a function of the donor's own past
 #'   and covariates. For each new period a few sums over the donors are released, with each person's
-#'   part clipped to a radius: sums of the donors' prediction errors, in the direction of the
-#'   weights and, less precisely, in the directions in which donors differ most, and three second
-#'   moments for the intervals. New noise is drawn for each period; earlier published results do not
-#'   change. Formulas and proof: the package's `proofs/growing.md`.
+#'   part clipped to a radius. They are sums of the donors' prediction errors, in the direction of
+#'   the weights and, less precisely, in the directions in which donors differ most. Three second
+#'   moments are released for the intervals. New noise is drawn for each period; earlier published
+#'   results do not change. Formulas and proof: the package's `proofs/growing.md`.
 #'
 #' @section Who is protected: Neighbours differ in the whole row of one donor, in all periods, past
 #'   and future, and in every update. All announced periods together with the first release are

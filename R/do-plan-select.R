@@ -8,10 +8,10 @@
 #' @inheritParams dp_select
 #' @param formula (`formula`)\cr `outcome ~ candidates`, or the formula of [dp_online()].
 #' @param n (`count`)\cr number of people.
-#' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the
-#'   other selected variables, in scaled units (both variables range from -1 to 1, over the bounds
-#'   or, if `located`, over 1.2 robust standard deviations on either side of the median). With a
-#'   `signal` the plan gives the number of people needed.
+#' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the other
+#'   selected variables, in scaled units. In these units both variables range from -1 to 1, over the
+#'   bounds or, if `located`, over 1.2 robust standard deviations on either side of the median. With
+#'   a `signal` the plan gives the number of people needed.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
 #' @param width (`number`)\cr half of the width of a variable's bounds, in standard deviations of
@@ -19,16 +19,20 @@
 #' @param r.squared (`number`, in (0, 1))\cr share of the outcome's variance that the regressors
 #'   explain (in logistic models: of the variance of a latent outcome): a public guess.
 #' @return `dp_plan_select()`: a data frame with one row per method of `"ranks"`, `"pursuit"`,
-#'   `"screening"`, `"gram"`: `hurdle`, the covariance at which a variable is found about two times
-#'   in three (nearly always at 1.5 times this covariance, seldom at half of this covariance;
-#'   measured in bench/selection.R), `needs` (the number of people with whom `signal` is 1.5 times
-#'   the hurdle), `located` (whether the unit is 1.2 robust standard deviations, as it always is for
-#'   `"ranks"`), `recommended`.
+#'   `"screening"`, `"gram"`. PUBLIC:
+#'   * `hurdle`: the covariance at which a variable is found about two times in three (nearly always
+#'     at 1.5 times this covariance, seldom at half of this covariance; measured in
+#'     bench/selection.R).
+#'   * `needs`: the number of people with whom `signal` is 1.5 times the hurdle.
+#'   * `located`: whether the unit is 1.2 robust standard deviations, as it always is for `"ranks"`.
+#'   * `recommended`: whether this method is recommended.
 #'
-#'   `dp_plan_online()`: a data frame with one row: `method` (the default), `noise`, `useful_from`
-#'   (steps until noise no longer fills the ball of coefficients) and `regret` at the horizon,
-#'   relative to predicting the middle of the outcome's bounds (1 is useless), for people with the
-#'   given `width` and `r.squared` (accurate within a factor of 2, see bench/online.R). PUBLIC.
+#'   `dp_plan_online()`: a data frame with one row. PUBLIC:
+#'   * `method`: the default method. `noise`.
+#'   * `useful_from`: the number of steps until noise no longer fills the ball of coefficients.
+#'   * `regret`: the regret at the horizon, relative to predicting the middle of the outcome's
+#'     bounds (1 is useless), for people with the given `width` and `r.squared` (accurate within a
+#'     factor of 2, see bench/online.R).
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- c(list(y = c(-1, 1)), stats::setNames(rep(list(c(-1, 1)), 50), paste0("V", 1:50)))

@@ -2,12 +2,13 @@
 
 #' Plan a release before touching any data
 #'
-#' The expected error for given numbers of donors and periods and a given budget; whether there will
-#' be an interval, and its width; the detectable effect, and the power for an effect; and the
-#' donors, the budget or the group size needed for an error or a power. A plan uses no protected
-#' data: it simulates panels of people with the differences that you state, and releases and
-#' estimates them with the code of [dp_synth()]. Simulated people have their own fixed random
-#' numbers, so a plan is reproducible and leaves R's generator unchanged.
+#' A plan gives the expected error for given numbers of donors and periods and a given budget, and
+#' states whether there will be an interval. It also gives the interval's width, the detectable
+#' effect, the power for an effect, and the donors, the budget or the group size needed for an error
+#' or a power. A plan uses no protected data: it simulates panels of people with the differences
+#' that you state, and releases and estimates them with the code of [dp_synth()]. Simulated people
+#' have their own fixed random numbers, so a plan is reproducible and leaves R's generator
+#' unchanged.
 #'
 #' Describe the people as precisely as you can:
 #' * `pilot`, rows of other people, which must be PUBLIC: an old survey, another clinic's published
@@ -72,17 +73,19 @@
 #'   of this change on the covariates, in other people. Covariates that explain only people's levels
 #'   gain nothing, since the past determines the levels. With 0 covariates only cost accuracy.
 #' @param x,object (`dp_plan`)\cr a plan.
-#' @param type (`string`)\cr of the plot: `"error"`: the error of a period against donors and
-#'   epsilon, for the recommended method and for methods with up to ten times its error; `"funnel"`:
+#' @param type (`string`)\cr the figure. `"error"`: the error of a period against donors and
+#'   epsilon, for the recommended method and for methods with up to ten times its error. `"funnel"`:
 #'   the 95 % interval of the average effect around zero, and the smallest detectable effect, for
 #'   the recommended method.
 #' @param ... unused.
-#' @return A list of class `dp_plan`: the arguments; `interval` (`calibrated`: whether there will be
-#'   a 95 % interval; the smallest `n` at this epsilon and the smallest `epsilon` at this n for
-#'   which there is an interval); with covariates `without`: `error`, `average` and `half_width` of
-#'   a study of the same people without covariates; `facts`, on which the errors depend, in scaled
-#'   units; and `table`, a data frame with one row per method and errors in outcome units. With
-#'   several dates the first row is for all dates together, and each other row is for one date:
+#' @return A list of class `dp_plan`: the arguments; `interval`, a list of `calibrated` (whether
+#'   there will be a 95 % interval) and of the smallest `n` at this epsilon and the smallest
+#'   `epsilon` at this n for which there is an interval; `facts`, on which the errors depend, in
+#'   scaled units; and `table`. With covariates it also contains `without`: `error`, `average` and
+#'   `half_width` of a study of the same people without covariates.
+#'
+#'   `table` is a data frame with one row per method and errors in outcome units. With several dates
+#'   the first row is for all dates together, and each other row is for one date. Its columns:
 #'   * `method`; `T0`, the date, or `NA` for all dates; `size`, the number of people; `n`,
 #'     `epsilon`. A requested quantity is `NA` for a method that cannot reach the goal.
 #'   * `error`: root mean squared error of one period's counterfactual, compared with the outcome

@@ -63,21 +63,21 @@
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
 #'   of moments. `NULL`: as in [dp_online()].
-#' @param settings (`list`)\cr public constants: `blocks` (number of blocks; by default one for
-#'   every 50 people, or 80 blocks for method `"blocks"`), `subsets` of `"subsamples"` (the
-#'   published number, if there are enough people), `ball` (l1 radius of scaled coefficients;
-#'   default size/2), `iterations` of `"frank-wolfe"` (12), and for `"stability"` and `"lasso"`
-#'   `penalty` (per person; .035), `tau` (.6), `psi` and `kappa` (curvature and sizes of columns,
-#'   per person; by default the values that certify most).
+#' @param settings (`list`)\cr public constants, with defaults. `blocks`: the number of blocks (one
+#'   for every 50 people, or 80 blocks for method `"blocks"`). `subsets` of `"subsamples"`: the
+#'   published number, if there are enough people. `ball`: the l1 radius of scaled coefficients
+#'   (size/2). `iterations` of `"frank-wolfe"` (12). For `"stability"` and `"lasso"`: `penalty` (per
+#'   person; .035), `tau` (.6), and `psi` and `kappa`, the curvature and the sizes of columns per
+#'   person (the values that certify most).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. A column is accepted by `"ranks"` (then the
-#'   default for every outcome), where a person counts with the mean over their rows (and a pair of
-#'   people with the mean over all pairs of their rows, which takes time), and by `"votes"`,
-#'   `"blocks"` and `"subsamples"`, where all rows of a person vote together. There is then no refit
-#'   (`refit = FALSE`): fit the selected variables by [dp_lm()]. `"row"`, also assumed for `NULL`:
-#'   each row is a different person. See [dp_person].
+#'   neighbours then replace all rows of one person. `"ranks"`, `"votes"`, `"blocks"` and
+#'   `"subsamples"` accept a column. In `"ranks"` (then the default for every outcome) a person
+#'   counts with the mean over their rows, and a pair of people with the mean over all pairs of
+#'   their rows, which takes time. In the other three methods all rows of a person vote together.
+#'   There is then no refit (`refit = FALSE`): fit the selected variables by [dp_lm()]. `"row"`,
+#'   also assumed for `NULL`: each row is a different person. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
 #'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,

@@ -16,13 +16,17 @@
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param row.names,optional as in [as.data.frame()]; `optional` is ignored.
 #' @param ... unused.
-#' @return An object of class `dp_lm_path`, a list: `alpha`; `path`, a data frame with one row per
-#'   penalty: `penalty`, `df`, `r.squared` and `cp`, the expected squared error of a prediction of
-#'   the mean, with sampling error and privacy noise (up to a constant; the best penalty minimises
-#'   `cp`); `coefficients`, a matrix with one row per penalty, intercept first; `best`, the row of
-#'   the best penalty. RELEASED. `coef()`: one row of the coefficients. `as.data.frame()`: path and
-#'   coefficients, one row per penalty; `tidy()`: one row per coefficient and penalty. There are no
-#'   standard errors: the errors of [dp_lm()] are for the model without penalty.
+#' @return An object of class `dp_lm_path`, a list. RELEASED:
+#'   * `alpha`.
+#'   * `path`: a data frame with one row per penalty: `penalty`, `df`, `r.squared` and `cp`, the
+#'     expected squared error of a prediction of the mean, with sampling error and privacy noise (up
+#'     to a constant; the best penalty minimises `cp`).
+#'   * `coefficients`: a matrix with one row per penalty, intercept first.
+#'   * `best`: the row of the best penalty.
+#'
+#'   `coef()`: one row of the coefficients. `as.data.frame()`: path and coefficients, one row per
+#'   penalty; `tidy()`: one row per coefficient and penalty. There are no standard errors: the
+#'   errors of [dp_lm()] are for the model without penalty.
 #' @section Errors: `dpsc_error_argument`.
 #' @references
 #' Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization Paths for Generalized Linear

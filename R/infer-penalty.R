@@ -9,13 +9,15 @@
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.
 #' @param ... unused.
-#' @return A data frame of class `dp_penalty_path`, one row for each target and penalty: `target`,
-#'   `penalty`, `effect` (average, outcome units), `std.error` (privacy and prediction,
-#'   calibrated as the fit's; `NA` where the fit has no interval), `weight`
-#'   (the penalty's weight in the fit, from the likelihood of the target's pre-period and the prior;
-#'   in a fit without privacy 1 at the minimum of generalised cross-validation), `cv` (root mean
-#'   squared error of one-step forecasts of the target's own pre-period, with a rolling origin; `NA`
-#'   if the release does not contain every pre-period).
+#' @return A data frame of class `dp_penalty_path`, one row for each target and penalty:
+#'   * `target`, `penalty`.
+#'   * `effect`: the average effect, in outcome units.
+#'   * `std.error`: privacy and prediction together, calibrated as in the fit; `NA` if the fit has
+#'     no interval.
+#'   * `weight`: the penalty's weight in the fit, from the likelihood of the target's pre-period and
+#'     the prior. In a fit without privacy it is 1 at the minimum of generalised cross-validation.
+#'   * `cv`: root mean squared error of one-step forecasts of the target's own pre-period, with a
+#'     rolling origin; `NA` if the release does not contain every pre-period.
 #' @section Errors: `dpsc_error_release`.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 20, T1 = 3, effect = 0.3)

@@ -6,11 +6,11 @@
 #' the ledger before the noise is drawn. A release by method `"gram"` can be used for any target and
 #' any settings at no further cost: `dp_synth(release, target = y)`. Results are most accurate for
 #' the release's own target: if donors and budget permit, an eighth of the budget is spent on the
-#' donors' moments in this target's direction (with `delta > 0`, the default estimator, features
-#' that are not single periods, one adoption date, no covariates, and `protect = "donors"`). The
-#' release's intervals are calibrated for the default estimator and, depending on `size`, for single
-#' people or for means of many people. Releases by `"output"` and `"objective"` contain weights for
-#' one target.
+#' donors' moments in this target's direction. This requires `delta > 0`, the default estimator,
+#' features that are not single periods, one adoption date, no covariates, and `protect = "donors"`.
+#' The release's intervals are calibrated for the default estimator and, depending on `size`, for
+#' single people or for means of many people. Releases by `"output"` and `"objective"` contain
+#' weights for one target.
 #'
 #' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth

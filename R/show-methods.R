@@ -16,10 +16,10 @@
 #' @return
 #' * `effects()`: a k x T1 matrix of observed minus counterfactual outcomes, in outcome units. For a
 #'   group with `protect = "everyone"` these are the released effects, as in `coef()`. With four or
-#'   more periods, `tidy()`, `confint()`, `summary()` and effect plots show limited translation of
-#'   the periods (Efron and Morris, 1972): shrinkage towards their common value by at most half of a
-#'   period's standard deviation, with the widths and p-values of the released effects. The average
-#'   is unchanged.
+#'   more periods, `tidy()`, `confint()`, `summary()` and effect plots shrink the effects of the
+#'   periods towards their common value by at most half of a period's standard deviation (limited
+#'   translation, Efron and Morris, 1972). Widths and p-values remain those of the released effects.
+#'   The average is unchanged.
 #' * `confint()`: a matrix with one row for the average effect and one row for each period (for
 #'   several targets, named `target: period`). Limits cover the prediction error of a unit drawn
 #'   like the donors and the privacy noise together; for methods `"output"` and `"objective"`, which

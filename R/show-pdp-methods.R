@@ -9,12 +9,13 @@
 #' @param row.names,optional ignored.
 #' @param ... unused.
 #' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_pdp`:
-#'   `quantiles`, `mean` and `shares`, by neighbour, and `generalisation`: a bound on the expected
-#'   difference between the mean loss of other people and of the people in the data, for any loss
-#'   function from 0 to 1 (Wang, 2019, Proposition 9; estimated from these people; a bound of 1 or
-#'   more is uninformative). `as.data.frame()`, `tidy()`: one row per donor. `autoplot()`: a ggplot
-#'   of the share of donors whose loss is at most epsilon, with the release's epsilon as a vertical
-#'   line; `plot()` draws it and returns it invisibly. All PRIVATE.
+#'   `quantiles`, `mean` and `shares`, by neighbour, and `generalisation`, a bound on the
+#'   generalisation error: the expected difference between the mean loss of other people and the
+#'   mean loss of the people in the data, for any loss function from 0 to 1 (Wang, 2019, Proposition
+#'   9). The bound is estimated from these people, and is uninformative if it is 1 or more.
+#'   `as.data.frame()`, `tidy()`: one row per donor. `autoplot()`: a ggplot of the share of donors
+#'   whose loss is at most epsilon, with the release's epsilon as a vertical line; `plot()` draws it
+#'   and returns it invisibly. All PRIVATE.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 300, T0 = 10, T1 = 3)
