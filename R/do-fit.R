@@ -100,7 +100,7 @@
 #'   exclude [dp_sources()], `monitor`, `dp_control(lambda = )` and `dp_control(features = Inf)`.
 #'   With `epsilon = Inf` there is no interval.
 #' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts: larger weights
-#'   are cut to it, negative weights to 0. With `NULL` the weights' entry in `bounds` has the
+#'   are cut to it, negative weights to 0. With `NULL` the weights' entry in `bounds` gives the
 #'   limits. Noise is as large as if all donors had the largest weight, so a limit far above the
 #'   mean weight costs accuracy.
 #' @param ... no further arguments: an unknown argument is an error.

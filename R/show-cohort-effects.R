@@ -162,8 +162,8 @@ cohort_tails <- function(fit, error) {
   scale <- if (single) spread$average / intervals$average else 1
   tail <- c(spread$average, rep(spread$period, T1)) / scale
   band <- c(spread$average, rep(spread$band, T1)) / scale
-  # If the second moment is below the moments' prediction, an average may use it. Single tails below
-  # one may not, since rare large errors are more frequent in an average of people.
+  # An average may use a second moment below the prediction from the moments. It must not use a
+  # single tail below one, since rare large errors are more frequent in an average of people.
   known <- 1
   if (single) {
     second <- (max(intervals$second, 0) + intervals$second_sd) * release_scale(fit$release)$unit^2

@@ -41,6 +41,6 @@ int main() {
   std::printf("counterfactual mean after the treatment, with noise: %.2f\n", noisy);
   std::printf("noisy mean of the people's last feature: %.4f\n",
               release.statistics.mean[release.statistics.mean.size() - 1]);
-  // An outcome outside the bounds is impossible: then the release is broken.
+  // An outcome outside the bounds is impossible unless the release is broken.
   return noisy >= 0.0 && noisy <= 100.0 ? 0 : 1;
 }

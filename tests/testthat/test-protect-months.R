@@ -181,7 +181,7 @@ test_that("bands around translated estimates cover constant, growing and single-
   }
 })
 
-test_that("tables show translated estimates with raw widths, while tests use released values", {
+test_that("tables shrink the effects of periods but not their widths; tests use released values", {
   p <- protected_panel_of(T1 = 8)
   fit <- withr::with_seed(1, protected_fit(p))
   table <- tidy(fit, conf.int = TRUE)
