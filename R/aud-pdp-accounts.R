@@ -1,7 +1,7 @@
 # The rounds of each account in a release for everyone.
 
 #' Rounds and order of columns for each account of a release for everyone
-#' @param release (`dp_release`)\cr with `protect = "everyone"`.
+#' @param release (`dp_release`)\cr a release with `protect = "everyone"`.
 #' @return A list by account: `rounds`, in the form for [gram_contributions()], and `order`, the
 #'   order of a row's columns relative to the release's rows.
 #' @noRd

@@ -3,7 +3,7 @@
 # mech-pdp-gram.R; choices count at their charge.
 
 #' Losses of everyone in a release by method gram
-#' @param rows (`list`, PRIVATE)\cr by account, matrices (outcome units) of all periods.
+#' @param rows (`list`, PRIVATE)\cr matrices of rows, by account (outcome units) of all periods.
 #' @return A data frame: `person` (position in the account), `account`, losses. PRIVATE.
 #' @noRd
 pdp_everyone <- function(release, rows, delta) {

@@ -167,7 +167,7 @@ call_shift <- function(call) {
 #'
 #' The smaller of a step's declared sensitivity and the sensitivity covered by its noise at its
 #' cost.
-#' @param step (`data.frame`, one row)\cr of the release's record.
+#' @param step (`data.frame`, one row)\cr a step of the release's record.
 #' @noRd
 call_declared <- function(call, step) {
   if (!is.null(call$sensitivity)) {

@@ -42,11 +42,11 @@
 #' the reason. The release is calibrated for means if *every* cohort has at least 20 people, and for
 #' single people otherwise. Coverage is measured (`bench/cohorts.R` of the sources), not proved.
 #'
-#' Rows before the adoption are residuals. Between the first adoption and a cohort's own, the
-#' release permits forecasts of each period from all periods before it. Rows of kind `"forecast"`
-#' are the residuals of these forecasts. Rows of kind `"fitted"` are the residuals of the fit, which
-#' are close to zero by construction. Residuals indicate the quality of the predictions, and have no
-#' interval.
+#' Rows before the adoption are residuals. Between the first adoption and a cohort's own adoption,
+#' the release permits forecasts of each period from all periods before it. Rows of kind
+#' `"forecast"` are the residuals of these forecasts. Rows of kind `"fitted"` are the residuals of
+#' the fit, which are close to zero by construction. Residuals indicate the quality of the
+#' predictions, and have no interval.
 #'
 #' The classical estimators (`epsilon = Inf`, NOT PRIVATE) fit each cohort's mean and have no
 #' intervals; `placebo_space(fit$cohorts[[1]])` and similar functions take one cohort.

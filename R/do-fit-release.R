@@ -73,7 +73,7 @@ with_penalty <- function(release, lambda) {
 }
 
 #' The fit of a release's own targets
-#' @param panel (`dpsc_panel`)\cr with `size`; its donors are not read.
+#' @param panel (`dpsc_panel`)\cr a panel with `size`; its donors are not read.
 #' @noRd
 fit_released <- function(release, panel) {
   estimator <- release$asked$estimator
@@ -87,12 +87,12 @@ fit_released <- function(release, panel) {
 }
 
 #' Fit several cohorts to a release
-#' @param release (`dp_release`)\cr by method gram.
+#' @param release (`dp_release`)\cr a release by method gram.
 #' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the release's
 #'   protected people.
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param size (`numeric(k)`)\cr people in each unit.
-#' @param covariates (`matrix`, k x q, or `NULL`)\cr of the targets.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr the targets' covariates.
 #' @return A `dp_cohorts`.
 #' @noRd
 fit_cohorts <- function(release, target, adopted, estimator, size, covariates = NULL) {

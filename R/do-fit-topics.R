@@ -12,7 +12,7 @@
 #' @param target (`numeric` of length T, or `matrix`, k x T)\cr the treated units' outcomes. PUBLIC.
 #' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment,
 #'   at least 2. Different values mean several adoption dates, see [dp_cohorts]. For a release by
-#'   `"gram"`: the release's own value (the meaning of `NULL`) or a larger value.
+#'   `"gram"`: the value in the release (the meaning of `NULL`) or a larger value.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods of a matrix; 1 to T if `NULL`.
 #' @param lambda (`number` or `NULL`)\cr for a release by method `"gram"`: another penalty, see
 #'   [dp_control()]; `NULL` averages over penalties. Another penalty costs nothing.
@@ -103,16 +103,16 @@ NULL
 #'   target, and the noise of the release. `privacy.se` is the standard deviation of the estimate
 #'   over releases, after the estimate is shrunk to the target's own level and cut at the bounds. It
 #'   is computed to first order, and its square is increased by a fifth for higher orders. With
-#'   `"gram"` it is *calibrated on the donors' own placebo errors*: each donor's post-treatment
-#'   outcome is predicted from that donor's own past, and the errors' second moment and tails are
-#'   released under the same budget. This is the placebo test in space, and is valid for 0/1
-#'   outcomes, costs and other data that are far from normal. Coverage is measured
-#'   (`bench/battery.R` of the sources, `bench/results/battery.csv`), not proved: the target is
-#'   assumed to be a unit like the donors, or a mean of such people with independent prediction
-#'   errors. A shock that hits the whole group is part of its effect. People who were chosen for
-#'   their level before the treatment regress in part to the mean. The fit allows for this (method
-#'   `"gram"`, one adoption date, no covariates); the allowance is wrong for a group whose distance
-#'   from the donors will last.
+#'   `"gram"` the interval is *calibrated on the donors' own placebo errors*: each donor's
+#'   post-treatment outcome is predicted from that donor's own past, and the errors' second moment
+#'   and tails are released under the same budget. This calibration is the placebo test in space,
+#'   and is valid for 0/1 outcomes, costs and other data that are far from normal. Coverage is
+#'   measured (`bench/battery.R` of the sources, `bench/results/battery.csv`), not proved: the
+#'   target is assumed to be a unit like the donors, or a mean of such people with independent
+#'   prediction errors. A shock that hits the whole group is part of its effect. People who were
+#'   chosen for their level before the treatment regress in part to the mean. The fit allows for
+#'   this (method `"gram"`, one adoption date, no covariates); the allowance is wrong for a group
+#'   whose distance from the donors will last.
 #'
 #' The fit also measures the target's distance from the donors before the treatment, given its
 #' level, relative to that distance for a random target of its size. The interval of a group grows

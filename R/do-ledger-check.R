@@ -112,8 +112,8 @@ identity_of <- function(x) {
 }
 
 #' A ledger's record of the charge named in a release
-#' @param privacy (`list`)\cr of a release.
-#' @param rows (`data.frame`)\cr of the ledger, from [ledger_rows()].
+#' @param privacy (`list`)\cr the privacy record of a release.
+#' @param rows (`data.frame`)\cr the rows of the ledger, from [ledger_rows()].
 #' @return `"paid"`, `"missing"`, `"undrawn"` (a draw of it is missing), `"other"` (ledger), or
 #'   `"unpaid"`.
 #' @noRd

@@ -196,7 +196,7 @@ newer_long_panel <- function(object, people, formula = object$formula,
 #'
 #' A factor's reference level is not in a release and is not needed: values other than the listed
 #' levels count as the reference.
-#' @param columns (`data.frame` or `NULL`)\cr of the release.
+#' @param columns (`data.frame` or `NULL`)\cr the release's columns of covariates.
 #' @param names (`character` or `NULL`)\cr covariates that the formula names.
 #' @return As from [split_bounds()].
 #' @section Errors: `dpsc_error_covariate`.
@@ -236,7 +236,7 @@ newer_covariates <- function(release, panel) {
   own <- mean_target(panel$covariates$target, release$statistics$monitor$size)
   if (!same_between(release, own)) {
     abort(c(
-      "The target's covariates in {.arg newdata} differ from the fit's.",
+      "The target's covariates in {.arg newdata} differ from its covariates in the fit.",
       i = "The release is for the target's earlier values: use these."
     ), "monitor")
   }
@@ -299,7 +299,7 @@ check_newer <- function(object, panel, group) {
   if (!isTRUE(all.equal(unname(group[1L, seq_len(old)]), unname(object$target[1L, ]),
         tolerance = 1e-8))) {
     fail(
-      "The target's past in {.arg newdata} differs from the fit's.",
+      "The target's past in {.arg newdata} differs from its past in the fit.",
       i = "The release is for the target's earlier values: use these."
     )
   }

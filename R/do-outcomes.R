@@ -75,7 +75,7 @@
 NULL
 
 #' Fit several outcomes privately, under one charge
-#' @param panels (`list`)\cr by outcome, from [formula_panel()].
+#' @param panels (`list`)\cr the panels by outcome, from [formula_panel()].
 #' @param request (`list`)\cr from [panel_request()].
 #' @return A `dp_outcomes`.
 #' @noRd
@@ -144,7 +144,7 @@ open_outcomes <- function(requests, plans) {
 }
 
 #' The steps of all outcomes, in the order in which they are drawn
-#' @param steps (`list` of `data.frame`)\cr by outcome.
+#' @param steps (`list` of `data.frame`)\cr the steps by outcome.
 #' @noRd
 outcome_steps <- function(steps) {
   out <- do.call(rbind, Map(function(one, name) cbind(one, outcome = name), steps, names(steps)))
@@ -158,8 +158,9 @@ outcome_cost <- function(budget) {
   whole_cost(list(all_epsilon = budget$epsilon, delta = budget$delta))
 }
 
-#' @param fits (`list`)\cr by outcome.
-#' @param privacy (`list` or `NULL`)\cr of all together; `NULL`: nothing is private.
+#' @param fits (`list`)\cr the fits by outcome.
+#' @param privacy (`list` or `NULL`)\cr the privacy record of all fits together; `NULL`: nothing is
+#'   private.
 #' @noRd
 new_outcomes <- function(fits, privacy = fits[[1L]]$release$privacy) {
   structure(list(outcomes = fits, privacy = privacy), class = "dp_outcomes")

@@ -4,7 +4,7 @@
 #' Simulated people, from the user's knowledge
 #' @param spreads (`list`)\cr `between`, `within` (outcome units, or `NULL`), `shared`.
 #' @param pilot (`matrix`, outcome units, PUBLIC, or `NULL`).
-#' @param scale (`dpsc_bounds`)\cr of one period.
+#' @param scale (`dpsc_bounds`)\cr the bounds of one period.
 #' @return A list: `kind` and its parameters for `simulate_gram_cpp()`, scaled units.
 #' @noRd
 plan_people <- function(design, spreads, pilot, scale, periods) {

@@ -1,7 +1,7 @@
 # Questions to a plan: expected errors; the donors, budget or group size for a goal; and power.
 
 #' The checked question of a plan
-#' @param scale (`dpsc_bounds`)\cr of one period.
+#' @param scale (`dpsc_bounds`)\cr the bounds of one period.
 #' @return A list: `n`, `epsilon`, `size` (`NULL`: unknown), `unknown` (`string` or `NULL`),
 #'   `error`, `effect` (scaled units or `NULL`), `power`.
 #' @noRd

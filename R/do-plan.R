@@ -71,7 +71,8 @@
 #' @param explained (`number`, in \[0, 1))\cr the share of the variance of people's changes, from
 #'   before to after the first adoption, that the covariates explain: the R-squared of a regression
 #'   of this change on the covariates, in other people. Covariates that explain only people's levels
-#'   gain nothing, since the past determines the levels. With 0 covariates only cost accuracy.
+#'   gain nothing, since the past determines the levels. If `explained` is 0, covariates only cost
+#'   accuracy.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr the figure. `"error"`: the error of a period against donors and
 #'   epsilon, for the recommended method and for methods with up to ten times its error. `"funnel"`:

@@ -1,8 +1,9 @@
 #' Select variables privately, then regress on them
 #'
-#' Private selection of the few variables that predict an outcome, with their slopes, from a table
-#' of people: most of the budget is for the choice of a support, and the rest for a linear
-#' regression on it. Neighbours differ in one person's row; the number of rows is public.
+#' `dp_select()` privately selects the few variables that predict an outcome, and estimates their
+#' slopes, from a table of people. Most of the budget is for the choice of the variables (the
+#' support), and the remainder is for a linear regression on them. Neighbours differ in one person's
+#' row; the number of rows is public.
 #'
 #' @section Methods:
 #' * `"ranks"` (default): one variable at a time by the exponential mechanism on Kendall's rank

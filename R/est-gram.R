@@ -1,7 +1,7 @@
 # Estimates from a gram release, and their errors. All code here is post-processing.
 
 #' Counterfactuals of targets from a gram release
-#' @param release (`dp_release`)\cr by method gram.
+#' @param release (`dp_release`)\cr a release by method gram.
 #' @param target (`matrix`, k x (T + q), scaled units)\cr with covariates after the pre-period; the
 #'   post-periods are not used. PUBLIC.
 #' @param size (`numeric(k)`)\cr number of people over whom each target is averaged.

@@ -71,7 +71,7 @@ capped <- function(covariance, half) {
 #'
 #' It is treated as a single error, of which a share is left in each new period.
 #' @param disagreement (`matrix`, T1 x T1).
-#' @param left (`numeric`)\cr of each new period.
+#' @param left (`numeric`)\cr the share of the error that is left in each new period.
 #' @noRd
 carried <- function(disagreement, left) {
   across <- outer(rowMeans(disagreement), left)

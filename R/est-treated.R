@@ -2,7 +2,7 @@
 # is post-processing.
 
 #' The released path of a protected group
-#' @param release (`dp_release`)\cr with `protect = "everyone"`.
+#' @param release (`dp_release`)\cr a release with `protect = "everyone"`.
 #' @return A list, scaled units: `path` and `lean` (T, around the group's level if features are
 #'   demeaned), `level`, `moves` (T x d). RELEASED.
 #' @noRd
@@ -26,7 +26,7 @@ released_path <- function(release) {
 #' The path's noise affects the outcome after the treatment and, through the past, the
 #' counterfactual: both by finite differences of one standard deviation.
 #' @param estimate (`function`)\cr the estimate of method gram.
-#' @param scale (`dpsc_bounds`)\cr of the release.
+#' @param scale (`dpsc_bounds`)\cr the bounds of the release.
 #' @return The value of `fit_targets()`, and `translation` (T1, outcome units): the changes to the
 #'   displayed effects of single periods (inst/proofs/treated.md, section 5).
 #' @noRd

@@ -25,14 +25,14 @@
 #'   the ranking by the ratio of the errors after and before the treatment, in which no placebo is
 #'   omitted for a bad fit. For `leave_one_out()`: `"paths"` or `"weights"`.
 #' @param prune (`number`, at least 1)\cr `"gaps"` does not draw placebos whose mean squared error
-#'   before the treatment is more than this many times the target's, and gives their number. Ranks
-#'   and p-value include all placebos. `Inf`: all placebos are drawn.
+#'   before the treatment is more than this many times the target's error, and gives their number.
+#'   Ranks and p-value include all placebos. `Inf`: all placebos are drawn.
 #' @return An object of class `dp_placebo_space`, a list. NOT PRIVATE:
 #'   * `table`: a data frame, one row per unit, the target first: `unit`, `treated`, `rmspe_pre`,
 #'     `rmspe_post` (outcome units), `ratio`, `rank` (`NA` if left out);
 #'   * `gaps`: a matrix, outcome minus counterfactual, one row per unit;
-#'   * `p_value`: the share of ranked units (the target included) with a ratio at least the
-#'     target's, which cannot be below one over the number of ranked units;
+#'   * `p_value`: the share of ranked units (the target included) whose ratio is at least the
+#'     target's ratio; it cannot be below one over the number of ranked units;
 #'   * `squared`, `times`, `T0`, `estimator`, `outcome` (its name).
 #'
 #'   `tidy()` returns `table` in the order of the ranks; `autoplot()` returns a ggplot, which

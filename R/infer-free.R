@@ -21,7 +21,7 @@ free_inference <- function(release) {
   }
   paste(
     "At no cost: the placebo test in {.fn summary}, which compares the target's deviation",
-    "with the donors', and {.fn confint}."
+    "with the donors' deviations, and {.fn confint}."
   )
 }
 

@@ -238,7 +238,7 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
 #' @param ... unused.
 #' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`,
 #'   `date`, `T0` (periods before it), `effect` (mean gap from this date to the true treatment),
-#'   `std.error`, `p.value` (calibrated as the fit's; both `NA` where the fit has no interval and
+#'   `std.error`, `p.value` (calibrated as in the fit; both are `NA` if the fit has no interval, and
 #'   for classical estimators), `rmspe_pre`, `rmspe_post`.
 #' @section Errors: `dpsc_error_release`, `dpsc_error_argument`.
 #' @examples

@@ -4,7 +4,7 @@
 # released errors. Post-processing.
 
 #' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as in `dp_glm()`.
-#' @param names (`character`)\cr of slopes.
+#' @param names (`character`)\cr the names of the slopes.
 #' @return A list: `A` (one row per constraint, one column per slope), `b`, `equal` (one flag per
 #'   row). PUBLIC.
 #' @noRd

@@ -120,7 +120,7 @@ group_conflict <- function(group, steps, control) {
 }
 
 #' Does the noise on the group's place agree with its step?
-#' @param step (`data.frame`)\cr of one row.
+#' @param step (`data.frame`)\cr a step, one row.
 #' @noRd
 place_conflict <- function(place, step) {
   gaussian <- step$law == "discrete_gaussian"

@@ -45,7 +45,7 @@ plan_growing <- function(public) {
   plan
 }
 
-#' @param public (`list`)\cr with the whole `epsilon`.
+#' @param public (`list`)\cr public facts, with the whole `epsilon`.
 #' @noRd
 growing_facts <- function(public) {
   list(n = public$n, epsilon = public$epsilon, delta = public$delta, periods = public$monitor)
@@ -76,7 +76,7 @@ run_growing <- function(plan, donors, public) {
 #' ledger was charged
 #'
 #' A file with another name, under which periods could be drawn again, contradicts itself.
-#' @param statistics (`list`)\cr of the release. RELEASED.
+#' @param statistics (`list`)\cr the statistics of the release. RELEASED.
 #' @noRd
 monitor_id <- function(statistics, paid) {
   statistics$monitor <- NULL
@@ -89,7 +89,7 @@ monitor_id <- function(statistics, paid) {
 }
 
 #' Covariates of the mean of several targets, in the mechanism's units, or `NULL`
-#' @param covariates (`list` or `NULL`)\cr of a panel. Its `target` is public.
+#' @param covariates (`list` or `NULL`)\cr the covariates of a panel. Its `target` is public.
 #' @noRd
 mean_between <- function(covariates, size) {
   if (!is.null(covariates)) {
@@ -102,7 +102,7 @@ mean_between <- function(covariates, size) {
 #' @param base (`list`)\cr from `growing_base()`.
 #' @param donors (`matrix` or `dp_chunks`, outcome units)\cr all periods so far and the new one, and
 #'   covariates after those before the treatment. PRIVATE.
-#' @param scale (`dpsc_bounds`)\cr of as many periods.
+#' @param scale (`dpsc_bounds`)\cr the bounds of as many periods.
 #' @return A list: `means`, `radius`, `sd`. RELEASED.
 #' @noRd
 draw_period <- function(release, base, donors, scale) {

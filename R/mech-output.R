@@ -91,7 +91,8 @@ check_representable <- function(public) {
 }
 
 #' One row of a release's record of its noise
-#' @param step (`list`)\cr with `shift`, its mu (Gaussian differential privacy), if it has one.
+#' @param step (`list`)\cr a step, with `shift`, its mu (Gaussian differential privacy), if it has
+#'   one.
 #' @noRd
 describe_step <- function(what, step) {
   data.frame(

@@ -161,7 +161,7 @@ pdp_objective <- function(release, donors, delta) {
 #' For a box m = 0; otherwise m is a mean of the other donors' rows with signs, no longer than the
 #' longest.
 #' @param p (`list`)\cr from [vertical_pieces()], with `mu` and `cap`.
-#' @param sensitivity (`number`)\cr of the gradient, over all panels.
+#' @param sensitivity (`number`)\cr the sensitivity of the gradient, over all panels.
 #' @return A list of `gradient` and `determinant`, each a list of `removal` and `replacement`.
 #' @noRd
 bounded_terms <- function(p, sensitivity) {

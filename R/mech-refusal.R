@@ -12,8 +12,8 @@ hopeless_noise <- 2.5
 #' No, if the noise exceeds the range of the bounds. A call that may be informative is never
 #' refused, however wide its interval.
 #' @param public (`list`)\cr from `public_facts()`. PUBLIC.
-#' @param plan (`list`)\cr of the method; `noise` is the noise on a mean square, absent for other
-#'   methods and without privacy.
+#' @param plan (`list`)\cr the plan of the method; `noise` is the noise on a mean square, absent for
+#'   other methods and without privacy.
 #' @return A string for the user (the reason, and sufficient values), or `NULL`.
 #' @noRd
 plan_refusal <- function(public, plan) {

@@ -7,7 +7,8 @@
 #' Donors and cohorts are disjoint, so each has an account, and the whole budget. For each cohort
 #' the donors are read before and after it.
 #' @inheritParams plan_everyone
-#' @param public (`list`)\cr with `dates` and, by date, the number of `treated` people.
+#' @param public (`list`)\cr public facts, with `dates` and, by date, the number of `treated`
+#'   people.
 #' @return As [plan_everyone()], with `groups`, the core's facts of each cohort.
 #' @noRd
 plan_everyone_cohorts <- function(public, plan_first) {
@@ -44,7 +45,7 @@ largest_control_share <- 0.2
 
 #' Release for everyone: donors, then every cohort, then the donors again
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
-#' @param public (`list`)\cr with `adopted`, each treated person's date.
+#' @param public (`list`)\cr public facts, with `adopted`, each treated person's date.
 #' @return As [run_cohorts()]; `cohorts` has `treated`, by date the value of [run_everyone()] for
 #'   one group. RELEASED.
 #' @noRd

@@ -27,7 +27,7 @@ plan_everyone <- function(public, plan_first) {
 }
 
 #' Public facts of a protected group, in the core's form
-#' @param features (`list`)\cr of the donors' plan.
+#' @param features (`list`)\cr the features in the donors' plan.
 #' @param m (`count`)\cr people.
 #' @noRd
 treated_facts <- function(public, features, m) {

@@ -80,7 +80,7 @@ without_first_level <- function(values) {
 }
 
 #' Covariates, separately for donors and treated units
-#' @param cells (`list`)\cr of matrices, units x periods.
+#' @param cells (`list`)\cr a list of matrices, units x periods.
 #' @noRd
 split_cells <- function(cells, panel) {
   if (!length(cells)) {

@@ -126,7 +126,7 @@ formula_of <- function(text) {
   formula_from(str2lang(text))
 }
 
-#' @param code (`call`)\cr of `~`, with one or two sides.
+#' @param code (`call`)\cr a call of `~`, with one or two sides.
 #' @noRd
 formula_from <- function(code) {
   stopifnot(

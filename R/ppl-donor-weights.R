@@ -5,7 +5,7 @@
 #' @param weights (`any`)\cr of long data the user's expression, of donors as a matrix or in chunks
 #'   the user's argument.
 #' @param max_weight (`number` or `NULL`).
-#' @param formula (`formula` or `NULL`)\cr of long data.
+#' @param formula (`formula` or `NULL`)\cr the formula of long data.
 #' @return `request`, and where there are weights its `weights`: `column` (`string`) or `x`, and
 #'   `limits` (`numeric(2)`; `NULL`: those of the donors, without privacy).
 #' @section Errors: `dpsc_error_argument`.

@@ -342,7 +342,7 @@ image_of <- function(expression, name, given) {
 }
 
 #' The indicator of one level, as a variable
-#' @param atom (`list`)\cr of kind `"levels"`.
+#' @param atom (`list`)\cr an atom of kind `"levels"`.
 #' @noRd
 level_of <- function(atom, level, name = paste0(atom$name, level)) {
   list(

@@ -23,7 +23,7 @@ source_gives <- function(x) {
 }
 
 #' Refuse a source without the needed access; nothing was spent
-#' @param needs (`string`)\cr of a method's record.
+#' @param needs (`string`)\cr the needs in a method's record.
 #' @param who (`string`)\cr the function with this need, marked up.
 #' @section Errors: of class `dpsc_error_<class>`.
 #' @noRd

@@ -7,7 +7,7 @@
 #' data would be skipped silently. A declared order of periods (a roster, a factor, strings, a
 #' matrix) is not checked.
 #' @param times (`vector`)\cr sorted periods, PUBLIC.
-#' @param name (`string`)\cr of the column of time.
+#' @param name (`string`)\cr the name of the column of time.
 #' @section Warnings: `dpsc_warning_calendar`.
 #' @noRd
 warn_calendar_gap <- function(times, name) {

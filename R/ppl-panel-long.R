@@ -71,7 +71,7 @@ panel_from_formula.default <- function(formula, people, request) {
 }
 
 #' The panel from the rows of all units
-#' @param rows (`matrix`)\cr of all units, named by `units`. PRIVATE.
+#' @param rows (`matrix`)\cr the rows of all units, named by `units`. PRIVATE.
 #' @param treatment (`list`)\cr from [find_treatment()].
 #' @noRd
 panel_of_rows <- function(rows, units, times, treatment, formula, index, keep_names) {

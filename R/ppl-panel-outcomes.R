@@ -3,7 +3,7 @@
 
 #' Separate several outcomes
 #' @param formula (`any`)\cr the user's argument; its other faults are found later.
-#' @param bounds (`list` or `NULL`)\cr by outcome, and by covariate.
+#' @param bounds (`list` or `NULL`)\cr bounds by outcome and by covariate.
 #' @return `NULL` for one outcome; else a list by outcome of lists: `formula`, `bounds` (its own and
 #'   the covariates').
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`.

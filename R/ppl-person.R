@@ -97,7 +97,7 @@ people_of <- function(data, who) {
 }
 
 #' Identifiers for comparison, different for different people
-#' @param text (`flag`)\cr as text, for comparison with blocks of other classes.
+#' @param text (`flag`)\cr whether to return text, for comparison with blocks of other classes.
 #' @noRd
 identifiers_of <- function(data, who, text = FALSE) {
   if (!who$column %in% names(data)) {

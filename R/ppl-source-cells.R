@@ -201,7 +201,7 @@ treated_cells <- function(table, declared, hide) {
 #'
 #' R converts text. If an engine permits any type in a column, every cell is read separately: as a
 #' number, text, or one of the public levels.
-#' @param choice (`list`)\cr for conditions on rows, which use columns unchanged.
+#' @param choice (`list`)\cr the conditions on rows, which use columns unchanged.
 #' @noRd
 streamed_column <- function(name, row, choice) {
   column <- row$short[[name]]

@@ -3,7 +3,7 @@
 
 #' A condition of R as SQL
 #'
-#' @param expression (`expression`)\cr of columns and constants.
+#' @param expression (`expression`)\cr an expression of columns and constants.
 #' @param operand (`function`)\cr a function from a column's name to a list: `text`, an SQL
 #'   expression that is NULL where the value is missing, and `type`, `"number"`, `"text"` or
 #'   `"flag"`.

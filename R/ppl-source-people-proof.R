@@ -6,7 +6,7 @@
 #' largest and the smallest doubles, missing values, levels that are not public, weights and
 #' products. The engine's integers must equal the core's.
 #' @section Errors: `dpsc_error_engine`.
-#' @param person (`flag`)\cr for people with several rows.
+#' @param person (`flag`)\cr is the test for people with several rows?
 #' @noRd
 prove_people <- function(table, person = FALSE) {
   proved <- if (person) "proved_persons" else "proved_people"

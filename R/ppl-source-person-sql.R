@@ -13,7 +13,7 @@ sql_part <- function(a, dialect) {
 }
 
 #' Shares of people by cell, cumulated within each person and rounded down to whole units
-#' @param cell (`string`)\cr of a row.
+#' @param cell (`string`)\cr SQL for a cell of a row.
 #' @param rows (`string`)\cr the SQL after FROM: the rows that count.
 #' @noRd
 sql_shares <- function(cell, rows, dialect) {

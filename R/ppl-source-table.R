@@ -181,7 +181,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   reserved <- out$fields[startsWith(tolower(out$fields), "dpsc_")]
   if (length(reserved)) {
     abort(c(
-      "The table has {.code {reserved}}, but names with {.code dpsc_} are the package's own.",
+      "The table has {.code {reserved}}, but names with {.code dpsc_} are reserved.",
       i = "Give such columns other names by a view or a query."
     ), "argument")
   }

@@ -85,7 +85,8 @@ facts_of_panel <- function(release) {
 }
 
 #' A privacy record with the faults discovered since it was written
-#' @param privacy (`list`)\cr of a release or a fit; without a `version` it is from 0.2.0 or older.
+#' @param privacy (`list`)\cr the privacy record of a release or a fit; without a `version` it is
+#'   from 0.2.0 or older.
 #' @param facts (`list`)\cr see `advisories()`.
 #' @return The record; if a fault is found, or cannot be excluded (`doubt`), its promise does not
 #'   hold, with a `reason`.

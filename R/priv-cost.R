@@ -48,7 +48,7 @@ composition_works <- data.frame(
 )
 
 #' The theorem of adaptive composition
-#' @param kind (`string`)\cr of the privacy that composes.
+#' @param kind (`string`)\cr the kind of privacy that composes.
 #' @param proof (`string`)\cr the file in `inst/proofs`.
 #' @noRd
 composition_theorem <- function(kind, proof) {
@@ -64,7 +64,7 @@ composition_theorem <- function(kind, proof) {
 #' Epsilons add up, and squares of Gaussian shifts, within each account: disjoint groups have one
 #' account each. If one proof covers several steps (kind `"approximate"`), steps with their own
 #' epsilon must still fit.
-#' @param steps (`data.frame` or `NULL`)\cr of a plan. `NULL`: of one draw. PUBLIC.
+#' @param steps (`data.frame` or `NULL`)\cr the steps of a plan. `NULL`: a single draw. PUBLIC.
 #' @param cost (`list`)\cr from [new_cost()].
 #' @param holds (`flag`)\cr does the promise hold? Otherwise a step may have no cost.
 #' @noRd

@@ -61,7 +61,7 @@ warn_doubts <- function(doubts) {
 
 #' Doubts from a private regression's medians, scales and moments
 #' @param fit (`dp_lm`, `dp_glm`).
-#' @param spread (`number`)\cr of the outcome around the fit, in its units, or `NA`.
+#' @param spread (`number`)\cr the spread of the outcome around the fit, in its units, or `NA`.
 #' @noRd
 regression_doubts <- function(fit, spread = NA_real_) {
   release <- fit$release
@@ -154,7 +154,7 @@ few_rows <- function(fit) {
 #' variable's standard deviation given the others is at most half the outcome's width; the check
 #' uses twice this, with the lower limit of the released standard deviation. Clipping of rows
 #' reduces standard deviations.
-#' @param fit (`dp_lm`)\cr with `coefficients`.
+#' @param fit (`dp_lm`)\cr a fit with `coefficients`.
 #' @return A flag for each column that the model keeps.
 #' @noRd
 impossible_slopes <- function(fit) {

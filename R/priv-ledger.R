@@ -315,7 +315,7 @@ check_promise <- function(promise) {
 }
 
 #' Charges that the ledger's accounting cannot cover at their place
-#' @param history (`data.frame`)\cr with the new charge as its last row.
+#' @param history (`data.frame`)\cr the history, with the new charge as its last row.
 #' @noRd
 check_order <- function(history) {
   new <- nrow(history)

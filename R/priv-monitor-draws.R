@@ -3,7 +3,7 @@
 # for each draw, which costs nothing and is part of the chain of hashes, like a charge.
 
 #' Record a growing release in the ledger that paid for its periods
-#' @param id (`string` or `NULL`)\cr of the release; `NULL`: it does not grow.
+#' @param id (`string` or `NULL`)\cr the identifier of the release; `NULL`: it does not grow.
 #' @noRd
 reserve_draws <- function(ledger, id) {
   if (is.null(ledger) || is.null(id)) return(invisible())
@@ -18,7 +18,7 @@ reserve_draws <- function(ledger, id) {
 #' Take one of a release's announced draws, or fail without a trace
 #'
 #' It is recorded before anything is drawn, like a charge.
-#' @param monitor (`list`)\cr of the release.
+#' @param monitor (`list`)\cr the field `monitor` of the release.
 #' @param period (`count`)\cr the period to be drawn, counted from the first new one.
 #' @param again (`flag`)\cr draw a period a second time, from one of the other announced shares.
 #' @return A list: `taken`, the number of announced draws taken so far, and, for a ledger outside R,

@@ -186,7 +186,7 @@ object_of_file <- function(content, fail) {
 }
 
 #' Rebuild the object from the facts and released numbers written by [file_parts()]
-#' @param parts (`list`)\cr of class `kind`.
+#' @param parts (`list`)\cr the parts of an object of class `kind`.
 #' @param fail (`function`)\cr called with a reason if they contradict each other.
 #' @noRd
 file_object <- function(parts, fail) {

@@ -249,8 +249,8 @@ contrast_row <- function(part, pieces, shared, size, level) {
 #' people a margin for rare events remains. At most the joint allowance of the cohorts' own
 #' intervals (Bonferroni).
 #' @param a (`numeric`)\cr weights.
-#' @param error,tail (`numeric`)\cr of each cohort, see [cohort_pieces()].
-#' @param variance (`number`)\cr of the average by the covariances.
+#' @param error,tail (`numeric`)\cr the error and the tail of each cohort, see [cohort_pieces()].
+#' @param variance (`number`)\cr the variance of the average by the covariances.
 #' @param people (`number`)\cr the effective number of people.
 #' @param rest (`number`)\cr the margin for one person.
 #' @noRd

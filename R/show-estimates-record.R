@@ -2,7 +2,8 @@
 # part, the distribution behind their limits, and facts. Post-processing of the release.
 
 #' A record of estimates
-#' @param estimate (named `numeric`, RELEASED)\cr in the units of the formula; `NULL`: none.
+#' @param estimate (named `numeric`, RELEASED)\cr estimates in the units of the formula; `NULL`:
+#'   none.
 #' @param facts (`list`, PUBLIC or RELEASED)\cr the row of `glance()`.
 #' @param nobs (`count`, PUBLIC).
 #' @param ... fields that differ from the defaults:

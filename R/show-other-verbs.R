@@ -28,7 +28,7 @@
 #'     of [stats::lm()]. `anova()` of a fit tests each term after all others; for [stats::lm()] it
 #'     tests them sequentially.
 #'   * `marginaleffects::predictions()`, `slopes()`, `comparisons()`, with `newdata`, and
-#'     `hypotheses()`. `emmeans::emmeans()`, `effects::Effect()` and their relatives.
+#'     `hypotheses()`. `emmeans::emmeans()`, `effects::Effect()` and related functions.
 #'   * `terms()`: the terms of the formula. `model.matrix()`: the model matrix of public rows,
 #'     `data`.
 #'   * `logLik()`, `AIC()`, `BIC()`, `deviance()`, `hatvalues()`, `simulate()`, `model.frame()`,

@@ -28,7 +28,7 @@ band_labels <- function(level, covers = "", both = TRUE) {
 #' @param data (`data.frame`)\cr `at`, `low`, `high`, `noise_low`, `noise_high`, and the variables
 #'   of panels and groups. A part that is `NA` throughout is not drawn, nor named in the legend.
 #' @param shape (`string`)\cr `"band"` or `"bar"` over `at`, `"lying"` beside it.
-#' @param labels (`character`)\cr of the legend, from [band_labels()]; `NULL`: no legend.
+#' @param labels (`character`)\cr the labels of the legend, from [band_labels()]; `NULL`: no legend.
 #' @noRd
 error_layers <- function(data, shape = "band", labels = NULL) {
   parts <- band_parts(data)
@@ -95,7 +95,7 @@ bar_layer <- function(bars, lying) {
   )
 }
 
-#' @param alpha (`numeric`)\cr by part drawn.
+#' @param alpha (`numeric`)\cr the opacity of each part drawn.
 #' @param filled (`flag`)\cr bands, or bars.
 #' @noRd
 band_scale <- function(alpha, filled, labels) {

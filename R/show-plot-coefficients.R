@@ -31,7 +31,7 @@ coefficient_data <- function(table) {
   structure(table, limits = limits)
 }
 
-#' @param labels (`character`)\cr of the errors, from [band_labels()].
+#' @param labels (`character`)\cr the labels of the errors, from [band_labels()].
 #' @param unknown (`string`)\cr label of a coefficient that is not identified.
 #' @noRd
 draw_coefficients <- function(table, title, subtitle, labels = band_labels(0.95),

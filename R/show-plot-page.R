@@ -112,7 +112,7 @@ narrow_theme <- function(plot) {
 }
 
 #' Text broken into lines of a given width; existing breaks are kept
-#' @param size,points (`number`)\cr of the font, and of a line.
+#' @param size,points (`number`)\cr the sizes of the font and of a line.
 #' @noRd
 break_lines <- function(text, size, points) {
   if (!is.character(text) || length(text) != 1L || is.na(text) || !nzchar(text)) {

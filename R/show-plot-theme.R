@@ -171,7 +171,7 @@ dotted_at <- function(data) {
 }
 
 #' The middle between a period and the next on an axis, in the axis's class
-#' @param times (`vector`)\cr in the form for an axis, from [plot_periods()].
+#' @param times (`vector`)\cr the periods in the form for an axis, from [plot_periods()].
 #' @param T0 (`integer`)\cr positions.
 #' @noRd
 between_periods <- function(times, T0) {

@@ -70,7 +70,7 @@ nested_fits <- function(one, other) {
 }
 
 #' Tests of terms in the form of `anova()`
-#' @param tests (`list` of data frames)\cr by term.
+#' @param tests (`list` of data frames)\cr the tests by term.
 #' @param notes (`character` or `NULL`)\cr more lines of the heading.
 #' @noRd
 wald_table <- function(tests, fit, notes = NULL) {

@@ -57,8 +57,8 @@ weak_budget_of_rows <- function(epsilon) {
 # Papers -------------------------------------------------------------------------------------------
 
 #' Sentences on the slopes, one each
-#' @param table (`data.frame`)\cr of all coefficients, the intercept first, with limits and
-#'   `identified`; `errors`, words on the errors, unless there are none.
+#' @param table (`data.frame`)\cr the table of all coefficients, the intercept first, with limits
+#'   and `identified`; `errors`, words on the errors, unless there are none.
 #' @param on (`string`)\cr the outcome, or the function of it that is modelled.
 #' @noRd
 coefficient_sentences <- function(table, on, level) {

@@ -112,7 +112,7 @@ tidy.dp_stream_sum <- function(x, conf.int = FALSE, conf.level = 0.95, ...) door
 })
 
 #' The stored steps, and the last step taken
-#' @param released (`list`)\cr of a stream of sums.
+#' @param released (`list`)\cr the released values of a stream of sums.
 #' @noRd
 trace_to_now <- function(released) {
   trace <- released$trace

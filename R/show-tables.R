@@ -2,7 +2,7 @@
 
 #' Estimates in the form of package parameters
 #' @param labels (`character`)\cr readable terms.
-#' @param table (`data.frame`)\cr as of `tidy()`, with limits.
+#' @param table (`data.frame`)\cr a table as `tidy()` returns it, with limits.
 #' @param df (`number`)\cr degrees of freedom; `Inf`: normal.
 #' @noRd
 parameters_table <- function(labels, table, ci, df = Inf) {
