@@ -178,10 +178,9 @@ conformal_possible <- function(T0, T1, permutations, n_perm, level) {
   needed <- ceiling(1 / (1 - level) - 1e-9) - 1
   wanted <- format_percent(level)
   needs <- if (permutations == "block") {
-    paste0(wanted, " needs ", needed, " periods before the treatment, there ",
-      if (T0 == 1) "is " else "are ", T0)
+    paste0(wanted, " needs ", needed, " periods before the treatment, and the panel has ", T0)
   } else {
-    paste0(wanted, " needs n_perm = ", needed, ", it is ", n_perm)
+    paste0(wanted, " needs n_perm = ", needed, ", and n_perm is ", n_perm)
   }
   note <- if (!enough[[1L]]) {
     c(

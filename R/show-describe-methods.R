@@ -86,7 +86,7 @@ unseen_note <- function(x, clusters) {
   hidden <- paste0(far$variable, " (", text(100 * far$share), " % ", where, ")", collapse = ", ")
   c("", strwrap(if (clusters) {
     paste0("Limits of mean and sd allow for people far from all others whom noise may hide: ",
-      hidden, ". Narrower bounds, a larger epsilon or fewer numbers shorten them; ",
+      hidden, ". Narrower bounds, a larger epsilon or fewer numbers shorten these limits; ",
       "print(clusters = FALSE) assumes that there are no such people.")
   } else {
     paste0("Limits of mean and sd assume that no cluster of people lies far from all others. ",

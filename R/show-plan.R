@@ -59,8 +59,8 @@ plan_assumption <- function(x) {
     ),
     spreads = paste0(
       "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
-      "person varies around their own level by ", format(people$within), ", ",
-      round(100 * people$shared), " % of its variance in patterns shared with other people; ",
+      "person varies around their own level by ", format(people$within), " (",
+      round(100 * people$shared), " % of this variance follows patterns that others share); ",
       range, "."
     ),
     paste0(

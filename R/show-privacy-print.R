@@ -30,7 +30,7 @@ privacy_lines <- function(x, whole = NULL) {
   }
   c(
     paste0("  private: ", stated_budget(privacy, whole), ", neighbours ", privacy$neighbours,
-      ", by ", sub("\\([^();]*, [0-9]{4}; ", "(", privacy$theorem)),
+      "; proof: ", sub("\\([^();]*, [0-9]{4}; ", "(", privacy$theorem)),
     paste0("  ", noise_words(privacy), "; ", payment_words(privacy$charge),
       if (!is.null(privacy$assumes)) "; assumed: ", privacy$assumes)
   )
@@ -49,7 +49,7 @@ privacy_summary <- function(x, whole = NULL) {
   }
   c(
     paste0("  private: ", stated_budget(privacy, whole), ", neighbours ", privacy$neighbours),
-    strwrap(paste0("by ", privacy$theorem), 84L, prefix = "    "),
+    strwrap(paste0("proof: ", privacy$theorem), 84L, prefix = "    "),
     paste0("    ", noise_words(privacy)),
     if (!is.null(privacy$assumes)) {
       strwrap(paste("assumed:", privacy$assumes), 84L, prefix = "    ")

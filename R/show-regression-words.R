@@ -104,13 +104,14 @@ guarantee_of_rows <- function(privacy) {
   paste0(
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
-    "; neighbours: ", privacy$neighbours, "; by ", privacy$theorem, "; ", noise_words(privacy),
-    ". Somebody who reads all released results, and even knows all other rows, decides ",
-    "between two possible ", if (several) "sets of ",
-    "rows of one person, equally likely beforehand, correctly with probability at most ",
-    formatC(100 * right, digits = 1L, format = "f"),
-    " % (a coin: 50 %). Further releases from the same people add to it. Public are the number of ",
-    if (several) "people" else "rows", ", the formula, the bounds and the levels.",
+    "; neighbours ", privacy$neighbours, "; proof: ", privacy$theorem, "; ",
+    noise_words(privacy), ". Suppose that somebody reads all released results, even knows all ",
+    "other rows, and decides between two possible ", if (several) "sets of ",
+    "rows of one person, which were equally likely beforehand. This decision is correct with ",
+    "probability at most ", formatC(100 * right, digits = 1L, format = "f"),
+    " % (by tossing a coin: 50 %). Further releases from the same people increase this limit. ",
+    "Public facts are the number of ", if (several) "people" else "rows",
+    ", the formula, the bounds and the levels.",
     assumed_words(privacy)
   )
 }

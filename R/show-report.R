@@ -226,7 +226,7 @@ release_words <- function(release) {
       )
     },
     "with noise from the operating system's generator; estimates, intervals and figures are ",
-    "computed from that release ", if (everyone) "alone" else "and the data of the treated",
+    "computed from that release ", if (everyone) "alone" else "and the treated units' data",
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
     "for neighbours that ", privacy$neighbours, " (all periods), by ",
     # References to files are for readers of the package, not of the paper.
@@ -279,15 +279,15 @@ guarantee_words <- function(release) {
   person <- if (everyone) "donor or treated person" else "donor"
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(
-    "Somebody who reads all released results, and even knows the data of all other ",
-    people, ", decides between two possible records of one ", person, ", equally likely ",
-    "beforehand, correctly with probability at most ",
+    "Suppose that somebody reads all released results, even knows the data of all other ",
+    people, ", and decides between two possible records of one ", person, ", which were equally ",
+    "likely beforehand. This decision is correct with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
-    " % (a coin: 50 %). This is the cost of this release alone: further releases from the same ",
-    "donors add to it. Public facts are the number of donors, the periods, the bounds",
-    if (!everyone && grepl("donor", privacy$neighbours)) " and the data of the treated",
+    " % (by tossing a coin: 50 %). This limit is for this release alone; further releases from ",
+    "the same donors increase it. Public facts are the number of donors, the periods, the bounds",
+    if (!everyone && grepl("donor", privacy$neighbours)) " and the treated units' data",
     if (everyone) ", who is treated and when", ".",
-    if (privacy$epsilon > 10) " With an epsilon above 10 this is a guarantee in name only."
+    if (privacy$epsilon > 10) " With an epsilon above 10 this guarantee protects little."
   )
 }
 

@@ -85,7 +85,7 @@ test_that("a summary gives the theorem in full and lists every step", {
     x <- objects[[name]]
     privacy <- privacy_of(x)
     said <- gsub("\\s+", " ", paste(utils::capture.output(print(summary(x))), collapse = " "))
-    expect_match(said, paste0("by ", privacy$theorem), fixed = TRUE, label = name)
+    expect_match(said, paste0("proof: ", privacy$theorem), fixed = TRUE, label = name)
     expect_match(said, "noise from the operating system", fixed = TRUE, label = name)
     steps <- (privacy$steps %||% x$steps)$step
     expect_gt(length(steps), 0L, label = name)

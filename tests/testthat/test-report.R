@@ -34,8 +34,8 @@ test_that("the guarantee in words gives the power of the best test between two n
   beta <- pmax(0, 1 - delta - exp(1) * alpha, exp(-1) * (1 - delta - alpha))
   said <- report(report_fit(delta = delta))$guarantee
   expect_match(said, sprintf("at most %.1f %%", 100 * (1 - min(alpha + beta) / 2)), fixed = TRUE)
-  expect_match(report(report_fit(epsilon = 20))$guarantee, "in name only")
-  expect_no_match(said, "in name only")
+  expect_match(report(report_fit(epsilon = 20))$guarantee, "protects little")
+  expect_no_match(said, "protects little")
 })
 
 test_that("reports of results that are not private state this in place of a guarantee", {
