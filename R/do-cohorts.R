@@ -165,7 +165,7 @@ with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {
   panel
 }
 
-#' One-step forecasts between the first adoption and each cohort's own, from fits up to that period
+#' One-step forecasts between the first adoption and each cohort's adoption, from fits up to then
 #' @inheritParams classical_cohorts
 #' @return As [held_out_residuals()]; `NULL` where predictors define the fit. NOT PRIVATE.
 #' @noRd

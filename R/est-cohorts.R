@@ -6,7 +6,7 @@
 #' An ordinary release by method gram: periods between the first adoption and this cohort's own
 #' belong to its past, one by one. Its intervals are the release's intervals for this date.
 #' @param release (`dp_release`)\cr by method gram.
-#' @param T0 (`count`)\cr at least the release's own.
+#' @param T0 (`count`)\cr periods before the treatment, at least as many as in the release.
 #' @param pooled (`data.frame` or `NULL`)\cr from `pooled_seconds()`.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
@@ -160,7 +160,7 @@ regression_excess <- function(release, dates, regression) {
   rep(more, periods)
 }
 
-#' One-step forecasts of the periods between the first adoption and each cohort's own
+#' One-step forecasts of the periods between the first adoption and each cohort's own adoption
 #'
 #' The release contains these single periods, so each can be predicted from the earlier ones. The
 #' placebo dates cost nothing.

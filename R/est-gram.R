@@ -185,7 +185,7 @@ period_factor <- function(period, band, T1) {
 # an event) that the release describes only these and not the others.
 most_variation <- 10
 
-#' Reason why the released moments do not describe people like the target's, or `NULL`
+#' Reason why the released moments do not describe people like the target's people, or `NULL`
 #' @param e (`list`)\cr a target's estimate, see [estimate_gram()]. RELEASED.
 #' @noRd
 unseen_reason <- function(e) {

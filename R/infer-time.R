@@ -55,7 +55,7 @@ period_statistics <- function(release, what, alike = FALSE) {
 # penalty: `fitted`, for A and then B, the mean plus `t(map) %*% u`; for B the covariances
 # `prediction` and `privacy`; `penalty`, `evidence`.
 
-#' The penalty for refits: the fit's own, which depends on pre-periods only
+#' The penalty for refits: the penalty of the fit, which depends on pre-periods only
 #' @noRd
 kept_penalty <- function(fit, i) {
   fit$penalty[[i]] / (2 * counted_donors(fit$release))

@@ -71,7 +71,7 @@ number_column <- function(name, row) {
   )
 }
 
-#' SQL for whether a column's cell has this level
+#' SQL condition that a column's cell has this level
 #' @noRd
 holds_level <- function(name, level, row) {
   column <- row$short[[name]]

@@ -12,8 +12,8 @@ charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 
 #' Open, or make, a ledger in a table
 #'
-#' @param given (`list`)\cr `epsilon` (`NULL`: the ledger's own), `delta`, `path`, `con`, `table`,
-#'   `data`, `study`.
+#' @param given (`list`)\cr `epsilon` (`NULL`: the value in the ledger), `delta`, `path`, `con`,
+#'   `table`, `data`, `study`.
 #' @return A `dp_ledger`: a handle that contains no part of the state.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_source`, `dpsc_error_budget`.
 #' @noRd

@@ -42,7 +42,7 @@ record_conflict <- function(release) {
 
 #' Does the promise follow from method, calibration, steps and source of the noise?
 #'
-#' The wording of the promise is the package's own: [read_release()] restores it.
+#' The package words the promise: [read_release()] restores this wording.
 #' @noRd
 promise_conflict <- function(release) {
   promise <- read_promise(release)

@@ -325,7 +325,7 @@ cohort_covariance <- function(fit, type) {
   out
 }
 
-#' Covariance of all cohorts' rows: each cohort's own, and the shared part between them
+#' Covariance of all cohorts' rows: each cohort's own part, and the part that cohorts share
 #' @noRd
 joint_covariance <- function(fit, pieces) {
   shared <- shared_rows(fit, pieces)
