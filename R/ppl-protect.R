@@ -56,7 +56,7 @@ check_protect <- function(request, k, people = FALSE) {
   problem <- if (k == 1L) {
     "Only one unit is treated, and noise that protects one person hides that person's outcome."
   } else if (!isTRUE(request$method %in% request$guarding)) {
-    "Only {.code method = {.val {request$guarding}}} can protect the treated."
+    "Only {.code method = {.val {request$guarding}}} can protect treated people."
   } else if (!is.null(request$size) && any(request$size != 1)) {
     "Each treated unit must be one person: {.arg size} counts them."
   }
@@ -117,7 +117,7 @@ is_released_group <- function(fit) isTRUE(fit$protected)
 check_not_protected <- function(fit, what) {
   if (is_released_group(fit)) {
     abort(c(
-      "{what} needs the treated unit's own data, and here the treated are protected.",
+      "{what} needs the treated unit's own data, and here treated people are protected.",
       i = "Only their released path, with noise, is available."
     ), "argument")
   }

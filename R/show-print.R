@@ -146,7 +146,7 @@ protects_line <- function(fit, protected) {
     return(NULL)
   }
   if (protected) {
-    "  protects everyone, donors and treated people: all results about the treated have noise"
+    "  protects everyone, donors and treated people: results about treated people have noise"
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     donors_only_line
   } else if (sum(fit$size) == 1) {
