@@ -239,7 +239,7 @@ replayed_calls <- function(hooked, from, to) {
     call <- calls[[k]]
     observed <- call_shift(call)
     declared <- call_declared(call, steps[k, ])
-    data.frame(
+    frame_of(
       call = if (is.null(steps)) paste("call", k) else steps$step[[k]], law = call$law,
       size = length(call$value), declared = declared, observed = observed,
       ratio = if (observed == 0) 0 else observed / declared

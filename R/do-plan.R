@@ -282,7 +282,7 @@ plan_rows <- function(method, at, question, facts, unit) {
   floor <- pmin(rows$floor, rows$error, na.rm = TRUE)
   dates <- study_dates(facts)
   together <- length(dates) > 1L
-  data.frame(
+  frame_of(
     method = method, T0 = c(if (together) NA, dates),
     size = c(if (together) sum(facts$size), facts$size), n = at$n, epsilon = at$epsilon,
     error = rows$error * unit, privacy = sqrt(rows$error^2 - floor^2) * unit, floor = floor * unit,

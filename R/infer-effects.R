@@ -70,18 +70,17 @@ effect_table <- function(fit, type = "overall") {
   fit <- fit_view(fit, type)
   T1 <- fit$release$panel$T1
   effect <- effects_of(fit)
-  rows <- lapply(seq_len(nrow(effect)), function(i) {
-    errors <- effect_errors(fit, i)
-    data.frame(
-      target = rownames(effect)[[i]], term = c("average", colnames(effect)),
-      estimate = c(mean(effect[i, ]), effect[i, ]), std.error = errors$single,
-      band.error = errors$band,
-      privacy.se = if (fit$release$privacy$private) model_errors(fit, i, "privacy") else 0
-    )
-  })
-  out <- do.call(rbind, rows)
-  rownames(out) <- NULL
-  out
+  targets <- seq_len(nrow(effect))
+  errors <- lapply(targets, effect_errors, fit = fit)
+  private <- fit$release$privacy$private
+  frame_of(
+    target = rep(rownames(effect), each = T1 + 1L),
+    term = rep(c("average", colnames(effect)), nrow(effect)),
+    estimate = c(rbind(apply(effect, 1L, mean), t(effect))),
+    std.error = unlist(lapply(errors, `[[`, "single")),
+    band.error = unlist(lapply(errors, `[[`, "band")),
+    privacy.se = if (private) unlist(lapply(targets, model_errors, fit = fit, "privacy")) else 0
+  )
 }
 
 #' Standard deviations of the average and of each period, from the covariances only

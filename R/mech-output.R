@@ -95,7 +95,7 @@ check_representable <- function(public) {
 #'   one.
 #' @noRd
 describe_step <- function(what, step) {
-  data.frame(
+  frame_of(
     step = what, law = step$law, sensitivity = step$sensitivity, scale = step$scale,
     epsilon = step$epsilon %||% NA_real_, rho = step$rho %||% NA_real_,
     mu = step$shift %||% NA_real_

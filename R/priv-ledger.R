@@ -344,6 +344,10 @@ remaining_epsilon <- function(ledger, cost = NULL, history = ledger_history(ledg
   history <- history[c("label", "kind", "epsilon", "delta", "rho", "mu")]
   # With delta = 0 only pure charges are possible.
   kind <- if (ledger$delta > 0) cost$kind %||% "gdp" else "pure"
+  last <- nrow(history) + 1L
+  more <- rbind(history, frame_of(
+    label = "", kind = kind, epsilon = 0, delta = 0, rho = NA_real_, mu = NA_real_
+  ))
   fits <- function(epsilon) {
     extra <- switch(kind,
       gdp = new_cost("gdp", epsilon = epsilon, mu = gdp_budget_cpp(epsilon, ledger$delta)),
@@ -351,8 +355,8 @@ remaining_epsilon <- function(ledger, cost = NULL, history = ledger_history(ledg
       approximate = new_cost("approximate", epsilon = epsilon, delta = cost$delta),
       pure = new_cost("pure", epsilon = epsilon)
     )
-    extra <- data.frame(label = "", extra[c("kind", "epsilon", "delta", "rho", "mu")])
-    total_epsilon(rbind(history, extra), ledger$delta) <= ledger$epsilon * (1 + 1e-9)
+    for (part in c("epsilon", "delta", "rho", "mu")) more[[part]][[last]] <- extra[[part]]
+    total_epsilon(more, ledger$delta) <= ledger$epsilon * (1 + 1e-9)
   }
   if (fits(ledger$epsilon)) {
     return(ledger$epsilon)

@@ -39,24 +39,28 @@ make_condition <- function(constructor, message, class, parent_class, env) {
 #' A line in cli's marks as text
 #'
 #' cli takes 3 ms per mark, much longer than most checks. Names in ticks and single values, most of
-#' the marks, have no colours and are written here, as cli writes them; cli writes all other lines.
+#' the marks, have no colours and are written here, as cli writes them; files' names, too, where
+#' there are no colours. cli writes all other lines.
 #' @noRd
 format_line <- function(line, env) {
   line <- gsub("[{][.](arg|code) ([^{}`\n]+)[}]", "`\\2`", line)
   line <- gsub("[{][.]fn ([^{}`\n:]+)[}]", "`\\1()`", line)
   plain <- gsub("[{][.](arg|code) ([{][^{}]+[}])[}]", "`\\2`", line)
+  is_file <- grepl("[{][.]file [{][^{}]+[}][}]", plain) && cli::num_ansi_colors() == 1L
+  if (is_file) plain <- gsub("[{][.]file ([{][^{}]+[}])[}]", "'\\1'", plain)
   places <- gregexpr("[{][^{}.?][^{}]*[}]", plain)
   between <- regmatches(plain, places, invert = TRUE)[[1L]]
   if (any(grepl("[{}]", between))) return(cli::format_inline(line, .envir = env))
   codes <- regmatches(plain, places)[[1L]]
   values <- lapply(substr(codes, 2L, nchar(codes) - 1L), function(x) eval(str2lang(x), env))
-  if (!all(vapply(values, is_plain_word, NA))) return(cli::format_inline(line, .envir = env))
+  plain <- all(vapply(values, is_plain_word, NA, is_file))
+  if (!plain) return(cli::format_inline(line, .envir = env))
   enc2utf8(paste0(between, c(as.character(values), ""), collapse = ""))
 }
 
-is_plain_word <- function(x) {
+is_plain_word <- function(x, is_file = FALSE) {
   (is.character(x) || is.numeric(x)) && !is.object(x) && length(x) == 1L && !is.na(x) &&
-    !grepl("[`\n\033]", x)
+    !grepl(if (is_file) "[`\n\033]|^$|^ | $|  " else "[`\n\033]", x)
 }
 
 #' Is `x` a single number, finite or infinite, and not missing?

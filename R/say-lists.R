@@ -10,6 +10,18 @@ bare_options <- function(x) {
   x
 }
 
+#' A data frame of plain vectors with as many values as its rows, or one, without row names
+#'
+#' `data.frame()` takes a quarter of a millisecond, most of it for names: a tenth of a small fit.
+#' @noRd
+frame_of <- function(...) {
+  columns <- list(...)
+  rows <- max(lengths(columns))
+  stopifnot(lengths(columns) %in% c(1L, rows))
+  columns <- lapply(columns, function(x) unname(if (length(x) == rows) x else rep(x, rows)))
+  structure(columns, class = "data.frame", row.names = .set_row_names(rows))
+}
+
 #' A record with these fields; an unknown field is a programming error
 #' @param fields (`list`)\cr all fields with their defaults.
 #' @param given (`list`)\cr some of them.

@@ -114,7 +114,7 @@ cohort_pieces <- function(fit, level) {
   effect <- effects_of(fit)[1L, ]
   if (inherits(fit, "dp_synth_classical")) {
     unknown <- rep(NA_real_, length(effect) + 1L)
-    return(data.frame(
+    return(frame_of(
       estimate = c(mean(effect), effect), error = unknown, tail = unknown, band = unknown,
       privacy = unknown, scale = 1, least = -Inf, most = Inf, single = unknown, low = unknown,
       high = unknown, p = unknown
@@ -127,7 +127,7 @@ cohort_pieces <- function(fit, level) {
     list(low = -Inf, high = Inf)
   }
   tails <- cohort_tails(fit, table$std.error)
-  data.frame(
+  frame_of(
     estimate = table$estimate, error = table$std.error / tails$divide, tail = tails$tail,
     band = tails$band, privacy = table$privacy.se, scale = tails$scale, least = allowed$low,
     most = allowed$high, single = table$std.error, low = table$conf.low, high = table$conf.high,
@@ -210,12 +210,13 @@ contrast_row <- function(part, pieces, shared, size, level) {
   own <- do.call(rbind, Map(function(g, row) pieces[[g]][row + 1L, ], part$g, part$row))
   a <- part$weight
   estimate <- sum(a * own$estimate)
-  limits <- data.frame(least = sum(a * own$least), most = sum(a * own$most))
+  least <- sum(a * own$least)
+  most <- sum(a * own$most)
   if (nrow(own) == 1L) {
-    return(data.frame(
+    return(frame_of(
       estimate = estimate, std.error = own$single, privacy.se = own$privacy,
       statistic = estimate / own$single, p.value = own$p, conf.low = own$low,
-      conf.high = own$high, band.error = own$error * own$band, limits
+      conf.high = own$high, band.error = own$error * own$band, least = least, most = most
     ))
   }
   at <- shared$at[part$g] + part$row + 1L
@@ -234,12 +235,12 @@ contrast_row <- function(part, pieces, shared, size, level) {
   }
   single <- error(own$tail, if (periods) 3 else 1)
   width <- interval_quantile(level) * single
-  data.frame(
+  frame_of(
     estimate = estimate, std.error = single,
     privacy.se = sqrt(max(0, sum((a * own$privacy)^2) + between(shared$privacy))),
     statistic = estimate / single, p.value = normal_p(estimate / single),
-    conf.low = max(limits$least, estimate - width), conf.high = min(limits$most, estimate + width),
-    band.error = max(single, error(own$band, if (periods) 4 else 1)), limits
+    conf.low = max(least, estimate - width), conf.high = min(most, estimate + width),
+    band.error = max(single, error(own$band, if (periods) 4 else 1)), least = least, most = most
   )
 }
 

@@ -34,13 +34,22 @@ if (!nzchar(Sys.which("pandoc"))) {
 } else {
   vignettes <- NULL
 }
+# The titles of a file's tests that differ: all of them if code outside of the tests does.
+differing <- function(path) {
+  code <- parse(path, keep.source = TRUE)
+  text <- vapply(attr(code, "srcref"), function(at) paste(as.character(at), collapse = "\n"), "")
+  differs <- grepl("skip_on_cran|NOT_CRAN|expect_snapshot|\"[.][.]\"", text)
+  is_test <- vapply(code, function(e) is.call(e) && identical(e[[1L]], quote(test_that)), NA)
+  titles <- vapply(code[is_test], function(e) e[[2L]], "")
+  if (any(differs & !is_test)) titles else titles[differs[is_test]]
+}
 taken <- if (!is.null(library_path)) {
   tests <- list.files("tests/testthat", "^test-.*[.]R$", full.names = TRUE)
-  differs <- vapply(tests, function(path) {
-    any(grepl("skip_on_cran|NOT_CRAN|expect_snapshot|\"[.][.]\"", readLines(path)))
-  }, NA)
-  names <- sub("^test-(.*)[.]R$", "\\1", basename(tests[differs]))
-  Sys.setenv(DPSC_TESTS = sprintf("^(%s)$", paste(names, collapse = "|")))
+  titles <- lapply(tests, differing)
+  names <- sub("^test-(.*)[.]R$", "\\1", basename(tests[lengths(titles) > 0L]))
+  list <- tempfile("titles")
+  writeLines(unlist(titles), list)
+  Sys.setenv(DPSC_TESTS = sprintf("^(%s)$", paste(names, collapse = "|")), DPSC_TEST_TITLES = list)
   c(sprintf("--install=check:%s", shQuote(file.path(library_path, "00install.out"))),
     paste0("--library=", shQuote(library_path)))
 }

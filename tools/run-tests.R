@@ -5,7 +5,7 @@
 # Everything is compiled once (tools/tarball) and every test runs once: the unit tests in two
 # processes, with NOT_CRAN, against the package as the tarball installs it, and R CMD check beside
 # them takes that installation (--install=check:). Tests that differ on CRAN are run by the check as
-# on CRAN: the files in which a test asks whether it is on CRAN, compares snapshots or looks for the
+# on CRAN: the tests that ask whether they are on CRAN, compare snapshots or look for the
 # repository's files. `make cran` checks with all tests, as on CRAN.
 options(warn = 1)
 # An absolute path, even where .lib does not exist yet: the installation's log is beside the
