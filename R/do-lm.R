@@ -18,8 +18,8 @@
 #' regression). Limit and clip minimise the noise plus half the squared bias that is usual in real
 #' data. Where the noise permits, the third round has a wide clip. If this clip moves the level of
 #' the outcome or the slopes by more than noise does, errors are taken to be skewed, and the clips
-#' of the last rounds remain wide. They also remain wide where the noise of a wide clip is small
-#' compared with sampling errors. Clips therefore grow with the budget, up to the outcome's range,
+#' of the last rounds remain wide. They also remain wide where the expected error is no larger than
+#' with narrow clips. Clips therefore grow with the budget, up to the outcome's range,
 #' and the fit approaches the fit of `lm()` as epsilon grows.
 #'
 #' @section Distance from lm():

@@ -22,8 +22,7 @@
 #'   level the plan has no ratio.
 #' @param ratio (`number`, above 1)\cr the required error of a slope if its model holds, divided by
 #'   that of `lm()`; then one of `n` and `epsilon` is `NULL`. The standard errors of [dp_lm()] are
-#'   larger by its allowance for means that are not linear. From some `n` on later rounds have
-#'   wide clips: the ratio then rises by up to a tenth, and the allowance falls.
+#'   larger by its allowance for means that are not linear.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
 #' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` if no value suffices),
@@ -54,7 +53,7 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
   facts <- list(
     delta = delta, scores = vcov == "HC", design = lm_design(columns), share = share
   )
-  at <- function(n, epsilon) regression_outlook(n, epsilon, facts, p)
+  at <- function(n, epsilon) regression_outlook(n, epsilon, facts)
   good <- function(n, epsilon) isTRUE(at(n, epsilon)$ratio <= ratio)
   wanted <- ratio
   if (is.null(n)) n <- ceiling(first_that(function(x) good(ceiling(x), epsilon), p + 2, 1e9))
@@ -83,14 +82,9 @@ check_one_unknown <- function(n, epsilon, wanted, name) {
   }
 }
 
-#' Expected error of a slope relative to lm(), from the noise of the rounds
-#'
-#' In the frame of the rounds regressors have variance one; radius and clip are the plan's for the
-#' smallest share. A clip at c standard deviations leaves 2 pnorm(c) - 1 of a cross moment, and the
-#' share `squares` of a normal's second moment. The contribution of the covariance's noise grows as
-#' its edge is approached. The two factors were fitted to bench/lm.R.
+#' Expected error of a slope relative to lm(), for the sizes of the smallest share
 #' @noRd
-regression_outlook <- function(n, epsilon, facts, p) {
+regression_outlook <- function(n, epsilon, facts) {
   plan <- tryCatch(lm_plan_cpp(c(list(n = n, epsilon = epsilon), facts)),
     `dpsc::budget_too_small` = function(e) NULL
   )
@@ -104,18 +98,8 @@ regression_outlook <- function(n, epsilon, facts, p) {
   if (!none$resolved || !none$found) {
     return(none)
   }
-  gaussian <- facts$delta > 0
-  of_rounds <- function(f) vapply(plan$rounds, f, 0)
-  off <- of_rounds(function(r) if (gaussian) sqrt(r$noise / 2) else sqrt(2) * r$noise)
-  step <- plan$radius / of_rounds(function(r) r$limit)
-  people <- 0.92 * n
-  within <- 2 * stats::pnorm(plan$reach) - 1
-  squares <- within - 2 * plan$reach * stats::dnorm(plan$reach) + plan$reach^2 * (1 - within)
-  cross <- off * step * plan$reach / within / of_rounds(function(r) r$residual_limit) / people
-  edge <- sqrt(p) / sqrt(sum((people / (off * step^2))^2))
-  privacy <- 1.12 * sqrt(n / sum(1 / cross[-seq_len(plan$before)]^2)) / (1 - min(0.6, 1.2 * edge))
   list(
-    ratio = sqrt(squares / within^2 + privacy^2), privacy = privacy, resolved = TRUE, found = TRUE,
+    ratio = sqrt(plan$square), privacy = plan$privacy, resolved = TRUE, found = TRUE,
     allowance = plan$allowance
   )
 }

@@ -347,7 +347,7 @@ lm_plan_sweep <- function(plan) {
     paste("epsilon, with", format(plan$n, big.mark = ",", scientific = FALSE), "people")
   )
   ratio <- function(n, epsilon) {
-    regression_outlook(n, epsilon, plan$facts, plan$columns)$ratio
+    regression_outlook(n, epsilon, plan$facts)$ratio
   }
   around <- 10^seq(-2, 2, by = 0.05)
   people <- unique(round(pmax(plan$n * around, plan$columns + 2)))

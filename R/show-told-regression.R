@@ -28,9 +28,7 @@ wide_lm <- function(fit) {
       delta = fit$privacy$delta, scores = fit$vcov == "HC", design = lm_design(fit$columns),
       share = 0.5
     )
-    plan <- regression_outlook(
-      fit$nobs, fit$privacy$epsilon, facts, length(fit$columns$columns)
-    )
+    plan <- regression_outlook(fit$nobs, fit$privacy$epsilon, facts)
     wide_slopes(fit, sqrt(plan$ratio^2 + plan$allowance), "dp_plan_lm()")
   }
 }

@@ -190,6 +190,8 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::lm_course course =
       dpsc::course_of(plan, radius, std::numeric_limits<double>::infinity(), 0.0);
   const dpsc::lm_size& size = course.stays ? course.wide : course.narrow;
+  const dpsc::lm_outlook outlook =
+      dpsc::outlook_of(plan, size, plan.shares.rounds - (course.stays ? dpsc::tried_round : 1.0));
   Rcpp::List rounds;
   for (const dpsc::lm_round_plan& round : plan.rounds)
     rounds.push_back(Rcpp::List::create(_["limit"] = round.limit,
@@ -198,9 +200,8 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   return Rcpp::List::create(
       _["steps"] = as_steps(plan.records), _["total"] = plan.total, _["rho"] = plan.rho,
       _["signal"] = plan.signal, _["resolved"] = plan.resolved, _["located"] = plan.location.made,
-      _["rounds"] = rounds, _["radius"] = size.radius, _["reach"] = size.reach,
-      _["before"] = course.stays ? static_cast<int>(dpsc::tried_round) : 1, _["held"] = held,
-      _["allowance"] = dpsc::planned_allowance(plan, radius),
+      _["rounds"] = rounds, _["held"] = held, _["square"] = outlook.square,
+      _["privacy"] = outlook.privacy, _["allowance"] = dpsc::planned_allowance(plan, radius),
       _["shares"] = Rcpp::NumericVector::create(
           _["location"] = plan.shares.location, _["moments"] = plan.shares.moments,
           _["counts"] = plan.shares.counts, _["scores"] = plan.shares.scores));

@@ -73,7 +73,35 @@ void test_sizes(int rounds) {
     CHECK(moved.wide.radius >= calm.tried.radius * (1.0 - 1e-9) || calm.stays);
     CHECK(richer.wide.reach >= moved.wide.reach * (1.0 - 1e-9));
     CHECK(calm.tried.reach >= dpsc::lm_constants::wide_step * calm.narrow.reach);
+    // Clips of rounds that stay wide exceed the narrow one's enough for the pool to know it.
+    const double second = std::min(calm.narrow.reach, dpsc::lm_constants::most_reach);
+    CHECK(calm.stays == ((calm.stays ? calm.wide : calm.narrow).reach > dpsc::least_step * second));
   }
+}
+
+// More people never have larger expected errors, also where the last rounds become wide.
+void test_expected_errors(int rounds) {
+  const double none = std::numeric_limits<double>::infinity();
+  int wide = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const Index p = whole(1, 20);
+    const double numbers = static_cast<double>(whole(0, p)), d = static_cast<double>(p);
+    const double edge = whole(0, 1) * uniform(0.0, 0.3) / d, radius = std::sqrt(d);
+    const double start = std::pow(10.0, uniform(-2.0, -0.5)) / radius;
+    double before = none;
+    for (double more = 1.0; more < 1e6; more *= 1.2) {
+      const double root = std::sqrt(more);
+      dpsc::lm_plan plan = some_plan(p, numbers, 1e4 * more, start / root, edge / root);
+      const dpsc::lm_course course = dpsc::course_of(plan, radius, none, 0.0);
+      if (!course.tries) continue;
+      wide += course.stays;
+      const double now = course.stays ? dpsc::outlook_of(plan, course.wide, 3.0).square
+                                      : dpsc::outlook_of(plan, course.narrow, 4.0).square;
+      CHECK(now <= before * (1.0 + 1e-9));
+      before = now;
+    }
+  }
+  CHECK(wide > rounds);
 }
 
 }  // namespace

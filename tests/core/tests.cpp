@@ -708,6 +708,7 @@ int main(int argc, char** argv) {
       {"supports", test_supports},
       {"ranks", [&] { test_ranks(50 * properties); }},
       {"sizes of rounds", [&] { test_sizes(5 * properties); }},
+      {"expected errors of regressions", [&] { test_expected_errors(properties / 4); }},
       {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},

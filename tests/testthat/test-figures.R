@@ -153,12 +153,8 @@ test_that("paths, selections, aggregates and plans have plots", {
   picture <- plot(plan)
   at <- picture$data[abs(picture$data$against - 20000) < 0.5, ]
   expect_equal(at$ratio, plan$ratio)
-  # More people have smaller errors, except where wide clips begin, which leave less bias.
-  planned <- picture$data[picture$data$against > 100 & !is.na(picture$data$ratio), ]
-  rises <- planned$ratio[-1L] / planned$ratio[-nrow(planned)]
-  rises <- rises[diff(planned$against) > 0]
-  expect_lte(sum(rises > 1 + 1e-8), 2)
-  expect_lt(max(rises), 1.1)
+  expect_true(all(diff(stats::na.omit(picture$data$ratio[picture$data$against > 100])) < 1e-8 |
+      diff(picture$data$against[picture$data$against > 100 & !is.na(picture$data$ratio)]) < 0))
   nothing <- dp_plan_lm(y ~ a + g, lm_bounds(), epsilon = 1e-6, ratio = 1.01)
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })

@@ -64,12 +64,12 @@ lm_plan plan_lm(const lm_facts& facts) {
   const double mu = std::sqrt(2.0 * lm_rho(budget, p, shares.rounds) * share);
   out.strength = mu * std::sqrt(n);
   for (Eigen::Index k = 0; k < p; ++k) out.numbers += !facts.design.of_indicators(k);
-  const double wide =
-      std::min(widest_radius, std::max(1.0, radius_gain * out.strength / std::sqrt(d)));
+  out.tried = shares.rounds == rounds;
+  const double gain = out.tried ? radius_gain * out.strength / std::sqrt(d) : 0.0;
+  const double wide = std::min(widest_radius, std::max(1.0, gain));
   out.first_radius = lm_constants::first_radius * std::sqrt(d);
   out.radius = std::sqrt(wide * wide * out.numbers + d - out.numbers);
   out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
-  out.tried = shares.rounds == rounds;
   for (int t = 0; t < shares.rounds; ++t) {
     const bool first = t == 0;
     const std::string at = " of round " + std::to_string(t + 1);
@@ -165,43 +165,110 @@ lm_size balance(const lm_plan& plan, double weight, double rounds, const lm_size
   return out;
 }
 
+double clipped_square(double c) {
+  const double within = std::erf(c / std::sqrt(2.0));
+  const double density = std::exp(-0.5 * c * c) / std::sqrt(2.0 * std::acos(-1.0));
+  return (within - 2.0 * c * density + c * c * (1.0 - within)) / (within * within);
+}
+
+namespace {
+
+/// Radius times reach, magnified by the edge of the covariance's noise.
+double magnified_size(const lm_plan& plan, const lm_size& size) {
+  using namespace lm_constants;
+  const double edge = plan.edge * size.radius * size.radius /
+                      (outlook_rows * std::sqrt(static_cast<double>(plan.shares.rounds)));
+  return size.radius * size.reach / (1.0 - std::min(edge_most, edge_gain * edge));
+}
+
+}  // namespace
+
+lm_outlook outlook_of(const lm_plan& plan, const lm_size& size, double rounds) {
+  using namespace lm_constants;
+  const double within = std::erf(size.reach / std::sqrt(2.0));
+  lm_outlook out;
+  out.privacy = outlook_noise / outlook_rows * plan.slope_noise * magnified_size(plan, size) /
+                (within * std::sqrt(rounds));
+  out.square = clipped_square(size.reach) + out.privacy * out.privacy;
+  return out;
+}
+
+namespace {
+
+/// The clip is as wide as a noise of `spare` sampling errors permits, and where it then exceeds
+/// every residual, the radius is as long as that noise permits.
+lm_size grown(const lm_plan& plan, double rounds, lm_size size, double most, double spare) {
+  const double reach = spare * std::sqrt(rounds) / (plan.slope_noise * size.radius);
+  size.reach = std::max(size.reach, std::min(most, reach));
+  const double longest = lm_constants::free_radius * std::sqrt(static_cast<double>(plan.columns));
+  const double longer = lm_constants::spare_noise * std::sqrt(rounds) / plan.slope_noise;
+  if (size.reach >= most)
+    size.radius = std::max(size.radius, std::min(longest, longer / size.reach));
+  return size;
+}
+
+/// The size that balances noise and the usual bias with a weight of at most `bias_weight`, as far
+/// as `fits` permits.
+template <class Fits>
+lm_size settle(const lm_plan& plan, double rounds, const lm_size& least, double most, double spare,
+               const Fits& fits) {
+  const auto balanced = [&](double weight) {
+    return grown(plan, rounds, balance(plan, weight, rounds, least, most), most, spare);
+  };
+  const lm_size whole = balanced(lm_constants::bias_weight);
+  if (fits(whole)) return whole;
+  // The less a bias weighs, the smaller the size.
+  double high = std::log(lm_constants::bias_weight), low = high - 30.0;
+  for (int step = 0; step < 40; ++step) {
+    const double middle = 0.5 * (low + high);
+    (fits(balanced(std::exp(middle))) ? low : high) = middle;
+  }
+  return balanced(std::exp(low));
+}
+
+}  // namespace
+
 lm_course course_of(const lm_plan& plan, double radius, double most, double shift) {
   using namespace lm_constants;
   const double all = plan.shares.rounds - 1.0, late = all + 1.0 - static_cast<double>(tried_round);
   lm_course out;
   out.tries = plan.tried && plan.strength >= tried_from * radius;
-  const double reach = std::max(least_reach, reach_gain * plan.strength / radius);
-  out.narrow = {radius, std::min(most_reach, reach)};
+  const lm_size least{radius, least_reach};
   if (!out.tries) {
-    out.narrow = balance(plan, bias_weight, all, out.narrow, most);
+    out.narrow = balance(plan, bias_weight, all, least, most);
     return out;
   }
-  const double noise = plan.slope_noise / std::sqrt(late);
-  const double wide = std::max(radius, wide_radius * std::sqrt(static_cast<double>(plan.columns)));
-  // A budget that is left over widens clips, and then lets rows count in full.
-  const auto grown = [&](double weight, lm_size least, double spare) {
-    least.reach = std::max(least.reach, std::min(most, spare / (noise * wide)));
-    lm_size size = balance(plan, weight, late, least, most);
-    if (size.reach >= most)
-      size.radius =
-          std::max(size.radius, std::min(free_radius * wide, spare_noise / (noise * size.reach)));
-    return size;
-  };
+  // The noise of slopes is at most the same at all budgets.
+  const double level = reach_gain * plan.strength;
+  const lm_size narrow = settle(plan, all, least, most, spare_noise, [&](const lm_size& size) {
+    return magnified_size(plan, size) <= level;
+  });
+  // Wide clips stay from where they leave less bias, without larger errors.
+  const double from = std::sqrt(left_wide / left_narrow);
+  const double free = outlook_of(plan, narrow, all).square - clipped_square(from);
+  const lm_size calm = settle(plan, late, least, most, wide_spare, [&](const lm_size& size) {
+    return std::pow(outlook_of(plan, size, late).privacy, 2) <= free;
+  });
+  const bool stays = calm.reach >= std::min(from, most);
+  out.narrow = stays ? lm_size{calm.radius, std::min(most_reach, calm.reach / wide_step)} : narrow;
   const double narrowest = wide_step * out.narrow.reach;
-  out.wide = grown(bias_weight, {radius, narrowest}, spare_noise);
-  const bool free = noise * out.wide.radius * out.wide.reach <= stays_noise;
+  const double wide = std::max(radius, wide_radius * std::sqrt(static_cast<double>(plan.columns)));
   const double first = std::max(std::min(wide_most, std::sqrt(plan.strength / wide)), wide_least);
-  out.tried = {wide, std::max(narrowest, std::min(most, first))};
-  if (free)
-    out.tried = {std::max(wide, out.wide.radius), std::max(out.tried.reach, out.wide.reach)};
-  out.stays = free || shift > 0.0;
+  out.wide = {calm.radius, std::max(calm.reach, narrowest)};
+  out.tried = {std::max(wide, calm.radius), std::max(narrowest, std::min(most, first))};
+  if (stays) out.tried.reach = std::max(out.tried.reach, calm.reach);
+  out.stays = stays || shift > 0.0;
   if (!(shift > 0.0)) return out;
   // A clip c leaves about shift/c^2 of bias, for noise of 2 c wide/strength.
   const double gain = std::min(wide_most, std::cbrt(shift * plan.strength / wide));
-  const lm_size least{wide, std::max(narrowest, std::min(most, std::max(out.tried.reach, gain)))};
+  lm_size wider{std::max(wide, calm.radius), std::max(out.tried.reach, gain)};
+  const double apart = std::max(out.wide.reach, wide_step * std::min(most_reach, narrow.reach));
+  wider.reach = std::max(apart, std::min(most, wider.reach));
+  wider = grown(plan, late, wider, most, free_noise);
   // Evidence of a bias, relative to the usual one.
-  const double weight = std::max(1.0, shift * shift / (plan.n * usual_level(out.narrow.reach)));
-  out.wide = grown(weight, least, free_noise);
+  const double usual = usual_level(std::min(most_reach, narrow.reach));
+  const double weight = std::max(1.0, shift * shift / (plan.n * usual));
+  out.wide = grown(plan, late, balance(plan, weight, late, wider, most), most, free_noise);
   return out;
 }
 

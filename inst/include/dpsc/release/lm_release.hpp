@@ -81,13 +81,15 @@ constexpr double edge_gain = 1.2, edge_most = 0.6;
 // The weight of the usual squared bias against noise, where radius and clip are chosen: below 1,
 // since a model may hold.
 constexpr double bias_weight = 0.5;
-// The noise of the wide rounds together, in sampling errors of a slope: at most, where they stay
-// wide although nothing shows skewness; and that is worth a clip with less bias, at least: without
-// and with skewness.
-constexpr double stays_noise = 0.5, spare_noise = 0.1, free_noise = 0.35;
-// The longest radius without clips, in multiples of the first wide one.
-constexpr double free_radius = 4.0;
+// The noise of rounds together, in sampling errors of a slope, that a clip with less bias is worth
+// at least: in narrow rounds, in wide ones, and in wide ones with skewness.
+constexpr double spare_noise = 0.1, wide_spare = 0.08, free_noise = 0.35;
+// The longest radius without clips, over sqrt(p).
+constexpr double free_radius = 20.0;
 constexpr double first_weight = 0.6;  // of residuals
+// Of expected errors: the rows that count, and the noise of slopes beyond the first order (fitted
+// to bench/lm.R).
+constexpr double outlook_rows = 0.92, outlook_noise = 1.12;
 }  // namespace lm_constants
 
 /// rho of Gaussian noise as large as that of the Laplace steps.
@@ -136,6 +138,18 @@ struct lm_size {
 /// slope that `rounds` rounds share plus the usual squared bias times its weight.
 lm_size balance(const lm_plan& plan, double weight, double rounds, const lm_size& least,
                 double most);
+
+/// The variance of a slope from residuals clipped at c deviations, normal errors, over that of
+/// lm().
+double clipped_square(double c);
+
+/// For a slope whose model holds, relative to lm(): the variance with normal errors, and the
+/// deviation of the noise. A clip at c deviations keeps 2 Phi(c) - 1 of a cross moment.
+struct lm_outlook {
+  double square, privacy;
+};
+
+lm_outlook outlook_of(const lm_plan& plan, const lm_size& size, double rounds);
 
 /// Sizes of narrow rounds, of the first wide round and of later ones. `tries`: the third round is
 /// wide; `stays`: so are later ones.
