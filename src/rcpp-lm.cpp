@@ -190,8 +190,7 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   const dpsc::lm_course course =
       dpsc::course_of(plan, radius, std::numeric_limits<double>::infinity(), 0.0);
   const dpsc::lm_size& size = course.stays ? course.wide : course.narrow;
-  const dpsc::lm_outlook outlook =
-      dpsc::outlook_of(plan, size, plan.shares.rounds - (course.stays ? dpsc::tried_round : 1.0));
+  const dpsc::lm_outlook outlook = dpsc::outlook_of(plan, size, course.rounds);
   Rcpp::List rounds;
   for (const dpsc::lm_round_plan& round : plan.rounds)
     rounds.push_back(Rcpp::List::create(_["limit"] = round.limit,

@@ -95,8 +95,8 @@ void test_expected_errors(int rounds) {
       const dpsc::lm_course course = dpsc::course_of(plan, radius, none, 0.0);
       if (!course.tries) continue;
       wide += course.stays;
-      const double now = course.stays ? dpsc::outlook_of(plan, course.wide, 3.0).square
-                                      : dpsc::outlook_of(plan, course.narrow, 4.0).square;
+      const double now =
+          dpsc::outlook_of(plan, course.stays ? course.wide : course.narrow, course.rounds).square;
       CHECK(now <= before * (1.0 + 1e-9));
       before = now;
     }

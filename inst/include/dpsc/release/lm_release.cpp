@@ -236,6 +236,7 @@ lm_course course_of(const lm_plan& plan, double radius, double most, double shif
   const lm_size least{radius, least_reach};
   if (!out.tries) {
     out.narrow = balance(plan, bias_weight, all, least, most);
+    out.rounds = all;
     return out;
   }
   // The noise of slopes is at most the same at all budgets.
@@ -243,27 +244,33 @@ lm_course course_of(const lm_plan& plan, double radius, double most, double shif
   const lm_size narrow = settle(plan, all, least, most, spare_noise, [&](const lm_size& size) {
     return magnified_size(plan, size) <= level;
   });
+  // The third round's clip is apart from narrow ones, so that skewness shows. Among wide rounds it
+  // counts by its noise.
+  const double apart = wide_step * std::min(most_reach, narrow.reach);
+  const auto counted = [&](const lm_size& size) {
+    return late - 1.0 + std::min(1.0, std::pow(size.reach / apart, 2));
+  };
   // Wide clips stay from where they leave less bias, without larger errors.
   const double from = std::sqrt(left_wide / left_narrow);
   const double free = outlook_of(plan, narrow, all).square - clipped_square(from);
   const lm_size calm = settle(plan, late, least, most, wide_spare, [&](const lm_size& size) {
-    return std::pow(outlook_of(plan, size, late).privacy, 2) <= free;
+    return std::pow(outlook_of(plan, size, counted(size)).privacy, 2) <= free;
   });
   const bool stays = calm.reach >= std::min(from, most);
   out.narrow = stays ? lm_size{calm.radius, std::min(most_reach, calm.reach / wide_step)} : narrow;
-  const double narrowest = wide_step * out.narrow.reach;
+  out.wide = stays ? calm : lm_size{calm.radius, std::max(calm.reach, wide_step * narrow.reach)};
   const double wide = std::max(radius, wide_radius * std::sqrt(static_cast<double>(plan.columns)));
   const double first = std::max(std::min(wide_most, std::sqrt(plan.strength / wide)), wide_least);
-  out.wide = {calm.radius, std::max(calm.reach, narrowest)};
-  out.tried = {std::max(wide, calm.radius), std::max(narrowest, std::min(most, first))};
-  if (stays) out.tried.reach = std::max(out.tried.reach, calm.reach);
+  out.tried = stays ? lm_size{calm.radius, std::max(apart, calm.reach)}
+                    : lm_size{std::max(wide, narrow.radius),
+                              std::max(wide_step * narrow.reach, std::min(most, first))};
+  out.rounds = stays ? counted(calm) : all;
   out.stays = stays || shift > 0.0;
   if (!(shift > 0.0)) return out;
   // A clip c leaves about shift/c^2 of bias, for noise of 2 c wide/strength.
   const double gain = std::min(wide_most, std::cbrt(shift * plan.strength / wide));
   lm_size wider{std::max(wide, calm.radius), std::max(out.tried.reach, gain)};
-  const double apart = std::max(out.wide.reach, wide_step * std::min(most_reach, narrow.reach));
-  wider.reach = std::max(apart, std::min(most, wider.reach));
+  wider.reach = std::max({out.wide.reach, apart, std::min(most, wider.reach)});
   wider = grown(plan, late, wider, most, free_noise);
   // Evidence of a bias, relative to the usual one.
   const double usual = usual_level(std::min(most_reach, narrow.reach));

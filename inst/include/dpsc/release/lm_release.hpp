@@ -68,7 +68,7 @@ constexpr int rounds = 5, rounds_small = 3;
 // Radii over sqrt(p), and clips over the residual's standard deviation: as large as the noise
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
-constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.114;
+constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.13;
 constexpr double longest = 0.33;  // of n mu / sqrt(p): the squared largest radius
 constexpr double far = 3.0;       // standard deviations
 // A wide round: the least strength over the radius; the least radius over sqrt(p) of the first one;
@@ -152,10 +152,11 @@ struct lm_outlook {
 lm_outlook outlook_of(const lm_plan& plan, const lm_size& size, double rounds);
 
 /// Sizes of narrow rounds, of the first wide round and of later ones. `tries`: the third round is
-/// wide; `stays`: so are later ones.
+/// wide; `stays`: so are later ones. `rounds`: as many with the last size have the noise of all.
 struct lm_course {
   bool tries = false, stays = false;
   lm_size narrow, tried, wide;
+  double rounds = 0.0;
 };
 
 /// `radius`: the least; `most`: the clip that exceeds every residual, in standard deviations;
