@@ -184,7 +184,7 @@ Rcpp::List lm_plan_cpp(const Rcpp::List& facts) {
   // given.
   const double share = facts.containsElementNamed("share") ? Rcpp::as<double>(facts["share"]) : 0.5;
   const double group =
-      std::sqrt(dpsc::group_square(share, 1.0, static_cast<double>(known.design.p())));
+      std::sqrt(dpsc::group_square(share, 1.0, 1.0, static_cast<double>(known.design.p())));
   const bool held = share == 0.5 || group <= plan.longest;
   const double radius = held ? std::max(plan.radius, group) : plan.radius;
   const dpsc::lm_course course =

@@ -369,7 +369,9 @@ lm_frame next_frame(const lm_pool& pool, const lm_solution& solution) {
     return out;
   }
   const double edge = spectral_edge(pool.sd * std::sqrt(2.0), p);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum = eigh(pool.covariance);
+  // The first round shortens more rows than later ones do.
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum =
+      eigh(pool.covariance + pool.own.back());
   const double least = pool.rounds.size() > 1 ? longest_lengthening : 1e-12;
   const Eigen::VectorXd values =
       (shrink_spectrum(spectrum.eigenvalues(), edge).array() + edge).max(least);

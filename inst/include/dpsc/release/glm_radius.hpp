@@ -55,8 +55,8 @@ inline row_weighting glm_weighting(const glm_facts& facts, double longest, doubl
   const double wide = std::min(stretch * square, most_square(columns, frame));
   for (Eigen::Index k = 0; k < facts.design.p(); ++k)
     if (columns.share[k] > 0.0)
-      square = std::max(square,
-                        1.0 + group_square(columns.share[k], columns_within(facts.design, k), p));
+      square = std::max(
+          square, 1.0 + group_square(columns.share[k], 1.0, columns_within(facts.design, k), p));
   const bool flat = !frame.whiten.isIdentity(0.0) && (wide >= square || facts.length >= 1.0);
   if (flat) square = std::max(square, wide);
   return {std::sqrt(std::min(square, std::max(p + 1.0, longest * longest))), flat};

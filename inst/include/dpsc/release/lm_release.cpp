@@ -121,16 +121,20 @@ double columns_within(const lm_design& design, Eigen::Index k) {
 }
 
 double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
-                 const lm_round& last) {
+                 const lm_round& last, const lm_frame& next) {
   const double p = static_cast<double>(design.p());
   const Eigen::MatrixXd back = lu_inverse_transposed(last.frame.whiten);
   const Eigen::VectorXd mean = last.frame.centre + back * last.mean;
-  const Eigen::VectorXd variance = (back * last.covariance * back.transpose()).diagonal();
+  const Eigen::MatrixXd covariance = back * last.covariance * back.transpose();
   double square = plan.radius * plan.radius;
   for (Eigen::Index k = 0; k < design.p(); ++k) {
-    const double q = rarer_share(design, location, k, mean[k], variance[k]);
+    const double variance = covariance(k, k);
+    const double q = rarer_share(design, location, k, mean[k], variance);
     if (!(q > 0.0)) continue;
-    const double reach = group_square(q, columns_within(design, k), p);
+    // The squared length of the column's direction in the next frame: 1 if that is white.
+    const double length = (next.whiten.transpose() * covariance.col(k)).squaredNorm() / variance;
+    const double longer = std::min(lm_constants::longer_most, std::max(1.0, length));
+    const double reach = group_square(q, longer, columns_within(design, k), p);
     if (reach <= plan.longest * plan.longest) square = std::max(square, reach);
   }
   return std::sqrt(square);
@@ -309,14 +313,14 @@ double planned_allowance(const lm_plan& plan, double radius) {
 }
 
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
-                      const lm_pool& pool, const lm_solution& solution) {
+                      const lm_pool& pool, const lm_solution& solution, const lm_frame& next) {
   const lm_round& last = pool.last();
   const double deviation = std::sqrt(solution.residual);
   const double range = 2.0 / location.scale[static_cast<Eigen::Index>(design.response())];
   const std::size_t done = pool.rounds.size();
   const double shift = done > tried_round ? skewness_of(pool, solution, plan.n) : 0.0;
   const lm_course course =
-      course_of(plan, radius_of(plan, design, location, last), range / deviation, shift);
+      course_of(plan, radius_of(plan, design, location, last, next), range / deviation, shift);
   const bool first = done == tried_round && course.tries;
   if (first || (done > tried_round && course.tries &&
                 (course.stays || (done > tried_round + 1 && pool.stays_wide())))) {
@@ -348,7 +352,7 @@ lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& 
     const lm_pool pool(out.rounds);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
-    limits = next_limits(plan, facts.design, out.location, pool, solution);
+    limits = next_limits(plan, facts.design, out.location, pool, solution, frame);
   }
   if (plan.counts.made) out.counts = release_counts(kept, plan.counts, draws);
   if (plan.scores.made)
@@ -398,7 +402,7 @@ double release_discrepancy(const lm_plan& plan, const lm_facts& facts, const lm_
     const lm_pool pool(sofar);
     const lm_solution solution = solve_pool(pool);
     frame = next_frame(pool, solution);
-    limits = next_limits(plan, facts.design, release.location, pool, solution);
+    limits = next_limits(plan, facts.design, release.location, pool, solution, frame);
   }
   if (release.counts)
     worst = std::max(worst, std::fabs(release.counts->sd / plan.counts.sigma - 1.0));

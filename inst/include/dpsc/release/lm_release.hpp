@@ -69,8 +69,9 @@ constexpr int rounds = 5, rounds_small = 3;
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.13;
-constexpr double longest = 0.33;  // of n mu / sqrt(p): the squared largest radius
-constexpr double far = 3.0;       // standard deviations
+constexpr double longest = 0.33;      // of n mu / sqrt(p): the squared largest radius
+constexpr double far = 3.0;           // standard deviations
+constexpr double longer_most = 16.0;  // square of a direction's length in a frame
 // A wide round: the least strength over the radius; the least radius over sqrt(p) of the first one;
 // its clip in standard deviations, which grows with the root of the strength until skewness was
 // measured; and the least ratio of wide clips to the narrow one.
@@ -120,14 +121,16 @@ double rarer_share(const lm_design& design, const lm_location& location, Eigen::
 /// k.
 double columns_within(const lm_design& design, Eigen::Index k);
 
-/// Mean square of the rows of a group with share q that alone has some of the p whitened columns.
-inline double group_square(double q, double own, double p) { return own * (1.0 - q) / q + p - own; }
+/// Mean square of the rows of a group with share q that alone has some of the p columns, which have
+/// variance `longer`; others have variance one.
+inline double group_square(double q, double longer, double own, double p) {
+  return own * longer * (1.0 - q) / q + p - own;
+}
 
-/// If whitened columns have variance one, a group with share q has a mean square of (1 - q) / q
-/// along each of its own columns. The radius contains the rarest group that exceeds the noise.
+/// The radius contains the rarest group that exceeds the noise.
 /// Post-processing: shares are from released means.
 double radius_of(const lm_plan& plan, const lm_design& design, const lm_location& location,
-                 const lm_round& last);
+                 const lm_round& last, const lm_frame& next);
 
 /// A radius, and a clip over the residual's standard deviation.
 struct lm_size {
@@ -175,7 +178,7 @@ double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows
 /// residuals. The last rounds' clips are wide if the third round's moves the level, or where the
 /// usual bias is worth the noise. Post-processing.
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
-                      const lm_pool& pool, const lm_solution& solution);
+                      const lm_pool& pool, const lm_solution& solution, const lm_frame& next);
 
 lm_limits first_limits(const lm_plan& plan);
 
