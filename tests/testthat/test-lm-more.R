@@ -424,3 +424,19 @@ test_that("wide clips are kept for skewed errors only, and the intercept's SE al
   expect_lt(stats::median(normal), 1.1)
   expect_lt(max(normal), 1.7)
 })
+
+test_that("a number of two values has nearly the standard errors of a declared 0/1 variable", {
+  error <- function(seed, bounds) {
+    withr::local_seed(seed)
+    v <- stats::rbinom(20000, 1, 0.09)
+    fit <- suppressWarnings(dp_lm(y ~ v, data.frame(y = 1 + v + stats::rnorm(20000), v),
+      epsilon = 1, bounds = list(y = c(-20, 20), v = bounds), control = dp_control(rng = "R")
+    ))
+    sqrt(diag(vcov(fit)))[["v"]]
+  }
+  typical <- function(bounds) stats::median(vapply(1:3, error, 0, bounds = bounds))
+  declared <- typical(c(FALSE, TRUE))
+  expect_lt(typical(c(0, 1)), 1.2 * declared)
+  # Also where bounds do not show the two values.
+  expect_lt(typical(c(-1, 2)), 1.3 * declared)
+})
