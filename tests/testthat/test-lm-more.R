@@ -432,7 +432,7 @@ test_that("a number of two values has nearly the standard errors of a declared 0
     fit <- suppressWarnings(dp_lm(y ~ v, data.frame(y = 1 + v + stats::rnorm(20000), v),
       epsilon = 1, bounds = list(y = c(-20, 20), v = bounds), control = dp_control(rng = "R")
     ))
-    sqrt(diag(vcov(fit)))[["v"]]
+    sqrt(diag(vcov(fit)))[[2L]]
   }
   typical <- function(bounds) stats::median(vapply(1:3, error, 0, bounds = bounds))
   declared <- typical(c(FALSE, TRUE))
