@@ -45,9 +45,9 @@ if (is.function(compat)) {
 }
 # Files of 10 CPU seconds or more, the slowest first; the order of the others matters little.
 slow <- paste0("test-", c(
-  "plan-protect", "release-file", "papers", "audit", "cells", "release-json", "glm", "aggregate",
-  "battery", "release-check", "identifiers", "plan", "report", "sources", "plot", "conditions",
-  "canary", "figures", "identifiers-table", "cohorts-privacy"
+  "plan-protect", "person-describe", "papers", "release-file", "aggregate", "identifiers", "glm",
+  "plan", "cells", "plot", "release-check", "audit", "ledger-outside", "sources-people", "sources",
+  "canary", "release-json", "glm-privacy", "battery", "identifiers-table", "describe", "objective"
 ))
 for (file in c(intersect(slow, files), setdiff(files, slow))) {
   # Only one process can make a folder.
