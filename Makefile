@@ -90,7 +90,7 @@ bench: install ## accuracy, speed and memory; writes bench/results
 tables: install ## result tables whose code changed, made anew (hours; ONLY="lm glm": these)
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/tables.R $(ONLY)
 
-audit: install ## privacy audits with many runs, and the long tests; writes bench/results/audit.csv (5 minutes)
+audit: install ## privacy audits with many runs, and the long tests; writes bench/results/audit.csv (15 minutes)
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/long-tests.R
 	@R_LIBS="$(LIB):$$R_LIBS" $(RSCRIPT) tools/audit.R
 

@@ -4,7 +4,7 @@
 library(dpsc)
 internal <- asNamespace("dpsc")
 helpers <- new.env(parent = internal)
-for (file in paste0("helper-", c("audit", "panels", "gram", "glm", "papers"), ".R")) {
+for (file in paste0("helper-", c("audit", "panels", "gram", "glm", "papers", "probes"), ".R")) {
   sys.source(file.path("tests", "testthat", file), envir = helpers)
 }
 # Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
