@@ -9,10 +9,11 @@
 #' Errors are relative to the errors of [stats::lm()] on the same people, the lower limit for any
 #' private method: 1.5 means a standard error that is half as large again. They hardly depend on the
 #' outcome, the slopes, or the width of the bounds. In simulations (`bench/plan-lm.R`) the planned
-#' error was .75 to 1.36 times the observed error in 27 of 28 designs whose moments are resolved,
-#' and a third of it in the other one (300 people, two columns, `epsilon = 1`).
+#' error was .79 to 1.23 times the observed error in 27 of 28 designs whose moments are resolved,
+#' and a third of the observed error in one design (300 people, two columns, `epsilon = 1`).
 #'
-#' A rare level needs longer rows, and so more noise for every slope: `share` is its share.
+#' A rare level needs longer rows, and so more noise for every slope: `share` is the share of
+#' people who have the rarest level.
 #'
 #' @inheritParams dp_lm
 #' @param n (`count` or `NULL`)\cr number of people. `NULL`: the number needed for `ratio`.
