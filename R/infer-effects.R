@@ -91,7 +91,7 @@ model_errors <- function(fit, i, parts) {
   sqrt(pmax(rowSums((averaging %*% effect_covariance(fit, i, parts)) * averaging), 0))
 }
 
-#' Calibrated standard errors: `single` for single statements, and `band` for all periods together
+#' Calibrated standard errors: `single` for one interval at a time, `band` for all periods jointly
 #' @noRd
 effect_errors <- function(fit, i) {
   T1 <- fit$release$panel$T1

@@ -236,7 +236,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
   }
   abort(c(
     "The panel must be balanced: every unit must have a row in every period.",
-    x = "Some unit has no row in some period.",
+    x = "At least one unit has no row in at least one period.",
     i = row_by_row_advice
   ), "panel")
 }

@@ -183,7 +183,7 @@ part_facts.dp_table <- function(part, columns) {
   if (out$n != floor(out$n)) {
     abort(c(
       "The panel must be balanced: every unit must have a row in every period.",
-      x = "Some unit has no row, or several, in some period.", i = row_by_row_advice
+      x = "At least one unit has no row, or several rows, in a period.", i = row_by_row_advice
     ), "panel")
   }
   out

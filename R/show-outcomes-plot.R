@@ -16,7 +16,7 @@ autoplot.dp_outcomes <- function(object, type = NULL, level = 0.95, simultaneous
   }
   if (identical(type, "weights")) {
     abort(c(
-      "Weights belong to one outcome.",
+      "A plot of weights shows one outcome at a time.",
       i = "See {.code plot(fit$outcomes[[1]], type = \"weights\")}."
     ), "argument")
   }

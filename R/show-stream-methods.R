@@ -17,15 +17,15 @@
 #'   of the outcome's bounds. This middle is predicted as long as noise alone could have produced
 #'   the coefficients (bench/online.R: regret is at most 1.05 times the regret of predicting zero).
 #' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums. For
-#'   `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()` see [dp_estimates]. Errors of sums
-#'   come from the privacy noise alone.
+#'   `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()` see [dp_estimates]. Standard
+#'   errors of running sums reflect the privacy noise alone.
 #' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
 #'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
 #'   `p.value`. Of sums: one row per kept step and term: `step`, `rows`, `term`, `estimate`,
 #'   `privacy.se`. Kept are all steps up to 500, then a step whenever the number of steps has grown
 #'   by 1 %, and the last step.
 #' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
-#'   (current estimates with their errors).
+#'   (current estimates with their standard errors).
 #' @name dp_stream-methods
 NULL
 

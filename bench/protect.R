@@ -1,13 +1,16 @@
-# protect = "everyone": error and coverage of the average effect on a group whose members are
-# protected, beside a public target by the default release and by the same target-free release.
-# DPSC_BENCH_REPLICATIONS scales the draws (default 1). Writes bench/results/protect.csv: root mean
-# squared errors in units of half the bounds' width, coverage of nominal 95 % where there is an
-# interval, the share of draws that have one, the median length of the interval over the 95 %
-# quantile of its error, both sides. `document` is the error of a prototype. Of single
-# periods: `month_public` and `month`, errors as above; `month_oracle`, the sum of a public target's
-# error and the noise of an oracle that knows everybody's residuals about the donors' prediction,
-# and with them the group's mean and the best radius, and spends the whole budget on one mean in one
-# ball; `month_ratio` is `month` over `month_oracle`, `month_coverage` the coverage by period.
+# protect = "everyone": error and coverage of the average effect on a protected group, compared with
+# a public target under the default release and under the same target-free release.
+# DPSC_BENCH_REPLICATIONS scales the draws (default 1). Writes bench/results/protect.csv:
+#   errors    root mean squares, in units of half the bounds' width; `document`: of a prototype
+#   coverage  of nominal 95 % where there is an interval; and the share of draws that have one
+#   length    the interval's median length divided by the 95 % quantile of its error on both sides
+# For single periods:
+#   month_public, month  errors, as above
+#   month_oracle         the error of a public target plus the noise of an oracle, which knows the
+#                        residuals of all people from the donors' prediction, hence the group's mean
+#                        and the best radius, and spends the whole budget on one mean in one ball
+#   month_ratio          `month` divided by `month_oracle`
+#   month_coverage       the coverage by period
 suppressPackageStartupMessages(library(dpsc))
 simulate_factor <- dpsc:::simulate_factor
 times <- as.numeric(Sys.getenv("DPSC_BENCH_REPLICATIONS", "1"))

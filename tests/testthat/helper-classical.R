@@ -48,7 +48,7 @@ slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
   w
 }
 
-# A small panel with two factors, levels and noise.
+# A small panel from a model with two latent factors, levels of units and noise.
 model_panel <- function(n = 12, T0 = 9, T1 = 4, seed = 1) {
   withr::with_seed(seed, {
     periods <- T0 + T1

@@ -134,8 +134,8 @@ test_that("the tails and the variance of a group's mean shrink with the number o
   }
   own <- vapply(fits, function(fit) mean(fit$variance[[1L]]$prediction), 0)
   expect_true(all(diff(own) < 0))
-  # One person's variance is at least the released second moment and at least its noise's standard
-  # deviation.
+  # The variance for one person is at least the released second moment plus one standard deviation
+  # of its noise; for the mean of a group it is divided by the number of people.
   least <- (intervals$second + intervals$second_sd) / c(4, 25, 400)
   expect_true(all(own >= least))
 })

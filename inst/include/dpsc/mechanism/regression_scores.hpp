@@ -59,7 +59,8 @@ struct lm_scores {
   double sd_slopes = 0.0, sd_mixed = 0.0, sd_constant = 0.0;
 };
 
-/// Integer scores from integer rows u: (u_w, u_k) u_r / R_r, on a grid, no longer than the limit.
+/// Integer scores from integer rows u: the entries (u_w, u_k) of regressors and constant times the
+/// residual's entry u_r, divided by R_r and rounded to a grid. No score is longer than the limit.
 class lm_score_rows {
  public:
   lm_score_rows(const lm_scores_plan& plan, const lm_round_plan& round, Eigen::Index p);
