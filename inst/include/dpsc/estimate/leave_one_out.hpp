@@ -112,7 +112,8 @@ class deleted_counts {
   void add(const Eigen::Ref<const Eigen::MatrixXd>& rows, Eigen::Index T0);
 
   const Eigen::MatrixXd& counts() const { return counts_; }
-  /// Sums of (error / row scale)^2, of error^2 and of error^4, with errors in units of their spread.
+  /// Sums of (error / row scale)^2, of error^2 and of error^4, with errors in units of their
+  /// spread.
   const Eigen::MatrixXd& powers() const { return powers_; }
 
   /// Upper ends of the cells; the last has none.
