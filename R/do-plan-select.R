@@ -2,8 +2,8 @@
 
 #' Plan a selection or a stream before touching any data
 #'
-#' The expected performance of [dp_select()] and [dp_online()] for a number of people and a budget,
-#' from the noise that they would add. No data are involved.
+#' Predicts how well [dp_select()] and [dp_online()] would perform with `n` people and a given
+#' budget, from the noise that these functions would add. No data are used.
 #'
 #' @inheritParams dp_select
 #' @param formula (`formula`)\cr `outcome ~ candidates`, or the formula of [dp_online()].

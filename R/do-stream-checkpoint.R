@@ -22,13 +22,13 @@
 #' after a failed write the stream runs on. A crash between claim and removal leaves a file that is
 #' refused: its state is lost rather than used twice.
 #'
-#' @section Public checkpoints: `kind = "public"` (only `noise = "tree"`) publishes the state, which
-#' is covered by the stream's own budget, for any number of publications (proofs/streams.md, Theorem
-#' 4). The stream runs on, and fresh noise is added to every open node, here and in every
-#' continuation: a node that was open at m publications has m + 1 times the variance. Continuations
-#' must take *different* rows: a row that is given again, after a crash for instance, exposes its
-#' person a second time. Like a file by [saveRDS()], a checkpoint contains R objects: resume only
-#' files from people whom you trust.
+#' @section Public checkpoints: `kind = "public"` (with `noise = "tree"` only) publishes the state,
+#' which is covered by the stream's own budget, for any number of publications (proofs/streams.md,
+#' Theorem 4). The stream runs on, and fresh noise is added to every open node, here and in every
+#' continuation: a node that was open at m publications has m + 1 times the variance. No row may be
+#' used twice, neither by two continuations nor before and after the checkpoint: a row that is used
+#' again, for instance after a crash, exposes its person a second time. A checkpoint, like a file
+#' written by [saveRDS()], contains R objects: resume only files from people whom you trust.
 #'
 #' @param stream (`dp_stream`)\cr a stream that runs here.
 #' @param file (`path`)\cr the file to write; for private states it must not exist yet.

@@ -30,7 +30,7 @@
 #' * `"toeplitz"` (default up to 1,024 steps; at most 4,096): the square-root factorisation of
 #'   prefix sums. The (secret) state contains the whole stream.
 #' * `"blt"` (default for more steps): the same factor, approximated by about log(T) buffers; memory
-#'   O(p log T).
+#'   O(p log T) for p coefficients and T steps.
 #' * `"tree"`: binary trees with Honaker's estimate. The noise is about twice as large; the state
 #'   can be published ([checkpoint()]).
 #'
@@ -56,9 +56,9 @@
 #'   \[-1, 1\]; longer rows are clipped. Noise grows with its square. `NULL`: the root of a sum with
 #'   the terms 1 for the intercept, 1 for each factor and `0.65 + 0.35 k` for k numbers.
 #' @param ball (`number` or `NULL`)\cr the largest norm of the scaled coefficients. `NULL`:
-#'   `sqrt(p)`, or `3 sqrt(p)` for logistic models.
+#'   `sqrt(p)` for p coefficients, or `3 sqrt(p)` in logistic models.
 #' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.
-#'   `NULL`: `0.9 radius^2 / p`, or `0.13 radius^2 / p` for logistic models.
+#'   `NULL`: `0.9 radius^2 / p` for p coefficients, or `0.13 radius^2 / p` in logistic models.
 #' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or `"published"`
 #'   for the published constants, which give no guarantee.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged once, here, for the whole horizon.

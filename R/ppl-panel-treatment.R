@@ -139,7 +139,7 @@ find_treatment <- function(units, times, rows, hide = FALSE,
     abort(c(
       "At least two periods must come before the treatment.",
       x = if (hide) {
-        "The treatment begins in one of the first two."
+        "The treatment begins in one of the first two periods."
       } else if (T0 == 0L) {
         "The treatment begins in {period}, the first period of the panel."
       } else {

@@ -427,8 +427,9 @@ find_value <- function(name, environment) {
 #'     happens to have.
 #'
 #' Row-by-row preparations can be written into the formula, `log(pmin(y, 190)) ~ treated`; functions
-#' of several rows are an error there. A column of `data` is accepted unchecked, since its origin
-#' cannot be checked. `vignette("preparing-data")` has examples, where vignettes are installed.
+#' that use several rows are refused there. A column of `data` is accepted unchecked, since its
+#' origin cannot be checked. For examples see `vignette("preparing-data")`, if vignettes are
+#' installed.
 #'
 #' @section Gaps: With `na = "interpolate"` every row is filled separately: linearly between its own
 #'   values, flat before the first and after the last, and at the middle of the bounds for a row

@@ -79,8 +79,8 @@ aggregate_reason <- function(x) {
   if (!x$plan$identified) {
     return(paste0(
       "Not identified at this budget: the noise amounts to ", formatC(x$plan$ranks, digits = 3L,
-        format = "g"), " of ", count_words(x$plan$blocks), " ranks. More people, fewer ",
-      "statistics or a larger epsilon help."
+        format = "g"), " of ", count_words(x$plan$blocks), " ranks. Use more people, ",
+      "fewer statistics or a larger epsilon."
     ))
   }
   if (!has_spread(x)) {

@@ -36,7 +36,7 @@ test_that("logicals, columns named like functions and inline functions are refus
   )
 })
 
-test_that("an argument taken from the first row is an error either for all values or for none", {
+test_that("whether an argument given by a column is refused does not depend on its first value", {
   n <- 40
   data <- rows_of(n)
   data$w[1:30] <- NA

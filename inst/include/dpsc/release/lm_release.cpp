@@ -169,13 +169,10 @@ lm_size balance(const lm_plan& plan, double weight, double rounds, const lm_size
   return out;
 }
 
-double clipped_square(double c) {
-  const double within = std::erf(c / std::sqrt(2.0));
-  const double density = std::exp(-0.5 * c * c) / std::sqrt(2.0 * std::acos(-1.0));
-  return (within - 2.0 * c * density + c * c * (1.0 - within)) / (within * within);
-}
-
 namespace {
+
+/// The share of a cross moment that a clip at c standard deviations leaves, normal errors.
+double share_within(double c) { return std::erf(c / std::sqrt(2.0)); }
 
 /// Radius times reach, magnified by the edge of the covariance's noise.
 double magnified_size(const lm_plan& plan, const lm_size& size) {
@@ -187,12 +184,15 @@ double magnified_size(const lm_plan& plan, const lm_size& size) {
 
 }  // namespace
 
+double clipped_square(double c) {
+  return c * c * clipped_second(1.0 / c) / std::pow(share_within(c), 2);
+}
+
 lm_outlook outlook_of(const lm_plan& plan, const lm_size& size, double rounds) {
   using namespace lm_constants;
-  const double within = std::erf(size.reach / std::sqrt(2.0));
   lm_outlook out;
   out.privacy = outlook_noise / outlook_rows * plan.slope_noise * magnified_size(plan, size) /
-                (within * std::sqrt(rounds));
+                (share_within(size.reach) * std::sqrt(rounds));
   out.square = clipped_square(size.reach) + out.privacy * out.privacy;
   return out;
 }
@@ -243,7 +243,7 @@ lm_course course_of(const lm_plan& plan, double radius, double most, double shif
     out.rounds = all;
     return out;
   }
-  // The noise of slopes is at most the same at all budgets.
+  // At no budget does the noise of slopes exceed this level.
   const double level = reach_gain * plan.strength;
   const lm_size narrow = settle(plan, all, least, most, spare_noise, [&](const lm_size& size) {
     return magnified_size(plan, size) <= level;

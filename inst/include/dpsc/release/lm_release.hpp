@@ -88,8 +88,8 @@ constexpr double spare_noise = 0.1, wide_spare = 0.08, free_noise = 0.35;
 // The longest radius without clips, over sqrt(p).
 constexpr double free_radius = 20.0;
 constexpr double first_weight = 0.6;  // of residuals
-// Of expected errors: the rows that count, and the noise of slopes beyond the first order (fitted
-// to bench/lm.R).
+// Factors of expected errors, fitted to bench/lm.R: of the number of rows, since some are
+// shortened, and of the noise of slopes, for terms beyond the first order.
 constexpr double outlook_rows = 0.92, outlook_noise = 1.12;
 }  // namespace lm_constants
 
@@ -147,7 +147,7 @@ lm_size balance(const lm_plan& plan, double weight, double rounds, const lm_size
 double clipped_square(double c);
 
 /// For a slope whose model holds, relative to lm(): the variance with normal errors, and the
-/// deviation of the noise. A clip at c deviations keeps 2 Phi(c) - 1 of a cross moment.
+/// deviation of the noise.
 struct lm_outlook {
   double square, privacy;
 };
@@ -155,7 +155,8 @@ struct lm_outlook {
 lm_outlook outlook_of(const lm_plan& plan, const lm_size& size, double rounds);
 
 /// Sizes of narrow rounds, of the first wide round and of later ones. `tries`: the third round is
-/// wide; `stays`: so are later ones. `rounds`: as many with the last size have the noise of all.
+/// wide; `stays`: so are later ones. `rounds`: this number of rounds of the last size would have
+/// the noise of all rounds.
 struct lm_course {
   bool tries = false, stays = false;
   lm_size narrow, tried, wide;
@@ -175,8 +176,8 @@ double planned_allowance(const lm_plan& plan, double radius);
 double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows);
 
 /// The limits of the round after those of the pool, with the clip in standard deviations of the
-/// residuals. The last rounds' clips are wide if the third round's moves the level, or where the
-/// usual bias is worth the noise. Post-processing.
+/// residuals; `next`: the frame of that round. The last rounds' clips are wide if the third round's
+/// moves the level, or where they err no more than narrow ones. Post-processing.
 lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_location& location,
                       const lm_pool& pool, const lm_solution& solution, const lm_frame& next);
 
