@@ -144,7 +144,7 @@ test_that("no row and no sum of rows passes from compiled code to R", {
   expect_no_canary(results, secrets, "crossings")
 })
 
-test_that("fits report who is protected; a release that protects everyone is read back and fitted again", {
+test_that("fits report who is protected, also if a release that protects everyone is read back", {
   p <- protected_panel_of()
   ledger <- dp_ledger(2, 1e-6)
   fit <- protected_fit(p, control = dp_control(), ledger = ledger)
