@@ -105,6 +105,23 @@ regression_outlook <- function(n, epsilon, facts) {
   )
 }
 
+#' Words for a ratio that no number of people, or no epsilon, reaches
+#' @noRd
+unreached_words <- function(x) {
+  ratio <- format(x$wanted)
+  if (is.na(x$epsilon)) {
+    people <- format(x$n, big.mark = ",", scientific = FALSE)
+    return(paste0("With ", people, " people no epsilon reaches a ratio of ", ratio, "."))
+  }
+  paste0(
+    "At epsilon = ", format(x$epsilon), " a billion people do not reach a ratio of ", ratio, ".",
+    if (x$delta == 0) paste(
+      " With delta = 0 the noise and the usual bias of clips are balanced at every number of",
+      "people: use a larger epsilon, or delta above 0."
+    )
+  )
+}
+
 #' @rdname dp_plan_lm
 #' @export
 print.dp_plan_lm <- function(x, ...) {
@@ -113,8 +130,7 @@ print.dp_plan_lm <- function(x, ...) {
     " to locate, outcome included; delta = ",
     format(x$delta), "\n", sep = "")
   if (is.na(x$n) || is.na(x$epsilon)) {
-    cat("  Neither a billion people nor any epsilon reaches a ratio of ",
-      format(x$wanted), ".\n", sep = "")
+    cat(strwrap(unreached_words(x), 95, 2, 2), sep = "\n")
     return(invisible(x))
   }
   cat("  ", format(x$n, big.mark = ",", scientific = FALSE), " people, epsilon = ",

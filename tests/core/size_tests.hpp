@@ -104,4 +104,61 @@ void test_expected_errors(int rounds) {
   CHECK(wide > rounds);
 }
 
+// Against sums over a fine grid of normal errors.
+void test_clipped_errors() {
+  for (double c = 0.5; c < 6.0; c += 0.25) {
+    double square = 0.0, inside = 0.0, whole = 0.0;
+    for (double z = -9.0; z < 9.0; z += 1e-3) {
+      const double weight = std::exp(-0.5 * z * z);
+      whole += weight;
+      inside += std::fabs(z) <= c ? weight : 0.0;
+      square += weight * std::min(z * z, c * c);
+    }
+    const double slow = square / whole / std::pow(inside / whole, 2);
+    CHECK(std::fabs(dpsc::clipped_square(c) / slow - 1.0) < 2e-3);
+  }
+}
+
+// The radius contains the mean of the rarer value's rows in any next frame, by the rows themselves.
+void test_group_radius(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const Index p = whole(1, 5), n = whole(200, 400);
+    dpsc::lm_design design;
+    for (Index j = 0; j <= p; ++j) design.variables.push_back({0.0, 1.0, false});
+    for (int j = 0; j < p; ++j) design.columns.push_back({{j}, {1}});
+    const dpsc::lm_location location{VectorXd::Zero(p + 1), VectorXd::Ones(p + 1)};
+    // Column 0 has two values, its bounds; the others depend on it.
+    const Index rare = whole(10, n / 3);
+    MatrixXd rows = 0.1 * random_matrix(n, p);
+    for (Index i = 0; i < n; ++i) {
+      rows(i, 0) = i < rare ? 1.0 : -1.0;
+      for (Index j = 1; j < p; ++j) rows(i, j) += 0.05 * static_cast<double>(j) * rows(i, 0);
+    }
+    const VectorXd mean = rows.colwise().mean();
+    const MatrixXd from = rows.rowwise() - mean.transpose();
+    const MatrixXd covariance = from.transpose() * from / static_cast<double>(n);
+    const auto frame_of = [&](double stretch) {
+      dpsc::lm_frame frame = dpsc::lm_frame::start(p);
+      frame.whiten = MatrixXd::Identity(p, p) + 0.2 * random_matrix(p, p);
+      frame.whiten *= stretch;
+      return frame;
+    };
+    dpsc::lm_round last;
+    last.frame = frame_of(1.0);
+    last.frame.centre = mean;
+    last.mean = VectorXd::Zero(p);
+    last.covariance = last.frame.whiten.transpose() * covariance * last.frame.whiten;
+    dpsc::lm_plan plan;
+    plan.longest = 1e6;
+    const dpsc::lm_frame next = frame_of(uniform(0.5, 4.0));
+    const double radius = dpsc::radius_of(plan, design, location, last, next);
+    const double group = (from.topRows(rare) * next.whiten).colwise().mean().squaredNorm();
+    const double q = static_cast<double>(rare) / static_cast<double>(n);
+    const double length = group * q / (1.0 - q), others = static_cast<double>(p) - 1.0;
+    CHECK(length > 16.0 || radius * radius >= (group + others) * (1.0 - 1e-9));
+    if (length >= 1.0 && length <= 16.0)
+      CHECK(std::fabs(radius * radius / (group + others) - 1.0) < 1e-9);
+  }
+}
+
 }  // namespace

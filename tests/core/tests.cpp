@@ -709,6 +709,8 @@ int main(int argc, char** argv) {
       {"ranks", [&] { test_ranks(50 * properties); }},
       {"sizes of rounds", [&] { test_sizes(5 * properties); }},
       {"expected errors of regressions", [&] { test_expected_errors(properties / 4); }},
+      {"errors under clips", test_clipped_errors},
+      {"radii of groups", [&] { test_group_radius(5 * properties); }},
       {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
       {"simplex solver", [&] { test_simplex(properties); }},
