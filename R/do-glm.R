@@ -3,158 +3,172 @@
 
 #' Generalised linear models under differential privacy
 #'
-#' The private counterpart of [stats::glm()] for data with one row per person: logistic regression,
-#' Poisson regression with capped counts, and a linear regression that is robust to outliers, with
-#' standard errors and intervals that cover sampling error and privacy noise together.
+#' The private counterpart of [stats::glm()] for data with one row per person. The function fits
+#' logistic regressions, Poisson regressions with capped counts, and linear regressions that are
+#' robust to outliers. Standard errors and intervals cover sampling error and privacy noise
+#' together.
 #'
 #' The default method perturbs the objective: a random linear term, drawn once, is added to the
-#' log-likelihood, and the minimiser is released. Before this step a part of the budget is spent on
-#' the medians and scales of the numeric variables and on the covariance of the regressors, so that
-#' bounds may be ten times too wide. Rows longer than a limit R have smaller weights, by a function
-#' of the regressors alone (see Estimand). R^2 is at least the number of coefficients. R is larger
-#' if there are enough people, or if the rows of a rare group need a larger limit, according to the
-#' released share of the rarest value of a 0/1 regressor, or level of a factor, that the noise
-#' leaves visible. The proof needs a ridge of size 2 R^2 / epsilon, which shrinks slopes towards
-#' zero when there are few people.
+#' negative log-likelihood, and the minimiser of the sum is released. Before this step, part of the
+#' budget is spent on the medians and scales of the numeric variables and on the covariance of the
+#' regressors, so that bounds may be ten times too wide.
 #'
-#' A logistic loss has its smallest curvature where its slope is largest. Once the ridge has that
-#' size, the curvature of one person's loss costs almost nothing beside its slope, and the whole
-#' budget is left for the linear term.
+#' Rows longer than a limit R have smaller weights, which depend on the regressors alone (see
+#' Estimand). R^2 is at least the number of coefficients. R is larger if there are enough people, or
+#' if the rows of a rare group need a larger limit. The share of such a group is released: it is the
+#' smallest share of a 0/1 regressor's value, or of a factor's level, that is visible above the
+#' noise. The proof needs a ridge of size 2 R^2 / epsilon, which shrinks slopes towards zero when
+#' there are few people.
+#'
+#' A logistic loss has its smallest curvature where its slope is largest. With a ridge of this size,
+#' the curvature of one person's loss adds almost nothing to the privacy loss from its slope, and
+#' the remaining budget is available for the linear term.
 #'
 #' @section Families:
 #' * `"binomial"` (logit): the outcome is a number with bounds `c(0, 1)`, a logical, or one of two
 #'   levels, the second of which is the event.
-#' * `"poisson"` (log): a count with bounds `c(0, most)`. A cap is found privately (2 % of the
-#'   budget). Counts and fitted means are bent towards the cap by a function that leaves means below
-#'   half of the cap unchanged. With `intervals` another twentieth of the budget goes to the sum of
-#'   squared scores, so that standard errors include the dispersion of quasi-likelihood, of at least
-#'   one.
-#' * `"gaussian"`: log-cosh loss, approximately squares within one standard deviation of the outcome
-#'   and absolute values beyond. For least squares use [dp_lm()].
+#' * `"poisson"` (log): the outcome is a count with bounds `c(0, most)`. A cap is found privately
+#'   with 2 % of the budget. Counts and fitted means near the cap are reduced by a function that
+#'   leaves means below half of the cap unchanged. With `intervals` another twentieth of the budget
+#'   is spent on the sum of squared scores, so that standard errors include a quasi-likelihood
+#'   dispersion of at least one.
+#' * `"gaussian"`: log-cosh loss, which is approximately quadratic for residuals within one standard
+#'   deviation of the outcome and linear for larger residuals. For least squares use [dp_lm()].
 #'
 #' @section Estimand:
-#' If the model holds, the weights of rows change only the efficiency. If it does not hold, as for
-#' every real outcome, `coef()` estimates the fit with these weights. Below a number of people that
-#' the budget and the number of columns determine, a row's weight is in inverse proportion to its
-#' length, which needs the least noise. Above this number of people, rows shorter than R have weight
-#' one, and R grows with the number of people: the estimand tends to the estimand of `glm()`, and
-#' the noise grows in proportion to R. In six real data sets with 20,000 people the weights in
-#' inverse proportion to length moved coefficients by 1.2 to 2.2 standard errors of `glm()` (root
-#' mean square over coefficients); equal weights within R moved them by 0.7 to 1.8 standard errors
-#' for the shortest R, and by at most 0.9 for twice this R. `settings = list(length = 2)` sets R to
-#' twice its shortest value; `settings = list(length = 0)` sets weights in inverse proportion to
-#' length.
+#' If the model is correct, the weights of rows change only the efficiency. If the model is not
+#' correct, as for every real outcome, `coef()` estimates the coefficients of the weighted fit. The
+#' budget and the number of columns determine a threshold for the number of people. Below this
+#' threshold, the weight of a row is inversely proportional to its length, which needs the least
+#' noise. Above the threshold, rows shorter than R have weight one, and R grows with the number of
+#' people: the estimand tends to the estimand of `glm()`, and the noise grows in proportion to R.
 #'
-#' @section Bounds, formulas, missing values: As in [dp_lm()] `bounds` names every variable, with a
-#' range or with all its levels, and formulas may use functions of one row only. A row with a
-#' missing value, or outside `subset`, has weight zero, and the number of such rows is private.
-#' `weights` are case weights, for example of a survey: they are cut to `max_weight`, and rows with
-#' weights far below it contribute accordingly little.
+#' In six real data sets with 20,000 people, the inversely proportional weights moved coefficients
+#' by 1.2 to 2.2 standard errors of `glm()` (root mean square over coefficients). Equal weights
+#' within R moved coefficients by 0.7 to 1.8 standard errors for the smallest R, and by at most 0.9
+#' standard errors for twice this R. `settings = list(length = 2)` sets R to twice its smallest
+#' value; `settings = list(length = 0)` sets inversely proportional weights.
+#'
+#' @section Bounds, formulas, missing values: As in [dp_lm()], `bounds` gives the range or all
+#' levels of every variable, and formulas may use functions of one row only. A row with a missing
+#' value, or outside `subset`, has weight zero, and the number of such rows is private. `weights`
+#' are case weights, for example of a survey. Weights above `max_weight` are reduced to it, and rows
+#' with weights far below `max_weight` contribute little.
 #'
 #' @section Budgets that are too small:
-#' A coefficient is marked as *not identified at this budget* unless the rows carry at least twice
-#' as much information about it as the ridge that privacy needs. A marked coefficient is shrunk to
-#' zero, and its interval is not to be trusted. Columns are whitened only if n, epsilon and the
-#' number of columns promise a gain; otherwise columns are scaled by their bounds, and tight bounds
-#' reduce the errors.
+#' A coefficient is marked as *not identified at this budget* unless the rows contain at least twice
+#' as much information about the coefficient as the ridge that privacy needs. A marked coefficient
+#' is shrunk towards zero, and its interval is unreliable. Columns are whitened only if whitening is
+#' expected to reduce the error, by the number of people, epsilon and the number of columns.
+#' Otherwise columns are scaled by their bounds, and tight bounds reduce the errors.
 #'
-#' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
+#' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_files()], [dp_table()] or [dp_sources()],
-#'   PRIVATE)\cr one row per person. Blocks are read one after the other; the optimiser's data stay
-#'   in memory, at 4 bytes per number. The method needs rows, so `compute = "database"` is refused.
-#' @param family (`string` or `family`)\cr see Families. `quasipoisson()` and `quasibinomial()` are
-#'   the same as `poisson()` and `binomial()`.
+#'   PRIVATE)\cr one row per person. Blocks are read one after the other, and the optimiser keeps
+#'   the rows in memory, at 4 bytes per number. The method needs rows, so `compute = "database"` is
+#'   refused.
+#' @param family (`string` or `family`)\cr see Families. `quasipoisson()` and `quasibinomial()` give
+#'   the same fits as `poisson()` and `binomial()`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of
 #'   `glm()`.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is larger, and
-#'   columns are not whitened.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` the noise is larger,
+#'   and columns are not whitened.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
-#' @param method (`string`)\cr `"objective"` is the default. The papers' methods give coefficients
-#'   without standard errors, take columns in the units of `bounds`, and are for the binomial family
-#'   unless stated otherwise: `"output"` (output perturbation), `"objective-public"`, `"kst"` and
-#'   `"cms"` (objective perturbation by three calibrations; `"kst"` also fits linear models on a
-#'   box), and `"napp"` (stages with fresh noise, for every family). For a lasso, an elastic net or
-#'   a group penalty use `"objective"` with `penalty`. Proofs: `proofs/papers.md`.
-#' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants proved here. `"published"`: a
-#'   paper's constants, for methods that have them. `NULL`: the first calibration of the method.
+#' @param method (`string`)\cr `"objective"` is the default. The other methods are from papers: they
+#'   give coefficients without standard errors, scale columns by `bounds`, and fit the binomial
+#'   family unless stated otherwise. `"output"` is output perturbation. `"objective-public"`,
+#'   `"kst"` and `"cms"` are three calibrations of objective perturbation; `"kst"` also fits linear
+#'   models with coefficients in a box. `"napp"` uses stages with fresh noise and fits every family.
+#'   For a lasso, an elastic net or a group penalty use `"objective"` with `penalty`. The proofs are
+#'   in `proofs/papers.md`.
+#' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that this package proves.
+#'   `"published"`: the constants of the paper, for methods with published constants. `NULL`: the
+#'   first calibration of the method.
 #' @param intervals (`flag`)\cr whether to spend a tenth of the budget on a noisy information
-#'   matrix, without which there are no standard errors. Decide before the release.
+#'   matrix, from which standard errors are computed. Decide before the release.
 #' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights per person, as in
-#'   `glmnet`. The objective is the mean loss plus `lasso` times the sum of the absolute slopes,
-#'   half of `ridge` times the sum of their squares, and for each term `group` times the square root
-#'   of its number of slopes times their norm. Slopes are for columns scaled by their released
-#'   standard deviations. Zeros are exact, and cost nothing. With `ridge` alone there are standard
-#'   errors, which refer to the population's own ridge fit and not to slopes without a ridge.
+#'   `glmnet`. Three penalties are added to the mean loss: `lasso` times the sum of the absolute
+#'   slopes, half of `ridge` times the sum of squared slopes, and for each term `group` times the
+#'   square root of its number of slopes times their norm. Slopes are for columns scaled by their
+#'   released standard deviations. Slopes can be exactly zero, at no further cost. With `ridge`
+#'   alone there are standard errors, which refer to the ridge fit of the population and not to
+#'   slopes without a ridge.
 #' @param constraints (`list` or `NULL`, PUBLIC)\cr constraints on slopes, in the formula's units.
 #'   `lower`, `upper`: one number for all slopes, or numbers named by coefficient. `A`, `b`: `A %*%
-#'   slopes <= b`, with one row per constraint, and columns in the slopes' order or named.
-#'   `simplex = TRUE`: slopes of at least zero with sum one. Constraints are part of the
-#'   minimisation and cost nothing; bounds and zeros are exact. `after = TRUE`: the release is a fit
+#'   slopes <= b`, with one row per constraint; the columns of `A` are in the order of the slopes or
+#'   named. `simplex = TRUE`: slopes of at least zero with sum one. Constraints are part of the
+#'   minimisation and cost nothing; limits and zeros are exact. `after = TRUE`: the release is a fit
 #'   without constraints, and its coefficients are moved to the nearest feasible coefficients, in
 #'   the metric of their errors.
-#' @param settings (`list`, PUBLIC)\cr for `"objective"`: `length`, the ratio of the limit R to the
-#'   shortest limit, or 0 (see Estimand; `NULL`: a public rule). For the papers' methods: `ridge`,
-#'   in units in which rows have length at most 1 (`NULL`: a public rule). For `"napp"` also
-#'   `stages` (default 2), and as published `iterations` (20) and `target` (the lasso's weight, 1).
-#'   For linear models, where all columns and the outcome lie in \[-1, 1\], `"kst"` takes `box` (1),
-#'   the largest coefficient, and `"napp"` takes `tau` (1/4), the residual beyond which the loss is
-#'   linear.
+#' @param settings (`list`, PUBLIC)\cr for `"objective"`: `length`, the ratio of the limit R to its
+#'   smallest value, or 0 (see Estimand); `NULL` sets `length` by a public rule. For the papers'
+#'   methods: `ridge`, for columns scaled so that rows have length at most 1; `NULL` sets `ridge` by
+#'   a public rule. For `"napp"` also `stages` (default 2), and with published constants
+#'   `iterations` (default 20) and `target` (the weight of the lasso, default 1). In linear models,
+#'   where all columns and the outcome lie in \[-1, 1\], `"kst"` takes `box` (the largest
+#'   coefficient, default 1) and `"napp"` takes `tau` (the residual beyond which the loss is linear,
+#'   default 1/4).
 #' @param subset (`expression`)\cr a condition on columns of `data`, evaluated row by row; its
 #'   result is private.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
-#'   different person. A column requires method `"objective"` and rows in memory, in chunks, or read
-#'   here from one table or set of files; see [dp_person]. Standard errors of counts, and standard
-#'   errors with `weights`, are then clustered by person. Other standard errors assume that a
-#'   person's rows are copies of each other; if they differ, the errors are too large by a factor of
-#'   up to the square root of the number of rows per person.
+#'   different person. A column requires method `"objective"`, and rows in memory, in chunks, or
+#'   read by this process from one table or set of files; see [dp_person]. Standard errors in
+#'   Poisson regressions, and standard errors with `weights`, are then clustered by person. Other
+#'   standard errors assume that all rows of a person are equal. If the rows differ, these standard
+#'   errors are too large, by a factor of up to the square root of the number of rows per person.
 #' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
-#'   `~ log(years)` for rates of counts, `~ logit` for known log odds. It is an expression of
-#'   columns with limits in `bounds`; these columns are clipped like all columns, and are not
-#'   included in a `.` of the formula. The offset is private like any column. It costs only the
-#'   share of the budget for its median, which is found with the regressors' medians. Predictions
-#'   need its columns. Counts are capped without regard to exposure. In simulations with exposures
-#'   that differ by a factor of 25, slopes were off by 1 %, which reduces coverage with 20,000
-#'   people (.92 at epsilon 4; .92 to .98 over all cells of `bench/results/offset.csv`). An offset
-#'   requires method `"objective"`.
+#'   for example `~ log(years)` for rates of counts, or `~ logit` for known log odds. The offset is
+#'   an expression of columns with limits in `bounds`. These columns are clipped like all columns,
+#'   and a `.` in the formula does not include them. The values of the offset are private like the
+#'   values of any column. The offset costs only the share of the budget for its median, which is
+#'   found together with the regressors' medians. Predictions need the columns of the offset. Counts
+#'   are capped without regard to exposure. In simulations with exposures that differ by a factor of
+#'   25, slopes had a bias of 1 %, which reduces coverage with 20,000 people (.92 at epsilon 4; .92
+#'   to .98 over all cells of `bench/results/offset.csv`). An offset requires method `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
-#'   PRIVATE. Coefficients maximise the weighted likelihood, and standard errors are for this
-#'   estimate (robust to weights that depend on the outcome; people are drawn independently). With
-#'   `intervals` another twentieth of the budget goes to the scores' second moments. Weights require
-#'   method `"objective"` and no `penalty`.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight counted. `NULL`: the upper
-#'   bound of a column of weights in `bounds`. Ridge and noise are as large as if all people had
-#'   this weight, so they matter the more, the further the mean weight is below it.
+#'   PRIVATE. Coefficients maximise the weighted likelihood. Their standard errors assume that
+#'   people are drawn independently, and are robust to weights that depend on the outcome. With
+#'   `intervals` another twentieth of the budget is spent on second moments of the scores. Weights
+#'   require method `"objective"` and no `penalty`.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight; larger weights are reduced
+#'   to it. `NULL`: the upper bound of the weights' column in `bounds`. The ridge and the noise are
+#'   as large as if all people had this weight, so their effect is greatest if the mean weight is
+#'   far below it.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
-#'   * `covariance`: `total`, `privacy` (noise, and the possible bias from the ridge), `sampling`;
-#'     or `NULL`. RELEASED.
-#'   * `identified`: a flag for each coefficient. RELEASED.
-#'   * `release`: the mechanism's results. RELEASED.
-#'   * `columns`, `plan`, `nobs`, `family`, `method`: the request, and shares of the budget. PUBLIC.
-#'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
+#'   * `covariance`: the matrices `total`, `privacy` (noise, and the possible bias from the ridge)
+#'     and `sampling`, or `NULL`. RELEASED.
+#'   * `identified`: one flag per coefficient. RELEASED.
+#'   * `release`: the released results of the mechanism. RELEASED.
+#'   * `columns`, `plan`, `nobs`, `family`, `method`: the columns, the plan with the shares of the
+#'     budget, the number of rows, the family and the method. PUBLIC.
+#'   * `privacy`: budget, definition of neighbours, theorem, steps, and whether the privacy
+#'     guarantee holds. PUBLIC.
 #'
-#'   It holds no row, fitted value, residual, model frame or environment.
+#'   It contains no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
-#' A fit protects one person's whole row against an adversary who knows all other rows. Neighbours
-#' replace one row, or with `person = ~ id` all rows of one person. The guarantee is one pair
-#' (epsilon, delta), and does not hold at a smaller epsilon; a ledger charges this pair. The linear
-#' term is drawn by comparing random digits, so that it is a true draw, rounded. The minimiser is
-#' found up to a gradient whose bound, rounding included, is part of the proof. The remaining error
-#' is covered by exact noise on a public grid (for `delta = 0` except for linear terms with a
-#' probability below `exp(-60)`; the print then states that the noise is not exact). If the
-#' minimiser is not found, the fit is returned and charged, with `NA` for coefficients that are not
-#' identified; this event is the only one that the guarantee does not cover. It did not occur in
-#' 1,500 fits of uninformative people, within bounds up to a million times too wide, nor in 20,000
-#' penalised problems designed to be hard (`tests/core` of the sources). Methods that need no
-#' `delta` promise 0, for any given value. Proof: `proofs/glm.md`.
+#' A fit protects one person's whole row against an adversary who knows all other rows. In
+#' neighbouring data sets one row is replaced, or with `person = ~ id` all rows of one person. The
+#' guarantee is for one pair (epsilon, delta), which a ledger charges. It implies no guarantee at a
+#' smaller epsilon. The proof is in `proofs/glm.md`.
+#'
+#' The linear term is drawn by comparing random digits, so that it is an exact draw, rounded. The
+#' optimiser stops at a small gradient; the bound on this gradient, rounding included, is part of
+#' the proof. Exact noise on a public grid covers the remaining error. With `delta = 0` the
+#' exception is linear terms that have a probability below `exp(-60)`, and the printed fit states
+#' that the noise is not exact. If the minimiser is not found, the fit is returned and charged, with
+#' `NA` for coefficients that are not identified. This event is the only event that the guarantee
+#' does not cover. It did not occur in 1,500 fits to uninformative data within bounds up to a
+#' million times too wide, nor in 20,000 penalised problems designed to be hard (`tests/core` of the
+#' sources). Methods that need no `delta` guarantee `delta = 0`, whichever value is given.
 #' @section Errors:
-#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
-#' before any budget is spent, and depend on public facts only: names, types and number of columns,
-#' formula, bounds, sizes. The guarantee does not cover failures of an engine, a worker or a reader
-#' of [dp_chunks()].
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All these
+#' errors occur before any budget is spent, and depend on public facts only: formula, bounds, sizes,
+#' and the names, types and number of columns. The guarantee does not cover failures of a database
+#' engine, a worker or a reader of [dp_chunks()].
 #' @references
 #' Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization and
 #' High-dimensional Regression. COLT.

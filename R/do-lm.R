@@ -4,149 +4,166 @@
 #' Linear regression under differential privacy
 #'
 #' The private counterpart of [stats::lm()] for data with one row per person. One private release
-#' gives coefficients, standard errors, intervals, tests, submodels and predictions. Neighbours
-#' differ in one person's row; the number of rows is public, and so is everything in `formula` and
-#' `bounds`.
+#' gives coefficients, standard errors, intervals, tests, submodels and predictions. Neighbouring
+#' data sets differ in one person's row. The number of rows, `formula` and `bounds` are public.
 #'
-#' Medians and scales of all numbers are found privately first, so bounds that are ten or a hundred
-#' times too wide cost little. A few rounds then release moments of whitened regressors and of the
-#' residuals from the previous round's fit. All rounds are pooled, weighted by their known noise.
-#' Outlying rows are shrunk, regressors and residual by the same factor, which keeps least squares
-#' consistent if the mean is linear in the regressors. The limit on a row's length follows from the
-#' released share of the rarest level that the noise leaves visible. Only the residual is clipped,
-#' at 1.1 standard deviations where the noise is large and further out where it is small (Huber's
-#' regression). Limit and clip minimise the noise plus half the squared bias that is usual in real
-#' data. Where the noise permits, the third round has a wide clip. If this clip moves the level of
-#' the outcome or the slopes by more than noise does, errors are taken to be skewed, and the clips
-#' of the last rounds remain wide. They also remain wide where the expected error is no larger than
-#' with narrow clips. Clips therefore grow with the budget, up to the outcome's range,
-#' and the fit approaches the fit of `lm()` as epsilon grows.
+#' The fit begins with a private search for the medians and scales of all numeric variables, so
+#' bounds that are ten or a hundred times too wide increase the errors only slightly. A few rounds
+#' then release noisy moments of whitened regressors and of the residuals from the previous round's
+#' fit. The estimates combine all rounds, weighted by the known variance of their noise.
+#'
+#' The regressors and the residual of an outlying row are shrunk by the same factor, which keeps
+#' least squares consistent if the mean is linear in the regressors. The largest length of a row
+#' depends on the released share of the rarest level that is visible above the noise. In addition
+#' the residual is clipped, at 1.1 standard deviations where the noise is large and at a higher
+#' bound where the noise is small (Huber's regression). The largest length and the clipping bound
+#' minimise the variance of the noise plus half of the squared bias that is usual in real data.
+#'
+#' Where the noise is small enough, the third round uses a wide clipping bound. If the wide bound
+#' moves the level of the outcome or the slopes by more than the noise does, errors are taken to be
+#' skewed, and the last rounds also use a wide bound. They also do so where the expected error is no
+#' larger than with a narrow bound. Clipping bounds therefore grow with the budget, up to the
+#' outcome's range, and the fit approaches the fit of `lm()` as epsilon grows.
 #'
 #' @section Distance from lm():
-#' The part of the covariance for privacy (`vcov(type = "privacy")`) refers to the fit of `lm()` to
-#' the same rows. Besides noise it allows for the effect of clips, computed from released numbers
-#' alone. With skewed errors the intercept is extrapolated from its values under several clips, and
-#' the part for slopes includes the bias that their change implies. With heavy tails it includes the
-#' difference between the two fits. In CPS wages (`AER::CPS1988`) the largest error of nine slopes
-#' relative to `lm()` is 2.8 of its standard errors at epsilon 1, 2.0 at 2, 1.0 at 4 and .2 at
-#' 10,000, and 94 to 100 % of the intervals contain the slope by `lm()`.
+#' The privacy part of the covariance (`vcov(type = "privacy")`) describes the distance from the fit
+#' of `lm()` to the same rows. It includes the noise and the effect of clipping, which is computed
+#' from released numbers alone. With skewed errors the intercept is extrapolated from its values
+#' under several clipping bounds, and the privacy part for slopes includes the bias implied by the
+#' changes of the slopes. With heavy tails the privacy part includes the difference between the two
+#' fits. For CPS wages (`AER::CPS1988`, nine slopes) the largest difference from a slope of `lm()`
+#' is 2.8 standard errors of `lm()` at epsilon 1 (median over runs), 2.0 at epsilon 2, 1.0 at
+#' epsilon 4 and .2 at epsilon 10,000. Between 94 and 100 % of the intervals from the privacy part
+#' contain the slope of `lm()`.
 #'
-#' Where the budget does not permit a wide clip, or its effect is not visible, standard errors
-#' include an allowance for the usual distance between the two fits, due to means that are not
-#' linear and to skewed errors: in regressions on real people this distance is about .03 standard
-#' deviations of the residuals along the worst direction. The allowance is not an upper bound. In
-#' CPS wages at epsilon .5, 87 % of the intervals contain the slope by `lm()`. In 163 of 189
-#' settings (21 regressions on real data, 1,000 to 20,000 people, epsilon .5 to 4) intervals contain
-#' at least 88 % of the coefficients of all rows. Failures occur if means are far from linear, if
-#' tails are heavy (numbers of visits), or if a few values of a regressor are far from all others.
-#' Such values determine the slope of `lm()` and have less weight here: use their logarithm. (One
-#' more regression, on a density of population, fails in all of its 9 settings.)
+#' Where the budget does not permit a wide clipping bound, or the effect of the bound is not
+#' visible, standard errors include an allowance for the usual distance between the two fits, which
+#' arises from nonlinear means and from skewed errors. In regressions on data of real people this
+#' distance is about .03 standard deviations of the residuals along the worst direction. The
+#' allowance is not an upper bound. In CPS wages at epsilon = .5, 87 % of the intervals contain the
+#' slope of `lm()`. In 163 of 189 settings (21 regressions on samples from real data, 1,000 to
+#' 20,000 people, epsilon .5 to 4) the intervals contain at least 88 % of the coefficients of `lm()`
+#' for the whole data. Coverage is lower if means are far from linear, if tails are heavy (as for
+#' numbers of visits), or if a few values of a regressor are far from all other values. Such values
+#' determine the slope of `lm()` and have less weight in `dp_lm()`: use the logarithm of the
+#' regressor. One more regression, on population density, has lower coverage in all of its 9
+#' settings.
 #'
-#' The effect of clips cannot be estimated where noise hides the tails. This is the case with rare
-#' gross outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance
-#' of 15 standard deviations, n = 5,000 and epsilon 1, the intercept is 5 standard errors from the
-#' intercept of `lm()`, so no interval contains the latter. The print mentions robust slopes if more
-#' than 2 % of the residuals lie beyond three standard deviations or, with many people, if so many
-#' residuals do that a slope may differ by a standard error. It does not mention them if no residual
-#' is clipped.
+#' The effect of clipping cannot be estimated where noise hides the tails, as with rare gross
+#' outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance of 15
+#' standard deviations, 5,000 people and epsilon = 1, the intercept is 5 standard errors from the
+#' intercept of `lm()`, so no interval contains the intercept of `lm()`. The printed fit notes that
+#' slopes are robust if more than 2 % of the residuals lie beyond three standard deviations. With
+#' many people the note appears at a smaller share, if residuals beyond three standard deviations
+#' can move a slope by a standard error. If no residual is clipped, the note does not appear.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
-#' of constant variance, unless `vcov = "HC"` pays a tenth of the budget for second moments of the
-#' scores (a sandwich estimator, which is worthwhile from about n sqrt(rho) = 400 p on). Where they
-#' are informative, half a percent of the budget pays for two counts: of the rows that are used, and
-#' of the residuals beyond three standard deviations.
+#' of constant variance unless `vcov = "HC"`, which spends a tenth of the budget on second moments
+#' of the scores for a sandwich estimator. The sandwich estimator is worthwhile if n sqrt(rho) is at
+#' least about 400 p, for n people, p columns and a budget of rho in zero-concentrated differential
+#' privacy. Half a percent of the budget is spent on two counts where they are informative: the
+#' number of rows used, and the number of residuals beyond three standard deviations.
 #'
 #' @section Bounds:
 #' `bounds` is a list named by *variable*: `c(lower, upper)` for a number, all possible levels for a
-#' factor (the first is the baseline), `c(FALSE, TRUE)` for a logical or 0/1 variable. An entry may
-#' also be named by an expression's text: see [dp_bounds], the convention of all functions. Bounds
-#' must be known before the data are seen. Numbers outside the bounds are moved to the nearest
-#' bound; a level that is not listed counts as missing. A warning appears if the released numbers
-#' contradict the bounds. Numbers need a share of the budget, while factors and logicals do not. For
-#' a variable with numeric codes, list the codes and write `factor(code)` in the formula.
+#' factor (the first level is the baseline), `c(FALSE, TRUE)` for a logical or 0/1 variable. An
+#' entry may also be named by the text of an expression: see [dp_bounds] for the convention of all
+#' functions. Bounds must be known before the data are seen. Numbers outside the bounds are moved to
+#' the nearest bound; a level that is not listed counts as missing. A warning appears if the
+#' released numbers contradict the bounds. Part of the budget is spent on the medians and scales of
+#' numeric variables; factors and logicals need no such part. For a variable with numeric codes,
+#' list the codes and write `factor(code)` in the formula.
 #'
 #' @section Formula:
 #' Use functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). Functions of
-#' several rows (`poly()`, `scale()`, `cut()`, splines) are refused: use `I(x^2)`, which is built
-#' from the privately standardised variable if the formula has the lower orders as well. The
-#' intercept is always included.
+#' several rows (`poly()`, `scale()`, `cut()`, splines) are refused. Polynomials can be written as
+#' `I(x^2)`, which is computed from the privately standardised variable if the formula also contains
+#' the lower orders. The intercept is always included.
 #'
 #' @section Missing values and subsets:
-#' A row with a missing value, or outside `subset`, has weight zero. The number of rows remains the
-#' public `nrow(data)`; the number of missing rows is private. `weights` are case weights as in
-#' [stats::lm()], cut to `max_weight`; rows with weights far below `max_weight` contribute little.
+#' A row with a missing value, or outside `subset`, has weight zero. The public number of rows
+#' remains `nrow(data)`; the number of rows with missing values is private. `weights` are case
+#' weights as in [stats::lm()]. Weights above `max_weight` are reduced to it, and rows with weights
+#' far below `max_weight` contribute little.
 #'
 #' @section People in a database:
-#' With [dp_table()] or [dp_files()] rows are read in blocks, about nine times. Where the rows of a
-#' round would take more than 1 GB (4 bytes per number), they are read once per query, about twenty
-#' times, and memory holds one block. With `compute = "database"` the engine computes all sums in
-#' about 30 queries, and no row leaves it. Seeded results equal the results for the data frame, bit
-#' for bit. With `compute = "database"` variables must be columns (numbers, levels, powers and
-#' products of columns with their lower orders, and comparisons); create other variables, such as a
-#' logarithm, in a view or by `mutate()` on a lazy `tbl`, and give their bounds. `subset` may
-#' compare columns with constants and with each other, and combine comparisons by `&`, `|`, `!`;
-#' `weights` must be a column.
+#' With [dp_table()] or [dp_files()] rows are read in blocks, about nine times. If the rows of a
+#' round take more than 1 GB of memory (at 4 bytes per number), they are read once per query, about
+#' twenty times, and only one block is in memory at a time. Seeded results equal the results for the
+#' data frame, bit for bit.
+#'
+#' With `compute = "database"` the database engine computes all sums in about 30 queries, and no row
+#' leaves the database. Variables must then be columns, powers or products of columns together with
+#' their lower orders, or comparisons. Create other variables, such as a logarithm, in a view or by
+#' `mutate()` on a lazy `tbl`, and give their bounds. `subset` may compare columns with constants
+#' and with each other, and combine comparisons by `&`, `|`, `!`; `weights` must be a column.
 #'
 #' @section Budgets that are too small:
-#' `plan` in the result (public, known before the draw) states whether the budget resolves the
-#' moments of all columns (`resolved`: n sqrt(rho) of at least 12 p^1.5) and whether medians can be
-#' found (`located`). If medians cannot be found, no coefficient would be identified, and the call
-#' is refused before the charge. If moments are not resolved, the fit reports slopes as *not
-#' identified at this budget*. It does the same for a level whose share the noise hides, and for
-#' slopes that the bounds rule out (the coefficient of such a level is `NA`). The intervals then
-#' contain all slopes that the noisy moments do not contradict (after Anderson and Rubin), or, where
-#' that set is unbounded, all slopes that the outcome's spread allows.
+#' The element `plan` of the result is public and known before noise is drawn. Its flag `resolved`
+#' states whether the budget resolves the moments of all columns (n sqrt(rho) is at least 12 p^1.5,
+#' in the symbols above). Its flag `located` states whether medians can be found. If medians cannot
+#' be found, no coefficient would be identified, and the call is refused before the charge. If
+#' moments are not resolved, the fit reports slopes as *not identified at this budget*. The same
+#' report appears for a level whose share is hidden by the noise, and for slopes that are impossible
+#' within the bounds (the coefficient of such a level is `NA`). The intervals then contain all
+#' slopes that are compatible with the noisy moments (after Anderson and Rubin). If that set is
+#' unbounded, the intervals contain all slopes that the standard deviation of the outcome allows.
 #'
-#' @param formula (`formula`)\cr `outcome ~ regressors`; `.` is every other name of `bounds`.
+#' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or
 #'   [dp_sources()], PRIVATE)\cr one row per person.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `lm()`.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise is far larger.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` the noise is far
+#'   larger.
 #' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
 #' @param subset (`expression`)\cr a condition on columns of `data`, evaluated row by row; its
 #'   result is private.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts; larger weights
-#'   are cut to it. With `NULL` it is the upper bound of the weights' column in `bounds`.
-#' @param vcov (`string`)\cr sampling errors: `"const"` for errors of constant variance, `"HC"` for
-#'   errors of unequal variance. With a column in `person`, `"HC"` is the default and clusters
-#'   errors by person; `"const"` is then valid, but its errors may be too large by a factor of up to
-#'   the square root of the number of rows per person.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight; larger weights are reduced
+#'   to it. `NULL`: the upper bound of the weights' column in `bounds`.
+#' @param vcov (`string`)\cr standard errors for sampling: `"const"` if errors have constant
+#'   variance, `"HC"` if their variances differ. With a column in `person`, `"HC"` is the default
+#'   and clusters errors by person; `"const"` is then valid, but its standard errors may be too
+#'   large, by a factor of up to the square root of the number of rows per person.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
-#' @param method (`string`)\cr `"moments"`: the method of this page. `"ops"`, `"adaops"`: one draw
-#'   from a posterior, for readers of Wang (2018, 2019), with repaired constants. These methods
-#'   return coefficients only, and are several times less accurate. See [dp_paper-methods].
-#' @param settings (`list`, PUBLIC)\cr `ridge` for `"ops"`, or `condition`, the largest acceptable
-#'   condition number, for `"adaops"`. Both are in units in which rows have length at most 1. By
-#'   default a public rule sets them.
+#' @param method (`string`)\cr `"moments"`: the method of this page. `"ops"` and `"adaops"`: one
+#'   draw from a posterior distribution, as in Wang (2018, 2019), with corrected constants. These
+#'   two methods return coefficients only, and are several times less accurate. See
+#'   [dp_paper-methods].
+#' @param settings (`list`, PUBLIC)\cr `ridge`, the penalty of `"ops"`, or `condition`, the largest
+#'   acceptable condition number for `"adaops"`. Both refer to columns scaled so that rows have
+#'   length at most 1. By default a public rule sets these values.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
-#'   different person. For method `"moments"` and rows in memory, in chunks, or in one table or set
-#'   of files; see [dp_person].
+#'   different person. A column requires method `"moments"`, and rows in memory, in chunks, or in
+#'   one table or set of files; see [dp_person].
 #' @return An object of class `dp_lm` (for method `"moments"`; otherwise `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: three matrices, `total`, `privacy` and `sampling`. RELEASED.
-#'   * `sigma` (of the errors), `r.squared`, `identified` (flag for each coefficient). RELEASED.
-#'   * `release`: noisy medians, scales and moments of every round; `counts`; `scores`. RELEASED.
-#'   * `columns`, `plan`, `nobs`: columns implied by formula and bounds, shares of the budget, n.
-#'     PUBLIC.
-#'   * `privacy`: budget, neighbours, theorem, steps, whether the promise holds. PUBLIC.
+#'   * `sigma` (the residual standard error), `r.squared`, and `identified` (one flag per
+#'     coefficient). RELEASED.
+#'   * `release`: noisy medians and scales, the moments of every round, counts, and second moments
+#'     of scores. RELEASED.
+#'   * `columns`, `plan`, `nobs`: the columns implied by formula and bounds, the plan with the
+#'     shares of the budget, and the number of rows. PUBLIC.
+#'   * `privacy`: budget, definition of neighbours, theorem, steps, and whether the privacy
+#'     guarantee holds. PUBLIC.
 #'
 #'   It contains no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
-#' A fit protects one person's whole row against an adversary who knows all other rows. Neighbours
-#' replace one row, or with `person = ~ id` all rows of one person. The guarantee follows by
-#' adaptive composition, with `delta > 0` of Gaussian differential privacy (Dong, Roth and Su,
-#' 2022), with `delta = 0` of pure privacy. The noise is exact integer noise. Proof:
-#' `proofs/regression.md`.
+#' A fit protects one person's whole row against an adversary who knows all other rows. In
+#' neighbouring data sets one row is replaced, or with `person = ~ id` all rows of one person. The
+#' guarantee follows by adaptive composition: of Gaussian differential privacy if `delta > 0` (Dong,
+#' Roth and Su, 2022), and of pure differential privacy if `delta = 0`. The noise is exact integer
+#' noise. The proof is in `proofs/regression.md`.
 #' @section Errors:
-#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
-#' before any budget is spent, and depend on public facts only: names, types and number of columns,
-#' formula, bounds, sizes. Failures of an engine, a worker or a reader of [dp_chunks()] are outside
-#' the guarantee.
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All these
+#' errors occur before any budget is spent, and depend on public facts only: formula, bounds, sizes,
+#' and the names, types and number of columns. The guarantee does not cover failures of a database
+#' engine, a worker or a reader of [dp_chunks()].
 #' @references
 #' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. JRSS B.
 #'

@@ -2,10 +2,11 @@
 
 #' Plan a logistic regression before touching any data
 #'
-#' The factor by which privacy increases the standard errors of [dp_glm()], for several n and
-#' epsilon at once. Formulas give this factor without data, for regressors that are not nearly
-#' collinear. If all slopes are identified, it is .65 to 1.3 times the factor in simulations
-#' (`bench/results/glm.csv`). For linear regression see [dp_plan_lm()].
+#' Computes the factor by which privacy increases the standard errors of [dp_glm()], for several
+#' numbers of people and values of epsilon. The factor is computed by formulas without data, for
+#' regressors that are not nearly collinear. If all slopes are identified, the computed factor is
+#' .65 to 1.3 times the factor in simulations (`bench/results/glm.csv`). For linear regression see
+#' [dp_plan_lm()].
 #'
 #' @param formula,bounds as in [dp_glm()]; `p` and `numbers` follow from these two arguments. If you
 #'   do not give `formula` and `bounds`, give `p` and `numbers`.
@@ -15,11 +16,12 @@
 #' @param share (`number` in (0, .5\])\cr the smallest share of people that a value of a 0/1
 #'   regressor, or a level of a factor, is expected to have; `longer` and `identified` then refer to
 #'   the coefficient of this value or level.
-#' @param p (`count`)\cr number of columns; a factor counts as its number of levels less one.
+#' @param p (`count`)\cr number of columns; a factor with k levels counts as k - 1 columns.
 #' @param numbers (`count`)\cr the number of numeric variables (as opposed to factors).
-#' @return A data frame with one row for each pair: `n`, `epsilon`; `longer`, the ratio of standard
-#'   errors with and without privacy; `identified`, whether slopes will be identified; `located`,
-#'   whether medians will be found, so that bounds may be wide. PUBLIC.
+#' @return A data frame with one row per pair of `n` and `epsilon`. PUBLIC. Its further columns are
+#'   `longer` (the ratio of standard errors with privacy to standard errors without it),
+#'   `identified` (whether slopes will be identified) and `located` (whether medians will be found,
+#'   so that bounds may be wide).
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' bounds <- list(ill = c(FALSE, TRUE), age = c(0, 120), region = c("n", "s", "w"))

@@ -2,37 +2,40 @@
 
 #' Plan a selection or a stream before touching any data
 #'
-#' Predicts how well [dp_select()] and [dp_online()] would perform with `n` people and a given
-#' budget, from the noise that these functions would add. No data are used.
+#' Predicts the accuracy of [dp_select()] with `n` people, or of [dp_online()] over `horizon` steps,
+#' from the noise that these functions would add at a given budget. No data are used.
 #'
 #' @inheritParams dp_select
 #' @param formula (`formula`)\cr `outcome ~ candidates`, or the formula of [dp_online()].
 #' @param n (`count`)\cr number of people.
 #' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the other
-#'   selected variables, in scaled units. In these units both variables range from -1 to 1, over the
-#'   bounds or, if `located`, over 1.2 robust standard deviations on either side of the median. With
-#'   a `signal` the plan gives the number of people needed.
+#'   selected variables, in scaled units. In these units the bounds of a variable are -1 and 1. If a
+#'   variable is `located` (see below), the values -1 and 1 are 1.2 robust standard deviations from
+#'   its median. With a `signal` the plan gives the number of people needed.
 #' @param horizon (`count`)\cr steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
-#' @param width (`number`)\cr half of the width of a variable's bounds, in standard deviations of
-#'   the variable: a public guess.
-#' @param r.squared (`number`, in (0, 1))\cr share of the outcome's variance that the regressors
-#'   explain (in logistic models: of the variance of a latent outcome): a public guess.
-#' @return `dp_plan_select()`: a data frame with one row per method of `"ranks"`, `"pursuit"`,
-#'   `"screening"`, `"gram"`. PUBLIC:
-#'   * `hurdle`: the covariance at which a variable is found about two times in three (nearly always
-#'     at 1.5 times this covariance, seldom at half of this covariance; measured in
-#'     bench/selection.R).
-#'   * `needs`: the number of people with whom `signal` is 1.5 times the hurdle.
-#'   * `located`: whether the unit is 1.2 robust standard deviations, as it always is for `"ranks"`.
+#' @param width (`number`)\cr a public guess of half the width of a variable's bounds, in standard
+#'   deviations of the variable.
+#' @param r.squared (`number`, in (0, 1))\cr a public guess of the share of the outcome's variance
+#'   that the regressors explain (for logistic models, the variance of a latent outcome).
+#' @return `dp_plan_select()`: a data frame with one row for each of the methods `"ranks"`,
+#'   `"pursuit"`, `"screening"` and `"gram"`. PUBLIC:
+#'   * `hurdle`: the covariance at which a variable is found about two times in three. In the
+#'     simulations of `bench/selection.R` variables were found nearly always at 1.5 times this
+#'     covariance, and seldom at half of it.
+#'   * `needs`: the number of people for whom `signal` is 1.5 times the hurdle.
+#'   * `located`: whether medians and scales are found privately, so that the scaled unit is 1.2
+#'     robust standard deviations. This is always the case for `"ranks"`.
 #'   * `recommended`: whether this method is recommended.
 #'
 #'   `dp_plan_online()`: a data frame with one row. PUBLIC:
-#'   * `method`: the default method. `noise`.
-#'   * `useful_from`: the number of steps until noise no longer fills the ball of coefficients.
-#'   * `regret`: the regret at the horizon, relative to predicting the middle of the outcome's
-#'     bounds (1 is useless), for people with the given `width` and `r.squared` (accurate within a
-#'     factor of 2, see bench/online.R).
+#'   * `method`: the default method.
+#'   * `noise`: the default form of noise, as in [dp_online()].
+#'   * `useful_from`: the first step at which the noise of the coefficients is smaller than the
+#'     radius of the ball.
+#'   * `regret`: the regret at the horizon for people with the given `width` and `r.squared`,
+#'     divided by the regret of predicting the middle of the outcome's bounds. A value of 1 is
+#'     useless. The value is accurate within a factor of 2 (`bench/online.R`).
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- c(list(y = c(-1, 1)), stats::setNames(rep(list(c(-1, 1)), 50), paste0("V", 1:50)))

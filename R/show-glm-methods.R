@@ -2,31 +2,34 @@
 
 #' Methods for a private generalised linear model
 #'
-#' A fit by [dp_glm()] has the methods of [stats::glm()], which use the release alone and spend no
-#' budget. No object contains fitted values, residuals, hat values or model frames of the people.
+#' These methods for a fit by [dp_glm()] are named as for [stats::glm()], use the release alone, and
+#' spend no budget. No object contains a person's fitted value, residual, hat value or model frame.
 #'
 #' @param object,x (`dp_glm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
-#' @param type (`string`)\cr `"link"`, the linear predictor, or `"response"`, the mean.
+#' @param type (`string`)\cr `"link"` for the linear predictor, or `"response"` for the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, or `"confidence"` for confidence limits of the mean.
-#' @param se.fit (`flag`)\cr add standard errors, sampling and privacy together.
-#' @param ... unused; an error for `predict()`, `anova()` and `plot()`.
+#' @param se.fit (`flag`)\cr whether to add standard errors, for sampling and privacy together.
+#' @param ... unused. `predict()`, `anova()` and `plot()` refuse further arguments.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`. With `se.fit` a list: the
 #'   vector or matrix as `fit`, `se.fit` (for `"response"` the standard errors of the mean, to first
 #'   order) and `residual.scale`.
-#' * `anova()`: a Wald chi-squared test of every term with the total covariance; `NA` for a term
-#'   with a coefficient that is not identified. `family()`: the family, as for [stats::glm()].
-#'   `update()` is an error, since the release determines no other model.
-#' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, `identified`,
-#'   and `conf.low`, `conf.high`. `glance()`: one row of facts. `augment()`: `newdata` with
-#'   `.fitted` (the mean) and `.se.fit` (of the linear predictor).
-#' * `autoplot()`: a ggplot of the estimates with 95 % limits; `plot()` draws it. The thick part of
-#'   a line is the interval from sampling alone. The axis covers the identified coefficients; limits
-#'   of the other coefficients end in arrows.
+#' * `anova()`: Wald chi-squared tests of all terms with the total covariance; `NA` for a term with
+#'   a coefficient that is not identified.
+#' * `family()`: the family, as for [stats::glm()].
+#' * `update()`: an error, since the release determines no other model.
+#' * `tidy()`: a data frame with `term`, `estimate`, `std.error`, `privacy.se` (standard error for
+#'   privacy noise alone), `statistic`, `p.value`, `identified`, `conf.low` and `conf.high`.
+#' * `glance()`: one row of facts.
+#' * `augment()`: `newdata` with `.fitted` (the mean) and `.se.fit` (the standard error of the
+#'   linear predictor).
+#' * `autoplot()`: a ggplot of the estimates with their confidence intervals; `plot()` draws it. The
+#'   thick part of a line is the interval for sampling error alone. The axis covers the identified
+#'   coefficients; the intervals of the other coefficients end in arrows.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_glm-methods
 NULL

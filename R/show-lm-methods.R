@@ -2,8 +2,8 @@
 
 #' Methods for a private regression
 #'
-#' A fit by [dp_lm()] has the methods of [stats::lm()], which use the release alone and spend no
-#' budget. No object contains fitted values, residuals, hat values or model frames of the people.
+#' These methods for a fit by [dp_lm()] are named as for [stats::lm()], use the release alone, and
+#' spend no budget. No object contains a person's fitted value, residual, hat value or model frame.
 #'
 #' @param object,x (`dp_lm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
@@ -11,28 +11,32 @@
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param interval (`string`)\cr `"none"`, `"confidence"` (of the mean) or `"prediction"` (of one
 #'   person's outcome, in the formula's units).
-#' @param formula. (`formula`)\cr a submodel, as in [stats::update()]: columns of the released model
-#'   only.
-#' @param se.fit (`flag`)\cr add the standard errors of the means, sampling and privacy together.
-#' @param ... for `anova()` a submodel; otherwise unused, and an error for `predict()`.
+#' @param formula. (`formula`)\cr a submodel, as in [stats::update()], which contains only columns
+#'   of the released model.
+#' @param se.fit (`flag`)\cr whether to add standard errors of the means, for sampling and privacy
+#'   together.
+#' @param ... for `anova()` a submodel. `predict()` accepts no further arguments, and the other
+#'   methods do not use them.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`. With `se.fit` a list: the
 #'   vector or matrix as `fit`, `se.fit`, `df` and `residual.scale`.
-#' * `autoplot()`: a ggplot of the slopes with their limits; `plot()` draws it. The thick part of a
-#'   line is the interval from sampling alone. The axis covers the identified slopes; limits of the
-#'   other slopes end in arrows.
-#' * `update()`: a `dp_lm` of the submodel, from the same release at no cost. Its sampling errors
-#'   assume a constant variance, since scores were released at the full model's residuals.
-#' * `anova()`: a Wald F test with the total covariance, of every term, or of the terms that a
-#'   submodel drops; `NA` where a slope is not identified. Differences of residual sums of squares
-#'   would be mostly noise.
-#' * `tidy()`: `term`, `estimate`, `std.error`, `privacy.se`, `statistic`, `p.value`, and
-#'   `conf.low`, `conf.high`; errors and tests are `NA` if no slope is identified. If the budget
-#'   does not resolve the moments, `p.value` comes from the test of Anderson and Rubin. `glance()`:
-#'   one row of facts, with the noisy number of rows that count (`used`) and the noisy share of
-#'   residuals beyond three standard deviations (`far`). `augment()`: `newdata` with `.fitted` and
-#'   `.se.fit`.
+#' * `autoplot()`: a ggplot of the slopes with their confidence intervals; `plot()` draws it. The
+#'   thick part of a line is the interval for sampling error alone. The axis covers the identified
+#'   slopes; the intervals of the other slopes end in arrows.
+#' * `update()`: a `dp_lm` of the submodel, from the same release at no cost. Its standard errors
+#'   assume a constant variance, since the second moments of scores were released for the full
+#'   model's residuals.
+#' * `anova()`: Wald F tests with the total covariance, of each term or of the terms that a submodel
+#'   omits; `NA` for a term with a slope that is not identified. Differences of residual sums of
+#'   squares would be mostly noise.
+#' * `tidy()`: a data frame with `term`, `estimate`, `std.error`, `privacy.se` (standard error for
+#'   privacy noise alone), `statistic`, `p.value`, `conf.low` and `conf.high`. Standard errors and
+#'   tests are `NA` if no slope is identified. If the budget does not resolve the moments, `p.value`
+#'   is from the test of Anderson and Rubin.
+#' * `glance()`: one row of facts, with the noisy number of rows used (`used`) and the noisy share
+#'   of residuals beyond three standard deviations (`far`).
+#' * `augment()`: `newdata` with `.fitted` and `.se.fit`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @importFrom stats anova df.residual sigma
 #' @name dp_lm-methods

@@ -2,17 +2,18 @@
 
 #' Methods for a linear regression by posterior sampling
 #'
-#' Methods `"ops"` and `"adaops"` of [dp_lm()] release only coefficients. There are no standard
-#' errors, which would need another release.
+#' Methods `"ops"` and `"adaops"` of [dp_lm()] release only coefficients. Standard errors would need
+#' another release.
 #'
 #' @param object,x (`dp_paper`)\cr a fit.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param ... unused.
 #' @return
 #' * `predict()`: a vector, one value per row. `coef()`, `nobs()`, `formula()`: see [dp_estimates].
-#' * `tidy()`: `term`, `estimate`, `std.error` (`NA`). `glance()`: one row of facts. `augment()`:
-#'   `newdata` with `.fitted`.
-#'   `summary()`: the print, and all facts on privacy with the steps.
+#' * `tidy()`: a data frame with `term`, `estimate` and `std.error` (`NA`).
+#' * `glance()`: one row of facts.
+#' * `augment()`: `newdata` with `.fitted`.
+#' * `summary()`: the printed fit, with all facts on privacy and the steps.
 #' * `vcov()`, `confint()`, `residuals()` and `fitted()` stop with an error that gives the reason.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @name dp_paper-methods
