@@ -1,81 +1,91 @@
 # Descriptive statistics: plan, charge, draw. All code that touches values is in C++
 # (inst/include/dpsc/release/describe.hpp).
 
-#' A paper's first table under differential privacy
+#' Descriptive statistics under differential privacy
 #'
-#' Counts, shares of levels, means, standard deviations and quantiles of people's columns, for all
-#' people or by public groups, from one private release and one charge. Every number has a standard
-#' error and confidence limits, which cover sampling and noise together. Neighbours differ in one
-#' person's row; the number of rows is public, and so is everything in `formula`, `by` and `bounds`.
+#' Releases counts, shares of levels, means, standard deviations and quantiles of columns, for all
+#' people or by public groups, as in the first table of a paper. One charge covers the whole table.
+#' Every number has a standard error and confidence limits, which cover sampling error and noise
+#' together. Neighbouring data sets differ in one person's row. The number of rows, `formula`, `by`
+#' and `bounds` are public.
 #'
 #' For a numeric variable the quantiles are drawn first, by the exponential mechanism on a grid
-#' between its bounds. If the plan uses no delta, they are drawn all at once, with the largest of
-#' their rank errors as loss; otherwise one after another. The quantiles locate most of the people:
-#' means and standard deviations are computed in a window around the median, so that bounds ten
-#' times too wide cost little. With enough people (for one column and epsilon = 1, more than 650)
-#' the window extends, on each side, three to four times as far from the median as all but a few
-#' people (`plan$beyond`). With fewer people it extends seven times the distance between quartile
-#' and median, and only a column whose quartiles coincide pays for a radius (`plan$late`). Values
-#' beyond the window are clipped, and the people who have such values are counted. Limits are
-#' widened by the share of people beyond the window that noise does not explain, times the window's
-#' width; they extend to the bounds if this share is so large that the window must have been
-#' misplaced. For even heavier tails (a variance that is barely finite) means and standard
-#' deviations are still too small.
+#' between the bounds. If the plan uses no delta, all quantiles are drawn at once, and the loss is
+#' their largest error in ranks. Otherwise they are drawn one after another. Means and standard
+#' deviations are then computed in a window around the released median, so that bounds ten times too
+#' wide increase the errors only slightly.
 #'
-#' A row with a missing value does not count for that variable; a row whose group is missing, or is
-#' not a public level, does not count at all. The number of missing values is private.
+#' With enough people (for one column and epsilon = 1, more than 650) the function releases, for
+#' each side of the median, a radius that contains all but a few people (`plan$beyond`). The window
+#' extends three to four times this radius. With fewer people the window extends seven times the
+#' distance between quartile and median, and a radius is released only in columns with equal
+#' quartiles (`plan$late`). Values beyond the window are clipped, and a noisy number of people with
+#' such values is released. Confidence limits are widened by the share of these people that noise
+#' does not explain, times the width of the window. They extend to the bounds if this share is so
+#' large that the window must have been misplaced. For even heavier tails (a variance that is barely
+#' finite) means and standard deviations are still biased downwards.
 #'
-#' @section Several rows of one person: With `person = ~ id` neighbours replace all rows of one
-#'   person, and every step costs the same as for one row per person. Each person counts once per
-#'   variable: all statistics are about the distribution in which every person has weight one,
-#'   spread equally over their rows that count for the variable. With `by` a person whose rows are
-#'   in several groups counts in each group by the share of these rows. For statistics of a number
-#'   per person (the mean cost of their visits, for example), make one row per person beforehand.
-#'   The limits treat a person as one observation with the variance of a single row. This is right
-#'   if a person's rows are copies of each other; otherwise limits are too wide, by a factor of up
-#'   to the square root of the number of rows per person. Counts are sums of shares. Proof:
-#'   `proofs/person.md`.
+#' A row with a missing value is omitted for that variable. A row is omitted for all variables if
+#' its group is missing or is not a public level. The number of missing values is private.
 #'
-#' @section Limits: Limits of shares, means, standard deviations and quantiles are about the
-#'   population from which people are drawn; limits of `n` are about the people in this table, and
-#'   therefore cover noise alone. The `n` of a variable is not above its group's released size
-#'   (unless people have several rows). Limits of means treat the sampling error as normal. Limits
-#'   of quantiles follow the released curve through the drawn quantiles: with few quantiles, limits
-#'   are wide where the curve bends. People's values are often round. Therefore 0, the bounds and
-#'   multiples of powers of ten are drawn more often than other numbers, and if drawn quantiles are
-#'   round, limits extend to the next round number. With few people limits always extend so far,
-#'   since a quantile of a column with few different values is then often drawn between two of these
-#'   values. Limits of a mean allow for a power law beyond the window. With few people a column may
-#'   be so skewed that it may have no finite variance: limits of its standard deviation extend to
-#'   the largest deviation that the bounds allow. For a Pareto law of power 1.5 and 500 people the
-#'   coverage of these limits is still only .7. In the designs of `bench/results/describe.csv`,
-#'   which also contains the errors of solutions with other packages, coverage is at least .93.
+#' @section Several rows of one person: With `person = ~ id` neighbouring data sets differ in all
+#'   rows of one person, and every step costs the same as for one row per person. Every person has
+#'   weight one for each variable, spread equally over their rows without a missing value, and all
+#'   statistics describe this weighted distribution. With `by` a person with rows in several groups
+#'   has in each group the share of their rows in that group as weight. For statistics of a number
+#'   per person (for example, the mean cost of a person's visits), compute one row per person
+#'   beforehand. Confidence limits treat a person as one observation with the variance of a single
+#'   row. These limits are correct if all rows of a person are equal. Otherwise they are too wide,
+#'   by a factor of up to the square root of the number of rows per person. Counts are sums of
+#'   weights. The proof is in `proofs/person.md`.
 #'
-#'   *Clusters far from all others*, such as codes for missing values: people beyond the window
-#'   count with the value at its end, and if the table has few people, noise hides them. Limits of
-#'   means and standard deviations therefore allow for as many people between window and bound as
-#'   the released squares do not exclude (in a normal column with epsilon = 1, 9 % of 500 people, 6
-#'   % of 1,000). There is no such allowance if the released squares exclude a cluster of 2 %, as
-#'   for most columns of 2,000 people. With the allowance, bounds determine the length of the
-#'   limits, and the print gives the shares. Narrower bounds, a larger epsilon or fewer requested
-#'   numbers shorten the limits. `tidy(clusters = FALSE)` and `print(clusters = FALSE)` assume that
-#'   there is no such cluster.
+#' @section Confidence limits: Confidence limits of shares, means, standard deviations and quantiles
+#'   refer to the population from which people are drawn. Limits of `n` refer to the people in this
+#'   table, and therefore cover noise alone. The `n` of a variable is at most the released size of
+#'   its group (unless people have several rows).
 #'
-#' @param formula (`formula`, PUBLIC)\cr `~ age + sex + log(cost)`: variables, without a left side.
+#'   Limits of means treat the sampling error as normal, and allow for a power law beyond the
+#'   window. Limits of quantiles are read from the curve through the released quantiles: with few
+#'   quantiles they are wide where the slope of the curve changes. Since recorded values are often
+#'   round, 0, the bounds and multiples of powers of ten are drawn more often than other numbers. If
+#'   drawn quantiles are round, their limits extend to the next round number. With few people limits
+#'   always extend to the next round number, since a quantile of a column with few different values
+#'   is then often drawn between two of these values.
+#'
+#'   With few people, noise and sampling cannot exclude that a skewed column has an infinite
+#'   variance. Limits of its standard deviation then extend to the largest standard deviation that
+#'   the bounds allow. For a Pareto distribution with exponent 1.5 and 500 people the coverage of
+#'   these limits is only .7. In the designs of `bench/results/describe.csv`, which also contains
+#'   the errors of other packages, coverage is at least .93.
+#'
+#'   *Clusters far from all other values*, such as codes for missing values, are clipped to the end
+#'   of the window, and in a table with few people noise hides them. Limits of means and standard
+#'   deviations therefore allow for a cluster between the window and the bound, with the largest
+#'   share of people that the released sums of squares do not exclude. In a normal column with
+#'   epsilon = 1 this share is 9 % for 500 people and 6 % for 1,000. The limits contain no such
+#'   allowance if the released sums of squares exclude a cluster of 2 %, as for most columns of
+#'   2,000 people. With the allowance, the bounds determine the width of the limits, and the printed
+#'   table gives the shares. Narrower bounds, a larger epsilon or fewer requested statistics give
+#'   narrower limits. `tidy(clusters = FALSE)` and `print(clusters = FALSE)` assume that there is no
+#'   such cluster.
+#'
+#' @param formula (`formula`, PUBLIC)\cr variables, without a left side, such as
+#'   `~ age + sex + log(cost)`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
-#'   PRIVATE)\cr one row per person, or several with `person`. Rows of a database or a file stream
-#'   to this process in blocks.
+#'   PRIVATE)\cr one row per person, or several with `person`. Rows of a database or a file are read
+#'   into this process in blocks.
 #' @param by (`formula` or `NULL`, PUBLIC)\cr the column of groups, such as `~ arm`, with its levels
 #'   in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. If few numbers are requested, a plan
-#'   without it has smaller errors and is used: the release is then private with a delta of 0.
-#' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Integer
-#'   limits of R, `c(0L, 120L)`, declare a column of whole numbers (at most 65,536 of them): its
-#'   quantiles are then whole. Without this declaration a drawn quantile of few people may lie
-#'   between two whole numbers, although round numbers are drawn more often (section Limits).
-#' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr probabilities of quantiles, multiples of
-#'   0.001; the quartiles are added.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. If few statistics are requested, a
+#'   plan without delta has smaller errors and is used: the guarantee then has `delta = 0`.
+#' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Limits of
+#'   type integer, `c(0L, 120L)`, declare a column of whole numbers (at most 65,536 different
+#'   numbers), and its quantiles are then whole numbers. Without this declaration a quantile of few
+#'   people may lie between two whole numbers, although round numbers are drawn more often (see
+#'   Confidence limits).
+#' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr probabilities of quantiles, as multiples of
+#'   0.001; the quartiles are always included.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
@@ -83,21 +93,23 @@
 #'   different person. See [dp_person]; [dp_sources()] refuses a column.
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
-#'   * `columns`, `plan`, `quantiles`, `nobs`: the request, exponents and noise, the number of rows
-#'     (with `person = ~ id` of people). PUBLIC.
-#'   * `privacy`: budget, neighbours, theorem, whether the promise holds. PUBLIC.
-#'   * `steps`: one row per kind of noise step: law, sensitivity, scale, cost. PUBLIC.
+#'   * `columns`, `plan`, `quantiles`, `nobs`: the columns, the noise of each step, the
+#'     probabilities, and the number of rows (with `person = ~ id`, of people). PUBLIC.
+#'   * `privacy`: budget, definition of neighbours, theorem, and whether the privacy guarantee
+#'     holds. PUBLIC.
+#'   * `steps`: one row per kind of noise step, with distribution, sensitivity, scale and cost.
+#'     PUBLIC.
 #'
-#'   It holds no row and no environment. See [dp_description-methods].
+#'   It contains no row and no environment. See [dp_description-methods].
 #' @section Privacy:
-#' A description protects one person's whole row against an adversary who knows all other rows.
-#' Neighbours replace one row, which may then be in another group, or with `person = ~ id` all rows
-#' of one person. The guarantee follows by adaptive composition of zero-concentrated steps if the
-#' plan uses delta, and of pure steps otherwise. The noise is exact integer noise. Proof:
-#' `proofs/describe.md`.
+#' A description protects one person's whole row against an adversary who knows all other rows. In
+#' neighbouring data sets one row is replaced, possibly by a row in another group, or with `person =
+#' ~ id` all rows of one person. The guarantee follows by adaptive composition of zero-concentrated
+#' steps if the plan uses delta, and of pure steps otherwise. The noise is exact integer noise. The
+#' proof is in `proofs/describe.md`.
 #' @section Errors:
-#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All come
-#' before any budget is spent, and depend on public facts only.
+#' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All these
+#' errors occur before any budget is spent, and depend on public facts only.
 #' @references
 #' Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy: Simplifications, Extensions,
 #' and Lower Bounds. TCC.

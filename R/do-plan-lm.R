@@ -2,37 +2,48 @@
 
 #' Plan a private regression before touching any data
 #'
-#' The expected error of [dp_lm()] for a number of people and a budget; and the number of people, or
-#' the epsilon, needed for a given error. It uses the plan that [dp_lm()] itself will follow, so
-#' columns, factors (which cost nothing to locate) and bounds follow from the formula.
+#' Computes the expected error of [dp_lm()] for a number of people and a budget, or the number of
+#' people or the epsilon needed for a given error. The computation uses the plan of [dp_lm()] for
+#' this formula and these bounds.
 #'
-#' Errors are relative to the errors of [stats::lm()] on the same people, the lower limit for any
-#' private method: 1.5 means a standard error that is half as large again. They hardly depend on the
-#' outcome, the slopes, or the width of the bounds. In simulations (`bench/plan-lm.R`) the planned
-#' error was .79 to 1.23 times the observed error in 27 of 28 designs whose moments are resolved,
-#' and a third of the observed error in one design (300 people, two columns, `epsilon = 1`).
+#' Errors are relative to the errors of [stats::lm()] for the same people, which no private method
+#' can improve: a ratio of 1.5 means a standard error that is 1.5 times as large. The ratios hardly
+#' depend on the outcome, the slopes, or the width of the bounds. In simulations (`bench/plan-lm.R`)
+#' the planned error was .79 to 1.23 times the observed error in 27 of 28 designs whose moments are
+#' resolved. In the remaining design (300 people, two columns, `epsilon = 1`) it was a third of the
+#' observed error.
 #'
-#' A rare level needs longer rows, and so more noise for every slope: `share` is the share of
-#' people who have the rarest level.
+#' A rare level requires a larger limit on the length of rows, and therefore more noise for every
+#' slope. Give the share of people with the rarest level as `share`.
 #'
 #' @inheritParams dp_lm
-#' @param n (`count` or `NULL`)\cr number of people. `NULL`: the number needed for `ratio`.
-#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed for `ratio`.
-#' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest share of people that a value of a
-#'   0/1 regressor, or a level of a factor, is expected to have. If the noise hides such a rare
-#'   level the plan has no ratio.
-#' @param ratio (`number`, above 1)\cr the required error of a slope if its model holds, divided by
-#'   that of `lm()`; then one of `n` and `epsilon` is `NULL`. The standard errors of [dp_lm()] are
-#'   larger by its allowance for means that are not linear.
+#' @param n (`count` or `NULL`)\cr number of people. `NULL`: the plan gives the number needed for
+#'   `ratio`.
+#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the plan gives the value needed for
+#'   `ratio`.
+#' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest expected share of people with a value
+#'   of a 0/1 regressor, or with a level of a factor. If the noise hides such a rare level, `ratio`
+#'   is `NA`.
+#' @param ratio (`number`, above 1)\cr the required error of a slope if the model is correct,
+#'   divided by the error of `lm()`. With a `ratio`, either `n` or `epsilon` must be `NULL`. The
+#'   standard errors of [dp_lm()] are larger, by an allowance for nonlinear means.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
-#' @return An object of class `dp_plan_lm`, a list: `n`, `epsilon` (`NA` if no value suffices),
-#'   `delta`, `columns` and `located` (numbers of them), `ratio` (`NA` where moments are not
-#'   resolved or medians not found), `privacy` (its privacy part, in standard errors of `lm()`),
-#'   `resolved`, `found` (flags), `allowance` (what standard errors allow for means that are not
-#'   linear and for skewed errors, in sampling variances: see [dp_lm()]), `least_n`,
-#'   `least_epsilon` (from which on both hold), `facts` (columns implied by formula and bounds).
-#'   PUBLIC. `autoplot()`: a ggplot of `ratio` along people and along epsilon; `plot()` draws it.
+#' @return An object of class `dp_plan_lm`, a list. PUBLIC:
+#'   * `n`, `epsilon`, `delta`: number of people and budget (`NA` if no value suffices).
+#'   * `columns`, `located`: the number of columns, and the number of columns with a median to find.
+#'   * `ratio`: the error of a slope divided by the error of `lm()`; `NA` where moments are not
+#'     resolved or medians are not found.
+#'   * `privacy`: the privacy part of `ratio`, in standard errors of `lm()`.
+#'   * `resolved`, `found`: whether moments are resolved, and whether medians are found.
+#'   * `allowance`: the allowance of standard errors for nonlinear means and skewed errors, in
+#'     sampling variances (see [dp_lm()]).
+#'   * `least_n`, `least_epsilon`: the smallest number of people, and the smallest epsilon, for
+#'     which moments are resolved and medians are found.
+#'   * `facts`: columns implied by formula and bounds.
+#'
+#'   `autoplot()` returns a ggplot of `ratio` against the number of people and against epsilon;
+#'   `plot()` draws it.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- list(wage = c(1, 1000), age = c(0, 120), region = c("n", "s"))

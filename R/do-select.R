@@ -1,87 +1,90 @@
 #' Select variables privately, then regress on them
 #'
 #' `dp_select()` privately selects the few variables that predict an outcome, and estimates their
-#' slopes, from a table of people. Most of the budget is for the choice of the variables (the
-#' support), and the remainder is for a linear regression on them. Neighbours differ in one person's
-#' row; the number of rows is public.
+#' slopes, from a table with one row per person. Most of the budget is spent on the selection of the
+#' variables (the support), and the remainder on a linear regression on the selected variables.
+#' Neighbouring data sets differ in one person's row; the number of rows is public.
 #'
 #' @section Methods:
-#' * `"ranks"` (default): one variable at a time by the exponential mechanism on Kendall's rank
-#'   correlations with residuals. Bounds that are too wide and long tails cost nothing. The
-#'   residuals come from noisy steps if, by public facts, these steps have little noise; otherwise
-#'   the outcome itself is used. In an outcome of two values half of the pairs have no rank. The
-#'   default is then `"pursuit"`, or `"screening"` if steps have much noise, provided that medians
-#'   and scales can be found.
-#' * `"pursuit"`: one variable at a time by clipped correlations and orthogonal steps, which
-#'   distinguish variables that can replace each other. It is the default if the noise of steps
-#'   hardly matters (with 20 candidates and 20,000 people from epsilon 4 on).
-#' * `"gram"`: noisy moments of all variables, released once. The selection, selections of any other
-#'   size and the fit then cost nothing more.
-#' * `"screening"`: the largest correlations at once; for uncorrelated variables only.
-#' * `"votes"`: disjoint blocks of people vote for variables; bounds that are too wide cost nothing.
-#' * `"frank-wolfe"`: Frank and Wolfe's iterations on an l1 ball.
-#' * `"exhaustive"`: the exponential mechanism over all supports, for small p; less accurate than
-#'   the other methods.
-#' * `"blocks"`: the support that most blocks select, if it is stable.
-#' * `"subsamples"`: the support that most overlapping random subsets select, as published
-#'   (Thakurta, 2013, Algorithm 6.1), with the gaps of the proof closed (private). This method is
-#'   for reproduction: at epsilon = 1 a subset contains one person in 442 (in 561 with a refit), and
-#'   the call is refused if there are too few rows for subsets of `8 + 5 size` people. `"blocks"`
-#'   needs 6 to 12 times fewer people.
-#' * `"stability"`: the support of a Huberised LASSO, if it is certified that replacing several
-#'   people would not change this support. It is for thousands of people and nearly orthogonal
-#'   supports.
-#' * `"lasso"`: the stability test of Thakurta (2013), repaired; for hundreds of thousands of
-#'   people.
+#' * `"ranks"` (default): selects one variable at a time by the exponential mechanism on Kendall's
+#'   rank correlations with residuals. Wide bounds and long tails do not increase the errors. The
+#'   residuals come from noisy regression steps if, by public facts, these steps have little noise;
+#'   otherwise the outcome itself replaces the residuals. For an outcome with two values, half of
+#'   the pairs of people are tied. The default is then `"pursuit"`, or `"screening"` if regression
+#'   steps have much noise, provided that medians and scales can be found.
+#' * `"pursuit"`: selects one variable at a time by clipped correlations and orthogonal regression
+#'   steps, which distinguish between variables that can replace each other. This method is the
+#'   default if the noise of the regression steps is negligible (with 20 candidates and 20,000
+#'   people, for epsilon of at least 4).
+#' * `"gram"`: releases noisy moments of all variables once. The selection, selections of other
+#'   sizes and the fit then have no further cost.
+#' * `"screening"`: selects the largest correlations in one step; for uncorrelated variables.
+#' * `"votes"`: lets disjoint blocks of people vote; wide bounds do not increase the errors.
+#' * `"frank-wolfe"`: selects variables by Frank-Wolfe iterations on an l1 ball.
+#' * `"exhaustive"`: applies the exponential mechanism to all supports; for few candidates, and less
+#'   accurate than the other methods.
+#' * `"blocks"`: selects the support that most blocks of people select, if this support is stable.
+#' * `"subsamples"`: selects the support that most overlapping random subsets select (Thakurta,
+#'   2013, Algorithm 6.1), with corrections that make the method private. It is for reproduction: at
+#'   epsilon = 1 a subset contains one person in 442 (one in 561 with a refit), and the call is
+#'   refused if there are too few rows for subsets of `8 + 5 size` people. `"blocks"` needs between
+#'   a sixth and a twelfth of the people.
+#' * `"stability"`: selects the support of a Huberised LASSO, if a certificate shows that replacing
+#'   several people would not change this support. The method is for thousands of people and nearly
+#'   orthogonal supports.
+#' * `"lasso"`: applies the stability test of Thakurta (2013), corrected; for 100,000 people or
+#'   more.
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
-#' every numeric variable, with at most 40 % of the budget, and clip the variable at 1.2 robust
-#' standard deviations for a choice and at 4 for a refit (3 for `"gram"`), within the bounds. So
-#' bounds that are far too wide cost little. These searches need about `n sqrt(rho / p) >= 31`. With
-#' fewer people, for a variable that has one value for half of the people, and for a variable with
-#' bounds 0 and 1, the bounds are used. `"ranks"` finds medians and scales for the outcome and the
-#' chosen variables only, with at most 20 % of the budget, and needs about `n sqrt(rho) >= 54
-#' sqrt(size + 1)`. Slopes are for the clipped variables.
+#' every numeric variable, with at most 40 % of the budget. They clip each variable, within its
+#' bounds, at 1.2 robust standard deviations from the median for the selection, and at 4 for the
+#' refit (3 for `"gram"`). Bounds that are far too wide therefore increase the errors only slightly.
+#' With n people, p variables and a zero-concentrated budget rho, these searches need about
+#' `n sqrt(rho / p) >= 31`. Bounds replace medians and scales if there are fewer people, for a
+#' variable with the same value for half of the people, and for a variable with bounds 0 and 1.
+#' `"ranks"` finds medians and scales only for the outcome and the selected variables, with at most
+#' 20 % of the budget, and needs about `n sqrt(rho) >= 54 sqrt(size + 1)`. Slopes are for the
+#' clipped variables.
 #'
-#' The last four methods propose, test and release: they may abstain, which is an output like any
-#' other and costs the whole budget (`$abstained`). Proofs: `proofs/selection.md`.
+#' The last four methods propose a support, test it, and release it only if the test succeeds.
+#' Otherwise they abstain (`$abstained`), at the same cost. Proofs: `proofs/selection.md`.
 #'
-#' In synthetic control features of the pre-period can be chosen from a release at no cost, and
-#' covariates of donors by `"ranks"`. Donors themselves must never be selected, since membership in
-#' a support is itself private.
+#' In synthetic control, features of the pre-period can be selected from a release at no cost, and
+#' covariates of donors by `"ranks"`. Never select donors: membership in a support is private.
 #'
-#' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates` (`.`: all other names in
-#'   `bounds`), or a selection by `"gram"`, for which any other `size` costs nothing.
+#' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates`, where `.` stands for all other
+#'   names in `bounds`; or a selection by `"gram"`, for which another `size` costs nothing.
 #' @param data (`data.frame`, PRIVATE)\cr one row per person. A row with a missing value counts as a
 #'   row of zeros.
 #' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
 #'   PRIVATE.
-#' @param size (`count`)\cr the largest number of variables. It is public: a choice based on the
-#'   data is not free.
+#' @param size (`count`)\cr the largest number of variables. The size is public: choosing it by the
+#'   data would need a budget.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string` or `NULL`)\cr see Methods.
 #' @param refit (`flag`)\cr whether to release a regression on the selected variables.
 #' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
-#'   of moments. `NULL`: as in [dp_online()].
-#' @param settings (`list`)\cr public constants, with defaults. `blocks`: the number of blocks (one
-#'   for every 50 people, or 80 blocks for method `"blocks"`). `subsets` of `"subsamples"`: the
-#'   published number, if there are enough people. `ball`: the l1 radius of scaled coefficients
-#'   (size/2). `iterations` of `"frank-wolfe"` (12). For `"stability"` and `"lasso"`: `penalty` (per
-#'   person; .035), `tau` (.6), and `psi` and `kappa`, the curvature and the sizes of columns per
-#'   person (the values that certify most).
+#'   of moments. `NULL`: the default of [dp_online()].
+#' @param settings (`list`)\cr public constants, with defaults in brackets. `blocks`: the number of
+#'   blocks (one for every 50 people, or 80 for method `"blocks"`). `subsets`: the number of subsets
+#'   for `"subsamples"` (the published number, if there are enough people). `ball`: the l1 radius of
+#'   scaled coefficients (size/2). `iterations`: for `"frank-wolfe"` (12). For `"stability"` and
+#'   `"lasso"`: `penalty`, per person (.035); `tau`, the residual beyond which the loss is linear
+#'   (.6); and per person `psi`, the curvature, and `kappa`, two bounds on the sizes of columns (the
+#'   values with the largest certificate).
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. `"ranks"`, `"votes"`, `"blocks"` and
-#'   `"subsamples"` accept a column. In `"ranks"` (then the default for every outcome) a person
-#'   counts with the mean over their rows, and a pair of people with the mean over all pairs of
-#'   their rows, which takes time. In the other three methods all rows of a person vote together.
-#'   There is then no refit (`refit = FALSE`): fit the selected variables by [dp_lm()]. `"row"`,
-#'   also assumed for `NULL`: each row is a different person. See [dp_person].
+#'   `"subsamples"` accept a column. `"ranks"` is then the default for every outcome: a person
+#'   contributes the mean over their rows, and a pair of people the mean over all pairs of their
+#'   rows, which takes time. In the other three methods all rows of a person are in the same blocks
+#'   or subsets. A column requires `refit = FALSE`: fit the selected variables by [dp_lm()].
+#'   `"row"`, also assumed for `NULL`: each row is a different person. See [dp_person].
 #' @param ... unused.
-#' @return An object of class `dp_selection`: `$selected` (names, in the order of the picks),
-#'   `$abstained`, `$coefficients` (units of the variables), `$size`, `$method`, `$privacy`,
+#' @return An object of class `dp_selection`: `$selected` (names, in the order of selection),
+#'   `$abstained`, `$coefficients` (in units of the variables), `$size`, `$method`, `$privacy` and
 #'   `$steps` (one row per kind of noise step). All fields are RELEASED or PUBLIC, and no field
 #'   contains scores, counts, gaps or distances.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
@@ -97,8 +100,7 @@
 #' and High-dimensional Regression. Dissertation.
 #'
 #' Thakurta, A. and Smith, A. (2013). Differentially Private Feature Selection via Stability
-#' Arguments,
-#' and the Robustness of the Lasso. COLT.
+#' Arguments, and the Robustness of the Lasso. COLT.
 #' @examples
 #' n <- 4000
 #' rows <- as.data.frame(matrix(runif(n * 30, -1, 1), n))

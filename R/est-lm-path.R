@@ -2,31 +2,32 @@
 
 #' Ridge and lasso of a private regression
 #'
-#' Fits for all penalties from one release, at no further cost, by coordinate descent on the noisy
-#' moments of a [dp_lm()]. Columns are scaled to variance one, and the intercept is not penalised.
+#' Computes the fits for all penalties from one release, at no further cost, by coordinate descent
+#' on the noisy moments of a [dp_lm()]. Columns are scaled to variance one, and the intercept is not
+#' penalised.
 #'
 #' @param fit (`dp_lm`)\cr a fit, or a submodel of one.
-#' @param alpha (`number`, in \[0, 1\])\cr 1 is the lasso, 0 is ridge.
-#' @param penalties (`numeric` or `NULL`)\cr penalties, decreasing, in units of the outcome. `NULL`:
+#' @param alpha (`number`, in \[0, 1\])\cr 1 for the lasso, 0 for ridge regression.
+#' @param penalties (`numeric` or `NULL`)\cr decreasing penalties, in units of the outcome. `NULL`:
 #'   50 values, from the smallest penalty at which all slopes are zero down to a thousandth of this
 #'   penalty.
 #' @param x,object (`dp_lm_path`)\cr a path.
-#' @param penalty (`number` or `NULL`)\cr a penalty; the nearest of `penalties` is used. `NULL`: the
-#'   best.
+#' @param penalty (`number` or `NULL`)\cr a penalty; the nearest value in `penalties` is used.
+#'   `NULL`: the best penalty.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param row.names,optional as in [as.data.frame()]; `optional` is ignored.
 #' @param ... unused.
 #' @return An object of class `dp_lm_path`, a list. RELEASED:
-#'   * `alpha`.
-#'   * `path`: a data frame with one row per penalty: `penalty`, `df`, `r.squared` and `cp`, the
-#'     expected squared error of a prediction of the mean, with sampling error and privacy noise (up
-#'     to a constant; the best penalty minimises `cp`).
-#'   * `coefficients`: a matrix with one row per penalty, intercept first.
+#'   * `alpha`: the argument.
+#'   * `path`: a data frame with one row per penalty and columns `penalty`, `df`, `r.squared` and
+#'     `cp`. Up to a constant, `cp` is the expected squared error of a predicted mean, which
+#'     includes sampling error and privacy noise. The best penalty minimises `cp`.
+#'   * `coefficients`: a matrix with one row per penalty and the intercept in the first column.
 #'   * `best`: the row of the best penalty.
 #'
-#'   `coef()`: one row of the coefficients. `as.data.frame()`: path and coefficients, one row per
-#'   penalty; `tidy()`: one row per coefficient and penalty. There are no standard errors: the
-#'   errors of [dp_lm()] are for the model without penalty.
+#'   `coef()` returns one row of the coefficients. `as.data.frame()` returns path and coefficients
+#'   with one row per penalty, and `tidy()` one row per coefficient and penalty. Standard errors are
+#'   not available, since the standard errors of [dp_lm()] are for the model without penalty.
 #' @section Errors: `dpsc_error_argument`.
 #' @references
 #' Friedman, J., Hastie, T. and Tibshirani, R. (2010). Regularization Paths for Generalized Linear

@@ -1,29 +1,32 @@
 # Methods of descriptions: released values and public facts.
 
-#' Read a description
+#' Methods for a description
 #'
-#' Methods for a result of [dp_describe()], which cost nothing (post-processing).
+#' These methods for a result of [dp_describe()] are post-processing and cost nothing.
 #'
 #' @param x,object (`dp_description`).
-#' @param conf.int (`flag`)\cr whether to add limits.
+#' @param conf.int (`flag`)\cr whether to add confidence limits.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
 #' @param clusters (`flag`)\cr whether limits of means and standard deviations allow for a cluster
-#'   of people far from all others that noise would hide; see [dp_describe()], section Limits.
+#'   far from all other values that noise would hide; see [dp_describe()], section Confidence
+#'   limits.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
-#' @param ... no further arguments, except in `glance()` and for the arguments that table packages
-#'   pass to `tidy()`.
+#' @param ... no further arguments, except those that table packages pass to `tidy()`. `glance()`
+#'   ignores further arguments.
 #' @return
-#' * `print()`: a paper's table with one column per group, each number with its limits. If limits
-#'   allow for people far from all others whom noise may hide, the print gives the largest possible
-#'   share of such people. A standard deviation whose released square is not above 0 is printed as
-#'   "below the noise", with limits; `tidy()` returns 0.
-#' * `tidy()`: a data frame with one row per number: `variable`, `level` (of a factor, else `NA`),
-#'   `group` (`NA`: all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or a quantile such
-#'   as `"q0.25"`), `estimate`, `std.error` (sampling and privacy), `privacy.se`, `conf.low`,
-#'   `conf.high`. Errors of `n` come from noise alone.
-#' * `glance()`: one row of facts. `nobs()`: the number of rows, or with `person = ~ id` of people.
-#'   `summary()`: the print, and all facts on privacy with the steps.
-#' * `plot()`, `autoplot()`: quantiles, means and shares with their limits, one panel per variable.
+#' * `print()`: a table with one column per group and the confidence limits of each number. If the
+#'   limits allow for a hidden cluster (see `clusters`), the printed table gives its largest
+#'   possible share. A standard deviation with a released square of at most 0 is printed as "below
+#'   the noise", with limits; `tidy()` returns 0.
+#' * `tidy()`: a data frame with one row per number and columns `variable`, `level` (of a factor,
+#'   else `NA`), `group` (`NA` for all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or
+#'   a quantile such as `"q0.25"`), `estimate`, `std.error` (for sampling and privacy), `privacy.se`
+#'   (for privacy alone), `conf.low` and `conf.high`. Standard errors of `n` are for noise alone.
+#' * `glance()`: one row of facts.
+#' * `nobs()`: the number of rows, or with `person = ~ id` of people.
+#' * `summary()`: the printed table, with all facts on privacy and the steps.
+#' * `plot()`, `autoplot()`: a figure of quantiles, means and shares with their limits, with one
+#'   panel per variable.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_description-methods
 NULL

@@ -6,15 +6,17 @@
 #' @param newdata (`data.frame`)\cr rows to predict.
 #' @param ... unused.
 #' @return
-#' * `tidy()`: `term`, `rank` (order of the picks; 0 for the intercept), and with a refit
-#'   `estimate`, `std.error` (sampling and privacy), `privacy.se`, `statistic`, `p.value`, all
-#'   conditional on the selection. For method `"gram"` the same noise affects choice and fit: unless
-#'   every candidate is selected, errors and tests are `NA`. Limits TAKE THE SELECTION AS GIVEN:
-#'   they treat the chosen variables as if they had been fixed beforehand, and are too short because
-#'   they ignore the choice among many candidates.
-#' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates], with the same
-#'   condition. `predict()`: a vector. `autoplot()`: a ggplot, which `plot()` draws. `summary()`:
-#'   the print, and all facts on privacy with the steps.
+#' * `tidy()`: a data frame with `term` and `rank` (the order of selection; 0 for the intercept).
+#'   With a refit there are also `estimate`, `std.error` (for sampling and privacy), `privacy.se`,
+#'   `statistic` and `p.value`, all conditional on the selection. For method `"gram"` the same noise
+#'   affects selection and fit, so standard errors and tests are `NA` unless every candidate is
+#'   selected. Confidence limits TAKE THE SELECTION AS GIVEN: they treat the selected variables as
+#'   fixed beforehand, and are too narrow because they ignore the selection among many candidates.
+#' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates]. The results of these
+#'   methods are also conditional on the selection.
+#' * `predict()`: a vector.
+#' * `autoplot()`: a ggplot; `plot()` draws it.
+#' * `summary()`: the printed selection, with all facts on privacy and the steps.
 #' @name dp_selection-methods
 NULL
 
