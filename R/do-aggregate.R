@@ -1,93 +1,100 @@
 #' Any statistic under differential privacy: sample and aggregate
 #'
-#' The people are split at random into disjoint blocks, the statistic is computed on each, and a
-#' private centre of the answers is released. One person changes one answer only, whatever the
-#' statistic: a model fit, a correlation, or any other function from rows to a few numbers.
+#' People are split at random into disjoint blocks, the statistic is computed on each block, and a
+#' private centre of the blocks' answers is released. One person changes only one answer, whether
+#' the statistic is a model fit, a correlation, or any other function from rows to a few numbers.
 #'
-#' The estimate is the statistic *of a block* of `n / blocks` people. With `correct = TRUE` the
-#' answer of a block is twice the statistic of its people minus the mean over its two halves, which
-#' removes the part of the small-sample bias that is inversely proportional to the number of people
-#' (Quenouille, 1949). The rest of the bias remains, and the standard error does not cover it.
-#' Means, counts and regressions have their own mechanisms ([dp_lm()], [dp_stream_sum()],
-#' [dp_select()]), which are several to many times more accurate.
+#' The estimand is the statistic *of a block*, a part of the data with `n / blocks` of the n people.
+#' With `correct = TRUE` the answer of a block is twice the statistic of the block minus the mean of
+#' the statistics of its two halves. This correction removes the part of the small-sample bias that
+#' is inversely proportional to the number of people (Quenouille, 1949). The remaining bias is not
+#' included in the standard error. For means, counts, regressions and selections, [dp_describe()],
+#' [dp_stream_sum()], [dp_lm()] and [dp_select()] are several to many times more accurate.
 #'
 #' @section Methods:
-#' * `"winsorised"`: first the median of the answers and the median distance from it, both by the
-#'   exponential mechanism on 262,144 cells between `lower` and `upper`, with a quarter of the
-#'   budget each. Then the mean of the answers, clipped to within six standard deviations of the
-#'   median, with discrete Laplace or Gaussian noise. Limits ten times too wide cost little, and
-#'   skewed answers cause little bias. This method needs about 96 / epsilon blocks per statistic;
-#'   with fewer blocks the default is `"median"` without `spread`.
-#' * `"median"`: the median over blocks, for each statistic separately, by the exponential mechanism
-#'   on 262,144 cells between `lower` and `upper`. Limits ten times too wide cost little.
-#' * `"mean"`: the mean of the clipped answers plus discrete Laplace (`delta = 0`) or Gaussian
-#'   noise, as in Thakurta (2013, section 3.2.1). Its noise is proportional to the width of the
-#'   limits.
+#' * `"winsorised"`: first releases the median of the answers and the median distance from this
+#'   median, both by the exponential mechanism on 262,144 cells between `lower` and `upper`, with a
+#'   quarter of the budget each. It then clips the answers to within six standard deviations of the
+#'   median, and releases their mean with discrete Laplace or Gaussian noise. Limits that are ten
+#'   times too wide increase the error only slightly, and skewed answers cause little bias. This
+#'   method needs about 96 / epsilon blocks per statistic; with fewer blocks the default is
+#'   `"median"` without `spread`.
+#' * `"median"`: releases the median over blocks, for each statistic separately, by the exponential
+#'   mechanism on 262,144 cells between `lower` and `upper`. Limits that are ten times too wide
+#'   increase the error only slightly.
+#' * `"mean"`: releases the mean of the clipped answers with discrete Laplace noise (`delta = 0`) or
+#'   Gaussian noise, as in Thakurta (2013, section 3.2.1). The noise is proportional to the width of
+#'   the limits.
 #'
 #' @section The statistic:
-#' The statistic may use its argument only: neither the whole table in the workspace nor anything
-#' that another block stored (`<<-`, files). Random numbers start from new seeds in every block.
-#' Factors become text and attributes are dropped, since levels depend on all people. If the
-#' statistic fails, or does not return `length(lower)` numbers, or returns `NA`, the answer of that
-#' block is `fallback`. A mistake in the statistic therefore costs the budget and releases
-#' `fallback`, with a warning if the released numbers show it. To prevent this, give `example`:
-#' simulated rows on which the statistic must work before anything is charged. The names of its
-#' answer on `example` are the names of the statistics if `lower` and `upper` have none. The
-#' statistic's computing time is not protected.
+#' The statistic must use its argument only. It must not read the whole table from the workspace,
+#' nor values stored by another block (`<<-`, files). Every block starts from a new random seed.
+#' Factors become text and attributes are removed, since levels depend on all people. If the
+#' statistic fails, returns `NA`, or does not return `length(lower)` numbers, the answer of that
+#' block is `fallback`. A statistic that always fails therefore spends the budget and releases
+#' `fallback`, with a warning if the released numbers show the failure. To prevent such a charge,
+#' give `example`: simulated rows on which the statistic must work before anything is charged. If
+#' `lower` and `upper` have no names, the names of the answer for `example` become the names of the
+#' statistics. The computing time of the statistic is not protected.
 #'
 #' @section Intervals:
-#' There is no interval if a block has fewer than 30 people, or if there are too few blocks for the
-#' noise; the print gives the reason. Coverage was measured on normal, exponential, gamma and
-#' lognormal data (`bench/results/aggregate.csv`). It may be lower for a statistic with heavier
-#' tails in small samples.
+#' Intervals are not available if a block contains fewer than 30 people, or if the number of blocks
+#' is too small for the noise; the printed result gives the reason. Coverage was measured with
+#' normal, exponential, gamma and lognormal data (`bench/results/aggregate.csv`). Coverage can be
+#' lower for a statistic that has heavier tails in small samples.
 #'
-#' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row (entry) per person; with
-#'   `person = ~ id` a data frame.
-#' @param statistic (`function`)\cr a function of some people's rows that returns `length(lower)`
-#'   numbers.
-#' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks. `NULL`: at least 30 blocks, and so
-#'   many that released quantiles are well above the noise (160 / epsilon for one statistic), but
-#'   with at least 30 people per block.
+#' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row or entry per person.
+#'   `person = ~ id` requires a data frame.
+#' @param statistic (`function`)\cr a function that takes the rows of a block's people and returns
+#'   `length(lower)` numbers.
+#' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks. `NULL`: at least 30 blocks, and
+#'   enough blocks for released quantiles well above the noise (160 / epsilon for one statistic), if
+#'   each block then contains at least 30 people.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
-#'   clipped to them. Their names are the statistics' names.
+#'   clipped to these limits. The names of the limits become the names of the statistics.
 #' @param epsilon (`number`)\cr privacy loss. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. A positive value reduces the noise of
 #'   `"mean"` with several statistics, and of `"median"` with many statistics.
 #' @param method (`string`)\cr see Methods.
-#' @param spread (`flag`)\cr for `"median"` only: whether to release the quartiles over blocks as
-#'   well, from which standard errors follow. Median and quartiles then get a third of the budget
-#'   each.
-#' @param correct (`flag`)\cr whether to reduce the bias of small samples, by the two halves of each
+#' @param spread (`flag`)\cr for `"median"` only: whether to release also the quartiles over blocks,
+#'   from which standard errors are computed. The median and each quartile then use a third of the
+#'   budget.
+#' @param correct (`flag`)\cr whether to reduce small-sample bias by means of the two halves of each
 #'   block.
-#' @param fallback (`numeric`, PUBLIC)\cr answer of a block where the statistic fails; `NULL`: the
+#' @param fallback (`numeric`, PUBLIC)\cr answer of a block if the statistic fails. `NULL`: the
 #'   middle of the limits.
 #' @param example (`any`, PUBLIC)\cr simulated rows like `data`.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All
 #'   rows of a person are then in one block, halves and counts refer to people, and neighbours
-#'   replace all rows of one person. `statistic` gets all rows of the block's people, including the
-#'   column of identifiers. `"row"`, also assumed for `NULL`: each row is a different person. See
-#'   [dp_person].
+#'   replace all rows of one person. `statistic` receives all rows of the block's people, including
+#'   the column of identifiers. `"row"`, also assumed for `NULL`: each row is a different person.
+#'   See [dp_person].
 #' @return An object of class `dp_aggregate`:
 #'   * `estimate`: one number per statistic. RELEASED.
-#'   * `quantiles`: with `spread`, the quartiles over blocks; `"winsorised"`: the median and the
-#'     standard deviation over blocks. RELEASED.
-#'   * `std.error`, `privacy.se`: see [dp_aggregate-methods]; `NA` if the budget does not identify
-#'     the statistic (`plan$identified`) or blocks are too small. RELEASED.
-#'   * `release`: the noisy numbers behind the other results, in widths of the limits. RELEASED.
-#'   * `plan`, `privacy`: blocks, limits, cost; neighbours, theorem, whether it holds. PUBLIC.
+#'   * `quantiles`: the quartiles over blocks (with `spread`), or the median and the standard
+#'     deviation over blocks (method `"winsorised"`). RELEASED.
+#'   * `std.error`, `privacy.se`: standard errors, see [dp_aggregate-methods]; `NA` if the budget
+#'     does not identify the statistic (`plan$identified`) or if blocks are too small. RELEASED.
+#'   * `release`: the noisy numbers from which the other results are computed, divided by the width
+#'     of the limits. RELEASED.
+#'   * `plan`: blocks, limits and cost. PUBLIC.
+#'   * `privacy`: budget, definition of neighbours, theorem, and whether the privacy guarantee
+#'     holds. PUBLIC.
 #'
-#'   It contains neither rows, nor the blocks' answers, nor the statistic.
+#'   It contains no rows, no answers of blocks, and not the statistic.
 #' @section Privacy:
-#' Neighbours replace one person's row (or, by `person`, all rows of one person); the number of
-#' people is public. Each person is in one block, so neighbours differ in one row of the table of
-#' answers. `"median"` is the exponential mechanism on ranks: each loss changes by at most one rank,
-#' up on one side and down on the other, and the privacy is pure. `"mean"` is the Laplace or the
-#' Gaussian mechanism, and `"winsorised"` the adaptive composition of both kinds. Proof:
+#' In neighbouring data sets one person's row is replaced, or with `person = ~ id` all rows of one
+#' person. The number of people is public. Each person is in one block, so between neighbours one
+#' row of the table of answers changes. `"median"` is the exponential mechanism on ranks and gives
+#' pure differential privacy: the loss of each cell changes by at most one rank, upwards on one side
+#' and downwards on the other. `"mean"` is the Laplace or the Gaussian mechanism, and `"winsorised"`
+#' is the adaptive composition of exponential and additive mechanisms. The proof is in
 #' `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
-#'   `dpsc_error_budget`; they depend on public facts and on the statistic of your `example` only.
+#'   `dpsc_error_budget`. These errors depend only on public facts and on the statistic of your
+#'   `example`.
 #' @references
 #' Nissim, K., Raskhodnikova, S. and Smith, A. (2007). Smooth Sensitivity and Sampling in Private
 #' Data Analysis. STOC.

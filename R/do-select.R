@@ -32,8 +32,8 @@
 #' * `"stability"`: selects the support of a Huberised LASSO, if a certificate shows that replacing
 #'   several people would not change this support. The method is for thousands of people and nearly
 #'   orthogonal supports.
-#' * `"lasso"`: applies the stability test of Thakurta (2013), corrected; for 100,000 people or
-#'   more.
+#' * `"lasso"`: applies the stability test of Thakurta (2013), corrected; for hundreds of thousands
+#'   of people.
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
 #' every numeric variable, with at most 40 % of the budget. They clip each variable, within its

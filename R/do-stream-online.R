@@ -1,71 +1,81 @@
 #' Learn a regression from a stream of people
 #'
-#' Coefficients that follow a stream under differential privacy. Each row is one person, and one
-#' budget, charged when the stream is made, covers all releases from the first to the last step.
-#' Predicting a row before it is used costs nothing.
+#' Updates the coefficients of a regression along a stream of people, under differential privacy.
+#' Each row is one person. One budget, which is charged when the stream is created, covers all
+#' releases from the first to the last step. The prediction of a row before the row is used costs
+#' nothing.
 #'
 #' @section Methods:
 #' * `"gram"` (default for linear models with up to 50 columns): running sums of all products, and
-#'   ridge regression from them, without tuning and with standard errors.
+#'   ridge regression computed from these sums, without tuning and with standard errors.
 #' * `"ftal"` (default for logistic models): follow the approximate leader. Clipped gradients at
-#'   released coefficients are added to running sums, from which the leader of quadratic bounds is
-#'   computed. Expected regret grows as log(T)^2 for losses with curvature `psi` (proofs/streams.md,
-#'   Theorem 3).
+#'   released coefficients are added to running sums, from which the minimiser of quadratic lower
+#'   bounds is computed. Expected regret after T steps grows as log(T)^2 for losses with curvature
+#'   `psi` (proofs/streams.md, Theorem 3).
 #' * `"ftrl"`: follow the regularised leader, for losses without curvature (Kairouz et al., 2021).
-#'   It is the default when the noise is too large for `"ftal"`.
+#'   This method is the default if the noise is too large for `"ftal"`.
 #'
-#' All three methods release running sums of clipped integers with exact integer noise, and are
-#' private for every loss and for streams that react to released values (proofs/streams.md, Theorem
-#' 1). Neighbours differ in one entry; the number of entries is public.
+#' All three methods release running sums of clipped integers with exact integer noise. They are
+#' private for every loss, also for streams that react to released values (proofs/streams.md,
+#' Theorem 1). Neighbouring streams differ in one entry (one row); the number of entries is public.
 #'
-#' Four algorithms of Thakurta (2013, chapter 5), repaired (proofs/streams.md, Theorem 5), are
-#' available for reproduction. `"pigd"` (implicit gradient steps), `"pgiga"` (gradient steps) and
-#' `"pocp"` (the exact leader of all losses so far; with logistic losses at most 20,000 steps, in
-#' time that grows with the square of their number) release every iterate with its own noise;
-#' `"poffl"` releases one average at the horizon. `psi` is then the weight of a ridge that is part
-#' of the loss. These algorithms need a finite horizon and a stream that does not react to released
-#' values, and are several times less accurate than the default (bench/streams.R).
+#' Four algorithms of Thakurta (2013, chapter 5) are available for reproduction, with corrections
+#' (proofs/streams.md, Theorem 5):
+#' * `"pigd"` takes implicit gradient steps, and releases every iterate with new noise.
+#' * `"pgiga"` takes gradient steps, and releases every iterate with new noise.
+#' * `"pocp"` minimises the sum of all losses so far, and releases every iterate with new noise.
+#'   With logistic losses the time grows with the square of the number of steps, which is at most
+#'   20,000.
+#' * `"poffl"` releases one average at the horizon.
+#'
+#' For these algorithms `psi` is the weight of a ridge that is part of the loss. They need a finite
+#' horizon and a stream that does not react to released values, and are several times less accurate
+#' than the default (bench/streams.R).
 #'
 #' @section Noise:
-#' * `"toeplitz"` (default up to 1,024 steps; at most 4,096): the square-root factorisation of
-#'   prefix sums. The (secret) state contains the whole stream.
-#' * `"blt"` (default for more steps): the same factor, approximated by about log(T) buffers; memory
-#'   O(p log T) for p coefficients and T steps.
-#' * `"tree"`: binary trees with Honaker's estimate. The noise is about twice as large; the state
-#'   can be published ([checkpoint()]).
+#' * `"toeplitz"` (default for up to 1,024 steps; possible for up to 4,096): the square-root
+#'   factorisation of prefix sums. The secret state contains the whole stream.
+#' * `"blt"` (default for more steps): the square-root factor, approximated by about log(T) buffers.
+#'   The memory is O(p log T) for p coefficients and T steps.
+#' * `"tree"`: binary trees with Honaker's estimate. The noise is about twice as large as with
+#'   `"toeplitz"`, and the state can be published ([checkpoint()]).
 #'
-#' @param formula (`formula`)\cr `outcome ~ regressors`, row-wise expressions and interactions; `.`
-#'   stands for the other names in `bounds`.
+#' @param formula (`formula`)\cr `outcome ~ regressors`, with functions of one row and interactions;
+#'   `.` stands for all other names in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss for the whole horizon. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param horizon (`count` or `Inf`)\cr the largest number of steps. With `Inf` the stream is
-#'   planned for 2^30 steps, with 1.4 to 1.5 times the noise.
-#' @param bounds (`list`, PUBLIC)\cr one entry per variable, or per expression, named by its text: a
-#'   range `c(lower, upper)`, to which values are clipped, or the levels of a factor; see
-#'   [dp_bounds]. Levels, centres and scales are never learned from rows. At the stream's end there
-#'   is a warning if numbers released by method `"gram"` contradict the bounds.
+#'   planned for 2^30 steps, and the noise is 1.4 to 1.5 times as large.
+#' @param bounds (`list`, PUBLIC)\cr one entry per variable or expression, named by its text. An
+#'   entry is a range `c(lower, upper)`, to which values are clipped, or the levels of a factor; see
+#'   [dp_bounds]. Levels, centres and scales are never learned from rows. At the end of the stream a
+#'   warning appears if numbers released by method `"gram"` contradict the bounds.
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
 #' @param method (`string` or `NULL`)\cr see Methods. `NULL`: a public rule.
 #' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: a public rule.
-#' @param batch (`flag`)\cr whether all rows of one call of [update()][update.dp_stream] make one
-#'   step. The sizes of batches are then public.
+#' @param batch (`flag`)\cr whether all rows in one call of [update()][update.dp_stream] form one
+#'   step. The number of rows per call is then public.
 #' @param participation (`c(times =, apart =)`)\cr the largest number of entries of one person, and
-#'   the least number of steps between two of them. These numbers are declared by you and not
-#'   checked.
-#' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled regressors, each in
-#'   \[-1, 1\]; longer rows are clipped. Noise grows with its square. `NULL`: the root of a sum with
-#'   the terms 1 for the intercept, 1 for each factor and `0.65 + 0.35 k` for k numbers.
+#'   the smallest number of steps between two entries of one person. You declare these numbers; they
+#'   are not checked.
+#' @param radius (`number` or `NULL`)\cr the largest norm of a row of regressors that are scaled to
+#'   \[-1, 1\]; longer rows are clipped. The noise grows with the square of the radius. `NULL`: the
+#'   square root of the sum of 1 for the intercept, 1 per factor, and `0.65 + 0.35 k` for k numeric
+#'   regressors.
 #' @param ball (`number` or `NULL`)\cr the largest norm of the scaled coefficients. `NULL`:
 #'   `sqrt(p)` for p coefficients, or `3 sqrt(p)` in logistic models.
-#' @param psi (`number` or `NULL`)\cr curvature of the expected loss for `"ftal"`, a public guess.
-#'   `NULL`: `0.9 radius^2 / p` for p coefficients, or `0.13 radius^2 / p` in logistic models.
-#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"`, or `"published"`
-#'   for the published constants, which give no guarantee.
-#' @param ledger (`dp_ledger` or `NULL`)\cr charged once, here, for the whole horizon.
+#' @param psi (`number` or `NULL`)\cr a public guess of the curvature of the expected loss, for
+#'   `"ftal"`. `NULL`: `0.9 radius^2 / p` for p coefficients, or `0.13 radius^2 / p` in logistic
+#'   models.
+#' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"` for corrected
+#'   constants, or `"published"` for the published constants, which give no guarantee.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged once for the whole horizon, when the stream is
+#'   created.
 #' @param control (`dp_control`)\cr only `rng` is used.
-#' @return An object of class `dp_online` with reference semantics. It holds RELEASED values and
-#'   PUBLIC facts; the state is in memory that `saveRDS()` does not save. `$released` contains
-#'   `steps`, `rows`, `estimate`, covariances, and the path; `$privacy` contains the guarantee.
+#' @return An object of class `dp_online` with reference semantics, which contains RELEASED values
+#'   and PUBLIC facts. The secret state is in memory that `saveRDS()` does not save. `$released`
+#'   contains the numbers of steps and rows, the estimate, covariances and the path of estimates;
+#'   `$privacy` contains the guarantee.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @seealso [update.dp_stream()], [checkpoint()], [dp_stream_sum()].
 #' @references

@@ -1,21 +1,21 @@
 #' Running sums and counts of a stream of people
 #'
-#' Continual counting: the running sum after every step, under one budget for all steps. The noise
-#' is exact integer noise; the object contains its distribution and its cost. See [dp_online()] for
-#' the three kinds of noise.
+#' Releases the running sum or count after every step, under one budget for all steps (continual
+#' counting). The noise is exact integer noise; the result contains the distribution and the privacy
+#' cost of the noise. See [dp_online()] for the three kinds of noise.
 #'
-#' Neighbours differ in one entry (one person's row). Then a sum changes by at most the width of
-#' `bounds` (for several columns, in Euclidean norm), a count changes by at most 1, and counts in
-#' categories change by at most 1 in two cells.
+#' Neighbouring streams differ in one entry (one person's row). Between neighbours, a sum changes by
+#' at most the width of `bounds` (for several columns, in Euclidean norm), a count changes by at
+#' most 1, and counts of categories change by at most 1 in two categories.
 #'
 #' @inheritParams dp_online
-#' @param bounds (`c(lower, upper)`, or a list of these, named by column; PUBLIC)\cr values are
-#'   clipped to them. A missing value counts as `lower`.
-#' @param delta (`number`, in \[0, 1))\cr failure probability; 0 gives discrete Laplace noise on
-#'   trees.
-#' @return An object of class `dp_stream_sum`, with the fields that [dp_online()] describes.
-#'   [tidy()] returns the running sums. `update()` takes a vector, a matrix or a data frame with one
-#'   column per entry of `bounds`; entries of counts are TRUE/FALSE, 0/1, or one of the
+#' @param bounds (`c(lower, upper)`, or a list of such pairs, named by column; PUBLIC)\cr limits to
+#'   which values are clipped. A missing value counts as `lower`.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` the noise is
+#'   discrete Laplace noise on trees.
+#' @return An object of class `dp_stream_sum`, with the fields described in [dp_online()]. [tidy()]
+#'   returns the running sums. For sums, `update()` takes a vector, a matrix or a data frame with
+#'   one column per entry of `bounds`. For counts it takes a vector of TRUE/FALSE or 0/1, or of
 #'   `categories`.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @references
@@ -50,7 +50,7 @@ dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, 
 
 #' @rdname dp_stream_sum
 #' @param categories (`character` or `NULL`, PUBLIC)\cr categories to count; an entry is in at most
-#'   one of them. `NULL`: count entries that are TRUE.
+#'   one category. `NULL`: entries that are TRUE are counted.
 #' @export
 dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, noise = NULL,
                             batch = FALSE, participation = c(times = 1, apart = 1), ledger = NULL,

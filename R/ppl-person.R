@@ -4,32 +4,33 @@
 #' @name dp_person
 #' @title Several rows of one person
 #'
-#' @description `person =` declares the person of each row: either `~ id`, the column that
-#' identifies people, so that neighbours replace *all* rows of one person; or `"row"`: each row is a
-#' different person, and the print repeats this declaration. Without this argument each row counts
-#' as a different person, and people with several rows are not protected as promised.
+#' @description The argument `person` declares which person each row belongs to. With
+#' `person = ~ id` the column `id` identifies people, and neighbouring data sets differ in *all*
+#' rows of one person. With `person = "row"` each row is a different person, and the printed result
+#' repeats this declaration. Without this argument each row counts as a different person, and people
+#' with several rows have less protection than stated.
 #'
 #' With a column of identifiers each person counts once, however many rows they have: a person's
-#' contribution to any step is the mean of their rows' contributions. So no limit on a person's rows
-#' is needed, and there is no additional cost. The estimand is the regression, or the distribution
-#' of a column, in which every person has weight one, spread over their rows. The number of people
-#' is public; the number of rows is private, and no result, message or plan shows it. Time and
-#' memory depend on the number of rows.
+#' contribution to any step is the mean of the contributions of their rows. Therefore the number of
+#' rows per person needs no limit, and the privacy cost does not increase. The estimand is the
+#' regression, or the distribution of a column, in which every person has weight one, spread equally
+#' over their rows. The number of people is public. The number of rows is private, and no result,
+#' message or plan reveals it, although time and memory depend on it.
 #'
-#' A row of weight zero (with a missing value, or outside `subset`) is not in its person's mean,
-#' either. In a description a row counts for each variable by itself. A row without an identifier
-#' belongs to nobody and is omitted. People without any counting row remain in the number of people.
+#' A person's mean omits rows with a missing value and rows outside `subset`. In a description a row
+#' is omitted only for the variables that are missing. A row without an identifier is omitted.
+#' People without any remaining row still count in the number of people.
 #'
-#' `person` is an argument of [dp_lm()], [dp_glm()], [dp_describe()] and, for `"ranks"`,
-#' [dp_select()], as described above. In [dp_aggregate()] and in the votes of [dp_select()] all rows
-#' of a person are in one block. These two functions take data frames only, with or without
-#' `person`. Regressions and descriptions also take [dp_chunks()], with a person's rows in any
-#' chunks, and [dp_table()] and [dp_files()] with rows read in R.
-#' In chunks an identifier counts as a number if it can be read as a number, in any spelling, and
-#' otherwise as text; it must not be a time. In SQLite a number and its text identify the same
-#' person. For [dp_lm()] a database computes the sums by person (`compute = "database"`, at most 30
-#' columns). Methods without a proof, workers and [dp_sources()] refuse a column of identifiers
-#' before the charge. Proof: `proofs/person.md`.
+#' The rules above apply to [dp_lm()], [dp_glm()], [dp_describe()] and method `"ranks"` of
+#' [dp_select()]. In [dp_aggregate()] and in the votes of [dp_select()] all rows of a person are in
+#' one block. [dp_aggregate()] and [dp_select()] take data frames only, with or without `person`.
+#' Regressions and descriptions also take [dp_table()] and [dp_files()] with rows read in R, and
+#' [dp_chunks()], where the rows of a person may be in several chunks. In chunks an identifier
+#' counts as a number if it can be read as a number, in any spelling, and otherwise as text; it must
+#' not be a time. In SQLite a number and its text identify the same person. For [dp_lm()] a database
+#' can compute the sums by person (`compute = "database"`, at most 30 columns). Methods without a
+#' proof for several rows per person, workers and [dp_sources()] refuse a column of identifiers
+#' before the charge. The proof is in `proofs/person.md`.
 NULL
 
 #' Check the declaration of people, and whether the method and the rows permit it

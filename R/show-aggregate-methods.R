@@ -1,18 +1,21 @@
 # Methods of aggregates: released values and public facts.
 
-#' Methods for an aggregate of blocks
+#' Methods for an aggregate
 #'
-#' Methods for a result of [dp_aggregate()], which cost nothing (post-processing).
+#' These methods for a result of [dp_aggregate()] are post-processing and cost nothing.
 #'
 #' @param x,object (`dp_aggregate`).
 #' @param ... unused.
 #' @return
-#' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. Limits are for the statistic
-#'   that blocks estimate; without `spread = TRUE` `confint()` is an error.
-#' * `tidy()`: `term`, `estimate`, `std.error` (of the median over blocks, privacy included; `NA`
-#'   without `spread`, and if the statistic is not identified), `privacy.se`, `identified` (whether
-#'   the quantiles are clearly above the noise), and `conf.low`, `conf.high`.
-#' * `glance()`: one row of facts. `summary()`: the print, and all facts on privacy with the steps.
+#' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. Confidence limits are for the
+#'   statistic of a block. `confint()` is an error if no standard deviation over blocks was released
+#'   (method `"mean"`, and `"median"` without `spread`).
+#' * `tidy()`: a data frame with `term`, `estimate`, `std.error` (of the estimate, for sampling and
+#'   privacy), `privacy.se` (for privacy noise alone), `identified` (whether the quantiles are
+#'   clearly above the noise), `conf.low` and `conf.high`. Standard errors are `NA` if no standard
+#'   deviation over blocks was released, or if the statistic is not identified.
+#' * `glance()`: one row of facts.
+#' * `summary()`: the printed result, with all facts on privacy and the steps.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_aggregate-methods
 NULL
