@@ -1,60 +1,66 @@
 # Audits: the privacy loss that can be demonstrated for a mechanism, compared with its claim. Each
 # mode has its own file: aud-blackbox.R, aud-loss.R, aud-replay.R.
 
-#' Audit a mechanism: claimed against observed privacy loss
+#' Audit the privacy loss of a mechanism
 #'
-#' Runs a mechanism on two neighbouring panels and searches for more privacy loss than it claims. An
-#' audit can refute a claim, never prove it: it uses one pair of panels and finitely many runs.
+#' Runs a mechanism on two neighbouring panels and searches for a privacy loss above the claimed
+#' loss. An audit can refute a claim but cannot prove it, since it uses one pair of panels and
+#' finitely many runs.
 #'
 #' @section Modes:
-#' * `"blackbox"`: any function of a panel that returns numbers. Half of the runs are used to learn
-#'   events that distinguish the panels (a threshold on a linear discriminant, on single
-#'   coordinates, on distances); the other half counts how often these events happen. With
-#'   Clopper-Pearson limits p and q of the two probabilities of an event, `epsilon >= log((p -
-#'   delta) / q)`. The audit reports a mechanism that gives the same output in every run (a fixed
-#'   seed).
-#' * `"loss"`: the exact privacy loss of each output, from `log_density` or, for this package's
-#'   releases, from the known distribution of every noise step. The result is delta(epsilon) with
-#'   confidence limits.
-#' * `"replay"`: every call for noise is recorded in a run on `data`, and repeated in a run on
-#'   `neighbour` that gets the same outputs. The distance between the two values before noise must
-#'   stay within the declared sensitivity, and the number, distribution, size and scale of the calls
-#'   must not differ.
+#' * `"blackbox"` audits any function of a panel that returns numbers. Half of the runs are used to
+#'   find events that distinguish the panels, by thresholds on a linear discriminant, on single
+#'   coordinates and on distances. The other half of the runs gives the frequencies of these events.
+#'   Let p be the lower Clopper-Pearson limit of an event's probability on one panel, and q the
+#'   upper limit on the other panel: then `epsilon >= log((p - delta) / q)`. The audit reports if
+#'   the mechanism gives the same output in every run (as with a fixed seed).
+#' * `"loss"` computes the exact privacy loss of each output, from `log_density` or, for releases of
+#'   this package, from the known distribution of every noise step. The result is delta as a
+#'   function of epsilon, with confidence limits.
+#' * `"replay"` records every call for noise in a run on `data`, and repeats the calls in a run on
+#'   `neighbour`, which receives the same noisy outputs. The distance between the two values before
+#'   noise must not exceed the declared sensitivity, and the number, distribution, size and scale of
+#'   the calls must be equal.
 #'
-#' @section Keep audits of real data to yourself: Runs on real donors are computed from them without
-#' protection. Audit simulated panels, or treat the result like the data.
+#' @section Audits of real data: The result of an audit on real donors is not private. Audit
+#' simulated panels, or treat the result like the data.
 #'
-#' @param mechanism (`function` or `dp_audit_mechanism`)\cr a function from a panel to numbers, or
-#'   one of this package's releases as described by [audit_mechanism()]. With `mode = "replay"` a
-#'   function takes a second argument `add_noise(value, scale, sensitivity, law)`, through which all
-#'   its noise must go, `law` being `"gaussian"` (`scale` is the standard deviation), `"laplace"` or
-#'   `"gamma_norm"`.
-#' @param data,neighbour (`any`)\cr two neighbouring panels in the form of `mechanism`'s argument
-#'   (for this package's releases: matrices of donors, n x T, that differ in one row; with
-#'   `protect = "everyone"` the treated people are the last rows).
-#' @param epsilon,delta (`number`)\cr the mechanism's claim. Default for this package's releases:
-#'   the claim of [audit_mechanism()].
+#' @param mechanism (`function` or `dp_audit_mechanism`)\cr a function from a panel to numbers, or a
+#'   release of this package as described by [audit_mechanism()]. With `mode = "replay"` the
+#'   function takes a second argument, a function `add_noise(value, scale, sensitivity, law)` which
+#'   must draw all noise. `law` is `"gaussian"` (then `scale` is the standard deviation),
+#'   `"laplace"` or `"gamma_norm"`.
+#' @param data,neighbour (`any`)\cr two neighbouring panels in the form of `mechanism`'s argument.
+#'   For releases of this package the panels are matrices that differ in one row, with one row per
+#'   donor and one column per period; with `protect = "everyone"` the treated people are in the last
+#'   rows.
+#' @param epsilon,delta (`number`)\cr the claim of the mechanism. The default for releases of this
+#'   package is the claim of [audit_mechanism()].
 #' @param n_runs (`count`)\cr number of runs on each panel.
 #' @param ... further arguments of `mechanism`.
 #' @param mode (`string`)\cr see Modes. The default is `"loss"` if `log_density` is given, and
 #'   `"blackbox"` otherwise.
-#' @param log_density (`function`)\cr `log_density(output, panel)`: log-density of an output, up to
-#'   a constant that is the same for both panels.
+#' @param log_density (`function`)\cr `log_density(output, panel)` returns the log-density of an
+#'   output, up to a constant that is equal for both panels.
 #' @param level (`number`, in (0, 1))\cr joint confidence level of the lower bounds.
 #' @return An object of class `dp_audit`, a list:
 #'   * `mode`, `n_runs`, `level`: the arguments.
-#'   * `claimed`, `observed`: `epsilon` and `delta`; the observed values are lower bounds at
-#'     `level`, or for `"replay"` the largest ratio of actual to declared sensitivity.
-#'   * `violated`: a flag. `note`: an explanation.
+#'   * `claimed`, `observed`: `epsilon` and `delta`. The observed values are lower bounds with
+#'     confidence `level`; for `"replay"`, `observed` is the largest ratio of actual to declared
+#'     sensitivity.
+#'   * `violated`: whether the claim is refuted.
+#'   * `note`: an explanation.
 #'   * `table`: the table that `tidy()` returns.
-#'   * `curve`: for mode `"loss"`, delta against epsilon.
+#'   * `curve`: for mode `"loss"`, delta as a function of epsilon.
 #'
-#'   The object contains neither data nor outputs, but it depends on them.
+#'   The object contains neither data nor outputs, but its numbers depend on the data.
 #' @section Errors: `dpsc_error_argument`, and any condition that `mechanism` signals.
 #' @references
 #' Jagielski, M., Ullman, J. and Oprea, A. (2020). Auditing Differentially Private Machine Learning:
-#' How Private is Private SGD? NeurIPS. Maurer, A. and Pontil, M. (2009). Empirical Bernstein Bounds
-#' and Sample Variance Penalization. COLT.
+#' How Private is Private SGD? NeurIPS.
+#'
+#' Maurer, A. and Pontil, M. (2009). Empirical Bernstein Bounds and Sample Variance Penalization.
+#' COLT.
 #' @examples
 #' # A Gaussian mechanism that mistook its variance for its standard deviation.
 #' sigma <- gaussian_sigma(epsilon = 1, delta = 1e-5, sensitivity = 20)
@@ -104,29 +110,30 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
   )
 })
 
-#' Describe one of the package's own releases to [dp_audit()]
+#' Describe a release of this package to [dp_audit()]
 #'
-#' Describes a release by one of the methods, or any call of a verb that has an argument `control`:
-#' for example with covariates, chunks, several outcomes, a group's `size` or updates. The audit
-#' passes its own noise through `control`. This noise works in the audit only, and a fit made with
-#' it is marked NOT PRIVATE.
+#' Describes a release by one of the methods of [dp_release()], or any call of a function that has
+#' an argument `control`, for example a call with covariates, chunks, several outcomes, a group's
+#' `size` or updates. The audit passes a noise generator through `control`. This generator works
+#' only in an audit, and a fit with its noise is marked NOT PRIVATE.
 #'
 #' @param method (`string`, or `function(people, control)`)\cr the method of a release, or a
-#'   function that calls a verb on people; [dp_audit()] calls it with `data` and with `neighbour`.
-#'   Such a function needs only `control`, and in modes that compare budgets `epsilon` and `delta`.
+#'   function that analyses people by a call of this package. [dp_audit()] calls such a function
+#'   with `data` and with `neighbour`. With a function only `control` is needed, and in modes that
+#'   compare budgets also `epsilon` and `delta`.
 #' @inheritParams dp_release
 #' @param calibration (`string`)\cr `"tight"` (default) or, for the papers' methods, `"published"`.
-#' @param target (`numeric(T)`)\cr the target, in outcome units; omitted with `protect =
-#'   "everyone"`.
+#' @param target (`numeric(T)`)\cr the target's outcomes; omitted with `protect = "everyone"`.
 #' @param T0 (`count`, or one for each treated person)\cr periods before the treatment.
 #' @param protect (`string`)\cr `"donors"` or `"everyone"`. With `"everyone"` the panels for
 #'   [dp_audit()] contain donors and treated people, one row per person, with the treated people
 #'   last.
 #' @param treated (`count` or `NULL`)\cr with `protect = "everyone"`, the number of treated people.
-#' @param control (`dp_control`)\cr settings. `rng = "R"`, the default here, is faster and lets
-#'   [set.seed()] repeat an audit; the noise has the same distribution.
-#' @return An object of class `dp_audit_mechanism`: the arguments of [dp_release()] other than the
-#'   donors. PUBLIC. In [dp_audit()] it represents the function from donors to released statistics.
+#' @param control (`dp_control`)\cr settings. The default of this function, `rng = "R"`, is faster,
+#'   and an audit can then be repeated with [set.seed()]. The noise has the same distribution.
+#' @return An object of class `dp_audit_mechanism`: the arguments of [dp_release()] except the
+#'   donors. PUBLIC. In [dp_audit()] the object represents the function from donors to released
+#'   statistics.
 #' @examples
 #' panel <- sim_panel(n = 20, T0 = 5, T1 = 2)
 #' audit_mechanism("output", target = panel$target, T0 = 5, epsilon = 1, delta = 0)

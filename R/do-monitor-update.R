@@ -2,86 +2,88 @@
 
 #' Monitor a treated unit: a release that grows
 #'
-#' `dp_synth(..., monitor = 24)` makes a private fit now and pays for 24 further periods in advance.
-#' After each period, `update(fit, newdata)` draws the noisy sums of this period and returns the fit
-#' with one more effect, without a further charge.
+#' `dp_synth(..., monitor = 24)` makes a private fit and charges the budget for 24 further periods
+#' in advance. After each period, `update(fit, newdata)` draws the noisy sums of this period and
+#' returns the fit with one more effect, without a further charge.
 #'
 #' @section Released quantities: The first release is by method `"gram"`, with .45 of the budget. It
-#'   gives every donor a weight in the target's counterfactual, a function of the donor's own past
-#'   and covariates. For each new period a few sums over the donors are released, with each person's
-#'   part clipped to a radius. They are sums of the donors' prediction errors, in the direction of
-#'   the weights and, less precisely, in the directions in which donors differ most. Three second
-#'   moments are released for the intervals. New noise is drawn for each period; earlier published
-#'   results do not change. Formulas and proof: the package's `proofs/growing.md`.
+#'   determines every donor's weight in the target's counterfactual, as a function of the donor's
+#'   past and covariates. For each new period a few sums over the donors are released, and each
+#'   person's contribution is clipped to a radius. These are sums of the donors' prediction errors,
+#'   in the direction of the weights and, less precisely, in the directions in which donors differ
+#'   most. Three second moments are also released, for the intervals. New noise is drawn for each
+#'   period, and earlier results do not change. The formulas and the proof are in
+#'   `proofs/growing.md`.
 #'
-#' @section Who is protected: Neighbours differ in the whole row of one donor, in all periods, past
-#'   and future, and in every update. All announced periods together with the first release are
-#'   (epsilon, delta)-private, at any stopping time and for any later data: each period has a fixed
-#'   share, and its guarantee holds for all rows. So past values in `newdata` may have been revised:
-#'   a revision neither breaks the guarantee nor changes earlier results. `update()` does not
-#'   compare past values, since an error about a changed cell would reveal something about its
-#'   person. It compares only public facts: the number of people, the periods and the target's own
-#'   past.
+#' @section Who is protected: Neighbouring data sets differ in the whole row of one donor: in all
+#'   past and future periods and in every update. The first release and all announced periods
+#'   together are (epsilon, delta)-private, at any stopping time and for any later data, because
+#'   each period has a fixed share of the budget and its guarantee is valid for all rows. Past
+#'   values in `newdata` may therefore have been revised: a revision neither weakens the guarantee
+#'   nor changes earlier results. `update()` does not compare past values, since an error about a
+#'   changed cell would reveal information about a person. It compares only public facts: the number
+#'   of people, the periods and the target's past.
 #'
-#' The guarantee is for the announced number of draws. **Do not draw a period twice**: keep the fit
-#' that `update()` returns ([write_release()]), and do not update an older copy. A [dp_ledger()]
-#' that you give to each `update()` ensures this: it records the drawn periods, and keeps the record
-#' when it is saved and resumed in another session. Without a ledger only this session has a record:
-#' an older copy of a fit in another session, or in a fork of this one, would spend the same share
-#' twice, unnoticed.
+#' The guarantee is for the announced number of draws. **Do not draw a period twice**: save the fit
+#' that `update()` returns ([write_release()]), and do not update an older copy. If you give a
+#' [dp_ledger()] to each `update()`, the ledger records the drawn periods and refuses a second draw,
+#' also after it is saved and resumed in another session. Without a ledger only the current session
+#' records the drawn periods. An update of an older copy in another session, or in a fork of this
+#' session, would then spend the same share twice without a warning.
 #'
 #' @section Data:
-#' `newdata` contains the complete data again: the same people, all periods so far and the new ones,
-#' in the form of the fit's data. A fit contains no person's row, so the past is needed again. Sizes
-#' and periods must agree. The identity of the people is a condition of the guarantee that cannot be
-#' checked, since no name is stored. `na` determines the treatment of people who left: with
-#' `"interpolate"` their rows stay flat. New periods have the last period's bounds and follow it
-#' immediately; several new periods are drawn one by one.
+#' `newdata` contains the complete data again: the same people with all earlier periods and the new
+#' periods, in the form of the fit's data. The past is needed again because a fit contains no
+#' person's row. Sizes and periods must agree. The guarantee also requires the same people, which
+#' cannot be checked, since no name is stored. `na` determines the treatment of people who left:
+#' with `"interpolate"` their last value is continued. New periods follow the last period
+#' immediately, with the bounds of the last period; several new periods are drawn one by one.
 #'
-#' Covariates, `y ~ treated | x1 + x2`, are measured before the treatment and remain as in the first
-#' release: `newdata` must have the same columns, with the bounds and levels stored in the fit, and
-#' the target's covariates must not have changed.
+#' Covariates (`y ~ treated | x1 + x2`) are measured before the treatment and remain as in the first
+#' release. `newdata` must contain the same columns, with the bounds and levels stored in the fit,
+#' and the target's covariates must not change.
 #'
-#' Rows may be in a [dp_table()], [dp_files()] or [dp_sources()] of these, for the first release and
-#' for each update, and need not be in the same place each time: seeded results equal the results
-#' from memory, bit for bit. An update reshapes people's rows once, before anything is drawn, and
-#' reads them twice for each new period. It needs `compute = "here"`: each person's numbers are
-#' clipped before they are summed, which engines and workers cannot do.
+#' For the first release and for each update, rows may be in a [dp_table()], in [dp_files()] or in
+#' [dp_sources()], and need not be in the same place each time. Seeded results equal the results
+#' from memory, bit for bit. An update reshapes the rows once, before anything is drawn, and reads
+#' them twice for each new period. Updates need `compute = "here"`, since each person's numbers are
+#' clipped before summation, which database engines and workers cannot do.
 #'
-#' @section Limits: Method `"gram"`, estimator `"ridge"`, one adoption date, one outcome,
-#' `protect = "donors"`, and rows that are read in R are required; other calls are refused before
-#' any budget is spent. Monitor several dates or outcomes separately, with one [dp_ledger()]. For
-#' several dates the error gives the `epsilon` to use; in measurements (`bench/monitor-dates.R` of
-#' the sources) separate fits have smaller errors than one release whose periods are split over
-#' dates, and mostly smaller errors than a new release in each period. New periods are valid for the
-#' fit's own target only (for several treated units: their mean). New people cannot join: the number
-#' of donors is fixed by the first release. The noise of each period grows with the square root of
-#' the number of announced periods: announce no more periods than you need. [pdp()], [conformal()],
-#' [placebo_time()] and [penalty_path()] use the first release only and refuse a fit that has grown.
+#' @section Limits: Monitoring requires method `"gram"`, estimator `"ridge"`, one adoption date, one
+#' outcome, `protect = "donors"`, and rows that are read in R. Other calls are refused before any
+#' budget is spent. Monitor several dates or outcomes separately, with one [dp_ledger()]. For
+#' several dates the error message gives the `epsilon` to use. In simulations
+#' (`bench/monitor-dates.R` of the sources) separate fits have smaller errors than one release with
+#' periods split over dates, and mostly smaller errors than a new release in each period. New
+#' periods are valid only for the fit's target (the mean of several treated units). New people
+#' cannot join: the first release fixes the number of donors. The noise of each period grows with
+#' the square root of the number of announced periods, so announce only the periods that you need.
+#' [pdp()], [conformal()], [placebo_time()] and [penalty_path()] use the first release only, and
+#' refuse a fit with added periods.
 #'
 #' @section Arguments of update():
 #' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or
 #'   [dp_chunks()]): the panel with all its periods. PRIVATE.
 #' * `target` (`numeric` or `matrix`): the treated units' outcomes in all periods, if `newdata` is a
-#'   matrix, chunks or a source of donors only. Outcomes that are already in the fit must not have
-#'   changed. PUBLIC.
-#' * `index`, `formula`: for long data; by default those of the fit. A fit from a written release
-#'   contains neither of them. A table has its own `index`.
+#'   matrix, chunks or a source with donors only. Outcomes that are already in the fit must not
+#'   change. PUBLIC.
+#' * `index`, `formula`: for long data; by default the fit's index and formula. A fit from a written
+#'   release contains neither. A [dp_table()] contains its `index`.
 #' * `na`, `roster`, `times`: as in [dp_synth()]. A roster contains all periods, and `times` is
 #'   needed only if the fit has `times`.
-#' * `ledger` ([dp_ledger()] or `NULL`): the ledger that paid for the first release, if there was
-#'   one.
-#' * `again` (`flag`): draw a period a second time, because the first draw was lost. The second draw
-#'   takes the share of another announced period.
+#' * `ledger` ([dp_ledger()] or `NULL`): the ledger that was charged for the first release, if any.
+#' * `again` (`flag`): whether to draw a period a second time, because the first draw was lost. The
+#'   second draw uses the share of another announced period.
 #'
-#' @param object (`dp_synth` or `dp_release`)\cr made with `monitor`.
-#' @return `update()`: a `dp_synth` with the new periods. `monitor_left()`: number of announced
-#'   periods that can still be drawn.
-#' @section Errors: `dpsc_error_monitor` if `newdata` skips or repeats a period, or has another
-#'   number of people or another past of the target; if rows are not read in R; if a period was
-#'   drawn before; or if no announced period is left. `dpsc_error_covariate` if covariates differ.
-#'   The input errors of [dp_synth()]. All errors come before anything is drawn.
-#' @seealso [dp_synth()], [write_release()]; free changes by `update()`: [update.dp_synth()].
+#' @param object (`dp_synth` or `dp_release`)\cr a fit or release made with `monitor`.
+#' @return `update()` returns a `dp_synth` with the new periods. `monitor_left()` returns the number
+#'   of announced periods that can still be drawn.
+#' @section Errors: `dpsc_error_monitor` if `newdata` skips or repeats a period, if the number of
+#'   people or the target's past differs, if rows are not read in R, if a period was drawn before,
+#'   or if no announced period is left. `dpsc_error_covariate` if covariates differ. Other errors
+#'   about the input are as in [dp_synth()]. All errors occur before anything is drawn.
+#' @seealso [dp_synth()], [write_release()]; [update.dp_synth()] for changes by `update()` that cost
+#' nothing.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 4, effect = 0.3)
 #' # So far one period after the treatment is known.

@@ -3,34 +3,37 @@
 
 #' Donors in chunks
 #'
-#' For panels that do not fit in memory: a list of matrices, or a function that reads block `i` from
-#' a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` read the blocks up
-#' to nine times and give the statistics of the whole matrix, bit for bit.
+#' Declares a panel that does not fit in memory, as a list of matrices or as a function that reads
+#' block `i` from a file or a database. [dp_synth()] and [dp_release()] with `method = "gram"` read
+#' the blocks up to nine times, and their results equal the results for the whole matrix, bit for
+#' bit.
 #'
-#' @section Functions that read blocks: A function must return the same rows each time: [dp_synth()]
-#'   keeps a checksum of every block from its first pass, before the charge, and compares it in
-#'   every later pass before it uses the block. Its warnings and messages are not shown and its
-#'   errors are replaced, since they may hold data; its output by `cat()` is not suppressed. Call
-#'   the function yourself to see its messages. If blocks are data frames, give columns fixed
-#'   classes, for example by `read.csv(colClasses = )`. If a reader guesses classes, one cell may
-#'   turn all numbers of a block into text. Therefore a number in a block is the same level, person
-#'   or constant in every class and spelling (1, `"1.0"`, `"01"`), and two levels that spell the
-#'   same number are refused. Hexadecimal numbers and numbers of more than 15 digits still need
-#'   fixed classes.
+#' @section Functions that read blocks: The function must return the same rows in each call.
+#'   [dp_synth()] computes a checksum of every block in the first pass, before the charge, and
+#'   compares the checksum in every later pass before the block is used. Warnings and messages of
+#'   the function are not shown and its errors are replaced, since they may contain data; its output
+#'   by `cat()` is not suppressed. Call the function yourself to see its messages.
 #'
-#' A block that cannot be read again, or has changed, after the ledger was charged causes a
-#' `dpsc_error_reader`: the charge stays, and nothing is released. This error gives only the number
-#' of the block, but the guarantee does not cover it: a reader that fails because of one donor's row
-#' reveals this fact. Read from a file or a snapshot that does not change.
+#'   If blocks are data frames, set the classes of their columns, for example by
+#'   `read.csv(colClasses = )`. If a reader guesses classes, one cell can turn all numbers of a
+#'   block into text. Therefore a number in a block is the same level, person or constant in every
+#'   class and spelling (1, `"1.0"`, `"01"`), and two levels that spell the same number are refused.
+#'   Hexadecimal numbers and numbers of more than 15 digits still need fixed classes.
 #'
-#' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each n_i x T in outcome
-#'   units. PRIVATE. A function takes the block's number and returns the block.
-#' @param count (`count`)\cr number of blocks; needed with a function.
+#' If, after the charge, a block cannot be read again or has changed, a `dpsc_error_reader` occurs:
+#' the charge remains, and nothing is released. The error message contains only the number of the
+#' block. The guarantee does not cover this error, since a reader that fails because of one donor's
+#' row reveals this fact. Read from a file or a snapshot that does not change.
+#'
+#' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each a matrix in outcome
+#'   units with one row per donor and one column per period. PRIVATE. A function takes the number of
+#'   a block and returns the block.
+#' @param count (`count`)\cr number of blocks; required for a function.
 #' @param x (`dp_chunks`)\cr donors in chunks.
 #' @param ... unused.
-#' @return An object of class `dp_chunks`, which holds (or can read) donors: PRIVATE.
-#' @section Errors: `dpsc_error_argument`; from the fitting functions `dpsc_error_panel` when a
-#'   block does not fit the others, and `dpsc_error_reader` when a block cannot be read or has
+#' @return An object of class `dp_chunks`, which contains or can read the rows of donors. PRIVATE.
+#' @section Errors: `dpsc_error_argument`. The fitting functions signal `dpsc_error_panel` if a
+#'   block does not match the other blocks, and `dpsc_error_reader` if a block cannot be read or has
 #'   changed.
 #' @examples
 #' panel <- sim_panel(n = 900, T0 = 10)

@@ -1,19 +1,21 @@
 # Methods of audits: print, tidy, plot.
 
-#' Show an audit
+#' Methods for an audit
 #'
 #' @param x,object (`dp_audit`)\cr from [dp_audit()].
 #' @param ... unused.
 #' @return
-#' * `tidy()`: a data frame. Mode `"blackbox"`: one row per event, with `score`, `favours`,
-#'   `true.positive`, `false.positive`, `runs`, `epsilon` (its lower bound). Mode `"loss"`: one row
-#'   per direction, with `from`, `epsilon.claimed`, `delta.estimate`, `delta.low`, `delta.high`,
-#'   `epsilon` (lower bound), `share.above` (of losses above the claim), `largest.loss`, `runs`.
-#'   Mode `"replay"`: one row per noise call, with `call`, `law`, `size`, `declared`, `observed`
-#'   (the largest), `ratio`.
-#' * `autoplot()`: a ggplot; `plot()` draws it. By mode it shows true against false positives of the
-#'   events, with the region that the claim permits; delta against epsilon, with limits and the
-#'   claim; or the ratio of observed to declared sensitivity.
+#' * `tidy()` for mode `"blackbox"`: a data frame with one row per event and columns `score`,
+#'   `favours`, `true.positive`, `false.positive`, `runs` and `epsilon` (the lower bound).
+#' * `tidy()` for mode `"loss"`: a data frame with one row per direction and columns `from`,
+#'   `epsilon.claimed`, `delta.estimate`, `delta.low`, `delta.high`, `epsilon` (the lower bound),
+#'   `share.above` (the share of losses above the claim), `largest.loss` and `runs`.
+#' * `tidy()` for mode `"replay"`: a data frame with one row per noise call and columns `call`,
+#'   `law`, `size`, `declared`, `observed` (the largest observed sensitivity) and `ratio`.
+#' * `autoplot()`: a ggplot; `plot()` draws it. For mode `"blackbox"` the plot shows true positives
+#'   against false positives of the events, with the region that the claim permits. For mode
+#'   `"loss"` it shows delta against epsilon, with confidence limits and the claim. For mode
+#'   `"replay"` it shows the ratio of observed to declared sensitivity.
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' laplace <- function(panel) sum(panel) + rexp(1) - rexp(1)
 #' audit <- dp_audit(laplace, matrix(0, 3, 1), matrix(c(1, 0, 0)), epsilon = 1, n_runs = 500)

@@ -2,32 +2,37 @@
 
 #' Methods for every private fit
 #'
-#' Fits of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and [dp_online()], and the sums of
-#' [dp_stream_sum()] have common methods, which use the release alone and cost nothing. The pages
-#' [dp_lm-methods], [dp_glm-methods], [dp_paper-methods], [dp_selection-methods],
-#' [dp_aggregate-methods] and [dp_stream-methods] describe further methods.
+#' These methods are common to fits of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and
+#' [dp_online()], and to the sums of [dp_stream_sum()]. They use the release alone and cost nothing.
+#' Further methods are described in [dp_lm-methods], [dp_glm-methods], [dp_paper-methods],
+#' [dp_selection-methods], [dp_aggregate-methods] and [dp_stream-methods].
 #'
 #' @param object,x (`dp_regression`, `dp_selection`, `dp_aggregate` or `dp_stream`)\cr a fit.
 #' @param parm (`character` or `integer`)\cr the requested estimates.
-#' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
-#' @param type (`string`)\cr `"total"`: relative to the population. `"privacy"`: the error from
-#'   noise (and from a ridge that privacy needs), relative to the fit without noise on these rows.
-#'   `"sampling"`: the error of the fit without noise.
-#' @param conf.int,exponentiate (`flag`)\cr whether to add limits; whether to give estimates and
-#'   limits as odds ratios or rate ratios.
+#' @param level,conf.level (`number`, in (0, 1))\cr coverage of confidence limits.
+#' @param type (`string`)\cr `"total"`: the error relative to the population. `"privacy"`: the error
+#'   from noise, and from a ridge that privacy needs, relative to the fit to the same rows without
+#'   noise. `"sampling"`: the error of the fit without noise.
+#' @param conf.int,exponentiate (`flag`)\cr whether to add confidence limits, and whether to give
+#'   estimates and limits as odds ratios or rate ratios.
 #' @param complete unused; accepted because other packages pass it.
-#' @param ... no further arguments, except in `glance()` and for the arguments that table packages
-#'   pass to `tidy()`.
+#' @param ... no further arguments, except those that table packages pass to `tidy()`. `glance()`
+#'   ignores further arguments.
 #' @return
-#' * `coef()`: a named vector, in the units of the formula. `nobs()`: the number of people, or of
-#'   rows used. `formula()`: the model, without an environment. `residuals()` and `fitted()` stop
-#'   with an error, since residuals and fitted values are values of single people.
-#' * `vcov()`: a matrix. `confint()`: a matrix with one row per estimate. If errors were not
-#'   released, both stop with an error that gives the reason.
-#' * `tidy()`: a data frame, one row per estimate: `term`, `estimate`, `std.error` (sampling and
-#'   privacy), `privacy.se`, `statistic`, `p.value`, and `conf.low`, `conf.high`. Errors, tests and
-#'   limits are `NA` if nothing is identified or no errors were released. For [dp_glm()] and
-#'   [dp_aggregate()] also `identified`, for [dp_select()] `rank`.
+#' * `coef()`: a named vector, in the units of the formula.
+#' * `nobs()`: the number of people, or of rows used.
+#' * `formula()`: the model, without an environment.
+#' * `residuals()`, `fitted()`: an error, since residuals and fitted values are values of single
+#'   people.
+#' * `vcov()`: the covariance matrix of the estimates, or an error with the reason if no standard
+#'   errors were released.
+#' * `confint()`: a matrix with one row per estimate, or an error with the reason if no standard
+#'   errors were released.
+#' * `tidy()`: a data frame with one row per estimate and columns `term`, `estimate`, `std.error`
+#'   (for sampling and privacy), `privacy.se` (for privacy alone), `statistic`, `p.value`,
+#'   `conf.low` and `conf.high`. Standard errors, tests and limits are `NA` if no estimate is
+#'   identified or no standard errors were released. For [dp_glm()] and [dp_aggregate()] there is
+#'   also a column `identified`, for [dp_select()] a column `rank`.
 #' * `glance()`: one row of facts.
 #' @section Errors: `dpsc_error_argument`.
 #' @aliases dp_regression

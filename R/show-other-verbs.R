@@ -1,39 +1,42 @@
 # Methods for other packages' generics on regressions. They use `coef()`, `vcov()` and public facts,
 # and cost nothing.
 
-#' A private regression in other packages
+#' Private regressions in other packages
 #'
 #' Fits of [dp_lm()] and [dp_glm()] work with packages `parameters`, `marginaleffects`, `emmeans`,
-#' `effects`, `car` and `lmtest`. Each number follows from [coef()][dp_estimates] and
-#' [vcov()][dp_estimates], and nothing is spent.
+#' `effects`, `car` and `lmtest`. All results are computed from [coef()][dp_estimates] and
+#' [vcov()][dp_estimates], and spend no budget.
 #'
-#' No fit contains people's rows, so averages over people are unavailable. If a function needs data,
-#' give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`). Otherwise
-#' `emmeans()` and `effects` use artificial rows within `bounds`: numeric variables are at the
-#' middle of their bounds, and all levels are equally frequent. Use `at =`, `fixed.predictors =` or
-#' `xlevels =` for other values.
+#' Averages over people are unavailable, since no fit contains people's rows. If a function needs
+#' data, give public rows as `newdata` (`marginaleffects`) or `data` (`emmeans`, `effects`).
+#' Otherwise `emmeans` and `effects` use artificial rows within `bounds`: the means of numeric
+#' variables are the middles of their bounds, and all levels are equally frequent. Use `at =`,
+#' `fixed.predictors =` or `xlevels =` for other values.
 #'
-#' `car::Anova()` tests each term after all others except terms that contain it (`type = "II"`), or
-#' after all others (`"III"`), as `anova()` does. Its argument `test.statistic`, and the argument
-#' `test` of `waldtest()`, is `"F"` (the default for [dp_lm()]) or `"Chisq"`. `waldtest()` compares
-#' a fit with a submodel: a fit by `update()`, a formula such as `. ~ . - x`, or names or numbers of
-#' terms to omit. By default all terms are omitted.
+#' `car::Anova()` tests each term given all other terms (`type = "III"`), as `anova()` does, or
+#' given all other terms except those that contain it (`type = "II"`). The argument `test.statistic`
+#' of `car::Anova()`, and the argument `test` of `waldtest()`, is `"F"` (the default for [dp_lm()])
+#' or `"Chisq"`. `waldtest()` compares a fit with a submodel, which is a fit by `update()`, a
+#' formula such as `. ~ . - x`, or the names or numbers of terms to omit. By default all terms are
+#' omitted.
 #'
 #' @param object,model,formula,x (`dp_lm` or `dp_glm`)\cr a fit.
-#' @param ... unused, or as in the generic.
-#' @return The values of the generics.
-#'   * `parameters::parameters()`: `Parameter`, `Coefficient`, `SE`, limits and tests of `tidy()`.
-#'   * `car::Anova()`, `lmtest::waldtest()`: Wald tests with the total covariance, `NA` where a
-#'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` they equal the tests
-#'     of [stats::lm()]. `anova()` of a fit tests each term after all others; for [stats::lm()] it
-#'     tests them sequentially.
-#'   * `marginaleffects::predictions()`, `slopes()`, `comparisons()`, with `newdata`, and
-#'     `hypotheses()`. `emmeans::emmeans()`, `effects::Effect()` and related functions.
-#'   * `terms()`: the terms of the formula. `model.matrix()`: the model matrix of public rows,
-#'     `data`.
+#' @param ... unused, or arguments of the generic.
+#' @return The values of the generics:
+#'   * `parameters::parameters()`: a table with `Parameter`, `Coefficient` and `SE`, and the
+#'     confidence limits and tests of `tidy()`.
+#'   * `car::Anova()`, `lmtest::waldtest()`: Wald tests with the total covariance, `NA` if a
+#'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` these tests equal the
+#'     tests of [stats::lm()]. `anova()` of a private fit tests each term given all other terms;
+#'     `anova()` of an `lm` fit tests terms sequentially.
+#'   * `marginaleffects::predictions()`, `slopes()` and `comparisons()` (with `newdata`),
+#'     `hypotheses()`, `emmeans::emmeans()`, `effects::Effect()` and related functions: the results
+#'     of these packages.
+#'   * `terms()`: the terms of the formula.
+#'   * `model.matrix()`: the model matrix of the public rows in `data`.
 #'   * `logLik()`, `AIC()`, `BIC()`, `deviance()`, `hatvalues()`, `simulate()`, `model.frame()`,
-#'     `sandwich::estfun()`, `residuals()` and `fitted()` stop with an error, since their results
-#'     are values of single people, or sums of such values that were not released.
+#'     `sandwich::estfun()`, `residuals()` and `fitted()`: an error, since the results would be
+#'     values of single people, or sums of such values that were not released.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_other_verbs
 NULL

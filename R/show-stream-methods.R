@@ -1,31 +1,33 @@
 # Methods of streams: released values and public facts, at no cost.
 
-#' Read a stream
+#' Methods for a stream
 #'
-#' All of these methods use released values only and cost nothing.
+#' These methods use released values only and cost nothing.
 #'
 #' @param x,object (`dp_online` or `dp_stream_sum`)\cr a stream.
 #' @param newdata (`data.frame`)\cr rows to predict; the outcome is not needed.
-#' @param type (`string`)\cr `"response"`: on the outcome's scale, within its bounds; `"link"`: the
-#'   linear predictor, in the outcome's units for linear models.
-#' @param conf.int (`flag`)\cr add limits.
-#' @param conf.level (`number`, in (0, 1))\cr their coverage.
+#' @param type (`string`)\cr `"response"` for predictions on the outcome's scale, within its bounds;
+#'   `"link"` for the linear predictor, which in linear models is in the outcome's units.
+#' @param conf.int (`flag`)\cr whether to add confidence limits.
+#' @param conf.level (`number`, in (0, 1))\cr coverage of the confidence limits.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector, one value per row; `NA` where a regressor is missing. Predictions
-#'   by `"gram"`, `"ftal"` and `"ftrl"` shrink the coefficients towards a prediction of the middle
-#'   of the outcome's bounds. This middle is predicted as long as noise alone could have produced
-#'   the coefficients (bench/online.R: regret is at most 1.05 times the regret of predicting zero).
-#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums. For
-#'   `vcov()`, `confint()`, `nobs()`, `glance()` and `formula()` see [dp_estimates]. Standard
-#'   errors of running sums reflect the privacy noise alone.
-#' * `tidy()` of `dp_online`: `term`, `estimate`, `std.error` (sampling and privacy; `NA` for
-#'   `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`, `statistic`,
-#'   `p.value`. Of sums: one row per kept step and term: `step`, `rows`, `term`, `estimate`,
-#'   `privacy.se`. Kept are all steps up to 500, then a step whenever the number of steps has grown
-#'   by 1 %, and the last step.
-#' * `summary()`: a list of class `summary.dp_stream`: `stream`, `facts` (as `glance()`) and `table`
-#'   (current estimates with their standard errors).
+#' * `predict()`: a vector with one value per row; `NA` if a regressor is missing. Predictions by
+#'   `"gram"`, `"ftal"` and `"ftrl"` use coefficients that are shrunk towards a prediction of the
+#'   middle of the outcome's bounds. The prediction is this middle as long as noise alone could have
+#'   produced the coefficients. In `bench/online.R` the regret is at most 1.05 times the regret of
+#'   predicting zero.
+#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums.
+#' * `vcov()`, `confint()`, `nobs()`, `glance()`, `formula()`: see [dp_estimates]. Standard errors
+#'   of running sums are for privacy noise alone.
+#' * `tidy()` of `dp_online`: a data frame with `term`, `estimate`, `std.error` (for sampling and
+#'   privacy; `NA` for `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`,
+#'   `statistic` and `p.value`.
+#' * `tidy()` of running sums: a data frame with one row per stored step and term, and columns
+#'   `step`, `rows`, `term`, `estimate` and `privacy.se`. The stored steps are the first 500 steps,
+#'   then one step for each increase of the number of steps by 1 %, and the last step.
+#' * `summary()`: a list of class `summary.dp_stream` with `stream`, `facts` (as from `glance()`)
+#'   and `table` (current estimates with their standard errors).
 #' @name dp_stream-methods
 NULL
 
@@ -282,10 +284,10 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
 
 #' Plot a stream
 #'
-#' The released path: coefficients in the units of the variables, as in `coef()`, or running sums
-#' with a band.
+#' Plots the released path of the coefficients, in the units of the variables, or of the running
+#' sums with a confidence band.
 #' @param x,object (`dp_stream`)\cr a stream.
-#' @param level (`number`, in (0, 1))\cr coverage of the band of the privacy noise, at each step.
+#' @param level (`number`, in (0, 1))\cr coverage of the band at each step, for privacy noise alone.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... unused.
 #' @return `autoplot()`: a ggplot; `plot()` draws it and returns it invisibly.
