@@ -7,62 +7,63 @@
 #' adopt in the same period) and averages the cohorts' effects by time since adoption, by cohort, by
 #' period, and overall.
 #'
-#' @section Method: Donors are the units that are never treated; units that are not yet
-#'   treated are not donors. The donors are released **once**, relative to the first adoption, and
-#'   this one release is used for all cohorts, so any number of dates costs as much as one date. A
-#'   cohort that adopts later is predicted from its past up to its own adoption; the periods after
-#'   the first adoption are used one by one. With `protect = "donors"` the treated units' data are
-#'   public.
+#' @section Method: Donors are the units that are never treated; units that are not yet treated are
+#'   not donors. The donors are released **once**, relative to the first adoption, and this one
+#'   release is used for all cohorts, so any number of dates costs as much as one date. A cohort
+#'   that adopts later is predicted from its past up to its own adoption, in which each period after
+#'   the first adoption is a separate predictor. With `protect = "donors"` the treated units' data
+#'   are public.
 #'
 #' Covariates, `y ~ treated | x1 + x2`, are measured for everybody before the *first* adoption, and
-#' every cohort is predicted from its own past and its covariates. (Classical estimators use the
-#' regressors of each period, see [dp_synth()].)
+#' every cohort is predicted from its own past and its covariates. Classical estimators use the
+#' regressors of each period, see [dp_synth_covariates].
 #'
-#' With `protect = "everyone"` every cohort is a group of people who are protected, too: donors and
-#' cohorts each have the whole budget, since nobody is in two of these groups (`proofs/treated.md`).
-#' The unknown part of a protected cohort's past is set to the donors' values, so the event table
-#' has no rows before the adoption. At most a fifth of the donors' budget is for the last steps on
-#' the donors, one step for each cohort, so that with many dates each step has more noise. A cohort
+#' With `protect = "everyone"` every cohort is a group of protected people. The donors and each
+#' cohort have the whole budget, since nobody is in two of these groups (`proofs/treated.md`). The
+#' unknown part of a protected cohort's past is set to the donors' values, so the event table has no
+#' rows before the adoption. At most a fifth of the donors' budget is for the last steps on the
+#' donors. There is one such step per cohort, so many dates mean more noise in each step. A cohort
 #' that is too small for the budget is refused.
 #'
-#' The effect on cohort g in period t, ATT(g, t), is its mean outcome less its counterfactual.
-#' Averages weight cohorts by their numbers of people (`size`). An average by time since adoption is
-#' over the cohorts treated for that long (fewer for long times; `cohorts` gives their number). An
-#' average by period is over the cohorts treated by then, and a cohort's average is over its
-#' periods. The overall average is over the people of all cohorts, with each person's average over
-#' their own periods.
+#' ATT(g, t), the effect on cohort g in period t, is the cohort's mean outcome minus its
+#' counterfactual. Averages weight cohorts by their numbers of people (`size`). The average for a
+#' time since adoption is over the cohorts that have been treated for this long (fewer for long
+#' times; the column `cohorts` gives their number). The average for a period is over the cohorts
+#' treated in this period, and the average for a cohort is over its treated periods. The overall
+#' average is over the people of all cohorts, after averaging over each person's treated periods.
 #'
 #' @section Intervals: As for one date, intervals are calibrated on the donors' own placebo errors:
-#' each donor is predicted as if it were in each cohort, and the errors' second moment by cohort and
-#' their tails (of all cohorts together) are released under the same budget. The variance of an
-#' average over cohorts has a separate part per cohort (the prediction error for its people) and a
-#' shared part (the noise of the release, the donors' regression); the tails are the tails of a mean
-#' of this number of people. `simultaneous = TRUE` covers all rows of a table together, by Sidak's
-#' inequality. If a cohort in an average has no interval, the average has none, and the print gives
-#' the reason. The release is calibrated for means if *every* cohort has at least 20 people, and for
-#' single people otherwise. Coverage is measured (`bench/cohorts.R` of the sources), not proved.
+#' each donor is predicted as if it were in each cohort. The second moment of these errors in every
+#' cohort, and their tails in all cohorts together, are released under the same budget. The variance
+#' of an average over cohorts is the sum of one part per cohort, for the prediction error of its
+#' people, and of a shared part, for the noise of the release and the donors' regression. The tails
+#' are the tails of a mean over the same number of people. With `simultaneous = TRUE` the limits
+#' cover all rows of a table together, by Sidak's inequality. If a cohort in an average has no
+#' interval, the average has no interval either, and the print gives the reason. The release is
+#' calibrated for means if *every* cohort has at least 20 people, and for single people otherwise.
+#' Coverage is measured (`bench/cohorts.R` of the sources), not proved.
 #'
 #' Rows before the adoption are residuals. Between the first adoption and a cohort's own adoption,
 #' the release permits forecasts of each period from all periods before it. Rows of kind
 #' `"forecast"` are the residuals of these forecasts. Rows of kind `"fitted"` are the residuals of
 #' the fit, which are close to zero by construction. Residuals indicate the quality of the
-#' predictions, and have no interval.
+#' predictions; they have no intervals.
 #'
-#' The classical estimators (`epsilon = Inf`, NOT PRIVATE) fit each cohort's mean and have no
-#' intervals; `placebo_space(fit$cohorts[[1]])` and similar functions take one cohort.
+#' The classical estimators (`epsilon = Inf`, NOT PRIVATE) fit each cohort's mean and give no
+#' intervals; `placebo_space(fit$cohorts[[1]])` and similar functions take the fit of one cohort.
 #'
 #' @param x,object (`dp_cohorts`)\cr a fit by [dp_synth()] of several adoption dates.
 #' @param type (`string`)\cr the rows: `"event"`, by periods since adoption (0 is the first treated
 #'   period); `"cohort"`; `"calendar"`, by period; `"group_time"`, every cohort in every period;
-#'   `"overall"`. The names of package did are accepted as well: `"dynamic"` for `"event"` and
-#'   `"group"` for `"cohort"`. `plot()` also takes `"path"`: each cohort's observed and
+#'   `"overall"`. The names in the package did are also accepted: `"dynamic"` for `"event"`, and
+#'   `"group"` for `"cohort"`. `plot()` also takes `"path"`, for each cohort's observed and
 #'   counterfactual path.
 #' @param conf.int,conf.level,simultaneous see [tidy.dp_synth()].
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param measure (`string`)\cr the table by `as.data.frame()`: `"effect"`, `"percent"` or
 #'   `"cumulative"`.
-#' @param parm (`character` or `NULL`)\cr the requested rows, by `term`; `NULL` for all.
+#' @param parm (`character` or `NULL`)\cr the requested rows, by `term`; `NULL` requests all rows.
 #' @param estimator,lambda,size values for the new fit; unchanged if missing.
 #' @param format,... arguments of [report()]; unused by the other methods.
 #' @return An object of class `dp_cohorts`, a list. PUBLIC or RELEASED; NOT PRIVATE for
@@ -72,9 +73,11 @@
 #'     which every method works.
 #'   * `adopted` (periods before adoption) and `size` (people): one number for each treated unit, in
 #'     an order unrelated to the units if they are protected.
-#'   * `errors`: the covariances that cohorts share, T x T matrices by cohort and period, in squared
-#'     outcome units, of the `privacy` noise and of the donors' `regression`.
-#'   * `forecasts`: the residuals before the adoption. `estimator`.
+#'   * `errors`: covariances that all cohorts share, in squared outcome units. The matrices
+#'     `privacy`, for the noise of the release, and `regression`, for the donors' regression, have
+#'     one row per cohort and period.
+#'   * `forecasts`: the residuals before the adoption.
+#'   * `estimator`: its name.
 #'   * `protected`: `TRUE` if the treated people are protected.
 #'
 #'   Methods return:
@@ -89,19 +92,19 @@
 #'     `n.targets`, `people`, `periods`, `effect`, `std.error`, `pre.rmse`, `epsilon`, `delta`,
 #'     `rho`, `private`.
 #'   * `augment()`: the tables of the cohorts' fits, with a column `cohort`. `effects()`,
-#'     `predict()`, `fitted()`, `residuals()` and `weights()`: lists by cohort. [conformal()],
-#'     [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()] and `simulate()`
-#'     stop with the advice to use one cohort's fit.
+#'     `predict()`, `fitted()`, `residuals()` and `weights()`: lists by cohort.
 #'   * `as.data.frame()`: the table by `tidy()` with limits. With `measure = "percent"` effects are
 #'     in per cent of the average counterfactual of the same cohorts and periods (`NA` where this
 #'     average is not positive); with `"cumulative"` they are sums of the averages up to each time
 #'     since adoption (`type = "event"`).
-#'   * `update()`: a fit by another estimator, penalty or size on the same release, which spends
-#'     nothing.
+#'   * `update()`: a fit by another estimator, penalty or size on the same release, at no cost.
 #'   * `summary()`: the tables by event and by cohort.
+#'
+#'   [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()] and
+#'   `simulate()` stop with the advice to use the fit of one cohort.
 #' @section Errors: `dpsc_error_panel` for a unit whose treatment ends, a cohort with fewer than two
 #'   periods before its adoption, or a panel in which every unit is treated; `dpsc_error_argument`
-#'   for methods that serve one date only. All errors come before anything is spent.
+#'   for methods that accept only one date. All errors occur before any budget is spent.
 #' @references Callaway, B. and Sant'Anna, P. (2021). Difference-in-Differences with Multiple Time
 #'   Periods. Journal of Econometrics 225. Borusyak, K., Jaravel, X. and Spiess, J. (2024).
 #'   Revisiting Event-Study Designs. Review of Economic Studies 91. Ben-Michael, E., Feller, A. and

@@ -9,66 +9,65 @@
 #' intervals and tests see [dp_synth_intervals].
 #'
 #' @section Methods:
-#' * `"gram"` (default): releases the donors' mean and second moments over time once, with exact
+#' * `"gram"` (default): releases the donors' means and second moments over time once, with exact
 #'   integer noise. More donors reduce its privacy error, and one release serves any target.
 #' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023), with noise on the ridge weights and
 #'   on the donors' outcomes. More donors do not reduce its error.
 #' * `"objective"`: Algorithm 3 of the same paper, with noise in the objective.
 #'
 #' `calibration = "tight"` uses the exact sensitivities that this package proves; `"published"` uses
-#' the paper's constants, for reproduction. With the paper's constants the epsilon of `"objective"`
-#' does not hold, as every print states. `"gram"` has no published constants and ignores the
-#' argument.
+#' the paper's constants, for reproduction. With these constants the stated epsilon of `"objective"`
+#' is invalid, as every print states. `"gram"` has no published constants and ignores this argument.
 #'
 #' @section Who is protected: Neighbours are panels that differ in one donor's whole row, including
 #' the person's identifier. The number of donors, the periods, the bounds and the target's data are
-#' public; `protect = "everyone"` protects the treated people as well ([dp_synth_treated]). Values
-#' outside the bounds are clipped silently: their number is private. The presence of one finite
-#' value per donor and period counts as public: an error about donors' rows names the kind of gap,
-#' but neither donor nor period nor the number of gaps.
+#' public; `protect = "everyone"` also protects the treated people ([dp_synth_treated]). Values
+#' outside the bounds are clipped silently, since their number is private. The presence of one
+#' finite value per donor and period counts as public, but an error about donors' rows names only
+#' the kind of gap, not the donor, the period or the number of gaps.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `round()`, `pmin()` or
-#' `ifelse()`, with base R's meaning. Other expressions, such as `scale(y)` or `y / max(y)`, let one
+#' `ifelse()`, as defined in base R. Other expressions, such as `scale(y)` or `y / max(y)`, let one
 #' donor change other rows and are refused.
 #'
 #' The theorems named in prints are proved in `system.file("proofs", package = "dpsc")`.
 #'
-#' A repeated call draws new noise and spends the budget again, with or without a ledger: save the
-#' result ([write_release()]).
+#' A repeated call draws new noise and spends the budget again, with or without a ledger, so save
+#' the result ([write_release()]).
 #'
-#' @section Errors:
-#' `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`, `dpsc_error_budget`,
-#' `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`, `dpsc_error_index` (if units
-#' are numbers, periods are numbers or strings, and there are fewer donors than periods, `index` is
-#' probably in the wrong order; if the order is right, convert the units to strings). Errors are
-#' raised before budget is spent or noise is drawn, except when a reader of [dp_chunks()] fails
-#' later. No error quotes a donor's value or name. Calls that public facts show to be useless are
-#' refused as well: bounds that miss most of the target's pre-treatment values, an `epsilon` out of
-#' range, or too few donors for noise smaller than the bounds.
+#' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`,
+#' `dpsc_error_budget`, `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`,
+#' `dpsc_error_index`. The last error means that `index` is probably in the wrong order, since units
+#' are numbers, periods are numbers or strings, and there are fewer donors than periods. If the
+#' order is right, convert the units to strings. Errors are raised before budget is spent or noise
+#' is drawn, except when a reader of [dp_chunks()] fails later. No error quotes a donor's value or
+#' name. A call is also refused if public facts show that it is useless: bounds miss most of the
+#' target's pre-treatment values, `epsilon` is out of range, or donors are too few for noise smaller
+#' than the bounds.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
-#' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict them
-#' (nearly all values lie at a bound, or spread over a thousandth of the width; this check costs no
-#' budget).
+#' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict the
+#' bounds (nearly all values lie at a bound, or within a thousandth of the width). This check costs
+#' no budget.
 #'
-#' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and the
-#'   indicator is 1 exactly for treated units from their treatment on. For several adoption dates
-#'   see [dp_cohorts]; for several outcomes, `cbind(y1, y2) ~ treated`, [dp_outcomes]; for
-#'   covariates, `outcome ~ treated | x1 + x2`, [dp_synth_covariates]; for donors as a matrix and
-#'   for releases [dp_synth_donors].
+#' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and `treated`
+#'   is 1 exactly for treated units from their treatment on. Other pages describe several adoption
+#'   dates ([dp_cohorts]), several outcomes, `cbind(y1, y2) ~ treated` ([dp_outcomes]), covariates,
+#'   `outcome ~ treated | x1 + x2` ([dp_synth_covariates]), and donors as a matrix or a release
+#'   ([dp_synth_donors]).
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row per unit and
-#'   period, in any order. PRIVATE. A table or files have their own `index`. The guarantee starts
-#'   from these columns and does not cover their computation from people's data: [preparing_data]
+#'   period, in any order. PRIVATE. A table or files already contain `index`. The guarantee starts
+#'   from these columns and does not cover their computation from people's data; [preparing_data]
 #'   lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
-#' @param epsilon (`number`, from 1e-9 to 1e9, no default)\cr privacy loss. Above 10 it protects
-#'   little. `Inf` gives the non-private fit.
+#' @param epsilon (`number`, from 1e-9 to 1e9, no default)\cr privacy loss. Above 10 protection is
+#'   weak. `Inf` gives the non-private fit.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
-#' @param bounds (`numeric(2)`, or `matrix`, T x 2, outcome units)\cr PUBLIC limits of the outcome,
-#'   for the whole panel or by period. They are required when `epsilon` is finite, and must not come
-#'   from the donors' data. For a computed outcome, covariates or several outcomes give a list by
-#'   name ([dp_bounds]), with all levels of a factor, the reference level first.
+#' @param bounds (`numeric(2)`, or `matrix`, periods x 2, outcome units)\cr PUBLIC limits of the
+#'   outcome, for the whole panel or by period. They are required when `epsilon` is finite, and must
+#'   not come from the donors' data. For a computed outcome, covariates or several outcomes give a
+#'   named list ([dp_bounds]), with all levels of a factor, the reference level first.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. `epsilon = Inf` also permits classical estimators on the raw donors:
@@ -76,57 +75,57 @@
 #'   `"factor"`, `"mcnnm"`, `"elastic"` (see `vignette("classical")`; settings: [dp_control()]).
 #' @param size (`count`, or one per treated unit)\cr number of people over whom a treated unit is
 #'   averaged; `NULL` means 1. The mean of many people varies less than one person, so its interval
-#'   is shorter. From 20 people on the release is calibrated for a mean: give `size` when it is
-#'   made. PUBLIC. Several treated units form a group of `sum(size)` people with one average effect;
-#'   `tidy(fit, type = "unit")` gives its members' effects.
+#'   is shorter. From 20 people on the release is calibrated for a mean, so give `size` when you
+#'   make the release. PUBLIC. Several treated units form a group of `sum(size)` people with one
+#'   average effect; `tidy(fit, type = "unit")` gives the members' effects.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
 #' @param control ([dp_control()])\cr settings. Decide about two of them before the budget is spent:
 #'   `features = Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which
 #'   saves the budget of intervals.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated]. Under
-#'   a finite `epsilon` it is required with several treated units, with one unit of `size = 1`, and
-#'   before any error about one treated person's rows; in all other cases a single treated unit is
+#'   a finite `epsilon` this argument is required with several treated units, with one unit of `size
+#'   = 1`, and before any error about one treated person's rows. Otherwise a single treated unit is
 #'   public.
 #' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
 #'   `"interpolate"`: gaps are filled, see [preparing_data].
-#' @param roster ([dp_roster()] or `NULL`)\cr the panel's units, their roles and dates, and its
-#'   periods. It is required with `na = "interpolate"` and replaces the formula's indicator.
+#' @param roster ([dp_roster()] or `NULL`)\cr the units, their roles and dates, and the periods of
+#'   the panel. A roster is required with `na = "interpolate"` and replaces the formula's indicator.
 #' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now;
 #'   [update()][dp_monitor] draws them once they are observed.
-#' @param weights (`name` of a column)\cr people's weights, for example of a survey: moments,
-#'   placebo errors and intervals then refer to a population in which each donor has this weight. A
-#'   column of `data`; a donor's weight is its mean before the treatment. PRIVATE. Weights require
-#'   `method = "gram"`, `delta > 0`, one adoption date, one outcome and `protect = "donors"`, and
-#'   exclude [dp_sources()], `monitor`, `dp_control(lambda = )` and `dp_control(features = Inf)`.
-#'   With `epsilon = Inf` there is no interval.
-#' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight that counts: larger weights
-#'   are cut to it, negative weights to 0. With `NULL` the weights' entry in `bounds` gives the
-#'   limits. Noise is as large as if all donors had the largest weight, so a limit far above the
-#'   mean weight costs accuracy.
+#' @param weights (`name` of a column)\cr column of `data` with people's weights, for example of a
+#'   survey. Moments, placebo errors and intervals then refer to a population with these weights. A
+#'   donor's weight is the column's mean before the treatment. PRIVATE. Weights require `method =
+#'   "gram"`, `delta > 0`, one adoption date, one outcome and `protect = "donors"`, and exclude
+#'   [dp_sources()], `monitor`, `dp_control(lambda = )` and `dp_control(features = Inf)`. With
+#'   `epsilon = Inf` there is no interval.
+#' @param max_weight (`number`, positive, PUBLIC)\cr the largest permitted weight; larger weights
+#'   are reduced to `max_weight`, and negative weights count as 0. With `NULL` the weights' entry in
+#'   `bounds` gives the limits. Noise is as large as if all donors had the largest weight, so a
+#'   limit far above the mean weight reduces accuracy.
 #' @param ... no further arguments: an unknown argument is an error.
 #' @return With several outcomes an object of class [dp_outcomes], and with several adoption dates
 #'   an object of class [dp_cohorts]. Otherwise a list of class `dp_synth`, of public values and
-#'   values computed from the release alone (a classical fit also has its data):
+#'   values computed from the release alone (a classical fit also contains its data):
 #'   * `release`: the [dp_release()].
-#'   * `target`: 1 x T, outcome units: the treated unit, or the treated people's mean. PUBLIC.
+#'   * `target`: 1 x periods, outcome units: the treated unit, or the treated people's mean. PUBLIC.
 #'   * `size`: the target's number of people. PUBLIC.
-#'   * `counterfactual`: 1 x T, outcome units; before the treatment the fitted path (`NA` for
-#'     `"output"` and `"objective"`, which release none). RELEASED.
-#'   * `variance`: a list with a list of T1 x T1 covariances, in squared outcome units:
-#'     `prediction`, of the prediction error for such a target (including the error from shrinking
-#'     the estimate to its own level); `privacy`, of the estimate over releases; `noise`, of the
-#'     estimate over releases before this shrinkage. RELEASED.
-#'   * `spread`: a list with a list of the constants that turn the variance into intervals
-#'     (`floor`, and factors for the `average`, a `period` and the joint `band`), or the `reason`
-#'     for a missing interval; `unseen`, the part of the floor for donors with large errors who may
-#'     be hidden, in scaled units; `apart`, the target's distance from the donors (1 for a random
-#'     target). RELEASED.
+#'   * `counterfactual`: 1 x periods, outcome units; before the treatment the fitted path (`NA` for
+#'     `"output"` and `"objective"`, which release no path). RELEASED.
+#'   * `variance`: a list with one list of covariances between treated periods, in squared outcome
+#'     units: `prediction`, of the prediction error for such a target (including the error from
+#'     shrinking the estimate to the target's own level); `privacy` and `noise`, of the estimate
+#'     over releases after and before this shrinkage. RELEASED.
+#'   * `spread`: a list with one list: the constants that turn the variance into intervals (`floor`,
+#'     and factors for the `average`, a `period` and the joint `band`), or the `reason` for a
+#'     missing interval; `unseen`, the part of the floor for hidden donors with large errors, in
+#'     scaled units; `apart`, the target's distance from the donors (1 for a random target).
+#'     RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
-#'   * `covariates`: 1 x q, the target's covariates, if any. PUBLIC.
+#'   * `covariates`: one row, the target's covariates, if any. PUBLIC.
 #'   * `protected`: `TRUE` if treated people are protected, in which case `target` is RELEASED.
 #'   * `estimator`, `penalty`. PUBLIC or RELEASED.
-#'   * for a classical fit also `weights`, `settings`, `slopes` (of time-varying regressors) and the
-#'     data for its placebos. NOT PRIVATE.
+#'   * `weights`, `settings`, `slopes` (of time-varying regressors) and the data for placebos, in
+#'     classical fits only. NOT PRIVATE.
 #'
 #'   Methods: [print][print.dp_synth()], [summary][print.dp_synth()], [plot][plot.dp_synth()],
 #'   [effects][effects.dp_synth()], [confint][effects.dp_synth()], [tidy][tidy.dp_synth()],

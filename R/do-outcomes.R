@@ -3,28 +3,28 @@
 
 #' Several outcomes of the same people
 #'
-#' `cbind(sales, visits) ~ treated` gives [dp_synth()] several outcomes, each with its own limits in
-#' `bounds`, a list by name. One person's row then contains all outcomes in all periods (and the
-#' covariates); `epsilon` and `delta` are for the whole row, and are charged once.
+#' The formula `cbind(sales, visits) ~ treated` gives [dp_synth()] several outcomes. `bounds` is
+#' then a named list with the limits of each outcome. One person's row contains all outcomes in all
+#' periods, and the covariates; `epsilon` and `delta` apply to the whole row and are charged once.
 #'
 #' @section Shares of the budget: Every outcome has a separate release, with an equal share of the
-#'   squared Gaussian shift (of `epsilon`, if `delta = 0`). The budget of one outcome's release is
-#'   smaller than the budget of all outcomes together: quote the budget in the print of the fit, not
-#'   the budget of one element. With K outcomes the noise of each outcome grows by about the square
-#'   root of K. In a single release of all columns the noise would grow by K, since a row's squared
-#'   length grows by K. Therefore an outcome is predicted from its own past, and from other outcomes
-#'   only if you name them as covariates: `sales ~ treated | visits` uses each person's mean number
-#'   of visits before the treatment.
+#'   budget (of the squared parameter of Gaussian differential privacy, or of `epsilon` if `delta =
+#'   0`). The budget of one outcome's release is smaller than the budget of all outcomes together,
+#'   so quote the budget in the print of the fit, not the budget of one element. With K outcomes the
+#'   noise of each outcome grows by a factor of about the square root of K. In a single release of
+#'   all columns it would grow by a factor of K, like the squared length of a row. Therefore an
+#'   outcome is predicted from its own past, and from other outcomes only if you name them as
+#'   covariates: `sales ~ treated | visits` uses each person's mean number of visits before the
+#'   treatment.
 #'
 #' With `protect = "everyone"` donors and treated people each have the whole budget, as for one
-#' outcome. With `epsilon = Inf`, and for the classical estimators, every outcome is fitted by
-#' itself.
+#' outcome. With `epsilon = Inf` every outcome is fitted separately.
 #'
 #' @param x,object,formula (`dp_outcomes`)\cr a fit by [dp_synth()] of several outcomes.
-#' @param conf.int,conf.level,level,simultaneous as for one outcome; with `simultaneous = TRUE`
-#'   limits cover the rows of all outcomes together (Bonferroni over outcomes).
+#' @param conf.int,conf.level,level,simultaneous as for one outcome. With `simultaneous = TRUE`
+#'   limits cover the rows of all outcomes together (by Bonferroni's inequality over outcomes).
 #' @param parm (`character` or `NULL`)\cr the requested effects, by their names in `coef()`; `NULL`
-#'   for all.
+#'   requests all effects.
 #' @param type (`string`)\cr the figure by `plot()`: `"path"`, `"effect"`, `"cumulative"`,
 #'   `"percent"` or `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
 #' @param row.names,optional unused.
@@ -33,27 +33,30 @@
 #' @param ... passed to the method of one outcome's fit. An example is `type`, which for
 #'   `as.data.frame()` and `plot()` may be `"effect"`, `"percent"` or `"cumulative"`; for `coef()`
 #'   and `vcov()` of several dates see [dp_cohorts].
-#' @return An object of class `dp_outcomes`, a list: `outcomes`, ordinary fits by name
-#'   ([dp_synth()], or [dp_cohorts] for several dates), on which every method works; `privacy`, as
-#'   in a [dp_release()], for all outcomes together, with a column `outcome` in its `steps`. PUBLIC
-#'   or RELEASED.
+#' @return An object of class `dp_outcomes`, a list. PUBLIC or RELEASED:
+#'   * `outcomes`: ordinary fits by name ([dp_synth()], or [dp_cohorts] for several dates), on which
+#'     every method works.
+#'   * `privacy`: as in a [dp_release()], for all outcomes together, with a column `outcome` in its
+#'     `steps`.
 #'
+#'   Methods return:
 #'   * `tidy()`, `glance()`, `augment()`, `as.data.frame()`: the tables of the outcomes, one below
 #'     the other, with a column `outcome`. The `epsilon`, `delta` and `rho` of `glance()` are for
 #'     all outcomes together.
-#'   * `coef()`: effects with names `outcome: term`. `vcov()`: their covariances, which are `NA`
-#'     between outcomes, since these are not released. `confint()`: their limits.
+#'   * `coef()`: effects with names `outcome: term`. `vcov()`: their covariances, with `NA` between
+#'     outcomes, since covariances between outcomes are not released. `confint()`: their limits.
 #'   * `effects()`, `predict()`, `fitted()`, `residuals()`, `weights()`: lists by outcome.
-#'   * `update()`: fits by another estimator, penalty or size for all outcomes, which spend nothing.
-#'   * `autoplot()`: one ggplot with one panel per outcome, each on its own scale; `plot()` draws
-#'     it. The types are those of one outcome's fit, except `"weights"`.
-#'   * [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()],
-#'     `simulate()` stop with the advice to use one outcome's fit.
+#'   * `update()`: fits by another estimator, penalty or size for all outcomes, at no cost.
+#'   * `autoplot()`: a ggplot with one panel per outcome, each on its own scale; `plot()` draws this
+#'     ggplot. The types are the types of one outcome's fit, except `"weights"`.
+#'
+#'   [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()] and
+#'   `simulate()` stop with the advice to use the fit of one outcome.
 #'
 #'   `write_release(fit$outcomes[[1]]$release, file)` writes the release of one outcome.
-#' @section Errors: `dpsc_error_panel` for outcomes that are not named columns,
-#'   `dpsc_error_bounds` for an outcome without bounds, `dpsc_error_argument` for a method other
-#'   than `"gram"`. All errors come before anything is spent.
+#' @section Errors: `dpsc_error_panel` for outcomes that are not named columns, `dpsc_error_bounds`
+#'   for an outcome without bounds, `dpsc_error_argument` for a method other than `"gram"`. All
+#'   errors occur before any budget is spent.
 #' @examples
 #' # Two outcomes of 1,000 people; a programme of 60 of them changes both from month 11 on.
 #' set.seed(1)
