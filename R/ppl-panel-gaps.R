@@ -3,15 +3,15 @@
 
 #' Declare the units, roles, dates and periods of a panel
 #'
-#' With gaps in the data the participants must be declared, not derived from the data: otherwise a
-#' person without any row, or the only observation of a month, would change the published numbers of
-#' donors or periods. Everything in a roster is PUBLIC: create it from a register, a study protocol
-#' or a calendar, not from the observed rows.
+#' If the data contain gaps, the units and periods must be declared, not derived from the data.
+#' Otherwise a person without any row, or the only observation of a month, would change the
+#' published numbers of donors or periods. Everything in a roster is PUBLIC: create it from a
+#' register, a study protocol or a calendar, not from the observed rows.
 #'
 #' @param unit (`vector`)\cr every unit of the panel once, as in the data's column of units. Names
 #'   of protected people are used for matching and are not stored.
 #' @param from (`vector`, one per unit)\cr the period from which the unit is treated; `NA` for
-#'   donors. Different values are several adoption dates, see [dp_cohorts].
+#'   donors. Different values mean several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
 #' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, except the names of the
 #'   units, which a fit does not contain.

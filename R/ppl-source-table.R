@@ -3,46 +3,46 @@
 
 #' Donors in a database, in files, or in several places
 #'
-#' The value of any of these functions can replace a data frame or a matrix of donors. In
-#' [dp_synth()] and [dp_release()] it is the `data` of a formula, or replaces the matrix, with
-#' `target` and `T0`. In [dp_lm()] and [dp_glm()] it is the `data`, with one row per person. Seeded
-#' results equal, bit for bit, the results for a data frame of the same numbers and text with one
-#' row per unit and period. If an engine returns a different number than R would (for text, NUMERIC
-#' or 32-bit columns), the results are for the engine's number.
+#' The value of any of these functions, a source, can replace a data frame or a matrix of donors. In
+#' [dp_synth()] and [dp_release()] a source is the `data` of a formula, or replaces the matrix
+#' beside `target` and `T0`. In [dp_lm()] and [dp_glm()] a source is the `data`, with one row per
+#' person. Seeded results are identical to the results for a data frame of the same numbers and text
+#' with one row per unit and period. If an engine returns a different number than R (for text,
+#' NUMERIC or 32-bit columns), the engine's number is used.
 #'
 #' * `dp_table()`: a table, view or query of a DBI connection, or a lazy `tbl()` with joins and
-#'   filters. One row per unit and period.
-#' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb or, if that is not
-#'   installed, SQLite; or Parquet files, read by duckdb.
-#' * `dp_sources()`: several tables, files, matrices or chunks, whose sums are added: shards of one
-#'   table, or different engines. **Each person must be in only one source**: this is assumed, not
-#'   checked, because a person's presence in two sources is itself a private fact. A person in k
-#'   sources has k times the loss.
-#' * [dp_workers()]: sources held by other processes.
+#'   filters, with one row per unit and period.
+#' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb (of SQLite, if
+#'   duckdb is not installed), or Parquet files, which duckdb reads.
+#' * `dp_sources()`: several tables, files, matrices or chunks, whose sums are added, for example
+#'   the parts of one table or tables in different engines. **Each person must be in only one
+#'   source**. This condition is assumed, not checked, because a person's presence in two sources is
+#'   itself a private fact. The loss of a person in k sources is k times the stated loss.
+#' * [dp_workers()]: sources to which only other processes have access.
 #'
-#' @section Two ways to compute:
-#' `compute = "here"`: the engine turns long rows into one row of integers per person, once, in a
-#' temporary table; blocks of these rows stream to the core, which does the rest. Memory is bounded
-#' by `block`. Several blocks are read up to nine times, but a single block only once: if memory can
-#' hold all people, at 4 bytes per number, a `block` of that size is fastest.
+#' @section Two ways to compute: `compute = "here"`: in a temporary table the engine turns long rows
+#' into one row of integers per person, once. The package's C++ core reads blocks of these rows and
+#' does all other computations. `block` limits the memory. Several blocks are read up to nine times,
+#' but a single block is read only once. If memory can hold all people, at 4 bytes per number, a
+#' `block` of all people is therefore fastest.
 #'
-#' `compute = "database"`: SQL computes the sums as well, and only these sums are transferred:
-#' counts, sums and products of integers, a few hundred numbers per pass. They equal the core's
-#' integers bit for bit; an engine is tested for this before its first use, and refused if it fails
-#' the test. Intervals are calibrated on the placebo errors of at most 10,000 people (up to 100,000
-#' if the budget is so small, below `epsilon` of about 0.2, that fewer people would be
-#' uninformative). These errors are not sums: the rows of these people are transferred if you set
-#' `calibrate = TRUE`; otherwise request a release without intervals, `dp_control(intervals =
-#' FALSE)`. The rows of treated people protected by `protect = "everyone"` also need `calibrate =
-#' TRUE`. [dp_lm()] sends about 30 queries and transfers no row; [dp_glm()] needs rows, and refuses
-#' sums before any budget is spent.
+#' `compute = "database"`: SQL also computes the sums, and only these sums are transferred: counts,
+#' sums and sums of products of integers, a few hundred numbers per pass. The sums are identical to
+#' the core's integers. Before its first use an engine is tested for this property, and refused if
+#' it fails the test. Intervals are calibrated on the placebo errors of at most 10,000 people (up to
+#' 100,000 if the budget is so small, below `epsilon` of about 0.2, that fewer people would be
+#' uninformative). These errors are not sums. Set `calibrate = TRUE` to permit the transfer of the
+#' rows of these people, or request a release without intervals, `dp_control(intervals = FALSE)`.
+#' The rows of treated people protected by `protect = "everyone"` also need `calibrate = TRUE`.
+#' [dp_lm()] sends about 30 queries and transfers no row; [dp_glm()] needs rows, and refuses sums
+#' before any budget is spent.
 #'
-#' @section Sources that each function accepts:
-#' Each method of a function needs rows, blocks or sums, and this need alone determines the accepted
-#' sources; other sources are refused before any budget is spent. *Blocks* come from [dp_chunks()],
-#' and from tables and files with `compute = "here"`; *sums* come from `compute = "database"` and
-#' [dp_workers()]. Several sources together offer the access of the most restrictive source, at most
-#' blocks. With `epsilon = Inf` sums are always refused.
+#' @section Sources that each function accepts: Each method of a function needs all rows in memory,
+#' blocks of rows, or only sums over rows. This requirement alone determines the accepted sources;
+#' other sources are refused before any budget is spent. *Blocks* come from [dp_chunks()], and from
+#' tables and files with `compute = "here"`; *sums* come from `compute = "database"` and
+#' [dp_workers()]. Several sources together permit the access of the most restrictive source, but
+#' never more than blocks. With `epsilon = Inf` sums are always refused.
 #'
 #' | verb | method | in memory | blocks | sums |
 #' |---|---|---|---|---|
@@ -56,97 +56,96 @@
 #' | `dp_aggregate` | all | yes | no | no |
 #' | `dp_describe` | all | yes | yes | no |
 #' | `dp_online` | all | yes | no | no |
-#' @section Panels:
-#' Several adoption dates, covariates and `protect = "everyone"` work as with a data frame, in both
-#' ways to compute. `na = "interpolate"` with a [dp_roster()] works for one table or set of files:
-#' the roster's units are written into a temporary table, and the engine fills gaps row by row. Rows
-#' of an engine have no order: if a unit has several rows in a period, the largest outcome counts.
-#' Without a roster every unit needs one finite outcome per period. Outcome, treatment and
-#' covariates are columns, and a factor's levels are required in `bounds` even for `epsilon = Inf`.
-#' Growing fits ([dp_monitor]) take `compute = "here"`, for the first release and for `update(fit,
-#' newdata)`. Methods other than `"gram"` and classical estimators need the donors in memory.
+#' @section Panels: Several adoption dates, covariates and `protect = "everyone"` work as with a
+#' data frame, in both ways to compute. `na = "interpolate"` with a [dp_roster()] works for one
+#' table or one set of files: the roster's units are written into a temporary table, and the engine
+#' fills gaps row by row. Since rows of an engine have no order, the largest outcome counts if a
+#' unit has several rows in a period. Without a roster every unit needs one finite outcome per
+#' period. Outcome, treatment and covariates are columns, and a factor's levels are required in
+#' `bounds` even for `epsilon = Inf`. Growing fits ([dp_monitor]) require `compute = "here"`, for
+#' the first release and for `update(fit, newdata)`. Methods other than `"gram"` and classical
+#' estimators need the donors in memory.
 #'
-#' @section Reading of cells: only `bounds` and the type of a cell's column determine the number or
-#' level that the cell becomes, and no cell causes an error. Numbers remain numbers, TRUE and FALSE
-#' are 1 and 0, and text is read as decimal digits with a point and an exponent, with blanks around
-#' them ignored: `"1e3"`, `" 12 "`, `"01"`, `".5"`. `"Inf"`, `"TRUE"`, `"T"` and the like have their
-#' usual meaning; `"1,5"`, `"0x10"`, `"nan"`, `""` and other text are missing. In regressions a
-#' number beyond its bounds, infinite or too large for a double, becomes the nearest bound, and a
-#' number next to zero (`1e-400`) becomes zero. Text matches a level with the same bytes; a number
-#' matches the level whose text has that value.
+#' @section Reading of cells: Only `bounds` and the type of a cell's column determine how the cell
+#' is read as a number or level, and no cell causes an error. Numbers remain numbers, and TRUE and
+#' FALSE are 1 and 0. Text is a number if it consists of decimal digits, with or without a point, an
+#' exponent and surrounding blanks, such as `"1e3"`, `" 12 "`, `"01"` or `".5"`. `"Inf"`, `"TRUE"`,
+#' `"T"` and similar words have their usual meaning; `"1,5"`, `"0x10"`, `"nan"`, `""` and other text
+#' are missing. In regressions a number beyond its bounds, infinite or too large for a double,
+#' becomes the nearest bound, and a number next to zero (`1e-400`) becomes zero. Text matches a
+#' level with the same bytes; a number matches the level whose text is this number.
 #'
 #' The type of a database's column is the type that its table declares. Only R reads text as
-#' numbers: a column of text with numeric bounds needs `compute = "here"`, and the outcome of a
-#' panel must be declared as a number. SQLite stores any value in any column: text in a column of
+#' numbers, so a column of text with numeric bounds needs `compute = "here"`, and the outcome of a
+#' panel must be declared as a number. SQLite stores any value in any column; text in a column of
 #' numbers counts as missing.
 #'
-#' CSV files have commas, double quotes, a header and UTF-8, with or without a byte-order mark;
-#' nothing is guessed from rows. A line feed always ends a line, and every line after the header,
-#' even an empty line, is one row: remove line ends from people's text before you write the file,
-#' since otherwise one person's text makes several rows. A cell that begins with a quote ends at the
-#' next single quote of its line; quotes inside other cells are text. All cells of a line are
-#' missing if it has more or fewer cells than the header, a quote that is not closed, or text after
-#' a closing quote. Cells without quotes that are empty or `NA` are missing, as are cells with bytes
-#' that no string can hold. Units are text. Periods are numbers if all periods are whole numbers, or
-#' if the periods of a [dp_roster()] are numbers.
+#' CSV files must have commas, double quotes and a header, and UTF-8 encoding with or without a
+#' byte-order mark; nothing is guessed from rows. A line feed always ends a line, and every line
+#' after the header, even an empty line, is one row. Remove line feeds from people's text before you
+#' write the file, since otherwise one person's text makes several rows. A cell that begins with a
+#' quote ends at the next quote in its line that is not doubled; quotes inside other cells are text.
+#' All cells of a line are missing if the line contains more or fewer cells than the header, a quote
+#' that is not closed, or text after a closing quote. Cells without quotes that are empty or `NA`
+#' are missing, as are cells with bytes that no string can contain. Units are text. Periods are
+#' numbers if all periods are whole numbers, or if the periods of a [dp_roster()] are numbers.
 #'
-#' @section Requirements on the engine:
-#' The temporary table is a snapshot. Every pass must find the same rows; the number of rows is
-#' compared in every pass, and for blocks also a checksum. Faults of the rows are found before the
-#' budget is charged, and reported without naming anyone. An engine's own error is shown if it fails
-#' before it reads a row, as for a misspelt name or a missing right (SQLite, Postgres, DuckDB);
-#' other errors of an engine
+#' @section Requirements on the engine: The temporary table is a snapshot. Every pass must find the
+#' same rows, so the number of rows (and a checksum, for blocks) is compared in every pass. Faults
+#' of the rows are found before the budget is charged, and reported without naming anyone. An
+#' engine's own error is shown if it fails before it reads a row, as for a misspelt name or a
+#' missing right (SQLite, Postgres, DuckDB). Other errors of an engine are replaced, since their
+#' text may contain people's values.
 #'
-#' The rights to read the table and to make temporary tables are sufficient. Statements contain
+#' The rights to read the table and to make temporary tables are sufficient. SQL statements contain
 #' public bounds and released numbers, never a person's values, so they may appear in the engine's
-#' log. The sums of `"database"` leave the engine *without noise*: the operators of engine and R are
-#' trusted.
+#' log. With `"database"` the sums leave the engine *without noise*, so the operators of the engine
+#' and of R must be trusted.
 #'
 #' Postgres, SQLite and DuckDB are tested. SQL for Spark, BigQuery, Snowflake and SQL Server is
-#' UNTESTED: it was rendered and read, but never run.
+#' UNTESTED: we read the generated SQL, but never ran it.
 #'
-#' A Postgres table may have partitions on other servers (`postgres_fdw`): releases are the same,
-#' but Postgres fetches the partitions' rows to sum them. [dp_sources()] with one connection per
-#' server computes the sums on each server.
+#' A Postgres table may have partitions on other servers (`postgres_fdw`). Releases are then the
+#' same, but Postgres fetches the partitions' rows to sum them. [dp_sources()] with one connection
+#' per server computes the sums on each server.
 #'
-#' @section A query is outside the guarantee:
-#' If `table` is a query, or a lazy `tbl()` that filters, joins or computes, **the guarantee covers
-#' the query's result**: its rows are the people, and their number is public and exact. Thus `WHERE
-#' age >= 18` reveals the number of adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)`
-#' let one person's row change other people's rows. Select rows by `subset =` of [dp_lm()] and
-#' [dp_glm()], which does not reveal their number. The name of a table or a view is not such a
-#' query, unless the view is.
+#' @section A query is outside the guarantee: If `table` is a query, or a lazy `tbl()` that filters,
+#' joins or computes, **the guarantee covers the query's result**: the rows of this result are the
+#' people, and the number of rows is public and exact. Thus `WHERE age >= 18` reveals the number of
+#' adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)` let one person's row change other
+#' people's rows. Select rows by `subset =` of [dp_lm()] and [dp_glm()], which does not reveal the
+#' number of selected rows. The name of a table or view is not a query in this sense, unless the
+#' view itself filters, joins or computes.
 #'
-#' @section Order:
-#' People are numbered in the order of their identifiers, as in a data frame (strings by their
-#' bytes), and source after source. A person's identifier is part of the row that neighbours may
-#' change, and is protected. No released number depends on the order: with more than 10,000 people,
-#' the people whose errors calibrate the intervals are drawn at random, and the engine receives
-#' their numbers in a temporary table. Periods and the treated units are public.
+#' @section Order: People are numbered source by source, and within a source in the order of their
+#' identifiers, as in a data frame (strings by their bytes). A person's identifier is part of the
+#' row that neighbours may change, and is protected. No released number depends on the order: with
+#' more than 10,000 people, the people whose errors calibrate the intervals are drawn at random, and
+#' the engine receives their numbers in a temporary table. Periods and the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Omit this
 #'   argument for a lazy `tbl`.
-#' @param index (`character(2)`, or `NULL`)\cr columns of unit and time, in this order. `NULL` for
-#'   [dp_lm()], with one row per person.
+#' @param index (`character(2)`, or `NULL`)\cr columns of unit and time, in this order. Use `NULL`
+#'   for [dp_lm()], with one row per person.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, if no formula names it.
-#' @param compute (`string`)\cr `"here"` or `"database"`, see the section above.
-#' @param calibrate (`flag`)\cr with `"database"`: whether to permit the transfer of rows, of 10,000
-#'   people or more for the intervals, and of protected treated people.
-#' @param block (`count`)\cr with `"here"`: people in memory at a time.
-#' @param groups (`count`)\cr number of groups in which people's rows are made wide, one after the
-#'   other, so that an engine with little memory need not use its disk. Each group reads the table
-#'   once.
+#' @param compute (`string`)\cr `"here"` or `"database"`, see Two ways to compute.
+#' @param calibrate (`flag`)\cr for `"database"`: whether to permit the transfer of the rows of
+#'   protected treated people, and of the people whose errors calibrate the intervals.
+#' @param block (`count`)\cr for `"here"`: number of people in memory at a time.
+#' @param groups (`count`)\cr number of groups of people whose rows are made wide, one group after
+#'   the other, so that an engine with little memory need not use its disk. Each group reads the
+#'   table once.
 #' @param files (`character`)\cr paths; `*` matches any text.
-#' @param memory (`string` or `NULL`)\cr limit for duckdb, such as `"1GB"`.
+#' @param memory (`string` or `NULL`)\cr memory limit for duckdb, such as `"1GB"`.
 #' @param sources (`list`)\cr values of `dp_table()`, `dp_files()` and [dp_workers()]; matrices and
 #'   [dp_chunks()] if `target` and `T0` are given; data frames for [dp_lm()].
 #' @param x (`dp_source`)\cr a source.
 #' @param ... unused.
-#' @return An object of class `dp_source`, which can read donors: PRIVATE. It holds the connection,
-#'   and can be used in this session only.
+#' @return An object of class `dp_source`, which can read donors: PRIVATE. The object contains the
+#'   connection, and can be used only in this session.
 #' @section Errors: `dpsc_error_argument` if an argument is not a table; `dpsc_error_package` for a
-#'   missing package. From the fitting functions `dpsc_error_panel` for rows that are not a panel,
+#'   missing package. The fitting functions raise `dpsc_error_panel` for rows that are not a panel,
 #'   and `dpsc_error_engine` for an engine that fails or computes differently.
 #' @examplesIf requireNamespace("RSQLite", quietly = TRUE)
 #' con <- DBI::dbConnect(RSQLite::SQLite())
