@@ -3,112 +3,122 @@
 #' Plan a release before touching any data
 #'
 #' A plan gives the expected error for given numbers of donors and periods and a given budget, and
-#' states whether there will be an interval. It also gives the interval's width, the detectable
-#' effect, the power for an effect, and the donors, the budget or the group size needed for an error
-#' or a power. A plan uses no protected data: it simulates panels of people with the differences
-#' that you state, and releases and estimates them with the code of [dp_synth()]. Simulated people
-#' have their own fixed random numbers, so a plan is reproducible and leaves R's generator
-#' unchanged.
+#' states whether there will be an interval. A plan also gives the interval's width, the smallest
+#' detectable effect, the power for a given effect, and the number of donors, the budget or the
+#' group size that a given error or power requires. A plan uses no protected data. It simulates
+#' panels of people who differ as you state, and analyses these panels with the code of
+#' [dp_synth()]. The simulation uses fixed random numbers, so a plan is reproducible and leaves R's
+#' generator unchanged.
 #'
 #' Describe the people as precisely as you can:
-#' * `pilot`, rows of other people, which must be PUBLIC: an old survey, another clinic's published
-#'   table, a synthetic panel. **Never use the donors to be protected, or a part of them**: a plan
-#'   reveals its input without noise.
-#' * `sd_between` and `sd_within`: the standard deviation of people's levels, and of a person's
-#'   deviations from their own level from period to period, apart from common movements. They come
-#'   from experience, the literature, or another public source.
-#' * Neither: people as in [sim_panel()], who use the whole width of sensible bounds. Real people
-#'   rarely use the whole width, and have smaller errors.
+#' * `pilot` contains rows of other people, which must be PUBLIC, from an old survey, another
+#'   clinic's published table or a synthetic panel. **Never use any of the donors who are to be
+#'   protected**, since a plan reveals its input without noise.
+#' * `sd_between` is the standard deviation of people's levels. `sd_within` is the standard
+#'   deviation, over periods, of a person's deviations from their own level, apart from common
+#'   movements. Take both values from experience, the literature or another public source.
+#' * Without these arguments people are simulated as in [sim_panel()], where outcomes use the whole
+#'   width of sensible bounds. Real outcomes rarely do, and their errors are smaller.
 #'
-#' With `protect = "everyone"`, several adoption dates or covariates whole studies are simulated,
-#' and the functions of [dp_synth()] release and fit them. Errors of a protected group grow with the
-#' effect on it: they are computed under `effect`, or under no effect. Such plans take some seconds.
+#' With `protect = "everyone"`, several adoption dates or covariates, whole studies are simulated,
+#' released and fitted by the functions of [dp_synth()]. The errors of a protected group grow with
+#' the effect on the group, so they are computed for the given `effect` (without `effect`, for no
+#' effect). Such plans take some seconds.
 #'
 #' Power refers to the two-sided 5 % test of the average effect, which rejects if zero is outside
-#' the 95 % interval. Releases without an interval detect nothing. `detectable` is the smallest
-#' effect that is detected with this power; for a protected group it is computed with the errors for
-#' that effect.
+#' the 95 % interval. A release without an interval detects no effect. `detectable` is the smallest
+#' effect that is detected with the requested `power`. For a protected group, `detectable` is
+#' computed with the errors under this effect.
 #'
 #' Errors of methods `"output"` and `"objective"` come from the known variances of their noise and
-#' from a table of simulated errors (`data-raw/plan_table.R`), with the tight calibration. More than
-#' 1,000 donors are represented by 1,000 (with a protected group by 2,000) and a larger budget that
-#' gives the same noise; protected groups of more than 100 become smaller in proportion. For the
-#' accuracy of plans see `bench/results/plan.csv` and `plan-studies.csv` of the sources.
+#' from a table of simulated errors (`data-raw/plan_table.R`), with the tight calibration. If there
+#' are more than 1,000 donors (2,000 with a protected group), the plan simulates 1,000 (or 2,000)
+#' donors, with a larger budget that gives the same noise. Protected groups of more than 100 people
+#' are reduced in the same proportion. For the accuracy of plans see `bench/results/plan.csv` and
+#' `plan-studies.csv` of the sources.
 #'
-#' @param n (`count` or `NULL`)\cr number of donors. `NULL`: the number needed for `error`, or for
-#'   `effect` with `power`.
+#' @param n (`count` or `NULL`)\cr number of donors. `NULL` requests the number needed for `error`,
+#'   or for `effect` with `power`.
 #' @param T0 (`count`, or several)\cr periods before the treatment; with several adoption dates one
 #'   number for each date, in any order. One release serves all dates, see [dp_cohorts].
-#' @param T1 (`count`)\cr periods from the treatment on; with several dates from the last date on.
-#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the value needed.
+#' @param T1 (`count`)\cr periods from the treatment on; with several dates, periods from the last
+#'   date on.
+#' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL` requests the smallest sufficient
+#'   value.
 #' @param delta (`number`, in \[0, 1))\cr failure probability.
-#' @param method (`character`)\cr the methods to compare; in `plot()` the methods to draw. Several
-#'   dates, protected treated people and covariates require `"gram"`, which is then the default.
+#' @param method (`character`)\cr the methods to compare, or for `plot()` the methods to draw.
+#'   Several dates, protected treated people and covariates require `"gram"`, which is then the
+#'   default.
 #' @param error (`number` or `NULL`)\cr the required error of a period, in outcome units. With this
-#'   argument one of `n`, `epsilon` and `size` is `NULL`.
+#'   argument one of `n`, `epsilon` and `size` must be `NULL`.
 #' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
-#' @param design (`string`)\cr the design of [sim_panel()] for people, if neither standard
-#'   deviations nor a pilot are given.
-#' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviations of
-#'   people's levels, and of a person about their own level over time.
-#' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that follows
-#'   patterns which other people have as well (seasons, trends, shocks that hit some people more
-#'   than others), so that donors help to predict it. The share is 0 if people vary independently,
-#'   and near 1 if they follow trends of different slopes. It requires `sd_within`.
-#' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of
-#'   people who are like the donors but need no protection; at least 20.
+#' @param design (`string`)\cr the design of [sim_panel()] for the simulated people, if neither
+#'   standard deviations nor a pilot is given.
+#' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviation of
+#'   people's levels, and standard deviation of a person's outcome about their own level over time.
+#' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that donors help
+#'   to predict, since other people follow the same patterns (seasons, trends, shocks that affect
+#'   some people more than others). The share is 0 if people vary independently, and near 1 if they
+#'   follow trends with different slopes. This argument requires `sd_within`.
+#' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of at
+#'   least 20 people who are like the donors but need no protection.
 #' @param size (`count`, or one for each date, or `NULL`)\cr number of people over whom the target
-#'   is averaged, or number of protected treated people. `NULL`: the number needed (at each date).
-#' @param protect (`string`)\cr the protected people: the `"donors"`, or `"everyone"`, including the
-#'   treated people, who must be numerous enough.
-#' @param effect (`number` or `NULL`, outcome units)\cr an average effect to be detected. With `n`,
-#'   `epsilon` and `size` the plan gives the power to detect it; if one of these three is `NULL`,
-#'   the plan gives the value at which the effect is detected with `power`.
+#'   is averaged, or number of protected treated people. `NULL` requests the number needed (at each
+#'   date).
+#' @param protect (`string`)\cr the protected people: only the `"donors"`, or `"everyone"`. The
+#'   latter includes the treated people, of whom there must be enough.
+#' @param effect (`number` or `NULL`, outcome units)\cr an average effect to be detected. If `n`,
+#'   `epsilon` and `size` are given, the plan gives the power to detect this effect. If one of these
+#'   three arguments is `NULL`, the plan gives its value at which the effect is detected with
+#'   `power`.
 #' @param power (`number`, above 0.05 and below 1)\cr the power for `detectable`, and the required
 #'   power if a quantity is `NULL`.
 #' @param covariates (`count`, at most 50)\cr number of covariates in the fit; a factor counts as
-#'   its number of levels less one. They are simulated as uniform over their bounds.
-#' @param explained (`number`, in \[0, 1))\cr the share of the variance of people's changes, from
-#'   before to after the first adoption, that the covariates explain: the R-squared of a regression
-#'   of this change on the covariates, in other people. Covariates that explain only people's levels
-#'   gain nothing, since the past determines the levels. If `explained` is 0, covariates only cost
-#'   accuracy.
+#'   its number of levels minus one. Covariates are simulated as uniform over their bounds.
+#' @param explained (`number`, in \[0, 1))\cr the R-squared of a regression, in other people, of a
+#'   person's change from before to after the first adoption on the covariates. Covariates that
+#'   explain only people's levels do not help, since the past determines the levels. If `explained`
+#'   is 0, covariates only reduce accuracy.
 #' @param x,object (`dp_plan`)\cr a plan.
-#' @param type (`string`)\cr the figure. `"error"`: the error of a period against donors and
-#'   epsilon, for the recommended method and for methods with up to ten times its error. `"funnel"`:
-#'   the 95 % interval of the average effect around zero, and the smallest detectable effect, for
-#'   the recommended method.
+#' @param type (`string`)\cr the figure. `"error"` shows the error of a period against donors and
+#'   epsilon, for the recommended method and for methods with up to ten times its error. `"funnel"`
+#'   shows the 95 % interval of the average effect around zero, and the smallest detectable effect,
+#'   for the recommended method.
 #' @param ... unused.
-#' @return A list of class `dp_plan`: the arguments; `interval`, a list of `calibrated` (whether
-#'   there will be a 95 % interval) and of the smallest `n` at this epsilon and the smallest
-#'   `epsilon` at this n for which there is an interval; `facts`, on which the errors depend, in
-#'   scaled units; and `table`. With covariates it also contains `without`: `error`, `average` and
-#'   `half_width` of a study of the same people without covariates.
+#' @return A list of class `dp_plan`, PUBLIC if the pilot is public:
+#'   * the arguments.
+#'   * `interval`: a list of `calibrated` (whether there will be a 95 % interval), and of `n` and
+#'     `epsilon`, the smallest number of donors and the smallest epsilon for which there is an
+#'     interval if the other argument is unchanged.
+#'   * `facts`: the quantities that determine the errors, in scaled units.
+#'   * `without`, with covariates only: `error`, `average` and `half_width` of a study of the same
+#'     people without covariates.
+#'   * `table`: see below.
 #'
 #'   `table` is a data frame with one row per method and errors in outcome units. With several dates
-#'   the first row is for all dates together, and each other row is for one date. Its columns:
+#'   the first row is for all dates together, and each other row is for one date. The columns are:
 #'   * `method`; `T0`, the date, or `NA` for all dates; `size`, the number of people; `n`,
 #'     `epsilon`. A requested quantity is `NA` for a method that cannot reach the goal.
 #'   * `error`: root mean squared error of one period's counterfactual, compared with the outcome
-#'     that the target (the mean of `size` people) would have had. It is also the error of that
-#'     period's estimated effect. For all dates: the error of the averages by time since the
-#'     adoption.
+#'     that the target (the mean of `size` people) would have had. This is also the error of the
+#'     estimated effect in this period. In the row for all dates this column is the error of the
+#'     averages by time since the adoption.
 #'   * `privacy`: the part of the error from noise; `floor`: the error without privacy.
-#'   * `average`: the error of the average effect over the T1 periods.
+#'   * `average`: the error of the average effect over the treated periods.
 #'   * `half_width`: the expected (median) half-width of the 95 % interval of the average effect, or
 #'     `NA` if there will be no interval; `period_width`: the same for one period. `given`: the
 #'     share of releases that give an interval.
-#'   * `power`: the power to detect `effect`, `NA` if none is given; `detectable`: the smallest
-#'     effect that is detected with the requested power (`Inf`: none). Both are `NA` without a test.
+#'   * `power`: the power to detect `effect`, or `NA` if `effect` is not given; `detectable`: the
+#'     smallest effect that is detected with the requested power, or `Inf` if there is no such
+#'     effect. Both columns are `NA` without a test.
 #'   * `person`: the `error` for a target of one person; `NA` if whole studies are simulated.
-#'   * `noise`: standard deviation of the noise on one released weight or moment, scaled units.
+#'   * `noise`: standard deviation of the noise on one released weight or moment, in scaled units.
 #'   * `penalty`: the ridge penalty; `NA` if the fit chooses it from the release.
 #'   * `recommended`: whether this method is recommended.
-#'
-#'   PUBLIC, if the pilot is.
-#' @section Errors: `dpsc_error_bounds` and `dpsc_error_argument`. The latter is also raised for a
-#'   group that is too small to be protected at this budget (the message gives the size and the
-#'   budget needed), for two goals at once, and for an unknown quantity without a goal.
+#' @section Errors: `dpsc_error_bounds` and `dpsc_error_argument`. The latter is also raised if a
+#'   group is too small to be protected at this budget (the message gives the required size and
+#'   budget), if `error` and `effect` are both goals, and if an argument is `NULL` although there is
+#'   no goal.
 #' @examples
 #' # Blood pressures: people's levels differ by 11 mmHg, months by 4.
 #' dp_plan(

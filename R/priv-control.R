@@ -1,55 +1,60 @@
 #' Settings of a private fit
 #'
-#' All settings are public, and none may be chosen from the donors' data.
+#' All settings are public. Do not choose any setting from the donors' data.
 #'
-#' @param rng (`string`)\cr the source of the noise. `"secure"`: the operating system's
-#'   cryptographic generator. `"R"`: R's generator under [set.seed()], for simulations and tests
+#' @param rng (`string`)\cr the source of the noise. `"secure"` is the operating system's
+#'   cryptographic generator. `"R"` is R's generator under [set.seed()], for simulations and tests
 #'   only. A release with `"R"` is marked NOT PRIVATE, because anybody who knows the seed can remove
 #'   the noise.
-#' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the paper's parametrisation
-#'   (sum of squares plus `lambda / 2` times the squared norm), on the scale where the bounds are
-#'   `[-1, 1]`. `NULL`: `T0` for methods `"output"` and `"objective"`; for `"gram"` the penalty is
-#'   chosen after the release, at no cost.
+#' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the parametrisation of Rho,
+#'   Cummings and Misra (sum of squares plus `lambda / 2` times the squared norm), on the scale
+#'   where the bounds are `[-1, 1]`. With `NULL` the penalty of methods `"output"` and `"objective"`
+#'   is the number of pre-periods; the penalty of `"gram"` is chosen after the release, at no cost.
 #' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
-#'   a release by method `"gram"`. `NULL`: a public rule, by which the number grows with donors and
-#'   budget. `Inf`: every pre-period, which [conformal()] and [placebo_time()] need, but which
-#'   reduces accuracy with few donors. Decide before the release: another release spends budget
-#'   again.
+#'   a release by method `"gram"`. With `NULL` a public rule chooses the number, which grows with
+#'   donors and budget. With `Inf` every pre-period is a feature; [conformal()] and [placebo_time()]
+#'   need this, but it reduces accuracy if there are few donors. Decide before the release, since
+#'   another release spends budget again.
 #' @param intervals (`flag`)\cr for a release by method `"gram"`: whether to spend a part of the
 #'   budget on the donors' own placebo errors, without which there is no interval and no p-value.
-#'   With `FALSE` this part is used for the estimate. Decide before the release: later intervals
-#'   need a new release.
+#'   With `FALSE` this part is spent on the estimate. Decide before the release, since later
+#'   intervals need a new release.
 #' @param target_round (`flag`)\cr for a release by method `"gram"` with one public target: whether
 #'   an additional round corrects the prediction for the target, after a third round of moments.
-#'   `FALSE`: two rounds of moments, as in releases for several dates, with covariates, or from sums
-#'   in a database. For `protect = "everyone"`: whether there is a third round of moments.
+#'   With `FALSE` there are two rounds of moments, as in releases for several dates, with
+#'   covariates, or from sums in a database. For `protect = "everyone"`: whether there is a third
+#'   round of moments.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr for methods `"output"` and `"objective"`: the
-#'   share of the budget for the weights (the rest is for the post-period outcomes). `NULL`: the
-#'   share that minimises the public noise formula; one half with `calibration = "published"`.
+#'   share of the budget for the weights; the rest is for the post-period outcomes. `NULL` means the
+#'   share that minimises the public noise formula, or one half with `calibration = "published"`.
 #' @param cap (`number`, positive, or `NULL`)\cr for method `"objective"` with tight calibration:
-#'   the largest absolute weight of a donor. `NULL`: `2 / sqrt(n)`, at most 1.
+#'   the largest absolute weight of a donor. `NULL` means `2 / sqrt(n)` for n donors, but at most 1.
 #' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
-#'   perturbation. `NULL`: the paper's `(1 + sqrt(16 n - 15)) T0`.
+#'   perturbation. `NULL` means the published value, `(1 + sqrt(16 n - 15)) T0` for n donors and T0
+#'   pre-periods.
 #' @param settings (`list`)\cr settings of a classical estimator (`epsilon = Inf`):
-#'   * `lambda` and `alpha` (1: the lasso; 0: a ridge) for `"elastic"`;
-#'   * `lambda` for `"penalised"` (required there), `"augmented"` and `"mcnnm"` (`NULL`:
+#'   * `lambda`, and `alpha` (1 for the lasso, 0 for a ridge), for `"elastic"`;
+#'   * `lambda` for `"penalised"` (required), `"augmented"` and `"mcnnm"` (`NULL` means
 #'     cross-validation);
 #'   * `rule` for `"augmented"`: `"1se"` (the largest penalty within one standard error of the best)
 #'     or `"min"`;
-#'   * `rank` for `"hsvt"` (`NULL`: a threshold) and for `"factor"` (`NULL`: cross-validation among
-#'     0 to `most`);
-#'   * `zeta` and `zeta_periods` for `"sdid"`;
-#'   * `predictors` for all but `"hsvt"`, unless the formula names covariates: a list of `donors`
-#'     (n x K) and `target` (K), one value per unit;
-#'   * `covariates` for `"sdid"`, `"factor"` and `"mcnnm"`: a list of `donors` (n x T x p) and
-#'     `target` (T x p), which change over time;
-#'   * `v`, K importances by name or position, for `"predictors"` (`NULL`: nested search) and for
-#'     `"simplex"`, `"demeaned"` and `"penalised"` (1: as much as a period).
-#' @param donor_names (`flag`)\cr declare the donors' identifiers public, so that
-#'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. The
-#'   guarantee is then for neighbours that keep their identifier: it no longer hides membership in
-#'   the data, and the fit's `neighbours` state this. With `FALSE` the weights of named people are
-#'   in a random order, which is not stored.
+#'   * `rank` for `"hsvt"` (`NULL` means a threshold) and for `"factor"` (`NULL` means
+#'     cross-validation over ranks from 0 to `most`);
+#'   * `zeta` and `zeta_periods`, the penalties on the weights of units and of periods, for
+#'     `"sdid"`;
+#'   * `predictors` for every estimator except `"hsvt"`, unless the formula names covariates: a list
+#'     of `donors` (a matrix, donors x predictors) and `target` (one value per predictor);
+#'   * `covariates`, which change over time, for `"sdid"`, `"factor"` and `"mcnnm"`: a list of
+#'     `donors` (an array, donors x periods x covariates) and `target` (a matrix, periods x
+#'     covariates);
+#'   * `v`, the importances of predictors, by name or position, for `"predictors"` (`NULL` means a
+#'     nested search) and for `"simplex"`, `"demeaned"` and `"penalised"` (a predictor with
+#'     importance 1 counts as one period).
+#' @param donor_names (`flag`)\cr whether the donors' identifiers are public, so that
+#'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. Neighbours
+#'   then differ in a row but not in its identifier. This guarantee does not hide membership in the
+#'   data, and the fit's `neighbours` state this. With `FALSE` the weights of named people are in a
+#'   random order, which is not stored.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

@@ -2,17 +2,17 @@
 
 #' Explore a design without data
 #'
-#' A small app (package shiny): choose the numbers of donors, treated people and periods, the
-#' protected people, dates of enrolment, the budget and the spread of people. It shows a simulated
-#' study, its private fit, the plan ([dp_plan()]: errors, interval, power), the split of the budget,
-#' and an attacker's possible gain. **The app accepts no data**: all people are simulated, so
-#' nobody's privacy is at risk.
+#' A small app (package shiny) in which you choose the numbers of donors, treated people and
+#' periods, the protected people, the dates of enrolment, the budget and the spread of people. The
+#' app shows a simulated study, the private fit to this study, the plan by [dp_plan()] (errors,
+#' interval, power), the split of the budget, and an attacker's possible gain. **The app accepts no
+#' data**: all people are simulated, so nobody's privacy is at risk.
 #'
-#' [dp_plan()] computes the plan's numbers, by the call that the page shows. If treated people are
+#' The app computes the plan by the call of [dp_plan()] that the page shows. If treated people are
 #' protected, or enrol at several dates, the plan takes some seconds.
 #'
 #' @param outcome (`string`)\cr name of the outcome, for the labels.
-#' @param bounds (`numeric(2)`)\cr public limits of the outcome to start with.
+#' @param bounds (`numeric(2)`)\cr initial public limits of the outcome.
 #' @return A shiny app object, which runs when it is printed. PUBLIC.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
