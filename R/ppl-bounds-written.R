@@ -4,23 +4,25 @@
 #' Meaning of `bounds`
 #'
 #' In [dp_synth()], [dp_release()], [dp_lm()], [dp_glm()], [dp_select()], [dp_online()] and their
-#' plans `bounds` is a list by name, known before the data are seen:
+#' plans the argument `bounds` is a named list, which must be known before the data are seen. Its
+#' entries have three forms:
 #'
-#' * `cost = c(0, 5000)`: the limits of a *column*. Values outside the limits are moved to the
-#'   nearest limit before anything is computed from them: `log(cost)` is then the log of the clipped
-#'   column, and its limits follow from the limits of the column.
-#' * `` `log(cost)` = c(0, 9) ``: the limits of an *expression*, named by its text as the formula
-#'   writes it. Its values are clipped after the computation.
-#' * `sex = c("f", "m")`: all levels of a factor, the first of which is the baseline;
-#'   `ill = c(FALSE, TRUE)`: a logical, or numbers 0 and 1.
+#' * `cost = c(0, 5000)` gives the limits of a *column*. Values outside the limits are moved to the
+#'   nearest limit before anything is computed from the column. `log(cost)` is then the log of the
+#'   clipped column, and its limits follow from the limits of the column.
+#' * `` `log(cost)` = c(0, 9) `` gives the limits of an *expression*, named by its text in the
+#'   formula. The values of the expression are clipped after the computation.
+#' * `sex = c("f", "m")` gives all levels of a factor, of which the first is the baseline. `ill =
+#'   c(FALSE, TRUE)` declares a logical column, or a column of the numbers 0 and 1.
 #'
-#' Entries for a column and for an expression of it may be given together; then both clip. Limits
-#' work in the same way for outcomes, regressors and covariates. An unnamed `c(lower, upper)` is for
-#' the outcome, if the formula's left side is a single column. For an expression such a pair could
-#' mean either kind of limits, and the call stops before any budget is spent. Levels and types that
-#' are impossible for the class of a column are refused as well.
+#' You may give entries for a column and for an expression of this column; then both the column and
+#' the expression are clipped. Limits work in the same way for outcomes, regressors and covariates.
+#' An unnamed `c(lower, upper)` limits the outcome if the formula's left side is a single column. If
+#' the left side is an expression, an unnamed pair could limit the column or the expression, so the
+#' call stops before any budget is spent. Levels and types that are impossible for the class of a
+#' column are also refused.
 #'
-#' [dp_aggregate()] and [dp_stream_sum()] have no formula: their limits are for the released
+#' [dp_aggregate()] and [dp_stream_sum()] have no formula; their `bounds` limit the released
 #' numbers.
 #' @name dp_bounds
 NULL

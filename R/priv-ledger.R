@@ -1,70 +1,73 @@
 #' A privacy budget over several releases
 #'
-#' Give the same ledger to every call that uses the same donors. It is charged *before* any noise is
-#' drawn. A charge that would exceed the total is an error: nothing is released and nothing is
-#' spent. An interrupt after the charge does not undo it.
+#' Give the same ledger to every call that uses the same people. The ledger is charged *before* any
+#' noise is drawn. A charge that would exceed the total causes an error: the call releases nothing
+#' and spends nothing. An interrupt after the charge does not undo the charge.
 #'
-#' The rule by which costs add up is fixed before any budget is spent; later choices may therefore
+#' The rule by which costs are added is fixed before any budget is spent, so later choices may
 #' depend on earlier results. Before the first charge with Gaussian noise, epsilons and deltas are
-#' added (Rogers et al., 2016). From the first charge with Gaussian noise on, the squares of
-#' Gaussian shifts are added, and the sum is converted once, at the remaining delta (Dong, Roth and
-#' Su, 2022; Smith and Thakurta, 2022); a pure charge counts as the shift that covers it. A charge
-#' with its own delta (method `"objective"`) is refused after a Gaussian charge: make such a charge
-#' first, or keep a separate ledger for it (the budgets of two ledgers add up). Charges in zCDP by
-#' older versions are converted as zCDP. Proofs: `proofs/accounting.md`.
+#' added (Rogers et al., 2016). From this charge on, the ledger adds the squares of mu, the
+#' parameter of Gaussian differential privacy, and converts the sum once, at the remaining delta
+#' (Dong, Roth and Su, 2022; Smith and Thakurta, 2022). A charge without delta counts as the mu that
+#' covers its epsilon. A charge with its own delta (method `"objective"`) is refused after a
+#' Gaussian charge. Make such a charge first, or use a separate ledger (the budgets of two ledgers
+#' add up). Charges by older versions in zero-concentrated differential privacy are added and
+#' converted by the rules of that notion. The proofs are in `proofs/accounting.md`.
 #'
-#' A ledger pays only for private releases: a release whose guarantee does not hold (`rng = "R"`,
-#' the published calibration of `"objective"`, `epsilon = Inf`) is refused.
+#' A ledger pays only for private releases. A release without a valid guarantee (`rng = "R"`, the
+#' published calibration of `"objective"`, `epsilon = Inf`) is refused.
 #'
 #' **With `path` or `con` a ledger is kept outside R**, in a SQLite file or in a database table
 #' (SQLite, Postgres) that a team shares. The object is then a handle that any session can create
-#' again, and the content of the table counts: a charge is written there, in a transaction that
-#' excludes others, before the call may draw its noise. A process that dies may leave a charge
-#' without a release, never a release without a charge. Rows are only added, and each has a hash of
-#' itself and of the previous row ([verify_ledger()]). Draws of a growing release's periods
-#' (`monitor`) are rows as well, without a cost; `as.data.frame()` omits these rows. Tests on a file
-#' and on Postgres, in which 8 processes competed 200 times and a process was killed 200 times,
-#' found neither an overspent ledger nor a release without its charge (`bench/results/ledger.csv` of
-#' the sources). Anyone with write access to the file or the table can change it at will: grant this
-#' right to few people, and store hashes of charges elsewhere.
+#' again, and the content of the table is binding. A charge is written to the table, in a
+#' transaction that excludes others, before the call draws its noise. A process that dies may
+#' therefore leave a charge without a release, but never a release without a charge. Rows are only
+#' added, and each row contains a hash of its own entries and of the previous row
+#' ([verify_ledger()]). Each new period of a growing release (`monitor`) is also recorded as a row,
+#' without a cost; `as.data.frame()` omits these rows. Tests on a file and on Postgres, in which 8
+#' processes competed 200 times and a process was killed 200 times, found neither an overspent
+#' ledger nor a release without its charge (`bench/results/ledger.csv` of the sources). Anyone with
+#' write access to the file or the table can change any row, so grant this access to few people, and
+#' store hashes of charges elsewhere.
 #'
-#' **Otherwise a ledger is kept in this R session, and in files that you save yourself.** It is
-#' written nowhere else: charges made since the last save are lost when the session ends or crashes,
-#' although the results they paid for may be published. Save the ledger (`saveRDS()`) before you
-#' publish anything, and after each charge. It can be saved, read and printed, but a copy refuses to
-#' pay, in the same session or in another process (a file read back, a fork), because it cannot know
-#' the original's later charges. `dp_ledger(resume = copy)` makes the copy a ledger that pays. If
-#' the original is in the same session, the original refuses to pay from then on, and its history is
-#' used; otherwise you guarantee that no other copy pays. A machine checkpoint that is restored
-#' twice is not detected.
+#' **Otherwise a ledger is kept in this R session, and in files that you save yourself.** Charges
+#' since the last save are lost when the session ends or crashes, although the results of these
+#' charges may be published. Save the ledger (`saveRDS()`) before you publish anything, and after
+#' each charge. A ledger can be saved, read and printed, but a copy cannot be charged, in the same
+#' session or in another process (from a file or a fork), because a copy cannot know the original's
+#' later charges. `dp_ledger(resume = copy)` returns a ledger that can be charged. If the original
+#' is in the same session, its history is used, and the original cannot be charged any more.
+#' Otherwise you must ensure that no other copy is resumed. The ledger cannot detect that an image
+#' of the machine was restored twice.
 #'
-#' A total counts as exceeded only if the excess is more than 1e-9 of the total, so that rounding
+#' A total counts as exceeded only if the excess is more than 1e-9 of the total. Rounding therefore
 #' does not cause a refusal of shares that add up to the total.
 #'
 #' @param epsilon (`number`, positive)\cr total privacy loss.
 #' @param delta (`number`, in \[0, 1))\cr total failure probability.
-#' @param resume (`dp_ledger`)\cr a copy to take over, with its total and history; instead of
+#' @param resume (`dp_ledger`)\cr a copy to continue, with its total and history, instead of
 #'   `epsilon` and `delta`.
 #' @param path (`string`)\cr a SQLite file, created if it does not exist.
 #' @param con,table (`DBIConnection`, `string`)\cr a connection to SQLite or Postgres, and the name
 #'   of a table, created if it does not exist. For an existing ledger omit `epsilon` and `delta`.
-#' @param data,study (`string`)\cr names of the data and of the study, recorded with this handle's
-#'   charges.
+#' @param data,study (`string`)\cr names of the data and of the study, which are recorded with the
+#'   charges through this object.
 #' @param x (`dp_ledger`)\cr a ledger.
 #' @param ... unused.
-#' @return An object of class `dp_ledger`, with reference semantics: copies share one balance.
-#'   `as.data.frame()` gives one row per charge: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`
-#'   (`NA` where a charge has none), and for a ledger outside R `number`, `time` (UTC), `account`,
-#'   `data`, `study`, `version`, `hash`. `summary()` gives a list: `epsilon`, `delta` (totals),
-#'   `spent` and `left` (epsilon, for a release by method "gram"), and `charges`, the data frame of
-#'   charges. The whole ledger is PUBLIC.
-#' @section Compulsory ledgers: Every private call that names no ledger pays from
-#' `options(dpsc.ledger = )`, or from the path in the environment variable `DPSC_LEDGER`. With
-#' `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without a
-#' ledger is an error.
+#' @return An object of class `dp_ledger`, with reference semantics: an assignment to another name
+#'   does not copy the balance. `as.data.frame()` gives one row per charge, with the columns
+#'   `label`, `kind`, `epsilon`, `delta`, `rho`, `mu` (`NA` if a charge has no such value), and for
+#'   a ledger outside R `number`, `time` (UTC), `account`, `data`, `study`, `version`, `hash`.
+#'   `summary()` gives a list: `epsilon`, `delta` (totals), `spent` and `left` (epsilon, for a
+#'   release by method "gram"), and `charges`, the data frame of charges. The whole ledger is
+#'   PUBLIC.
+#' @section Compulsory ledgers: A private call without the argument `ledger` charges the ledger in
+#' `options(dpsc.ledger = )`, or the ledger at the path in the environment variable `DPSC_LEDGER`.
+#' With `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without
+#' any of these ledgers causes an error.
 #' @section Errors: `dpsc_error_argument` for a bad total; `dpsc_error_budget` (from the fitting
 #'   functions) for a charge that exceeds the total, for a charge that the ledger's accounting
-#'   cannot cover, and for a payment from a copy.
+#'   cannot include, and for a charge to a copy.
 #' @references Rogers, R., Roth, A., Ullman, J. and Vadhan, S. (2016). Privacy Odometers and
 #'   Filters.
 #'

@@ -3,30 +3,31 @@
 
 #' Write and read a release
 #'
-#' A release contains noisy statistics and public facts only, so it may be published. It is written
-#' as JSON with 17 significant digits, and read back identically.
+#' A release contains only noisy statistics and public facts, so it may be published.
+#' `write_release()` writes it as JSON with 17 significant digits, and `read_release()` restores it
+#' exactly.
 #'
-#' `read_release()` recomputes everything that follows from public facts: it makes the plan from the
-#' file's facts (sizes, bounds, budget, options), and steps, noise, costs and promise must agree
-#' with the file. In addition every field has a checksum. So damage and careless edits are detected,
-#' and the error names the field. **These checks do not prove the origin**: only a signature reveals
-#' that somebody recomputed every part or invented the statistics. Use releases from trusted people,
-#' or sign the file. Files of versions 0.1.0 and 0.2.0 can be read if their parts agree with each
-#' other.
+#' `read_release()` computes the plan again from the public facts in the file (sizes, bounds,
+#' budget, options). The steps, noise, costs and guarantee in the file must agree with this plan,
+#' and every field must agree with its checksum. Damage and careless edits are therefore detected,
+#' and the error names the field. **These checks do not prove the origin**: without a signature you
+#' cannot know whether somebody recomputed every part or invented the statistics. Use releases from
+#' trusted people, or sign the file. Files of versions 0.1.0 and 0.2.0 can be read if their parts
+#' agree with each other.
 #'
 #' @param release (`dp_release`, or a value of [dp_synth()], [dp_lm()], [dp_glm()], [dp_select()],
-#'   [dp_aggregate()] or [dp_describe()])\cr a release, a fit, whose release is written, or a
-#'   regression, selection or statistic with its release. An object that is NOT PRIVATE (no noise,
+#'   [dp_aggregate()] or [dp_describe()])\cr a release, a fit (of which only the release is
+#'   written), or a regression, selection or statistic. An object that is NOT PRIVATE (no noise,
 #'   noise from a seed, or a guarantee that does not hold) is refused, unless `allow_not_private =
 #'   TRUE`.
-#' @param path (`string`)\cr a file. The release is written to a temporary file first, which is then
-#'   renamed: after a crash the old file or the new file exists, never a part of one.
+#' @param path (`string`)\cr a file. The release is first written to a temporary file, which is then
+#'   renamed. After a crash there is therefore the complete old file or the complete new file.
 #' @param allow_not_private (`flag`)\cr whether to write a release that is not private.
-#' @return `write_release()`: `path`, invisibly. `read_release()`: a `dp_release`, or another
-#'   written object.
-#' @section Errors: `dpsc_error_release`: a file that cannot be read, is not a release, is
-#'   truncated, or has contradictory parts; a release that is not private; losses from [pdp()].
-#'   `dpsc_error_argument`.
+#' @return `write_release()` returns `path`, invisibly. `read_release()` returns the written object,
+#'   for example a `dp_release`.
+#' @section Errors: `dpsc_error_release` for a file that cannot be read, is not a release, is
+#'   truncated or contains contradictory parts, for a release that is not private, and for losses
+#'   from [pdp()]; `dpsc_error_argument`.
 #' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
 #' release <- dp_release(panel$donors,

@@ -4,30 +4,33 @@
 #'
 #' `dp_release()` makes all computations of [dp_synth()] that use donors, with noise, and charges
 #' the ledger before the noise is drawn. A release by method `"gram"` can be used for any target and
-#' any settings at no further cost: `dp_synth(release, target = y)`. Results are most accurate for
-#' the release's own target: if donors and budget permit, an eighth of the budget is spent on the
-#' donors' moments in this target's direction. This requires `delta > 0`, the default estimator,
-#' features that are not single periods, one adoption date, no covariates, and `protect = "donors"`.
-#' The release's intervals are calibrated for the default estimator and, depending on `size`, for
-#' single people or for means of many people. Releases by `"output"` and `"objective"` contain
-#' weights for one target.
+#' any settings at no further cost, by `dp_synth(release, target = y)`. Results are most accurate
+#' for the release's own target: if donors and budget permit, an eighth of the budget is spent on
+#' the donors' moments in this target's direction. This step requires `delta > 0`, the default
+#' estimator, features that are not single periods, one adoption date, no covariates, and `protect =
+#' "donors"`. The release's intervals are calibrated for the default estimator and, depending on
+#' `size`, for single people or for means of many people. Releases by `"output"` and `"objective"`
+#' contain weights for one target.
 #'
 #' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth
 #' @param size (`count`, or one for each treated unit)\cr number of people over whom the target is
-#'   averaged; 1 if `NULL`. From 20 people on a release by `"gram"` spends its budget for intervals
-#'   on intervals of a mean, which are shorter, and has no intervals for single people. PUBLIC.
+#'   averaged; `NULL` means 1. From 20 people on a release by `"gram"` spends its budget for
+#'   intervals on intervals of a mean, which are shorter, and permits no intervals for single
+#'   people. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
 #'   * `method`, `calibration`: as requested.
 #'   * `statistics`: the noisy statistics. RELEASED (private information with noise).
-#'   * `panel`: `n`, `T0`, `T1`, `times`, `outcome`. PUBLIC.
-#'   * `bounds`: `lower`, `upper`, length T, outcome units. PUBLIC.
+#'   * `panel`: `n` (donors), `T0` and `T1` (periods before and from the treatment), `times`,
+#'     `outcome`. PUBLIC.
+#'   * `bounds`: `lower` and `upper`, one value per period, outcome units. PUBLIC.
 #'   * `settings`: the settings of [dp_control()] that the estimator needs. PUBLIC.
-#'   * `asked`: further facts behind the plan: the target before the treatment, options. PUBLIC.
+#'   * `asked`: the other facts that determine the plan, such as options and the target before the
+#'     treatment. PUBLIC.
 #'   * `privacy`: `private`, `holds`, `reason`, `epsilon`, `delta`, `rho`, `neighbours`, `theorem`,
 #'     `steps` (one row per noise step: law, sensitivity, scale, cost), `rng`, `exact`. PUBLIC.
 #'
-#'   It contains no donor's value, name, call, formula or environment.
+#'   The object contains no donor's value or name, and no call, formula or environment.
 #' @inheritSection dp_synth Errors
 #' @seealso [dp_synth()], [write_release()].
 #' @examples

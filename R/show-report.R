@@ -1,23 +1,23 @@
 # Text on a fit for a paper. All its content is public, released, or a theorem.
 
-#' A fit in words: the sentence and the methods paragraph of a paper
+#' Report of a fit in words: the sentence and the methods paragraph of a paper
 #'
-#' `report()` writes the results, the method and the privacy guarantee in words, with the fit's own
-#' numbers, at no cost.
+#' `report()` describes the results, the method and the privacy guarantee in words, with the numbers
+#' of the fit, at no cost.
 #'
-#' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit; a
-#'   release gives the methods and the guarantee only. `format = "assessment"` takes any private
-#'   result.
-#' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`; `"assessment"`, for every value
-#'   of a private call: paragraphs for a data protection impact assessment.
+#' @param x (`dp_synth`, `dp_lm`, `dp_glm`, `dp_release` or `dp_report`)\cr a fit, or a release, for
+#'   which the report contains only the methods and the guarantee. `format = "assessment"` takes any
+#'   private result.
+#' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`; or `"assessment"`, which writes
+#'   the paragraphs for a data protection impact assessment.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.
-#' @param placebo (`dp_placebo_space` or `NULL`)\cr for a classical fit, which has no interval: its
-#'   placebos, whose rank and p-value are then reported.
+#' @param placebo (`dp_placebo_space` or `NULL`)\cr the placebos of a classical fit without an
+#'   interval; the report then gives their rank and p-value.
 #' @param ... unused.
 #' @return A list of class `dp_report` of strings: `result` (a sentence for each average effect),
-#'   `methods`, `guarantee` (in words), `references`, and `format`. Printing writes them out with
-#'   `cat()`, so that `results = "asis"` puts them into a document. For a fit that is not private
-#'   the text states NOT PRIVATE in place of a guarantee. An assessment contains `processing`,
+#'   `methods`, `guarantee`, `references`, and `format`. The list is printed with `cat()`, so the
+#'   chunk option `results = "asis"` inserts the text into a document. For a fit that is not private
+#'   the text states NOT PRIVATE instead of a guarantee. An assessment contains `processing`,
 #'   `guarantee`, `questions` (singling out, linkability and inference, from the European opinion on
 #'   anonymisation), `limits` and `budget`, computed from the release's privacy record alone.
 #' @section Errors: `dpsc_error_argument`.
