@@ -70,7 +70,9 @@ cat("Style, format, the core without R and the tarball (some minutes)\n")
 make <- paste(Sys.getenv("MAKE", "make"), "--no-print-directory")
 # A separate run of make: it must not inherit the outer one's settings.
 Sys.unsetenv(c("MAKEFLAGS", "MAKELEVEL", "MFLAGS"))
-style <- start("style", paste(make, "lint;", make, "format-check;", make, "core"))
+# The tarball is wanted first, and its vignettes take one process: the rest waits for its turn until
+# then, so that no core is idle.
+style <- start("style", sprintf("nice -n 5 sh -c '%1$s lint; %1$s format-check; %1$s core'", make))
 built <- finish(start("tarball", paste("tools/tarball", shQuote(library_path))))
 tarball <- utils::tail(grep("^dpsc_.*[.]tar[.]gz$", built$lines, value = TRUE), 1L)
 can_test <- built$status == 0L && length(tarball) == 1L
