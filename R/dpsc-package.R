@@ -2,33 +2,36 @@
 #'
 #' For one treated unit and a panel of donors who are people, the package estimates the effect of
 #' the treatment and reveals no more about any one donor than the budget `epsilon` allows.
-#' [dp_synth()] is the main function; [dp_release()] makes only the private release; [dp_ledger()]
-#' keeps a budget over several releases; [sim_panel()] simulates panels; [clinic_panel] is one.
+#' [dp_synth()] is the main function, [dp_release()] makes only the private release, and
+#' [dp_ledger()] tracks a budget over several releases. [sim_panel()] simulates panels, and
+#' [clinic_panel] is a simulated panel.
 #'
 #' @section Functions:
 #' * Synthetic control: [dp_synth()], [dp_cohorts()], [dp_outcomes()], [dp_monitor()],
 #'   [dp_release()], [combine_releases()].
-#' * Regression: [dp_lm()], [dp_glm()], [lm_path()]. Any statistic by blocks of people:
-#'   [dp_aggregate()].
-#' * Selection of variables: [dp_select()]. Streams: [dp_online()], [dp_stream_sum()].
-#' * Before the data: [dp_plan()], [dp_plan_lm()], [dp_plan_glm()], [dp_plan_select()],
-#'   [dp_explore()].
-#' * Budget and evidence: [dp_ledger()], [dp_audit()], [audit_mechanism()], [pdp()], [pdp_bound()],
-#'   [gaussian_sigma()], [ridge_sensitivity()], [paper_rmse_bound()].
-#' * People in files, blocks and databases: [dp_files()], [dp_chunks()], [dp_table()],
-#'   [dp_sources()], [dp_roster()].
+#' * Regression: [dp_lm()], [dp_glm()], [lm_path()].
+#' * Other statistics of people: [dp_describe()], [dp_aggregate()].
+#' * Selection of variables: [dp_select()].
+#' * Streams: [dp_online()], [dp_stream_sum()].
+#' * Plans before the data are seen: [dp_plan()], [dp_plan_lm()], [dp_plan_glm()],
+#'   [dp_plan_select()], [dp_explore()].
+#' * Budgets, losses and audits: [dp_ledger()], [dp_audit()], [audit_mechanism()], [pdp()],
+#'   [pdp_bound()], [gaussian_sigma()], [ridge_sensitivity()], [paper_rmse_bound()].
+#' * Sources of people's rows: [dp_files()], [dp_chunks()], [dp_table()], [dp_sources()],
+#'   [dp_roster()].
 #'
-#' [papers] lists the algorithms of the papers by their own names, with the calls that run them.
-#' `vignette("papers")` and `vignette("reproduction")` measure their claims, and
-#' `vignette("errata")`, `vignette("errata-streams")` and `vignette("errata-papers")` list errors.
+#' The page [papers] lists the algorithms of the papers by the papers' names, with the calls that
+#' run these algorithms. `vignette("papers")` and `vignette("reproduction")` measure the claims of
+#' the papers; `vignette("errata")`, `vignette("errata-streams")` and `vignette("errata-papers")`
+#' list their errors.
 #'
-#' @section What is protected:
-#' A donor's whole row (all periods). Two panels are neighbours when they differ in one donor's row;
-#' the number of donors, the periods, the bounds and the target's own data are public.
+#' @section What is protected: A donor's whole row, with all periods, is protected. Two panels are
+#' neighbours if they differ in one donor's row. The number of donors, the periods, the bounds and
+#' the target's own data are public.
 #'
-#' @section Installing:
-#' Installation from source compiles the C++ core: 3 minutes on one core, 2 on two (with
-#' `MAKEFLAGS=-j2` in the environment), and up to 1 GB of memory for a file.
+#' @section Installing: Installation from source compiles the C++ core. This takes 3 minutes on one
+#' processor core, or 2 minutes on two (with `MAKEFLAGS=-j2` in the environment), and up to 1 GB of
+#' memory per file.
 #'
 #' @references
 #' Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control. AISTATS.

@@ -2,32 +2,35 @@
 
 #' Effects, intervals and other methods for a fitted model
 #'
-#' These methods use the fit, which was computed from the release and public data, and cost no
-#' privacy.
+#' These methods use only the fit, which was computed from the release and public data, so they cost
+#' no privacy.
 #'
 #' @param object (`dp_synth`)\cr a fit.
-#' @param parm (`character` or `NULL`)\cr requested rows: `"average"` or periods; `NULL` for all.
-#' @param level (`number`, in (0, 1))\cr coverage.
+#' @param parm (`character` or `NULL`)\cr requested rows: `"average"` or periods; `NULL` requests
+#'   all rows.
+#' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the intervals cover all periods (and targets) together,
 #'   by Sidak's inequality, for any correlation.
 #' @param type (`string`)\cr for `fitted()` and `predict()`: whether to return the counterfactual
 #'   before the treatment, from the treatment on, or both.
 #' @param ... unused.
 #' @return
-#' * `effects()`: a k x T1 matrix of observed minus counterfactual outcomes, in outcome units. For a
-#'   group with `protect = "everyone"` these are the released effects, as in `coef()`. With four or
-#'   more periods, `tidy()`, `confint()`, `summary()` and effect plots shrink the effects of the
-#'   periods towards their common value by at most half of a period's standard deviation (limited
-#'   translation, Efron and Morris, 1972). Widths and p-values remain those of the released effects.
-#'   The average is unchanged.
+#' * `effects()`: a matrix of observed minus counterfactual outcomes, in outcome units, with one row
+#'   per target and one column per treated period. For a group with `protect = "everyone"` these
+#'   effects are the released effects, as in `coef()`. With four or more periods, `tidy()`,
+#'   `confint()`, `summary()` and effect plots shrink the effects of the periods towards their
+#'   common value by at most half of a period's standard deviation (limited translation, Efron and
+#'   Morris, 1972). Interval widths and p-values still belong to the released effects, and the
+#'   average is unchanged.
 #' * `confint()`: a matrix with one row for the average effect and one row for each period (for
-#'   several targets, named `target: period`). Limits cover the prediction error of a unit drawn
-#'   like the donors and the privacy noise together; for methods `"output"` and `"objective"`, which
-#'   release no moments, they cover **the privacy noise alone**.
-#' * `fitted()`: a k x T0 matrix of the counterfactual before the treatment. `predict()`: the
-#'   counterfactual from the treatment on, or in all periods. Both are in outcome units.
-#' * `residuals()`: a k x T0 matrix, the *target's* observed minus fitted values, never a donor's
-#'   values.
+#'   several targets, named `target: period`). Limits allow for the privacy noise and for the
+#'   prediction error of a unit drawn like the donors. For methods `"output"` and `"objective"`,
+#'   which release no moments, limits allow for **the privacy noise alone**.
+#' * `fitted()` and `predict()`: a matrix of the counterfactual in outcome units, with one row per
+#'   target. The default periods are the periods before the treatment for `fitted()`, and the
+#'   periods from the treatment on for `predict()`.
+#' * `residuals()`: a matrix of the *target's* observed minus fitted values before the treatment,
+#'   with one row per target. It contains no donor's values.
 #' * `nobs()`: the number of donors.
 #' @section Errors: `dpsc_error_argument`.
 #' @seealso [coef()][coef.dp_synth()], `vcov()`, `weights()` and methods for other packages.

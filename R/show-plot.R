@@ -33,31 +33,33 @@ plot.dp_release <- function(x, ...) door("plot", {
 
 #' Plot a fit
 #'
-#' Draws the target, its counterfactual and their difference with limits. Donors are never plotted,
-#' except the weights of a classical fit, which is NOT PRIVATE.
+#' Draws the target, the counterfactual, and their difference with limits. No figure shows donors,
+#' except the weights in a classical fit, which is NOT PRIVATE.
 #'
 #' @param x,object (`dp_synth`)\cr a fit. A `dp_release` has no target and is refused.
 #' @param type (`string`)\cr
-#'   * `"path"`: observed and counterfactual.
+#'   * `"path"`: the observed and the counterfactual outcome.
 #'   * `"effect"` (or `"gap"`): their difference.
 #'   * `"cumulative"`: the sum of the effects from the treatment on.
 #'   * `"percent"`: the effect in per cent of the counterfactual; for protected people only in
 #'     periods in which the counterfactual is positive beyond the noise of its level.
 #'   * `"balance"`: the target's distance, before the treatment, from the synthetic control and from
-#'     the donors' mean (for a private fit: from difference-in-differences on the same release). For
-#'     `estimator = "predictors"` the distances are by predictor, in standard deviations.
-#'   * `"weights"`: the donors' weights; only for classical fits.
+#'     the donors' mean (in a private fit, from the path by difference-in-differences on the same
+#'     release). For `estimator = "predictors"` there is a distance for each predictor, in standard
+#'     deviations.
+#'   * `"weights"`: the donors' weights, for classical fits only.
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
 #' @param simultaneous (`flag`)\cr whether the band covers all periods together.
 #' @param targets (`character`, `numeric` or `NULL`)\cr the targets to plot, by name or position.
-#'   `NULL`: the group of several treated units, or the first nine targets.
-#' @param labels (`character` or `NULL`)\cr names for readers, of outcomes or of the terms of a
-#'   regression: `c(cigsale = "Packs per person")` puts the text in place of the name.
+#'   With `NULL` the figure shows the group of several treated units, or the first nine targets.
+#' @param labels (`character` or `NULL`)\cr readable names of outcomes or of the terms of a
+#'   regression. For example, `c(cigsale = "Packs per person")` replaces the name `cigsale` by this
+#'   text.
 #' @param ... no further arguments: an unknown argument is an error.
-#' @return `autoplot()`: a ggplot, to which you can add layers and scales; `plot()` draws it and
-#'   returns it invisibly. The light band is the interval, the dark band the part from the privacy
-#'   noise alone; for methods `"output"` and `"objective"` only the dark band is known. The plot
-#'   contains only the fit's public and released values; its numbers come from
+#' @return `autoplot()` returns a ggplot, to which you can add layers and scales; `plot()` draws
+#'   this ggplot and returns it invisibly. The light band is the interval, and the dark band is the
+#'   part from the privacy noise alone; for methods `"output"` and `"objective"` only the dark band
+#'   is known. The plot contains only public and released values of the fit; its numbers come from
 #'   [as.data.frame()][coef.dp_synth()]. Text breaks into lines that fit on the page, and is smaller
 #'   on pages narrower than 4.5 inches.
 #' @section Errors: `dpsc_error_argument`.

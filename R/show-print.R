@@ -1,27 +1,27 @@
 #' Print and summarise a fit or a release
 #'
-#' The print gives the estimated quantity, the average effect with its interval (or the reason for
-#' its absence), the privacy guarantee with its theorem, and whether the guarantee holds; if it does
-#' not hold, the print states NOT PRIVATE and the reason.
+#' The print gives the estimated quantity, the average effect with its interval (or the reason why
+#' there is no interval), and the privacy guarantee with its theorem. If the guarantee is not valid,
+#' the print states NOT PRIVATE and the reason.
 #'
 #' The last lines of a summary list the steps that used the budget: the location of the donors
-#' (`radius`), their mean and moments, radius and moments again in coordinates with equal variances
-#' (`whitened`), and their prediction errors (`placebo errors`).
+#' (`radius`), the donors' mean and moments, a further radius and moments in coordinates with equal
+#' variances (`whitened`), and the donors' prediction errors (`placebo errors`).
 #'
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr the object to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
 #' @param ... unused.
-#' @return `print()`: its argument, invisibly. `summary()` of a fit: a list of class
-#'   `summary.dp_synth` with
-#'   * `fit`, `level`.
+#' @return `print()` returns its argument, invisibly. `summary()` of a fit returns a list of class
+#'   `summary.dp_synth`:
+#'   * `fit` and `level`: the arguments.
 #'   * `effects`: a data frame, the average first, then each period: `target`, `term`, `estimate`,
 #'     `conf.low`, `conf.high`, `p.value` (of no effect), `privacy.se` (standard deviation of the
-#'     estimate over releases), outcome units. `NA` where there is no interval.
+#'     estimate over releases), in outcome units; `NA` if there is no interval.
 #'   * `simultaneous`: limits that cover all periods jointly.
-#'   * `test`: the test for an effect in any period. A list of `statistic` (the largest effect in
-#'     units of its standard error), `periods` and `p.value`, which allows for the search over all
-#'     periods and is calibrated on the donors' largest placebo errors; or `NULL` (without an
-#'     interval, or without privacy).
+#'   * `test`: the test for an effect in any period, a list of `statistic` (the largest effect in
+#'     units of its standard error), `periods` and `p.value`. The p-value allows for the search over
+#'     all periods, and is calibrated on the donors' largest placebo errors. `test` is `NULL`
+#'     without an interval or without privacy.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 3, effect = 0.3)
 #' fit <- dp_synth(panel$donors,

@@ -10,35 +10,37 @@ generics::glance
 #' @export
 generics::augment
 
-#' A fit as data frames
+#' Tidy data frames of a fit
 #'
-#' Methods for package broom, whose results are public or computed from the release.
+#' Methods for the package broom. Their results are public, or computed from the release.
 #'
 #' @param x (`dp_synth`)\cr a fit.
-#' @param conf.int (`flag`)\cr add interval limits.
-#' @param conf.level (`number`, in (0, 1))\cr their coverage.
+#' @param conf.int (`flag`)\cr whether to add interval limits.
+#' @param conf.level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits cover all periods together.
-#' @param type (`string`)\cr for several treated units, `"overall"`: their mean (the average effect
-#'   on the treated), or `"unit"`: each unit under its own name. The treated units are not
-#'   protected: show their names and effects only if you are allowed to.
+#' @param type (`string`)\cr the rows for several treated units: `"overall"`, for their mean (the
+#'   average effect on the treated), or `"unit"`, for each unit under its own name. The treated
+#'   units are then not protected, so show their names and effects only if you have permission.
 #' @param ... unused. `tidy()` stops at an unknown argument, except for the arguments that table
-#'   packages pass (`vcov`, `coef_rename`, `data` and the like), which are ignored.
+#'   packages pass (`vcov`, `coef_rename`, `data` and similar arguments), which are ignored.
 #' @return
-#' * `tidy()`: one row for the average effect and one for each period: `target`, `term`, `estimate`,
-#'   `std.error` (calibrated on the donors' placebo errors: limits are the estimate plus or minus a
-#'   multiple of it, cut off at the bounds), `privacy.se` (standard deviation of the estimate over
-#'   releases), `statistic`, `p.value` (of no effect), and `conf.low`, `conf.high` if requested.
-#'   `std.error`, `statistic`, `p.value` and limits are `NA` where no interval could be calibrated;
-#'   the print gives the reason. With `epsilon = Inf` limits and p-values come from the donors'
-#'   leave-one-out errors, or are `NA` with fewer donors than the level needs. For methods
-#'   `"output"` and `"objective"` the errors come from the privacy noise alone, and `statistic` and
-#'   `p.value` are `NA`: no prediction error is released.
-#' * `glance()`: one row: `method`, `estimator`, `n.donors`, `T0`, `T1`, `n.targets`, `effect` (mean
-#'   over targets and periods), `pre.rmse` (of the targets; `NA` for protected people, whose
-#'   pre-treatment fit is exact by construction), `epsilon`, `delta`, `rho` (half the squared
-#'   Gaussian shift; `NA` if the cost has none), `private` (whether the stated guarantee holds).
-#' * `augment()`: one row for each target and period: `target`, `period`, `treated`, `.observed`,
-#'   `.fitted` (counterfactual), `.resid`.
+#' * `tidy()`: one row for the average effect and one row for each period, with the columns
+#'   `target`, `term`, `estimate`, `std.error` (calibrated on the donors' placebo errors: the limits
+#'   are the estimate plus and minus a multiple of `std.error`, cut off at the bounds), `privacy.se`
+#'   (standard deviation of the estimate over releases), `statistic`, `p.value` (of no effect), and
+#'   `conf.low`, `conf.high` if requested. `std.error`, `statistic`, `p.value` and limits are `NA`
+#'   if no interval could be calibrated; the print gives the reason. With `epsilon = Inf` limits and
+#'   p-values come from the donors' leave-one-out errors, and are `NA` if the level needs more
+#'   donors. For methods `"output"` and `"objective"` the standard errors allow for the privacy
+#'   noise alone, and `statistic` and `p.value` are `NA`, since no prediction error is released.
+#' * `glance()`: one row with the columns `method`, `estimator`, `n.donors`, `T0` and `T1` (periods
+#'   before and from the treatment), `n.targets`, `effect` (mean over targets and periods),
+#'   `pre.rmse` (error of the pre-treatment fit; `NA` for protected people, whose pre-treatment fit
+#'   is exact by construction), `epsilon`, `delta`, `rho` (half the squared parameter of Gaussian
+#'   differential privacy; `NA` if the guarantee has no such parameter), `private` (whether the
+#'   stated guarantee is valid).
+#' * `augment()`: one row for each target and period, with the columns `target`, `period`,
+#'   `treated`, `.observed`, `.fitted` (counterfactual), `.resid`.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 3, effect = 0.3)
 #' fit <- dp_synth(panel$donors,

@@ -1,54 +1,55 @@
 # The methods that tables, tests and papers need from a model: `coef()` and `vcov()` match, in the
 # order of `tidy()`. All use `effect_table()` and `effect_covariance()`, and cost nothing.
 
-#' A fit for other packages: coefficients, their covariance, and a data frame
+#' Coefficients, covariances and data frames of a fit, for other packages
 #'
-#' `coef()` and `vcov()` describe the effects, average first, so that functions of the two (such as
-#' `marginaleffects::hypotheses()`, `multcomp::glht()`, `car::linearHypothesis()`, `parameters` and
-#' `modelsummary`) work, at no privacy cost.
+#' `coef()` and `vcov()` give the effects and their covariance, with the average effect first.
+#' Functions that use only these two methods therefore work, at no cost in privacy, such as
+#' `marginaleffects::hypotheses()`, `multcomp::glht()`, `car::linearHypothesis()`, and the packages
+#' `parameters` and `modelsummary`.
 #'
 #' @param object,x,formula (`dp_synth`)\cr a fit.
-#' @param type (`string`)\cr for `vcov()`: `"total"`, or one of its parts, `"privacy"` for the noise
-#'   or `"sampling"` for the prediction error of a unit drawn like the donors. For
-#'   `as.data.frame()`: the kind of table, see Value.
+#' @param type (`string`)\cr for `vcov()`, the `"total"` or one of its parts: `"privacy"` for the
+#'   noise, or `"sampling"` for the prediction error of a unit drawn like the donors. For
+#'   `as.data.frame()`, the kind of table, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits cover all periods together.
 #' @param newdata the panel with new periods, for a growing fit; see [dp_monitor].
-#' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing values are
-#'   unchanged; without a new `target`, a new `size` is for the same target.
+#' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing arguments
+#'   are unchanged. Without a new `target`, a new `size` is for the same target.
 #' @param nsim (`count`)\cr number of draws.
-#' @param seed (`number` or `NULL`)\cr a seed for R's generator, whose state is restored. `NULL`:
-#'   continue from the current state.
+#' @param seed (`number` or `NULL`)\cr a seed for R's generator, whose state is restored afterwards.
+#'   With `NULL` the draws continue from the current state.
 #' @param row.names,optional unused.
-#' @param ... unused. For `update()` with `newdata` see [dp_monitor]; other further arguments of
-#'   `update()` are an error, since they need a new release.
+#' @param ... unused. For `update()` with `newdata` see [dp_monitor]. Any other argument of
+#'   `update()` causes an error, since it needs a new release.
 #' @return
 #' * `coef()`: a named vector in outcome units: the average effect, then the effect in each period.
 #'   With several targets the names are `target: term`.
 #' * `vcov()`: the covariance of these effects, with the same names, in squared outcome units.
-#'   Unknown parts are `NA`: the sampling part of methods `"output"` and `"objective"` (whose total
-#'   is the privacy noise alone, as in `tidy()`), all entries for classical estimators, and entries
-#'   between two targets. A joint test uses the periods without the average, which the periods
-#'   determine. Every row of the total is scaled to its own calibrated standard error, as in
-#'   `tidy()`: the average's variance therefore differs from the variance of the mean of the
-#'   periods, which `hypotheses()` of `marginaleffects` and similar functions would compute from the
-#'   periods' block. For the average use the row `average`.
-#' * `weights()`: weights of the donors. For a classical fit they have the donors' names (NOT
-#'   PRIVATE). For methods `"output"` and `"objective"` they are noisy. They are given by position
-#'   for a matrix without row names, by name if `dp_control(donor_names = TRUE)` declared names
-#'   public, and otherwise in a random order that is not stored, since a person's place among sorted
-#'   names is a function of all names. For `"gram"`, which has no weights, the call is an error.
-#' * `formula()`: the fit's formula; an error for a fit to a matrix.
-#' * `as.data.frame()`: one row for each target and period, ready to plot or to publish: with
-#'   `"path"` the table of `augment()`; with `"effect"`, `"cumulative"` and `"percent"` (of the
-#'   counterfactual) the columns `target`, `period`, `estimate`, `conf.low`, `conf.high`. Limits of
-#'   `"percent"` are the transformed limits of the counterfactual; `NA` where they reach zero or
-#'   below.
-#' * `update()`: a fit of another target, estimator or penalty on the same release, which spends
-#'   nothing.
-#' * `simulate()`: a data frame of `nsim` columns: draws of the outcome without treatment in the
-#'   periods from the treatment on, from the normal distribution behind the intervals. One row for
-#'   each target and period.
+#'   Unknown entries are `NA`: the sampling part of methods `"output"` and `"objective"` (whose
+#'   total is the privacy noise alone, as in `tidy()`), all entries for classical estimators, and
+#'   entries between two targets. In a joint test use the periods without the average, which the
+#'   periods determine. Every row of the total is scaled to the calibrated standard error of its
+#'   effect, as in `tidy()`. The variance of the average therefore differs from the variance of the
+#'   mean of the periods, which `hypotheses()` of `marginaleffects` and similar functions would
+#'   compute from the rows of the periods. For the average use the row `average`.
+#' * `weights()`: weights of the donors. For a classical fit the weights have the donors' names (NOT
+#'   PRIVATE). For methods `"output"` and `"objective"` the weights are noisy. For a matrix without
+#'   row names these noisy weights are in the order of the rows. If `dp_control(donor_names = TRUE)`
+#'   declared names public, they have the donors' names. Otherwise they are in a random order that
+#'   is not stored, since a person's place among sorted names is a function of all names. For
+#'   `"gram"`, which has no weights, the call stops with an error.
+#' * `formula()`: the formula of the fit. For a fit to a matrix the call stops with an error.
+#' * `as.data.frame()`: one row for each target and period, for plots and publications. With
+#'   `"path"` this is the table of `augment()`. With `"effect"`, `"cumulative"` and `"percent"` (of
+#'   the counterfactual) the columns are `target`, `period`, `estimate`, `conf.low`, `conf.high`.
+#'   Limits of `"percent"` are computed from the limits of the counterfactual, and are `NA` if these
+#'   are not positive.
+#' * `update()`: a fit with another target, estimator or penalty on the same release, at no cost.
+#' * `simulate()`: a data frame with `nsim` columns, and one row for each target and each period
+#'   from the treatment on. Each column is a draw of the outcomes without treatment, from the normal
+#'   distribution on which the intervals are based.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
