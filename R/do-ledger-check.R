@@ -1,26 +1,29 @@
 # Checks of ledgers by people who did not make them.
 
-#' Check a ledger that is kept outside R
+#' Check a ledger in a file or database
 #'
-#' Each row of such a ledger contains a hash of itself and of the previous row. An edited row, a
-#' deleted or inserted row, and a changed order are detected. If rows at the end are missing, or if
-#' the whole ledger is an older copy, the chain is intact. Such a loss can be detected only by
-#' `releases`, each of which records the position of its charge, or by `receipts`; the result states
-#' whether this was checked.
+#' Each row of a ledger in a file or database contains a hash of this row and of the previous row.
+#' The check detects edited, deleted and inserted rows, and a changed order of rows. If rows at the
+#' end are missing, or if the whole ledger is an older copy, the chain of hashes is intact. Such a
+#' loss can be detected only by `releases`, since each release records the position of its charge,
+#' or by `receipts`. The result states whether releases or receipts were checked.
 #'
 #' @param ledger (`dp_ledger`)\cr a ledger made with `path` or `con`.
-#' @param releases (`list` or `character`)\cr releases, fits and other results of private calls; or
+#' @param releases (`list` or `character`)\cr releases, fits and other results of private calls, or
 #'   files by [write_release()].
-#' @param receipts (`character`)\cr hashes of known charges, from `as.data.frame(ledger)$hash`,
-#'   stored elsewhere.
+#' @param receipts (`character`)\cr hashes of known charges, which were copied from
+#'   `as.data.frame(ledger)$hash` and stored elsewhere.
 #' @return A list of class `dp_ledger_check`. PUBLIC:
-#'   * `whole`: a flag, `TRUE` if no fault was found. `broken`: the numbers of broken rows.
+#'   * `whole`: whether no fault was found.
+#'   * `broken`: the positions of rows with a wrong hash.
 #'   * `missing`: hashes of charges and draws that are not in the ledger.
-#'   * `other`: releases that another ledger paid for.
-#'   * `unpaid`: releases that record no charge outside R, or whose promise exceeds the charge.
-#'   * `twice`: different releases that name one charge, which does not cover them together.
-#'   * `charges`: the number of charges. `complete`: whether the ledger is complete (`NA`: unknown).
-#' @section Errors: `dpsc_error_argument` for a ledger kept in R and for objects that are not
+#'   * `other`: releases that were charged to another ledger.
+#'   * `unpaid`: releases without a charge to a file or database, and releases that cost more than
+#'     their charge.
+#'   * `twice`: different releases with the same charge, which does not cover all of them.
+#'   * `charges`: the number of charges.
+#'   * `complete`: whether the ledger is complete (`NA`: unknown).
+#' @section Errors: `dpsc_error_argument` for a ledger in R's memory and for objects that are not
 #'   releases; `dpsc_error_release` for files that are not releases.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))
 #' file <- tempfile(fileext = ".sqlite")

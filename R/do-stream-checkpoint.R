@@ -3,43 +3,48 @@
 
 #' Move a stream to a file, or publish its state
 #'
-#' @section Private checkpoints: `kind = "private"` *moves* the state: afterwards it is in the file
-#' and this stream no longer runs. The file holds sums without noise and the noise itself: a person
-#' with the file and the released values can remove the noise. It is AS SECRET AS THE DATA, readable
-#' by its owner only (mode 0600), and can be resumed once: `resume_stream()` claims the identity of
-#' the state, atomically, in a registry, and removes the file. The registry is a folder of your
-#' account (the environment variable `DPSC_REGISTRY`, or `dpsc/resumed` in your data folder). A copy
-#' of the file is refused there, and under any other registry, since the file names the registry of
-#' the session that wrote it and is resumed under that registry only. So a state can move to another
-#' account or another machine only if both reach one registry, and it is lost if its registry is
-#' emptied. *Undetected cases*: a registry that was itself copied or restored from a backup, a
-#' machine that was restored twice, an edited file, and files of version 0.2.0, which name no
-#' registry. Copy neither a state nor a registry: two continuations of one state can be subtracted
-#' from each other, which reveals sums without noise.
+#' @section Private checkpoints: `kind = "private"` *moves* the state: afterwards the state is in
+#' the file, and the stream in this session accepts no further rows. The file contains sums without
+#' noise and also the noise, so a person with the file and the released values can remove the noise.
+#' The file is AS SECRET AS THE DATA. It is readable by its owner only (mode 0600), and can be
+#' resumed once: `resume_stream()` records the identity of the state in a registry, as an atomic
+#' operation, and removes the file.
 #'
-#' The file is written under a temporary name, made durable, and then renamed in one step. A crash
-#' before the renaming leaves no file under the final name, and the state is lost with its process;
-#' after a failed write the stream runs on. A crash between claim and removal leaves a file that is
-#' refused: its state is lost rather than used twice.
+#' The registry is a folder of your account: the path in the environment variable `DPSC_REGISTRY`,
+#' or `dpsc/resumed` in your data folder. A copy of a resumed file is refused under this registry,
+#' and under any other registry, since the file contains the name of the registry of the session
+#' that wrote it. A state can therefore move to another account or machine only if both can use the
+#' same registry, and it is lost if its registry is emptied.
 #'
-#' @section Public checkpoints: `kind = "public"` (with `noise = "tree"` only) publishes the state,
-#' which is covered by the stream's own budget, for any number of publications (proofs/streams.md,
-#' Theorem 4). The stream runs on, and fresh noise is added to every open node, here and in every
-#' continuation: a node that was open at m publications has m + 1 times the variance. No row may be
-#' used twice, neither by two continuations nor before and after the checkpoint: a row that is used
-#' again, for instance after a crash, exposes its person a second time. A checkpoint, like a file
-#' written by [saveRDS()], contains R objects: resume only files from people whom you trust.
+#' *Undetected cases* are a registry that was copied or restored from a backup, a machine that was
+#' restored twice, an edited file, and files of version 0.2.0, which contain no registry name. Copy
+#' neither a state nor a registry: the difference of two continuations of one state reveals sums
+#' without noise.
 #'
-#' @param stream (`dp_stream`)\cr a stream that runs here.
-#' @param file (`path`)\cr the file to write; for private states it must not exist yet.
+#' The file is written under a temporary name, flushed to disk, and then renamed in one step. After
+#' a crash before the renaming, no file has the final name, and the state is lost with its process.
+#' After a failed write the stream can continue. After a crash between the record in the registry
+#' and the removal of the file, the file is refused: its state is lost rather than used twice.
+#'
+#' @section Public checkpoints: `kind = "public"` publishes the state of a stream with
+#' `noise = "tree"`. The budget of the stream covers any number of publications (proofs/streams.md,
+#' Theorem 4). The stream continues, and new noise is added to every open node of the tree in this
+#' stream and in every continuation: a node that was open at m publications has m + 1 times the
+#' variance. No row may be used twice, neither by two continuations nor before and after the
+#' checkpoint. A row that is used again, for example after a crash, causes a second privacy loss for
+#' its person. A checkpoint, like a file written by [saveRDS()], contains R objects: resume only
+#' files from people whom you trust.
+#'
+#' @param stream (`dp_stream`)\cr a stream of this session.
+#' @param file (`path`)\cr the file to write; a file for a private state must not exist yet.
 #' @param kind (`string`)\cr `"private"` or `"public"`.
 #' @param x (`dp_state`)\cr the value of `checkpoint()`.
 #' @param ... unused.
-#' @return `checkpoint()`: an object of class `dp_secret_state` or `dp_public_state` with `file`,
-#'   `kind` and `steps`, invisibly. `resume_stream()`: the stream.
+#' @return `checkpoint()` invisibly returns an object of class `dp_secret_state` or
+#'   `dp_public_state` with `file`, `kind` and `steps`. `resume_stream()` returns the stream.
 #' @section Errors: `dpsc_error_checkpoint` for a file that cannot be written, cannot be read, is
-#'   damaged or exists already; `dpsc_error_stream` for a state that was resumed before, is not here
-#'   or belongs to another registry.
+#'   damaged or already exists; `dpsc_error_stream` for a state that was resumed before, is not in
+#'   this session, or belongs to another registry.
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, horizon = 100, noise = "tree")
 #' update(visits, c(TRUE, FALSE, TRUE))

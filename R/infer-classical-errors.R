@@ -1,23 +1,23 @@
 # Standard errors of classical fits from placebos in space.
 
-#' Standard errors of a classical fit, from placebos
+#' Standard errors of a classical fit from placebo effects
 #'
-#' Every donor takes the place of the treated unit (with k treated units: groups of k donors take
-#' their place) and is fitted from the other donors. The standard deviation of these placebo effects
-#' is the standard error (Arkhangelsky et al., 2021, algorithm 4). This standard error assumes that
-#' donors and treated units have errors of the same size, and with n donors its relative error is
-#' about `1 / sqrt(2 n)`. Penalties, ranks and given importances are kept; importances from a search
-#' are found again in each placebo fit.
+#' Every donor in turn takes the place of the treated unit and is fitted from the other donors. With
+#' k treated units, groups of k donors take their place. The standard deviation of these placebo
+#' effects is the standard error (Arkhangelsky et al., 2021, algorithm 4). This standard error
+#' assumes that donors and treated units have errors of equal variance, and with n donors its
+#' relative error is about `1 / sqrt(2 n)`. Each placebo fit uses the penalties, ranks and given
+#' importances of the fit; importances from a search are found again in each placebo fit.
 #'
 #' @inheritSection placebo_space Not for private fits
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
-#' @param draws (`count`)\cr number of groups drawn by R's generator if several units are treated.
-#'   With one treated unit every donor is used once and nothing is drawn.
+#' @param draws (`count`)\cr number of groups, drawn with R's generator if several units are
+#'   treated. With one treated unit every donor is used once and nothing is drawn.
 #' @param ... unused.
-#' @return The fit, whose `print()`, [tidy()][tidy.dp_synth()], [confint()][effects.dp_synth()],
-#'   [vcov()][coef.dp_synth()] and `plot()` now have standard errors and normal intervals for the
-#'   average and for each period. NOT PRIVATE.
-#' @section Errors: `dpsc_error_private` for a private fit; `dpsc_error_argument` with too few
+#' @return The fit with standard errors. `print()`, [tidy()][tidy.dp_synth()],
+#'   [confint()][effects.dp_synth()], [vcov()][coef.dp_synth()] and `plot()` then give standard
+#'   errors and normal intervals for the average effect and for each period. NOT PRIVATE.
+#' @section Errors: `dpsc_error_private` for a private fit, and `dpsc_error_argument` for too few
 #'   donors.
 #' @references
 #' Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021). Synthetic

@@ -1,42 +1,45 @@
 # Placebos in space and leave-one-out fits: both show donors, so they exist only for fits that are
 # not private.
 
-#' Placebos in space: every donor in the target's place
+#' Placebo tests with donors as targets
 #'
-#' Each donor in turn is treated as if it were the target and fitted from all other donors (without
-#' the target). If the target's effect is real, few donors should have an effect as large relative
-#' to their pre-treatment fit.
+#' Each donor in turn takes the place of the target and is fitted from all other donors, without the
+#' target. If the target's effect is real, few donors should have an effect that is as large
+#' relative to the error of their pre-treatment fit (placebos in space).
 #'
-#' @section Not for private fits: The result holds donors' paths. For a private fit the functions
-#' stop with an error that names the functions available at no cost. The placebo test in
-#' [summary()][print.dp_synth()] is the counterpart for released moments; [placebo_time()] and
-#' [conformal()] need a release made with `dp_control(features = Inf)`.
+#' @section Not for private fits: The result contains donors' paths. For a private fit the functions
+#' stop with an error that lists alternatives at no cost. The corresponding test for private fits is
+#' the placebo test in [summary()][print.dp_synth()], which uses released moments. [placebo_time()]
+#' and [conformal()] need a release made with `dp_control(features = Inf)`.
 #'
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
 #' @param squared (`flag`)\cr whether the ratio is computed from mean squared errors, as in Abadie,
-#'   Diamond and Hainmueller (2010), or from their roots (the default). Ranks and p-value are the
-#'   same.
-#' @param max_ratio (`number`)\cr placebos whose error before treatment exceeds this multiple of the
-#'   target's error are left out of the ranking. By default no placebo is left out.
+#'   Diamond and Hainmueller (2010), or from root mean squared errors (the default). Ranks and
+#'   p-value do not depend on this choice.
+#' @param max_ratio (`number`)\cr placebos are omitted from the ranking if their error before the
+#'   treatment exceeds this multiple of the target's error. By default no placebo is omitted.
 #' @param ... unused.
 #' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr the result to show.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
-#' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time; `"ratio"`:
-#'   the ranking by the ratio of the errors after and before the treatment, in which no placebo is
-#'   omitted for a bad fit. For `leave_one_out()`: `"paths"` or `"weights"`.
-#' @param prune (`number`, at least 1)\cr `"gaps"` does not draw placebos whose mean squared error
-#'   before the treatment is more than this many times the target's error, and gives their number.
-#'   Ranks and p-value include all placebos. `Inf`: all placebos are drawn.
+#' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time. `"ratio"`:
+#'   the ranking by the ratio of the error after the treatment to the error before it; no placebo is
+#'   omitted for a poor fit. For `leave_one_out()`: `"paths"` or `"weights"`.
+#' @param prune (`number`, at least 1)\cr the plot of `"gaps"` omits placebos if their mean squared
+#'   error before the treatment exceeds this multiple of the target's error, and gives the number of
+#'   omitted placebos. Ranks and p-value include all placebos. `Inf`: all placebos are plotted.
 #' @return An object of class `dp_placebo_space`, a list. NOT PRIVATE:
-#'   * `table`: a data frame, one row per unit, the target first: `unit`, `treated`, `rmspe_pre`,
-#'     `rmspe_post` (outcome units), `ratio`, `rank` (`NA` if left out);
-#'   * `gaps`: a matrix, outcome minus counterfactual, one row per unit;
-#'   * `p_value`: the share of ranked units (the target included) whose ratio is at least the
-#'     target's ratio; it cannot be below one over the number of ranked units;
-#'   * `squared`, `times`, `T0`, `estimator`, `outcome` (its name).
+#'   * `table`: a data frame with one row per unit, the target first, and columns `unit`, `treated`,
+#'     `rmspe_pre` and `rmspe_post` (root mean squared prediction errors before and after the
+#'     treatment, in outcome units), `ratio`, and `rank` (`NA` for an omitted placebo).
+#'   * `gaps`: a matrix of outcome minus counterfactual, with one row per unit.
+#'   * `p_value`: among the ranked units, which include the target, the share of units with a ratio
+#'     of at least the target's ratio. The p-value is therefore at least one over the number of
+#'     ranked units.
+#'   * `squared`, `times`, `T0`, `estimator`, `outcome`: the argument, the periods, the number of
+#'     periods before the treatment, the estimator, and the name of the outcome.
 #'
-#'   `tidy()` returns `table` in the order of the ranks; `autoplot()` returns a ggplot, which
-#'   `plot()` draws.
+#'   `tidy()` returns `table` in the order of the ranks. `autoplot()` returns a ggplot; `plot()`
+#'   draws it.
 #' @references
 #' Abadie, A., Diamond, A. and Hainmueller, J. (2010). Synthetic Control Methods for Comparative
 #' Case Studies. JASA 105, 493-505.
@@ -83,20 +86,23 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
 
 #' Leave one donor out
 #'
-#' The target is fitted again without each donor that has a nonzero weight, which reveals an effect
-#' that depends on one donor. Omitting a donor without weight would change nothing.
+#' Fits the target again without each donor that has a nonzero weight, one at a time. The fits
+#' reveal whether the effect depends on one donor. Donors with weight zero are skipped, since the
+#' fit would not change.
 #'
 #' @inheritSection placebo_space Not for private fits
 #' @inheritParams placebo_space
 #' @return An object of class `dp_leave_one_out`, a list. NOT PRIVATE:
-#'   * `table`: a data frame, one row per donor left out: `donor`, `weight` (in the full fit),
-#'     `effect` (mean after treatment without that donor), `rmspe_pre`;
-#'   * `paths`: a matrix of counterfactuals, one row per donor left out;
-#'   * `effect`: the mean effect of the full fit; `counterfactual`, `target`: the paths of the full
-#'     fit;
-#'   * `times`, `T0`, `estimator`, `outcome` (its name).
+#'   * `table`: a data frame with one row per omitted donor and columns `donor`, `weight` (in the
+#'     full fit), `effect` (the mean effect without this donor) and `rmspe_pre` (the root mean
+#'     squared prediction error before the treatment).
+#'   * `paths`: a matrix of counterfactuals, with one row per omitted donor.
+#'   * `effect`: the mean effect of the full fit.
+#'   * `counterfactual`, `target`: the paths of the full fit.
+#'   * `times`, `T0`, `estimator`, `outcome`: the periods, the number of periods before the
+#'     treatment, the estimator, and the name of the outcome.
 #'
-#'   `tidy()` returns `table`; `autoplot()` returns a ggplot, which `plot()` draws.
+#'   `tidy()` returns `table`. `autoplot()` returns a ggplot; `plot()` draws it.
 #' @export
 leave_one_out <- function(fit, ...) {
   UseMethod("leave_one_out")

@@ -1,22 +1,23 @@
 # The penalty of a ridge fit, and the dependence of the estimate on it, from the release alone.
 
-#' The penalty path of a gram fit
+#' The penalty path of a fit by method gram
 #'
-#' The average effect under every penalty of a grid, and the grid's weights, at no cost. If the
-#' target had a separate round (see [dp_release()]), this round corrects the fit, but not the points
-#' of the path.
+#' Computes the average effect for every penalty of a grid, and the weights of the penalties in the
+#' fit, at no cost. If the release contains a separate round for the target (see [dp_release()]),
+#' this round corrects the fit but not the points of the path.
 #'
 #' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.
 #' @param ... unused.
-#' @return A data frame of class `dp_penalty_path`, one row for each target and penalty:
-#'   * `target`, `penalty`.
+#' @return A data frame of class `dp_penalty_path` with one row per target and penalty, and columns:
+#'   * `target`, `penalty`: the target and the penalty.
 #'   * `effect`: the average effect, in outcome units.
-#'   * `std.error`: privacy and prediction together, calibrated as in the fit; `NA` if the fit has
-#'     no interval.
-#'   * `weight`: the penalty's weight in the fit, from the likelihood of the target's pre-period and
-#'     the prior. In a fit without privacy it is 1 at the minimum of generalised cross-validation.
-#'   * `cv`: root mean squared error of one-step forecasts of the target's own pre-period, with a
+#'   * `std.error`: the standard error for privacy noise and prediction together, calibrated as in
+#'     the fit; `NA` if the fit has no interval.
+#'   * `weight`: the weight of the penalty in the fit, from the prior and the likelihood of the
+#'     target's pre-period. In a fit without privacy the weight is 1 at the minimum of generalised
+#'     cross-validation.
+#'   * `cv`: the root mean squared error of one-step forecasts of the target's pre-period, with a
 #'     rolling origin; `NA` if the release does not contain every pre-period.
 #' @section Errors: `dpsc_error_release`.
 #' @examples

@@ -82,28 +82,33 @@ conformal_engine_release <- function(fit, i) {
 
 #' Conformal inference on the effect
 #'
-#' Tests a null effect path by refitting on all periods under the null and permuting the residuals
-#' in time (Chernozhukov, Wuthrich and Zhu, 2021); intervals invert the test. The test uses only the
-#' release and the target and costs nothing. Its p-value is never 0.
+#' Tests a hypothetical path of the effect (Chernozhukov, Wuthrich and Zhu, 2021): the fit is
+#' repeated on all periods under the null hypothesis, and the residuals are permuted over time.
+#' Intervals invert the test. The test uses only the release and the target, and costs nothing. The
+#' p-value is never 0.
 #'
-#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
-#'   pre-period (made with `dp_control(features = Inf)`, which treats all periods in the same way),
-#'   or a fit by a classical estimator.
-#' @param effect (`number` or `numeric(T1)`)\cr null effect, outcome units.
-#' @param permutations (`string`)\cr `"block"`: all rotations of time, valid for dependent errors;
-#'   `"iid"`: random permutations.
-#' @param n_perm (`count`)\cr permutations drawn with `"iid"`, by R's generator.
+#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit with a release that contains every
+#'   pre-period, or a fit by a classical estimator. `dp_control(features = Inf)` makes such a
+#'   release and treats all periods in the same way.
+#' @param effect (`number` or `numeric(T1)`)\cr effect under the null hypothesis, in outcome units.
+#' @param permutations (`string`)\cr `"block"`: all cyclic shifts of the periods, valid for
+#'   dependent errors. `"iid"`: random permutations.
+#' @param n_perm (`count`)\cr number of permutations for `"iid"`, drawn with R's generator.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.
-#' @param intervals (`flag`)\cr whether to invert the test.
+#' @param intervals (`flag`)\cr whether to compute intervals.
 #' @param x (`dp_conformal`)\cr a result.
 #' @param ... unused.
-#' @return An object of class `dp_conformal`: `test` (data frame: `target`, `p.value`, `statistic`,
-#'   `permutations`), `intervals` (data frame: `target`, `term`, `estimate`, `conf.low`,
-#'   `conf.high`; the row `"average"` assumes a constant effect) and `note`. If there are too few
-#'   permutations for the level, the row is missing and `note` gives the highest possible level:
-#'   single periods have `T0 + 1` rotations and the average has `T0 + T1`, so that intervals of 95 %
-#'   for single periods need 19 periods before the treatment. RELEASED, or NOT PRIVATE for a
-#'   non-private fit. `tidy()` returns the intervals.
+#' @return An object of class `dp_conformal`. RELEASED, or NOT PRIVATE for a non-private fit:
+#'   * `test`: a data frame with `target`, `p.value`, `statistic` and `permutations`.
+#'   * `intervals`: a data frame with `target`, `term`, `estimate`, `conf.low` and `conf.high`. The
+#'     row `"average"` assumes a constant effect. A row is missing if the number of permutations is
+#'     too small for the level.
+#'   * `note`: the highest possible level for missing rows. With `T0` periods before the treatment
+#'     and `T1` periods from the treatment on, a single period has `T0 + 1` cyclic shifts and the
+#'     average has `T0 + T1`. Therefore intervals with 95 % coverage for single periods need 19
+#'     periods before the treatment.
+#'
+#'   `tidy()` returns the intervals.
 #' @section Errors: `dpsc_error_release` if the release does not contain every pre-period;
 #'   `dpsc_error_argument`.
 #' @references Chernozhukov, V., Wuthrich, K. and Zhu, Y. (2021). An Exact and Robust Conformal
@@ -218,27 +223,30 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
   x$intervals
 })
 
-#' Placebo dates: tests with an earlier start of treatment
+#' Placebo tests with an earlier treatment date
 #'
-#' The target is fitted again with fewer pre-periods, and the periods up to the true treatment,
-#' where there can be no effect, are predicted. This costs nothing, since there is no new release.
+#' Fits the target again with fewer pre-periods, and predicts the remaining periods before the true
+#' treatment, in which the treatment has no effect. The tests cost nothing, since they use the same
+#' release.
 #'
-#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit whose release holds every
+#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit with a release that contains every
 #'   pre-period (see [conformal()]), or a fit by a classical estimator.
-#' @param periods (`vector` or `NULL`)\cr placebo dates (first treated periods), all before the true
-#'   date and with at least two periods before them. `NULL`: every period in the second half of the
-#'   pre-period.
+#' @param periods (`vector` or `NULL`)\cr placebo dates: the first periods of placebo treatments,
+#'   which are before the true date and have at least two earlier periods. `NULL`: every period in
+#'   the second half of the pre-period.
 #' @param x (`dp_placebo_time`)\cr a result.
-#' @param type (`string`)\cr `"effect"`: the mean effect by placebo date; `"path"`: the observed
-#'   path and the refit's path, one panel per date.
-#' @param dates (`vector` or `NULL`)\cr for `"path"`: the dates to plot. `NULL`: at most four,
-#'   evenly spread.
+#' @param type (`string`)\cr `"effect"`: the mean effect by placebo date. `"path"`: the observed
+#'   path and the refitted path, with one panel per date.
+#' @param dates (`vector` or `NULL`)\cr for `"path"`: the dates to plot. `NULL`: at most four evenly
+#'   spaced dates.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... unused.
-#' @return A data frame of class `dp_placebo_time`, one row for each target and date: `target`,
-#'   `date`, `T0` (periods before it), `effect` (mean gap from this date to the true treatment),
-#'   `std.error`, `p.value` (calibrated as in the fit; both are `NA` if the fit has no interval, and
-#'   for classical estimators), `rmspe_pre`, `rmspe_post`.
+#' @return A data frame of class `dp_placebo_time` with one row per target and date, and columns
+#'   `target`, `date`, `T0` (the number of periods before the date), `effect` (the mean gap from
+#'   this date to the true treatment), `std.error`, `p.value`, `rmspe_pre` and `rmspe_post` (root
+#'   mean squared prediction errors before the date and from the date on). `std.error` and `p.value`
+#'   are calibrated as in the fit, and are `NA` if the fit has no interval and for classical
+#'   estimators.
 #' @section Errors: `dpsc_error_release`, `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 2000, T0 = 24, T1 = 3, effect = 0.3)

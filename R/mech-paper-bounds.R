@@ -3,48 +3,51 @@
 
 #' Accuracy bounds of the published algorithms
 #'
-#' The upper bounds of Rho, Cummings and Misra (2023) on `E||y_hat - m_post|| / sqrt(T1)`, the
-#' error of their two algorithms against the target's signal m after the treatment: Theorem 3.2
-#' (output perturbation) and Theorem 3.5 (objective perturbation), or, when `weights_error` is
-#' not given, Corollaries 5.5 and 7.2. All arguments are PUBLIC or describe a simulated model;
-#' the function looks at no data.
+#' Computes the upper bounds of Rho, Cummings and Misra (2023) on the error
+#' `E||y_hat - m_post|| / sqrt(T1)`. Here `y_hat` is the prediction by one of their two algorithms,
+#' and `m_post` is the signal of the target in the `T1` periods from the treatment on. The bounds
+#' are Theorem 3.2 (output perturbation) and Theorem 3.5 (objective perturbation), or Corollaries
+#' 5.5 and 7.2 if `weights_error` is not given. All arguments are PUBLIC or describe a simulated
+#' model; the function uses no data.
 #'
-#' @section Forms: `"published"` is the formula of the paper. It takes the expected length of a
-#' noise vector of density `exp(-||v|| / a)` in d dimensions to be `a` (its Eq. 10). The length has
-#' a Gamma distribution of shape d, so its expectation is `d a`, and simulated errors exceed the
-#' published bounds. `"corrected"` changes only the consequences of this error and of three others:
-#' * `E||v|| = n a`, `E||b|| = n beta`, and `E||W||_F = n T1 b` with `b = 2 sqrt(T1) /
-#'   epsilon2`;
+#' @section Forms: `"published"` is the formula of the paper. Its Eq. 10 states that a noise vector
+#' v in d dimensions with density proportional to `exp(-||v|| / a)` has expected length `a`. The
+#' length has a Gamma distribution with shape d, so its expectation is `d a`, and simulated errors
+#' exceed the published bounds. `"corrected"` changes only the consequences of this error and of
+#' three other errors:
+#' * for the paper's noise vectors `v` and `b` and its noise matrix `W`, `E||v|| = n a`,
+#'   `E||b|| = n beta`, and `E||W||_F = n T1 b` with scale `b = 2 sqrt(T1) / epsilon2`;
 #' * the paper's `sqrt(2) / epsilon2` should be `b / sqrt(T1) = 2 / epsilon2` even before that
 #'   correction;
 #' * Gaussian noise of standard deviation beta has `E||b|| <= sqrt(n) beta`, not `sqrt(n beta)`;
 #' * the ridge term of Lemma 5.6 is `lambda / 2`, not `lambda / (2 T0)`.
 #'
-#' The corrected bounds hold for the simulated algorithms but stay loose: the factor `2 / (lambda +
-#' Delta)` of Theorem 3.5 could be half as large, and its `T0^2` could be `T0`. Neither form implies
-#' that objective perturbation is private; as published it is not private.
+#' The errors of simulated algorithms are below the corrected bounds, but the bounds are loose: in
+#' Theorem 3.5 the factor `2 / (lambda + Delta)` could be half as large, and `T0^2` could be `T0`.
+#' Neither form implies that objective perturbation is private; the published version is not
+#' private.
 #'
 #' @param method (`string`)\cr `"output"` (Algorithm 2) or `"objective"` (Algorithm 3).
 #' @param n (`count`)\cr number of donors.
 #' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
-#' @param lambda (`number`, positive)\cr ridge penalty, the paper's parametrisation.
-#' @param epsilon1,epsilon2 (`number`, positive)\cr budget of the weights and of the outcomes.
-#' @param delta (`number`, in \[0, 1))\cr 0 means Laplace noise in the objective, a positive value
-#'   Gaussian noise. `"output"` requires 0.
+#' @param lambda (`number`, positive)\cr ridge penalty, as the paper defines it.
+#' @param epsilon1,epsilon2 (`number`, positive)\cr budgets of the weights and of the outcomes.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise in the objective is
+#'   Laplace noise, otherwise Gaussian noise. `"output"` requires 0.
 #' @param form (`string`)\cr `"corrected"` or `"published"`.
-#' @param signal_norm (`number`, scaled units)\cr spectral norm of the donors' signal after the
-#'   treatment, `||M_post||`. Default: `sqrt(n T1)`, the largest norm for outcomes in `[-1, 1]`.
+#' @param signal_norm (`number`, scaled units)\cr spectral norm `||M_post||` of the donors' signal
+#'   after the treatment. The default is `sqrt(n T1)`, the largest norm for outcomes in `[-1, 1]`.
 #' @param noise_sd (`number`, scaled units)\cr standard deviation of the outcomes' noise.
-#' @param largest_weight (`number`)\cr bound on the ridge weights' absolute values (the paper's
-#'   psi).
-#' @param weights_error (`number` or `NULL`)\cr `E||f_reg - f||`, the ridge's own error. `NULL`:
-#'   the bound of Lemma 5.6, which needs a donor matrix that is isotropic in a low-dimensional
-#'   space.
-#' @param noise_max,xi (`number`)\cr for Lemma 5.6: the noise's largest absolute value (the
-#'   paper's s), and its xi in (0, 1).
+#' @param largest_weight (`number`)\cr bound on the absolute values of the ridge weights (psi in the
+#'   paper).
+#' @param weights_error (`number` or `NULL`)\cr `E||f_reg - f||`, the expected error of the ridge
+#'   weights without noise. `NULL`: the bound of Lemma 5.6, which needs a donor matrix that is
+#'   isotropic in a low-dimensional space.
+#' @param noise_max,xi (`number`)\cr for Lemma 5.6: the largest absolute value of the noise (s in
+#'   the paper), and the paper's xi in (0, 1).
 #' @param curvature (`number` or `NULL`)\cr the constant c of Algorithm 3. `NULL`: the paper's
 #'   `(1 + sqrt(16 n - 15)) T0`.
-#' @return A number, scaled units (outcomes in `[-1, 1]`). PUBLIC.
+#' @return A number in scaled units (outcomes in `[-1, 1]`). PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic
 #'   Control. AISTATS, Theorems 3.2 and 3.5, Corollaries 5.5 and 7.2.

@@ -1,10 +1,11 @@
-#' Blood pressure of simulated patients before and after a programme
+#' Simulated blood pressure of patients before and after a programme
 #'
-#' Three thousand patients who never joined a programme, and one group of 60 patients who did, as
-#' its published monthly mean: the target is a mean of 60 people, so give `size = 60`. All data are
-#' simulated: a personal level, a personal share of the season, of a common drift and of a slow
-#' common factor, and noise. **The programme lowers the group's mean by 8 mmHg** from the nineteenth
-#' month on. Sensible public bounds are `c(80, 200)`, the limits of plausible readings.
+#' Monthly blood pressure of 3,000 patients who never joined a programme, and the published monthly
+#' mean of 60 patients who joined it. The target is a mean of 60 people, so give `size = 60`. All
+#' data are simulated. Each patient's outcome is the sum of a personal level, personal multiples of
+#' a seasonal effect, a common drift and a slow common factor, and noise. **The programme lowers the
+#' group's mean by 8 mmHg** from the nineteenth month on. Appropriate public bounds are
+#' `c(80, 200)`, the limits of plausible readings.
 #'
 #' @format A data frame with 72,024 rows (3,001 units in 24 months) and 4 columns:
 #' \describe{

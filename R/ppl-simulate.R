@@ -1,28 +1,33 @@
 #' Simulate a panel with a known effect
 #'
-#' Two designs, both within the bounds `c(-1, 1)` before the effect is added, so that no bound must
-#' be chosen from data:
+#' Simulates a panel by one of two designs. Before the effect is added, all outcomes are within
+#' `c(-1, 1)`, so bounds need not be chosen from data:
 #'
-#' * `"factor"`: unit effects, a time effect and `factors` autoregressive factors with random
-#'   loadings, plus noise. Without treatment the outcome of unit i in period t is
+#' * `"factor"`: unit effects `a_i`, time effects `d_t`, autoregressive factors `f_t` with random
+#'   loadings `l_i`, and noise `e_it`. Without treatment the outcome of unit i in period t is
 #'   `a_i + d_t + l_i' f_t + e_it`, clipped to `[-1, 1]`.
-#' * `"linear"`: Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t` with slopes
-#'   from N(4, 1) cut to \[3, 5\], the noise N(0, 0.1) cut to \[-1, 1\]. The paper does not state
-#'   how these values enter `[-1, 1]`; here they are divided by `5 T + 1`, which guarantees the
-#'   bounds.
+#' * `"linear"`: the design of Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t`
+#'   with slopes `theta_i` from N(4, 1) truncated to \[3, 5\], and the noise is N(0, 0.1) truncated
+#'   to \[-1, 1\]. The paper does not state how these values are scaled to `[-1, 1]`. This function
+#'   divides them by `5 T + 1`, for T periods, which ensures the bounds.
 #'
 #' @param n (`count`)\cr number of donors.
 #' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
 #' @param design (`string`)\cr `"factor"` or `"linear"`.
-#' @param effect (`numeric`, length 1 or T1)\cr added to the target from the treatment on.
+#' @param effect (`numeric`, length 1 or T1)\cr effect added to the target from the treatment on.
 #' @param factors (`count`)\cr number of factors.
 #' @param persistence (`number`, in \[0, 1))\cr autocorrelation of the factors and the time effect.
 #' @param loading_sd,unit_sd,time_sd,noise_sd (`number`)\cr standard deviations of the loadings (for
 #'   factors of variance 1), the unit effects, the time effect, and the noise.
 #' @return A list of class `sim_panel`, drawn with R's generator:
-#'   `donors` (n x T matrix), `target` (length T), `counterfactual` (length T, the target's signal
-#'   without treatment and noise), `effect` (length T1), `T0`, `design`. `as.data.frame()` gives
-#'   long data with columns `unit`, `time`, `outcome`, `treated`.
+#'   * `donors`: a matrix with one row per donor and one column per period.
+#'   * `target`: the outcomes of the target in all periods.
+#'   * `counterfactual`: the signal of the target without treatment and without noise, in all
+#'     periods.
+#'   * `effect`: the effect in the T1 periods from the treatment on.
+#'   * `T0`, `design`: the arguments.
+#'
+#'   `as.data.frame()` returns long data with columns `unit`, `time`, `outcome` and `treated`.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control.
 #'   AISTATS, section 8.

@@ -1,17 +1,17 @@
 # Sources in other processes. They answer the core's questions with sums; the coordinator adds these
 # and draws the noise. A process that stores rows for a coordinator draws no noise.
 
-#' Donors that worker processes hold
+#' Donors in worker processes
 #'
-#' Each worker opens its own source: a shard of a table, files, a block of rows. It answers with
-#' sums of integers, which the coordinator adds. The release is the same, bit for bit, as the
-#' release from all rows in one place.
+#' Each worker opens a part of the data, such as a shard of a table, some files or a block of rows.
+#' It returns sums of integers, which the coordinating process adds. The release is equal, bit for
+#' bit, to the release from all rows in one place.
 #'
 #' **One process draws the noise**: the process that calls [dp_release()]. In a worker
-#' [dp_release()], [dp_synth()] and [dp_lm()] stop with an error, since every process that adds its
-#' own noise to the same sums would make one more release, unknown to any ledger. A worker serves
-#' one release at a time. On MPI let rank 0 be the coordinator (`parallel::makeCluster(type =
-#' "MPI")`): it reduces the sums, and nothing is reduced to all ranks.
+#' [dp_release()], [dp_synth()] and [dp_lm()] stop with an error, since every process that adds
+#' noise to the same sums would make another release that no ledger records. A worker serves one
+#' release at a time. With MPI (`parallel::makeCluster(type = "MPI")`) rank 0 should be the
+#' coordinator: only rank 0 receives the sums.
 #'
 #' Sums leave a worker *without noise*: the operators of the cluster and the connections between its
 #' machines must be trusted.
@@ -19,11 +19,12 @@
 #' @param cluster (`cluster`)\cr from [parallel::makeCluster()], `mirai::make_cluster()`, or another
 #'   cluster that [parallel::clusterApply()] accepts. dpsc must be installed in the workers'
 #'   library.
-#' @param open (`function`)\cr called in worker `i` with `i`; returns its source: a [dp_table()],
-#'   [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a table, files or a data frame. It opens
-#'   its own connection, since connections cannot be sent to workers.
-#' @param calibrate (`flag`)\cr whether the rows of 10,000 people (more with a small budget) may be
-#'   sent to the coordinator, to calibrate intervals.
+#' @param open (`function`)\cr a function that is called in worker `i` with argument `i` and returns
+#'   the worker's rows: a [dp_table()], [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a
+#'   table, files or a data frame. The function must open a new connection, since connections cannot
+#'   be sent to workers.
+#' @param calibrate (`flag`)\cr whether the rows of 10,000 people (or more, with a small budget) may
+#'   be sent to the coordinator for the calibration of intervals.
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is called to draw noise.

@@ -1,19 +1,20 @@
 #' Privacy accounting
 #'
-#' Exact conversions that need no data. `gaussian_sigma()` and `gaussian_delta()` are the analytic
-#' Gaussian mechanism; `cdp_rho()`, `cdp_epsilon()` and `cdp_delta()` convert between
-#' zero-concentrated and approximate differential privacy at the optimal order. All results are
-#' evaluated in log space and rounded to the private side (by a relative error of up to about
-#' 1e-11), so that a `delta` of 1e-300 is as accurate as a `delta` of 1e-5.
+#' Converts exactly between noise scales and privacy budgets; no data are needed. `gaussian_sigma()`
+#' and `gaussian_delta()` are for the analytic Gaussian mechanism. `cdp_rho()`, `cdp_epsilon()` and
+#' `cdp_delta()` convert between zero-concentrated differential privacy (zCDP) and approximate
+#' differential privacy at the optimal order. All results are computed in log space and rounded so
+#' that the guarantee remains valid, with a relative error of up to about 1e-11. A `delta` of 1e-300
+#' is therefore as accurate as a `delta` of 1e-5.
 #'
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param sensitivity (`number`, positive)\cr L2 sensitivity, in the units of `sigma`.
 #' @param sigma (`number`, positive)\cr standard deviation of the noise.
 #' @param rho (`number`, at least 0)\cr zCDP parameter.
-#' @return A number. `gaussian_sigma()`: the smallest standard deviation that is
-#'   (epsilon, delta)-private; `gaussian_delta()`, `cdp_delta()`: the smallest delta;
-#'   `cdp_epsilon()`: the smallest epsilon; `cdp_rho()`: the largest rho. PUBLIC.
+#' @return A number. `gaussian_sigma()` returns the smallest standard deviation of noise that gives
+#'   (epsilon, delta)-privacy, `gaussian_delta()` and `cdp_delta()` the smallest delta,
+#'   `cdp_epsilon()` the smallest epsilon, and `cdp_rho()` the largest rho. PUBLIC.
 #' @section Errors: `dpsc_error_argument` for a value outside its range.
 #' @references Balle, B. and Wang, Y.-X. (2018). Improving the Gaussian Mechanism for Differential
 #'   Privacy, Theorem 8.

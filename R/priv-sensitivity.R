@@ -3,17 +3,17 @@
 
 #' Exact sensitivity of ridge synthetic control weights
 #'
-#' The largest Euclidean distance between the ridge weights
-#' `(X X' + (lambda / 2) I)^-1 X y` of two panels that differ in one donor's row `x`, where
-#' `mean(x^2) <= bound^2` and the target `y` is the same:
-#' `||y|| sqrt(2 / lambda)` if `T0 bound^2 >= lambda / 2`, and
-#' `||y|| sqrt(2 / lambda) 2 sqrt(q) / (1 + q)` with `q = 2 T0 bound^2 / lambda` otherwise. It does
-#' not depend on the number of donors, and is attained for every `y`.
+#' Computes the largest Euclidean distance between the ridge weights
+#' `(X X' + (lambda / 2) I)^-1 X y` of two panels with the same target `y`. The panels `X` differ in
+#' one donor's row `x`, and `mean(x^2) <= bound^2`. The sensitivity is `||y|| sqrt(2 / lambda)` if
+#' `T0 bound^2 >= lambda / 2`, and `||y|| sqrt(2 / lambda) 2 sqrt(q) / (1 + q)` with
+#' `q = 2 T0 bound^2 / lambda` otherwise. It does not depend on the number of donors, and is
+#' attained for every `y`.
 #'
-#' @param y_norm (`number`)\cr Euclidean norm of the target before treatment, scaled units.
-#' @param T0 (`count`)\cr number of periods before treatment.
-#' @param lambda (`number`, positive)\cr ridge penalty (the sum of squares is penalised by
-#'   `lambda / 2` times the squared norm of the weights).
+#' @param y_norm (`number`)\cr Euclidean norm of the target before the treatment, in scaled units.
+#' @param T0 (`count`)\cr number of periods before the treatment.
+#' @param lambda (`number`, positive)\cr ridge penalty: `lambda / 2` times the squared norm of the
+#'   weights is added to the sum of squares.
 #' @param bound (`number`)\cr bound on the root mean square of a donor's row; 1 if every value is
 #'   within `[-1, 1]`.
 #' @return A number. PUBLIC.

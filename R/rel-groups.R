@@ -3,27 +3,28 @@
 
 #' Combine releases of disjoint groups of donors
 #'
-#' Donors may come in a few public groups, such as regions or types of clinic. Release each group
-#' separately, with the whole budget: no person is in two groups, so everybody's loss is the loss
-#' from their own group's release (parallel composition). Any union of groups then costs nothing,
-#' since the groups' moments add up to the moments of all their donors. So the groups to use may be
-#' chosen afterwards, by their fit to the target before the treatment.
+#' If donors belong to a few public groups, such as regions or types of clinic, each group can be
+#' released separately with the whole budget. No person is in two groups, so a person's privacy loss
+#' comes only from the release of their group (parallel composition). A union of groups then costs
+#' nothing, since the sum of the groups' moments gives the moments of all their donors. You can
+#' therefore choose the groups after the releases, by their fit to the target before the treatment.
 #'
-#' The groups must be public, and must not depend on outcomes. Neighbours replace one donor's row by
-#' another **of the same group**: group membership is not protected. Give each group its own
-#' [dp_ledger()], and give all groups the same number of features by [dp_control()], since the
-#' default depends on the number of donors. The noise of the groups in a union adds up: it equals
-#' the noise of one release of all donors, or is slightly larger.
+#' The groups must be public, and must not depend on outcomes. In neighbouring data sets one donor's
+#' row is replaced by another row **of the same group**: group membership is not protected. Use a
+#' separate [dp_ledger()] for each group. Set the same number of features for all groups by
+#' [dp_control()], since the default depends on the number of donors. The noise variances of the
+#' groups in a union add up, so the noise is equal to or slightly larger than the noise of one
+#' release of all donors.
 #'
-#' Intervals are conservative: tails and second moments of the placebo errors were released within
-#' each group; the union uses the widest tails and the mean second moment.
+#' Intervals are conservative. Tails and second moments of the placebo errors are released within
+#' each group, and the union uses the widest tails and the mean of the second moments.
 #'
 #' @param ... (`dp_release`)\cr two to eight releases by method `"gram"`, with the same periods,
 #'   target, bounds and settings.
-#' @return A `dp_release` of all their donors, with `groups`: the number of donors in each.
-#'   [dp_synth()] uses it like any other release. [write_release()] does not write it: write its
-#'   parts.
-#' @section Errors: `dpsc_error_argument`; `dpsc_error_release`, if releases cannot be combined.
+#' @return A `dp_release` of all donors of the groups. Its element `groups` contains the number of
+#'   donors per group. [dp_synth()] accepts the result like any other release. [write_release()]
+#'   does not write the result: write the releases of the groups.
+#' @section Errors: `dpsc_error_argument`, and `dpsc_error_release` if releases cannot be combined.
 #' @references McSherry, F. (2009). Privacy Integrated Queries. SIGMOD.
 #' @examples
 #' panel <- sim_panel(n = 2000, T0 = 10, T1 = 3)

@@ -156,30 +156,33 @@ live_state <- function(stream) {
   stream$state
 }
 
-#' Feed a stream
+#' Add rows to a stream
 #'
-#' Rows enter in order, each once, and every entry changes the running sums under noise planned for
-#' the whole horizon: updates cost nothing beyond the charge at the stream's creation. A row with a
-#' missing value counts as a row of zeros, without a message, since a message would reveal the
-#' missing value. The course of an update depends on row counts only.
+#' Adds rows to a stream, in order and each row once. The noise was planned for the whole horizon,
+#' so updates cost nothing beyond the charge at the creation of the stream. A row with a missing
+#' value counts as a row of zeros, without a message, since a message would reveal the missing
+#' value. The steps of an update depend only on the number of rows.
 #'
 #' @section Each row once:
-#' Repeated rows cannot be detected here. A person with k entries instead of the declared single
-#' entry has k^2 times the rho. The caller must check keys, and must make sure that a queue delivers
-#' each row once; declare people with several entries by `participation`.
+#' `update()` cannot detect repeated rows. For a person with k entries instead of the declared
+#' single entry, the budget rho of zero-concentrated differential privacy is k^2 times as large. You
+#' must check the keys of rows, and ensure that a queue delivers each row once. Declare several
+#' entries per person by `participation`.
 #'
-#' @param object (`dp_stream`)\cr from [dp_online()], [dp_stream_sum()] or [dp_stream_count()]. It
-#'   has reference semantics: the stream itself is updated.
-#' @param newdata (`data.frame`, or a vector or matrix for sums and counts, PRIVATE)\cr the rows.
-#'   With `batch = TRUE` at creation all of them make one step.
-#' @param predict (`flag`)\cr return predictions of the outcome, each from the coefficients before
-#'   its own row was used.
+#' @param object (`dp_stream`)\cr from [dp_online()], [dp_stream_sum()] or [dp_stream_count()]. A
+#'   stream has reference semantics: the object itself is updated.
+#' @param newdata (`data.frame`, or a vector or matrix for sums and counts, PRIVATE)\cr the rows. If
+#'   the stream was created with `batch = TRUE`, all rows of a call form one step.
+#' @param predict (`flag`)\cr whether to return predictions of the outcome. The prediction of a row
+#'   uses the coefficients before this row was used.
 #' @param ... unused.
-#' @return The stream, invisibly; with `predict = TRUE` a vector of predictions, which are functions
-#'   of their rows' regressors and of released values: as private as those rows.
+#' @return The stream, invisibly. With `predict = TRUE` a vector of predictions, which depend on
+#'   released values and on the regressors of their rows. Predictions are therefore as private as
+#'   the rows.
 #' @section Errors: `dpsc_error_data` for rows of the wrong form; `dpsc_error_stream` for rows
 #'   beyond the horizon, for a copy in another session, or after the state was moved to a file.
-#'   After an interrupt the error gives the number of rows in the stream; give the other rows.
+#'   After an interrupt the error message gives the number of rows in the stream: continue with the
+#'   following rows.
 #' @seealso [checkpoint()].
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 52, batch = TRUE)
