@@ -1,24 +1,25 @@
 # A donor's privacy loss from a release by moments, as a function of the donor's own row: the part
 # of pdp() that may be published.
 
-#' Bound on a donor's privacy loss, computed from the donor's own row alone
+#' Bound on a donor's privacy loss from the donor's row alone
 #'
-#' A donor's privacy loss from a release by method `"gram"` depends on that donor's features only,
-#' relative to the released radii. `pdp_bound()` uses the release and at most the row of the donor
-#' who requests the bound. As a function of the norm **the bound may be published**, and each donor
-#' may evaluate it at their own row. [pdp()] needs the whole panel, and its result may not be
-#' published. The bound holds for this run, given its radii; the guarantee made beforehand is the
-#' release's epsilon. For a release with `protect = "everyone"` the bound is for donors.
+#' A donor's privacy loss from a release by method `"gram"` depends only on the ratio of this
+#' donor's features to the released radii. `pdp_bound()` uses the release, and at most the row of
+#' the donor who requests the bound. As a function of the norm **the bound may be published**, and
+#' each donor may evaluate it for their own row. By contrast, [pdp()] needs the whole panel, and its
+#' result may not be published. The bound is valid for this run, given its radii. The guarantee that
+#' is known before the run is the release's epsilon. For a release with `protect = "everyone"` the
+#' bound is for donors.
 #'
 #' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
-#' @param norm (`numeric`)\cr norms of a donor's features as a share of the released radius, in all
-#'   rounds of the release; 1 and above is clipped to 1.
-#' @param row (`numeric(T)` or `matrix` with T columns, outcome units, or `NULL`)\cr a donor's own
-#'   row, in which case `norm` is not used. The row and the result are PRIVATE to that donor.
+#' @param norm (`numeric`)\cr norms of a donor's features, divided by the released radius, in all
+#'   rounds of the release; values above 1 are clipped to 1.
+#' @param row (`numeric`, `matrix` or `NULL`)\cr a donor's outcomes in all periods, or several rows
+#'   as a matrix; `norm` is then not used. The row and the result are PRIVATE to this donor.
 #' @inheritParams pdp
-#' @return A data frame: `norm1`, `norm2` and so on, the shares of the radius round by round;
-#'   `removal` and `replacement`, certified upper bounds on the donor's epsilon at `delta`. PUBLIC
-#'   if computed from `norm`.
+#' @return A data frame, PUBLIC if computed from `norm`. Columns `norm1`, `norm2` and so on are the
+#'   norms divided by the radius, for each round. Columns `removal` and `replacement` are certified
+#'   upper bounds on the donor's epsilon at `delta`.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)

@@ -2,13 +2,13 @@
 
 #' Privacy loss of each person over several releases
 #'
-#' If releases from the same people have independent noise, a person's losses add up, and so do the
-#' deltas (composition of per-instance losses, Wang, 2019). The result is for the **curator only**.
+#' If releases from the same people have independent noise, a person's losses add up, and the deltas
+#' add up (composition of per-instance losses, Wang, 2019). The result is for the **curator only**.
 #'
-#' @param ... (`dp_pdp`)\cr losses from [pdp()], of the same people in the same order.
-#' @return An object of class `dp_pdp`, PRIVATE: the sums of each person's `removal`, `replacement`
-#'   and `realised`, of the releases' `delta`, and of their epsilon (`worst`). The joint guarantee
-#'   holds if the guarantees of all releases hold.
+#' @param ... (`dp_pdp`)\cr losses from [pdp()] for the same people in the same order.
+#' @return An object of class `dp_pdp`, PRIVATE. It contains the sums of each person's `removal`,
+#'   `replacement` and `realised`, the sum of the releases' `delta`, and the sum of their epsilon
+#'   (`worst`). The joint guarantee is valid if the guarantees of all releases are valid.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).

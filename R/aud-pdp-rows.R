@@ -3,56 +3,57 @@
 
 #' Privacy loss of each person in a regression
 #'
-#' The counterpart of [pdp()] for regressions: the privacy loss of each person in *this* table,
-#' computed after the release. The losses depend on the rows without noise, so they are for the
-#' **curator only**: never publish them, and never choose the noise by them.
+#' Computes, after a private regression, the privacy loss of each person in *this* table, as [pdp()]
+#' does for panels. The losses depend on the rows without noise, so they are for the **curator
+#' only**: never publish them, and never choose the noise by them.
 #'
-#' `removal` compares this table with the same table without the person's row. `replacement`
-#' compares it with the same table with any other row in the person's place, and is a certified
-#' upper bound at `delta`. Steps that find medians, scales and radii count with their charge.
-#' `realised` is the log ratio of two densities at the released coefficients, with the person's row
-#' and without it: the information about the person in this release. It may be negative, covers only
-#' the steps that draw a linear term or an output, and does not bound the losses from later
-#' releases.
+#' `removal` compares this table with the table without the person's row. `replacement` compares
+#' this table with every table that contains another row in place of the person's row, and is a
+#' certified upper bound at `delta`. Steps that find medians, scales and radii contribute their full
+#' charge to both losses. `realised` is the log ratio of the densities with and without the person's
+#' row, at the released coefficients: the information about the person in this release. `realised`
+#' can be negative, includes only the steps that draw a linear term or an output, and does not bound
+#' the losses from later releases.
 #'
-#' * [dp_lm()], method `"moments"`: exact Gaussian shifts by the person's own row in every round.
-#'   Methods `"ops"` and `"adaops"`: the exact two-sided loss of the posterior draw, from leverage
-#'   and leave-one-out residual (Wang, 2019, with the errors of its Theorem 14 corrected); one
-#'   factorisation serves all people.
-#' * [dp_glm()], methods of the papers, every family: the loss follows from slope and curvature, at
-#'   the worst point, for a row of this length (and, for counts and on a box, with this outcome).
-#'   For `"output"` it follows from the change of the minimiser, computed by a Newton step with a
-#'   bound on its remainder.
-#' * [dp_glm()], method `"objective"` without a penalty, every family: the Renyi bound with this
-#'   row's weighted length and, for counts, its outcome; one factorisation serves all people.
-#'   Weights make nearly all rows equally long, so the bounds of most people are nearly equal, and
-#'   only `realised` differs.
+#' * For [dp_lm()] with method `"moments"` the loss is computed from the exact Gaussian shifts that
+#'   the person's row causes in every round.
+#' * For [dp_lm()] with methods `"ops"` and `"adaops"` the loss is the exact two-sided loss of the
+#'   posterior draw, computed from leverage and leave-one-out residual (Wang, 2019, with the errors
+#'   of Theorem 14 corrected). One matrix factorisation suffices for all people.
+#' * For [dp_glm()] with the papers' methods, for every family, the loss is computed from slope and
+#'   curvature at the worst point, for a row of this length (for counts and on a box, also with this
+#'   outcome). For method `"output"` the loss is computed from the change of the minimiser, by a
+#'   Newton step with a bound on its remainder.
+#' * For [dp_glm()] with method `"objective"` without a penalty, for every family, the loss is the
+#'   Renyi bound for this row's weighted length and, for counts, this row's outcome. One matrix
+#'   factorisation suffices for all people. The weights make nearly all rows equally long, so the
+#'   bounds of most people are nearly equal, and only `realised` differs.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
-#' @param data (`data.frame`, PRIVATE)\cr the rows to which it was fitted, in any order.
+#' @param data (`data.frame`, PRIVATE)\cr the rows to which `x` was fitted, in any order.
 #' @param subset (`expression`)\cr as in the fit.
-#' @section Fits without known losses of single people: The guarantee bounds the losses from these
-#'   fits, too, but the loss of a single person is not available:
+#' @section Fits without known losses of single people: The guarantee also bounds the losses from
+#'   the following fits, but the loss of a single person is not available:
 #'   * with a penalty or constraints, because a whole set of noise values leads to the same fit on
 #'     an edge of the penalty, and the probability of this set has no closed form;
 #'   * with weights, with several rows per person and with `vcov = "HC"`, because no formula is
 #'     proved;
-#'   * for NAPP-ERM as printed, whose losses are infinite;
+#'   * for the published version of NAPP-ERM, because its losses are infinite;
 #'   * for [dp_select()], because a person changes the scores of many candidates at once, and tests
 #'     depend on the nearest of these scores;
-#'   * for [dp_online()] and [dp_stream_sum()], because rows are not kept;
-#'   * for [dp_aggregate()], because the assignment of people to blocks is not kept;
+#'   * for [dp_online()] and [dp_stream_sum()], because rows are not stored;
+#'   * for [dp_aggregate()], because the assignment of people to blocks is not stored;
 #'   * for [dp_describe()], because the losses of its many steps are not added up by person.
 #' @param newdata (`data.frame` or `NULL`, PRIVATE)\cr rows of people who are *not* in `data`. The
-#'   result is then the loss that each of these people would have by joining in place of a missing
-#'   row, without `realised`. Wang (2019) calls the losses of all people who might join "pDP for
-#'   all".
-#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the delta
+#'   result is then the loss of each of these people if they joined in place of a missing row,
+#'   without `realised`. Wang (2019) calls the losses of all people who might join "pDP for all".
+#' @param delta (`number`, in \[0, 1))\cr the delta for which epsilon is computed. `NULL`: the delta
 #'   of the fit.
 #' @param ... unused.
-#' @return An object of class `dp_pdp`, PRIVATE, as [pdp()] describes; `donors` is a data frame with
-#'   one row per person: `person` (position), `removal`, `replacement`, `realised`. Its mean,
-#'   standard deviation and quantiles ("moment pDP") are in [summary()][print.dp_pdp()].
+#' @return An object of class `dp_pdp` as from [pdp()], PRIVATE. Its element `donors` is a data
+#'   frame with one row per person and columns `person` (position), `removal`, `replacement` and
+#'   `realised`. Mean, standard deviation and quantiles of the losses ("moment pDP") are in
+#'   [summary()][print.dp_pdp()].
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).

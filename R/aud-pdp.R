@@ -6,66 +6,72 @@
 #' The guarantee of a release bounds the loss of any donor in any panel. `pdp()` computes, after the
 #' release, the privacy loss of each donor in *this* panel (per-instance differential privacy, Wang,
 #' 2019), which is often far smaller than epsilon. These losses depend on the donors' data without
-#' noise, so they are for the **curator only**: the guarantee does not cover them, and a donor's
-#' loss reveals something about that donor. Never publish losses, and never choose the noise by
-#' them. The bounds by [pdp_bound()] may be published.
+#' noise, so they are for the **curator only**. The guarantee does not cover the losses, and a
+#' donor's loss reveals information about the donor. Never publish losses, and never choose the
+#' noise by them. The bounds by [pdp_bound()] may be published.
 #'
-#' Two neighbours are compared. *Removal*: the donor's contribution is removed (for `"output"` and
-#' `"objective"` the row becomes the middle of the bounds, which removes it from the sums; n is
-#' unchanged). *Replacement*: the donor's row is replaced by any row within the bounds, as in the
-#' guarantee; the result is a certified upper bound.
+#' The loss is computed for two kinds of neighbouring panels. *Removal*: the donor's contribution to
+#' the sums is removed, and the number of donors is unchanged (for `"output"` and `"objective"` the
+#' row becomes the middle of the bounds). *Replacement*: the donor's row is replaced by any row
+#' within the bounds, as in the guarantee, and the result is a certified upper bound.
 #'
-#' * `"output"`: removal changes the ridge weights by `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)`,
-#'   exactly, for all donors from one fit (`inst/proofs/ridge.md`), and the outcomes after the
-#'   treatment by the row's norm.
-#' * `"objective"`, tight: the largest gradient difference over the feasible set and the determinant
-#'   term of the proof, for this donor instead of the worst donor.
-#' * `"objective"`, published: the Renyi divergence of the two Gaussian distributions of the weights
-#'   (removal only). With `delta = 0`, for which the published guarantee fails, the loss is
-#'   infinite. The published noise does not guarantee the stated epsilon, so a donor's loss may
-#'   exceed this epsilon.
-#' * `"gram"`: exact shifts of the releases of moments by the donor's own clipped features, given
-#'   the released radii and transforms; the other steps (choices of a radius, calibration of the
-#'   intervals) count with the largest loss of any donor. The loss is for *this run*: other noise
-#'   would have led to other radii and other losses.
+#' * `"output"`: the exact change of the ridge weights by a removal is
+#'   `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)` for donor i, and one fit gives the terms for all
+#'   donors (`inst/proofs/ridge.md`). The outcomes after the treatment change by the norm of the
+#'   row.
+#' * `"objective"`, `calibration = "tight"`: the largest gradient difference over the feasible set
+#'   and the determinant term of the proof, for this donor instead of the worst donor.
+#' * `"objective"`, `calibration = "published"`: the Renyi divergence of the two Gaussian
+#'   distributions of the weights (removal only). With `delta = 0`, for which the published
+#'   guarantee is not valid, the loss is infinite. The published noise does not guarantee the stated
+#'   epsilon, so a donor's loss can exceed this epsilon.
+#' * `"gram"`: the exact shifts of the released moments by the donor's clipped features, given the
+#'   released radii and transforms. The other steps, which choose radii and calibrate the intervals,
+#'   contribute the largest loss of any donor. The loss is for *this run*: with other noise, radii
+#'   and losses would be different.
 #'
-#' In a release with `protect = "everyone"` treated people have losses as well, from their own
-#' rounds; donors have the losses of their rounds and of the last step on the donors. Losses are
-#' summed separately in the two groups.
+#' In a release with `protect = "everyone"` treated people also have losses, from the rounds on
+#' treated people. Donors have losses from the rounds on donors and from the last step on donors.
+#' Losses are summed separately in the two groups.
 #'
-#' Losses of the steps add up as if all the steps' results had been published; for `"output"` and
-#' `"objective"` only a product is published, so the true loss may be even lower. Gaussian steps add
-#' up to one Gaussian shift `mu`, from which epsilon follows at the given delta by the exact
-#' trade-off of the Gaussian mechanism. Discrete Gaussian noise of variance V is counted as normal
-#' noise of variance V - 16, of which it is a function (`inst/proofs/accounting.md`).
+#' The losses of the steps add up as if the results of all steps had been published. For `"output"`
+#' and `"objective"` only a product of the results is published, so the true loss can be lower.
+#' Gaussian steps add up to one Gaussian shift `mu`, and the exact trade-off of the Gaussian
+#' mechanism gives epsilon at the given delta. Discrete Gaussian noise with variance V is counted as
+#' normal noise with variance V - 16, since it can be computed from such noise
+#' (`inst/proofs/accounting.md`).
 #'
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
-#'   it.
-#' @param donors (`matrix`, n x T, [dp_chunks()] for `"gram"`, or `formula`)\cr the released panel,
-#'   in the same order. A formula `outcome ~ treated` needs `data` and `index`. If the formula
-#'   computes the outcome from columns with limits, `x` must be the fit, since a release does not
-#'   contain limits of columns. PRIVATE.
+#'   a private release.
+#' @param donors (`matrix`, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel of the release,
+#'   with donors and periods in the same order. A formula `outcome ~ treated` needs `data` and
+#'   `index`. If the formula computes the outcome from columns with limits, `x` must be the fit,
+#'   since a release does not contain limits of columns. PRIVATE.
 #' @param target (`numeric` of length T or `matrix`, or `NULL`)\cr the target, which is only
-#'   compared with the facts in the release. For a release with `protect = "everyone"`: the treated
+#'   compared with the target in the release. For a release with `protect = "everyone"`: the treated
 #'   people's rows, PRIVATE.
-#' @param T0 (`count`)\cr number of periods before the treatment, also only compared; with
-#'   `protect = "everyone"` and several dates one number for each treated person.
+#' @param T0 (`count`)\cr number of periods before the treatment, which is only compared with the
+#'   number in the release. With `protect = "everyone"` and several dates: one number per treated
+#'   person.
 #' @param data,index see [dp_synth()].
-#' @param delta (`number`, in \[0, 1))\cr the delta at which epsilon is evaluated; `NULL`: the delta
+#' @param delta (`number`, in \[0, 1))\cr the delta for which epsilon is computed. `NULL`: the delta
 #'   of the release.
-#' @param epsilon (`number`, at least 0)\cr the privacy loss at which delta is evaluated.
-#' @param ... for methods; an unknown argument is an error.
+#' @param epsilon (`number`, at least 0)\cr the privacy loss for which delta is computed.
+#' @param ... arguments of methods. Unknown arguments are refused.
 #' @return `pdp()`: an object of class `dp_pdp`, PRIVATE, a list:
-#'   * `donors`: a data frame with one row per donor in the panel's order, without names: `donor`
-#'     (position; with `protect = "everyone"` the columns `person` and `account`, a position among
-#'     the donors or the treated), epsilon by `removal` and `replacement`, and the Gaussian shifts
-#'     `mu_removal`, `mu_replacement` (`NA` if the loss is not from a Gaussian shift).
-#'   * `worst`: the release's epsilon. `delta`, `method`, `calibration`.
-#'   * `holds`: whether the release's guarantee holds.
+#'   * `donors`: a data frame with one row per donor in the panel's order, without names. Its
+#'     columns are `donor` (position), `removal` and `replacement` (epsilon), and `mu_removal` and
+#'     `mu_replacement` (Gaussian shifts; `NA` if the loss is not from a Gaussian shift). With
+#'     `protect = "everyone"` the columns `account` (donors or treated people) and `person`
+#'     (position in the account) replace `donor`.
+#'   * `worst`: the release's epsilon.
+#'   * `delta`, `method`, `calibration`: the delta of the losses, and the method and calibration of
+#'     the release.
+#'   * `holds`: whether the release's guarantee is valid.
 #'
 #'   [write_release()] refuses this object.
 #'
-#'   `pdp_delta()`: a data frame of each donor's delta at `epsilon`. PRIVATE.
+#'   `pdp_delta()`: a data frame with each donor's delta at `epsilon`. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the
 #'   released panel. No error quotes a donor's value.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and

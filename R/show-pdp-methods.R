@@ -1,21 +1,24 @@
-#' Print, summarise and plot donors' privacy losses
+#' Print, summarise and plot privacy losses
 #'
-#' For the curator only: see [pdp()].
+#' The results of these methods are for the curator only: see [pdp()].
 #'
 #' @param x,object (`dp_pdp` or `summary.dp_pdp`)\cr losses from [pdp()].
-#' @param epsilon (`number`, at least 0, or `NULL`)\cr `summary()` gives the share of donors whose
-#'   loss is below it; `NULL`: a tenth, a quarter, a half and all of the release's epsilon.
+#' @param epsilon (`number`, at least 0, or `NULL`)\cr `summary()` gives the share of donors with a
+#'   loss below `epsilon`. `NULL`: a tenth, a quarter, a half and all of the release's epsilon.
 #' @param probs (`numeric`, in \[0, 1])\cr probabilities of the quantiles.
 #' @param row.names,optional ignored.
 #' @param ... unused.
-#' @return `print()`: its argument, invisibly. `summary()`: a list of class `summary.dp_pdp`:
-#'   `quantiles`, `mean` and `shares`, by neighbour, and `generalisation`, a bound on the
-#'   generalisation error: the expected difference between the mean loss of other people and the
-#'   mean loss of the people in the data, for any loss function from 0 to 1 (Wang, 2019, Proposition
-#'   9). The bound is estimated from these people, and is uninformative if it is 1 or more.
-#'   `as.data.frame()`, `tidy()`: one row per donor. `autoplot()`: a ggplot of the share of donors
-#'   whose loss is at most epsilon, with the release's epsilon as a vertical line; `plot()` draws it
-#'   and returns it invisibly. All PRIVATE.
+#' @return All results are PRIVATE:
+#'   * `print()`: the argument, invisibly.
+#'   * `summary()`: a list of class `summary.dp_pdp`. Its elements `quantiles`, `mean` and `shares`
+#'     describe the losses for each kind of neighbour. `generalisation` is a bound on the
+#'     generalisation error: the expected difference between the mean error of a model on other
+#'     people and on the people in the data, for any error measure from 0 to 1 (Wang, 2019,
+#'     Proposition 9). The bound is estimated from these people, and is uninformative if it is at
+#'     least 1.
+#'   * `as.data.frame()`, `tidy()`: a data frame with one row per donor.
+#'   * `autoplot()`: a ggplot of the share of donors with a loss of at most epsilon, with the
+#'     release's epsilon as a vertical line. `plot()` draws it and returns it invisibly.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 300, T0 = 10, T1 = 3)
