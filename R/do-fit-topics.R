@@ -14,6 +14,7 @@
 #' @param T0 (`count`, or one for each row of `target`)\cr number of periods before the treatment,
 #'   at least 2. Different values mean several adoption dates, see [dp_cohorts]. With a release by
 #'   `"gram"`, `NULL` means the value in the release; a larger value is also permitted.
+#' @param method,calibration (`string`)\cr see [dp_synth()].
 #' @param times (`vector`, or `NULL`)\cr the periods of a matrix, one per column; `NULL` numbers
 #'   them from 1.
 #' @param lambda (`number` or `NULL`)\cr the penalty, for a release by method `"gram"`, see

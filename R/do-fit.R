@@ -19,7 +19,7 @@
 #' the paper's constants, for reproduction. With these constants the stated epsilon of `"objective"`
 #' is invalid, as every print states. `"gram"` has no published constants and ignores this argument.
 #'
-#' @section Who is protected: Neighbours are panels that differ in one donor's whole row, including
+#' @section Protected people: Neighbours are panels that differ in one donor's whole row, including
 #' the person's identifier. The number of donors, the periods, the bounds and the target's data are
 #' public; `protect = "everyone"` also protects the treated people ([dp_synth_treated]). Values
 #' outside the bounds are clipped silently, since their number is private. The presence of one
@@ -36,9 +36,9 @@
 #' A repeated call draws new noise and spends the budget again, with or without a ledger, so save
 #' the result ([write_release()]).
 #'
-#' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`,
-#' `dpsc_error_budget`, `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster`,
-#' `dpsc_error_index`. The last error means that `index` is probably in the wrong order, since units
+#' @section Errors: The classes are `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`,
+#' `dpsc_error_budget`, `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster` and
+#' `dpsc_error_index`. The last class means that `index` is probably in the wrong order, since units
 #' are numbers, periods are numbers or strings, and there are fewer donors than periods. If the
 #' order is right, convert the units to strings. Errors are raised before budget is spent or noise
 #' is drawn, except when a reader of [dp_chunks()] fails later. No error quotes a donor's value or
@@ -78,7 +78,7 @@
 #'   is shorter. From 20 people on the release is calibrated for a mean, so give `size` when you
 #'   make the release. PUBLIC. Several treated units form a group of `sum(size)` people with one
 #'   average effect; `tidy(fit, type = "unit")` gives the members' effects.
-#' @param ledger ([dp_ledger()] or `NULL`)\cr charged before the noise is drawn.
+#' @param ledger ([dp_ledger()] or `NULL`)\cr ledger to charge before the noise is drawn.
 #' @param control ([dp_control()])\cr settings. Decide about two of them before the budget is spent:
 #'   `features = Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which
 #'   saves the budget of intervals.
@@ -102,10 +102,10 @@
 #'   are reduced to `max_weight`, and negative weights count as 0. With `NULL` the weights' entry in
 #'   `bounds` gives the limits. Noise is as large as if all donors had the largest weight, so a
 #'   limit far above the mean weight reduces accuracy.
-#' @param ... no further arguments: an unknown argument is an error.
+#' @param ... unused; an unknown argument causes an error.
 #' @return With several outcomes an object of class [dp_outcomes], and with several adoption dates
-#'   an object of class [dp_cohorts]. Otherwise a list of class `dp_synth`, of public values and
-#'   values computed from the release alone (a classical fit also contains its data):
+#'   an object of class [dp_cohorts]. Otherwise a list of class `dp_synth`. Except in classical
+#'   fits, all values are public or computed from the release alone:
 #'   * `release`: the [dp_release()].
 #'   * `target`: 1 x periods, outcome units: the treated unit, or the treated people's mean. PUBLIC.
 #'   * `size`: the target's number of people. PUBLIC.

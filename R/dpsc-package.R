@@ -25,7 +25,7 @@
 #' the papers; `vignette("errata")`, `vignette("errata-streams")` and `vignette("errata-papers")`
 #' list their errors.
 #'
-#' @section What is protected: A donor's whole row, with all periods, is protected. Two panels are
+#' @section Protected data: A donor's whole row, with all periods, is protected. Two panels are
 #' neighbours if they differ in one donor's row. The number of donors, the periods, the bounds and
 #' the target's own data are public.
 #'

@@ -409,7 +409,7 @@ find_value <- function(name, environment) {
 #' one person affects everybody's row, and the guarantee no longer protects people. No result would
 #' show this fault.
 #'
-#' @section Allowed:
+#' @section Permitted preparations:
 #'   * scale: `log(y)`, `y / 1000`, values per head by published numbers of inhabitants;
 #'   * outliers: known limits, such as `pmin(y, 500)` (values are clipped to `bounds` in any case);
 #'   * gaps: the person's own last value, or the middle of the bounds;
@@ -418,7 +418,7 @@ find_value <- function(name, environment) {
 #'   * bounds: the scale of the instrument, the law, earlier publications;
 #'   * periods: the calendar.
 #'
-#' @section Not allowed:
+#' @section Forbidden preparations:
 #'   * scale: `scale(y)`, `y / max(y)`, ranks, an index with the donors' mean as 100;
 #'   * outliers: winsorising at quantiles of the sample;
 #'   * gaps: the month's mean, or imputation from other people;
