@@ -13,7 +13,8 @@
 #' The loss is computed for two kinds of neighbouring panels. *Removal*: the donor's contribution to
 #' the sums is removed, and the number of donors is unchanged (for `"output"` and `"objective"` the
 #' row becomes the middle of the bounds). *Replacement*: the donor's row is replaced by any row
-#' within the bounds, as in the guarantee, and the result is a certified upper bound.
+#' within the bounds, as in the guarantee, and the result is a certified upper bound. The
+#' computation depends on the method:
 #'
 #' * `"output"`: the exact change of the ridge weights by a removal is
 #'   `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)` for donor i, and one fit gives the terms for all

@@ -98,7 +98,8 @@ conformal_engine_release <- function(fit, i) {
 #' @param intervals (`flag`)\cr whether to compute intervals.
 #' @param x (`dp_conformal`)\cr a result.
 #' @param ... unused.
-#' @return An object of class `dp_conformal`. RELEASED, or NOT PRIVATE for a non-private fit:
+#' @return An object of class `dp_conformal`, a list that is RELEASED, or NOT PRIVATE for a
+#'   non-private fit:
 #'   * `test`: a data frame with `target`, `p.value`, `statistic` and `permutations`.
 #'   * `intervals`: a data frame with `target`, `term`, `estimate`, `conf.low` and `conf.high`. The
 #'     row `"average"` assumes a constant effect. A row is missing if the number of permutations is

@@ -1,7 +1,9 @@
 #' Simulate a panel with a known effect
 #'
 #' Simulates a panel by one of two designs. Before the effect is added, all outcomes are within
-#' `c(-1, 1)`, so bounds need not be chosen from data:
+#' `c(-1, 1)`, so bounds need not be chosen from data.
+#'
+#' The designs are:
 #'
 #' * `"factor"`: unit effects `a_i`, time effects `d_t`, autoregressive factors `f_t` with random
 #'   loadings `l_i`, and noise `e_it`. Without treatment the outcome of unit i in period t is
