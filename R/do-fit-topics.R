@@ -127,9 +127,9 @@ NULL
 #' the interval of a group grows with this distance. If the squared distance is at least seven times
 #' its mean for random targets, the print, the summary and the report note that few donors are like
 #' the target. The other donors may then bias the estimate. This note hardly ever appears for random
-#' targets. It appears for nearly every group of 30 or more people from a minority (a tenth of 5,000
-#' donors) with a distinct path; a single person of such a minority can hardly be distinguished from
-#' the others (`bench/selected.R` of the sources).
+#' targets. The note appears for nearly every group of 30 or more people from a minority (a tenth of
+#' 5,000 donors) with a distinct path. A single person of such a minority can hardly be
+#' distinguished from the other donors (`bench/selected.R` of the sources).
 #'
 #' If donors and budget do not suffice to calibrate an interval, there is no interval, and the print
 #' gives the reason. At `epsilon = 1` and `delta = 1e-6` an interval needs about 220 donors for one

@@ -65,9 +65,9 @@
 #'   weak. `Inf` gives the non-private fit.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. 0 gives pure differential privacy.
 #' @param bounds (`numeric(2)`, or `matrix`, periods x 2, outcome units)\cr PUBLIC limits of the
-#'   outcome, for the whole panel or by period. They are required when `epsilon` is finite, and must
-#'   not come from the donors' data. For a computed outcome, covariates or several outcomes give a
-#'   named list ([dp_bounds]), with all levels of a factor, the reference level first.
+#'   outcome, for the whole panel or by period. Bounds are required when `epsilon` is finite, and
+#'   must not come from the donors' data. For a computed outcome, covariates or several outcomes
+#'   give a named list ([dp_bounds]), with all levels of a factor, the reference level first.
 #' @param method,calibration (`string`)\cr see Methods.
 #' @param estimator (`string`)\cr `"ridge"` (default), or `"did"`, difference-in-differences from
 #'   the same release. `epsilon = Inf` also permits classical estimators on the raw donors:

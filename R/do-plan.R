@@ -100,7 +100,7 @@
 #'   * `method`; `T0`, the date, or `NA` for all dates; `size`, the number of people; `n`,
 #'     `epsilon`. A requested quantity is `NA` for a method that cannot reach the goal.
 #'   * `error`: root mean squared error of one period's counterfactual, compared with the outcome
-#'     that the target (the mean of `size` people) would have had. This is also the error of the
+#'     that the target (the mean of `size` people) would have had. It is also the error of the
 #'     estimated effect in this period. In the row for all dates this column is the error of the
 #'     averages by time since the adoption.
 #'   * `privacy`: the part of the error from noise; `floor`: the error without privacy.

@@ -29,9 +29,9 @@
 #' neighbours if they differ in one donor's row. The number of donors, the periods, the bounds and
 #' the target's own data are public.
 #'
-#' @section Installing: Installation from source compiles the C++ core. This takes 3 minutes on one
-#' processor core, or 2 minutes on two (with `MAKEFLAGS=-j2` in the environment), and up to 1 GB of
-#' memory per file.
+#' @section Installing: Installation from source compiles the C++ core. Compilation takes 3 minutes
+#' on one processor core, or 2 minutes on two (with `MAKEFLAGS=-j2` in the environment), and up to 1
+#' GB of memory per file.
 #'
 #' @references
 #' Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control. AISTATS.

@@ -63,8 +63,8 @@
 #' unit has several rows in a period. Without a roster every unit needs one finite outcome per
 #' period. Outcome, treatment and covariates are columns, and a factor's levels are required in
 #' `bounds` even for `epsilon = Inf`. Growing fits ([dp_monitor]) require `compute = "here"`, for
-#' the first release and for `update(fit, newdata)`. Methods other than `"gram"` and classical
-#' estimators need the donors in memory.
+#' the first release and for `update(fit, newdata)`. Classical estimators, and methods other than
+#' `"gram"`, need the donors in memory.
 #'
 #' @section Reading of cells: Only `bounds` and the type of a cell's column determine how the cell
 #' is read as a number or level, and no cell causes an error. Numbers remain numbers, and TRUE and
@@ -109,13 +109,13 @@
 #' same, but Postgres fetches the partitions' rows to sum them. [dp_sources()] with one connection
 #' per server computes the sums on each server.
 #'
-#' @section A query is outside the guarantee: If `table` is a query, or a lazy `tbl()` that filters,
-#' joins or computes, **the guarantee covers the query's result**: the rows of this result are the
-#' people, and the number of rows is public and exact. Thus `WHERE age >= 18` reveals the number of
-#' adults, and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)` let one person's row change other
-#' people's rows. Select rows by `subset =` of [dp_lm()] and [dp_glm()], which does not reveal the
-#' number of selected rows. The name of a table or view is not a query in this sense, unless the
-#' view itself filters, joins or computes.
+#' @section Queries and the guarantee: If `table` is a query, or a lazy `tbl()` that filters, joins
+#' or computes, **the guarantee covers the query's result**: the rows of this result are the people,
+#' and the number of rows is public and exact. Thus `WHERE age >= 18` reveals the number of adults,
+#' and `LIMIT`, `DISTINCT`, or `y - (SELECT MAX(y) ...)` let one person's row change other people's
+#' rows. Select rows by `subset =` of [dp_lm()] and [dp_glm()], which does not reveal the number of
+#' selected rows. The name of a table or view is not a query in this sense, unless the view itself
+#' filters, joins or computes.
 #'
 #' @section Order: People are numbered source by source, and within a source in the order of their
 #' identifiers, as in a data frame (strings by their bytes). A person's identifier is part of the
