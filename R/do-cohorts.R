@@ -77,7 +77,7 @@
 #'     `privacy`, for the noise of the release, and `regression`, for the donors' regression, have
 #'     one row per cohort and period.
 #'   * `forecasts`: the residuals before the adoption.
-#'   * `estimator`: its name.
+#'   * `estimator`: the name of the estimator.
 #'   * `protected`: `TRUE` if the treated people are protected.
 #'
 #'   Methods return:

@@ -3,8 +3,7 @@
 #' Synthetic control from a matrix of donors, from other sources, and from a release
 #'
 #' [dp_synth()] also takes the donors as a matrix, as [dp_chunks()] or in [dp_sources()], with the
-#' target as a separate argument. Given a [dp_release()], it makes a further fit, which spends
-#' nothing.
+#' target as a separate argument. Given a [dp_release()], it makes a further fit, at no cost.
 #'
 #' @inheritParams dp_synth
 #' @param x (`matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr the donors' outcomes, one
@@ -62,15 +61,15 @@ NULL
 #'
 #' The formula `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (for `method =
 #' "gram"` with the estimator `"ridge"`). Each covariate has one value per person. The value of a
-#' number is the mean before the treatment, after every entry is clipped to the bounds. The value of
-#' a factor or string is the first level that is not missing; an undeclared level counts as the
-#' first declared level. No message depends on a protected person's covariates; their presence
-#' counts as public, as for the outcome. A factor that varies within a public treated unit, or
-#' within any unit if nothing is private, causes an error. With several adoption dates "before the
-#' treatment" means before the first date, for everybody.
+#' numeric covariate is its mean before the treatment, after every entry is clipped to the bounds.
+#' The value of a factor or string is its first level that is not missing; an undeclared level
+#' counts as the first declared level. No message depends on a protected person's covariates; their
+#' presence counts as public, as for the outcome. A factor that varies within a public treated unit,
+#' or within any unit if nothing is private, causes an error. With several adoption dates "before
+#' the treatment" means before the first date, for everybody.
 #'
-#' @section Covariates of classical estimators: Classical estimators are not private and need no
-#'   bounds (any bounds given are ignored). A term may be computed from columns. Factors and strings
+#' @section Covariates of classical estimators: Classical estimators are not private. They need no
+#'   bounds, and ignore given bounds. A term may be computed from columns. Factors and strings
 #'   become indicators of their levels.
 #' * `"simplex"`, `"demeaned"`, `"penalised"`, `"augmented"` and `"predictors"` balance *one value
 #'   per unit*: the mean over the periods before the (first) treatment, or over the periods named in
@@ -115,7 +114,7 @@ NULL
 #'   second moment and the tails of these errors are released under the same budget. This
 #'   calibration corresponds to the placebo test in space, and is valid for 0/1 outcomes, costs and
 #'   other data that are far from normal. Coverage is measured (`bench/battery.R` of the sources,
-#'   `bench/results/battery.csv`), not proved: the target is assumed to be a unit like the donors,
+#'   `bench/results/battery.csv`), not proved: the target is assumed to be a person like the donors,
 #'   or a mean of such people with independent prediction errors. A shock that hits the whole group
 #'   counts as part of the group's effect. People who were chosen for their level before the
 #'   treatment regress in part to the mean. With method `"gram"`, one adoption date and no

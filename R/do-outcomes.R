@@ -12,8 +12,8 @@
 #'   0`). The budget of one outcome's release is smaller than the budget of all outcomes together,
 #'   so quote the budget in the print of the fit, not the budget of one element. With K outcomes the
 #'   noise of each outcome grows by a factor of about the square root of K. In a single release of
-#'   all columns it would grow by a factor of K, like the squared length of a row. Therefore an
-#'   outcome is predicted from its own past, and from other outcomes only if you name them as
+#'   all columns the noise would grow by a factor of K, like the squared length of a row. Therefore
+#'   an outcome is predicted from its own past, and from other outcomes only if you name them as
 #'   covariates: `sales ~ treated | visits` uses each person's mean number of visits before the
 #'   treatment.
 #'

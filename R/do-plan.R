@@ -18,7 +18,8 @@
 #'   deviation, over periods, of a person's deviations from their own level, apart from common
 #'   movements. Take both values from experience, the literature or another public source.
 #' * Without these arguments people are simulated as in [sim_panel()], where outcomes use the whole
-#'   width of sensible bounds. Real outcomes rarely do, and their errors are smaller.
+#'   width of sensible bounds. Real outcomes rarely use the whole width, and their errors are
+#'   smaller.
 #'
 #' With `protect = "everyone"`, several adoption dates or covariates, whole studies are simulated,
 #' released and fitted by the functions of [dp_synth()]. The errors of a protected group grow with
@@ -30,8 +31,8 @@
 #' effect that is detected with the requested `power`. For a protected group, `detectable` is
 #' computed with the errors under this effect.
 #'
-#' Errors of methods `"output"` and `"objective"` come from the known variances of their noise and
-#' from a table of simulated errors (`data-raw/plan_table.R`), with the tight calibration. If there
+#' For methods `"output"` and `"objective"` with the tight calibration, errors come from the known
+#' variances of the noise and from a table of simulated errors (`data-raw/plan_table.R`). If there
 #' are more than 1,000 donors (2,000 with a protected group), the plan simulates 1,000 (or 2,000)
 #' donors, with a larger budget that gives the same noise. Protected groups of more than 100 people
 #' are reduced in the same proportion. For the accuracy of plans see `bench/results/plan.csv` and
@@ -51,7 +52,8 @@
 #'   default.
 #' @param error (`number` or `NULL`)\cr the required error of a period, in outcome units. With this
 #'   argument one of `n`, `epsilon` and `size` must be `NULL`.
-#' @param bounds (`numeric(2)`)\cr the public bounds; errors are in their units.
+#' @param bounds (`numeric(2)`)\cr the public bounds, in the outcome's units, in which errors are
+#'   given.
 #' @param design (`string`)\cr the design of [sim_panel()] for the simulated people, if neither
 #'   standard deviations nor a pilot is given.
 #' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviation of
@@ -75,10 +77,10 @@
 #'   power if a quantity is `NULL`.
 #' @param covariates (`count`, at most 50)\cr number of covariates in the fit; a factor counts as
 #'   its number of levels minus one. Covariates are simulated as uniform over their bounds.
-#' @param explained (`number`, in \[0, 1))\cr the R-squared of a regression, in other people, of a
-#'   person's change from before to after the first adoption on the covariates. Covariates that
-#'   explain only people's levels do not help, since the past determines the levels. If `explained`
-#'   is 0, covariates only reduce accuracy.
+#' @param explained (`number`, in \[0, 1))\cr the R-squared of a regression on the covariates in
+#'   data of other people; its outcome is a person's change from before to after the first adoption.
+#'   Covariates that explain only people's levels do not help, since the past determines the levels.
+#'   If `explained` is 0, covariates only reduce accuracy.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr the figure. `"error"` shows the error of a period against donors and
 #'   epsilon, for the recommended method and for methods with up to ten times its error. `"funnel"`
@@ -106,8 +108,8 @@
 #'   * `privacy`: the part of the error from noise; `floor`: the error without privacy.
 #'   * `average`: the error of the average effect over the treated periods.
 #'   * `half_width`: the expected (median) half-width of the 95 % interval of the average effect, or
-#'     `NA` if there will be no interval; `period_width`: the same for one period. `given`: the
-#'     share of releases that give an interval.
+#'     `NA` if there will be no interval; `period_width`: the expected half-width for one period.
+#'     `given`: the share of releases that give an interval.
 #'   * `power`: the power to detect `effect`, or `NA` if `effect` is not given; `detectable`: the
 #'     smallest effect that is detected with the requested power, or `Inf` if there is no such
 #'     effect. Both columns are `NA` without a test.

@@ -30,8 +30,8 @@
 #' the target's own data are public.
 #'
 #' @section Installing: Installation from source compiles the C++ core. Compilation takes 3 minutes
-#' on one processor core, or 2 minutes on two (with `MAKEFLAGS=-j2` in the environment), and up to 1
-#' GB of memory per file.
+#' on one processor core, or 2 minutes on two (with `MAKEFLAGS=-j2` in the environment), and needs
+#' up to 1 GB of memory per file.
 #'
 #' @references
 #' Rho, S., Cummings, R. and Misra, V. (2023). Differentially Private Synthetic Control. AISTATS.

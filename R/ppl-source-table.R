@@ -23,8 +23,8 @@
 #' @section Two ways to compute: `compute = "here"`: in a temporary table the engine turns long rows
 #' into one row of integers per person, once. The package's C++ core reads blocks of these rows and
 #' does all other computations. `block` limits the memory. Several blocks are read up to nine times,
-#' but a single block is read only once. If memory can hold all people, at 4 bytes per number, a
-#' `block` of all people is therefore fastest.
+#' but a single block is read only once. If the rows of all people fit into memory, at 4 bytes per
+#' number, a `block` of all people is therefore fastest.
 #'
 #' `compute = "database"`: SQL also computes the sums, and only these sums are transferred: counts,
 #' sums and sums of products of integers, a few hundred numbers per pass. The sums are identical to
@@ -57,7 +57,7 @@
 #' | `dp_describe` | all | yes | yes | no |
 #' | `dp_online` | all | yes | no | no |
 #' @section Panels: Several adoption dates, covariates and `protect = "everyone"` work as with a
-#' data frame, in both ways to compute. `na = "interpolate"` with a [dp_roster()] works for one
+#' data frame, for both values of `compute`. `na = "interpolate"` with a [dp_roster()] works for one
 #' table or one set of files: the roster's units are written into a temporary table, and the engine
 #' fills gaps row by row. Since rows of an engine have no order, the largest outcome counts if a
 #' unit has several rows in a period. Without a roster every unit needs one finite outcome per
@@ -71,9 +71,10 @@
 #' FALSE are 1 and 0. Text is a number if it consists of decimal digits, with or without a point, an
 #' exponent and surrounding blanks, such as `"1e3"`, `" 12 "`, `"01"` or `".5"`. `"Inf"`, `"TRUE"`,
 #' `"T"` and similar words have their usual meaning; `"1,5"`, `"0x10"`, `"nan"`, `""` and other text
-#' are missing. In regressions a number beyond its bounds, infinite or too large for a double,
-#' becomes the nearest bound, and a number next to zero (`1e-400`) becomes zero. Text matches a
-#' level with the same bytes; a number matches the level whose text is this number.
+#' are missing. In regressions a number that lies beyond its bounds, is infinite or is too large for
+#' a double becomes the nearest bound. A number that is too small for a double (`1e-400`) becomes
+#' zero. Text matches a level with the same bytes; a number matches the level whose text is this
+#' number.
 #'
 #' The type of a database's column is the type that its table declares. Only R reads text as
 #' numbers, so a column of text with numeric bounds needs `compute = "here"`, and the outcome of a
@@ -93,8 +94,8 @@
 #' @section Requirements on the engine: The temporary table is a snapshot. Every pass must find the
 #' same rows, so the number of rows (and a checksum, for blocks) is compared in every pass. Faults
 #' of the rows are found before the budget is charged, and reported without naming anyone. An
-#' engine's own error is shown if it fails before it reads a row, as for a misspelt name or a
-#' missing right (SQLite, Postgres, DuckDB). Other errors of an engine are replaced, since their
+#' engine's own error is shown if the engine fails before it reads a row, as for a misspelt name or
+#' a missing right (SQLite, Postgres, DuckDB). Other errors of an engine are replaced, since their
 #' text may contain people's values.
 #'
 #' The rights to read the table and to make temporary tables are sufficient. SQL statements contain

@@ -13,8 +13,8 @@
 #' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
 #'   a release by method `"gram"`. With `NULL` a public rule chooses the number, which grows with
 #'   donors and budget. With `Inf` every pre-period is a feature; [conformal()] and [placebo_time()]
-#'   need this, but it reduces accuracy if there are few donors. Decide before the release, since
-#'   another release spends budget again.
+#'   need this value, which reduces accuracy if there are few donors. Decide before the release,
+#'   since another release spends budget again.
 #' @param intervals (`flag`)\cr for a release by method `"gram"`: whether to spend a part of the
 #'   budget on the donors' own placebo errors, without which there is no interval and no p-value.
 #'   With `FALSE` this part is spent on the estimate. Decide before the release, since later

@@ -4,8 +4,8 @@
 #' Write and read a release
 #'
 #' A release contains only noisy statistics and public facts, so it may be published.
-#' `write_release()` writes it as JSON with 17 significant digits, and `read_release()` restores it
-#' exactly.
+#' `write_release()` writes a release as JSON with 17 significant digits, and `read_release()`
+#' restores this release exactly.
 #'
 #' `read_release()` computes the plan again from the public facts in the file (sizes, bounds,
 #' budget, options). The steps, noise, costs and guarantee in the file must agree with this plan,

@@ -55,7 +55,7 @@ plot.dp_release <- function(x, ...) door("plot", {
 #' @param labels (`character` or `NULL`)\cr readable names of outcomes or of the terms of a
 #'   regression. For example, `c(cigsale = "Packs per person")` replaces the name `cigsale` by this
 #'   text.
-#' @param ... no further arguments: an unknown argument is an error.
+#' @param ... unused; an unknown argument causes an error.
 #' @return `autoplot()` returns a ggplot, to which you can add layers and scales; `plot()` draws
 #'   this ggplot and returns it invisibly. The light band is the interval, and the dark band is the
 #'   part from the privacy noise alone; for methods `"output"` and `"objective"` only the dark band
