@@ -176,7 +176,7 @@ audit_mechanism <- function(method = "gram",
   ), class = "dp_audit_mechanism")
 })
 
-#' A call of any verb, to be audited
+#' A call of any verb as an audited mechanism
 #' @noRd
 audited_verb <- function(verb, epsilon, delta, control) {
   if (length(formals(verb)) < 2L) {

@@ -52,7 +52,7 @@ repeats_itself <- function(outputs) {
   all(constant) && any(outputs$data[1L, ] != outputs$neighbour[1L, ])
 }
 
-#' Statistics that separate the two panels, learnt from some runs
+#' Scores that separate the two panels, computed from a part of the runs
 #' @return A list of functions from a matrix of outputs to one score per row.
 #' @noRd
 learn_scores <- function(outputs) {
@@ -86,8 +86,8 @@ learn_scores <- function(outputs) {
 }
 
 #' The most informative events `score > threshold` (or their complements)
-#' @return A data frame: `score`, `threshold`, `above`, `favours` (the panel under
-#'   which the event is likelier).
+#' @return A data frame with `score`, `threshold`, `above` and `favours` (the panel under which the
+#'   event is more likely).
 #' @noRd
 choose_events <- function(scores, outputs, delta) {
   candidates <- do.call(rbind, lapply(names(scores), function(name) {
@@ -116,9 +116,9 @@ choose_events <- function(scores, outputs, delta) {
 #' Lower confidence bound on epsilon from the frequency of an event
 #'
 #' Clopper-Pearson limits, each at `(1 - level) / 2`.
-#' @param likelier,other (`count`)\cr runs with the event, on the panel that favours it and on the
-#'   other.
-#' @param runs (`count`)\cr runs on each panel.
+#' @param likelier,other (`count`)\cr number of runs with the event, on the panel that favours the
+#'   event and on the other panel.
+#' @param runs (`count`)\cr number of runs on each panel.
 #' @noRd
 epsilon_from_counts <- function(likelier, other, runs, delta, level) {
   tail <- (1 - level) / 2
@@ -127,7 +127,7 @@ epsilon_from_counts <- function(likelier, other, runs, delta, level) {
   ifelse(lower > delta, log(pmax(lower - delta, 0) / upper), -Inf)
 }
 
-#' Count chosen events on fresh runs
+#' Count the chosen events in new runs
 #' @noRd
 count_events <- function(events, scores, outputs, delta, level) {
   values <- lapply(outputs, function(x) lapply(scores[unique(events$score)], function(f) f(x)))

@@ -42,7 +42,7 @@ loss_of_density <- function(run, log_density) {
   }
 }
 
-#' Exact loss of one of the package's releases: the sum of its noise calls' losses
+#' Exact loss of a release: the sum of the losses of its noise calls
 #' @noRd
 loss_of_release <- function(mechanism) {
   if (is.function(mechanism)) {
@@ -95,8 +95,8 @@ call_loss <- function(call) {
   )
 }
 
-#' Log-probability of a joint choice: a tuple's weight is exp(-exponent times its largest loss)
-#' @param losses (`numeric`)\cr the lists one after another, each with the same number of
+#' Log-probability of a joint choice, in which a tuple has weight exp(-exponent times largest loss)
+#' @param losses (`numeric`)\cr the lists of losses one after another, each with the same number of
 #'   candidates.
 #' @param at (`numeric`)\cr the choice from every list, from 0.
 #' @noRd
@@ -114,8 +114,9 @@ joint_log_law <- function(losses, exponent, at) {
 
 #' Lower and upper confidence limits of delta(epsilon) = E (1 - exp(epsilon - loss))+
 #'
-#' Empirical Bernstein (Maurer and Pontil, 2009, Theorem 4) and Clopper-Pearson on the events
-#' `loss > epsilon + t`; each at its share of the tail.
+#' The limits combine the empirical Bernstein bound (Maurer and Pontil, 2009, Theorem 4) and
+#' Clopper-Pearson limits for the events `loss > epsilon + t`, each at a share of the tail
+#' probability.
 #' @noRd
 delta_limits <- function(loss, epsilon, tail) {
   x <- pmax(-expm1(epsilon - loss), 0)

@@ -2,8 +2,8 @@
 
 #' Rounds and order of columns for each account of a release for everyone
 #' @param release (`dp_release`)\cr a release with `protect = "everyone"`.
-#' @return A list by account: `rounds`, in the form for [gram_contributions()], and `order`, the
-#'   order of a row's columns relative to the release's rows.
+#' @return A list by account, with `rounds` in the form for [gram_contributions()], and `order`, the
+#'   positions of the release's columns in a row.
 #' @noRd
 account_rounds <- function(release) {
   s <- release$statistics
@@ -29,7 +29,7 @@ account_rounds <- function(release) {
   c(list(donors = list(order = seq_len(periods + q), rounds = c(s$rounds, control))), treated)
 }
 
-#' The part of a release for one account: the input of [gram_losses()]
+#' The part of a release for one account, as input of [gram_losses()]
 #' @noRd
 account_release <- function(release, account) {
   steps <- release$privacy$steps

@@ -164,7 +164,7 @@ new_row_losses <- function(x, loss, delta, method, calibration = "tight") {
 
 # Moments -----------------------------------------------------------------------------------------
 
-#' Shifts of a person's row in the rounds of dp_lm(), with other steps at their charge
+#' Gaussian shifts by a person's row in the rounds of dp_lm(), with the full charge of other steps
 #' @noRd
 lm_row_losses <- function(fit, table, delta) {
   facts <- list(
@@ -202,7 +202,7 @@ lm_row_losses <- function(fit, table, delta) {
 
 # Posterior draws ---------------------------------------------------------------------------------
 
-#' Exact loss of a posterior draw when a row is removed; one factorisation serves all people
+#' Exact loss of a posterior draw by the removal of a row, from one factorisation for all people
 #' @noRd
 posterior_row_losses <- function(fit, rows, delta) {
   law <- posterior_law(fit, rows)
@@ -224,7 +224,7 @@ posterior_joining_losses <- function(fit, rows, others, delta) {
   row_losses(loss$removal, loss$replacement)
 }
 
-#' Root of the precision (without gamma), and the mean
+#' Root of the posterior precision without its factor gamma, and posterior mean
 #' @noRd
 posterior_law <- function(fit, rows) {
   root <- chol(crossprod(rows$x) + diag(fit$release$ridge, ncol(rows$x)))
@@ -232,7 +232,8 @@ posterior_law <- function(fit, rows) {
   list(root = root, theta = drop(backsolve(root, backsolve(root, xy, transpose = TRUE))))
 }
 
-#' @param leverage,error (`numeric`)\cr both by a fit without the person.
+#' @param leverage,error (`numeric`)\cr leverage and residual of each person in a fit without this
+#'   person.
 #' @noRd
 posterior_losses <- function(fit, rows, leverage, error, delta) {
   epsilon <- fit$privacy$epsilon
@@ -253,7 +254,7 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
   list(removal = removal, replacement = replacement)
 }
 
-#' Log-ratio of the densities with and without the person at the drawn theta
+#' Log-ratio of the densities with and without the person at the drawn coefficients
 #' @noRd
 realised_posterior <- function(fit, rows, inside, error, theta) {
   drawn <- fit$release$theta * sqrt(ncol(rows$x))

@@ -2,9 +2,9 @@
 # and each person is in one. In every round of moments a person's shift follows as in
 # mech-pdp-gram.R; choices count at their charge.
 
-#' Losses of everyone in a release by method gram
-#' @param rows (`list`, PRIVATE)\cr matrices of rows, by account (outcome units) of all periods.
-#' @return A data frame: `person` (position in the account), `account`, losses. PRIVATE.
+#' Losses of donors and treated people in a release by method gram
+#' @param rows (`list`, PRIVATE)\cr matrices of rows by account, with all periods, in outcome units.
+#' @return A data frame with `person` (position in the account), `account`, and the losses. PRIVATE.
 #' @noRd
 pdp_everyone <- function(release, rows, delta) {
   scale <- release_scale(release)

@@ -104,7 +104,7 @@ pdp.default <- function(x, ...) door("pdp", {
   ), "argument")
 })
 
-#' Reasons why the losses of people in some results are unknown (help of `pdp_rows`)
+#' Reasons for unknown losses of people in some results, as in the help page `pdp_rows`
 #' @noRd
 without_losses <- c(
   dp_selection = "A person moves the scores of many candidates at once; no formula is proved.",
@@ -125,7 +125,7 @@ pdp.dp_cohorts <- function(x, ...) door("pdp", {
   pdp.dp_release(limited_release(x), ...)
 })
 
-#' A fit's release with the limits of its outcome's columns, which a formula's rows are clipped to
+#' The release of a fit, with the limits to which the columns of a formula's outcome are clipped
 #' @noRd
 limited_release <- function(fit) {
   release <- fit$release
@@ -168,7 +168,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
   new_pdp(x, data.frame(donor = seq_len(x$panel$n), loss), delta)
 })
 
-#' @param unit (`string` or `NULL`)\cr the people to whom the losses belong, if not donors.
+#' @param unit (`string` or `NULL`)\cr name of the people with these losses, if they are not donors.
 #' @noRd
 new_pdp <- function(release, losses, delta, unit = NULL) {
   structure(c(list(

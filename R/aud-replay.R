@@ -7,11 +7,11 @@
 #' A recorder of noise calls
 #'
 #' `noise` is passed to the package's verbs. `hook()` represents one noise call of a user's
-#' function: in recording it draws and stores the noise; in replay it returns the stored noise and
-#' stores the other panel's value.
-#' @return An environment: `mode`, `calls` (each with `law`, `scale`, `value`, `output`, and after
-#'   a replay `other`), `places` (drawn positions), `moved` (function from such positions to the
-#'   same people's positions in the other panel), `noise`, `hook`.
+#' function. While recording, `hook()` draws and stores the noise; in a replay it returns the stored
+#' noise and stores the other panel's value.
+#' @return An environment with `mode`; `calls` (each with `law`, `scale`, `value`, `output`, and
+#'   after a replay `other`); `places` (drawn positions); `moved` (a function from these positions
+#'   to the same people's positions in the other panel); `noise` and `hook`.
 #' @noRd
 new_recorder <- function() {
   recorder <- new.env(parent = emptyenv())
@@ -70,10 +70,10 @@ stop_diverged <- function() {
   ))
 }
 
-#' Record on one panel, replay on the other
-#' @param hooked (`list`)\cr `recorder` and `run`, a function of a panel.
-#' @return The recorded calls, each with `other`; or `NULL` if the sequences differ. Attribute
-#'   `result`: the mechanism's value; `again`: its value in the replay. PRIVATE.
+#' Record calls on one panel and replay them on the other panel
+#' @param hooked (`list`)\cr `recorder`, and `run`, a function of a panel.
+#' @return The recorded calls, each with `other`, or `NULL` if the sequences of calls differ.
+#'   Attribute `result` is the value of the mechanism, and `again` its value in the replay. PRIVATE.
 #' @noRd
 record_and_replay <- function(hooked, from, to) {
   recorder <- hooked$recorder
@@ -99,8 +99,8 @@ record_and_replay <- function(hooked, from, to) {
 }
 
 #' A mechanism whose noise calls are recorded
-#' @return A list: `recorder`, `run` (function of a panel), `steps` (function of a result: declared
-#'   sensitivities).
+#' @return A list: `recorder`; `run`, a function of a panel; `steps`, a function from a result to
+#'   its declared sensitivities.
 #' @noRd
 as_hooked <- function(mechanism, ...) {
   recorder <- new_recorder()
@@ -163,10 +163,10 @@ call_shift <- function(call) {
   )
 }
 
-#' The sensitivity for which a call's noise was calibrated, in the noise's own units
+#' The sensitivity for which the noise of a call was calibrated, in units of the noise
 #'
-#' The smaller of a step's declared sensitivity and the sensitivity covered by its noise at its
-#' cost.
+#' The smaller of two values: the declared sensitivity of the step, and the sensitivity that its
+#' noise covers at its cost.
 #' @param step (`data.frame`, one row)\cr a step of the release's record.
 #' @noRd
 call_declared <- function(call, step) {

@@ -1,7 +1,7 @@
 # Runs of the audited mechanism.
 
-#' Run a function many times, with a progress bar if this takes long
-#' @param run (`function`)\cr a function of the run's number.
+#' Run a function many times, with a progress bar for long computations
+#' @param run (`function`)\cr a function of the number of the run.
 #' @return A list.
 #' @noRd
 repeat_runs <- function(n_runs, run) {
@@ -14,9 +14,10 @@ repeat_runs <- function(n_runs, run) {
   })
 }
 
-#' One of the package's releases
+#' A release of this package
 #'
-#' @param panel (`matrix`)\cr rows of donors; for everyone, followed by the treated people's rows.
+#' @param panel (`matrix`)\cr rows of donors; with `protect = "everyone"`, followed by the treated
+#'   people's rows.
 #' @param release (`function`)\cr the verb, or a copy with a fault planted by a test.
 #' @return A `dp_release`.
 #' @noRd

@@ -28,8 +28,8 @@ released_numbers <- function(fit) {
   unlist(lapply(as.list(table), function(x) if (is.numeric(x)) as.double(x) else as.character(x)))
 }
 
-#' One record and replay of a verb as a table: one row per noise call (a single row if a verb
-#' declares its budget as a whole), and one for the released values
+#' One record and replay of a verb as a table with one row per noise call (a single row if the verb
+#' declares one budget for all calls), and a row for the released values
 #'
 #' `declared` and `observed` are in units of the verb's account: mu, rho or epsilon.
 #' @noRd
@@ -50,8 +50,8 @@ verb_rows <- function(calls) {
   rows
 }
 
-#' The declared step of each call: by label, else in their order if distributions agree, else by
-#' distribution
+#' The declared step of each call, matched by label, otherwise by order if distributions agree,
+#' otherwise by distribution
 #' @noRd
 steps_of_calls <- function(calls, steps) {
   streamed <- vapply(calls, `[[`, "", "label") %in% c("node of a stream", "iterate")
@@ -89,7 +89,7 @@ verb_row <- function(call, step, whole) {
   )
 }
 
-#' A budget declared as a whole: zero-concentrated, or pure
+#' A budget that is declared for all calls together, zero-concentrated or pure
 #' @noRd
 whole_budget <- function(privacy) {
   if (is_number(privacy$rho)) {
@@ -111,7 +111,7 @@ account_of <- function(step) {
   }
 }
 
-#' Cost of the observed shift under a replayed call's own noise
+#' Cost of the observed shift under the noise of a replayed call
 #' @param account (`string`)\cr `"mu"`, `"rho"`, `"epsilon"` or `"scaled"`, a shift over its scale.
 #' @noRd
 call_cost <- function(call, account) {

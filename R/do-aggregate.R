@@ -244,11 +244,11 @@ aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
 # Below this number, a statistic's bias in small samples is no longer small relative to its error.
 least_block <- 30
 
-#' Blocks beyond the outermost released quantile, in units of the noise on ranks
+#' Number of blocks beyond the outermost released quantile, in units of the noise on ranks
 #'
-#' A cell beyond all answers has weight exp(-v), v this value, relative to a cell at the quantile;
-#' there are 262,144 cells. From 6 on the intervals reach their coverage (simulated, with limits 20
-#' to 1,000 standard deviations wide).
+#' For a value v, a cell beyond all answers has weight exp(-v) relative to a cell at the quantile;
+#' there are 262,144 cells. In simulations with limits of 20 to 1,000 standard deviations, intervals
+#' reach their nominal coverage if v is at least 6.
 #' @noRd
 clearance <- function(core, exponent, blocks) {
   exponent * blocks * min(core$percents) / 100
@@ -288,7 +288,7 @@ aggregate_promise <- function(budget, plan, facts) {
   )
 }
 
-#' @return The names of the statistics: from the limits, else from the answer. PUBLIC.
+#' @return The names of the statistics, from the limits or otherwise from the answer. PUBLIC.
 #' @noRd
 check_example <- function(statistic, example, limits) {
   state <- hold_state()
@@ -389,7 +389,8 @@ at_fallback <- function(x) {
 
 #' Statistics whose released deviation over blocks is impossible within the limits
 #'
-#' Where most blocks have the same answer, the draws find it among too many cells by chance only.
+#' If most blocks have the same answer, the draws find this answer among the many cells only by
+#' chance.
 #' @noRd
 lost_spread <- function(x) {
   located <- mechanism_table$dp_aggregate[[x$method]]$located

@@ -2,8 +2,8 @@
 # donors need no protection. They keep the donors, since placebos need them.
 
 #' Fit a classical estimator to a checked panel
-#' @return A `dp_synth_classical`, also a `dp_synth`, with `raw` (donors, target, `T0`, times:
-#'   PRIVATE) and `settings` besides the fields of [dp_synth()]. NOT PRIVATE.
+#' @return A `dp_synth_classical`, which is also a `dp_synth`, with the fields of [dp_synth()],
+#'   `raw` (donors, target, `T0` and times, PRIVATE) and `settings`. NOT PRIVATE.
 #' @noRd
 fit_classical_panel <- function(panel, request) {
   estimator <- request$estimator
@@ -39,7 +39,7 @@ fit_classical_panel <- function(panel, request) {
   ), class = c("dp_synth_classical", "dp_synth"))
 }
 
-#' The user's settings, and those that follow from the panel
+#' The user's settings, with settings that are computed from the panel
 #' @noRd
 classical_settings <- function(settings, estimator, panel) {
   if (estimator == "sdid") settings$treated <- settings$treated %||% nrow(panel$target)
@@ -55,7 +55,7 @@ classical_settings <- function(settings, estimator, panel) {
   settings
 }
 
-#' Placeholder for the release of a fit without one, so that the verbs need no special case
+#' Placeholder for the release of a fit without a release, so that verbs need no special case
 #' @noRd
 classical_release <- function(panel, fit, estimator) {
   periods <- panel$T0 + panel$T1

@@ -152,7 +152,7 @@ classical_cohorts <- function(panel, size, fit_one) {
 }
 
 #' A panel restricted to some of its treated units, with their mean predictors. NOT PRIVATE.
-#' @param known (`integer`)\cr positions of the periods that it keeps.
+#' @param known (`integer`)\cr positions of the periods in the restricted panel.
 #' @noRd
 with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {
   if (!is.null(panel$predictors)) {
@@ -170,7 +170,7 @@ with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {
 
 #' One-step forecasts between the first adoption and each cohort's adoption, from fits up to then
 #' @inheritParams classical_cohorts
-#' @return As [held_out_residuals()]; `NULL` where predictors define the fit. NOT PRIVATE.
+#' @return As [held_out_residuals()]; `NULL` if predictors define the fit. NOT PRIVATE.
 #' @noRd
 classical_forecasts <- function(panel, fits, fit_one) {
   if (fits[[1L]]$estimator == "predictors") {

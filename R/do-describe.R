@@ -270,7 +270,7 @@ raw_description <- function(table, facts) {
   )
 }
 
-#' Weights with which each person counts once, over their rows that count
+#' Weights of rows with sum one per person, over the rows without missing values
 #' @param who (`numeric` or `NULL`)\cr the person of each row.
 #' @noRd
 row_shares <- function(counts, who) {
@@ -296,7 +296,7 @@ raw_number <- function(x, share, facts) {
   c(people, middle, spread, shared_quantiles(x, share, facts$quantiles / 1000))
 }
 
-#' Quantiles of values with weights; of whole people, as [stats::quantile()] defines them
+#' Weighted quantiles of values; with one row per person as defined by [stats::quantile()]
 #' @noRd
 shared_quantiles <- function(x, share, q) {
   if (length(unique(x)) < 2L || all(share == 1)) {

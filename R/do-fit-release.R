@@ -45,7 +45,7 @@ check_release_dates <- function(T0, release, k) {
   T0
 }
 
-#' A release whose fits use another penalty: possible for method "gram", fixed for the others
+#' A release with another penalty for its fits, which only method "gram" permits
 #' @noRd
 with_penalty <- function(release, lambda) {
   if (identical(lambda, release$settings$lambda)) {
@@ -136,14 +136,14 @@ fit_protected <- function(release, estimator) {
 
 #' Fit targets to a release
 #'
-#' Several targets are one group, and the fit is for their mean. The field `units` has the same
+#' Several targets are one group, and the fit is for their mean. The field `units` contains the same
 #' fields for each member.
 #' @param release (`dp_release`).
 #' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the release's
 #'   protected group.
 #' @param size (`numeric(k)`)\cr people in each target.
-#' @param covariates (`matrix`, k x q, or `NULL`)\cr the targets' covariates, if the release has
-#'   any.
+#' @param covariates (`matrix`, k x q, or `NULL`)\cr the targets' covariates, if the release
+#'   contains covariates.
 #' @return A `dp_synth`.
 #' @noRd
 fit_release <- function(release, target, estimator, size, covariates = NULL) {
@@ -191,9 +191,9 @@ fit_targets <- function(release, target, size, estimator, covariates = NULL) {
 
 #' The reported parts of a target's error, squared outcome units
 #'
-#' `privacy` is the estimate's variance over releases, `noise` this variance before shrinkage
-#' towards the target's own level. The noise removed by this shrinkage becomes a prediction error:
-#' `prediction` and `privacy` add up to the whole error.
+#' `privacy` is the variance of the estimate over releases, and `noise` is this variance before
+#' shrinkage towards the target's level. Shrinkage turns the removed noise into a prediction error,
+#' so `prediction` and `privacy` add up to the total error.
 #' @noRd
 reported_variance <- function(fit, unit) {
   parts <- list(

@@ -207,8 +207,8 @@ fit_formula <- function(formula, people, request) {
   fit
 }
 
-#' The formula, if it contains only names and short numbers: a longer number could be somebody's
-#' value
+#' The formula, if it contains only names and short numbers, since a longer number could be a
+#' person's value
 #' @noRd
 shown_formula <- function(formula) {
   constants <- function(e) {
@@ -246,7 +246,7 @@ dp_synth.dp_chunks <- dp_synth.matrix
 #' @export
 dp_synth.dp_source <- dp_synth.matrix
 
-#' From a checked panel to a fit
+#' The fit of a checked panel
 #' @param request (`list`)\cr from [panel_request()].
 #' @noRd
 fit_panel <- function(panel, request) {
@@ -261,7 +261,7 @@ fit_panel <- function(panel, request) {
   fit
 }
 
-#' A classical estimator on a panel of one date or several. NOT PRIVATE.
+#' A classical fit to a panel with one or several adoption dates. NOT PRIVATE.
 #' @noRd
 fit_raw_panel <- function(panel, request) {
   size <- panel$size

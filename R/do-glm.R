@@ -311,7 +311,7 @@ glm_plan <- function(public) {
   planned(mechanism_table$dp_glm[[public$method]]$plan(public), "this model")
 }
 
-#' Refuse fits that cannot succeed according to the method's plan
+#' Refuse fits that cannot succeed by the plan of the method
 #' @noRd
 check_hopeful <- function(public, plan) {
   refuse <- mechanism_table$dp_glm[[public$method]]$hopeless
@@ -331,7 +331,7 @@ glm_promise <- function(public) {
   promise
 }
 
-#' Maximum likelihood without privacy: the fit of glm()
+#' Maximum likelihood estimates without privacy, as by glm()
 #' @noRd
 raw_glm <- function(table, columns, family) {
   table <- table[stats::complete.cases(table), , drop = FALSE]
@@ -353,7 +353,7 @@ raw_glm <- function(table, columns, family) {
   list(coefficients = unname(fit$coefficients), sampling = V, rows = nrow(x))
 }
 
-#' Maximum likelihood of rows with weights: NOT PRIVATE
+#' Weighted maximum likelihood estimates. NOT PRIVATE.
 #' @noRd
 glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
   if (family == "binomial") y <- as.double(y >= 0.5)
@@ -362,8 +362,8 @@ glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
   ))
 }
 
-#' Maximum likelihood in which each person counts once, with errors from the people's scores (White,
-#' 1982; Liang and Zeger, 1986): NOT PRIVATE
+#' Maximum likelihood estimates in which each person counts once, with standard errors from the
+#' people's scores (White, 1982; Liang and Zeger, 1986). NOT PRIVATE.
 #' @param who (`numeric`)\cr the person of each row.
 #' @param weights (`numeric` or `NULL`)\cr the rows' weights; a row of weight zero is absent.
 #' @noRd

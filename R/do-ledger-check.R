@@ -80,7 +80,8 @@ listed_releases <- function(releases) {
 }
 
 #' The privacy record of a release, or of an object that contains one
-#' @return The record, with `parts`: its releases, each by its identity, epsilon, delta and rho.
+#' @return The record, with `parts`, which gives the identity, epsilon, delta and rho of each of its
+#'   releases.
 #' @noRd
 record_of_release <- function(x) {
   record <- if (is.list(x) || inherits(x, "dp_stream")) x$privacy %||% x$release$privacy
@@ -97,7 +98,7 @@ record_of_release <- function(x) {
   record
 }
 
-#' The identity of a release: the same in its files, its free updates and its later periods
+#' The identity of a release, which its files, its free updates and its later periods share
 #' @noRd
 identity_of <- function(x) {
   if (inherits(x, "dp_stream")) {
@@ -117,8 +118,8 @@ identity_of <- function(x) {
 #' A ledger's record of the charge named in a release
 #' @param privacy (`list`)\cr the privacy record of a release.
 #' @param rows (`data.frame`)\cr the rows of the ledger, from [ledger_rows()].
-#' @return `"paid"`, `"missing"`, `"undrawn"` (a draw of it is missing), `"other"` (ledger), or
-#'   `"unpaid"`.
+#' @return `"paid"`, `"missing"`, `"undrawn"` (a record of a draw is missing), `"other"` (charged to
+#'   another ledger), or `"unpaid"`.
 #' @noRd
 charge_state <- function(privacy, rows) {
   charge <- privacy$charge
@@ -131,10 +132,10 @@ charge_state <- function(privacy, rows) {
   if (isTRUE(privacy$epsilon <= rows$epsilon[[at]] * (1 + 1e-9))) "paid" else "unpaid"
 }
 
-#' Releases that name the same charge, which covers less than they cost together
+#' Releases that name the same charge and together cost more than this charge
 #' @param records (`list`)\cr from [record_of_release()].
 #' @param state (`character`)\cr from [charge_state()].
-#' @return Their places. PUBLIC.
+#' @return The positions of these releases. PUBLIC.
 #' @noRd
 paid_twice <- function(records, state, rows) {
   paid <- which(state == "paid")

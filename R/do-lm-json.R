@@ -12,8 +12,8 @@ file_parts.dp_lm <- function(x) {
   )
 }
 
-#' @return A `dp_lm`, or `NULL` if anything is missing or disagrees. An error has the same meaning
-#'   as `NULL`.
+#' @return A `dp_lm`, or `NULL` if a field is missing or contradicts another field. An error has the
+#'   same meaning as `NULL`.
 #' @noRd
 #' @exportS3Method
 object_again.dp_lm <- function(parts) {
@@ -51,8 +51,7 @@ object_again.dp_lm <- function(parts) {
   stats::update(fit, formula_of(parts$model))
 }
 
-#' Steps of versions up to 0.2.0, which drew radii and clips: they can only be added up, not
-#' replanned
+#' Steps of versions up to 0.2.0, which drew radii and clips, so that their plan cannot be repeated
 #' @noRd
 is_old_plan <- function(steps, plan) {
   spent <- if (anyNA(steps$mu)) sum(steps$epsilon) else sqrt(sum(steps$mu^2))

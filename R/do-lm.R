@@ -364,7 +364,7 @@ lm_doubts <- function(fit) {
   ))
 }
 
-#' Slopes of 0/1 columns that are impossible for an outcome within its bounds and hence are noise
+#' Slopes of 0/1 columns that exceed the width of the outcome's bounds and are therefore noise
 #' @noRd
 beyond_bounds <- function(fit, slopes) {
   variables <- fit$columns$variables
@@ -376,7 +376,7 @@ beyond_bounds <- function(fit, slopes) {
   own & abs(unname(slopes)) > width
 }
 
-#' From the weighted mean of squared residuals to the variance of an error of weight one
+#' Factor from the weighted mean of squared residuals to the variance of an error with weight one
 #' @noRd
 weight_scale <- function(fit, rows) {
   if (!fit$columns$weighted) {

@@ -163,7 +163,7 @@ newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
   panel_from_donors(newdata, target, object$release$panel$T0, times)
 }
 
-#' @param people (`list`)\cr `data` and, of a data frame, `index`.
+#' @param people (`list`)\cr `data`, and for a data frame `index`.
 #' @noRd
 newer_long_panel <- function(object, people, formula = object$formula,
                              na = c("error", "interpolate"), roster = NULL) {
@@ -251,7 +251,7 @@ longer_bounds <- function(bounds, periods) {
   bounds[pmin(seq_len(periods), nrow(bounds)), , drop = FALSE]
 }
 
-#' Do new data continue the fit's periods? Only public facts are compared.
+#' Do the new data continue the periods of the fit? Only public facts are compared.
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_newer <- function(object, panel, group) {
@@ -314,7 +314,8 @@ check_newer <- function(object, panel, group) {
   }
 }
 
-#' The first new period with a larger gap to its predecessor than between known periods, or `NA`
+#' The first new period with a gap before it that is larger than all gaps between known periods, or
+#' `NA`
 #'
 #' Strings and factors have no distance.
 #' @param old (`count`)\cr number of known periods.
@@ -352,7 +353,7 @@ open_newer <- function(release, panel) {
   mechanism_rows(open_donors(panel$donors, public, FALSE), "donors", panel, public)
 }
 
-#' A release with one further period, recorded as drawn before it is drawn
+#' A release with one further period, which is recorded as drawn before the draw
 #' @param donors (`any`)\cr from `open_newer()`. PRIVATE.
 #' @noRd
 grow_release <- function(release, panel, donors, ledger, again) {
@@ -376,8 +377,9 @@ grow_release <- function(release, panel, donors, ledger, again) {
 
 #' Donors up to a period, and their covariates
 #'
-#' Rows of an engine are on the grid of all periods. New periods have the last period's bounds, so a
-#' period has the same cells as on the grid of the first periods, whose identifier is used.
+#' Rows of a database engine are on the grid of all periods. New periods have the last period's
+#' bounds, so the cells of a period are the same as on the grid of the first periods, and the
+#' identifier of this grid is used.
 #' @param grid (`numeric(2)`)\cr `id` of that grid.
 #' @noRd
 first_periods <- function(donors, columns, grid) {

@@ -138,7 +138,7 @@ outcomes_record <- function() {
   )
 }
 
-#' @return `dp_joined` rows, a part per outcome. PRIVATE.
+#' @return `dp_joined` rows with one part per outcome. PRIVATE.
 #' @noRd
 open_outcomes <- function(requests, plans) {
   open <- function(name) requests[[name]]$record$open(requests[[name]], plans[[name]])
@@ -155,15 +155,15 @@ outcome_steps <- function(steps) {
   out
 }
 
-#' Joint cost of all outcomes: one person is in all of them
+#' Joint cost of all outcomes, each of which contains every person
 #' @noRd
 outcome_cost <- function(budget) {
   whole_cost(list(all_epsilon = budget$epsilon, delta = budget$delta))
 }
 
 #' @param fits (`list`)\cr the fits by outcome.
-#' @param privacy (`list` or `NULL`)\cr the privacy record of all fits together; `NULL`: nothing is
-#'   private.
+#' @param privacy (`list` or `NULL`)\cr the privacy record of all fits together. `NULL`: the fits
+#'   are not private.
 #' @noRd
 new_outcomes <- function(fits, privacy = fits[[1L]]$release$privacy) {
   structure(list(outcomes = fits, privacy = privacy), class = "dp_outcomes")

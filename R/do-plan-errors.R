@@ -11,7 +11,7 @@ plan_searched <- 12L
 plan_donors <- 1000
 most_in_group <- 2000
 
-#' Cache of simulations, so that none is run twice
+#' Cache of simulations, so that no simulation is run twice
 #' @noRd
 remembered <- function(key, value) {
   key <- rlang::hash(key)
@@ -74,7 +74,7 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
 }
 
 #' A mean, corrected by a control variate with known mean
-#' @param largest (`number`)\cr slope.
+#' @param largest (`number`)\cr upper limit of the slope.
 #' @noRd
 controlled <- function(x, control, expected, largest = 2) {
   spread <- stats::var(control)
@@ -82,7 +82,7 @@ controlled <- function(x, control, expected, largest = 2) {
   mean(x) - min(max(slope, 0), largest) * (mean(control) - expected)
 }
 
-#' The epsilon at which the mean of fewer donors, by a given factor, has the same noise
+#' The epsilon with which the mean of fewer donors, reduced by a given factor, has the same noise
 #' @noRd
 same_noise <- function(epsilon, factor, delta) {
   if (factor == 1) {
@@ -98,8 +98,9 @@ plan_half_width <- function(widths) {
   if (all(is.na(widths))) NA_real_ else stats::median(widths, na.rm = TRUE)
 }
 
-#' Half-widths of simulated 95 % intervals; `NA` where no interval is returned
-#' @return A matrix: rows for the average effect and one period's effect, one column per release.
+#' Half-widths of simulated 95 % intervals, `NA` without an interval
+#' @return A matrix with a row for the average effect, a row for the effect in one period, and one
+#'   column per release.
 #' @noRd
 interval_widths <- function(intervals, n, epsilon) {
   vapply(intervals, function(e) {
@@ -137,8 +138,8 @@ vertical_errors <- function(deviation, n, epsilon, facts) {
   )
 }
 
-#' Properties of simulated people: errors without privacy, mean squares of outcomes after the
-#' treatment, and the length of a pre-period
+#' Errors without privacy of simulated people, their mean squared outcomes after the treatment, and
+#' the Euclidean length of a pre-period
 #' @noRd
 plan_scene <- function(facts) {
   remembered(list("scene", facts[c("T0", "T1", "people", "size")]), {
@@ -171,8 +172,9 @@ step_deviation <- function(step, dimension) {
   if (step$law == "gamma_norm") sqrt(dimension + 1) * step$scale else step$scale
 }
 
-#' Standard deviations of predictions: with noise variances a^2 of a weight and b^2 of an outcome,
-#' the variance is `n a^2 (m + b^2) + b^2 |f|^2`, m the mean square of an outcome, |f|^2 about 1/n.
+#' Standard deviations of predictions. With noise variances a^2 of a weight and b^2 of an outcome,
+#' the variance is `n a^2 (m + b^2) + b^2 |f|^2`, where m is the mean square of an outcome and |f|^2
+#' is about 1/n.
 #' @return Standard deviations for a period and for the average of the periods.
 #' @noRd
 output_noise <- function(n, epsilon, facts, truth) {
@@ -183,7 +185,7 @@ output_noise <- function(n, epsilon, facts, truth) {
   c(of(truth$square, b^2), of(truth$average_square, b^2 / facts$T1))
 }
 
-#' Error from a table for delta = 1e-6 and T1 = 3, scaled elsewhere by the noise on the outcomes
+#' Error from a table for delta = 1e-6 and T1 = 3, scaled by the noise on outcomes for other values
 #' @noRd
 objective_noise <- function(n, epsilon, facts, truth) {
   tabulated <- interpolate(plan_table$objective, list(
@@ -200,7 +202,7 @@ objective_noise <- function(n, epsilon, facts, truth) {
   c(tabulated * scale, NA_real_)
 }
 
-#' Multilinear interpolation of log errors in the logs of the coordinates, held constant outside
+#' Multilinear interpolation of log errors in the logs of the coordinates, constant beyond the grid
 #' @param table (`data.frame`)\cr a full grid with a column `error`, and `design`.
 #' @param at (`list`)\cr one number for each coordinate.
 #' @noRd

@@ -67,9 +67,10 @@ check_plan_formula <- function(formula) {
   }
 }
 
-#' The mean curvature per row of a logistic model is about .17 in whitened coordinates, weights
-#' included; first-order noise is too small by the core's factor 1.2 (measured: bench/glm.R). Rows
-#' of a rare group are as long as the limit, or have less weight by the square.
+#' The factor of standard errors, by a first-order formula. The mean curvature per row of a logistic
+#' model is about .17 in whitened coordinates, weights included. First-order noise is too small by
+#' the core's factor 1.2 (measured in bench/glm.R). Rows of a rare group are as long as the limit,
+#' or have weights reduced by the square.
 #' @noRd
 plan_logistic_row <- function(n, p, epsilon, delta, numbers, share) {
   given <- seq_len(p)

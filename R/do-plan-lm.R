@@ -94,7 +94,7 @@ check_one_unknown <- function(n, epsilon, wanted, name) {
   }
 }
 
-#' Expected error of a slope relative to lm(), for the sizes of the smallest share
+#' Expected error of a slope relative to lm(), for the row lengths that the smallest share requires
 #' @noRd
 regression_outlook <- function(n, epsilon, facts) {
   plan <- tryCatch(lm_plan_cpp(c(list(n = n, epsilon = epsilon), facts)),
@@ -116,7 +116,7 @@ regression_outlook <- function(n, epsilon, facts) {
   )
 }
 
-#' Words for a ratio that no number of people, or no epsilon, reaches
+#' Words for a ratio that cannot be reached by any number of people or any epsilon
 #' @noRd
 unreached_words <- function(x) {
   ratio <- format(x$wanted)

@@ -1,7 +1,7 @@
 # The simulated people of a plan: from a design, from given standard deviations, or from a public
 # pilot.
 
-#' Simulated people, from the user's knowledge
+#' Simulated people, from facts given by the user
 #' @param spreads (`list`)\cr `between`, `within` (outcome units, or `NULL`), `shared`.
 #' @param pilot (`matrix`, outcome units, PUBLIC, or `NULL`).
 #' @param scale (`dpsc_bounds`)\cr the bounds of one period.
@@ -93,7 +93,7 @@ spread_people <- function(spreads, scale, periods) {
   )
 }
 
-#' Parts of an autoregressive path of variance one: level, and variance around it
+#' Parts of an autoregressive path with variance one: its level, and the variance around this level
 #' @noRd
 path_seen <- function(periods, persistence = 0.8) {
   lag <- seq_len(periods - 1)
@@ -101,10 +101,11 @@ path_seen <- function(periods, persistence = 0.8) {
   list(level = level, within = (1 - level) * periods / (periods - 1))
 }
 
-#' Standard deviations of a normal distribution whose standard deviations after clipping at the
-#' bounds are the requested ones
+#' Standard deviations of normal variables that have the requested standard deviations after
+#' clipping
 #'
-#' Computed by repeated correction on simulated people; if the bounds are far, no value is clipped.
+#' The values are found by repeated correction on simulated people. With distant bounds no value is
+#' clipped.
 #' @return `c(between, within)`, scaled units.
 #' @noRd
 latent_spreads <- function(between, within) {

@@ -34,7 +34,7 @@ check_plan_effect <- function(effect, scale) {
   effect
 }
 
-#' Check that one of n, epsilon and size is unknown if there is a goal, and none otherwise
+#' Check that exactly one of n, epsilon and size is unknown with a goal, and none without a goal
 #' @noRd
 check_plan_goal <- function(unknown, error, effect) {
   goals <- (!is.null(error)) + (!is.null(effect))
@@ -66,8 +66,8 @@ check_plan_goal <- function(unknown, error, effect) {
 
 #' The power of the two-sided 5 % test of the average effect
 #'
-#' Estimates are normal around the effect with the expected error; the test rejects if zero is
-#' outside the 95 % interval, and never without an interval.
+#' Estimates are normal around the effect, with the expected error as standard deviation. The test
+#' rejects if zero is outside the 95 % interval, and never rejects without an interval.
 #' @param row (`list`)\cr `average`, `half_width`, `given`, from [plan_errors()].
 #' @noRd
 power_of <- function(row, effect) {
@@ -79,8 +79,8 @@ power_of <- function(row, effect) {
   row$given * reach
 }
 
-#' The smallest effect that is detected with a given power; `NA` without a test, `Inf` if there is
-#' none
+#' The smallest effect that is detected with a given power; `NA` without a test, `Inf` if no effect
+#' is
 #' @noRd
 least_effect <- function(row, power) {
   if (is.na(row$half_width)) {
@@ -99,7 +99,7 @@ least_effect <- function(row, power) {
 
 #' Power and smallest detectable effect of each row of a method
 #' @param rows (`data.frame`)\cr from [plan_errors()].
-#' @return A list: `power` (`NA` where no effect is given), `detectable` (scaled units).
+#' @return A list: `power` (`NA` without a given effect) and `detectable` (scaled units).
 #' @noRd
 plan_power <- function(rows, method, at, question, facts) {
   each <- function(rows, of, ...) {
@@ -144,7 +144,7 @@ detectable_among_protected <- function(method, at, question, facts) {
 # Inverse questions --------------------------------------------------------------------------------
 
 #' The donors, the epsilon or the size at which a method reaches the goal
-#' @return A list: `n`, `epsilon`, `size`; the unknown one is `NA` where no value within
+#' @return A list: `n`, `epsilon`, `size`. The unknown quantity is `NA` if no value within
 #'   [plan_limits] reaches the goal.
 #' @noRd
 solve_question <- function(method, question, facts) {
@@ -176,7 +176,7 @@ plan_limits <- list(n = c(10, 1e7), epsilon = c(0.01, 1000), size = c(2, 1e4))
 plan_starts <- list(n = 1000, epsilon = 1, size = 100)
 
 #' Two numbers, at most a given factor apart, between which a decreasing function reaches a value,
-#' or the last two within the limits
+#' or the last two numbers within the limits
 #' @noRd
 bracket_of <- function(f, value, start, limits, factor = 4) {
   x <- c(start, start)
@@ -198,7 +198,8 @@ plan_steps <- function(method, facts) {
   if (is_study(facts)) 2L else plan_methods()[[method]]$steps
 }
 
-#' One further step from an answer of fewer simulations, if it misses the goal with more simulations
+#' One further step from an answer by few simulations, if this answer misses the goal with more
+#' simulations
 #' @param f (`function`)\cr decreasing.
 #' @noRd
 corrected <- function(f, value, x, limits) {
@@ -235,8 +236,9 @@ goal_value <- function(method, at, question, facts) {
   if (is.na(least)) Inf else max(least, 1e-12)
 }
 
-#' The point at which a decreasing function reaches a value: bisection on the log scale, then linear
-#' interpolation of logs. Simulated errors vary by a few per cent, so more steps would gain nothing.
+#' The point at which a decreasing function reaches a value, by bisection on the log scale and
+#' linear interpolation of logs. Simulated errors vary by a few per cent, so further steps would not
+#' improve the answer.
 #' @noRd
 solve_decreasing <- function(f, value, limits, steps) {
   x <- log(limits)

@@ -78,7 +78,8 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   )
 })
 
-#' Covariance (scaled units) that is clearly above the noise in the covariances of all candidates
+#' Smallest covariance, in scaled units, that is clearly above the noise of all candidates'
+#' covariances
 #' @noRd
 selection_hurdle <- function(method, facts, budget, radius) {
   if (is.null(mechanism_table$dp_select[[method]]$pick)) {
@@ -133,9 +134,9 @@ dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
 
 #' Regret of the stream's own code on simulated people with the assumed properties
 #'
-#' Only the ratio of noise to signal counts: T steps under rho are equivalent to fewer steps under
-#' proportionally less noise. Simulated three times, from a fixed seed: a repeated plan gives the
-#' same result.
+#' The regret depends only on the ratio of noise to signal: T steps with budget rho are equivalent
+#' to fewer steps with proportionally less noise. The stream is simulated three times from a fixed
+#' seed, so that a repeated plan gives the same result.
 #' @noRd
 planned_regret <- function(columns, learner, guess, horizon, budget) {
   steps <- min(horizon, 3000)
@@ -167,7 +168,7 @@ relative_regret <- function(family, truth, scores) {
   (loss(scores) - loss(truth)) / (loss(0 * truth) - loss(truth))
 }
 
-#' Scaled columns of people whose numbers have the assumed spread, an outcome, and its mean
+#' Scaled columns of people with the assumed standard deviations, an outcome, and the outcome's mean
 #' @noRd
 made_up_people <- function(columns, guess, n) {
   parts <- lapply(columns$regressors, made_up_column, columns$intercept, guess$width, n)

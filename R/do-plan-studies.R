@@ -12,14 +12,14 @@ study_donors <- 1000
 # group is represented by more people than it has.
 study_group <- c(100, 5000)
 
-#' Does a plan need whole studies?
+#' Does a plan need simulations of whole studies?
 #' @param facts (`list`)\cr from [plan_facts_of()].
 #' @noRd
 is_study <- function(facts) {
   facts$protect == "everyone" || !is.null(facts$dates) || facts$covariates > 0
 }
 
-#' The release's own plan for n donors and epsilon, or `NULL` where it refuses them
+#' The plan of a release for n donors and epsilon, or `NULL` if the release would be refused
 #' @noRd
 study_plan <- function(n, epsilon, facts) {
   public <- c(
@@ -37,7 +37,7 @@ covariate_columns <- function(k) {
 }
 
 #' Errors of a study with n donors and epsilon
-#' @return As [plan_errors()]: for all dates together, then for each if there are several.
+#' @return As [plan_errors()], for all dates together, and then for each of several dates.
 #' @noRd
 study_errors <- function(n, epsilon, facts) {
   remembered(list("study", n, epsilon, facts), {
@@ -54,10 +54,12 @@ study_errors <- function(n, epsilon, facts) {
   })
 }
 
-#' The simulated design for n donors: fewer donors, with a larger budget that gives the same noise
+#' The simulated design for n donors, with fewer donors and a larger budget that gives the same
+#' noise
 #'
-#' Protected groups become smaller by the same factor, as far as enough people remain.
-#' @return A list: `n`, `epsilon`, `size` (by date), `facts`, `search` (is it a step of a search?).
+#' Protected groups are reduced by the same factor, as long as enough people remain.
+#' @return A list: `n`, `epsilon`, `size` (by date), `facts`, `search` (is the design a step of a
+#'   search?).
 #' @noRd
 study_sizes <- function(n, epsilon, facts) {
   m <- facts$size
@@ -75,8 +77,8 @@ study_sizes <- function(n, epsilon, facts) {
   )
 }
 
-#' One study: errors of its effects by a release, and by the same estimator without privacy
-#' @param intervals (`flag`)\cr are intervals computed, which takes time?
+#' One study: the errors of its effects with a release, and with the same estimator without privacy
+#' @param intervals (`flag`)\cr whether to compute intervals, which takes time.
 #' @return A list: `error`, `raw`, from [study_measures()]; `luck`, from [study_luck()];
 #'   `width`, a matrix with columns `average` and `period`, or `NULL`.
 #' @noRd
@@ -102,8 +104,8 @@ bare_step <- function(made) made$search && identical(made$size, made$facts$size)
 
 #' Simulated donors and treated people, scaled units
 #' @return A list: `donors` (n x T); `treated` (m x T) with the effect; `without`, the treated
-#'   people without the effect; `cohort`, positions of their dates; `between`, covariates of all, or
-#'   `NULL`.
+#'   people without the effect; `cohort`, the position of each treated person's date; `between`, the
+#'   covariates of all people, or `NULL`.
 #' @noRd
 study_people <- function(made, seed) {
   facts <- made$facts
@@ -128,7 +130,7 @@ study_people <- function(made, seed) {
 
 study_dates <- function(facts) facts$dates %||% facts$T0
 
-#' Covariates that range over the whole of their bounds, or `NULL`
+#' Covariates with values over the whole range of their bounds, or `NULL`
 #' @noRd
 study_covariates <- function(people, facts) {
   if (facts$covariates > 0) {
@@ -138,7 +140,8 @@ study_covariates <- function(people, facts) {
 
 #' Rows whose change from before to after the first adoption is partly predicted by covariates
 #'
-#' The change keeps its variance between people, of which the covariates explain a share.
+#' The variance of the change between people remains the same, and the covariates explain a share of
+#' it.
 #' @noRd
 foretold <- function(rows, between, facts) {
   if (is.null(between) || facts$explained == 0) {
@@ -156,7 +159,7 @@ foretold <- function(rows, between, facts) {
 }
 
 #' The fit of simulated people by the functions of [dp_synth()]
-#' @param epsilon (`number`)\cr `Inf`: without privacy, for the same people.
+#' @param epsilon (`number`)\cr privacy loss. `Inf`: a fit without privacy to the same people.
 #' @noRd
 study_fit <- function(people, made, epsilon) {
   facts <- made$facts
@@ -197,9 +200,9 @@ study_known <- function(people, facts, own) {
   )
 }
 
-#' The errors of a fit's effects: for all dates together, then for each if there are several
-#' @return A matrix: `average`, the error of the average effect, and `period`, the root mean square
-#'   of the errors by time since the adoption.
+#' The errors of a fit's effects, for all dates together and then for each of several dates
+#' @return A matrix with columns `average`, the error of the average effect, and `period`, the root
+#'   mean square of the errors by time since the adoption.
 #' @noRd
 study_measures <- function(fit, people, made) {
   truth <- cohort_means(people$treated, people$cohort) - cohort_means(people$without, people$cohort)
@@ -224,7 +227,7 @@ together <- function(error, average, size) {
   c(stats::weighted.mean(average, size), sqrt(mean(events^2)))
 }
 
-#' Half-widths of a fit's 95 % intervals, scaled units; `NA` where no interval is returned
+#' Half-widths of a fit's 95 % intervals, scaled units; `NA` without an interval
 #' @noRd
 study_widths <- function(fit, made) {
   width <- function(table) {
@@ -240,8 +243,8 @@ study_widths <- function(fit, made) {
 
 # From studies to expected errors ------------------------------------------------------------------
 
-#' The squared difference between treated people's and donors' changes by chance alone, relative to
-#' its expectation: a control variate with mean one
+#' The squared chance difference between the changes of treated people and donors, relative to its
+#' expectation, as a control variate with mean one
 #' @return As [study_measures()].
 #' @noRd
 study_luck <- function(people, made) {
@@ -294,7 +297,8 @@ study_rows <- function(runs, made, facts) {
 #' Root mean squares of errors with and without privacy
 #' @param squared,raw (`numeric`)\cr squared errors of studies, with and without privacy.
 #' @param less (`number`)\cr the reduction of `raw` for the real group.
-#' @return `error`, `floor`, and `shrunk`, the factor by which the real error is smaller.
+#' @return A vector: `error`, `floor`, and `shrunk`, the ratio of the real group's error to the
+#'   simulated error.
 #' @noRd
 expected_error <- function(squared, raw, luck, less) {
   floor <- max(controlled(raw, luck, 1, 2 * mean(raw)), mean(raw) / 4)
@@ -305,11 +309,11 @@ expected_error <- function(squared, raw, luck, less) {
 
 # The methods that a plan compares ----------------------------------------------------------------
 
-#' The plan's functions for each method, one record each: functions of n, epsilon and facts
+#' One record of a plan's functions per method; the functions depend on n, epsilon and facts
 #'
-#' `errors`: see [plan_errors()]; `noise`: the standard deviation of the noise on one weight, or on
-#' one moment of the donors; `penalty` (of facts); `steps`: the number of bisections of the interval
-#' that contains the answer to an inverse question; `bar`: does the search take long?
+#' `errors`: see [plan_errors()]. `noise`: the standard deviation of the noise on one weight, or on
+#' one moment of the donors. `penalty`: a function of facts. `steps`: the number of bisections of
+#' the interval that contains the answer to an inverse question. `bar`: does the search take long?
 #' @noRd
 plan_methods <- function() {
   list(
@@ -342,9 +346,10 @@ vertical_plan <- function(deviation, noise) {
 
 #' Errors of a method at n donors and epsilon
 #' @param facts (`list`)\cr from [plan_facts_of()].
-#' @return A data frame, one row for all adoption dates together, then one for each if there are
-#'   several: `error` (of a period), `floor` (without privacy), `average`, `half_width` (of the
-#'   average's interval), `period_width`, `given` (share of releases with an interval).
+#' @return A data frame with one row for all adoption dates together, and then one row for each of
+#'   several dates. Columns: `error` (of a period), `floor` (the error without privacy), `average`,
+#'   `half_width` (of the interval of the average), `period_width`, `given` (share of releases with
+#'   an interval).
 #' @noRd
 plan_errors <- function(method, n, epsilon, facts) {
   plan_methods()[[method]]$errors(n, epsilon, facts)

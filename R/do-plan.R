@@ -180,8 +180,8 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
 
 #' The checked dates and groups of a plan
 #' @return A list: `T0`, the number of periods before the first adoption; `T1`, the number of
-#'   periods from then on; `dates`, in order, or `NULL` if there is only one; `size`, one number per
-#'   date, or `NULL` if it is the unknown.
+#'   periods from the first adoption on; `dates`, in order, or `NULL` for a single date; `size`, one
+#'   number per date, or `NULL` if the size is the unknown quantity.
 #' @noRd
 plan_groups <- function(T0, T1, size, protect) {
   T1 <- check_count(T1, 1)
@@ -215,7 +215,7 @@ check_plan_size <- function(size, dates, protect) {
   size
 }
 
-#' @return A list: `count` of covariates, the share `explained`.
+#' @return A list: `count`, the number of covariates, and `explained`, the share that they explain.
 #' @noRd
 plan_covariates <- function(covariates, explained) {
   count <- check_count(covariates, 0, 50)
@@ -307,7 +307,7 @@ plan_rows <- function(method, at, question, facts, unit) {
   )
 }
 
-#' The result if no n and no epsilon reach the goal: the error without privacy
+#' The result without any n or epsilon that reaches the goal, with the error without privacy
 #' @noRd
 unknown_errors <- function(facts) {
   rows <- length(facts$size) + (length(facts$size) > 1L)
@@ -318,7 +318,7 @@ unknown_errors <- function(facts) {
   )
 }
 
-#' The error in one period for a target of one person; `NA` if it is not simulated
+#' The error in one period for a target of one person; `NA` without a simulation
 #' @noRd
 plan_person <- function(method, at, rows, facts, known) {
   if (is_study(facts) || !known) {
@@ -330,7 +330,7 @@ plan_person <- function(method, at, rows, facts, known) {
   plan_errors(method, at$n, at$epsilon, utils::modifyList(facts, list(size = 1)))$error
 }
 
-#' Will method gram return an interval, and if not, which n or epsilon would be enough?
+#' Will method gram return an interval, and otherwise, which n or epsilon would be enough?
 #' @return A list: `calibrated` (flag or `NA`), `n`, `epsilon` (`NA` if no value is enough).
 #' @noRd
 plan_interval <- function(table, facts) {

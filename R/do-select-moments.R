@@ -1,14 +1,15 @@
 # Moments of the chosen columns, and the resulting fit: one step of a stream, and arithmetic.
 
-#' Covariance (scaled units), or rank correlation, at which a variable is found 2 times in 3
+#' Covariance in scaled units, or rank correlation, at which a variable is found 2 times in 3
 #'
-#' For a choice by noisy covariances. The covariance must exceed the largest of p - 1 others, which
-#' have the choice's noise, a Gumbel distribution of scale g, and the sampling noise of standard
-#' deviation s: on average this is g log p + s^2 / (2 g), but no more than the maximum of the
-#' sampling noise alone (as in the random energy model: Derrida, 1981). A normal variable clipped at
-#' 1.2 standard deviations has variance one half in units of its limits; for a variable that is not
-#' located, the bounds are assumed to be at three standard deviations. Kendall's rank correlation
-#' of independent variables has a standard deviation of 2 / (3 sqrt(n)), and enters by half.
+#' In a choice by noisy covariances, the covariance must exceed the largest of p - 1 other
+#' covariances. These contain the noise of the choice (a Gumbel distribution with scale g) and
+#' sampling noise with standard deviation s. On average the largest of them is g log p + s^2 / (2
+#' g), but no more than the maximum of the sampling noise alone (as in the random energy model:
+#' Derrida, 1981). A normal variable that is clipped at 1.2 standard deviations has variance one
+#' half in units of its limits. For a variable that is not located, the bounds are assumed to be at
+#' three standard deviations. Kendall's rank correlation of independent variables has a standard
+#' deviation of 2 / (3 sqrt(n)); half of the rank correlation is used.
 #' @noRd
 covariance_hurdle <- function(method, facts, constants) {
   kind <- mechanism_table$dp_select[[method]]$hurdle
@@ -35,7 +36,7 @@ select_from_moments <- function(selection) {
   selection
 }
 
-#' Sums of products of some people's scaled variables, released once
+#' Sums of products of people's scaled variables, released once
 #' @noRd
 selection_moments <- function(table, columns, plan, radius, rng, rho = NULL, budget = NULL) {
   p <- ncol(table) - 1L
@@ -50,14 +51,14 @@ selection_moments <- function(table, columns, plan, radius, rng, rho = NULL, bud
   stream_moments_cpp(state)
 }
 
-#' One release of moments is a stream with one step for all rows
+#' A release of moments, as a stream with one step for all rows
 #' @noRd
 moments_plan <- function(p, rho, budget) {
   budget$rho <- rho
   plan_stream("tree", "gram", p + 1, 1, c(times = 1, apart = 1), budget)
 }
 
-#' The columns of a part of the table, with only the facts that determine their norm
+#' The columns of a part of the table, with only the facts that determine the norm of a row
 #' @noRd
 sub_columns <- function(columns, used) {
   lengths <- unlist(lapply(columns$regressors, function(column) {
@@ -69,7 +70,7 @@ sub_columns <- function(columns, used) {
   list(intercept = columns$intercept, regressors = lengths[used - columns$intercept])
 }
 
-#' @param rows (`integer`)\cr places in the moments; `places`: places among all columns.
+#' @param rows (`integer`)\cr positions in the moments. `places`: positions among all columns.
 #' @noRd
 add_fit <- function(selection, moments, rows, places) {
   fit <- fit_moments_cpp(moments$moments, rows, moments$sd, moments$rows)
