@@ -203,8 +203,8 @@ selection_record <- function() {
   )
 }
 
-#' The rows for the selection, person by person if people have several
-#' @return A list: `table`, `rows` (each person's number of rows that count; PRIVATE) and `n`.
+#' The rows for the selection, in the order of people if people have several rows
+#' @return A list: `table`, `rows` (each person's number of used rows; PRIVATE) and `n`.
 #' @noRd
 selection_people <- function(table, data, person) {
   if (is.null(person$column)) {
@@ -220,7 +220,7 @@ selection_people <- function(table, data, person) {
   )
 }
 
-#' Refuse a refit for people with several rows: it would need moments of means over their rows
+#' Refuse a refit for people with several rows, which would need moments of the means over rows
 #' @noRd
 check_no_refit <- function(refit, omitted) {
   if (!omitted && check_flag(refit)) {
@@ -258,8 +258,8 @@ choose_selection <- function(method, facts, budget) {
   method
 }
 
-#' Ranks, except for an outcome of two values, for which half of all pairs have no rank, and where
-#' the noise of orthogonal steps no longer matters
+#' The default method: ranks, except for an outcome with two values, for which half of all pairs are
+#' tied, and if the noise of orthogonal steps is negligible
 #' @noRd
 default_selection <- function(facts, budget) {
   shares <- selection_shares("pursuit", facts, budget)
@@ -317,7 +317,7 @@ selection_shares <- function(method, facts, budget) {
   c(shares, list(location = location))
 }
 
-#' Exponents of single choices: rho = picks (exponent^2 / 8) + sums rho_step
+#' Exponents of single choices, by rho = picks (exponent^2 / 8) + sums rho_step
 #' @noRd
 choice_budget <- function(method, shares, constants) {
   if (is.null(shares$select_rho)) {
@@ -333,10 +333,10 @@ choice_budget <- function(method, shares, constants) {
   )
 }
 
-#' Can the core's samplers draw the selection's noise? By public facts
+#' Can the core's samplers draw the noise of the selection, by public facts?
 #'
-#' Sensitivities in the core: sums of integers in units of 2^-20 change by three (greedy.hpp), a
-#' distance by 1026 (votes.hpp).
+#' In the core, sums of integers in units of 2^-20 have sensitivity three (greedy.hpp), and a
+#' distance has sensitivity 1026 (votes.hpp).
 #' @noRd
 check_selection_draws <- function(method, shares, constants) {
   rho_step <- choice_budget(method, shares, constants)$rho_step
@@ -353,7 +353,8 @@ check_selection_draws <- function(method, shares, constants) {
 }
 
 #' @param table (`matrix`)\cr scaled rows. PRIVATE.
-#' @param public,plan (`list`)\cr of the request, and its record's. PUBLIC.
+#' @param public,plan (`list`)\cr the public facts of the request, and the plan of its record.
+#'   PUBLIC.
 #' @noRd
 run_selection <- function(people, public, plan) {
   table <- people$table
@@ -425,7 +426,7 @@ selection_privacy <- function(budget, method, shares, person) {
   )
 }
 
-#' The steps of a selection, `NULL` without privacy: location, choices or a test, moments
+#' The steps of a selection (location, choices or a test, moments), or `NULL` without privacy
 #' @param shares (`list`)\cr from [selection_shares()].
 #' @return A data frame: `step`, `law`, `epsilon` or `rho`. PUBLIC.
 #' @noRd

@@ -166,7 +166,7 @@ registry_identity <- function() {
   if (length(found) == 1L && nzchar(found)) found else unwritable_registry(registry)
 }
 
-#' Refuse a state under any registry but its original one, or copies could run under several
+#' Refuse a state under any registry except its original registry, since copies could otherwise run
 #' @noRd
 check_registry <- function(identity) {
   if (is.null(identity) || identical(identity, registry_identity())) {

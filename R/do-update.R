@@ -42,7 +42,7 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
 })
 
 #' Draw new periods, if no other change is requested
-#' @param changed (`flag`)\cr is any other change requested?
+#' @param changed (`flag`)\cr whether any other change is requested.
 #' @noRd
 with_new_periods <- function(object, newdata, target, changed, ...) {
   known <- c("index", "formula", "times", "na", "roster", "ledger", "again")

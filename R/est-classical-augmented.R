@@ -1,11 +1,12 @@
 # Ridge augmented synthetic control (Ben-Michael, Feller and Rothstein, 2021).
 
-#' Settings of "augmented": the ridge penalty
+#' Settings of estimator "augmented", with the ridge penalty
 #'
-#' Without `lambda` every period before treatment is held out in turn, for 21 penalties from the
-#' largest eigenvalue of the centred donors' moments down to 1e-8 of it. `rule = "1se"`, the
-#' authors' rule, takes the largest penalty whose mean squared error is within one standard error of
-#' the smallest; `"min"` takes the penalty with the smallest error.
+#' Without `lambda` every period before the treatment is held out in turn, for 21 penalties from the
+#' largest eigenvalue of the centred donors' moments down to 1e-8 of this eigenvalue.
+#' `rule = "1se"`, the authors' rule, selects the largest penalty with a mean squared error within
+#' one standard error of the smallest mean squared error. `"min"` selects the penalty with the
+#' smallest error.
 #'
 #' @param settings (`list`)\cr `lambda` (squared outcome units), `rule`, and `predictors`:
 #'   covariates that are balanced in addition to the outcomes, each scaled to the outcomes' standard

@@ -3,9 +3,9 @@
 # have one coefficient per period.
 
 #' Check the covariates of an estimator that models outcomes
-#' @param settings (`list`)\cr `covariates`, a list of `donors` (n x T x p) and `target` (T x p),
-#'   which change over time; `predictors`, a list of `donors` (n x q) and `target` (q), one value
-#'   per unit.
+#' @param settings (`list`)\cr `covariates`, a list of `donors` (n x T x p) and `target` (T x p)
+#'   with values that change over time; `predictors`, a list of `donors` (n x q) and `target` (q)
+#'   with one value per unit.
 #' @return A list of the checked covariates. NOT PRIVATE.
 #' @section Errors: `dpsc_error_argument` for a wrong form; `dpsc_error_covariate` for covariates
 #'   collinear with effects of units and periods, or with each other.
@@ -84,7 +84,7 @@ check_told_apart <- function(raw, given) {
   ), "covariate")
 }
 
-#' Names of covariates, time-invariant ones first
+#' Names of covariates, with time-invariant covariates first
 #' @noRd
 covariate_names <- function(settings) {
   named <- function(names, count, word) names %||% paste(word, seq_len(count))
@@ -98,7 +98,7 @@ covariate_names <- function(settings) {
 
 varying_names <- function(x) dimnames(x)[[3L]] %||% paste("covariate", seq_len(dim(x)[[3L]]))
 
-#' Covariates in the core's form: rows are donors and, last, the target
+#' Covariates in the core's form, with donors as rows and the target as last row
 #' @return A list: `varying`, (n + 1) x T p, a block of T columns each; `units`, (n + 1) x q.
 #' @noRd
 covariate_blocks <- function(donors, settings) {
@@ -128,7 +128,7 @@ settings_of_periods <- function(settings, periods) {
   settings
 }
 
-#' Settings for a fit without the donors `i`, whose mean may be the target instead
+#' Settings for a fit without the donors `i`, possibly with their mean as target
 #' @noRd
 settings_without <- function(settings, i, target = FALSE) {
   z <- settings$predictors
@@ -146,8 +146,8 @@ settings_without <- function(settings, i, target = FALSE) {
 
 #' Remove covariates from outcomes before "sdid"
 #'
-#' Least squares with effects of units and periods on all untreated cells (Kranz, 2022); the
-#' target's row has the weight of the `treated` units over which it is averaged.
+#' The slopes come from least squares with effects of units and periods on all untreated cells
+#' (Kranz, 2022). The weight of the target's row is the number of `treated` units in its average.
 #' @return A list: `donors`, `target` (minus `path`), `path` (T, the covariates' contribution to the
 #'   target), `slopes`.
 #' @noRd

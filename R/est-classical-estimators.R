@@ -6,23 +6,23 @@
 #'
 #' `y` and `x_j` are the target's and donor j's `T0` outcomes before treatment.
 #'
-#' * `"simplex"`: min ||y - sum_j w_j x_j||^2 over w >= 0, sum w = 1, exactly.
-#' * `"demeaned"`: simplex weights on deviations from each unit's own mean, which adds an intercept.
+#' * `"simplex"`: the exact minimum of ||y - sum_j w_j x_j||^2 over w >= 0, sum w = 1.
+#' * `"demeaned"`: simplex weights for deviations from each unit's mean, which adds an intercept.
 #' * `"penalised"`: the simplex objective + lambda sum_j w_j ||y - x_j||^2 (Abadie and L'Hour,
 #'   2021).
 #'
-#'   Predictors are further columns of y and x for these three, see `balanced_columns()`.
+#'   For these three estimators predictors are further columns of y and x, see `balanced_columns()`.
 #' * `"ridge"`: ||y - sum_j w_j x_j||^2 + lambda ||w||^2, signs free. The private method "output"
-#'   halves lambda, as its paper does: its lambda is twice this one.
+#'   halves lambda, as in its paper, so its lambda is twice the lambda of this estimator.
 #' * `"elastic"`: ||y - sum_j w_j x_j||^2 + lambda (alpha ||w||_1 + (1 - alpha) ||w||^2), signs
 #'   free (Doudchenko and Imbens, 2016, without an intercept).
-#' * `"hsvt"`: donors' pre-period block truncated to its `rank` largest singular values,
-#'   minimum-norm least squares on it, and prediction with the unchanged donors (Amjad, Shah and
+#' * `"hsvt"`: the donors' pre-period block is truncated to its `rank` largest singular values and
+#'   used for minimum-norm least squares; the prediction uses the unchanged donors (Amjad, Shah and
 #'   Shen, 2018).
 #' * `"did"`: equal weights and an intercept.
 #' * `"predictors"`: simplex weights that match predictors, each divided by its standard deviation
 #'   over target and donors and weighted by importances V. V is given, or chosen by the resulting
-#'   fit before treatment (Abadie, Diamond and Hainmueller, 2010).
+#'   fit before the treatment (Abadie, Diamond and Hainmueller, 2010).
 #' * `"augmented"`, `"sdid"`, `"factor"`, `"mcnnm"`: see `complete_augmented()` and the similar
 #'   functions.
 #'
@@ -31,13 +31,13 @@
 #' @param T0 (`count`)\cr number of periods before treatment.
 #' @param estimator (`string`)\cr a name of [classical_table()].
 #' @param settings (`list`)\cr `lambda` (`"ridge"`: default `T0`; `"penalised"`, `"elastic"`:
-#'   required); `alpha` (`"elastic"`: default 1, the lasso); `rank`
-#'   (`"hsvt"`: default by the Gavish-Donoho threshold); `covariates`, see `complete_covariates()`;
-#'   for `"predictors"`: `predictors`, a list of
-#'   `donors` (n x K, rows matched with the donors by name; by position only where neither has
-#'   names) and `target` (K), `v` (K importances, or `NULL` to search), `judged` (periods
-#'   whose fit V is judged by: default all before treatment), `screened`, `starts` and `evaluations`
-#'   (effort of the search). Completed settings, which hold `importance`, may be given again.
+#'   required); `alpha` (`"elastic"`: default 1, the lasso); `rank` (`"hsvt"`: default by the
+#'   Gavish-Donoho threshold); `covariates`, see `complete_covariates()`; for `"predictors"`:
+#'   `predictors`, a list of `donors` (n x K, rows matched with the donors by name; by position only
+#'   where neither has names) and `target` (K), `v` (K importances, or `NULL` to search), `judged`
+#'   (periods whose fit V is judged by: default all before treatment), `screened`, `starts` and
+#'   `evaluations` (effort of the search). Completed settings, which contain `importance`, may be
+#'   given again.
 #' @return A list: `weights` (n, named), `intercept`, `counterfactual` (T), `objective` (the
 #'   minimised value), `kkt` (largest violation of the optimality conditions, `NA` if no problem is
 #'   solved), `settings` (completed), and `slopes` of covariates that change over time, whose
@@ -102,7 +102,7 @@ complete_settings <- function(raw, estimator, settings) {
   record$complete(raw, settings)
 }
 
-#' Many fits in one call, if the estimator supports this for these settings
+#' Many fits in one call, if the estimator supports such a call for these settings
 #' @param what (`string`)\cr `"placebos"`, `"left_out"` or `"residuals"`.
 #' @noRd
 batch_of <- function(estimator, settings, what) {
@@ -114,7 +114,7 @@ batch_of <- function(estimator, settings, what) {
 #' Counterfactual of every donor from all other donors
 #'
 #' The target is excluded: a treated unit among the donors would bias the placebos.
-#' @return A matrix, n x T, row i donor i's counterfactual. NOT PRIVATE.
+#' @return A matrix, n x T, with donor i's counterfactual in row i. NOT PRIVATE.
 #' @noRd
 placebo_counterfactuals <- function(raw, estimator, settings) {
   donors <- raw$donors
@@ -128,7 +128,7 @@ placebo_counterfactuals <- function(raw, estimator, settings) {
   })
 }
 
-#' A path for each of several donors, from the other donors
+#' A path from the other donors for each of several donors
 #' @param fit (`function`)\cr a function of the other donors and of the excluded donor's position.
 #' @noRd
 paths_without <- function(raw, which, fit) {

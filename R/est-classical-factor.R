@@ -1,10 +1,10 @@
 # Generalised synthetic control (Xu, 2017): interactive fixed effects of the donors.
 
-#' Settings of "factor": the number of factors
+#' Settings of estimator "factor", with the number of factors
 #'
-#' Without `rank` each period before treatment is predicted from the others, for 0 to `most` factors
-#' besides the effects of units and periods; as in the paper one more factor must lower the mean
-#' squared error by a thousandth.
+#' Without `rank` each period before the treatment is predicted from the other periods, for 0 to
+#' `most` factors besides the effects of units and periods. As in the paper, one more factor must
+#' reduce the mean squared error by a thousandth.
 #' @param settings (`list`)\cr `rank` (`count` from 0), `most` (`count`, default 5), and
 #'   `predictors` and `covariates`, see `complete_covariates()`: the donors' slopes are estimated
 #'   jointly with the factors, for each number of factors.
@@ -31,14 +31,14 @@ complete_factor <- function(raw, settings) {
   )
 }
 
-#' A constant, the factors, and a period to judge them by; donors' slopes of time-invariant
-#' covariates come first
+#' A constant, the factors, and a period for the evaluation of the fit; donors' slopes of
+#' time-invariant covariates are first
 #' @noRd
 most_factors <- function(n, T0, settings) {
   min(T0 - 2L, n - 1L - NCOL(settings$predictors$donors) * !is.null(settings$predictors))
 }
 
-#' @return As `fit_classical()`; the weights are implied: signs free, sum one.
+#' @return As `fit_classical()`; the implied weights may be negative, and have sum one.
 #' @noRd
 fit_factor <- function(donors, target, T0, settings) {
   # Fits at earlier dates or without a donor may not support as many factors.

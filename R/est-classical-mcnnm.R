@@ -1,13 +1,14 @@
 # Matrix completion with nuclear norm minimisation (Athey, Bayati, Doudchenko, Imbens and Khosravi,
 # 2021), unit and period effects not penalised.
 
-#' Settings of "mcnnm": the penalty on the nuclear norm
+#' Settings of estimator "mcnnm", with the penalty on the nuclear norm
 #'
-#' In the paper's scale: squared errors are averaged over observed cells. Without `lambda` the
-#' target's periods before treatment are held out in turn (of more than 20 every 20th together), for
-#' 30 penalties, from the smallest penalty that leaves only effects of units and periods down to a
-#' thousandth of it, and the penalty with the smallest mean squared error is chosen. (The authors
-#' hold out random cells of all units, so their choice depends on the draw.)
+#' The penalty is on the paper's scale: squared errors are averaged over observed cells. Without
+#' `lambda` the target's periods before the treatment are held out in turn (of more than 20 periods,
+#' every 20th period together), for 30 penalties. These decrease from the smallest penalty that
+#' leaves only effects of units and periods to a thousandth of this penalty. The penalty with the
+#' smallest mean squared error is chosen. The authors hold out random cells of all units, so their
+#' choice depends on the draw.
 #' @param settings (`list`)\cr `lambda` (outcome units), and `predictors` and `covariates`, see
 #'   `complete_covariates()`: their coefficients are not penalised.
 #' @noRd
@@ -49,7 +50,7 @@ complete_mcnnm <- function(raw, settings) {
   ), given)
 }
 
-#' @return As `fit_classical()`; the weights are implied, for the periods after treatment.
+#' @return As `fit_classical()`, with implied weights for the periods after the treatment.
 #' @noRd
 fit_mcnnm <- function(donors, target, T0, settings) {
   own <- covariate_blocks(donors, settings)

@@ -3,8 +3,8 @@
 #' Check predictors, and put them into the donors' order
 #' @param given (`list`)\cr `donors`, a matrix with one row per donor, and `target`, one value per
 #'   predictor.
-#' @return The same, as doubles, and `fixed`: are they known to be the same in all periods? NOT
-#'   PRIVATE.
+#' @return The predictors as doubles, and `fixed`: are the predictors known to be equal in all
+#'   periods? NOT PRIVATE.
 #' @noRd
 check_predictors <- function(given, donors) {
   ok <- is.list(given) && is.matrix(given$donors) && is.numeric(given$donors) &&
@@ -26,10 +26,11 @@ check_predictors <- function(given, donors) {
   )
 }
 
-#' Predictors in the order of the donors, and the target's in the order of the columns
+#' Donors' predictors in the order of the donors, and the target's predictors in the order of the
+#' columns
 #'
-#' By name, never by position if there are names: a shuffled matrix would silently give a wrong fit.
-#' Rows of other units are omitted.
+#' If names are given, predictors are matched by name and never by position: a shuffled matrix would
+#' give a wrong fit without a warning. Rows of other units are omitted.
 #' @noRd
 match_predictors <- function(given, donors) {
   donor_names <- rownames(donors)
@@ -115,10 +116,10 @@ check_importances <- function(v, given) {
   v
 }
 
-#' Settings of the simplex family: predictors that are balanced besides outcomes
+#' Settings of the simplex family, with predictors that are balanced in addition to outcomes
 #'
-#' @param settings (`list`)\cr `predictors`, and `v`, the importance of each (default 1: as much as
-#'   one period).
+#' @param settings (`list`)\cr `predictors`, and `v`, the importance of each predictor (default 1,
+#'   the importance of one period).
 #' @noRd
 complete_balanced <- function(raw, settings) {
   if (is.null(settings$predictors)) {
@@ -132,11 +133,11 @@ complete_balanced <- function(raw, settings) {
   list(predictors = given, v = v)
 }
 
-#' Balanced variables: outcomes before treatment, then predictors on the outcomes' scale
+#' Balanced variables: outcomes before the treatment, then predictors on the scale of the outcomes
 #'
 #' A predictor is centred and scaled to the standard deviation of all centred outcomes, as in
-#' augsynth: with importance 1 it counts as one period.
-#' @param demean (`flag`)\cr are outcomes centred at each unit's own mean?
+#' package augsynth. With importance 1 a predictor counts as one period.
+#' @param demean (`flag`)\cr whether outcomes are centred at each unit's mean.
 #' @noRd
 balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = FALSE) {
   pre <- seq_len(T0)
@@ -160,7 +161,7 @@ balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = 
   )
 }
 
-#' Predictors on comparable scales: each divided by its standard deviation over all units
+#' Predictors on comparable scales, divided by their standard deviations over all units
 #' @noRd
 scale_predictors <- function(donors, target = NULL) {
   spread <- apply(rbind(donors, target), 2L, stats::sd)

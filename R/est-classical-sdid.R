@@ -1,10 +1,10 @@
 # Synthetic difference-in-differences (Arkhangelsky, Athey, Hirshberg, Imbens and Wager, 2021).
 
-#' Settings of "sdid": the regularisation of both sets of weights
+#' Settings of estimator "sdid", with the regularisation of both sets of weights
 #'
-#' The defaults are the paper's: with sigma the standard deviation of the donors' first differences
-#' before treatment, `zeta` is (treated units x periods after)^(1/4) sigma, `zeta_periods` 1e-6
-#' sigma, which only makes the weights of periods unique.
+#' The defaults are from the paper. Let sigma be the standard deviation of the donors' first
+#' differences before the treatment. Then `zeta` is (treated units x periods after)^(1/4) sigma, and
+#' `zeta_periods` is 1e-6 sigma, which only makes the weights of periods unique.
 #' @param settings (`list`)\cr `zeta`, `zeta_periods` (outcome units), `treated` (`count`, the
 #'   number of treated units over which the target is averaged), and `predictors` and `covariates`,
 #'   see `complete_covariates()`, which are first partialled out of the outcomes.
@@ -40,7 +40,8 @@ complete_sdid <- function(raw, settings) {
   out
 }
 
-#' @return As `fit_classical()`, and `period_weights`, of the periods before treatment.
+#' @return As `fit_classical()`, with `period_weights`, the weights of the periods before the
+#'   treatment.
 #' @noRd
 fit_sdid <- function(donors, target, T0, settings) {
   rest <- take_covariates_out(donors, target, T0, settings)

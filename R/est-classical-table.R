@@ -3,12 +3,12 @@
 #' The estimators by name
 #'
 #' A record is a list:
-#' * `knows` (character): its settings; other settings are errors.
-#' * `complete` (function of raw, settings and call): its settings, checked, with defaults.
-#' * `fit` (function of donors, target, T0 and settings): see [fit_classical()].
-#' * `placebos` (function of raw and settings), `left_out` (function of raw, settings and donors
-#'   dropped), `residuals` (function of donors, paths and settings): many fits in one call, if this
-#'   is possible; otherwise `NULL`, with single fits.
+#' * `knows` (character): the names of its settings; other settings are errors.
+#' * `complete` (function of raw, settings and call): the checked settings with defaults.
+#' * `fit` (function of donors, target, T0 and settings): the fit, see [fit_classical()].
+#' * `placebos` (function of raw and settings), `left_out` (function of raw, settings and omitted
+#'   donors), `residuals` (function of donors, paths and settings): many fits in one call; `NULL` if
+#'   only single fits are possible.
 #' @noRd
 classical_table <- function() {
   record <- function(fit, knows = character(), complete = function(raw, settings) list(),
@@ -38,7 +38,7 @@ classical_table <- function() {
 
 #' Weights on the simplex, with or without an intercept and a penalty
 #'
-#' With predictors, single fits only, on the balanced variables: `batch_of()` uses no others.
+#' With predictors only single fits on the balanced variables are possible.
 #' @noRd
 simplex_record <- function(demean = FALSE, knows = character(), complete = complete_balanced) {
   penalty <- function(settings) settings$lambda %||% 0

@@ -3,8 +3,9 @@
 
 #' A release in the form for a cohort that adopts after `T0` periods
 #'
-#' An ordinary release by method gram: periods between the first adoption and this cohort's own
-#' belong to its past, one by one. Its intervals are the release's intervals for this date.
+#' The result is an ordinary release by method gram, in which the single periods between the first
+#' adoption and this cohort's adoption belong to the past. Its intervals are the intervals of the
+#' release for this date.
 #' @param release (`dp_release`)\cr by method gram.
 #' @param T0 (`count`)\cr periods before the treatment, at least as many as in the release.
 #' @param pooled (`data.frame` or `NULL`)\cr from `pooled_seconds()`.
@@ -51,12 +52,13 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
 
 #' Second moments of placebo errors by cohort, each shrunk towards the pooled moment
 #'
-#' All cohorts' moments have the same noise, which grows with the number of cohorts, while the ratio
-#' of placebo errors to the model's errors is similar for all cohorts. So the excess over the model
-#' is pooled, as far as noise explains the cohorts' variation around it (empirical Bayes; the
-#' variance between cohorts is taken one standard deviation above its estimate).
-#' @return A data frame, scaled units, `second` and `second_sd`, one row per cohort; `NULL` without
-#'   calibration. RELEASED.
+#' The moments of all cohorts have noise of the same variance, which grows with the number of
+#' cohorts, while the ratio of placebo errors to the model's errors is similar for all cohorts.
+#' Therefore the excess over the model is pooled (empirical Bayes), as far as noise explains the
+#' variation between cohorts. The variance between cohorts is taken one standard deviation above its
+#' estimate.
+#' @return A data frame in scaled units with columns `second` and `second_sd` and one row per
+#'   cohort; `NULL` without calibration. RELEASED.
 #' @noRd
 pooled_seconds <- function(release) {
   cohorts <- release$statistics$cohorts
@@ -68,8 +70,8 @@ pooled_seconds <- function(release) {
   pool_seconds(intervals$second, intervals$second_sd, modelled)
 }
 
-#' @param noise (`number`)\cr deviation of the noise of each.
-#' @param modelled (`numeric`)\cr the model's value for each.
+#' @param noise (`number`)\cr standard deviation of the noise of each moment.
+#' @param modelled (`numeric`)\cr the model's value for each moment.
 #' @noRd
 pool_seconds <- function(second, noise, modelled) {
   size <- length(second)
@@ -85,7 +87,7 @@ pool_seconds <- function(second, noise, modelled) {
   data.frame(second = common + own * apart, second_sd = pmin(sd, noise))
 }
 
-#' Squared error of an average according to the moments, for a cohort at the donors' mean
+#' Squared error of an average by the released moments, for a cohort at the donors' mean
 #' @noRd
 modelled_second <- function(T0, release) {
   s <- cohort_view_cpp(release$statistics, T0)
@@ -102,7 +104,8 @@ modelled_second <- function(T0, release) {
 }
 
 #' A cohort's path in its own order of columns, with its covariates, scaled units
-#' @param fit (`dp_synth`)\cr of the cohort. For protected people: the released path.
+#' @param fit (`dp_synth`)\cr the fit of the cohort; for protected people it contains the released
+#'   path.
 #' @noRd
 cohort_path <- function(fit) {
   release <- fit$release
@@ -115,14 +118,14 @@ cohort_path <- function(fit) {
 
 #' Covariances between the errors of several cohorts' counterfactuals
 #'
-#' The noise and the donors' own regression are shared; the rest of a cohort's prediction error is
-#' its own.
+#' All cohorts share the noise and the donors' regression. The remaining prediction errors of
+#' cohorts are independent.
 #' @param release (`dp_release`)\cr by method gram.
 #' @param dates (`integer(G)`)\cr the cohorts' `T0`.
 #' @param paths (`list` of `numeric`, scaled units)\cr one per cohort, from [cohort_path()].
-#' @param penalty (`numeric(G)`)\cr as in a fit; used where nothing is private.
-#' @return A list of two matrices, squared outcome units, `privacy` and `regression`: cohort by
-#'   cohort, within each the periods from its adoption on. RELEASED.
+#' @param penalty (`numeric(G)`)\cr as in a fit; used only without privacy.
+#' @return A list of two matrices in squared outcome units, `privacy` and `regression`, with the
+#'   periods from the adoption on, cohort by cohort. RELEASED.
 #' @noRd
 shared_errors <- function(release, dates, paths, penalty, estimator) {
   n <- release$panel$n
@@ -141,7 +144,8 @@ shared_errors <- function(release, dates, paths, penalty, estimator) {
 }
 
 #' The part of the regression's variance from the donors' placebo errors, for each row of
-#' `shared_errors()`: their excess over the moments' prediction, divided by the number of donors
+#' `shared_errors()`: the excess of these errors over the prediction by the moments, divided by the
+#' number of donors
 #' @noRd
 regression_excess <- function(release, dates, regression) {
   n <- release$panel$n
@@ -162,11 +166,11 @@ regression_excess <- function(release, dates, regression) {
 
 #' One-step forecasts of the periods between the first adoption and each cohort's own adoption
 #'
-#' The release contains these single periods, so each can be predicted from the earlier ones. The
-#' placebo dates cost nothing.
+#' The release contains these single periods, so each period can be predicted from earlier periods,
+#' at no cost.
 #' @inheritParams shared_errors
 #' @param target (`matrix`, G x T, outcome units)\cr one path per cohort. PUBLIC.
-#' @param covariates (`matrix`, G x q, or `NULL`)\cr of the cohorts.
+#' @param covariates (`matrix`, G x q, or `NULL`)\cr the covariates of the cohorts.
 #' @param size (`numeric(G)`)\cr people in each cohort.
 #' @return A data frame: `cohort` (position), `period` (position), `residual` (outcome units).
 #'   RELEASED.

@@ -1,7 +1,7 @@
 # Numbers of a released description, as a table.
 
 #' All statistics of a description
-#' @param clusters (`flag`)\cr do limits allow for people far from all others?
+#' @param clusters (`flag`)\cr whether limits allow for people far from all others.
 #' @return A data frame as `tidy()` returns it, with limits.
 #' @noRd
 description_table <- function(x, level, clusters = TRUE) {
@@ -41,9 +41,10 @@ description_table <- function(x, level, clusters = TRUE) {
 }
 
 #' People whom noise may hide far from all others
-#' @return A data frame, one row per number and group in which limits allow for them: `variable`,
-#'   `group`, `share` (the larger of both sides' largest shares), `low`, `high` (ends of the window
-#'   in which values are summed; a side without such people is `NA`). RELEASED.
+#' @return A data frame with one row per number and group with limits that allow for such people.
+#'   Columns: `variable`, `group`, `share` (the largest possible share on either side), `low`,
+#'   `high` (ends of the window in which values are summed; `NA` for a side without such people).
+#'   RELEASED.
 #' @noRd
 unseen_people <- function(x, level = 0.95) {
   if (!x$privacy$private || !length(x$columns$numbers)) {
@@ -59,7 +60,7 @@ unseen_people <- function(x, level = 0.95) {
   out[out$share > 0, ]
 }
 
-#' Matrices of estimates, errors and limits; without privacy only estimates
+#' Matrices of estimates, standard errors and limits; without privacy only of estimates
 #' @noRd
 description_values <- function(x, level, clusters = TRUE) {
   if (x$privacy$private) {

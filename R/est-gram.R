@@ -2,14 +2,14 @@
 
 #' Counterfactuals of targets from a gram release
 #' @param release (`dp_release`)\cr a release by method gram.
-#' @param target (`matrix`, k x (T + q), scaled units)\cr with covariates after the pre-period; the
-#'   post-periods are not used. PUBLIC.
+#' @param target (`matrix`, k x (T + q), scaled units)\cr paths, with covariates after the
+#'   pre-period; the post-periods are not used. PUBLIC.
 #' @param size (`numeric(k)`)\cr number of people over whom each target is averaged.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
-#' @return For each target a list, scaled units: `path` (T), `prediction`, `privacy`, `released` and
-#'   `hidden` (T1 x T1 covariances; the noise before the path is shrunk, the remaining noise over
-#'   releases, and the part removed by shrinkage), `penalty`, `spread` (from `interval_spread()`).
-#'   RELEASED.
+#' @return For each target a list in scaled units: `path` (T), `penalty`, `spread` (from
+#'   `interval_spread()`), and the T1 x T1 covariances `prediction`, `privacy` (noise before the
+#'   path is shrunk), `released` (remaining noise over releases) and `hidden` (noise removed by
+#'   shrinkage). RELEASED.
 #' @noRd
 estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
   s <- release$statistics
@@ -52,8 +52,8 @@ has_own_round <- function(release, target, estimator) {
   rowSums(abs(sweep(pre, 2L, own$pre)) > 1e-9) == 0
 }
 
-#' The variance of one person's error, for the mean of several people: at least the released second
-#' moment of placebo errors plus its standard deviation
+#' The variance of one person's error, for the mean of several people, which is at least the
+#' released second moment of placebo errors plus one standard deviation
 #' @noRd
 group_variance <- function(intervals, e) {
   if (is.null(intervals) || e$size == 1) {
@@ -65,7 +65,7 @@ group_variance <- function(intervals, e) {
 }
 
 #' Variance of one person's error due to donors beyond a small range of errors, scaled units
-#' @return Numbers, one per target: 0 for other releases and targets. RELEASED.
+#' @return One number per target, 0 for other releases and targets. RELEASED.
 #' @noRd
 unseen_variance <- function(release, target) {
   clip <- release$statistics$intervals$clip
@@ -78,7 +78,8 @@ unseen_variance <- function(release, target) {
   )
 }
 
-#' The share of donors who may lie beyond the range of errors without any loss for its draw
+#' The share of donors who may lie beyond the range of errors without any loss in the draw of the
+#' range
 #' @noRd
 unseen_share <- function(release) {
   unseen_share_cpp(tail_signal(release), counted_donors(release))
@@ -101,9 +102,9 @@ placebo_lift <- function(intervals, e) {
 
 #' Distance of a target from the donors, if donors' errors calibrate the moments
 #'
-#' The target's mean square distance relative to a random mean of equally many people. If many
-#' identical people dominate the moments, everybody seems far; then placebo errors exceed the
-#' model's errors as well.
+#' The distance is the target's mean squared distance, relative to a random mean of equally many
+#' people. If many identical people dominate the moments, all other people seem far, and placebo
+#' errors then also exceed the model's errors.
 #' @noRd
 placebo_apart <- function(intervals, e) {
   if (!is.null(intervals)) (e$apart %||% 0) / placebo_lift(intervals, e)
@@ -116,8 +117,8 @@ most_apart <- 7
 
 #' Variance ratio of a group's people to the donors, implied by the distance of the group's mean
 #'
-#' The ratio has weight one fifth, as for a donor's own scale and one person, and is never below
-#' one; beyond the ratio for random groups it has full weight.
+#' The ratio has weight one fifth, as for the scale of a single donor, and is at least one. Beyond
+#' the ratio for random groups it has full weight.
 #' @noRd
 group_scale <- function(e) {
   if (e$size == 1) {
@@ -127,13 +128,13 @@ group_scale <- function(e) {
   max(1, (4 + apart) / 5) + 0.8 * max(0, apart - most_apart)
 }
 
-#' From the covariances to intervals: the donors' placebo errors
+#' Factors from covariances to intervals, by the donors' placebo errors
 #'
 #' A standard error is `factor * sqrt(floor * variance)`. `floor` raises the variance of one person
-#' to the placebo errors' second moment; the factors contain the row's own scale and the tails of
-#' the placebo errors of the average, of single periods, and of the largest period.
+#' to the second moment of placebo errors. The factors contain the scale of the row, and the tails
+#' of the placebo errors of the average, of single periods, and of the largest period.
 #' @return A list: `floor`, `unseen` (from `unseen_variance()`; part of the floor), `average`,
-#'   `period`, `band`; or `reason`, a string for a missing interval.
+#'   `period`, `band`; or `reason`, the reason for a missing interval.
 #' @noRd
 interval_spread <- function(release, e, estimator) {
   if (!is.null(release$statistics$reason)) {
@@ -197,7 +198,7 @@ unseen_words <- paste(
   "are identical and the noise hides the others, or the target is unlike them"
 )
 
-#' Exponent of the choice of the placebo errors' range
+#' Exponent of the mechanism that chooses the range of placebo errors
 #' @noRd
 tail_signal <- function(release) {
   steps <- release$privacy$steps
@@ -205,7 +206,7 @@ tail_signal <- function(release) {
   min(1 / steps$scale[steps$step == "range of placebo errors"])
 }
 
-#' Reason for a release without calibration: not requested, or not possible
+#' Reason for a release without calibration, which was not requested or not possible
 #' @noRd
 uncalibrated_reason <- function(release, size) {
   facts <- c(release$panel[c("T0", "T1")], delta = release$privacy$delta)

@@ -1,11 +1,11 @@
 # Estimates from a growing release: its first release, and the additions of each new period. All
 # code here is post-processing.
 
-#' Counterfactuals from a release that may have grown
+#' Counterfactuals from a release, possibly with added periods
 #'
-#' New periods are valid for the release's own target only.
+#' New periods are valid only for the target of the release.
 #' @inheritParams estimate_gram
-#' @return As [estimate_gram()], of all periods.
+#' @return As [estimate_gram()], for all periods.
 #' @noRd
 estimate_growing <- function(release, target, size = rep(1, nrow(target)), estimator = "ridge") {
   first <- base_release(release)
@@ -37,7 +37,7 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
 
 #' The core's input from a first release and added periods
 #' @param release (`dp_release`)\cr a growing release.
-#' @param e (`list`)\cr from [estimate_gram()], of the target and the first release.
+#' @param e (`list`)\cr from [estimate_gram()], the estimate for the target from the first release.
 #' @noRd
 growing_base <- function(release, e = growing_start(release)) {
   first <- base_release(release)
@@ -60,7 +60,8 @@ growing_start <- function(release) {
   estimate_gram(first, target, sum(monitor$size), "ridge")[[1L]]
 }
 
-#' Limit on the deviation of a mean within the bounds: half their width (Popoviciu, 1935)
+#' Limit on the standard deviation of a mean within the bounds: half of their width (Popoviciu,
+#' 1935)
 #' @noRd
 capped <- function(covariance, half) {
   factor <- pmin(1, half / sqrt(pmax(diag(covariance), 1e-300)))
@@ -69,9 +70,10 @@ capped <- function(covariance, half) {
 
 #' Extend the disagreement between penalties to new periods
 #'
-#' It is treated as a single error, of which a share is left in each new period.
+#' The disagreement is treated as a single error, and a share of this error remains in each new
+#' period.
 #' @param disagreement (`matrix`, T1 x T1).
-#' @param left (`numeric`)\cr the share of the error that is left in each new period.
+#' @param left (`numeric`)\cr the share of the error that remains in each new period.
 #' @noRd
 carried <- function(disagreement, left) {
   across <- outer(rowMeans(disagreement), left)
@@ -80,9 +82,9 @@ carried <- function(disagreement, left) {
   )
 }
 
-#' Do target, people and estimator agree with a release's new periods?
+#' Do target, people and estimator agree with the new periods of a release?
 #' @param group (`matrix`, 1 x T, outcome units)\cr the mean target.
-#' @param covariates (`matrix`, 1 x q, or `NULL`)\cr of it.
+#' @param covariates (`matrix`, 1 x q, or `NULL`)\cr the covariates of the mean target.
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_growing_target <- function(release, group, size, estimator, covariates = NULL) {

@@ -77,7 +77,7 @@ lm_path <- function(fit, alpha = 1, penalties = NULL) door("lm_path", {
   ), class = "dp_lm_path")
 })
 
-#' Moments of a model's remaining columns
+#' Moments of the remaining columns of a model
 #' @noRd
 path_moments <- function(fit) {
   kept <- fit$kept
@@ -99,7 +99,7 @@ path_moments <- function(fit) {
   )
 }
 
-#' The effective number of columns, and the optimism of a fit's error on its own moments
+#' The effective number of columns, and the optimism of a fit's error on the moments of the fit
 #'
 #' The trace of (S + penalty)^-1 times the covariance of the cross moments' error, on the included
 #' columns.

@@ -23,11 +23,11 @@ released_path <- function(release) {
 
 #' Fit a protected group to its release
 #'
-#' The path's noise affects the outcome after the treatment and, through the past, the
-#' counterfactual: both by finite differences of one standard deviation.
+#' The noise of the path affects the outcome after the treatment directly, and the counterfactual
+#' through the past. Both effects are computed by finite differences of one standard deviation.
 #' @param estimate (`function`)\cr the estimate of method gram.
 #' @param scale (`dpsc_bounds`)\cr the bounds of the release.
-#' @return The value of `fit_targets()`, and `translation` (T1, outcome units): the changes to the
+#' @return The value of `fit_targets()`, and `translation` (T1, outcome units), the changes to the
 #'   displayed effects of single periods (inst/proofs/treated.md, section 5).
 #' @noRd
 fit_treated <- function(release, estimator, estimate, scale) {
@@ -74,7 +74,8 @@ fit_treated <- function(release, estimator, estimate, scale) {
   )
 }
 
-#' Variance of the noise on the level of a released path, scaled units; no effect depends on it
+#' Variance of the noise on the level of a released path, in scaled units; effects do not depend on
+#' it
 #' @noRd
 level_variance <- function(release) {
   s <- release$statistics
@@ -85,15 +86,16 @@ level_variance <- function(release) {
   (s$treated$mean_sd / sum(s$treated$loadings[, s$pre + 1L]))^2
 }
 
-#' The ratio of the treated people's residual variance to the donors', beyond the noise
+#' The ratio of treated people's residual variance to donors' residual variance, without the noise
 #' @noRd
 group_excess <- function(release) {
   x <- release$statistics$treated
   max(0, x$second - x$second_sd - x$own_variance)
 }
 
-#' Covariance of the part that clipping may have removed from the group's mean: unknown, but of the
-#' size of the distance between that mean and the centre of the last round (share: bench/protect.R)
+#' Covariance of the unknown part of the group's mean that clipping may have removed, which is a
+#' share of the distance between this mean and the centre of the last round (share from
+#' bench/protect.R)
 #' @noRd
 cut_doubt <- function(release) {
   x <- release$statistics$treated
@@ -116,7 +118,7 @@ from_centre <- function(x) {
   last$mean %||% (x$mean - (last$origin - x$rounds[[1L]]$origin))
 }
 
-#' Note that clipping leaves the group's mean unknown, or `NULL`
+#' Note that the group's mean is unknown because of clipping, or `NULL`
 #'
 #' The last round is centred at the group's estimated mean. If its people are still far from this
 #' centre on average, they lie beyond the radius, at an unknown distance.

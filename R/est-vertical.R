@@ -2,10 +2,11 @@
 
 #' Counterfactual of the vertical methods, from the release
 #'
-#' Its privacy variance follows from the two noise distributions, with variance a^2 for each weight
-#' and b^2 for each outcome: a prediction has variance `a^2 sum_i x_i^2 + b^2 |w|^2`, where w is the
-#' released weights and `sum_i x_i^2 <= n` (a public bound). The expectation of `|w|^2` is
-#' `|f|^2 + n a^2`, f the weights without noise, so the product of the two noises is included.
+#' Its privacy variance is computed from the two noise distributions, with variance a^2 for each
+#' weight and b^2 for each outcome. A prediction has variance `a^2 sum_i x_i^2 + b^2 |w|^2`, where w
+#' are the released weights, and `sum_i x_i^2 <= n` is a public bound. The expectation of `|w|^2` is
+#' `|f|^2 + n a^2`, where f are the weights without noise, so the product of the two noises is
+#' included.
 #' @noRd
 estimate_vertical <- function(release, target, size, estimator) {
   panel <- release$panel

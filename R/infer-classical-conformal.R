@@ -7,7 +7,8 @@
 
 #' A residual function from a refit of one path
 #' @param y (`numeric(T)`)\cr the target.
-#' @param refit (`function(path, periods)`)\cr fits `path` on `periods`, returns its residuals.
+#' @param refit (`function(path, periods)`)\cr a function that fits `path` on `periods` and returns
+#'   the residuals.
 #' @return A residual function.
 #' @noRd
 conformal_engine <- function(y, refit) {
@@ -21,7 +22,7 @@ conformal_engine <- function(y, refit) {
   }
 }
 
-#' The residual function of a fit on raw data, in one call if the estimator can refit that way
+#' The residual function of a fit on raw data, in one call if the estimator supports many fits
 #' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
 #' @noRd
 conformal_engine_classical <- function(fit) {
@@ -54,19 +55,21 @@ conformal_engine_classical <- function(fit) {
 
 #' Conformal p-value of a null effect path
 #'
-#' Residuals of the fit under the null are permuted in time; the statistic is their mean absolute
-#' value over the `T1` last periods (or the absolute value of their mean). With
-#' `permutations = "block"` the periods are rotated, all `T0 + T1` rotations counted, the identity
-#' among them; with `"iid"` the last periods are replaced by `T1` drawn without replacement,
-#' `n_perm` times, and p = (1 + number at least as large) / (1 + n_perm). So p is never 0.
+#' Residuals of the fit under the null hypothesis are permuted over time. The statistic is their
+#' mean absolute value over the last `T1` periods (or the absolute value of their mean). With
+#' `permutations = "block"` all `T0 + T1` rotations of the periods are used, including the identity.
+#' With `"iid"` the last periods are replaced by `T1` periods drawn without replacement, `n_perm`
+#' times, and p = (1 + number of statistics at least as large) / (1 + n_perm). So p is never 0.
 #'
-#' @param residual_fun (`function(effects, periods)`)\cr see the head of this file.
-#' @param T0,T1 (`count`)\cr numbers of periods before and after treatment.
+#' @param residual_fun (`function(effects, periods)`)\cr residuals under null effects, see the top
+#'   of this file.
+#' @param T0,T1 (`count`)\cr numbers of periods before and after the treatment.
 #' @param permutations (`string`)\cr `"block"` (valid for dependent errors) or `"iid"`.
-#' @param n_perm (`count`)\cr draws with `"iid"`, from R's generator.
-#' @param effect (`numeric(1 or T1)`)\cr the null effect after treatment.
+#' @param n_perm (`count`)\cr number of draws for `"iid"`, with R's generator.
+#' @param effect (`numeric(1 or T1)`)\cr the null effect after the treatment.
 #' @param statistic (`string`)\cr `"mean_abs"` or `"abs_mean"`.
-#' @return A list: `p_value`, `statistic`, `n_sets` (permutations counted, with the identity).
+#' @return A list: `p_value`, `statistic`, `n_sets` (number of permutations, including the
+#'   identity).
 #' @noRd
 conformal_p <- function(residual_fun, T0, T1, permutations = "block", n_perm = 999, effect = 0,
                         statistic = "mean_abs") {
@@ -83,24 +86,27 @@ conformal_p <- function(residual_fun, T0, T1, permutations = "block", n_perm = 9
 
 #' Conformal intervals by inverting the p-value
 #'
-#' For one period after treatment: the effects at which the test on the periods before treatment and
-#' that period does not reject. For the average: constant effects that the test on all periods, with
-#' the absolute mean residual as its statistic, does not reject. This is an interval for the average
-#' effect if the effect is constant (the null hypothesis must fix every period).
+#' For one period after the treatment the interval contains the effects that the test on this period
+#' and the periods before the treatment does not reject. For the average it contains the constant
+#' effects that the test on all periods, with the absolute mean residual as statistic, does not
+#' reject. This is an interval for the average effect if the effect is constant, since the null
+#' hypothesis must fix every period.
 #'
-#' With `m` permutations no p-value is below 1/m: if `1 - level` is, the interval is infinite. The
-#' set of effects that are not rejected may have holes; its hull is returned, to about 1e-4 of its
-#' distance from `centre`. It need not contain the estimate if the estimator fits the periods before
-#' treatment (almost) perfectly: refitting under the null then explains the effect away.
+#' With `m` permutations no p-value is below 1/m, so the interval is infinite if `1 - level` is
+#' below 1/m. The set of effects that are not rejected may have gaps. Its hull is returned, with an
+#' error of about 1e-4 of its distance from `centre`. The hull may exclude the estimate if the
+#' estimator fits the periods before the treatment almost perfectly: the refit under the null
+#' hypothesis then absorbs the effect.
 #'
 #' @inheritParams conformal_p
-#' @param centre (`numeric(T1)`)\cr where the search starts: the estimated effects.
+#' @param centre (`numeric(T1)`)\cr the estimated effects, where the search starts.
 #' @param level (`number`)\cr confidence level.
 #' @param average (`flag`)\cr whether to add the interval for the average effect.
-#' @param parts (`logical(T1 + 1)`)\cr the parts to compute: periods, average. Others have no row.
-#' @return A data frame with one row per period after the treatment and last, if requested, the
-#'   average: `period` (position after treatment, `NA` for the average), `estimate`, `conf.low`,
-#'   `conf.high`.
+#' @param parts (`logical(T1 + 1)`)\cr which parts to compute: the periods, then the average. Other
+#'   parts have no row.
+#' @return A data frame with one row per period after the treatment and, if requested, a last row
+#'   for the average. Columns: `period` (position after the treatment, `NA` for the average),
+#'   `estimate`, `conf.low`, `conf.high`.
 #' @noRd
 conformal_interval <- function(residual_fun, T0, centre, level = 0.95, permutations = "block",
                                n_perm = 999, average = TRUE,
@@ -136,7 +142,7 @@ conformal_interval <- function(residual_fun, T0, centre, level = 0.95, permutati
 #' Hull of the values whose p-value exceeds 1 - level
 #' @param unit (`number`)\cr length of a small step.
 #' @param sets (`count`)\cr number of permutations.
-#' @param test (`function(values)`)\cr p-values of null effects.
+#' @param test (`function(values)`)\cr a function that returns p-values of null effects.
 #' @return Two numbers, possibly infinite; `NA` if every value tried was rejected.
 #' @noRd
 invert_test <- function(centre, unit, sets, level, test) {
@@ -179,7 +185,7 @@ invert_test <- function(centre, unit, sets, level, test) {
   centre + sign * outer
 }
 
-#' The periods that each permutation places after treatment
+#' The periods that each permutation places after the treatment
 #' @return A 0/1 matrix, periods x permutations; the first column is the identity.
 #' @noRd
 permutation_sets <- function(T0, T1, permutations, n_perm) {
@@ -202,7 +208,8 @@ set_statistics <- function(residuals, sets, statistic) {
   if (statistic == "mean_abs") abs(residuals) %*% sets / T1 else abs(residuals %*% sets) / T1
 }
 
-#' Share of permutations whose statistic is at least that of the first, up to rounding
+#' Share of permutations with a statistic of at least the first permutation's statistic, up to
+#' rounding
 #' @noRd
 share_at_least <- function(values) {
   own <- values[, 1L]

@@ -134,14 +134,14 @@ leave_one_out.dp_synth <- function(fit, ...) door("leave_one_out", {
   ), class = "dp_leave_one_out")
 })
 
-#' Placebo dates on raw data: treatment moved to earlier periods
+#' Placebo dates on raw data, with the treatment moved to earlier periods
 #'
-#' The fit uses periods before the placebo date only; the effect is computed from that date to the
-#' true date.
+#' The fit uses only periods before the placebo date. The effect is computed from the placebo date
+#' to the true date.
 #' @param fit (`dp_synth`)\cr a fit with `epsilon = Inf`.
 #' @param dates (`vector`)\cr first periods of the placebo treatment, among the fit's times.
-#' @return A data frame, one row per date: `date`, `T0`, `effect` (mean), `rmspe_pre`, `rmspe_post`,
-#'   `ratio` (not squared).
+#' @return A data frame with one row per date and columns `date`, `T0`, `effect` (mean),
+#'   `rmspe_pre`, `rmspe_post`, `ratio` (not squared).
 #' @noRd
 placebo_time_classical <- function(fit, dates) {
   parts <- raw_parts(fit)
@@ -219,7 +219,7 @@ raw_parts <- function(fit) {
   )
 }
 
-#' Refuse functions of single donors, with the alternatives for this fit
+#' Refuse functions of single donors, and list the alternatives for this fit
 #' @noRd
 refuse_raw <- function(release) {
   private <- isTRUE(release$privacy$private)
@@ -311,8 +311,8 @@ tidy.dp_leave_one_out <- function(x, ...) door("tidy", {
 
 #' Is the fit independent of the order of the periods?
 #'
-#' Covariates that change over time are permuted with their periods; one value per unit must not be
-#' a mean over some periods.
+#' Covariates that change over time are permuted with their periods. A covariate with one value per
+#' unit must not be a mean over some periods.
 #' @noRd
 treats_periods_alike <- function(fit) {
   given <- fit$settings$predictors
