@@ -77,10 +77,11 @@
 #'   power if a quantity is `NULL`.
 #' @param covariates (`count`, at most 50)\cr number of covariates in the fit; a factor counts as
 #'   its number of levels minus one. Covariates are simulated as uniform over their bounds.
-#' @param explained (`number`, in \[0, 1))\cr the R-squared of a regression on the covariates in
-#'   data of other people; its outcome is a person's change from before to after the first adoption.
-#'   Covariates that explain only people's levels do not help, since the past determines the levels.
-#'   If `explained` is 0, covariates only reduce accuracy.
+#' @param explained (`number`, in \[0, 1))\cr the R-squared of a regression in data of other people.
+#'   The outcome of this regression is a person's change from before to after the first adoption,
+#'   and the regressors are the covariates. Covariates that explain only people's levels do not
+#'   help, since the past determines the levels. If `explained` is 0, covariates only reduce
+#'   accuracy.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr the figure. `"error"` shows the error of a period against donors and
 #'   epsilon, for the recommended method and for methods with up to ten times its error. `"funnel"`

@@ -436,8 +436,8 @@ find_value <- function(name, environment) {
 #'   interpolation between the row's own values, by the row's first value at its start and its last
 #'   value at its end, and by the middle of the bounds if the row has no value before the treatment.
 #'   A person's rows outside the `roster` are omitted; if a person has several rows in one period,
-#'   the first counts. No number, message or warning reveals the places of gaps. Rows of people who
-#'   leave early stay constant, which biases the effect towards its value at the time of leaving. No
-#'   interval allows for this bias.
+#'   only the first row counts. No number, message or warning reveals the places of gaps. Rows of
+#'   people who leave early stay constant, which biases the effect towards its value at the time of
+#'   leaving. No interval allows for this bias.
 #' @name preparing_data
 NULL

@@ -122,7 +122,8 @@
 #' identifiers, as in a data frame (strings by their bytes). A person's identifier is part of the
 #' row that neighbours may change, and is protected. No released number depends on the order: with
 #' more than 10,000 people, the people whose errors calibrate the intervals are drawn at random, and
-#' the engine receives their numbers in a temporary table. Periods and the treated units are public.
+#' the engine receives the positions of these people in a temporary table. Periods and the treated
+#' units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Omit this
@@ -134,9 +135,9 @@
 #' @param calibrate (`flag`)\cr for `"database"`: whether to permit the transfer of the rows of
 #'   protected treated people, and of the people whose errors calibrate the intervals.
 #' @param block (`count`)\cr for `"here"`: number of people in memory at a time.
-#' @param groups (`count`)\cr number of groups of people whose rows are made wide, one group after
-#'   the other, so that an engine with little memory need not use its disk. Each group reads the
-#'   table once.
+#' @param groups (`count`)\cr number of groups of people. The engine turns the long rows of one
+#'   group after the other into one row per person, so that an engine with little memory need not
+#'   use its disk. The table is read once for each group.
 #' @param files (`character`)\cr paths; `*` matches any text.
 #' @param memory (`string` or `NULL`)\cr memory limit for duckdb, such as `"1GB"`.
 #' @param sources (`list`)\cr values of `dp_table()`, `dp_files()` and [dp_workers()]; matrices and

@@ -20,7 +20,7 @@
 #' **With `path` or `con` a ledger is kept outside R**, in a SQLite file or in a database table
 #' (SQLite, Postgres) that a team shares. The object is then a handle that any session can create
 #' again, and the content of the table is binding. A charge is written to the table, in a
-#' transaction that excludes others, before the call draws its noise. A process that dies may
+#' transaction that excludes others, before the call draws its noise. A process that crashes may
 #' therefore leave a charge without a release, but never a release without a charge. Rows are only
 #' added, and each row contains a hash of its own entries and of the previous row
 #' ([verify_ledger()]). Each new period of a growing release (`monitor`) is also recorded as a row,

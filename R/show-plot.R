@@ -39,7 +39,7 @@ plot.dp_release <- function(x, ...) door("plot", {
 #' @param x,object (`dp_synth`)\cr a fit. A `dp_release` has no target and is refused.
 #' @param type (`string`)\cr
 #'   * `"path"`: the observed and the counterfactual outcome.
-#'   * `"effect"` (or `"gap"`): their difference.
+#'   * `"effect"` (or `"gap"`): the observed minus the counterfactual outcome.
 #'   * `"cumulative"`: the sum of the effects from the treatment on.
 #'   * `"percent"`: the effect in per cent of the counterfactual; for protected people only in
 #'     periods in which the counterfactual is positive beyond the noise of its level.

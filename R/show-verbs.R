@@ -44,8 +44,8 @@
 #' * `as.data.frame()`: one row for each target and period, for plots and publications. With
 #'   `"path"` the result is the table of `augment()`. With `"effect"`, `"cumulative"` and
 #'   `"percent"` (of the counterfactual) the columns are `target`, `period`, `estimate`, `conf.low`,
-#'   `conf.high`. Limits of `"percent"` are computed from the limits of the counterfactual, and are
-#'   `NA` if these are not positive.
+#'   `conf.high`. Limits of `"percent"` are computed from the limits of the counterfactual. A limit
+#'   is `NA` if the counterfactual's limit is not positive.
 #' * `update()`: a fit with another target, estimator or penalty on the same release, at no cost.
 #' * `simulate()`: a data frame with `nsim` columns, and one row for each target and each period
 #'   from the treatment on. Each column is a draw of the outcomes without treatment, from the normal
