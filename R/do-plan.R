@@ -23,8 +23,8 @@
 #'
 #' With `protect = "everyone"`, several adoption dates or covariates, whole studies are simulated,
 #' released and fitted by the functions of [dp_synth()]. The errors of a protected group grow with
-#' the effect on the group, so they are computed for the given `effect` (without `effect`, for no
-#' effect). Such plans take some seconds.
+#' the effect on the group, so they are computed for the given `effect`, or for no effect if
+#' `effect` is `NULL`. Such plans take some seconds.
 #'
 #' Power refers to the two-sided 5 % test of the average effect, which rejects if zero is outside
 #' the 95 % interval. A release without an interval detects no effect. `detectable` is the smallest
