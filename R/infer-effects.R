@@ -8,7 +8,7 @@
 #' @param fit (`dp_synth`).
 #' @param i (`count`)\cr the target's position.
 #' @param parts (`character`)\cr `"prediction"`, `"privacy"` or both.
-#' @return A T1 x T1 matrix, squared outcome units; `NA` if a part is not known.
+#' @return A T1 x T1 matrix in squared outcome units; `NA` if a part is unknown.
 #' @noRd
 effect_covariance <- function(fit, i, parts = c("prediction", "privacy")) {
   Reduce(`+`, fit$variance[[i]][parts])
@@ -42,9 +42,9 @@ missing_interval <- function(fit, i = 1L, level = 0.95) {
 
 #' Note on a target that few donors resemble, or `NULL`
 #'
-#' The comparison is given the level: a target chosen only for its level resembles donors of that
-#' level. If many identical people dominate the moments, the reason for the missing interval
-#' suffices.
+#' The comparison is conditional on the level: a target that was chosen only for its level resembles
+#' donors with this level. If many identical people dominate the moments, the reason for the missing
+#' interval replaces the note.
 #' @noRd
 unlike_words <- function(fit, i = 1L) {
   spread <- fit$spread[[i]]
@@ -60,11 +60,11 @@ unlike_words <- function(fit, i = 1L) {
 }
 
 #' Effects with standard errors: one row for each target's average and for each of its periods
-#' @param type (`string`)\cr `"overall"`: for the group; `"unit"`: for each treated unit.
-#' @return A data frame: `target`, `term`, `estimate`, `std.error` (calibrated: intervals are normal
-#'   in units of it; `NA` where there is no interval), `band.error` (for limits that hold in all
-#'   periods jointly), `privacy.se` (standard deviation of the estimate over releases). Outcome
-#'   units.
+#' @param type (`string`)\cr `"overall"` for the group; `"unit"` for each treated unit.
+#' @return A data frame in outcome units with columns `target`, `term`, `estimate`, `std.error`
+#'   (calibrated so that intervals are normal; `NA` without an interval), `band.error` (for limits
+#'   that cover all periods jointly) and `privacy.se` (standard deviation of the estimate over
+#'   releases).
 #' @noRd
 effect_table <- function(fit, type = "overall") {
   fit <- fit_view(fit, type)
@@ -91,7 +91,7 @@ model_errors <- function(fit, i, parts) {
   sqrt(pmax(rowSums((averaging %*% effect_covariance(fit, i, parts)) * averaging), 0))
 }
 
-#' Calibrated standard errors: `single` for one interval at a time, `band` for all periods jointly
+#' Calibrated standard errors, `single` for single intervals and `band` for all periods jointly
 #' @noRd
 effect_errors <- function(fit, i) {
   T1 <- fit$release$panel$T1
@@ -123,7 +123,7 @@ raw_path <- function(fit, i) {
   drop(with_covariates(fit$release, path, fit$covariates[i, , drop = FALSE]))
 }
 
-#' Limits of effects without privacy, outcome units, or the reason for none
+#' Limits of effects without privacy, in outcome units, or the reason for missing limits
 #' @noRd
 raw_limits <- function(fit, i, level, simultaneous = FALSE) {
   limits <- raw_intervals(
@@ -150,8 +150,8 @@ interval_width <- function(table, level, simultaneous = FALSE) {
 #' Limits stay within the range implied by the bounds, since a counterfactual lies within the
 #' bounds. If a release has no moments of the donors, the limits allow for the privacy noise only.
 #' @param simultaneous (`flag`)\cr over all periods of a target together.
-#' @param centred (`flag`)\cr are a protected group's periods displayed after limited translation?
-#'   Widths, statistics and p-values belong to the released effects.
+#' @param centred (`flag`)\cr whether a protected group's periods are displayed after limited
+#'   translation. Widths, statistics and p-values are for the released effects.
 #' @return The columns of [effect_table()] and `statistic`, `p.value`, `conf.low`, `conf.high`.
 #' @noRd
 effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overall",
@@ -175,7 +175,7 @@ effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overa
   raw_rows(fit, table, level, simultaneous)
 }
 
-#' Limits and p-values from the donors' own errors, if nothing is private
+#' Limits and p-values from the donors' errors, for fits without privacy
 #' @noRd
 raw_rows <- function(fit, table, level, simultaneous) {
   size <- fit$release$panel$T1 + 1L
@@ -192,8 +192,7 @@ raw_rows <- function(fit, table, level, simultaneous) {
   table
 }
 
-#' The effects that are possible within the bounds: the observed outcome minus any counterfactual
-#' within them
+#' The possible effects: the observed outcome minus any counterfactual within the bounds
 #' @noRd
 allowed_effects <- function(fit) {
   post <- post_periods(fit)
@@ -210,9 +209,9 @@ allowed_effects <- function(fit) {
   list(low = limits(bounds$upper), high = limits(bounds$lower))
 }
 
-#' Is there an effect in any period? The largest standardised effect against its calibrated tail
-#' @return A list with `statistic` (the largest effect in units of its error), `periods`, `p.value`;
-#'   or `NULL` without intervals.
+#' Test for an effect in any period, by the calibrated tail of the largest standardised effect
+#' @return A list with `statistic` (the largest effect divided by its standard error), `periods` and
+#'   `p.value`; or `NULL` without intervals.
 #' @noRd
 any_effect_test <- function(fit, i = 1L) {
   if (!is.null(missing_interval(fit, i)) || isTRUE(fit$spread[[i]]$raw)) {

@@ -1,8 +1,8 @@
 # Analyses of a fit that cost no budget.
 
-#' Alternatives for a fit that cost no budget, in words
+#' Words on alternatives for a fit that cost no budget
 #'
-#' Every refusal uses this text, so that none leads the user to another refusal.
+#' Every refusal uses this text, so that no refusal suggests a function that is also refused.
 #' @param release (`dp_release`).
 #' @return A string for [abort()].
 #' @noRd

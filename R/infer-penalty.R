@@ -88,8 +88,8 @@ path_of <- function(fit, i) {
 }
 
 #' The target's pre-period in the release's features
-#' @return A list: `level` (the reference of demeaned features), `u` (its features minus the donors'
-#'   mean).
+#' @return A list: `level` (the reference of demeaned features) and `u` (the target's features minus
+#'   the donors' mean).
 #' @noRd
 target_features <- function(s, y, T0) {
   pre <- seq_len(T0)
@@ -100,7 +100,7 @@ target_features <- function(s, y, T0) {
   )
 }
 
-#' One-step forecast errors over the target's own pre-period, rolling origin
+#' Errors of one-step forecasts over the target's pre-period, with a rolling origin
 #' @noRd
 rolling_error <- function(release, y, penalties) {
   T0 <- release$panel$T0

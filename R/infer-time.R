@@ -3,7 +3,7 @@
 
 #' The statistics of a gram release in terms of single periods
 #'
-#' A release that describes the pre-period by fewer features than periods does not determine single
+#' A release does not determine single periods if it describes the pre-period by fewer features than
 #' periods.
 #' @param alike (`flag`)\cr whether all periods must have the same noise.
 #' @return Statistics as [run_gram()] returns them, with the identity for loadings.
@@ -55,7 +55,7 @@ period_statistics <- function(release, what, alike = FALSE) {
 # penalty: `fitted`, for A and then B, the mean plus `t(map) %*% u`; for B the covariances
 # `prediction` and `privacy`; `penalty`, `evidence`.
 
-#' The penalty for refits: the penalty of the fit, which depends on pre-periods only
+#' The penalty for refits, which is the penalty of the fit and depends only on pre-periods
 #' @noRd
 kept_penalty <- function(fit, i) {
   fit$penalty[[i]] / (2 * counted_donors(fit$release))
@@ -174,7 +174,7 @@ conformal.dp_synth <- function(object, effect = 0, permutations = c("block", "ii
   ), class = "dp_conformal")
 })
 
-#' Conformal intervals that are possible at a level, and a note on the others
+#' Conformal intervals that are possible at a level, and a note on intervals that are not
 #' @return A list: `parts` (`logical(T1 + 1)`: periods, average), `note` (lines or `NULL`).
 #' @noRd
 conformal_possible <- function(T0, T1, permutations, n_perm, level) {

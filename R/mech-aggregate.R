@@ -2,11 +2,11 @@
 
 #' Summary of the blocks' answers
 #'
-#' @param by_rank,located,mean (`flag`)\cr are quantiles chosen? Are the answers added up within
-#'   released quartiles? Are they added up as they are?
+#' @param by_rank,located,mean (`flag`)\cr whether quantiles are chosen, whether the answers are
+#'   added up within released quartiles, and whether the answers are added up unchanged.
 #' @param theorem (function of a flag: is the noise Gaussian?).
 #' @param ranks,noise (functions of a plan)\cr the noise in ranks, and the standard deviation of the
-#'   noise on the sum of the answers, in widths of the limits; `NA` where there is none.
+#'   noise on the sum of the answers, divided by the width of the limits; `NA` without such noise.
 #' @noRd
 aggregator <- function(title, theorem, by_rank = FALSE, located = FALSE, mean = FALSE,
                        ranks = released_ranks, noise = added_deviation) {
@@ -38,6 +38,6 @@ added_deviation <- function(plan) {
   (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid
 }
 
-#' Rank error of a released median: about a Laplace draw of scale 1 / exponent
+#' Rank error of a released median, which is approximately a Laplace draw with scale 1 / exponent
 #' @noRd
 released_ranks <- function(plan) sqrt(2) / plan$exponent

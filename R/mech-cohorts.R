@@ -17,9 +17,9 @@ plan_cohorts <- function(public) {
 
 #' Release for several adoption dates
 #' @inheritParams run_gram
-#' @return As [run_gram()], about the first adoption, without `intervals` and `leave_one_out` but
-#'   with `cohorts`, a list: `T0`, the dates; `intervals` with a second moment for each; without
-#'   privacy `leave_one_out`, a list with one for each. RELEASED.
+#' @return As [run_gram()] for the first adoption, with `cohorts` in place of `intervals` and
+#'   `leave_one_out`. `cohorts` is a list: `T0`, the dates; `intervals`, with a second moment per
+#'   date; without privacy `leave_one_out`, a list with one element per date. RELEASED.
 #' @noRd
 run_cohorts <- function(plan, donors, public) {
   if (!public$private) {
@@ -58,7 +58,7 @@ raw_cohorts <- function(plan, donors, public) {
   statistics
 }
 
-#' Fault in the parts of a release that serve several dates, or `NULL`
+#' Fault in the parts of a release for several dates, or `NULL`
 #' @noRd
 cohorts_problem <- function(release) {
   x <- release$statistics$cohorts

@@ -17,8 +17,8 @@ describe_mechanism <- function() {
 }
 
 #' The steps of a description: all choices as one step, then the sums
-#' @param plan (`list`)\cr the core's plan; the choices have the budget that the sums leave.
-#' @param late (`count`)\cr columns whose late radii were drawn, RELEASED; 0 in a plan.
+#' @param plan (`list`)\cr the core's plan; the choices use the budget that remains after the sums.
+#' @param late (`count`)\cr number of columns with late radii, RELEASED; 0 in a plan.
 #' @return A data frame of `step`, `law`, `sensitivity`, `scale`, and `rho` or `epsilon`; `NULL`
 #'   without privacy. PUBLIC.
 #' @noRd
@@ -46,7 +46,7 @@ description_steps <- function(plan, facts, late = 0L) {
   steps[c(length(facts$numbers), count) > 0, ]
 }
 
-#' How many columns' late radii were drawn?
+#' Number of columns with late radii
 #' @noRd
 late_columns <- function(plan, facts, release) {
   if (!isTRUE(plan$late)) {

@@ -63,7 +63,7 @@ check_constraint_rows <- function(A, names) {
   A
 }
 
-#' Coefficients, intercept first, moved to the nearest point within the limits on the slopes
+#' Coefficients, intercept first, moved to the nearest point that satisfies the limits on slopes
 #' @noRd
 constrain_estimate <- function(estimate, limits, within = FALSE) {
   V <- estimate$privacy + estimate$sampling

@@ -56,11 +56,12 @@ plan_objective_glm <- function(public) {
 # slope.
 hopeless_share <- 0.8
 
-#' Refuse if the plan shows that the ridge outweighs the rows: no slope would be identified
+#' Refuse if, by the plan, the ridge outweighs the rows so that no slope would be identified
 #'
-#' For rows of length R the curvature adds up to at most n k R^2 over d directions, where k is the
-#' largest curvature of the loss; the ridge is b R^2 / c. R and the outcome's span cancel in their
-#' ratio. Limits and penalties add information: with them a fit may still be useful.
+#' For n rows of length R the curvature adds up to at most n k R^2 over d directions, where k is the
+#' largest curvature of the loss. The ridge is b R^2 / c. R and the outcome's range cancel in the
+#' ratio of curvature and ridge. Limits and penalties add information, so fits with limits or
+#' penalties can still be useful.
 #' @section Errors: `dpsc_error_argument`, before the charge.
 #' @noRd
 check_curved <- function(public, plan) {
@@ -80,7 +81,7 @@ check_curved <- function(public, plan) {
   ), "dp_plan_glm")
 }
 
-#' The row limit that is asked for, over its smallest one, or `NULL`
+#' The requested row limit divided by its smallest value, or `NULL`
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_row_length <- function(settings) {
@@ -169,8 +170,8 @@ prepare_objective_glm <- function(public, columns) {
   public
 }
 
-#' Is the penalty a ridge alone, without constraints? Only then are there standard errors, which
-#' refer to the population's penalised fit
+#' Is the penalty a ridge alone, without constraints? Only then are standard errors available, which
+#' refer to the penalised fit of the population
 #' @noRd
 only_ridge <- function(wishes) {
   is.null(wishes$A) && wishes$lasso == 0 && wishes$group == 0 && all(wishes$lower <= -1e300) &&

@@ -40,12 +40,13 @@ paper_mechanisms <- function() {
   )
 }
 
-#' @param settings (`character`)\cr names it takes; `printed`: names of the published calibration.
+#' @param settings (`character`)\cr names of accepted settings; `printed`: names of settings for the
+#'   published calibration.
 #' @param broken (named `character`)\cr the reasons why calibrations are not private.
-#' @param losses (`function`)\cr a function of the fit, rows in public units and delta.
-#' @param own (`list` by family)\cr additional settings for that family.
+#' @param losses (`function`)\cr a function of the fit, rows in public units, and delta.
+#' @param own (`list` by family)\cr additional settings for each family.
 #' @param words (named `character`)\cr names of families in prints, if they differ from the usual
-#'   ones.
+#'   names.
 #' @noRd
 paper_glm <- function(core, title, calibrations, settings, theorem, broken = NULL,
                       printed = settings, losses = linear_row_losses, families = "binomial",
@@ -86,7 +87,7 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
   )
 }
 
-#' Refuse the invalid published form for all families but the logistic: it divides by zero there
+#' Refuse the published form for all families except the logistic, since it divides by zero
 #' @noRd
 printed_for_logistic <- function(public, broken) {
   if (public$family != "binomial" && public$calibration %in% names(broken)) {
@@ -95,7 +96,7 @@ printed_for_logistic <- function(public, broken) {
   }
 }
 
-#' The reason why these families have no posterior sampling
+#' The reason why posterior sampling is not available for these families
 #' @noRd
 posterior_refusal <- function(method) {
   record <- paper_glm("ops", "one posterior sample", "tight", character(), c(tight = ""))
@@ -148,8 +149,7 @@ paper_facts <- function(public, core) {
   )
 }
 
-#' Limit beyond which a loss no longer counts fully: the largest count, or `tau` for outcomes in
-#' \[-1, 1\]
+#' Limit beyond which a loss is reduced: the largest count, or `tau` for outcomes in \[-1, 1\]
 #' @noRd
 paper_span <- function(public, number) {
   switch(public$family %||% "gaussian",

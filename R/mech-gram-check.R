@@ -24,7 +24,7 @@ gram_noise_conflict <- function(release) {
   }
 }
 
-#' The steps of the donors' own release
+#' The steps of the release on donors
 #' @noRd
 donor_steps <- function(release) {
   steps <- base_release(release)$privacy$steps
@@ -35,7 +35,7 @@ donor_steps <- function(release) {
   steps[steps$account == "donors" & !seq_len(nrow(steps)) %in% unlist(group_looks(release)), ]
 }
 
-#' Places of the steps that read the donors on behalf of a protected group
+#' Positions of the steps that read the donors for a protected group
 #' @return A list: `look`, a matrix of two rows and one column per group, and `control`, one entry
 #'   per group.
 #' @noRd
@@ -81,7 +81,7 @@ treated_conflict <- function(release) {
 
 #' Does the noise of one group agree with its steps?
 #' @param group (`list`)\cr from [protected_groups()].
-#' @param steps,control (`data.frame`)\cr the group's own steps, and the last step on the donors.
+#' @param steps,control (`data.frame`)\cr the steps on the group, and the last step on the donors.
 #' @noRd
 group_conflict <- function(group, steps, control) {
   x <- group$x
@@ -119,7 +119,7 @@ group_conflict <- function(group, steps, control) {
   }
 }
 
-#' Does the noise on the group's place agree with its step?
+#' Does the noise on the group's location agree with its step?
 #' @param step (`data.frame`)\cr a step, one row.
 #' @noRd
 place_conflict <- function(place, step) {
@@ -131,9 +131,9 @@ place_conflict <- function(place, step) {
   if (!said) "The place of the treated group does not match its step."
 }
 
-#' Does the noise on the share of a shift that clipping keeps, measured on donors, agree with its
-#' step?
-#' @param steps (`data.frame`)\cr a choice, and the noise.
+#' Does the noise on the share of a shift that remains after clipping, measured on donors, agree
+#' with its step?
+#' @param steps (`data.frame`)\cr a choice, and a step with noise.
 #' @noRd
 look_conflict <- function(group, steps) {
   look <- group$x$look
@@ -225,7 +225,7 @@ round_noise <- function(round, release, n = counted_donors(release)) {
   list(mean = sigma / sqrt(2) * step / (round$constant * n), moment = sigma * step^2 / n)
 }
 
-#' Do calibrated intervals agree with their steps: five, or two for a group, whose tails need none?
+#' Do calibrated intervals agree with their steps (five, or two for a group, which needs no tails)?
 #' @noRd
 intervals_conflict <- function(release) {
   x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
@@ -255,8 +255,8 @@ intervals_conflict <- function(release) {
   }
 }
 
-#' Is this a possible number of calibrating donors? Up to 10,000 donors all calibrate; of more
-#' donors, between 10,000 and 100,000 (every k-th in versions up to 0.2.0)
+#' Is this a possible number of calibrating donors? Up to 10,000 donors, all donors are used; of
+#' more donors, between 10,000 and 100,000 (every k-th donor in versions up to 0.2.0)
 #' @noRd
 calibrates <- function(rows, n) {
   if (n <= 10000 || about_equal(rows, ceiling(n / ceiling(n / 10000)))) {

@@ -13,7 +13,7 @@ gram_mechanism <- function() {
   )
 }
 
-#' Its variants for protected treated people, for several dates and for announced periods
+#' Variants of method gram for protected treated people, for several dates and for announced periods
 #' @noRd
 gram_variants <- function() {
   list(

@@ -4,10 +4,10 @@
 
 #' Budget and steps of a gram release
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list: `cost`, `steps` (a data frame), `calibrated` (flag: are the intervals
-#'   calibrated?), `noise` (on a mean square of features, over its largest value), `settings`,
-#'   `features` (the number of pre-period features, and whether they are relative to a row's own
-#'   level). PUBLIC.
+#' @return A list: `cost`, `steps` (a data frame), `calibrated` (whether the intervals are
+#'   calibrated), `noise` (the noise on a mean square of features, divided by its largest value),
+#'   `settings`, `features` (the number of pre-period features, and whether features are relative to
+#'   the level of a row). PUBLIC.
 #' @noRd
 plan_gram <- function(public) {
   settings <- list(
@@ -66,12 +66,12 @@ gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, 
 #' Release by method gram
 #' @param plan (`list`)\cr from [plan_gram()].
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units, PRIVATE).
-#' @return A list, scaled units: the public `loadings`, `pre`, `weight`, `demean`; `mean` (d) of the
-#'   features; `restore` (d x d), from whitened features to features; `covariance` (d x d) of the
-#'   whitened features; `mean_sd`, `moment_sd`, the noise in whitened units; `rounds`, the input of
-#'   [pdp()] and [pdp_bound()]; `intervals`, moments of the donors' own placebo errors (absent where
-#'   the budget does not suffice); `target`, the result of a separate round for the target whose
-#'   pre-period it holds (absent where such a round does not pay). RELEASED.
+#' @return A list in scaled units: the public `loadings`, `pre`, `weight`, `demean`; `mean` (d) of
+#'   the features; `restore` (d x d), the map from whitened features to features; `covariance` (d x
+#'   d) of the whitened features; `mean_sd`, `moment_sd`, the noise in whitened units; `rounds`, the
+#'   input of [pdp()] and [pdp_bound()]; `intervals`, moments of the donors' placebo errors (absent
+#'   if the budget is too small); `target`, the pre-period of the target and the result of a
+#'   separate round for it (absent if such a round does not reduce the error). RELEASED.
 #' @noRd
 run_gram <- function(plan, donors, public) {
   q <- NROW(public$covariates)
@@ -96,7 +96,7 @@ run_gram <- function(plan, donors, public) {
   with_estimator(statistics, plan, public)
 }
 
-#' Message on whose intervals were calibrated, and whose prediction was corrected
+#' Message on the people with calibrated intervals, and on the target with a corrected prediction
 #' @noRd
 with_estimator <- function(statistics, plan, public = NULL) {
   if (!is.null(statistics$intervals)) {
@@ -181,7 +181,7 @@ leave_one_out_fit <- function(x, panel) {
     })
 }
 
-#' Do the rounds of a release, if it has any, match its sizes?
+#' Do the rounds of a release, if there are rounds, match its sizes?
 #' @param size (`integer(2)`)\cr periods and features.
 #' @noRd
 rounds_fit <- function(rounds, size) {
@@ -213,8 +213,8 @@ gram_plan_of <- function(n, epsilon, facts) {
 # From this number of people on, the tails of single people do not matter for the mean.
 group_size <- 20
 
-#' Number of donors of the largest weight with the same total weight, by which sums are divided.
-#' RELEASED
+#' Divisor of sums: the number of donors with the largest weight that has the same total weight.
+#' RELEASED.
 #' @noRd
 counted_donors <- function(release) release$panel$n * (release$statistics$share %||% 1)
 

@@ -45,7 +45,7 @@ plan_growing <- function(public) {
   plan
 }
 
-#' @param public (`list`)\cr public facts, with the whole `epsilon`.
+#' @param public (`list`)\cr public facts, with the total `epsilon`.
 #' @noRd
 growing_facts <- function(public) {
   list(n = public$n, epsilon = public$epsilon, delta = public$delta, periods = public$monitor)
@@ -53,9 +53,9 @@ growing_facts <- function(public) {
 
 #' The first release, and the record of its further periods
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
-#'   `epsilon`, of the first release; `id`, a hash; `paid`, from a ledger; `target` (T0, scaled
-#'   units) and `size`; `covariates` of the target (q, scaled units), if there are any; `periods`,
-#'   a list with one release each: `means` (8), `radius`, `sd`. RELEASED.
+#'   `epsilon` of the first release; `id`, a hash; `paid`, the charge in a ledger; `target` (T0,
+#'   scaled units) and `size`; `covariates` of the target (q, scaled units), if any; `periods`, a
+#'   list with one release per period: `means` (8), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
@@ -72,10 +72,10 @@ run_growing <- function(plan, donors, public) {
   statistics
 }
 
-#' The name of a growing release: a hash of the numbers of its first release, and of whether a
-#' ledger was charged
+#' The name of a growing release, a hash of the numbers in its first release and of whether a ledger
+#' was charged
 #'
-#' A file with another name, under which periods could be drawn again, contradicts itself.
+#' A file with another name could draw periods again, but it contradicts its numbers.
 #' @param statistics (`list`)\cr the statistics of the release. RELEASED.
 #' @noRd
 monitor_id <- function(statistics, paid) {
@@ -100,9 +100,9 @@ mean_between <- function(covariates, size) {
 #' Draw one more period
 #' @param release (`dp_release`).
 #' @param base (`list`)\cr from `growing_base()`.
-#' @param donors (`matrix` or `dp_chunks`, outcome units)\cr all periods so far and the new one, and
-#'   covariates after those before the treatment. PRIVATE.
-#' @param scale (`dpsc_bounds`)\cr the bounds of as many periods.
+#' @param donors (`matrix` or `dp_chunks`, outcome units)\cr all earlier periods and the new period,
+#'   with covariates after the periods before the treatment. PRIVATE.
+#' @param scale (`dpsc_bounds`)\cr the bounds of the same periods.
 #' @return A list: `means`, `radius`, `sd`. RELEASED.
 #' @noRd
 draw_period <- function(release, base, donors, scale) {
@@ -144,7 +144,7 @@ growing_problem <- function(release) {
   if (!ok) "The announced periods do not match the statistics."
 }
 
-#' Are the steps of the announced periods right, and does their noise agree with the statistics?
+#' Are the steps of the announced periods correct, and does their noise agree with the statistics?
 #' @noRd
 growing_conflict <- function(release) {
   x <- release$statistics$monitor

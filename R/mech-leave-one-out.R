@@ -16,14 +16,15 @@ row_softness <- 4
 # For a group's mean: the required relative accuracy of the errors' variance.
 variance_known <- 0.6
 
-#' Statistics of the donors behind intervals without privacy
+#' Statistics of the donors for intervals without privacy
 #'
 #' @param donors (`matrix` or `dp_chunks`, n x T, outcome units).
 #' @param public (`list`)\cr from `public_facts()`: `n`, `T0`, `T1`, `bounds`, `control$lambda`.
 #' @param statistics (`list`)\cr `mean` (T) and `covariance` (T x T, over n) of the scaled rows.
-#' @return A list: `n`, `T0`; `penalty`, per donor, from cross-validation or from the setting
-#'   `lambda`; up to `leave_one_out_rows` donors `rows` (n x T, scaled), beyond that `moments` and
-#'   `counts`, the distribution of leave-one-out errors for `ridge` and `did`. NOT PRIVATE.
+#' @return A list: `n`, `T0`, and `penalty` (per donor, from cross-validation or from the setting
+#'   `lambda`). For up to `leave_one_out_rows` donors also `rows` (n x T, scaled); for more donors
+#'   `moments` and `counts`, the distribution of leave-one-out errors for `ridge` and `did`. NOT
+#'   PRIVATE.
 #' @noRd
 raw_calibration <- function(donors, public, statistics = raw_statistics(donors, public)) {
   n <- public$n
@@ -69,14 +70,14 @@ all_rows <- function(donors, bounds) {
 
 #' Intervals of the effects of a fit without privacy
 #'
-#' For one person (`size = 1`) the intervals are conformal: of `n + 1` exchangeable rows, the
-#' target's error is among the smallest share `level` with probability at least `level`. This is
-#' exact for the average and for each period if the penalty does not depend on the donors, and
-#' nearly so if it does. The band over all periods comes from the largest period in units of the
-#' donors' errors and is conservative. Errors are in units of a row's own scale. For the mean of
-#' `size` people: the errors' variance over `size`, one standard deviation above its estimate, plus
-#' the regression's variance, with normal quantiles, widened by as much of the tail of single
-#' people as their mean can keep.
+#' For one person (`size = 1`) the intervals are conformal: among `n + 1` exchangeable rows, the
+#' target's error belongs to the smallest share `level` of errors with probability at least `level`.
+#' This probability is exact for the average and for each period if the penalty does not depend on
+#' the donors, and nearly exact otherwise. The band over all periods uses the largest period in
+#' units of the donors' errors, and is conservative. Errors are divided by the scale of their row.
+#' For the mean of `size` people, the variance of errors is divided by `size` and taken one standard
+#' deviation above its estimate. The variance of the regression is added. Quantiles are normal, and
+#' are widened by the part of single people's tails that can remain in a mean.
 #'
 #' @param release (`dp_release`)\cr not private, with `statistics$leave_one_out` by
 #'   [raw_calibration()].
@@ -85,10 +86,10 @@ all_rows <- function(donors, bounds) {
 #' @param level (`number`, in (0, 1))\cr coverage.
 #' @param simultaneous (`flag`)\cr whether the intervals cover all periods together.
 #' @param estimator (`string`)\cr `"ridge"` or `"did"`.
-#' @return A data frame, scaled units, one row for the average and one for each period: `term`,
-#'   `estimate` (effect), `conf.low`, `conf.high` (`NA` for a period that has none), `std.error`
-#'   (root mean squared leave-one-out error, at the target's row scale or size). Or a string: the
-#'   reason for the missing interval. NOT PRIVATE.
+#' @return A data frame in scaled units, with one row for the average and one row per period:
+#'   `term`, `estimate` (effect), `conf.low` and `conf.high` (`NA` for a period without an
+#'   interval), `std.error` (root mean squared leave-one-out error, at the scale of the target's row
+#'   or its size). Or a string, the reason for the missing interval. NOT PRIVATE.
 #' @references Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic Learning in a Random
 #'   World, section 2.3. Barber, R., Candes, E., Ramdas, A. and Tibshirani, R. (2021). Predictive
 #'   inference with the jackknife+. Annals of Statistics 49.
@@ -113,13 +114,13 @@ raw_intervals <- function(release, y, size = 1, level = 0.95, simultaneous = FAL
 
 #' p-values of no effect, on average and in each period, without privacy
 #'
-#' For one person the share of the `n + 1` rows, the target among them, whose leave-one-out error
-#' is at least the target's (each with all others as donors, the target too, under the
-#' null): exact for exchangeable rows and a given penalty; at least `1 / (n + 1)`; 0 is in the
-#' interval of a level exactly when p exceeds one less that level. For a group, the level at which
-#' its interval just reaches 0.
+#' For one person p is the share of the `n + 1` rows, including the target, with a leave-one-out
+#' error of at least the target's error. Under the null hypothesis each row is predicted from all
+#' other rows. p is exact for exchangeable rows and a given penalty, and at least `1 / (n + 1)`. The
+#' interval at a level contains 0 exactly if p exceeds one minus this level. For a group, p is one
+#' minus the level at which the interval just reaches 0.
 #' @inheritParams raw_intervals
-#' @return A vector: of the average, then of the periods. NOT PRIVATE.
+#' @return A vector of p-values, of the average and then of the periods. NOT PRIVATE.
 #' @noRd
 raw_p_value <- function(release, y, size = 1, estimator = "ridge") {
   account <- raw_account(release, y, estimator)
@@ -142,10 +143,10 @@ raw_p_value <- function(release, y, size = 1, estimator = "ridge") {
 }
 
 #' The donors' errors and the target's effects
-#' @return A list: `n`, `term`, `gap` (effects: average, periods), `leverage`, `scale` (the target's
-#'   row scale), `spread` (root mean squared errors over row scales), `squares` (mean squared
-#'   errors), `doubt` (standard deviation of `squares` over itself), and either `limits` from C++ or
-#'   `counts`, `ends` and `unit`.
+#' @return A list: `n`, `term`, `gap` (effects: the average, then the periods), `leverage`, `scale`
+#'   (of the target's row), `spread` (root mean squared errors divided by row scales), `squares`
+#'   (mean squared errors), `doubt` (relative standard deviation of `squares`), and either `limits`
+#'   from C++ or `counts`, `ends` and `unit`.
 #' @noRd
 raw_account <- function(release, y, estimator) {
   store <- release$statistics$leave_one_out
@@ -198,7 +199,7 @@ raw_errors <- function(account, size) {
   account$scale * account$spread
 }
 
-#' Rank of the donor whose error decides at a level: more than `n` if there is none
+#' Rank of the donor with the decisive error at a level; more than `n` if there is no such donor
 #' @noRd
 deciding_rank <- function(n, level) {
   ceiling(level * (n + 1) - 1e-9)
@@ -286,7 +287,7 @@ raw_penalty <- function(s, n) {
   found$penalty[[found$best]]
 }
 
-#' Candidate penalties without noise, and the choice by cross-validation over donors
+#' Candidate penalties without noise, and a choice by cross-validation over donors
 #' @noRd
 validated_penalties <- function(s, n) {
   validate_penalties_cpp(s$restore %*% s$covariance %*% t(s$restore), s$pre, n)

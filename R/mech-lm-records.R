@@ -11,7 +11,7 @@ moments_theorem <- function(public) {
   composition_theorem(if (public$delta == 0) "pure" else "Gaussian", "regression")
 }
 
-#' One draw from a posterior, for readers of papers
+#' Records of methods that release one draw from a posterior distribution
 #' @noRd
 posterior_mechanisms <- function() {
   list(

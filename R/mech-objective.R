@@ -5,9 +5,9 @@
 
 #' Public constants of objective perturbation
 #'
-#' `calibration = "tight"`: the minimiser over `C = {||f||_1 <= 1, |f_j| <= cap}`, where one donor's
-#' influence is bounded; `epsilon` and `delta` are as promised. `calibration = "published"`: the
-#' constants of Algorithm 3 without the constraint; their promise does not hold.
+#' `calibration = "tight"` minimises over `C = {||f||_1 <= 1, |f_j| <= cap}`, where one donor's
+#' influence is bounded, and satisfies the stated `epsilon` and `delta`. `calibration = "published"`
+#' uses the constants of Algorithm 3 without the constraint; the published guarantee is not valid.
 #'
 #' With `delta > 0`, half of delta goes to each step.
 #' @inheritParams plan_output
@@ -46,8 +46,8 @@ run_objective <- function(plan, donors, public) {
   ), public$control$rng)
 }
 
-#' Does the noise that a release reports agree with its steps? It was divided by a curvature of at
-#' least `lambda`.
+#' Does the noise that a release reports agree with its steps? The noise was divided by a curvature
+#' of at least `lambda`.
 #' @noRd
 objective_conflict <- function(release) {
   vertical_noise_conflict(release, function(noise, settings) {

@@ -2,16 +2,17 @@
 
 #' Record of a method that learns from a stream
 #'
-#' @param core (`string`)\cr its name in the core.
-#' @param ... where it is not as usual:
-#'   * `families` (`character`): models that it fits.
-#'   * `step` (`string`): a row's contribution to sums under the tree's noise: a `"vector"`, or a
-#'     matrix of products, `"gram"`, with `more` entries than columns on a side.
-#'   * `damping` (`number`), `penalty` (`function` of learner, plan and horizon): of the core's
-#'     learner.
-#'   * `printed` (`string` or `NULL`): of a method of Thakurta (2013), chapter 5, whose iterates
-#'     have noise of their own: why the printed constants fail; `once`: is it released once, at the
-#'     end? `most` (`function` of family): steps of the longest horizon.
+#' @param core (`string`)\cr the name of the method in the core.
+#' @param ... fields that differ from the defaults:
+#'   * `families` (`character`): the families of models that the method fits.
+#'   * `step` (`string`): a row's contribution to the noisy sums, which is a `"vector"` or a matrix
+#'     of products, `"gram"`; `more` is the number of rows of the matrix beyond the number of
+#'     columns.
+#'   * `damping` (`number`), `penalty` (`function` of learner, plan and horizon): settings of the
+#'     core's learner.
+#'   * `printed` (`string` or `NULL`): for methods of Thakurta (2013), chapter 5, with new noise for
+#'     each iterate, the reason why the published constants fail. `once`: is the result released
+#'     once, at the end? `most` (`function` of family): number of steps of the longest horizon.
 #' @noRd
 learner_of <- function(core, title, ...) {
   fields <- with_fields(list(
@@ -44,7 +45,7 @@ learners <- function() {
   )
 }
 
-#' Standard deviation of a prefix sum, in gradients, after t of the planned steps: a public guess
+#' Public guess of the standard deviation of a prefix sum of gradients after t of the planned steps
 #' @noRd
 prefix_sd <- function(learner, plan, t) {
   if (!is.finite(plan$rho)) {
@@ -59,7 +60,8 @@ prefix_sd <- function(learner, plan, t) {
   2 * learner$clip * factor / sqrt(2 * plan$rho)
 }
 
-#' The penalty that minimises the regret bound; 0 lets it grow with time when the horizon is unknown
+#' The penalty that minimises the regret bound; with 0 the penalty grows with time, for an unknown
+#' horizon
 #' @noRd
 ftrl_penalty <- function(learner, plan, horizon) {
   if (!is.finite(horizon)) {

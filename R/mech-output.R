@@ -5,10 +5,11 @@
 
 #' Public constants of output perturbation
 #'
-#' `calibration = "tight"`: ridge weights have the exact sensitivity of [ridge_sensitivity()]. With
-#' `delta > 0` both releases are discrete Gaussian and share one Gaussian shift (mu); with
-#' `delta = 0` both are gamma-norm and split epsilon. `calibration = "published"`: the constants of
-#' Algorithm 2, which are private but many times too large.
+#' `calibration = "tight"` uses the exact sensitivity of ridge weights from [ridge_sensitivity()].
+#' With `delta > 0` the noise of both releases is discrete Gaussian, and they share one Gaussian
+#' shift (mu). With `delta = 0` the noise of both is gamma-norm, and they split epsilon.
+#' `calibration = "published"` uses the constants of Algorithm 2, which are private but many times
+#' too large.
 #'
 #' @param public (`list`)\cr from `public_facts()`.
 #' @return A list of class `dpsc_plan`: the cost of each noise step. PUBLIC.
@@ -58,7 +59,7 @@ run_output <- function(plan, donors, public) {
   ), public$control$rng)
 }
 
-#' Refuse a ridge penalty at which rounding could reveal donors, and noise without a sampler
+#' Refuse a ridge penalty if rounding could reveal donors, and noise that no sampler can draw
 #' @param plan (`list`)\cr from the core.
 #' @noRd
 check_solvable <- function(plan) {
@@ -91,8 +92,7 @@ check_representable <- function(public) {
 }
 
 #' One row of a release's record of its noise
-#' @param step (`list`)\cr a step, with `shift`, its mu (Gaussian differential privacy), if it has
-#'   one.
+#' @param step (`list`)\cr a step, with `shift`, its mu of Gaussian differential privacy, if any.
 #' @noRd
 describe_step <- function(what, step) {
   frame_of(

@@ -104,7 +104,7 @@ paper_rmse_bound <- function(method = c("output", "objective"), n, T0, T1, lambd
     (sqrt(n) * noise_sd + outcomes_noise) * (sqrt(n) * largest_weight + moved)
 })
 
-#' Lemma 5.6: bound on the ridge's own error
+#' Lemma 5.6: bound on the error of ridge weights without noise
 #' @noRd
 lemma_5_6 <- function(n, T0, lambda, noise_sd, noise_max, xi, corrected) {
   ridge <- if (corrected) lambda / 2 else lambda / (2 * T0)

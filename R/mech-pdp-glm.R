@@ -2,9 +2,9 @@
 # the released coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only.
 # Formulas: inst/proofs/papers.md, section 8.
 
-#' Losses of dp_glm()'s own objective perturbation
-#' @param rows,others (`list`, PRIVATE)\cr as `glm_rows_cpp()` returns them: the people of the fit,
-#'   and people who are not among them or `NULL`.
+#' Losses of objective perturbation by the default method of dp_glm()
+#' @param rows,others (`list`, PRIVATE)\cr rows from `glm_rows_cpp()`: the people of the fit, and
+#'   other people or `NULL`.
 #' @noRd
 whitened_row_losses <- function(fit, rows, delta, others = NULL) {
   d <- ncol(rows$x)
@@ -52,7 +52,7 @@ realised_whitened <- function(fit, rows) {
     numeric(ncol(rows$x)), fit$release$ridge, fit$release$kappa, FALSE)
 }
 
-#' Largest distance of a person's slope below and above zero, given the outcome
+#' Largest distances of a person's slope below and above zero, given the outcome
 #' @noRd
 slope_ends <- function(family, span, outcome) {
   switch(family,
@@ -62,15 +62,14 @@ slope_ends <- function(family, span, outcome) {
   )
 }
 
-#' Epsilon at delta of taking out a row whose slopes end at these lengths, in units of the noise's
-#' scale
+#' Epsilon at delta of removing a row with slopes up to these lengths, in units of the noise scale
 #'
-#' exp(t D) <= sum over ends of M(1) + M(a) exp(t c (1 - a)), and exp(t c a^2) once, M the moments
-#' of the noise's loss at that length; a symmetric slope has (1 + a^2) / 2 for a^2
-#' (inst/proofs/glm.md, Lemma 2 with one row; the other way, curvature only helps). Stages with
-#' noise of their own add up.
+#' The bound is exp(t D) <= sum over ends of M(1) + M(a) exp(t c (1 - a)), and exp(t c a^2) once,
+#' where M are the moments of the noise's loss at a length. For a symmetric slope (1 + a^2) / 2
+#' replaces a^2 (inst/proofs/glm.md, Lemma 2 with one row). For the addition of a row, curvature
+#' only reduces the loss. The losses of stages with independent noise add up.
 #' @param lengths (`list` of `numeric`)\cr lengths above zero, for each stage.
-#' @param c (`numeric`)\cr curvature over ridge of each stage.
+#' @param c (`numeric`)\cr ratio of curvature to ridge for each stage.
 #' @noRd
 renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
   if (!sum(lengths(lengths))) {
@@ -103,7 +102,8 @@ renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
 
 #' log p(theta with the person) / p(theta without), from one factorisation
 #'
-#' @param slope,curvature (`numeric`, PRIVATE)\cr of every person's loss at theta, with weights.
+#' @param slope,curvature (`numeric`, PRIVATE)\cr slope and curvature of every person's weighted
+#'   loss at theta.
 #' @noRd
 realised_linear <- function(x, slope, curvature, theta, centre, ridge, scale, gaussian) {
   g <- slope * x

@@ -39,8 +39,8 @@ pdp_gram <- function(release, donors, delta) {
 }
 
 #' Norms of the donors' clipped features in one round
-#' @return A list of vectors of length n, grid units, never too small: `squared` (|w|^2) and
-#'   `absolute` (|w|_1). PRIVATE.
+#' @return A list of vectors of length n in grid units, rounded up: `squared` (|w|^2) and `absolute`
+#'   (|w|_1). PRIVATE.
 #' @noRd
 gram_contributions <- function(round, donors, scale) {
   own <- gram_contributions_cpp(donors, scale, round)[c("squared", "absolute")]
@@ -56,8 +56,9 @@ gram_contributions <- function(round, donors, scale) {
   list(squared = length^2, absolute = sqrt(d) * length)
 }
 
-#' Cost of all steps except the releases of moments: choices, and one mean of squared errors
-#' @return A number: the sum of squared Gaussian shifts, or of epsilons.
+#' Cost of all steps except the releases of moments, that is, of choices and one mean of squared
+#' errors
+#' @return A number, the sum of squared Gaussian shifts or of epsilons.
 #' @noRd
 other_costs <- function(release) {
   steps <- release$privacy$steps
@@ -72,8 +73,8 @@ other_costs <- function(release) {
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
 }
 
-#' The steps that release moments: the first with noise, and, for everyone, all rounds of the
-#' treated and the last step of the donors
+#' The steps that release moments: the first step with noise and, with `protect = "everyone"`, all
+#' rounds on treated people and the last step on donors
 #' @noRd
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")
@@ -111,15 +112,15 @@ replacement_shift2 <- function(round) {
   ((round$squared + K2)^2 + (round$clipped^2 + K2)^2 - 2 * overlap^2) / shift_variance(round)
 }
 
-#' Variance of the normal noise from which the discrete noise follows by post-processing (less 32)
+#' Variance of the normal noise, less 32, from which the discrete noise follows by post-processing
 #' @noRd
 shift_variance <- function(round) max(round$noise - 32, 0)
 
 #' Losses of the release of moments with Laplace noise
 #'
-#' The entries on and above the diagonal of ww' have absolute values that add up to
-#' `(|w|_1^2 + |w|^2) / 2`, at most `(d + 1) R^2 / 2`. Two rows differ by no more than the step's
-#' sensitivity.
+#' The absolute values of the entries on and above the diagonal of ww' add up to
+#' `(|w|_1^2 + |w|^2) / 2`, which is at most `(d + 1) R^2 / 2`. Two rows differ by at most the
+#' sensitivity of the step.
 #' @noRd
 laplace_removal <- function(round) {
   shift <- (round$absolute^2 + round$squared) / 2 + round$constant * round$absolute

@@ -16,7 +16,7 @@ shift_losses <- function(mu_removal, mu_replacement, delta) {
   )
 }
 
-#' Epsilon of Gaussian shifts at delta, rounded up, from the exact trade-off by bisection
+#' Epsilon of Gaussian shifts at delta, rounded up, by bisection of the exact trade-off
 #' @param mu (`numeric`)\cr shifts in standard deviations.
 #' @noRd
 shift_epsilon <- function(mu, delta) {
@@ -27,7 +27,7 @@ shift_epsilon <- function(mu, delta) {
   bisect(function(epsilon) log_shift_delta(mu, epsilon), high, log(delta))
 }
 
-#' Epsilon at delta of a shift to one side or the other, whichever costs more
+#' Epsilon at delta of a shift to either side, for the side with the larger loss
 #' @param low,high (`numeric`)\cr shifts in standard deviations, 0 or more.
 #' @noRd
 sided_epsilon <- function(low, high, delta) {
@@ -45,8 +45,8 @@ sided_epsilon <- function(low, high, delta) {
   }, start, log(delta))
 }
 
-#' Smallest values in `[0, high]` at which decreasing functions are at most a level, from above
-#' @param f (`function`)\cr vectors to vectors.
+#' Smallest values in `[0, high]` at which decreasing functions are at most a level, rounded up
+#' @param f (`function`)\cr a function from vectors to vectors.
 #' @noRd
 bisect <- function(f, high, level) {
   low <- numeric(length(high))
@@ -73,7 +73,7 @@ check_noisy <- function(x, verb = "Release", what = "release", who = "donor") {
 }
 
 #' Refuse losses for which no formula is proved
-#' @param of (`string`)\cr whose losses, in a few words.
+#' @param of (`string`)\cr the people with these losses, in a few words.
 #' @param ... bullets of the error.
 #' @noRd
 abort_unknown_losses <- function(of, ...) {
@@ -102,13 +102,13 @@ row_losses <- function(removal, replacement, realised = NA_real_) {
   data.frame(loss_table(removal, replacement), realised = realised)
 }
 
-#' The promised epsilon, at a delta at which it holds
+#' The guaranteed epsilon, at a delta for which it is valid
 #' @noRd
 nominal_epsilon <- function(fit, delta) {
   if (delta >= fit$privacy$delta) fit$privacy$epsilon else Inf
 }
 
-#' The delta of the losses: the promised delta, or another
+#' The delta of the losses, which is the guaranteed delta or another delta
 #' @noRd
 loss_delta <- function(x, delta) {
   if (is.null(delta)) x$privacy$delta else check_number(delta, 0, 1, open = "max")

@@ -4,9 +4,9 @@
 
 #' Losses by a method of the papers
 #' @param facts (`list`)\cr facts for the core. PUBLIC.
-#' @param table,others (`matrix`, PRIVATE)\cr rows as `lm_table()` returns them: the people of the
-#'   fit, and people who are not among them or `NULL`.
-#' @param losses (`function` of fit, rows in public units, rows of others and delta).
+#' @param table,others (`matrix`, PRIVATE)\cr rows from `lm_table()`: the people of the fit, and
+#'   other people or `NULL`.
+#' @param losses (`function` of fit, rows in public units, rows of other people, and delta).
 #' @noRd
 paper_losses <- function(fit, facts, table, others, delta, losses) {
   read <- function(table) if (!is.null(table)) paper_loss_rows_cpp(table, facts)
@@ -41,15 +41,15 @@ linear_row_losses <- function(fit, rows, others, delta) {
 
 gaussian_term <- function(fit) fit$method == "kst" && fit$privacy$delta > 0
 
-#' Largest distances of the slopes of half a squared residual below and above zero on a box
+#' Largest distances below and above zero of the slopes of half a squared residual on a box
 #' @noRd
 box_ends <- function(rows) {
   most <- rows$box * sqrt(ncol(rows$x)) * rowSums(abs(rows$x))
   list(low = most + rows$y, high = most - rows$y)
 }
 
-#' Losses under Gaussian noise: slopes lie between two ends and the loss is convex in them, so one
-#' shift per end suffices
+#' Losses under Gaussian noise, from one shift for each of the two extreme slopes, since the loss is
+#' convex in the slope
 #' @noRd
 gaussian_removal <- function(fit, rows, delta) {
   shift <- function(end) abs(end) * rows$reach / fit$plan$scale
@@ -57,7 +57,7 @@ gaussian_removal <- function(fit, rows, delta) {
     sided_epsilon(shift(rows$ends$low), shift(rows$ends$high), delta)
 }
 
-#' Bounds at every delta: worst-case slope and curvature, added up over the stages
+#' Bounds at every delta from worst-case slope and curvature, added up over the stages
 #' @noRd
 pure_losses <- function(fit, rows) {
   each <- lapply(seq_along(fit$plan$scale), function(k) {
@@ -69,8 +69,8 @@ pure_losses <- function(fit, rows) {
   )
 }
 
-#' Bounds for one stage. On a box the curvature is one at every slope; elsewhere it vanishes as the
-#' slope reaches its limit (inst/proofs/papers.md, section 8)
+#' Bounds for one stage. On a box the curvature is one at every slope; otherwise it vanishes as the
+#' slope approaches its limit (inst/proofs/papers.md, section 8)
 #' @noRd
 stage_losses <- function(rows, scale, ridge) {
   steep <- pmax(abs(rows$ends$low), abs(rows$ends$high)) * rows$reach / scale
@@ -120,9 +120,9 @@ realised_stages <- function(fit, rows) {
   out
 }
 
-#' Log-ratio on a box: the density of the coefficients between the walls, and at a wall the
-#' probability of all terms that lead there. `NA` if a spherical term leads to a wall, as there is
-#' no closed form
+#' Log-ratio on a box, from the density of the coefficients inside the box, and at a face from the
+#' probability of all linear terms that lead to this face. `NA` if a spherical term leads to a face,
+#' since no closed form is known
 #' @noRd
 realised_on_box <- function(fit, rows) {
   d <- ncol(rows$x)
@@ -151,13 +151,13 @@ realised_on_box <- function(fit, rows) {
   out
 }
 
-#' Coefficients of every stage in the units of the rows, which have length at most 1
+#' Coefficients of every stage, for rows scaled to length at most 1
 #' @noRd
 stage_units <- function(fit, d) {
   lapply(fit$release$scaled, function(theta) theta * sqrt(d))
 }
 
-#' Losses of output perturbation, from the minimiser's move without the person
+#' Losses of output perturbation, from the change of the minimiser without the person
 #' @noRd
 output_row_losses <- function(fit, rows, others, delta) {
   d <- ncol(rows$x)
@@ -177,11 +177,12 @@ output_row_losses <- function(fit, rows, others, delta) {
   )
 }
 
-#' Minimiser without each person minus the one with everybody: a Newton step and a bound on its norm
+#' Minimiser without each person minus the minimiser with everybody, as a Newton step with a bound
 #'
-#' With r at least the move's norm, curvatures between the two change by a factor of at most exp(r)
-#' (rows have length at most 1), so the step is off by (exp(r) - 1) |g| in the norm of H^-1. Of
-#' `others`: the minimiser with each of them as well.
+#' Let r be at least the norm of the difference. Curvatures between the two minimisers then change
+#' by a factor of at most exp(r), since rows have length at most 1, so the error of the step is at
+#' most (exp(r) - 1) |g| in the norm of H^-1. For `others` the minimiser includes each of these
+#' people in turn.
 #' @noRd
 minimiser_moves <- function(rows, theta, ridge, others = NULL) {
   sign <- if (is.null(others)) -1 else 1 # of the row that H gains

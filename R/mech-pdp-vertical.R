@@ -1,12 +1,13 @@
 # Per-donor loss of the vertical methods, "output" and "objective", where a donor is a feature of
 # the ridge regression. Closed forms for all donors from one fit. Everything here is PRIVATE.
 
-#' Distance by which each donor moves the ridge weights
+#' Change of the ridge weights by each donor
 #'
-#' With `K = X'X + c I`, `h_i = x_i' K^-1 x_i` and `g_i = |K^-1 x_i|^2`, taking donor i out moves
-#' the weights `f = X K^-1 y` by `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)`. Replacing it by a row z
-#' with `|z|^2 <= reach` moves them by at most that plus `sup |f(z) - f(0)|`, which is at most
-#' `S_i`, `S_i^2 = y' [K_-i^-1 - (K_-i + reach I)^-1] y`, and at most half the global sensitivity.
+#' Let `K = X'X + c I`, `h_i = x_i' K^-1 x_i` and `g_i = |K^-1 x_i|^2`. The removal of donor i
+#' changes the weights `f = X K^-1 y` by `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)`. A replacement by
+#' a row z with `|z|^2 <= reach` changes them by at most this value plus `sup |f(z) - f(0)|`. The
+#' supremum is at most `S_i`, where `S_i^2 = y' [K_-i^-1 - (K_-i + reach I)^-1] y`, and at most half
+#' of the global sensitivity.
 #' @param x (`matrix`, n x T0, scaled, PRIVATE).
 #' @param y (`numeric(T0)`, scaled).
 #' @param lambda (`number`)\cr `c = lambda / 2`.
@@ -39,7 +40,7 @@ ridge_shifts <- function(x, y, lambda, reach, cap = Inf) {
   )
 }
 
-#' Distance by which each donor moves the outcomes after the treatment
+#' Change of the outcomes after the treatment by each donor
 #' @param post (`matrix`, n x T1, scaled, PRIVATE).
 #' @param half (`numeric(T1)`)\cr bounds.
 #' @noRd
@@ -91,7 +92,7 @@ pdp_output <- function(release, donors, delta) {
 #' A shift in standard deviations, including the rounding to the noise's grid
 #'
 #' The grid is 2^-26 standard deviations or finer.
-#' @param count (`count`)\cr number of values that move.
+#' @param count (`count`)\cr number of values that change.
 #' @noRd
 grid_shift <- function(shift, scale, count) {
   shift / scale + ifelse(shift > 0, sqrt(count) * 2^-26, 0)
@@ -149,17 +150,17 @@ pdp_objective <- function(release, donors, delta) {
 
 #' Gradient and determinant terms of the tight version, donor by donor
 #'
-#' Over `C = {|f|_1 <= 1, |f_j| <= cap}` and with `u = |f_i|`, taking x out changes the gradient by
-#' at most `2 (u |x|^2 + best(1 - u) + |x'y|)` along the donor's own coordinate, where `best(w)`
-#' spends the weight w on the donors with the largest `|x_j'x|`, and by `2 u x_j'x` along the
-#' others. Both are reached. The norm is convex in u between kinks of `best`, so the ends of the
-#' pieces suffice. Replacing it by any row of the cube: the same with `|x_t| + half_t` for the
-#' changes in period t.
+#' Let f be in `C = {|f|_1 <= 1, |f_j| <= cap}` and `u = |f_i|`. The removal of x changes the
+#' gradient by at most `2 (u |x|^2 + best(1 - u) + |x'y|)` along the donor's coordinate, where
+#' `best(w)` distributes the weight w over the donors with the largest `|x_j'x|`, and by `2 u x_j'x`
+#' along the other coordinates. Both bounds are attained. The norm is convex in u between kinks of
+#' `best`, so the ends of the pieces suffice. For a replacement by any row within the bounds,
+#' `|x_t| + half_t` replaces `|x_t|` as the change in period t.
 #'
-#' Determinants: with `q(x) = |K^-1/2 (x - m)| sqrt(2 / mu)`, K >= I, their log-ratio is
-#' `log(1 + q(x)^2) - log(1 + q(x')^2)`; the slope of `log(1 + q^2)` is at most 1 and at most 2q.
-#' For a box m = 0; otherwise m is a mean of the other donors' rows with signs, no longer than the
-#' longest.
+#' For determinants let `q(x) = |K^-1/2 (x - m)| sqrt(2 / mu)` with K >= I. The log-ratio of the
+#' determinants is `log(1 + q(x)^2) - log(1 + q(x')^2)`, and the slope of `log(1 + q^2)` is at most
+#' 1 and at most 2q. For a box m = 0; otherwise m is a signed mean of the other donors' rows, which
+#' is no longer than the longest row.
 #' @param p (`list`)\cr from [vertical_pieces()], with `mu` and `cap`.
 #' @param sensitivity (`number`)\cr the sensitivity of the gradient, over all panels.
 #' @return A list of `gradient` and `determinant`, each a list of `removal` and `replacement`.
@@ -206,7 +207,8 @@ bounded_terms <- function(p, sensitivity) {
   )
 }
 
-#' Epsilon of `q R + q^2 / 2`, R a Rayleigh variable, at delta (inst/proofs/objective.md, section 4)
+#' Epsilon at delta of `q R + q^2 / 2`, for a Rayleigh variable R (inst/proofs/objective.md, section
+#' 4)
 #' @noRd
 rayleigh_epsilon <- function(q, delta) {
   log_delta <- function(epsilon) {
@@ -221,12 +223,12 @@ rayleigh_epsilon <- function(q, delta) {
 
 #' Removal under the published objective perturbation with a Gaussian linear term
 #'
-#' The weights are `N(A^-1 X y, (scale^2 / 4) A^-2)`, `A = XX' + (mu / 2) I`, whose shape depends on
-#' the donors. In coordinates where this is standard normal, taking donor i out changes mean and
-#' covariance only within the span of `e_i`, `X x_i` and `X K^-1 x_i`: three dimensions, for which
-#' inner products are those of T0-vectors. Epsilon: the smallest over orders of the Renyi
-#' divergence, converted (Canonne, Kamath and Steinke, 2020, Proposition 12), larger of both
-#' directions.
+#' The distribution of the weights is `N(A^-1 X y, (scale^2 / 4) A^-2)` with `A = XX' + (mu / 2) I`,
+#' so its covariance depends on the donors. In coordinates in which this distribution is standard
+#' normal, the removal of donor i changes mean and covariance only in the span of `e_i`, `X x_i` and
+#' `X K^-1 x_i`. Inner products in these three dimensions can be computed from vectors of length T0.
+#' Epsilon is the larger value of the two directions, each converted from Renyi divergences and
+#' minimised over orders (Canonne, Kamath and Steinke, 2020, Proposition 12).
 #' @noRd
 gaussian_objective_removal <- function(x, y, mu, scale, delta) {
   moment <- crossprod(x)
