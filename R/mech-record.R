@@ -34,61 +34,63 @@ mechanism_fields <- list(
 #'
 #' In every record:
 #' * `title` (string): words for prints.
-#' * `needs` (string): the access to people's rows that it needs, which alone decides the sources it
-#'   refuses (see [refuse_source()]): `"sums"`, which may be made wherever rows are; `"blocks"` of
-#'   rows, one after the other; all `"rows"` at once.
-#' * `options` (character): settings that it accepts; others are refused.
-#' * `person` (string, may be absent): as `needs`, where people have several rows (see
-#'   [dp_person]). A method without it takes one row per person.
+#' * `needs` (string): the access to people's rows that the method needs, which alone determines the
+#'   refused sources (see [refuse_source()]). `"sums"` are computed where the rows are; `"blocks"`
+#'   of rows are read one after the other; `"rows"` are read all at once.
+#' * `options` (character): settings that the method accepts; other settings are refused.
+#' * `person` (string, may be absent): as `needs`, for people with several rows (see [dp_person]). A
+#'   method without this field takes one row per person.
 #'
-#' If a method has a name in the core, it is in `core`.
+#' The field `core` contains the name of the method in the core, if any.
 #'
 #' Fields for `dp_synth` (and [dp_release()]):
-#' * `plan` (function of public): its budget, steps and constants. PUBLIC.
+#' * `plan` (function of public): budget, steps and constants. PUBLIC.
 #' * `run` (function of plan, rows and public): the statistics. RELEASED.
 #' * `settings` (function of public and plan): settings for the estimator. PUBLIC.
 #' * `theorem` (function of public and steps): a string.
-#' * `published_fails` (string): the reason why the promise of the published calibration does not
-#'   hold.
-#' * `gives` (string): `"moments"` of the donors, which serve any target, penalty and later date, or
-#'   `"weights"` of one.
-#' * `calibrations` (character): which it has; the first is the default.
+#' * `published_fails` (string): the reason why the guarantee of the published calibration is not
+#'   valid.
+#' * `gives` (string): `"moments"` of the donors, which are sufficient for any target, penalty and
+#'   later date, or `"weights"` for one target.
+#' * `calibrations` (character): the available calibrations; the first calibration is the default.
 #' * `problem` (function of release): the fault of statistics read from a file, or `NULL`.
-#' * `cost`, `noise` (functions of release): the fault of a private release whose steps do not add
-#'   up to its promise, and of one whose statistics report other noise than its steps.
-#' * `loss` (function of release, donors and delta): privacy loss of every donor, a table as
-#'   `loss_table()` makes it. PRIVATE.
-#' * `numbers` (function of statistics): the released values, one vector, for audits. RELEASED.
+#' * `cost`, `noise` (functions of release): the fault of a private release if the cost of its steps
+#'   does not add up to the guaranteed budget, and if its statistics and its steps report different
+#'   noise.
+#' * `loss` (function of release, donors and delta): privacy loss of every donor, as a table from
+#'   `loss_table()`. PRIVATE.
+#' * `numbers` (function of statistics): the released values as one vector, for audits. RELEASED.
 #' * `variants` (list by name: `everyone`, `dates`, `everyone_dates`, `growing`): `plan`, `run` and
-#'   `needs` where they differ; a method without a variant refuses requests for it.
+#'   `needs` of the variant, if they differ. A method without a variant refuses requests for this
+#'   variant.
 #'
 #' Fields for `dp_lm`: `gives`, `"moments"` or one `"draw"`; `theorem`, a string; `source`, the
-#' method's authors; `core`, its name in the core; `adaptive`, is a noisy eigenvalue released before
-#' the draw?
+#' authors of the method; `core`, its name in the core; `adaptive`, whether a noisy eigenvalue is
+#' released before the draw.
 #'
-#' Of `dp_glm`:
-#' * `families` (character): names of `glm_families` that it can fit.
-#' * `calibrations` (character): the first is the default.
+#' Fields for `dp_glm`:
+#' * `families` (character): names of the `glm_families` that the method can fit.
+#' * `calibrations` (character): the available calibrations; the first calibration is the default.
 #' * `refuse` (function of public): a reason for refusing the request, or `NULL`.
-#' * `prepare` (function of public and columns): `public`, with its options checked and whatever the
-#'   core needs of them in `facts`. Before anything is spent.
+#' * `prepare` (function of public and columns): `public` with checked options, and the facts that
+#'   the core needs in `facts`. Called before any budget is spent.
 #' * `promise` (function of public): a list of `holds`, `theorem`, `reason`, `neighbours`, `exact`.
-#'   `holds` is about the method; a seed is added by dp_glm().
+#'   `holds` is about the method; dp_glm() adds the effect of a seed.
 #' * `plan` (function of public): a list with `cost` (from `new_cost()`), `steps` (a data frame) and
-#'   any other values worth printing. PUBLIC: reads no rows. May fail with class
-#'   `dpsc::budget_too_small`.
-#' * `hopeless` (function of public and plan): an error if, according to the plan, no coefficient
-#'   would be identified. Called before the charge, and not for a file.
+#'   any other values to print. The function reads no rows, and can fail with class
+#'   `dpsc::budget_too_small`. PUBLIC.
+#' * `hopeless` (function of public and plan): an error if, by the plan, no coefficient would be
+#'   identified. Called before the charge, but not for a file.
 #' * `run` (function of plan, table and public): the release, a list. RELEASED. `table` is the
-#'   matrix of `lm_table()`, the outcome last; `NaN` marks missing rows.
-#' * `estimate` (function of release and public): `coefficients` (intercept first, formula's
-#'   units), `privacy` and `sampling` (matrices, or `NULL`: no errors), `identified` (one number per
-#'   coefficient, which is identified if it exceeds 1). RELEASED.
-#' * `loss` (function of fit, table and delta): privacy loss of every person, a table as
-#'   `row_losses()` makes it. PRIVATE.
+#'   matrix from `lm_table()` with the outcome in the last column; `NaN` marks missing rows.
+#' * `estimate` (function of release and public): `coefficients` (intercept first, in the formula's
+#'   units), `privacy` and `sampling` (matrices, or `NULL` without standard errors), `identified`
+#'   (one number per coefficient; a coefficient is identified if its number exceeds 1). RELEASED.
+#' * `loss` (function of fit, table and delta): privacy loss of every person, as a table from
+#'   `row_losses()`. PRIVATE.
 #' * `broken` (character by calibration): the reasons why calibrations are not private.
-#' * `weighs`, `references` (character): a sentence for papers on its weights, and the keys of its
-#'   references in `inst/works.dcf`.
+#' * `weighs`, `references` (character): a sentence for papers on the method's weights, and the keys
+#'   of its references in `inst/works.dcf`.
 #'
 #' Its `public` is a list: `private`, `epsilon`, `delta`, `n`, `rng`, `family`, `method`,
 #' `calibration`, `options`, `facts` (for the core: `n`, `epsilon`, `delta`, `design`, `family`,

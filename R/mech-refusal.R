@@ -9,11 +9,11 @@ hopeless_noise <- 2.5
 
 #' Can a release by method "gram" succeed, judged by public facts alone?
 #'
-#' No, if the noise exceeds the range of the bounds. A call that may be informative is never
-#' refused, however wide its interval.
+#' A release cannot succeed if the noise exceeds the range of the bounds. A call that may be
+#' informative is never refused, even with a wide interval.
 #' @param public (`list`)\cr from `public_facts()`. PUBLIC.
-#' @param plan (`list`)\cr the plan of the method; `noise` is the noise on a mean square, absent for
-#'   other methods and without privacy.
+#' @param plan (`list`)\cr the plan of the method. Its field `noise`, the noise on a mean square, is
+#'   absent for other methods and without privacy.
 #' @return A string for the user (the reason, and sufficient values), or `NULL`.
 #' @noRd
 plan_refusal <- function(public, plan) {
@@ -37,7 +37,7 @@ plan_refusal <- function(public, plan) {
   )
 }
 
-#' Refuse a fit that cannot succeed, judged by public facts, before the charge
+#' Refuse, before the charge, a fit that cannot succeed by public facts
 #' @noRd
 check_hopeless <- function(public, plan) {
   doomed <- plan_refusal(public, plan)
@@ -46,10 +46,10 @@ check_hopeless <- function(public, plan) {
   }
 }
 
-#' The smallest number of people, and the smallest epsilon, that would suffice, in words
-#' @param serves (`function`)\cr a function of the number of people and of epsilon: would they
-#'   suffice?
-#' @param one (`string`)\cr the counted thing.
+#' Words on the smallest number of people, and on the smallest epsilon, that would suffice
+#' @param serves (`function`)\cr a function of the number of people and of epsilon: would these
+#'   values suffice?
+#' @param one (`string`)\cr the name of one counted object.
 #' @noRd
 least_that_serves <- function(public, serves, one) {
   n <- ceiling(first_that(function(x) serves(ceiling(x), public$epsilon), public$n, 1e9))
@@ -61,7 +61,7 @@ least_that_serves <- function(public, serves, one) {
 }
 
 #' Error with the smallest n, or epsilon, that would suffice
-#' @param would (`function` of n and epsilon)\cr would they suffice? PUBLIC.
+#' @param would (`function` of n and epsilon)\cr would these values suffice? PUBLIC.
 #' @param reason (`character`)\cr the reason for the refusal.
 #' @param plan (`string`)\cr the verb that plans.
 #' @noRd

@@ -2,25 +2,25 @@
 
 #' Record of a method of selection
 #'
-#' @param core (`string`)\cr its name in the core.
+#' @param core (`string`)\cr the name of the method in the core.
 #' @param theorem (`string`)\cr the theorem of `proofs/selection.md` that proves its privacy.
-#' @param shares (`function`: facts, budget)\cr split of a private budget: `exponent`
-#'   (epsilon of one choice) and `rho_step`, or `select_rho` from which they follow; `epsilon` and
-#'   `delta` of a test; `fit_rho`, `rho`, `cost`.
+#' @param shares (`function`: facts, budget)\cr the split of a private budget: `exponent` (epsilon
+#'   of one choice) and `rho_step`, or `select_rho`, which determines both; `epsilon` and `delta` of
+#'   a test; `fit_rho`, `rho`, `cost`.
 #' @param pick (`function`: candidates, method, constants, shares, rng)\cr the selection.
-#' @param ... where it is not as usual:
-#'   * `picks` (`function`: constants), `sums` (`function`: constants, location): how many choices
-#'     are drawn, and sums released next to them.
+#' @param ... fields that differ from the defaults:
+#'   * `picks` (`function`: constants), `sums` (`function`: constants, location): the number of
+#'     choices that are drawn, and the number of sums that are released besides.
 #'   * `blocks` (`function`: n): disjoint blocks of rows that vote.
 #'   * `check` (`function`: facts): refuses unsupported requests.
-#'   * `complete` (`function`: constants, facts): its own constants, checked.
+#'   * `complete` (`function`: constants, facts): the checked constants of the method.
 #'   * `subsets` (`function`): constants of random subsets, see [subset_constants()].
-#'   * `person` (`string`): the access to rows that it needs where people have several: for ranks
-#'     and votes of blocks.
-#'   * `locates` (`string`): medians and scales are found of `"all"` numeric variables, first, of
-#'     the `"picked"` ones, or of `"none"`.
-#'   * `hurdle` (`string`): the clipped `"covariance"` or the `"rank correlation"` decides, and the
-#'     smallest one that would be noticed can be stated; or `"none"`.
+#'   * `person` (`string`): the access to rows that the method needs for people with several rows,
+#'     for ranks and votes of blocks.
+#'   * `locates` (`string`): the variables with private medians and scales, which are `"all"`
+#'     numeric variables (before the choices), the `"picked"` variables, or `"none"`.
+#'   * `hurdle` (`string`): the quantity that decides a choice and has a known smallest detectable
+#'     value, the clipped `"covariance"` or the `"rank correlation"`; otherwise `"none"`.
 #'   * `assumes` (`string` or `NULL`): uncertified assumptions of the theorem.
 #' @noRd
 selector <- function(core, theorem, shares, pick, ...) {
@@ -43,13 +43,13 @@ solver_assumption <- paste(
   "for rounding that is asserted and not certified"
 )
 
-#' Methods that choose one variable, or one support, after the other
+#' Methods that choose variables, or supports, one after the other
 #' @noRd
 choosing <- function(core, theorem, ...) {
   selector(core, theorem, choice_shares, pick_by_choices, ...)
 }
 
-#' Methods that propose a support, test that it is stable, and release it or abstain
+#' Methods that propose a support, test its stability, and release it or abstain
 #' @noRd
 testing <- function(core, theorem, ...) {
   selector(core, theorem, test_shares, pick_by_test, ...)
@@ -111,7 +111,7 @@ selectors <- function() {
 
 # Shares -------------------------------------------------------------------------------------------
 
-#' Shares of a choice and of the refit, which has the rest of the budget
+#' Shares of a choice and of the refit, which uses the remaining budget
 #' @noRd
 selection_share <- function(facts) if (facts$refit) facts$share else 1
 
@@ -147,7 +147,8 @@ moment_shares <- function(facts, budget) {
 # The share of the choices' budget for the sums released with them.
 sums_share <- 0.15
 
-#' Sums beside the choices by ranks: a step after each pick but the last, and the outcome's mean
+#' Sums besides the choices by ranks: a step after each pick except the last, and the mean of the
+#' outcome
 #' @noRd
 rank_sums <- function(size, location) {
   if (is.null(location)) 0 else location$steps * (size - 1) + location$centred
@@ -183,7 +184,7 @@ pick_by_ranks <- function(candidates, method, constants, shares, rng) {
   structure(found$order, location = found[c("median", "scale")])
 }
 
-#' @return `NULL`: it abstains.
+#' @return The support, or `NULL` if the method abstains.
 #' @noRd
 pick_by_test <- function(candidates, method, constants, shares, rng) {
   select_stable_cpp(candidates, method, constants, shares$epsilon, shares$delta, rng)
@@ -222,8 +223,9 @@ iterations_for_size <- function(constants, facts) {
 
 #' Rate and number of random subsets
 #'
-#' As printed: epsilon / (32 log(1/delta)), log(n/delta) / rate^2; if that many do not fit, twice
-#' the number at which they are balanced. Any number is private.
+#' The published values are epsilon / (32 log(1/delta)) and log(n/delta) / rate^2. If there are too
+#' few people for this number of subsets, the number is twice the number at which subsets are
+#' balanced. The method is private for any number.
 #' @noRd
 subset_constants <- function(subsets, n, shares) {
   nominal <- if (is.finite(shares$epsilon)) shares else list(epsilon = 1, delta = 1e-6)
@@ -254,7 +256,7 @@ most_members <- 5e7
 
 subset_members <- function(subsets, n, rate) subsets * (1 + n * rate)
 
-#' Refuse, before the charge, subsets too small to find a support: they never agree on one
+#' Refuse, before the charge, subsets that are too small to agree on a support
 #' @noRd
 check_subset_people <- function(constants, facts) {
   if (is.null(constants$rate)) {

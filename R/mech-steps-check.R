@@ -1,9 +1,9 @@
 # Do the steps of a release from a file add up to its promised budget?
 
-#' Check of methods whose steps compose: in Gaussian shifts or zCDP for delta > 0, else by adding
-#' epsilons
+#' Check of methods with composed steps, by Gaussian shifts or zCDP for delta > 0 and otherwise by
+#' sums of epsilons
 #'
-#' Gamma-norm noise (`"output"` as published) is pure for any delta.
+#' Gamma-norm noise (published `"output"`) gives pure privacy for any delta.
 #' @noRd
 composed_conflict <- function(release) {
   steps <- release$privacy$steps
@@ -30,7 +30,7 @@ account_conflict <- function(steps, privacy) {
   if (!fits) "The cost of the noise steps does not match the release."
 }
 
-#' Check of method objective: epsilons add up; a Gaussian step of its own is converted at half of
+#' Check of method objective: epsilons add up, and a separate Gaussian step is converted at half of
 #' delta
 #' @noRd
 added_conflict <- function(release) {

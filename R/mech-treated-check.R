@@ -13,9 +13,9 @@ treated_problem <- function(release) {
   if (!fits) "The treated group's statistics do not match the sizes of the panel."
 }
 
-#' The protected groups of a release, each with the release at its own date
-#' @return A list of lists: `x`, its released values; `m` people; `release` with the sizes of
-#'   its date. `NULL` where nobody treated is protected.
+#' The protected groups of a release, each with the release at the group's date
+#' @return A list with one list per group: `x`, the released values; `m`, the number of people;
+#'   `release`, with the sizes for the group's date. `NULL` if treated people are not protected.
 #' @noRd
 protected_groups <- function(release) {
   s <- release$statistics
@@ -37,7 +37,7 @@ protected_groups <- function(release) {
   })
 }
 
-#' Centre of the donors' features, at which the rounds of versions up to 0.2.0 began
+#' Centre of the donors' features, where the rounds of versions up to 0.2.0 began
 #' @noRd
 donor_origin <- function(x) x$origin %||% x$rounds[[1L]]$origin
 
@@ -64,7 +64,7 @@ group_fits <- function(x, m, release) {
     }, NA))
 }
 
-#' Can this be the released place of a group? Versions up to 0.2.0 did not estimate one.
+#' Can this be the released location of a group? Versions up to 0.2.0 did not estimate a location.
 #' @noRd
 place_fits <- function(place, d, origin) {
   if (is.null(place)) {
@@ -77,8 +77,8 @@ place_fits <- function(place, d, origin) {
     is_number(place$doubt) && is.finite(place$doubt) && place$doubt >= 0
 }
 
-#' Do the weights of a group's rounds, and the shares of a shift that clipping keeps, match the
-#' rounds?
+#' Do the weights of a group's rounds, and the shares of a shift that remain after clipping, match
+#' the rounds?
 #'
 #' Versions up to 0.2.0 had two rounds, and did not estimate these shares.
 #' @noRd

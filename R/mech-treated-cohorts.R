@@ -4,12 +4,12 @@
 
 #' Budget and steps of a release for everyone with several dates
 #'
-#' Donors and cohorts are disjoint, so each has an account, and the whole budget. For each cohort
-#' the donors are read before and after it.
+#' Donors and cohorts are disjoint, so each of these groups has its own account with the whole
+#' budget. For each cohort the donors are read before and after the cohort.
 #' @inheritParams plan_everyone
 #' @param public (`list`)\cr public facts, with `dates` and, by date, the number of `treated`
 #'   people.
-#' @return As [plan_everyone()], with `groups`, the core's facts of each cohort.
+#' @return As [plan_everyone()], with `groups`, the core's facts on each cohort.
 #' @noRd
 plan_everyone_cohorts <- function(public, plan_first) {
   # The same share for each cohort as for a single date, within the limit of the donors' budget.
@@ -46,8 +46,8 @@ largest_control_share <- 0.2
 #' Release for everyone: donors, then every cohort, then the donors again
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param public (`list`)\cr public facts, with `adopted`, each treated person's date.
-#' @return As [run_cohorts()]; `cohorts` has `treated`, by date the value of [run_everyone()] for
-#'   one group. RELEASED.
+#' @return As [run_cohorts()]; `cohorts` contains `treated`, the value of [run_everyone()] for the
+#'   group of each date. RELEASED.
 #' @noRd
 run_everyone_cohorts <- function(plan, rows, public, run_first) {
   statistics <- run_first(plan, rows$donors, plan$public)

@@ -8,7 +8,7 @@
 #' composition, proofs/treated.md): the cost is the larger of the two accounts.
 #' @param public (`list`)\cr from `public_facts()`, with `treated`, the number of treated people.
 #' @param plan_first (`function`)\cr a function of method gram.
-#' @return As [plan_gram()]; `steps` has a column `account`, and `group` are the core's facts.
+#' @return As [plan_gram()]; `steps` contains a column `account`, and `group` the core's facts.
 #' @noRd
 plan_everyone <- function(public, plan_first) {
   # A part of the donors' account is for the steps after the treated group.
@@ -49,7 +49,7 @@ plan_group <- function(group) {
 # (inst/include/dpsc/release/treated_release.hpp).
 control_share <- 0.07
 
-#' Public facts with a share of the budget, that is, of the squared shift or of epsilon
+#' Public facts for a share of the budget, that is, of the squared shift or of epsilon
 #' @return `public` with a smaller `epsilon`, and `all_epsilon`.
 #' @noRd
 with_share <- function(public, share) {
@@ -70,7 +70,7 @@ share_of_epsilon <- function(epsilon, delta, share) {
   }
 }
 
-#' The cost of a release with disjoint groups of people, each of which has the whole budget
+#' The cost of a release on disjoint groups of people, each with the whole budget
 #' @noRd
 whole_cost <- function(public) {
   new_cost("gdp", public$all_epsilon,
@@ -82,7 +82,7 @@ whole_cost <- function(public) {
 # clipped, beyond which an effect larger than that length would not be noticed (bench/protect.R).
 largest_group_noise <- 0.23
 
-#' Refuse a group that is too small for its budget: its size and the budget are public
+#' Refuse a group that is too small for its budget, by its public size and the public budget
 #' @noRd
 check_group_noise <- function(noise, group) {
   if (noise <= largest_group_noise) {
@@ -115,18 +115,18 @@ check_group_noise <- function(noise, group) {
   ), "argument")
 }
 
-#' Release for everyone: donors, then the treated in the donors' released coordinates
+#' Release for everyone: donors, then treated people in the donors' released coordinates
 #' @param rows (`list`, PRIVATE)\cr `donors`, `treated` (m x T, outcome units).
 #' @param run_first (`function`)\cr a function of method gram.
-#' @return As [run_gram()], and `treated`: `loadings` (T x d) of a person's features about the
-#'   donors' `origin`, the group's `place` as estimated before its rounds, their noisy `mean`, the
-#'   standard deviation `mean_sd` of its noise and the `weights` of the rounds in it, the resulting
-#'   `path` (T, scaled units), a `lean` path whose past is not cut to the values that stand out, and
-#'   how the path `moves` (T x (d + T1)) with noise of one standard deviation; the noisy variance
-#'   (`second`,
-#'   `second_sd`) of a person's average residual, and the donors' (`own_variance`); `rounds`, each
-#'   with its `mean`, and the share of a shift that its cut has `kept`;
-#'   `look`, the donors' radius and the shares of a shift that cuts keep; `control`, the donors' own
+#' @return As [run_gram()], with `treated`, a list: `loadings` (T x d) of a person's features about
+#'   the donors' `origin`; `place`, the group's location as estimated before its rounds; `mean`, the
+#'   noisy mean of the rounds, `mean_sd`, the standard deviation of its noise, and `weights`, the
+#'   weights of the rounds in this mean; `path` (T, scaled units), the resulting path; `lean`, a
+#'   path with its past not reduced to the values that exceed the noise; `moves` (T x (d + T1)), the
+#'   change of the path by noise of one standard deviation; `second` and `second_sd`, the noisy
+#'   variance of a person's average residual, and `own_variance`, the donors' variance; `rounds`,
+#'   each with its `mean` and with `kept`, the share of a shift that remains after clipping; `look`,
+#'   the donors' radius and the shares of a shift that remain after clipping; `control`, the donors'
 #'   mean of the features. RELEASED.
 #' @noRd
 run_everyone <- function(plan, rows, public, run_first) {
@@ -149,7 +149,7 @@ run_everyone <- function(plan, rows, public, run_first) {
   statistics
 }
 
-#' A group's path relative to the donors' path under the same cut
+#' A group's path relative to the donors' path with the same clipping
 #' @return `treated` with `control`, and its noise in `moves`.
 #' @noRd
 less_control <- function(treated, control, T1) {

@@ -1,18 +1,18 @@
 # Code shared by methods "output" and "objective", which release weights.
 
-#' Do names determine the donors' order? Then weights are in a random order that is not stored
+#' Do names determine the donors' order? If so, weights are in a random order that is not stored
 #'
-#' Long data are sorted by the units, whose names are protected unless they were declared public. A
-#' matrix without row names keeps the user's order.
+#' Long data are sorted by units, and the names of units are protected unless they were declared
+#' public. The rows of a matrix without row names remain in the user's order.
 #' @noRd
 named_places <- function(panel, control) {
   named <- !identical(panel$source, "matrix") || !is.null(rownames(panel$donors))
   named && !control$donor_names
 }
 
-#' Settings of the vertical estimator: its target, and the variances of the noise
+#' Settings of the vertical estimator, with its target and the variances of the noise
 #'
-#' The weights of objective perturbation move by at most the linear term over the curvature.
+#' The weights of objective perturbation change by at most the linear term divided by the curvature.
 #' @noRd
 vertical_settings <- function(public, plan) {
   variance <- function(step, dimension) {
@@ -46,8 +46,8 @@ vertical_problem <- function(release) {
 
 #' Does the noise that the vertical estimator assumes agree with the steps?
 #'
-#' The first step releases the weights, the last the outcomes.
-#' @param agrees (`function`)\cr does the variance of the weights follow from the variance of the
+#' The first step releases the weights, and the last step releases the outcomes.
+#' @param agrees (`function`)\cr does the variance of the weights agree with the variance of the
 #'   first step's noise and the settings?
 #' @noRd
 vertical_noise_conflict <- function(release, agrees) {

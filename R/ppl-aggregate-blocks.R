@@ -50,7 +50,8 @@ stripped_column <- function(x) {
 
 #' The rows of each person
 #' @param who (`list` or `NULL`)\cr from [check_person()].
-#' @return A list: `of` (a list of positions, PRIVATE; `NULL`: one each) and `n`. PUBLIC.
+#' @return A list: `of` (a list of positions, PRIVATE; `NULL` for one row per person) and `n`.
+#'   PUBLIC.
 #' @noRd
 rows_of_people <- function(data, who) {
   if (is.null(who$column)) {
@@ -68,13 +69,14 @@ rows_of_data <- function(data) {
   if (is.null(dim(data))) length(data) else nrow(data)
 }
 
-#' Answers of all blocks, clipped, scaled to \[0, 1\]
+#' Answers of all blocks, clipped and scaled to \[0, 1\]
 #'
-#' Each block starts from a seed of its own: how many random numbers one block's statistic used must
-#' not change the next one's. An answer that is an error, of the wrong length or not a number is
-#' the public fallback. Messages, warnings and output of the statistic are suppressed.
+#' Each block starts from a new seed, so that the number of random numbers used for one block does
+#' not change the random numbers of the next block. The public fallback replaces an answer that is
+#' an error, has the wrong length or is not a number. Messages, warnings and output of the statistic
+#' are suppressed.
 #' @param order (`numeric`)\cr people in the order in which they fill the blocks.
-#' @param rows (`list` or `NULL`, PRIVATE)\cr the rows of each person; `NULL`: one each.
+#' @param rows (`list` or `NULL`, PRIVATE)\cr the rows of each person. `NULL`: one row per person.
 #' @return A matrix, blocks by statistics. PRIVATE.
 #' @noRd
 block_answers <- function(data, statistic, facts, order, seeds, rows = NULL) {
@@ -125,7 +127,7 @@ take_rows <- function(data, rows) {
   part
 }
 
-#' @return `size` numbers, `NA` where there is none.
+#' @return `size` numbers, `NA` for missing numbers.
 #' @noRd
 quiet_answer <- function(statistic, part, size) {
   stopped <- FALSE
@@ -142,8 +144,8 @@ quiet_answer <- function(statistic, part, size) {
   answer %||% rep(NA_real_, size)
 }
 
-#' An answer as plain numbers, or `NULL`; methods of its class, which may fail on some people, are
-#' not called
+#' An answer as plain numbers, or `NULL`, without calling methods of its class, which may fail on
+#' some people
 #' @noRd
 plain_answer <- function(answer, size) {
   if (is.numeric(answer) || is.logical(answer)) {

@@ -40,7 +40,7 @@ left_side <- function(formula) {
 #' `bounds` as a list by name
 #' @param bounds (`any`)\cr as the user gave it.
 #' @param left (`language`)\cr the formula's left side, to which an unnamed entry belongs.
-#' @param strict (`flag`)\cr refuse an unnamed entry where the left side is computed?
+#' @param strict (`flag`)\cr whether to refuse an unnamed entry if the left side is computed.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
 named_bounds <- function(bounds, left, strict = TRUE) {
@@ -70,14 +70,14 @@ bounds_of_regression <- function(formula, bounds) {
   bounds
 }
 
-#' The call that a name of `bounds` is the text of, or `NULL`
+#' The call with a name of `bounds` as its text, or `NULL`
 #' @noRd
 named_call <- function(name) {
   code <- if (grepl("(", name, fixed = TRUE)) tryCatch(str2lang(name), error = function(e) NULL)
   if (is.call(code)) code
 }
 
-#' Names of `bounds` with spaces as R itself writes them
+#' Names of `bounds` with spaces as in R's deparsed code
 #' @noRd
 as_written <- function(names) {
   vapply(names, function(name) {
@@ -134,7 +134,8 @@ check_bounds_list <- function(bounds) {
 }
 
 #' One entry of `bounds`
-#' @return A list with `lower` and `upper`, or with `levels` (strings); `values` as given.
+#' @return A list with `lower` and `upper`, or with `levels` (strings); `values` are the given
+#'   values.
 #' @noRd
 lm_bound <- function(x, name) {
   if (is.factor(x)) x <- levels(x)
@@ -152,7 +153,7 @@ lm_bound <- function(x, name) {
   list(lower = range[[1L]], upper = range[[2L]])
 }
 
-#' Levels of a pair of numbers with nothing in between, that is, of 0 and 1
+#' Levels of a pair of numbers that differ by 1, such as 0 and 1
 #' @noRd
 levels_of_pair <- function(bound, name) {
   if (bound$upper - bound$lower != 1) {
@@ -202,7 +203,7 @@ check_range <- function(range, name) {
   check_size_of_range(as.double(range), name)
 }
 
-#' Bounds as text: they are public, so two numbers are shown in full
+#' Bounds as text, with two numbers shown in full because bounds are public
 #' @noRd
 describe_limits <- function(range) {
   if (is.numeric(range) && !is.object(range) && length(range) == 2L) {
@@ -245,7 +246,7 @@ expand_terms <- function(formula, bounds) {
   )
 }
 
-#' Is a name of `bounds` the text of code?
+#' Is a name in `bounds` the text of code?
 #' @noRd
 is_expression <- function(name) {
   code <- named_call(name)
@@ -253,7 +254,7 @@ is_expression <- function(name) {
   !is.null(code) && all(called_by_code(code) %in% known)
 }
 
-#' Refuse a bar between terms, which is a logical OR and looks like a second part
+#' Refuse a bar between terms, which is a logical OR and looks like a second part of the formula
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_no_bar <- function(right) {
@@ -276,7 +277,7 @@ check_no_bar <- function(right) {
 # Code ---------------------------------------------------------------------------------------------
 
 #' Code in which every column that has limits is clipped to them
-#' @param limits (`list` by column)\cr `c(lower, upper)`; other entries are left alone.
+#' @param limits (`list` by column)\cr `c(lower, upper)`; other entries are unchanged.
 #' @noRd
 clipped_code <- function(code, limits) {
   limits <- Filter(function(x) is.numeric(x) && length(x) == 2L, limits)
@@ -291,7 +292,7 @@ clipped_code <- function(code, limits) {
 # the classes of its columns, which are public ----------------------------------------------------
 
 #' Refuse `bounds` that lack some of a formula's variables
-#' @param formula,bounds (`any`)\cr as the user gave them; `NULL` bounds: none were given.
+#' @param formula,bounds (`any`)\cr as the user gave them; `bounds` is `NULL` if it was not given.
 #' @param data (`any`)\cr people's rows, of which only classes of columns are read.
 #' @section Errors: `dpsc_error_argument` without any bounds, else `dpsc_error_bounds`.
 #' @noRd
@@ -319,7 +320,7 @@ check_every_bound <- function(formula, bounds, data = NULL) {
   }
 }
 
-#' Blank limits, as text, by name, for the variables of a formula that have none
+#' Blank limits as text, by name, for the variables of a formula without limits
 #' @param given (`character`)\cr names of the given limits.
 #' @noRd
 lacking_limits <- function(formula, given, data) {
@@ -336,7 +337,7 @@ lacking_limits <- function(formula, given, data) {
   kinds[!duplicated(names(kinds))]
 }
 
-#' Blank limits, by a column's class; pasted without being filled in, each is an error
+#' Blank limits by the class of a column, which cause an error until they are filled in
 #' @noRd
 blank_limits <- function(name, data = NULL, as_levels = FALSE) {
   column <- if (is.data.frame(data) && name %in% names(data)) .subset2(data, name)
@@ -351,7 +352,7 @@ blank_limits <- function(name, data = NULL, as_levels = FALSE) {
 
 #' A line to paste, with the given limits and blanks to fill in
 #' @param kinds (`character`)\cr blank limits by name.
-#' @param given (`list`)\cr limits by name; any but two numbers could be people's values.
+#' @param given (`list`)\cr limits by name; entries other than two numbers could be people's values.
 #' @return Bullets of an error.
 #' @noRd
 to_paste <- function(kinds, given = NULL) {
@@ -373,7 +374,7 @@ to_paste <- function(kinds, given = NULL) {
   )
 }
 
-#' The bounds to supply for one outcome
+#' The bounds that are needed for one outcome
 #' @param label (`string`)\cr the outcome as the formula writes it.
 #' @noRd
 outcome_to_paste <- function(label) {
@@ -388,14 +389,14 @@ outcome_to_paste <- function(label) {
 #' @noRd
 is_flag_pair <- function(x) is.logical(x) && identical(sort(unname(x)), c(FALSE, TRUE))
 
-#' A pair of limits as code; other values, which could be people's, are not shown
+#' A pair of limits as code; other values could be people's values and are not shown
 #' @noRd
 limits_text <- function(x) {
   pair <- is.atomic(x) && !is.object(x) && is.null(dim(x)) && length(x) == 2L
   if (pair) paste(deparse(unname(x), 500L), collapse = "") else "..."
 }
 
-#' The largest possible case weight: given, or the upper bound of the weights' column
+#' The largest possible case weight, which is given or is the upper bound of the weights' column
 #' @noRd
 largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(weights)) {

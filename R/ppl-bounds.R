@@ -1,8 +1,8 @@
 #' Public bounds as a scale
 #'
-#' Every mechanism works on `(x - centre_t) / unit`, which lies in `[-half_t, half_t]` with
-#' `half_t <= 1`. One unit serves all periods, so that differences over time keep their meaning
-#' when the bounds differ by period.
+#' Every mechanism uses `(x - centre_t) / unit`, which is in `[-half_t, half_t]` with `half_t <= 1`.
+#' All periods have the same unit, so that differences over time remain comparable if the bounds
+#' differ by period.
 #'
 #' @param bounds (`numeric(2)` or `matrix`, T x 2, outcome units, PUBLIC)\cr lower and upper limit
 #'   of the outcome, for the panel or for each period (rows in the order of time).
@@ -90,7 +90,7 @@ release_scale <- function(release) {
   }
 }
 
-#' Covariates in the mechanism's units, with bounds \[-1, 1\]; without bounds they are unchanged
+#' Covariates in the mechanism's units, with bounds \[-1, 1\], or unchanged without bounds
 #' @param values (`matrix`, k x q).
 #' @noRd
 scaled_covariates <- function(values, columns) {

@@ -26,7 +26,7 @@ cell_kind <- function(x) {
 
 #' Cells as doubles with no class and no attributes: no method of a class is called
 #' @param x (`vector`)\cr a column of any kind but `"other"`. PRIVATE.
-#' @return `double`, `NA` or `NaN` where there is no number.
+#' @return `double`, with `NA` or `NaN` for cells without a number.
 #' @noRd
 cell_numbers <- function(x) {
   if (is.double(x) && is.null(attributes(x))) {
@@ -53,7 +53,8 @@ factor_codes <- function(x) {
   x
 }
 
-#' Cells as text with no class: the digits of a number; missing if no encoding makes it readable
+#' Cells as text without a class: the digits of a number, and missing text if no encoding makes it
+#' readable
 #' @noRd
 cell_text <- function(x) {
   switch(cell_kind(x),
@@ -80,10 +81,11 @@ digits_of <- function(x, days) {
   out
 }
 
-#' Cells of a block as text that is the same for every class that a reader may give their column
+#' Cells of a block as text that does not depend on the class that a reader gives to their column
 #'
-#' Where readers guess, one person's cell makes a block's numbers text: `"1.0"`, `"01"` and 1 must
-#' remain one value. So a cell that reads as a number is that number's text.
+#' If readers guess classes, one person's cell can turn the numbers of a block into text, but
+#' `"1.0"`, `"01"` and 1 must remain one value. So a cell that can be read as a number becomes the
+#' text of this number.
 #' @noRd
 block_text <- function(x) {
   if (cell_kind(x) == "date") {
@@ -130,13 +132,14 @@ comparisons <- function(same) {
   )
 }
 
-#' Place of each cell's value among the public levels, or `NA`
+#' Position of each cell's value among the public levels, or `NA`
 #'
-#' Text matches the level with the same bytes. Numbers and flags match the level that reads as the
-#' same number, and so does text if the levels are numbers, or TRUE and FALSE.
+#' Text matches the level with the same bytes. Numbers and flags match the level that can be read as
+#' the same number. Text also does if the levels are numbers, or TRUE and FALSE.
 #' @param levels (`character`). PUBLIC.
-#' @param codes (`flag`)\cr were they given as numbers?
-#' @param blocks (`flag`)\cr may a reader have guessed the column's class, block by block?
+#' @param codes (`flag`)\cr whether the levels were given as numbers.
+#' @param blocks (`flag`)\cr whether a reader may have guessed the class of the column, block by
+#'   block.
 #' @noRd
 cell_levels <- function(x, levels, codes = FALSE, blocks = FALSE) {
   if (blocks) {
@@ -151,8 +154,8 @@ cell_levels <- function(x, levels, codes = FALSE, blocks = FALSE) {
 
 #' Text as numbers: decimal digits with a point and an exponent, "Inf", or a word for a flag
 #'
-#' Surrounding blanks are ignored. "1,5", "0x10", "NA", "" and anything else are missing; a number
-#' too large for a double is infinite, and one too small is zero.
+#' Surrounding blanks are ignored. "1,5", "0x10", "NA", "" and all other text are missing. A number
+#' too large for a double is infinite, and a number too small for a double is zero.
 #' @param x (`character`).
 #' @noRd
 text_numbers <- function(x) {
@@ -195,7 +198,7 @@ whole_64 <- function(x) {
   out
 }
 
-#' The same as decimal digits, exactly
+#' 64-bit integers as exact decimal digits
 #' @noRd
 text_64 <- function(x) {
   words <- words_64(x)
@@ -226,7 +229,7 @@ readable <- function(x) {
   x
 }
 
-#' Numbers clipped to their bounds, by the same rule
+#' Numbers clipped to their bounds
 #' @noRd
 within_bounds <- function(x, lower, upper) pmax(pmin(x, upper), lower)
 
@@ -241,10 +244,10 @@ plain_column <- function(x) {
   )
 }
 
-#' The attributes of a vector of periods that are worth keeping
+#' The attributes of a vector of periods that are retained
 #'
-#' A class is kept if it is known to need only these. Any other attribute of a column (labels, the
-#' index that plm attaches to every series) might contain donors' names.
+#' A class is retained if it is known to need only these attributes. Any other attribute of a column
+#' (labels, the index that plm attaches to every series) could contain donors' names.
 #' @noRd
 known_attributes <- function(x) {
   class <- intersect(
@@ -258,12 +261,12 @@ known_attributes <- function(x) {
 
 #' Turn an index column into codes 1, 2, ... of its sorted values
 #'
-#' [factor()] would sort a million strings; here only the distinct ones are sorted.
-#' @param x (`vector`)\cr an index column. PRIVATE if it holds units.
+#' [factor()] would sort a million strings; this function sorts only the distinct strings.
+#' @param x (`vector`)\cr an index column. PRIVATE if it contains units.
 #' @param name (`string`)\cr its name.
 #' @return A list with `code` (`integer`, one per row), `values` (the sorted distinct values, of the
-#'   type of `x` with nothing attached but a known class; a factor's are its labels), `name` and
-#'   `alphabetical` (`flag`, strings and no factor).
+#'   type of `x`, without attributes except a known class; for a factor its labels), `name` and
+#'   `alphabetical` (`flag`: whether `x` contains strings and is not a factor).
 #' @section Errors: `dpsc_error_panel` for a column of another type or with missing values.
 #' @noRd
 code_index <- function(x, name) {
@@ -306,7 +309,7 @@ code_index <- function(x, name) {
   list(code = code, values = values, name = name, alphabetical = is.character(x))
 }
 
-#' Type of the cells that a column's public class permits
+#' Type of cells by the public class of a column
 #' @noRd
 type_of_cells <- function(x) {
   switch(cell_kind(x),
@@ -369,7 +372,7 @@ check_levels_fit <- function(levels, type, name) {
   }
 }
 
-#' Refuse levels that are one number in two spellings, where a reader may make numbers of them
+#' Refuse levels that are one number in two spellings, if a reader may turn levels into numbers
 #' @section Errors: `dpsc_error_bounds`, from the levels alone.
 #' @noRd
 check_spellings <- function(levels, name) {
@@ -388,7 +391,7 @@ is_number_text <- function(text) {
   !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
 }
 
-#' One index column, which a pdata.frame may keep in an attribute only
+#' One index column, which a pdata.frame may store only in an attribute
 #' @noRd
 index_column <- function(data, name) {
   if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)
@@ -424,8 +427,8 @@ plain_values <- function(columns, data, clip, needed) {
   out
 }
 
-#' Refuse a column of a class that holds neither numbers nor text
-#' @param ranged (`flag`)\cr must it be a number?
+#' Refuse a column of a class that contains neither numbers nor text
+#' @param ranged (`flag`)\cr whether the column must contain numbers.
 #' @noRd
 check_cell_kind <- function(x, name, ranged) {
   kind <- cell_kind(x)

@@ -66,12 +66,13 @@ print.dp_chunks <- function(x, ...) {
   invisible(x)
 }
 
-#' Read one block: the one place where a reader is called
+#' Read one block, in the only function that calls a reader
 #'
-#' The reader is the user's code and may put data into its conditions: its warnings and messages are
-#' muffled and its error is replaced. After the first pass a block is compared with its checksum
+#' The reader is the user's code and may put data into its conditions. Its warnings and messages are
+#' suppressed, and its error is replaced. After the first pass a block is compared with its checksum
 #' from the first pass before it is used.
-#' @param chunks (`dp_chunks`)\cr PRIVATE. From the first pass on with `sizes` and `checksums`.
+#' @param chunks (`dp_chunks`)\cr donors in chunks, from the first pass on with `sizes` and
+#'   `checksums`. PRIVATE.
 #' @return The block, a plain numeric matrix after the first pass. PRIVATE.
 #' @section Errors: `dpsc_error_reader`, also a `dpsc_error_panel`.
 #' @noRd

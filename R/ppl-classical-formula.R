@@ -8,7 +8,7 @@ regressor_estimators <- c("sdid", "factor", "mcnnm")
 #' Take the predictors out of the formula of a classical fit
 #' @param formula (`any`)\cr the user's argument.
 #' @return A list: `formula`, without the second part; `terms`, a list of expressions, or `NULL`
-#'   where there are none. A formula that is not `y ~ a | b` is returned unchanged.
+#'   without such terms. A formula of another form than `y ~ a | b` is returned unchanged.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 split_predictors <- function(formula, estimator) {
@@ -39,7 +39,7 @@ split_predictors <- function(formula, estimator) {
   list(formula = formula, terms = terms)
 }
 
-#' Columns in the predictors for which bounds are given
+#' Columns with given bounds in the predictors
 #' @param parts (`list`)\cr from `split_predictors()`.
 #' @noRd
 bounded_predictors <- function(parts, bounds) {
@@ -59,14 +59,15 @@ added_terms <- function(code) {
 
 #' Predictors of the units of a panel from long data
 #'
-#' Means over the observed periods before treatment, or over the periods that `over()` names; of a
-#' factor or strings the shares of its levels. Missing values are left out of the mean.
+#' Predictors are means over the observed periods before the treatment, or over the periods in
+#' `over()`; for a factor or strings they are shares of levels. Missing values are omitted from the
+#' mean.
 #'
 #' @param parts (`list`)\cr from `split_predictors()`.
-#' @param data,index as for [dp_synth()]. Of a fit that is NOT PRIVATE.
+#' @param data,index as for [dp_synth()], for a fit that is NOT PRIVATE.
 #' @param panel (`dpsc_panel`)\cr made from the same data, with the donors' names.
-#' @return `NULL` without terms; else a list: `donors` (n x K, named both ways), `target` (K) and
-#'   `treated`, the units of which that is the mean (k x K).
+#' @return `NULL` without terms; otherwise a list: `donors` (n x K, with row and column names),
+#'   `treated` (k x K), and `target` (K), the mean of the treated units.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 formula_predictors <- function(parts, data, index, panel) {
@@ -96,7 +97,7 @@ check_predictor_rows <- function(all) {
 }
 
 #' Predictors, separately for donors and treated units
-#' @param fixed (`flag`)\cr are they the same in all periods of every unit?
+#' @param fixed (`flag`)\cr whether predictors are equal in all periods of every unit.
 #' @noRd
 split_predictor_rows <- function(all, panel, fixed) {
   donors <- seq_along(panel$donor_names)
@@ -108,8 +109,8 @@ split_predictor_rows <- function(all, panel, fixed) {
   )
 }
 
-#' Unit and period of each row of data, by the panel's own order
-#' @return A list: `unit`, `time` (`NA` where the panel has none, or has the cell already), `times`
+#' Unit and period of each row of data, by the order of the panel
+#' @return A list: `unit`, `time` (`NA` for rows outside the panel and for repeated cells), `times`
 #'   (text), `n_units`, `n_times`.
 #' @noRd
 panel_rows <- function(data, index, panel) {
@@ -128,8 +129,8 @@ panel_rows <- function(data, index, panel) {
 
 #' One term's means by unit
 #' @param rows (`list`)\cr from `panel_rows()`.
-#' @return A matrix, units x columns, `NaN` where nothing is observed; `attr(, "still")`: is it the
-#'   same in all periods of every unit?
+#' @return A matrix, units x columns, `NaN` without observations. `attr(, "still")`: is the term
+#'   equal in all periods of every unit?
 #' @noRd
 unit_means <- function(term, environment, data, rows, T0) {
   chosen <- seq_len(T0)
@@ -149,7 +150,7 @@ unit_means <- function(term, environment, data, rows, T0) {
 #' @noRd
 is_window <- function(term) is.call(term) && identical(term[[1L]], quote(over))
 
-#' One term's columns of numbers, with one row per row of `data`
+#' Numeric columns of one term, with one row per row of `data`
 #' @noRd
 term_columns <- function(term, environment, data, rows) {
   # The fit is not private: years may be shown in full, which code_label() would not.

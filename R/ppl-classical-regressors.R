@@ -3,13 +3,13 @@
 
 #' Regressors of the units of a panel from long data
 #'
-#' A column that is constant over time for every unit, and `over(x, periods)`, is one value per
-#' unit; the first level of a factor or of strings is the reference.
+#' `over(x, periods)`, and a column that is constant over time for every unit, give one value per
+#' unit. The first level of a factor or of strings is the reference.
 #' @inheritParams formula_predictors
-#' @param gaps (`flag`)\cr are missing values filled, each unit's by itself?
-#' @return `NULL` without terms; else a list of `predictors`, as from `formula_predictors()`, and
-#'   `covariates`, a list of `donors` (n x T x p), `target` (T x p) and `treated` (k x T x p);
-#'   either is `NULL` where there are none.
+#' @param gaps (`flag`)\cr whether missing values are filled, separately for each unit.
+#' @return `NULL` without terms; otherwise a list of `predictors`, as from `formula_predictors()`,
+#'   and `covariates`, a list of `donors` (n x T x p), `target` (T x p) and `treated` (k x T x p).
+#'   Each is `NULL` if the formula contains no such term.
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_covariate`.
 #' @noRd
 formula_regressors <- function(parts, data, index, panel, gaps) {
@@ -73,7 +73,7 @@ regressor_cells <- function(term, environment, data, rows, gaps) {
   rlang::set_names(out, colnames(values))
 }
 
-#' Indicators of all levels but the first, which is the reference; numbers unchanged
+#' Indicators of all levels except the first level, the reference; numbers are unchanged
 #' @noRd
 without_first_level <- function(values) {
   if (isTRUE(attr(values, "levels"))) values[, -1L, drop = FALSE] else values

@@ -1,14 +1,13 @@
 # Code as text: labels for users' code, without constants that might be somebody's value.
 
-#' Code as a label, unless it has data inlined
+#' Code as a label, unless it contains data
 #'
-#' A formula made by [bquote()] or [do.call()] may contain a whole column, which deparsing would
-#' print.
-#' A string may be a donor's name, and a number with many digits a donor's value, so they count as
-#' data too: the number is shown as three dots.
+#' A formula made by [bquote()] or [do.call()] can contain a whole column, which deparsing would
+#' print. A string can be a donor's name, and a number with many digits can be a donor's value, so
+#' both count as data. Such a number is shown as three dots.
 #' @param code (`language`)\cr one side of a formula.
-#' @param default (`string`)\cr the label if anything but names, calls and single constants
-#'   (numbers, `TRUE`, `FALSE`, `NULL`) is in it.
+#' @param default (`string`)\cr the label if the code contains objects other than names, calls and
+#'   single constants (numbers, `TRUE`, `FALSE`, `NULL`).
 #' @return A string. PUBLIC.
 #' @noRd
 code_label <- function(code, default) {
@@ -49,7 +48,7 @@ without_long_numbers <- function(code) {
 
 #' Code without `package::name`, functions defined in it, and names after `$` or `@`
 #'
-#' [all.vars()] would take these for variables.
+#' [all.vars()] would count these names as variables.
 #' @noRd
 without_qualified_names <- function(code) {
   if (!is.call(code)) {
@@ -66,7 +65,7 @@ without_qualified_names <- function(code) {
   code_of_parts(parts, without_qualified_names)
 }
 
-#' A call with each of its parts changed by a function
+#' A call with a function applied to each of its parts
 #' @noRd
 code_of_parts <- function(parts, change, ..., head = TRUE) {
   # x[, 1] has an empty argument, which must not be evaluated.
@@ -82,7 +81,7 @@ called_functions <- function(code) {
   setdiff(all.names(code), all.vars(code))
 }
 
-#' A formula that a fit may keep, without its environment, which can contain the panel
+#' A formula that a fit may contain, without its environment, which can contain the panel
 #' @noRd
 bare_formula <- function(formula) {
   environment(formula) <- baseenv()
@@ -96,7 +95,7 @@ written <- function(code) {
   gsub("`", "", if (is.symbol(code)) as.character(code) else plain_text(code), fixed = TRUE)
 }
 
-#' Code as text, unless it has a whole column inlined, which would be printed
+#' Code as text, unless it contains a whole column, which would be printed
 #' @noRd
 plain_text <- function(expression) {
   if (holds_column(expression)) {
@@ -117,9 +116,9 @@ holds_column <- function(code) {
 
 #' A formula from its text, with access to base R only
 #'
-#' Text may come from a file. It is parsed and never evaluated: [stats::as.formula()] would run any
-#' code in its place.
-#' @section Errors: plain ones, for text of anything else.
+#' The text may come from a file. It is parsed and never evaluated, whereas [stats::as.formula()]
+#' would run any code in the text.
+#' @section Errors: errors without a class, for text that is not a formula.
 #' @noRd
 formula_of <- function(text) {
   stopifnot(is_string(text))

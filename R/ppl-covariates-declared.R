@@ -2,7 +2,7 @@
 # one value per person, by a rule that uses that person's rows alone.
 
 #' Separate the covariates from a formula
-#' @param formula (`any`)\cr the user's argument; its faults are found later.
+#' @param formula (`any`)\cr the user's argument; its faults are found by later checks.
 #' @return A list: `formula` (without covariates), `names` (`NULL` without any).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
@@ -39,10 +39,10 @@ added_names <- function(code) {
 #' @param bounds (`numeric`, `matrix`, `list` or `NULL`)\cr as the user gave it.
 #' @param names (`character` or `NULL`)\cr covariates.
 #' @param left (`language`)\cr the outcome.
-#' @param own (`string`)\cr another name that the outcome was given.
+#' @param own (`string`)\cr another name that the user gave to the outcome.
 #' @param data (`any`)\cr people's rows, of which only classes of columns are read.
 #' @return A list: `outcome`, entries of the outcome by name; `covariates`, a list by name of
-#'   `numeric(2)` or of levels (`character`), or `NULL` for one of which nothing is declared.
+#'   `numeric(2)` or of levels (`character`), with `NULL` for a covariate without a declaration.
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
 split_bounds <- function(bounds, names, private, left = quote(outcome), own = NULL,
@@ -81,12 +81,13 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
   list(outcome = bounds[outcome], covariates = covariates)
 }
 
-#' The outcome's code, with each column cut to its limits, and the limits of its values
+#' The outcome's code, with each column clipped to its limits, and the limits of the outcome's
+#' values
 #' @param limits (`list`)\cr entries of the outcome, from [split_bounds()].
-#' @param formula (`formula`)\cr whose left side the outcome is.
+#' @param formula (`formula`)\cr the formula with the outcome as left side.
 #' @param columns (`character`)\cr names of the data's columns.
 #' @param own (`string`)\cr as in [split_bounds()].
-#' @return A list: `formula`, `limits` as [new_bounds()] takes them.
+#' @return A list: `formula`, and `limits` in the form for [new_bounds()].
 #' @section Errors: `dpsc_error_bounds`.
 #' @noRd
 outcome_limits <- function(formula, limits, columns, own = NULL) {

@@ -1,20 +1,22 @@
 # The values of covariates: one per person, by the person's own rows alone.
 
-#' Covariates of every unit, one row each
+#' Covariates of all units, with one row per unit
 #'
-#' The rule for one person: for numbers the mean over that person's rows before the treatment, each
-#' clipped to the bounds; for a factor the first known level. For the mechanism numbers are first
-#' rounded to a grid of 2^20 steps in half the bounds' width, as is their mean: then a database
-#' gives the same, to the last bit. No message depends on a protected person's values. For public
-#' treated units, and if nothing is private, a factor that varies within a unit is an error.
-#' @param people (`list`)\cr `data`, columns by name; `covariates`, from [split_bounds()]; `na`:
-#'   with gaps a person's present values count, or the middle of the bounds if there are none.
+#' A person's covariate is, for numbers, the mean over the person's rows before the treatment, after
+#' clipping to the bounds, and for a factor the first known level. For the mechanism the numbers and
+#' their mean are rounded to a grid of 2^20 steps in half of the bounds' width, so that the results
+#' of a database are equal to the last bit. No message depends on a protected person's values. For
+#' public treated units, and for fits without privacy, a factor that varies within a unit is an
+#' error.
+#' @param people (`list`)\cr `data`, columns by name; `covariates`, from [split_bounds()]; `na`.
+#'   With gaps a person's available values are used, or the middle of the bounds without available
+#'   values.
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param treatment (`list`)\cr from [find_treatment()].
-#' @param request (`list`)\cr `private`; `hide`: are the treated units' data private, too? `ask`
-#'   (`function`): called before a message about a treated unit.
-#' @return A list: `values` (units x columns, PRIVATE), `scaled`, the same in the mechanism's units,
-#'   `columns` (data frame: `name`, `lower`, `upper`, PUBLIC).
+#' @param request (`list`)\cr `private`; `hide`, whether the treated units' data are also private;
+#'   `ask` (`function`), called before a message about a treated unit.
+#' @return A list: `values` (units x columns, PRIVATE), `scaled` (the values in the mechanism's
+#'   units), `columns` (data frame: `name`, `lower`, `upper`, PUBLIC).
 #' @section Errors: `dpsc_error_covariate`.
 #' @noRd
 covariates_of_units <- function(people, units, times, treatment, request) {
@@ -41,7 +43,7 @@ covariates_of_units <- function(people, units, times, treatment, request) {
   )
 }
 
-#' May values of these people be missing?
+#' Are missing values of these people allowed?
 #' @noRd
 has_gaps <- function(people) people$na[[1L]] == "interpolate"
 

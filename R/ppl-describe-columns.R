@@ -1,9 +1,10 @@
 # Columns of a description, from a formula and public bounds alone.
 
 #' Meaning of `~ age + sex` and `~ arm`
-#' @return A list: `text`, `by` (strings), `given` (checked bounds), `variables` (the columns made
-#'   from rows: numbers, then one indicator per level, then one per group), `numbers`, `factors` and
-#'   `groups` (variables; a factor has `levels`). PUBLIC, without environments.
+#' @return A list: `text`, `by` (strings), `given` (checked bounds), `variables` (the columns
+#'   computed from rows: numbers, then one indicator per level, then one indicator per group),
+#'   `numbers`, `factors` and `groups` (variables; a factor contains `levels`). PUBLIC, without
+#'   environments.
 #' @noRd
 describe_columns <- function(formula, by, bounds) {
   atoms <- described_atoms(formula, "formula")
@@ -38,7 +39,7 @@ describe_columns <- function(formula, by, bounds) {
   )
 }
 
-#' Names of `bounds` whose limits are of R's integer type and not too far apart
+#' Names of `bounds` with limits of R's integer type that are not too far apart
 #' @noRd
 whole_numbers <- function(bounds) {
   few <- function(x) is.integer(x) && !is.factor(x) && length(x) == 2L && diff(x) <= 65536

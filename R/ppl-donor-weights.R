@@ -1,13 +1,14 @@
 # Weights of donors in dp_synth(), of a survey or a population: one more column of a person's row,
 # as private as the others. Proof: inst/proofs/gram.md, section 10.
 
-#' The user's weights in a request: their limits, and `bounds` without the limits of their column
-#' @param weights (`any`)\cr of long data the user's expression, of donors as a matrix or in chunks
-#'   the user's argument.
+#' A request with the user's weights and their limits, and with `bounds` without the limits of the
+#' weights' column
+#' @param weights (`any`)\cr the user's expression for long data, or the user's argument for donors
+#'   as a matrix or in chunks.
 #' @param max_weight (`number` or `NULL`).
 #' @param formula (`formula` or `NULL`)\cr the formula of long data.
-#' @return `request`, and where there are weights its `weights`: `column` (`string`) or `x`, and
-#'   `limits` (`numeric(2)`; `NULL`: those of the donors, without privacy).
+#' @return `request`, with `weights` if the user gave weights: `column` (`string`) or `x`, and
+#'   `limits` (`numeric(2)`; `NULL`: the limits of the donors' weights, without privacy).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 with_weights <- function(request, weights, max_weight, formula) {
@@ -34,7 +35,7 @@ with_weights <- function(request, weights, max_weight, formula) {
   request
 }
 
-#' Refuse weights that would have no meaning or no theorem; nothing was spent
+#' Refuse, before any charge, weights without a meaning or without a theorem
 #' @noRd
 refuse_weights <- function(request) {
   reason <- if (request$classical) {
@@ -71,7 +72,7 @@ refuse_weighted_panel <- function(panel, several = FALSE) {
   if (!is.null(reason)) abort(c("{.arg weights} cannot be used here.", x = "{reason}"), "argument")
 }
 
-#' Declarations of covariates, with the weights as the last
+#' Declarations of covariates, with the weights as last covariate
 #' @noRd
 weighed_covariates <- function(covariates, weights, data) {
   if (is.data.frame(data) && !weights$column %in% names(data)) {
@@ -83,7 +84,7 @@ weighed_covariates <- function(covariates, weights, data) {
   c(covariates, rlang::set_names(list(weights$limits), weights$column))
 }
 
-#' A panel whose last covariate contains the weights: each person's mean before the treatment
+#' A panel with the weights in its last covariate, as each person's mean before the treatment
 #' @return `panel` with `weights` (`numeric(n)`, PRIVATE) and `weight_limits` (PUBLIC).
 #' @noRd
 take_weights <- function(panel, request) {
@@ -130,7 +131,7 @@ weighted_panel <- function(panel, weights, request) {
   panel
 }
 
-#' Chunks whose last column holds weights
+#' Chunks with weights in the last column
 #' @noRd
 weighted_chunks <- function(x, request) {
   given <- request$weights$x
