@@ -70,10 +70,11 @@ count_outcome <- function(expression, given) {
   response
 }
 
-#' The families, by name: records
+#' The records of families, by name
 #'
-#' `link`; `outcome`, a function of the formula's left side and the bounds that gives the outcome's
-#' variable; `mean`, of a linear predictor; `slopes`, the calibration's name of the loss. PUBLIC.
+#' Fields: `link`; `outcome`, a function from the formula's left side and the bounds to the
+#' outcome's variable; `mean`, a function of a linear predictor; `slopes`, the name of the loss in
+#' calibrations. PUBLIC.
 #' @noRd
 glm_families <- list(
   binomial = list(

@@ -54,7 +54,7 @@ offset_of <- function(expression, given) {
   atom
 }
 
-#' The formula with its dot written out
+#' The formula with its dot replaced by names
 #' @noRd
 without_dot <- function(formula, terms) {
   stats::reformulate(attr(terms, "term.labels"), formula[[2L]], env = baseenv())
@@ -156,9 +156,9 @@ find_variable <- function(known, variable) {
   list(known = known, at = at)
 }
 
-#' Columns whose lower orders are not in the formula become separate, unstandardised variables
+#' Separate, unstandardised variables for columns without their lower orders in the formula
 #'
-#' Other columns are built from standardised variables and multiplied out afterwards.
+#' Other columns are computed from standardised variables and multiplied out afterwards.
 #' @noRd
 give_unclosed <- function(known) {
   for (column in known$columns) column_range(known, column)
@@ -234,7 +234,7 @@ lm_design <- function(columns) {
 
 # Factors of a term --------------------------------------------------------------------------------
 
-#' One factor of a term: a number with a range, a factor with levels or a whole power
+#' One factor of a term: a number with a range, a factor with levels, or a power with whole exponent
 #' @return A list: `kind` `"value"` (with `expression`, `lower`, `upper`), `"levels"` (with
 #'   `expression`, `levels`) or `"power"` (a value, and `power`).
 #' @noRd
@@ -271,7 +271,7 @@ lm_atom <- function(expression, given) {
   image_of(inner, name, given)
 }
 
-#' One factor outside products, where a power is a separate number
+#' One factor outside products, in which a power is a separate number
 #' @noRd
 whole_atom <- function(expression, given) {
   atom <- lm_atom(expression, given)

@@ -6,7 +6,8 @@
 #' Missing values and levels that are not public become `NaN`; the core gives such a row weight
 #' zero. Errors depend on names and types of columns only.
 #' @param data (`data.frame`, PRIVATE).
-#' @param clip (`flag`)\cr clip the formula's variables to their bounds, before any function.
+#' @param clip (`flag`)\cr whether to clip the formula's variables to their bounds before any
+#'   function is applied.
 #' @param variables (`list`)\cr some of `columns$variables`.
 #' @return A matrix of doubles. PRIVATE.
 #' @noRd
@@ -39,8 +40,8 @@ check_classes_fit <- function(columns, data) {
 
 #' Columns whose class may differ between blocks, because a reader guesses it
 #'
-#' Then a number and its text are one level, in any spelling: otherwise one person's malformed cell,
-#' which makes a block's column text, would change the levels of other rows.
+#' In such columns a number and its text are one level, in any spelling. Otherwise one person's
+#' malformed cell, which turns a block's column into text, would change the levels of other rows.
 #' @section Errors: as from [check_spellings()].
 #' @noRd
 columns_in_blocks <- function(columns) {
@@ -100,7 +101,7 @@ chosen_rows <- function(columns, data, choice, clip) {
   leave_out(table, choice$subset, data, isTRUE(columns$blocks))
 }
 
-#' Case weights divided by the largest: one number per row
+#' Case weights divided by the largest weight, one number per row
 #' @noRd
 row_weights <- function(weights, data, max_weight, blocks = FALSE) {
   weights <- with_dates(weights, data)
@@ -121,7 +122,7 @@ row_weights <- function(weights, data, max_weight, blocks = FALSE) {
   value / max_weight
 }
 
-#' Rows excluded by a private choice have weight zero; n is unchanged
+#' Weights with zero for rows excluded by a private choice, without a change of n
 #' @param subset (`expression`).
 #' @noRd
 leave_out <- function(table, subset, data, blocks = FALSE) {

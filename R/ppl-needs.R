@@ -5,7 +5,7 @@ row_needs <- c("sums", "blocks", "rows")
 
 #' The access to people's rows that a source offers
 #' @param x (PRIVATE)\cr the user's argument, or a panel's donors.
-#' @return One of `row_needs`: it includes all weaker forms of access. PUBLIC.
+#' @return One of `row_needs`, which includes all weaker forms of access. PUBLIC.
 #' @noRd
 source_gives <- function(x) {
   if (inherits(x, c("dp_elsewhere", "dp_sources"))) {
@@ -22,7 +22,7 @@ source_gives <- function(x) {
   if (inherits(x, "dp_chunks")) "blocks" else "rows"
 }
 
-#' Refuse a source without the needed access; nothing was spent
+#' Refuse, before any charge, a source without the needed access
 #' @param needs (`string`)\cr the needs in a method's record.
 #' @param who (`string`)\cr the function with this need, marked up.
 #' @section Errors: of class `dpsc_error_<class>`.
@@ -56,7 +56,7 @@ refuse_needed <- function(x, needs, method, private) {
   if (!private) refuse_source(x, "blocks", "{.code epsilon = Inf}")
 }
 
-#' Refuse sources in which a person's rows may be in several places, for any method
+#' Refuse, for any method, sources in which a person's rows may be in several places
 #' @noRd
 refuse_split_people <- function(x) {
   if (inherits(x, c("dp_sources", "dp_workers"))) {

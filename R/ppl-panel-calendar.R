@@ -3,9 +3,9 @@
 
 #' Warn of periods that are missing for everybody
 #'
-#' Estimators use the order of periods only, not their distances, so a year that was lost from the
-#' data would be skipped silently. A declared order of periods (a roster, a factor, strings, a
-#' matrix) is not checked.
+#' Estimators use only the order of periods and not their distances, so a year that is missing from
+#' the data would be skipped without a message. A declared order of periods (a roster, a factor,
+#' strings, a matrix) is not checked.
 #' @param times (`vector`)\cr sorted periods, PUBLIC.
 #' @param name (`string`)\cr the name of the column of time.
 #' @section Warnings: `dpsc_warning_calendar`.
@@ -28,12 +28,12 @@ warn_calendar_gap <- function(times, name) {
   ), "calendar")
 }
 
-#' Places at which a calendar skips whole periods
+#' Positions where a calendar skips whole periods
 #'
-#' At least half of the steps must be the shortest step, all others multiples of it, with no more
-#' periods missing than present: otherwise the periods are irregular and gaps are undefined.
-#' Weekends are not missing days.
-#' @return Places of the last periods before the gaps, or none.
+#' At least half of the steps must have the shortest length, all other steps must be multiples of
+#' this length, and at most as many periods may be missing as are present. Otherwise the periods are
+#' irregular and gaps are undefined. Weekends are not missing days.
+#' @return Positions of the last periods before the gaps; empty without gaps.
 #' @noRd
 calendar_gaps <- function(times) {
   steps <- calendar_steps(times)

@@ -4,7 +4,8 @@
 #' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
 #' @param labels (`character(k)`)\cr the treated units, which are public.
 #' @param times (`vector`)\cr the periods.
-#' @param hide (`flag`)\cr are the treated protected, or must messages not name them?
+#' @param hide (`flag`)\cr whether messages must not name the treated units, for example because
+#'   they are protected.
 #' @return `adopted`.
 #' @section Errors: `dpsc_error_panel`; names the units, unless `hide`.
 #' @noRd
@@ -58,7 +59,7 @@ adoption_dates <- function(panel) {
   if (!is.null(panel$adopted)) sort(unique(panel$adopted))
 }
 
-#' Numbers of protected people, by date if there are several; `NULL` for none
+#' Numbers of protected people, by date for several dates; `NULL` without protected people
 #' @noRd
 treated_counts <- function(panel) {
   if (is.null(panel$treated) || is.null(panel$adopted)) {
@@ -67,8 +68,8 @@ treated_counts <- function(panel) {
   as.integer(table(panel$adopted))
 }
 
-#' The number of people in the smallest cohort, which determines the calibration; for one date, the
-#' total
+#' The number of people in the smallest cohort, which determines the calibration; for one date the
+#' total number
 #' @param size (`numeric`)\cr people in each treated unit.
 #' @noRd
 smallest_group <- function(size, adopted) {
@@ -81,8 +82,8 @@ cohort_account <- function(g) paste("cohort", g)
 
 #' The columns of a row in a cohort's order
 #'
-#' A release has `before` periods, `q` covariates, and the other periods; a cohort that adopts after
-#' `T0` periods has its own past first, then the covariates.
+#' A row of a release contains `before` periods, `q` covariates, and the other periods. A row of a
+#' cohort that adopts after `T0` periods contains the cohort's past first, then the covariates.
 #' @noRd
 cohort_order <- function(before, q, T0, periods) {
   column <- seq_len(periods) + ifelse(seq_len(periods) > before, q, 0L)

@@ -60,7 +60,7 @@ formula_problem <- function(formula) {
 # Advice if covariates are added to the treatment, or have bounds but are not in the formula.
 covariate_advice <- "Covariates follow a bar: {.code outcome ~ treated | age + sex}."
 
-#' Are several terms added on the right?
+#' Does the right side contain several terms?
 #' @noRd
 has_several_terms <- function(formula) {
   right_is(formula, quote(`+`)) && length(formula[[3L]]) == 3L
@@ -68,11 +68,11 @@ has_several_terms <- function(formula) {
 
 #' Evaluate both sides of a checked formula
 #'
-#' Uses [stats::model.frame()], so that `log(y)` is the log and a variable may be in the formula's
-#' environment; for the outcome of a private fit [evaluate_rowwise()]. Warnings ("NaNs produced")
-#' are suppressed, since their call may contain data: the check for non-finite values finds their
-#' causes. For the same reason an error of the user's code is replaced by a package error without a
-#' parent.
+#' Both sides are evaluated by [stats::model.frame()], so that `log(y)` is the logarithm and a
+#' variable may be in the formula's environment. The outcome of a private fit is evaluated by
+#' [evaluate_rowwise()]. Warnings ("NaNs produced") are suppressed, since their call may contain
+#' data: the check for non-finite values finds their causes. For the same reason a package error
+#' without a parent replaces an error of the user's code.
 #'
 #' @param formula (`formula`)\cr from [check_panel_formula()].
 #' @param data (`data.frame`)\cr long data. PRIVATE.
@@ -124,9 +124,9 @@ evaluate_frame <- function(formula, data) {
   )
 }
 
-#' Check that the treatment, which is public, is not computed from the outcome
+#' Check that the public treatment is not computed from the outcome
 #'
-#' Another column by itself is accepted, and the index columns are public.
+#' Any other single column is accepted, and the index columns are public.
 #' @noRd
 check_indicator <- function(formula, index) {
   shared <- setdiff(intersect(all.vars(formula[[2L]]), all.vars(formula[[3L]])), index)
@@ -212,7 +212,7 @@ check_one_column <- function(x, what, label) {
 #' @param treated (`any`)\cr the evaluated right-hand side: 0/1 numbers, logical, or a factor with
 #'   levels 0 and 1 or FALSE and TRUE. PUBLIC.
 #' @param label (`string`)\cr the user's code.
-#' @return The rows (`integer`) where it is 1.
+#' @return The rows (`integer`) with indicator 1.
 #' @noRd
 check_treated <- function(treated, label) {
   check_one_column(treated, "treatment indicator", label)

@@ -91,7 +91,7 @@ check_gaps <- function(na, roster) {
   na
 }
 
-#' Build a panel from long data, with gaps or without
+#' Build a panel from long data, with or without gaps
 #' @inheritParams panel_from_formula
 #' @noRd
 panel_with_gaps <- function(formula, people, request) {
@@ -114,9 +114,9 @@ panel_of_roster <- function(formula, people, request) {
 
 #' Build a panel with gaps from long data and a roster
 #'
-#' Only the values of a unit's own row depend on the presence of cells. Rows of units or periods
-#' outside the roster are omitted; if a unit has several rows in a period, the first counts; missing
-#' and non-finite values are gaps. The indicator of the formula is not read.
+#' The presence of a cell affects only the row of its unit. Rows of units or periods outside the
+#' roster are omitted; if a unit has several rows in a period, the first counts; missing and
+#' non-finite values are gaps. The indicator of the formula is not read.
 #' @param people (`list`)\cr see [panel_people()]; `bounds` (`numeric(2)`, `matrix` or `NULL`) limit
 #'   the outcome.
 #' @return As [panel_from_formula()].
@@ -207,7 +207,7 @@ roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
   list(units = units, T0 = first[[1L]] - 1L)
 }
 
-#' The outcome of long data, row by row if anything is private; non-finite values are gaps
+#' The outcome of long data, computed row by row for private fits; non-finite values are gaps
 #' @noRd
 roster_outcome <- function(formula, data, n_rows, private) {
   outcome <- if (private) {
@@ -255,7 +255,8 @@ fill_rows <- function(rows, treatment, middle) {
   rows
 }
 
-#' Without bounds, a row without any value before the treatment cannot be filled. NOT PRIVATE.
+#' Refuse, without bounds, a row without any value before the treatment, which cannot be filled. NOT
+#' PRIVATE.
 #' @noRd
 check_filled <- function(rows, label) {
   if (!all_finite_cpp(rows)) {

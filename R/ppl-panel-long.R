@@ -4,8 +4,8 @@
 #'
 #' Rows may come in any order. Donors and targets are sorted by unit (factors by level, numbers by
 #' size, strings in the C locale), so the panel does not depend on the order of the rows. Periods
-#' are sorted likewise: **character periods alphabetically**, so `"10"` comes before `"2"`; give
-#' numbers, dates or a factor instead. Unused factor levels are dropped.
+#' are sorted in the same way. **Character periods are sorted alphabetically**, so `"10"` precedes
+#' `"2"`: give numbers, dates or a factor instead. Unused factor levels are dropped.
 #'
 #' @param formula (`formula`)\cr `outcome ~ treated`; either side may be an expression, evaluated by
 #'   [stats::model.frame()]. The indicator (0/1, FALSE/TRUE or a factor of these) is 1 exactly for
@@ -13,15 +13,15 @@
 #' @param people (`list`)\cr from [panel_people()]. `data` (`data.frame`, tibble, data.table or
 #'   `plm::pdata.frame`): one row for each unit and period, every unit in every period. PRIVATE.
 #'   `index` (`character(2)`): columns of unit and time, in this order. A swapped index is an error
-#'   if it can be detected. If both orders give a valid design and the columns' types are
-#'   inconclusive, it cannot be detected, and donors' names would become public periods.
+#'   if it can be detected. Detection is impossible if both orders give a valid design and the types
+#'   of the columns are inconclusive; donors' names would then become public periods.
 #' @param request (`list`)\cr see [panel_request()]. Under a finite epsilon the outcome must be
 #'   computed row by row.
-#' @return A `dpsc_panel`, see [new_panel_design()]; with `covariates`, if there are any: `donors`,
-#'   `target` (one row per unit) and `columns`.
+#' @return A `dpsc_panel`, see [new_panel_design()]. Its field `covariates`, if any, contains
+#'   `donors`, `target` (one row per unit) and `columns`.
 #' @section Errors: `dpsc_error_panel`: for donors' rows only the kind of problem, without person,
-#'   place or frequency; the presence of one finite value per unit and period is public. Treated
-#'   units are named, with the period if it is theirs, unless `quiet`.
+#'   position or frequency. The presence of one finite value per unit and period is public. Treated
+#'   units and their periods are named unless `quiet`.
 #' @noRd
 panel_from_formula <- function(formula, people, request) {
   check_given(!"data" %in% names(people), "data", "a data frame in long format")
@@ -180,11 +180,11 @@ check_units_recur <- function(units, times) {
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param treated (`integer`)\cr codes of the treated units, which errors may distinguish from
 #'   donors.
-#' @param quiet (`flag`)\cr distinguish but not name them?
+#' @param quiet (`flag`)\cr whether to distinguish the treated units without naming them.
 #' @param ask (`function`)\cr called before such an error.
 #' @return Cell numbers (`integer`, column-major), a permutation of all cells.
 #' @section Errors: `dpsc_error_panel` for duplicate or absent rows: the kind of problem, and a
-#'   treated unit with it.
+#'   treated unit with this problem.
 #' @noRd
 match_cells <- function(units, times, treated, quiet = FALSE, ask = function() NULL) {
   n_units <- length(units$values)
@@ -243,7 +243,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
 
 #' Sentence on columns of text in the outcome, or `NULL`
 #'
-#' By the columns' types, never by their cells.
+#' The sentence depends on the types of columns, never on their cells.
 #' @noRd
 text_note <- function(formula, data) {
   names <- intersect(all.vars(formula[[2L]]), names(data))

@@ -4,8 +4,8 @@
 #' Separate several outcomes
 #' @param formula (`any`)\cr the user's argument; its other faults are found later.
 #' @param bounds (`list` or `NULL`)\cr bounds by outcome and by covariate.
-#' @return `NULL` for one outcome; else a list by outcome of lists: `formula`, `bounds` (its own and
-#'   the covariates').
+#' @return `NULL` for one outcome; otherwise a list by outcome of lists with `formula` and `bounds`
+#'   (of the outcome and of the covariates).
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`.
 #' @noRd
 split_outcomes <- function(formula, bounds, private) {
@@ -26,7 +26,7 @@ split_outcomes <- function(formula, bounds, private) {
   rlang::set_names(out, names)
 }
 
-#' Names of outcomes, as given or else the outcomes' text
+#' Names of outcomes, which are given or otherwise are the outcomes' text
 #' @noRd
 outcome_names <- function(sides) {
   given <- names(sides) %||% character(length(sides))
@@ -41,7 +41,7 @@ outcome_names <- function(sides) {
   names
 }
 
-#' Bounds of each outcome, with those of the other columns
+#' Bounds of each outcome, with the bounds of the other columns
 #' @param sides,names (`list`, `character`)\cr outcomes as written, and their names.
 #' @return A list with one element per outcome, in the form for [split_bounds()].
 #' @noRd
@@ -134,7 +134,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
 
 #' Refuse a public treatment that is computed from a private covariate
 #'
-#' Otherwise one donor's value could make that donor a target.
+#' Otherwise a donor's value could turn the donor into a target.
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 check_public_indicator <- function(formula, covariates, private) {

@@ -2,13 +2,14 @@
 
 #' Check that there is a treated row and that unit and time are not interchanged
 #'
-#' If they are interchanged, donors' names would be periods, which are public and which errors name.
-#' So this check comes before every check that names a period. A treatment that lasts to the end
-#' includes the last periods; other treatments get no further message. The donors' places among the
-#' names of units have no effect: otherwise a new name for one donor would change the message.
+#' If unit and time are interchanged, donors' names would become periods, which are public and
+#' appear in errors. So this check precedes every check that names a period. A treatment that lasts
+#' to the end includes the last periods; for other treatments there is no further message. The
+#' positions of donors among the names of units have no effect, since otherwise a new name for one
+#' donor would change the message.
 #' @inheritParams find_treatment
-#' @section Errors: `dpsc_error_panel`; names the columns only. The error that requests `protect`
-#'   comes earlier.
+#' @section Errors: `dpsc_error_panel`; the message names only the columns. The error that requests
+#'   `protect` occurs earlier.
 #' @noRd
 check_orientation <- function(units, times, rows, ask = function() NULL) {
   if (length(rows) == 0L) {
@@ -45,10 +46,10 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
   }
 }
 
-#' Refuse numeric units that seem to be the time
+#' Refuse numeric units that seem to be periods
 #'
-#' If the last units are treated, the panel is valid in both orders. If there are fewer "donors"
-#' than periods, they are more likely the periods themselves, and everybody's last reading would be
+#' If the last units are treated, the panel is valid in both orders. If the number of "donors" is
+#' below the number of periods, they are probably periods, and everybody's last outcome would become
 #' public.
 #' @param n (`count`)\cr number of donors.
 #' @section Errors: `dpsc_error_index`, also a `dpsc_error_panel`; names the columns only.
@@ -80,10 +81,10 @@ is_tail <- function(codes, n) {
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param rows (`integer`)\cr rows with indicator 1; at least one, and no unit and period twice.
 #' @param hide (`flag`)\cr name no treated unit.
-#' @param ask (`function`)\cr called before a message about one.
+#' @param ask (`function`)\cr called before a message about a treated unit.
 #' @return A list with `units` (`integer`, codes of the treated units, sorted), `T0` (`integer`,
 #'   before the first adoption) and `adopted` (`integer`, periods before each unit's own adoption,
-#'   or `NULL` where all adopt in the same period).
+#'   or `NULL` if all units adopt in the same period).
 #' @section Errors: `dpsc_error_panel` for a pattern of treatment that is not a synthetic control
 #'   design.
 #' @noRd

@@ -3,8 +3,8 @@
 # donors is here, too.
 #' Construct a panel
 #'
-#' An internal value, never returned to a user: the last object with raw donor values before
-#' [release()].
+#' A panel is internal and never returned to a user: it is the last object with raw donor values
+#' before [release()].
 #'
 #' @param donors (`matrix`, n x T, outcome units)\cr one row per donor. PRIVATE. Integer or double,
 #'   unchanged and never copied.
@@ -55,10 +55,10 @@ check_donor_count <- function(n, mend) {
   }
 }
 
-#' Check that donors' values are finite; the error states only that some are not
+#' Check that donors' values are finite; the error states only that some values are not finite
 #'
-#' The places and the number of gaps depend on donors' rows. One pass over memory in C++ without
-#' allocation, whose time does not depend on the values.
+#' The positions and the number of gaps depend on donors' rows. The check is one pass over memory in
+#' C++ without allocation, and its time does not depend on the values.
 #' @param donors (`matrix`, n x T)\cr PRIVATE.
 #' @param label (`string`)\cr the outcome as the user wrote it.
 #' @param note (`string` or `NULL`)\cr a public reason for gaps.
@@ -73,7 +73,7 @@ check_donors_finite <- function(donors, label, note = NULL) {
   }
 }
 
-#' Error for non-finite values of the target: name unit and period if they may be named
+#' Error for non-finite values of the target, with unit and period if they may be named
 #' @inheritParams check_donors_finite
 #' @param target (`matrix`, k x T, with row names)\cr PUBLIC.
 #' @param times (`vector` of length T)\cr the periods.
@@ -136,8 +136,8 @@ mean_target <- function(target, size) {
 
 #' Build a panel from a matrix of donors
 #'
-#' A matrix of donors is used unchanged: the checks make no copy and no vector of its size. Row
-#' names are donors' names and are ignored.
+#' A matrix of donors is used unchanged: the checks create no copy, and no vector of the same size.
+#' Row names are donors' names and are ignored.
 #'
 #' @param donors (`matrix`, n x T, integer or double, outcome units, `dp_chunks` or `dp_source`)\cr
 #'   one row per donor. PRIVATE.
@@ -146,8 +146,8 @@ mean_target <- function(target, size) {
 #' @param T0 (`count`, from 2 to T - 1)\cr number of periods before the treatment.
 #' @param times (`vector` of length T, or `NULL`)\cr the periods in order; 1 to T if `NULL`.
 #'   Increasing if numeric, a date or a factor; distinct if character.
-#' @return A `dpsc_panel`, see [new_panel_design()]. Its `outcome`, `unit` and `time` are these
-#'   words.
+#' @return A `dpsc_panel`, see [new_panel_design()]. Its fields `outcome`, `unit` and `time` contain
+#'   the words "outcome", "unit" and "time".
 #' @section Errors: `dpsc_error_panel`; `dpsc_error_argument` for a `T0` that is not a whole number.
 #' @noRd
 panel_from_donors <- function(donors, target, T0, times = NULL, hide = FALSE) {
@@ -300,9 +300,10 @@ check_times <- function(times, n_times) {
 
 #' Fill every row separately
 #'
-#' Linearly between two of its own values, by the position of the periods; flat before the first and
-#' after the last; at the middle of the bounds for a row without a value before the treatment.
-#' Elementwise over rows: no row's result depends on another row.
+#' Gaps are filled by linear interpolation between two values of the row, by the position of the
+#' periods. Before the first and after the last value the nearest value is used. For a row without a
+#' value before the treatment the middle of the bounds is used. The result for a row does not depend
+#' on other rows.
 #' @param rows (`matrix`, n x T)\cr `NA` for missing values. PRIVATE.
 #' @param middle (`numeric(T)`).
 #' @noRd

@@ -35,8 +35,8 @@ NULL
 
 #' Check the declaration of people, and whether the method and the rows permit it
 #' @param person (`NULL`, `"row"` or one-sided formula).
-#' @param record (`list`)\cr the method's record; its field `person` gives the access to rows needed
-#'   then.
+#' @param record (`list`)\cr the method's record; its field `person` gives the access to rows that a
+#'   column of people needs.
 #' @return `NULL`, or a list: `declared` (one row is one person) and `column`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -161,7 +161,7 @@ person_neighbours <- function(who) {
 #' @noRd
 is_by_person <- function(privacy) startsWith(privacy$neighbours, "replace all rows")
 
-#' The declaration of people, from a file
+#' The declaration of people in a file
 #' @noRd
 read_person <- function(who) {
   if (is.null(who)) {

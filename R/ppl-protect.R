@@ -9,8 +9,8 @@ raw_estimators <- c(
 
 is_classical <- function(method) method %in% raw_estimators
 
-#' Request for a panel that is read again; `protect` was checked when it was released
-#' @param hide (`flag`)\cr are the treated protected?
+#' Request for a panel that is read again; `protect` was checked before the release
+#' @param hide (`flag`)\cr whether the treated units are protected.
 #' @noRd
 plain_request <- function(hide = FALSE) {
   list(private = TRUE, hide = hide, quiet = hide, keep_names = FALSE)
@@ -18,8 +18,8 @@ plain_request <- function(hide = FALSE) {
 
 #' Check `protect`
 #' @param request (`list`)\cr from [panel_request()].
-#' @param k (`count`)\cr treated units.
-#' @param people (`flag`)\cr is `protect` required for one treated unit as well?
+#' @param k (`count`)\cr number of treated units.
+#' @param people (`flag`)\cr whether `protect` is also required for one treated unit.
 #' @return `"donors"` or `"everyone"`.
 #' @section Errors: `dpsc_error_protect`.
 #' @noRd
@@ -86,8 +86,8 @@ ask_of_units <- function(ask, treated) {
 
 #' Check `protect`, and remove protected people from the target
 #'
-#' In `target`, which is public, the middle of the bounds replaces protected people's values, so
-#' that no code for targets uses their data.
+#' In the public `target` the middle of the bounds replaces protected people's values, so that code
+#' for targets cannot use these values.
 #' @param panel (`dpsc_panel`).
 #' @return `panel` with `size`; if everyone is protected, with `treated` (m x T matrix, PRIVATE).
 #' @noRd
@@ -108,7 +108,7 @@ guard_panel <- function(panel, request) {
   panel
 }
 
-#' Is the fit for the group that its release protects? It may also be for a public target.
+#' Is the fit for the group that its release protects, and not for a public target?
 #' @noRd
 is_released_group <- function(fit) isTRUE(fit$protected)
 

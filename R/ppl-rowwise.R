@@ -148,8 +148,9 @@ takes_no_text <- function(code) {
 
 #' Evaluate checked code in an environment with these columns and row-wise functions only
 #' @param columns (`list`)\cr plain vectors. PRIVATE or PUBLIC.
-#' @param blocks (`flag`)\cr may a reader have guessed their classes, block by block?
-#' @return The value, or `NULL` where there is none.
+#' @param blocks (`flag`)\cr whether a reader may have guessed the classes of columns, block by
+#'   block.
+#' @return The value, or `NULL` if the evaluation fails.
 #' @noRd
 value_by_row <- function(code, columns, blocks = FALSE) {
   functions <- if (blocks) rowwise_in_blocks else rowwise_functions
@@ -171,7 +172,8 @@ columns_of_code <- function(code, data) {
   })
 }
 
-#' Code in which strings compared with a column of dates are numbers, like the column's cells
+#' Code with numbers in place of strings that are compared with a column of dates, since the cells
+#' of such a column are numbers
 #' @param data (`data.frame`)\cr only its columns' classes are used.
 #' @noRd
 with_dates <- function(code, data) {
@@ -206,7 +208,7 @@ date_number <- function(text, column) {
   as.double(value)
 }
 
-#' Names of the functions that code calls: functions, `package::name`, or "a function written in it"
+#' Names of the functions that code calls: names, `package::name`, or "a function written in it"
 #' @noRd
 called_by_code <- function(code) {
   if (!is.call(code)) {
@@ -230,7 +232,7 @@ called_by_code <- function(code) {
   unique(c(own, unlist(lapply(given, called_by_code))))
 }
 
-#' Is the code `x %in% c(...)` with constants?
+#' Does the code have the form `x %in% c(...)` with constants?
 #' @noRd
 is_of_table <- function(code) {
   is.call(code) && identical(code[[1L]], quote(`%in%`)) && length(code) == 3L &&
@@ -257,7 +259,7 @@ plain_code <- function(code) {
   code_of_parts(parts, plain_code)
 }
 
-#' A constant, or several in `c()`
+#' A constant, or several constants in `c()`
 #' @noRd
 is_constant_table <- function(code) {
   several <- is.call(code) && identical(code[[1L]], quote(c)) && length(code) > 1L
@@ -281,7 +283,7 @@ is_qualified <- function(code) {
     as.character(code[[1L]]) %in% c("::", ":::")
 }
 
-#' Code in which `base::f` and `stats::f` are `f`
+#' Code with `f` in place of `base::f` and `stats::f`
 #' @noRd
 unqualified <- function(code) {
   if (!is.call(code)) {
@@ -312,7 +314,7 @@ has_single_constants <- function(code) {
 #' so that neither a user's function with one of these names nor a precomputed vector can make rows
 #' depend on each other. A single number in the formula's environment is a constant.
 #'
-#' The user is responsible for the computation of a column.
+#' The user is responsible for the computation of columns before the call.
 #' @param code (`language`)\cr the left-hand side of the formula.
 #' @param environment (`environment`)\cr the formula's environment.
 #' @param data (`data.frame`)\cr long data. PRIVATE.

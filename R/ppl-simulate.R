@@ -132,7 +132,7 @@ print.sim_panel <- function(x, ...) {
   invisible(x)
 }
 
-#' Evaluate with R's generator at a seed, and restore its state
+#' Evaluate code with R's generator, and restore the state of the generator afterwards
 #' @noRd
 with_generator <- function(seed, code) {
   if (is.null(seed)) {

@@ -5,10 +5,10 @@
 # block by block, or when a file is copied (R/ppl-source-files.R), which stores a number beside each
 # cell.
 
-#' Columns in queries about a row: names and contents
+#' Names and contents of columns in queries about a row
 #' @param given (`list` or `NULL`)\cr checked bounds by name.
-#' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, of columns with
-#'   a number beside each cell; `given`, `dialect`, `call`, `quote`.
+#' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, names of
+#'   columns with a number beside each cell; `given`, `dialect`, `call`, `quote`.
 #' @noRd
 cell_row <- function(table, names, given = NULL) {
   con <- table$con
@@ -21,8 +21,8 @@ cell_row <- function(table, names, given = NULL) {
 }
 
 #' Content of columns, without reading rows
-#' @return By name: `"number"`; `"exact"`, any number of decimal digits; `"text"`; `"cell"`, text of
-#'   a file, with a number beside it; `"flag"`; `"any"` or `"other"`.
+#' @return By name: `"number"`; `"exact"`, with any number of decimal digits; `"text"`; `"cell"`,
+#'   text of a file with a number beside the text; `"flag"`; `"any"` or `"other"`.
 #' @noRd
 column_types <- function(table, names) {
   looked <- run_sql(table$con, paste("SELECT * FROM", table$from, "WHERE 1 = 0"), TRUE,
@@ -122,7 +122,7 @@ raw_operand <- function(name, row) {
   )
 }
 
-#' A variable of the formula in a condition: within its range, or one of its levels
+#' A variable of the formula in a condition, which is within its range or one of its levels
 #' @noRd
 bounded_operand <- function(name, row) {
   bound <- row$given[[name]]
@@ -146,7 +146,7 @@ bounded_operand <- function(name, row) {
   )
 }
 
-#' A table whose outcome is a column of doubles
+#' A table with a column of doubles as outcome
 #' @return The table, with `y`, that column's name in SQL.
 #' @section Errors: `dpsc_error_panel` for a column of text, by its type.
 #' @noRd
@@ -164,13 +164,13 @@ with_outcome <- function(table, outcome) {
   table
 }
 
-#' Cells of treated people, which R reads: outcome, then covariates
+#' Cells of treated people for R, with the outcome first and then the covariates
 #'
-#' Drivers give a column the type of its first value. So every cell is read separately, by the rule
-#' for the donors' cells.
+#' Drivers give a column the type of its first value. Therefore every cell is read separately, by
+#' the rule for donors' cells.
 #' @param table (`dp_table`)\cr from [with_outcome()].
 #' @param declared (`list`)\cr covariates by name, from [split_bounds()].
-#' @param hide (`flag`)\cr are these people protected?
+#' @param hide (`flag`)\cr whether these people are protected.
 #' @return Columns as SQL.
 #' @noRd
 treated_cells <- function(table, declared, hide) {
@@ -199,8 +199,8 @@ treated_cells <- function(table, declared, hide) {
 
 #' A column that R reads block by block, with the same type in every block
 #'
-#' R converts text. If an engine permits any type in a column, every cell is read separately: as a
-#' number, text, or one of the public levels.
+#' R converts text. If an engine permits any type in a column, every cell is read separately as a
+#' number, as text, or as one of the public levels.
 #' @param choice (`list`)\cr the conditions on rows, which use columns unchanged.
 #' @noRd
 streamed_column <- function(name, row, choice) {
@@ -242,7 +242,7 @@ all_constants <- function(code) {
   if (is.call(code)) lapply(as.list(code)[-1L], all_constants) else if (!is.symbol(code)) code
 }
 
-#' The treatment column: 0 and 1, or flags
+#' The treatment column, which contains 0 and 1, or flags
 #' @noRd
 indicator_column <- function(table, name) {
   row <- cell_row(table, name)
@@ -273,7 +273,7 @@ sql_within <- function(x, range, dialect) {
   )
 }
 
-#' A column that identifies people, in the form for comparisons by an engine
+#' A column of identifiers, in the form for comparisons by an engine
 #' @noRd
 sql_identifier <- function(table, column) {
   if (!column %in% table$fields) abort("The rows have no column {.code {column}}.", "data")
@@ -284,10 +284,10 @@ sql_identifier <- function(table, column) {
   if (type %in% c("text", "cell")) table$dialect$order(key) else key
 }
 
-#' Identifiers of a column that may hold values of any type: 1, 1.0 and '1' are one person
+#' Identifiers in a column that may contain values of any type: 1, 1.0 and '1' are one person
 #'
-#' A view or a query can put a number and its text under one name, and a person in both would count
-#' twice.
+#' A view or a query can combine numbers and their text in one column, and a person with both would
+#' count twice.
 #' @noRd
 sql_any_identifier <- function(key) {
   whole <- paste0("CAST(", key, " AS INTEGER)")

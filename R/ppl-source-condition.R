@@ -7,7 +7,7 @@
 #' @param operand (`function`)\cr a function from a column's name to a list: `text`, an SQL
 #'   expression that is NULL where the value is missing, and `type`, `"number"`, `"text"` or
 #'   `"flag"`.
-#' @return A list: `text`, `type`; or `NULL` if it cannot be expressed.
+#' @return A list: `text`, `type`; or `NULL` if the condition cannot be expressed in SQL.
 #' @noRd
 sql_condition <- function(expression, operand, dialect, quote) {
   say <- function(x) sql_condition(x, operand, dialect, quote)

@@ -1,7 +1,7 @@
 # Covariates of people outside R: integers that the engine computes from a person's own rows, in the
 # query that reshapes outcomes, by the rule of `covariates_of_units()`.
 
-#' Covariates of the public units, and the facts for queries about the others
+#' Covariates of the public units, and the facts for queries about the other units
 #' @param treated (`data.frame`)\cr rows of the treated units: `unit`, `time`, `y`, `on`, then the
 #'   covariates in the order of `declared`.
 #' @param times (`list`)\cr from [common_periods()].
@@ -30,7 +30,7 @@ source_covariates <- function(treated, times, T0, people, request) {
   )
 }
 
-#' Convert covariates to the mechanism's units as blocks are read; without privacy only
+#' Convert covariates to the mechanism's units while blocks are read, only without privacy
 #' @param wide (`list`)\cr from [make_wide()].
 #' @noRd
 raw_covariates <- function(wide, design) {
@@ -48,7 +48,7 @@ raw_covariates <- function(wide, design) {
 #' @noRd
 covariate_name <- function(name) sprintf("x: %s", name %||% character())
 
-#' Refuse covariates that a table does not have
+#' Refuse covariates that are not columns of the table
 #' @noRd
 check_covariate_fields <- function(table, names) {
   unknown <- setdiff(names, table$fields)
@@ -61,14 +61,14 @@ check_covariate_fields <- function(table, names) {
 
 # SQL ---------------------------------------------------------------------------------------------
 
-#' Covariates in the query that makes people wide
+#' Covariates in the query that reshapes people's rows
 #'
 #' @param periods (`character`)\cr literals of all periods.
-#' @param gaps (`flag`)\cr may values be missing? Then present values count, or the middle of the
-#'   bounds or a factor's first level if there are none.
+#' @param gaps (`flag`)\cr whether values may be missing. Available values are then used, or without
+#'   them the middle of the bounds or the first level of a factor.
 #' @param private (`flag`)\cr `TRUE`: whole numbers on the grid; `FALSE`: unchanged numbers.
-#' @return A list of SQL: `inner`, aggregates of one person's rows; `outer`, from these one number
-#'   per column; `whole`, a condition that nothing is missing.
+#' @return A list of SQL: `inner`, aggregates of one person's rows; `outer`, one number per column
+#'   computed from these aggregates; `whole`, the condition that no value is missing.
 #' @noRd
 sql_covariates <- function(table, covariates, periods, gaps, private) {
   declared <- covariates$declared
@@ -139,7 +139,7 @@ sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private
   )
 }
 
-#' A factor as covariate: the first known level, as indicators of all levels but the first
+#' A factor as covariate: the first known level, as indicators of all levels except the first
 #' @param at (`character`)\cr conditions for a row to be in a period.
 #' @noRd
 sql_factor_covariate <- function(name, k, levels, at, row, gaps, private) {

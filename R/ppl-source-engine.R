@@ -3,7 +3,7 @@
 
 #' Let drivers draw random numbers, for names and similar uses, without changing R's generator
 #'
-#' A seeded release must not depend on the source of the rows.
+#' Otherwise a seeded release would depend on the source of the rows.
 #' @noRd
 keep_seed <- function(expr) {
   seed <- globalenv()[[".Random.seed"]]
@@ -20,7 +20,7 @@ keep_seed <- function(expr) {
 quietly <- function(code) keep_seed(suppressMessages(suppressWarnings(code)))
 
 #' Run a query or a statement; the engine's error is shown if planning itself fails
-#' @param fetch (`flag`)\cr does it return rows?
+#' @param fetch (`flag`)\cr whether the query returns rows.
 #' @return A data frame, or the number of rows touched.
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
 #' @noRd
@@ -67,7 +67,7 @@ planning_words <- function(con, text) {
   substr(strsplit(trimws(words), "\n", fixed = TRUE)[[1L]][[1L]], 1L, 300L)
 }
 
-#' Columns of 64-bit integers as doubles
+#' Columns of 64-bit integers, converted to doubles
 #' @noRd
 plain_frame <- function(x) {
   for (j in seq_along(x)) {
@@ -119,7 +119,7 @@ unit_column <- function(table) {
   if (bytes) table$dialect$order(unit) else unit
 }
 
-#' An unused name for a temporary table, without random numbers
+#' An unused name for a temporary table, created without random numbers
 #' @noRd
 fresh_name <- local({
   count <- 0L
@@ -130,7 +130,7 @@ fresh_name <- local({
 })
 
 #' Write rows into a temporary table
-#' @return `TRUE` if they were written.
+#' @return `TRUE` if the rows were written.
 #' @noRd
 write_rows <- function(con, name, rows) {
   isTRUE(tryCatch(
@@ -138,7 +138,7 @@ write_rows <- function(con, name, rows) {
   ))
 }
 
-#' Run statements whose failure is harmless
+#' Run statements that may fail without harm
 #' @noRd
 quiet_sql <- function(con, statements) {
   for (text in statements) {

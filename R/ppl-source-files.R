@@ -75,7 +75,8 @@ files_by_sqlite <- function() {
 
 #' CSV files as a table of text, with each cell's number beside it
 #'
-#' Commas, double quotes and a header, without guessing. Types follow from the verb's bounds.
+#' Files are read with commas, double quotes and a header, without guessing types. The bounds in the
+#' call determine the types.
 #' @return The SQL after FROM.
 #' @noRd
 copied_csv <- function(paths, con, wanted = character()) {
@@ -109,7 +110,7 @@ copied_csv <- function(paths, con, wanted = character()) {
 # The number of bytes read at a time.
 csv_bytes <- 2^22
 
-#' @param write (`function`)\cr appends a block of rows.
+#' @param write (`function`)\cr a function that appends a block of rows.
 #' @param names (`character` or `NULL`)\cr columns of the first file, for matching the other files.
 #' @param wanted (`character`)\cr columns that the user named.
 #' @return Names of the columns.
@@ -145,9 +146,9 @@ copy_csv <- function(path, write, names, wanted) {
   }
 }
 
-#' The table of copied rows: its first block makes it, further blocks are appended
+#' The table of copied rows, which is created from the first block; further blocks are appended
 #'
-#' In SQLite by one prepared statement: `DBI::dbWriteTable()` takes 15 ms per block.
+#' In SQLite one prepared statement is used, since `DBI::dbWriteTable()` takes 15 ms per block.
 #' @return A list of functions: `write` a block, and `close`.
 #' @noRd
 csv_copy <- function(con) {
@@ -181,7 +182,7 @@ csv_copy <- function(con) {
 #' Refuse files with other columns than the first file
 #'
 #' In a file without a header the first line is a person's row, so the error shows only names given
-#' by the user, and the places of other columns.
+#' by the user, and the positions of other columns.
 #' @noRd
 check_csv_names <- function(path, found, names, wanted) {
   file <- basename(path)
@@ -252,7 +253,7 @@ csv_from <- function(con, names, numeric = character()) {
   paste0("(SELECT ", paste(c(columns, numbers), collapse = ", "), " FROM rows) s")
 }
 
-#' A table of copied files: its columns, and numeric periods if all periods, which are public, are
+#' A table of copied files, with its columns, and with numeric periods if all (public) periods are
 #' integers
 #' @noRd
 with_numbers <- function(table) {

@@ -1,10 +1,10 @@
 # SQL for panels with gaps: units of a roster in a temporary table, their rows joined to it, and
 # each person's gaps filled from that person's own values, as `interpolate_rows()` does.
 
-#' Store units in a temporary table, so that no statement names one
-#' @param units (`vector`)\cr units of a roster, or places of people, in order.
+#' Store units in a temporary table, so that no statement contains a unit
+#' @param units (`vector`)\cr units of a roster, or positions of people, in order.
 #' @param charged (`string`)\cr a sentence on a charge that was made.
-#' @return Its name, quoted.
+#' @return The quoted name of the table.
 #' @noRd
 keep_units <- function(table, name, units, charged = NULL) {
   if (!write_rows(table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)))) {
@@ -85,7 +85,7 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
   )
 }
 
-#' The first known outcome of several periods, or its place; NULL if there is none
+#' The first known outcome of several periods, or its position; NULL if no outcome is known
 #' @noRd
 first_known <- function(places, place, name, t, dialect) {
   if (!length(places)) {
@@ -110,7 +110,7 @@ sql_too_far <- function(t, dialect) {
   )
 }
 
-#' A period's own value, or an interpolated value as in `interpolate_rows()`
+#' The value of a period, or an interpolated value as in `interpolate_rows()`
 #'
 #' Products that would underflow are avoided, since some engines stop with an error.
 #' @noRd

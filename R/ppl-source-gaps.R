@@ -3,8 +3,8 @@
 
 #' Build a panel with gaps from a source and a roster
 #'
-#' An engine's rows have no order: if a unit has several rows in a period, the largest outcome
-#' counts, and all values of covariates count.
+#' Rows in a database have no order. If a unit has several rows in a period, the largest outcome and
+#' all values of covariates are used.
 #' @param people (`list`)\cr its `data` is a `dp_source`, one table or files. PRIVATE.
 #' @noRd
 #' @exportS3Method
@@ -94,7 +94,7 @@ roster_covariates <- function(own, people, treatment, request) {
   source_covariates(all, times, treatment$T0, people, request)
 }
 
-#' Rows of the treated units: largest outcomes first
+#' Rows of the treated units, with the largest outcomes first
 #' @param hide (`flag`)\cr are these people protected?
 #' @noRd
 roster_rows <- function(table, outcome, units, covariates, hide) {

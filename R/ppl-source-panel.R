@@ -2,8 +2,9 @@
 # read; donors' rows stay at their source until the release.
 
 #' Build a panel from a formula and a source
-#' @param formula (`formula`)\cr `outcome ~ treated`, both columns.
-#' @param people (`list`)\cr its `data` is a `dp_source`, every part with an index. PRIVATE.
+#' @param formula (`formula`)\cr `outcome ~ treated`, where both are columns.
+#' @param people (`list`)\cr a list with a `dp_source` as `data`, and an index for every part.
+#'   PRIVATE.
 #' @return A `dpsc_panel` whose `donors` are `dp_elsewhere`.
 #' @section Errors: `dpsc_error_panel`, as from [panel_from_formula()].
 #' @noRd
@@ -76,7 +77,7 @@ panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide =
   panel
 }
 
-#' A count as an integer, if R's integers suffice
+#' A count as an integer, if it is within the range of R's integers
 #' @noRd
 whole_count <- function(n) if (n <= .Machine$integer.max) as.integer(n) else n
 
@@ -85,7 +86,7 @@ checked_chunks <- function(chunks, target, T0, times, hide) {
   list(donors = panel$donors, n = panel$n, columns = panel$T0 + panel$T1)
 }
 
-#' The columns in a formula, since an engine computes no expressions
+#' The columns in a formula, since an engine does not compute expressions
 #' @noRd
 formula_columns <- function(formula) {
   sides <- list(outcome = formula[[2L]], treated = formula[[3L]])
@@ -112,7 +113,7 @@ long_parts <- function(source) {
   parts
 }
 
-#' Does a table have an index and the requested columns?
+#' Does a table contain an index and the requested columns?
 #' @noRd
 check_panel_table <- function(table, names) {
   if (is.null(table$index)) {
@@ -204,7 +205,7 @@ check_people_travel <- function(source) {
   }
 }
 
-#' Periods that all parts have, sorted as in a data frame
+#' Periods that all parts contain, sorted as in a data frame
 #' @return As from [code_index()], with `plain`, the values as the engine gave them.
 #' @noRd
 common_periods <- function(facts) {
@@ -230,7 +231,7 @@ check_whole_periods <- function(periods) {
   }
 }
 
-#' Treated units by name, then one placeholder for each of the unnamed units
+#' Treated units by name, then one placeholder per unnamed unit
 #' @noRd
 pad_units <- function(units, count) {
   units$values <- c(units$values, rep(units$values[NA_integer_], count))
@@ -287,7 +288,7 @@ source_design <- function(treated, times, n, columns, request) {
 
 #' Build a panel from chunks, after one pass over them that checks every block
 #'
-#' This pass stores the size and a checksum of every block, for comparison in later passes.
+#' The pass stores the size and a checksum of every block, for comparison in later passes.
 #' @return A `dpsc_panel` whose `donors` are the chunks.
 #' @noRd
 #' @exportS3Method

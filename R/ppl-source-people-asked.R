@@ -37,7 +37,7 @@ make_people <- function(table, columns, choice) {
   list(con = con, name = name, n = n[[1L]], design = design, dialect = dialect, close = close)
 }
 
-#' SQL that maps a row's columns to integers
+#' SQL that converts a row's columns to integers
 #' @noRd
 people_query <- function(table, columns, choice) {
   con <- table$con
@@ -115,7 +115,7 @@ abort_expression <- function(expression) {
   ), "argument")
 }
 
-#' One variable of the model: a number within its range, or 0 or 1; NULL where it is missing
+#' One variable of the model, as a number within its range, or 0 or 1; NULL if it is missing
 #' @noRd
 sql_value <- function(variable, row) {
   expression <- variable$expression
@@ -145,7 +145,8 @@ sql_value <- function(variable, row) {
 # Questions ---------------------------------------------------------------------------------------
 
 #' The core's question about people, as queries to the engine
-#' @param question (`list`)\cr as `from_question()` of src/r_people.h makes it. PUBLIC or RELEASED.
+#' @param question (`list`)\cr a question from `from_question()` in src/r_people.h. PUBLIC or
+#'   RELEASED.
 #' @return A list: `rows`, `there`, `sums`, without noise. PRIVATE.
 #' @noRd
 ask_people <- function(people, question, charged) {
@@ -170,8 +171,8 @@ ask_people <- function(people, question, charged) {
 }
 
 #' Counts by cell for every variable except indicators
-#' @param query (`function`)\cr a function from a variable and its place to a query of cells
-#'   `f` and counts `k`, and the `size` of a cell.
+#' @param query (`function`)\cr a function from a variable and its position to a query of cells `f`
+#'   and counts `k`, and to the `size` of a cell.
 #' @noRd
 ask_cells <- function(people, cells, charged, query) {
   which <- which(!people$design$indicator)
@@ -196,8 +197,8 @@ ask_cells <- function(people, cells, charged, query) {
   list(rows = there[[1L]], there = there[[2L]], sums = sums)
 }
 
-#' Numbers of people by the smallest limit that they do not exceed, from the numbers beyond each
-#' limit
+#' Numbers of people by the smallest limit that they do not exceed, from the number of people beyond
+#' each limit
 #' @noRd
 ask_limits <- function(people, question, query, charged) {
   text <- query(people$name, people$design, question, people$dialect)

@@ -2,11 +2,11 @@
 
 #' Test an engine on questions of a regression, once per table
 #'
-#' Some forty rows with ties of the grid and their neighbours, values outside the ranges, the
-#' largest and the smallest doubles, missing values, levels that are not public, weights and
-#' products. The engine's integers must equal the core's.
+#' The test uses about forty rows with ties of the grid and neighbours of ties, values outside the
+#' ranges, the largest and the smallest doubles, missing values, levels that are not public, weights
+#' and products. The integers of the engine must equal the integers of the core.
 #' @section Errors: `dpsc_error_engine`.
-#' @param person (`flag`)\cr is the test for people with several rows?
+#' @param person (`flag`)\cr whether the test is for people with several rows.
 #' @noRd
 prove_people <- function(table, person = FALSE) {
   proved <- if (person) "proved_persons" else "proved_people"
@@ -78,7 +78,7 @@ grid_ties <- function(design, j, steps) {
   }))
 }
 
-#' All kinds of questions, at radii and clips within and beyond the rows
+#' Questions of all kinds, with radii and clips within and beyond the rows
 #' @noRd
 proof_asked <- function(columns) {
   design <- lm_design(columns)

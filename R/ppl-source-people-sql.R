@@ -7,7 +7,7 @@
 # The number of grid steps in half a range.
 grid_one <- 1048576
 
-#' A finite number on the grid: (x - centre) / half, clipped to one and rounded to steps
+#' A finite number on the grid, which is (x - centre) / half, clipped to one and rounded to steps
 #' @noRd
 sql_grid <- function(x, centre, half, dialect) {
   sql_rounded(x, centre, function(off, real) {
@@ -40,11 +40,11 @@ least_quotient <- function(x) {
 #'
 #' @param from (`string`)\cr the SQL after FROM.
 #' @param columns (`character`, named)\cr the needed values of a row, as expressions of its columns.
-#' @param values (`character`)\cr one expression per variable, in terms of those names: a finite
-#'   number, 0 or 1 for an indicator, NULL if it is missing.
+#' @param values (`character`)\cr one expression per variable in terms of these names, with a finite
+#'   number as value, 0 or 1 for an indicator, or NULL for a missing value.
 #' @param design (`list`)\cr from `lm_design()`.
-#' @param keep (`string` or `NULL`)\cr a condition in terms of those names.
-#' @param weight (`string` or `NULL`)\cr a number in terms of those names.
+#' @param keep (`string` or `NULL`)\cr a condition in terms of these names.
+#' @param weight (`string` or `NULL`)\cr a number in terms of these names.
 #' @param person (`string` or `NULL`)\cr identifier of people, who are numbered by `dpsc_p`.
 #' @noRd
 sql_people <- function(from, columns, values, design, keep, weight, max_weight, dialect,
@@ -94,7 +94,8 @@ of_person <- function(design) if (isTRUE(design$person)) "dpsc_p"
 
 sql_there <- "COUNT(*) AS n, SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS there"
 
-#' People in cells of equal width of a variable: one row per cell: lower end, from 0, and count
+#' Counts of people in cells of equal width of a variable: one row per cell, with its position, from
+#' 0, and its count
 #' @noRd
 sql_medians <- function(table, variable, question, dialect, design = NULL) {
   at <- paste0("(", sql_cast(paste0("q", variable), dialect$whole), " + ", sql_whole(grid_one), ")")
@@ -102,8 +103,8 @@ sql_medians <- function(table, variable, question, dialect, design = NULL) {
   sql_counts(cell, paste(table, "WHERE a > 0"), design, dialect)
 }
 
-#' People by the number, from 0, of the first limit that their distance from the middle does not
-#' exceed
+#' Counts of people by the number, from 0, of the first limit that their distance from the middle
+#' does not exceed
 #' @noRd
 sql_scales <- function(table, variable, middle, limits, dialect, design = NULL) {
   last <- length(limits)
@@ -167,7 +168,7 @@ sql_model <- function(table, design, question, dialect) {
   sql_level(c(paste0("e", c(which(is_variable), p + 1L)), cut, kept), out, "m4", dialect)
 }
 
-#' A variable in a product: 0 or 1, or standardised and clipped at eight
+#' A variable in a product, which is 0 or 1, or standardised and clipped at eight
 #' @noRd
 sql_factor <- function(j, design, question, dialect) {
   real <- function(x) sql_real(x, dialect)
@@ -198,7 +199,7 @@ sql_residuals <- function(table, design, question, dialect) {
   )
 }
 
-#' People beyond each limit on |z|^2: a query whose only row contains n, there, b1, b2, ...
+#' Query with a single row n, there, b1, b2, ... on the people beyond each limit on |z|^2
 #' @noRd
 sql_lengths <- function(table, design, question, dialect) {
   limits <- vapply(question$limits, sql_whole, "")
@@ -235,7 +236,7 @@ sql_shortened <- function(table, design, question, dialect) {
   )), norms, "e", dialect)
 }
 
-#' People beyond each limit on the clipped residual
+#' Query on the people beyond each limit on the clipped residual
 #' @noRd
 sql_beyond <- function(table, design, question, dialect) {
   limits <- vapply(question$limits, sql_real, "", dialect)
@@ -247,8 +248,9 @@ sql_beyond <- function(table, design, question, dialect) {
 
 #' Sums of products of clipped rows (w, r, k), or of their scores
 #'
-#' The last comparisons use the summed columns themselves.
-#' @return Queries whose only rows contain n, there, then, over all queries, g1_1, g1_2, g2_2, ...
+#' The final comparisons use the summed columns.
+#' @return Queries with a single row each: n, there, and then, over all queries, g1_1, g1_2, g2_2,
+#'   ...
 #' @noRd
 sql_products <- function(table, design, question, dialect) {
   p <- length(design$columns)

@@ -13,10 +13,10 @@ people_parts <- function(source) {
   parts
 }
 
-#' People's rows as blocks of numbers, by [lm_table()], or functions that answer questions about
+#' People's rows as blocks of numbers from [lm_table()], or functions that answer questions about
 #' them
 #'
-#' A table's columns are copied into a temporary table: every pass has the same rows.
+#' The columns of a table are copied into a temporary table, so that every pass reads the same rows.
 #' @param columns (`list`)\cr from `lm_columns()`.
 #' @param choice (`list`)\cr as in [lm_source()].
 #' @return A list: `table`, a matrix, `dp_chunks` that [read_block()] reads, `dp_asked` or

@@ -5,7 +5,7 @@
 #' @noRd
 share_one <- 1048576
 
-#' floor(a / b) of integers, whichever way an engine divides integers
+#' floor(a / b) of integers, for any rule by which an engine divides integers
 #' @noRd
 sql_part <- function(a, dialect) {
   a <- paste0("(", a, ")")
@@ -14,7 +14,7 @@ sql_part <- function(a, dialect) {
 
 #' Shares of people by cell, cumulated within each person and rounded down to whole units
 #' @param cell (`string`)\cr SQL for a cell of a row.
-#' @param rows (`string`)\cr the SQL after FROM: the rows that count.
+#' @param rows (`string`)\cr the SQL after FROM, for the used rows.
 #' @noRd
 sql_shares <- function(cell, rows, dialect) {
   cells <- sql_level(c("dpsc_p", paste(cell, "AS f")), rows, "c1", dialect)
@@ -48,7 +48,7 @@ sql_limit_shares <- function(value, limits, rows, dialect) {
   paste0("SELECT ", sql_people_there, ", ", paste(parts, collapse = ", "), " FROM ", people)
 }
 
-#' Sums over people: of means of u u', or of products of mean scores
+#' Sums over people of means of u u', or of products of mean scores
 #' @param w (`character`)\cr the columns of whitened regressors; `r` and `k` follow.
 #' @param guard (`string`)\cr a condition on every row; a person whose row violates it is dropped,
 #'   which is noticed.

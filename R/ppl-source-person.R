@@ -2,10 +2,10 @@
 # people, the same in every pass. The code that copies a table's rows and reads them in blocks is
 # here, too.
 
-#' Regrouped chunks: each block has all rows of some people
+#' Regrouped chunks, in which each block contains all rows of its people
 #'
-#' A pass over a block reads all chunks, so there are as few blocks as memory permits, by public
-#' numbers.
+#' A pass over a block reads all chunks, so the number of blocks is as small as memory permits, by
+#' public numbers.
 #' @param most (`number`)\cr the approximate number of values per block, at one row per person: 256
 #'   MB.
 #' @return As `lm_source()`.
@@ -48,21 +48,21 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
   list(table = made, n = n)
 }
 
-#' Does a block's column of identifiers hold all their digits?
+#' Does a block's column contain all digits of the identifiers?
 #' @noRd
 identifier_kind <- function(block, who) {
   cells <- .subset2(block, who$column)
   if (is.double(cells) && !inherits(cells, "integer64")) "double" else "exact"
 }
 
-#' Identifiers that are the same number in the same spelling
+#' Identifiers with one spelling per number
 #'
-#' Where a reader guesses classes, somebody's malformed identifier turns one block's numbers into
-#' text. Two spellings would make two people of everyone with rows in both blocks, at twice the
-#' loss, and whether they are one person would depend on somebody else; one spelling for two people
-#' costs nothing.
+#' If a reader guesses classes, one malformed identifier turns the numbers of a block into text.
+#' With two spellings everyone with rows in both blocks would count as two people, with twice the
+#' loss, and another person's row would decide this. One spelling for two people costs nothing.
 #' @param known (`character`). PRIVATE.
-#' @param rounded (`flag`)\cr did some block hold numbers that were rounded to doubles, and not all?
+#' @param rounded (`flag`)\cr whether some but not all blocks contain numbers that were rounded to
+#'   doubles.
 #' @noRd
 spelled_alike <- function(known, rounded) {
   numbers <- text_numbers(known)
@@ -77,8 +77,8 @@ spelled_alike <- function(known, rounded) {
 
 #' Blocks of a table's people, with all their rows
 #'
-#' The engine numbers people in the order of their identifiers, once: every pass has the same rows
-#' in the same order. Rows without an identifier belong to nobody.
+#' The engine numbers people once, in the order of their identifiers, so that every pass reads the
+#' same rows in the same order. Rows without an identifier are omitted.
 #' @return `dp_chunks` with `n`, the number of people. PRIVATE, except `n`.
 #' @noRd
 stream_persons <- function(table, columns, choice, private) {
@@ -104,7 +104,7 @@ stream_persons <- function(table, columns, choice, private) {
 #' @param key (`string`)\cr the column that defines blocks: `dpsc_r`, a row's own number, or
 #'   `dpsc_p`, the number of its person.
 #' @param count (`function`)\cr a function of the table's name: the number of distinct keys.
-#' @param block_of (`function`)\cr a function of rows as they are read.
+#' @param block_of (`function`)\cr a function that is applied to rows as they are read.
 #' @return `dp_chunks` with `n`, the number of keys. PRIVATE, except `n`.
 #' @noRd
 stream_copied <- function(table, select, key, count, block_of) {

@@ -2,9 +2,10 @@
 
 #' Test an engine, once per table
 #'
-#' Twenty rows on each of two grids, with ties, neighbours of ties, values far outside the bounds,
-#' the largest and the smallest doubles, and rows that are clipped. The engine's integers must equal
-#' the core's. So an unknown dialect is safe: it passes the test or is refused.
+#' The test uses twenty rows on each of two grids, with ties, neighbours of ties, values far outside
+#' the bounds, the largest and the smallest doubles, and rows that are clipped. The integers of the
+#' engine must equal the integers of the core. Therefore an unknown dialect is safe: an engine
+#' passes the test or is refused.
 #' @section Errors: `dpsc_error_engine`.
 #' @noRd
 prove_engine <- function(table) {
@@ -29,7 +30,7 @@ check_proof <- function(found, core) {
   }
 }
 
-#' Bounds whose grid has exact ties, and bounds whose constants have no finite decimal form
+#' Bounds with exact ties on their grid, and bounds with constants that have no finite decimal form
 #' @noRd
 proof_bounds <- function() {
   list(

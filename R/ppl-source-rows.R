@@ -7,7 +7,7 @@
 #' @param donors (`any`)\cr a panel's donors: `dp_elsewhere`, or a matrix or chunks, which are
 #'   returned unchanged. PRIVATE.
 #' @param public (`list`)\cr from `public_facts()`.
-#' @param calibrated (`flag`)\cr will intervals be calibrated, which needs rows?
+#' @param calibrated (`flag`)\cr whether intervals will be calibrated, which needs rows.
 #' @return The input of the core and of [sum_over_donors()]: a matrix, `dp_chunks`, `dp_asked` or
 #'   `dp_joined`. PRIVATE.
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_engine`, `dpsc_error_argument`.
@@ -29,8 +29,8 @@ open_donors <- function(donors, public, calibrated) {
 }
 
 #' Open all parts; after any failure, close the parts that are open
-#' @param open (`function`)\cr a function of a part and `...`: its rows.
-#' @param then (`function`)\cr a function of the list of open parts: the value.
+#' @param open (`function`)\cr a function from a part and `...` to the rows of the part.
+#' @param then (`function`)\cr a function from the list of open parts to the returned value.
 #' @noRd
 open_all <- function(parts, open, ..., then) {
   opened <- list()
@@ -111,9 +111,9 @@ answer_question <- function(donors, question) {
   sums
 }
 
-#' Rows at some places of a source, for a permitted calibration; called by the core
-#' @param places (`environment`)\cr `at`: places in increasing order, from 0; without it all rows.
-#'   PRIVATE: in no message, and in no call that a traceback would show.
+#' Rows at some positions of a source, for a permitted calibration; called by the core
+#' @param places (`environment`)\cr `at`, positions in increasing order, from 0; without `at` all
+#'   rows. PRIVATE: the positions are in no message, and in no call that a traceback would show.
 #' @return A list: `blocks` of rows, and `rows`, their total number. PRIVATE.
 #' @noRd
 sample_rows <- function(donors, places) {

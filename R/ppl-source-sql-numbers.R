@@ -9,8 +9,8 @@ sql_whole <- function(x) {
   if (x < 0) paste0("(", text, ")") else text
 }
 
-#' A double as text that every engine reads as this double: a whole number, times or over powers of
-#' two
+#' A double as text that every engine reads as this double, by a whole number times or over powers
+#' of two
 #' @noRd
 sql_real <- function(x, dialect) {
   stopifnot(is.finite(x))
@@ -56,13 +56,13 @@ sql_cast <- function(x, type) paste0("CAST(", x, " AS ", type, ")")
 
 #' A number in steps from a centre, clipped to a limit and rounded
 #'
-#' Distant values are clipped before they are multiplied or divided, and values next to the centre
-#' are set to zero, so that no overflow or underflow can cause an error in an engine.
+#' Distant values are clipped before any multiplication or division, and values next to the centre
+#' are set to zero, so that overflow or underflow cannot cause an error in an engine.
 #' @param x (`string`)\cr a double.
 #' @param steps (`function`)\cr a function of the distance to the centre and of a writer
 #'   of numbers.
-#' @param reach,tiny (`number`)\cr distances from the centre, in units of `x`: certainly beyond the
-#'   limit, and certainly less than half a step.
+#' @param reach,tiny (`number`)\cr distances from the centre in units of `x`: `reach` is certainly
+#'   beyond the limit, and `tiny` is certainly less than half a step.
 #' @noRd
 sql_rounded <- function(x, centre, steps, limit, reach, tiny, dialect) {
   real <- function(value) sql_real(value, dialect)
@@ -83,7 +83,7 @@ sql_rounded <- function(x, centre, steps, limit, reach, tiny, dialect) {
 
 #' One person's cell on the grid: clipped and rounded
 #' @param y (`string`)\cr the outcome, a double.
-#' @param map (`list`)\cr `centre`, `scale`, `limit`: one number each. PUBLIC.
+#' @param map (`list`)\cr `centre`, `scale`, `limit`, with one number each. PUBLIC.
 #' @noRd
 sql_cell <- function(y, map, dialect) {
   sql_rounded(y, map$centre, function(off, real) paste0("(", off, " * ", real(map$scale), ")"),

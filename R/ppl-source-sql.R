@@ -12,21 +12,26 @@
 #'
 #' @param name (`string`).
 #' @param ... fields that differ from the defaults:
-#'   * `real`, `whole`, `small` (`string`): types: a double, 64 bits, 32 bits.
-#'   * `fence` (`string`): prevents an engine from copying a subquery's expressions into the next:
-#'     without it a query over 24 features takes Postgres 20 GB.
-#'   * `number` (`function`): from a column to a double, NULL if it contains no number.
-#'   * `order` (`function`): from a column of strings to an expression that sorts them by bytes.
-#'   * `make` (`function`): statement that keeps a query's rows for the session.
-#'   * `index` (`flag`): does the kept table need an index to find rows by number?
-#'   * `modulo` (`function`): remainder of two SQL expressions.
+#'   * `real`, `whole`, `small` (`string`): the types of doubles, of 64-bit integers and of 32-bit
+#'     integers.
+#'   * `fence` (`string`): text that prevents an engine from copying the expressions of a subquery
+#'     into the next subquery. Without it a query over 24 features takes 20 GB in Postgres.
+#'   * `number` (`function`): converts a column to a double, or to NULL if the cell contains no
+#'     number.
+#'   * `order` (`function`): converts a column of strings to an expression that sorts strings by
+#'     bytes.
+#'   * `make` (`function`): the statement that stores the rows of a query for the session.
+#'   * `index` (`flag`): does the stored table need an index to find rows by number?
+#'   * `modulo` (`function`): the remainder of two SQL expressions.
 #'   * `loose` (`flag`): may a column contain values of any type?
 #'   * `before`, `after` (`character`): statements before and after a release's queries.
-#'   * `tested` (`flag`): has this package's own test run on the engine?
-#'   * `type` (`function` or `NULL`): from a column and its table to the name of its type, where R
-#'     does not distinguish `endless` (unlimited decimal digits) from doubles.
-#'   * `planning` (`string` or `NULL`): which errors of EXPLAIN, which reads no row, may be shown.
-#'   * `exact` (`function`): from a column of that type to a double, or infinity beyond them.
+#'   * `tested` (`flag`): has this package been tested on the engine?
+#'   * `type` (`function` or `NULL`): the name of the type of a column in a table, if R does not
+#'     distinguish `endless` (unlimited decimal digits) from doubles.
+#'   * `planning` (`string` or `NULL`): the errors of EXPLAIN, which reads no row, that may be
+#'     shown.
+#'   * `exact` (`function`): converts a column of this type to a double, or to infinity beyond the
+#'     doubles.
 #' @noRd
 new_dialect <- function(name, ...) {
   given <- list(...)
@@ -109,10 +114,11 @@ dialect_of <- function(con) {
 
 # People ------------------------------------------------------------------------------------------
 
-#' One row per person: its number in the order of the identifiers, whether it is complete, its cells
+#' One row per person, with the person's number in the order of identifiers, a flag for a complete
+#' row, and the cells
 #'
-#' Cells are aggregated by MAX, so that duplicate rows cannot push a cell out of its limits. `k`
-#' counts a person's rows and `ok` the finite ones, for the check that follows.
+#' Cells are aggregated by MAX, so that duplicate rows cannot move a cell beyond its limits. `k`
+#' counts a person's rows, and `ok` counts the finite rows, for the next check.
 #' @param people (`list`)\cr `from` (`string`): the SQL after FROM, long rows of donors; `unit`,
 #'   `time`, `outcome` (`string`): columns, quoted; `text` (`flag`): are the identifiers strings?
 #'   `before` (`count`): the number of people who already have numbers.
@@ -157,8 +163,9 @@ sql_columns_of <- function(outcomes, more) {
 
 #' Query for the numbered identifiers that divide people into groups of a given size
 #'
-#' They stay in the engine, in a temporary table, so that no statement contains one.
-#' @param from (`string`)\cr rows of one period, one per person.
+#' The identifiers stay in a temporary table of the engine, so that no statement contains an
+#' identifier.
+#' @param from (`string`)\cr rows of one period, with one row per person.
 #' @noRd
 sql_cuts <- function(from, unit, size, dialect, text = FALSE) {
   by <- if (text) dialect$order("u") else "u"
@@ -180,8 +187,8 @@ sql_group <- function(unit, cuts, b, groups, dialect, text = FALSE) {
   )
 }
 
-#' The numbers of people, of people without one finite value in every period and, with covariates,
-#' of people who lack some of these
+#' The number of people, the number of people without one finite value in every period and, with
+#' covariates, the number of people with missing covariates
 #' @noRd
 sql_check <- function(table, periods, covariates = 0L) {
   whole <- paste0("k = ", periods, " AND ok = ", periods, " AND ",
@@ -201,8 +208,8 @@ sql_level <- function(columns, from, name, dialect) {
   paste0("(SELECT ", paste(columns, collapse = ", "), " FROM ", from, dialect$fence, ") ", name)
 }
 
-#' The summands of every person, whole numbers z1, z2, ... (features, or products of them), and
-#' their squared norm nn
+#' The summands of every person, which are whole numbers z1, z2, ... (features, or products of
+#' features), and their squared norm nn
 #' @param map (`list`)\cr the row map of a question; with `lift` and `slope` the first feature
 #'   multiplies the others. PUBLIC or RELEASED.
 #' @noRd
@@ -228,7 +235,8 @@ sql_features <- function(table, map, dialect) {
 #' @noRd
 summed_count <- function(map) ncol(map$loadings) - !is.null(map$lift)
 
-#' Products z1, z2, ... of feature f and the others: each times 1 + f, rounded
+#' Products z1, z2, ... of feature f and the other features, which are multiplied by 1 + f and
+#' rounded
 #' @noRd
 sql_multiplied <- function(from, others, map, dialect) {
   gain <- paste0(
@@ -242,7 +250,7 @@ sql_multiplied <- function(from, others, map, dialect) {
   sql_level(products, sql_level(c(others, gain), from, "p", dialect), "q", dialect)
 }
 
-#' One feature in integers: the sum weighted by its loadings, rescaled and rounded, minus the origin
+#' One feature as an integer: the sum weighted by loadings, rescaled and rounded, minus the origin
 #' @noRd
 sql_feature <- function(q, map, j, dialect) {
   loading <- map$loadings[, j]
@@ -258,9 +266,10 @@ sql_feature <- function(q, map, j, dialect) {
   )
 }
 
-#' For each radius, the part that people within it keep, and the number of people beyond it
+#' For each radius, the sum of the retained parts of people within the radius, and the number of
+#' people beyond it
 #' @param question (`list`)\cr `map`, `squared`, `inverse`, `one`.
-#' @return A query whose only row contains `n`, `k1`, ..., `b1`, ...
+#' @return A query with a single row `n`, `k1`, ..., `b1`, ...
 #' @noRd
 sql_energy <- function(table, question, dialect) {
   nn <- sql_cast("nn", dialect$real)
@@ -286,11 +295,11 @@ sql_columns <- 1500L
 
 #' Sums and products of people's clipped rows w: integers, |w| <= limit
 #'
-#' The last comparison uses the summed columns themselves.
+#' The final comparison uses the summed columns.
 #' @param question (`list`)\cr `map`, `radius`, `limit`, `zoom`; `kind`: `"moments"`, or `"sums"`
 #'   without products.
-#' @return Queries whose only rows contain `n`, then, over all queries, `s1`, ..., and the products
-#'   `g1_1`, `g1_2`, `g2_2`, ...
+#' @return Queries with a single row each: `n`, and then, over all queries, `s1`, ..., and the
+#'   products `g1_1`, `g1_2`, `g2_2`, ...
 #' @noRd
 sql_moments <- function(table, question, dialect) {
   d <- summed_count(question$map)
@@ -344,7 +353,7 @@ sql_block <- function(table, periods, first, last) {
   )
 }
 
-#' @param kept (`string`)\cr the table of places, quoted, from [keep_units()].
+#' @param kept (`string`)\cr the quoted table of positions, from [keep_units()].
 #' @noRd
 sql_sample <- function(table, kept, periods) {
   paste0(

@@ -294,8 +294,8 @@ print.dp_source <- function(x, ...) say_lines(x, source_words(x))
 
 #' Unchecked assumptions of a guarantee over these rows, in words, or `NULL`
 #'
-#' PUBLIC: they depend on the form of the source, never on its rows. A check for people in two
-#' sources would reveal something about people.
+#' The words are PUBLIC, since they depend on the form of the source and never on its rows. A check
+#' for people in two sources would reveal information about people.
 #' @noRd
 assumptions_of <- function(x) {
   if (!inherits(x, "dp_source")) {
@@ -343,7 +343,7 @@ source_words <- function(x) {
   )
 }
 
-#' A lazy table that is given as data, as a source
+#' The source for a lazy table that is given as data
 #' @noRd
 source_of_tbl <- function(data) {
   if (inherits(data, "tbl_lazy")) dp_table(data) else data

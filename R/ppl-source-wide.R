@@ -1,9 +1,9 @@
 # One row of integers per person, in a temporary table of the engine: built once per release, read
 # in blocks or queried for sums.
 
-#' The map of rows to the core's grid: centre, scale and limit of its row map, and their `id`
+#' The map from rows to the core's grid, with centre, scale and limit, and with an `id`
 #' @param covariates (`count`)\cr columns after the first `T0` periods.
-#' @return These, and `times`: the columns that are periods.
+#' @return A list with these fields, and with `times`, the columns that are periods.
 #' @noRd
 grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
   scale <- if (covariates > 0L) insert_scale(bounds, covariates, T0) else bounds
@@ -120,7 +120,7 @@ keep_rows <- function(table, name, query, first) {
   run_sql(table$con, text, what = "Preparing the donors' rows")
 }
 
-#' The number of people in a wide table; an incomplete table is refused
+#' The number of people in a wide table, with an error for an incomplete table
 #' @noRd
 check_wide <- function(con, name, periods, columns) {
   found <- sql_numbers(con, sql_check(name, periods, columns - periods))
@@ -150,8 +150,8 @@ abort_periods <- function(n_times) {
 
 #' Divide people into groups that are reshaped one after the other
 #'
-#' By the identifiers of one period's rows. A person without a row in that period causes an error
-#' later.
+#' The groups are formed by the identifiers in one period. A person without a row in this period
+#' causes a later error.
 #' @return The number of groups.
 #' @noRd
 cut_units <- function(table, design, name, time, periods, text) {
@@ -166,7 +166,7 @@ cut_units <- function(table, design, name, time, periods, text) {
   max(1L, as.integer(ceiling(n / size)))
 }
 
-#' Long rows of donors: all units that are never treated
+#' Long rows of donors, that is, of all units that are never treated
 #' @param chosen (`character`)\cr further conditions.
 #' @noRd
 donors_from <- function(table, design, chosen = NULL) {
@@ -178,7 +178,7 @@ donors_from <- function(table, design, chosen = NULL) {
     collapse = " ")
 }
 
-#' The treated units: their names, if few, or a query
+#' The names of treated units, or a query for many units
 #' @noRd
 treated_units <- function(table, design) {
   con <- table$con
@@ -194,8 +194,8 @@ treated_units <- function(table, design) {
   )
 }
 
-#' Periods as literals: SQLite stores a date as text or as a number of days, which may differ
-#' between rows
+#' Periods as literals, since SQLite stores a date as text or as a number of days, possibly
+#' different between rows
 #' @noRd
 period_literals <- function(table, values) {
   plain <- sql_literals(table$con, values)
@@ -211,7 +211,7 @@ period_literals <- function(table, values) {
 
 #' Blocks of a wide table, in the order of the identifiers
 #'
-#' The first reading of a block fixes its checksum.
+#' The first reading of a block determines its checksum.
 #' @return `dp_chunks` whose `reader` is called by [read_block()].
 #' @noRd
 stream_rows <- function(wide) {
@@ -223,8 +223,8 @@ stream_rows <- function(wide) {
 }
 
 #' Numbered rows or people as chunks, each compared with its first reading
-#' @param read (`function`)\cr a function of two numbers, the last one read before and the last one
-#'   to read, and of a flag: was the ledger charged?
+#' @param read (`function`)\cr a function of two numbers (the last row read before, and the last row
+#'   to read) and of a flag (was the ledger charged?).
 #' @noRd
 numbered_chunks <- function(n, block, read, close) {
   sums <- new.env(parent = emptyenv())
@@ -238,7 +238,7 @@ numbered_chunks <- function(n, block, read, close) {
   ), class = "dp_chunks")
 }
 
-#' A reader that reads a single block once: memory contains one block at a time
+#' A reader that reads a single block only once, so that memory contains one block at a time
 #' @noRd
 read_once <- function(reader, count) {
   force(reader)
@@ -285,7 +285,7 @@ fetch_rows <- function(wide, query, rows, charged) {
 
 # Sums made there ---------------------------------------------------------------------------------
 
-#' A wide table whose engine computes the sums
+#' A wide table with sums computed by its engine
 #' @noRd
 asked_table <- function(wide) {
   structure(list(
@@ -296,8 +296,8 @@ asked_table <- function(wide) {
   ), class = "dp_asked")
 }
 
-#' Rows at some places of a wide table; the places are in a temporary table, so that no statement,
-#' which an engine may log, contains one
+#' Rows at some positions of a wide table; the positions are in a temporary table, so that no
+#' statement, which an engine may log, contains a position
 #' @param places (`environment`)\cr see [sample_rows()]. PRIVATE.
 #' @noRd
 sample_table <- function(wide, places, charged) {
@@ -312,7 +312,7 @@ sample_table <- function(wide, places, charged) {
   fetch_rows(wide, sql_sample(wide$name, kept, wide$periods), length(at), charged)
 }
 
-#' Can places be stored? Checked before the charge; otherwise the table is closed
+#' Can positions be stored? The check precedes the charge; if it fails, the table is closed
 #' @noRd
 check_places <- function(wide) {
   done <- FALSE

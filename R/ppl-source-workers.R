@@ -61,12 +61,12 @@ dp_workers <- function(cluster, open, calibrate = FALSE) door("dp_workers", {
   out
 })
 
-#' Give every worker its task; all work at the same time
+#' Give every worker its task, to be done at the same time
 #'
 #' Not every cluster gives the work of its k-th node to the same process each time (mirai's cluster
-#' uses any free process). If a process answered for two workers, its people would be counted twice
-#' and others never. So every process stores its worker, does that worker's task, and names the
-#' worker in its answer; a worker without an answer is called again.
+#' uses any free process). If a process answered for two workers, its people would be counted twice,
+#' and other people would be omitted. Therefore every process stores its worker, does the task of
+#' this worker, and names the worker in its answer. A worker without an answer is called again.
 #' @param tasks (`list`)\cr arguments, one list per worker.
 #' @return A list, one answer per worker.
 #' @section Errors: `dpsc_error_worker`, or the class of a package error in a worker.
@@ -109,7 +109,7 @@ abort_workers <- function(why, charged) {
 }
 
 #' Do a task in a worker; a package error is passed on, any other error is replaced
-#' @param given (`list`)\cr to open: `open` and `i`; else the arguments of all workers.
+#' @param given (`list`)\cr for opening: `open` and `i`; otherwise the arguments of all workers.
 #' @param opening (`string`)\cr the identity of the [dp_workers()].
 #' @noRd
 worker_task <- function(given, task, opening) {
