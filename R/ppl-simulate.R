@@ -132,7 +132,7 @@ print.sim_panel <- function(x, ...) {
   invisible(x)
 }
 
-#' Evaluate code with R's generator, and restore the state of the generator afterwards
+#' Evaluate code with R's generator from a seed, and restore the state of the generator afterwards
 #' @noRd
 with_generator <- function(seed, code) {
   if (is.null(seed)) {

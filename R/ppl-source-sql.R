@@ -266,8 +266,8 @@ sql_feature <- function(q, map, j, dialect) {
   )
 }
 
-#' For each radius, the sum of the retained parts of people within the radius, and the number of
-#' people beyond it
+#' For each radius, the sum of the squared norms of people within the radius, relative to the
+#' squared radius, and the number of people beyond the radius
 #' @param question (`list`)\cr `map`, `squared`, `inverse`, `one`.
 #' @return A query with a single row `n`, `k1`, ..., `b1`, ...
 #' @noRd

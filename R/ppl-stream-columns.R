@@ -3,8 +3,8 @@
 # alone.
 
 #' Columns of a regression on people, from public facts alone
-#' @param formula (`formula`)\cr outcome and regressors, products too; `.` means all other names of
-#'   `bounds`.
+#' @param formula (`formula`)\cr outcome and regressors, possibly with products; `.` stands for all
+#'   other names in `bounds`.
 #' @param bounds (`list`, PUBLIC)\cr as in [dp_bounds].
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"`.
 #' @return A list: `outcome`, `regressors` (each with `name`, `expression`, `levels` or `lower`,
@@ -30,7 +30,8 @@ new_columns <- function(formula, bounds, family) {
   )
 }
 
-#' Bounds of a column of the formula: by its text, else implied by its variables' limits
+#' Bounds of a column of the formula, given by its text or otherwise implied by the limits of its
+#' variables
 #' @return A range or levels.
 #' @noRd
 find_bounds <- function(expression, bounds) {
@@ -80,7 +81,7 @@ check_margins <- function(terms) {
   }
 }
 
-#' Columns of an interaction: products of numbers and of indicators of levels, one each
+#' Columns of an interaction, which are products of numbers and of indicators of levels
 #' @param parts (`list`)\cr columns from [new_column()].
 #' @noRd
 product_columns <- function(parts, intercept) {
@@ -120,14 +121,15 @@ clipped_piece <- function(piece) {
   call("pmin", call("pmax", piece$expression, piece$lower), piece$upper)
 }
 
-#' Can a column be at one of its ends in every row? (Bounds 0 and 1 mean a 0/1 variable.)
+#' Is a column at one of its bounds in every row, as levels and variables with bounds 0 and 1 are?
 #' @noRd
 always_full <- function(column) {
   !is.null(column$levels) ||
     (is.null(column$deviation) && column$lower == 0 && column$upper == 1)
 }
 
-#' Scale of a column, which without an intercept must not be shifted, or the model would change
+#' Scale of a column; without an intercept a column must not be shifted, since the model would
+#' change
 #' @noRd
 scale_of <- function(range, intercept) {
   centre <- if (intercept) mean(range) else 0
@@ -172,8 +174,8 @@ column_names <- function(column, intercept) {
 
 #' The numbers of some people's rows
 #'
-#' A value that is missing, or a level that is not among the public ones, makes its row `NaN`, and
-#' the core counts such a row as zeros: no error may depend on one person's values.
+#' A missing value, or a level that is not public, turns its row into `NaN`, and the core counts
+#' such a row as zeros, because no error may depend on one person's values.
 #' @param data (`data.frame`, PRIVATE).
 #' @param outcome (`flag`)\cr whether the outcome is needed, as last column.
 #' @param batch (`flag`)\cr may the rows be a batch of a stream?
@@ -199,7 +201,7 @@ table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
   out
 }
 
-#' Values of an expression (numbers or places of levels), from the table's columns only
+#' Values of an expression (numbers, or positions of levels), computed only from the table's columns
 #' @param batch (`flag`)\cr may the rows be a batch of a stream?
 #' @noRd
 values_of <- function(column, data, batch = TRUE) {
@@ -220,7 +222,7 @@ values_of <- function(column, data, batch = TRUE) {
 }
 
 #' A column of the table unchanged, if its class agrees with `bounds`
-#' @return `NULL` if the formula computes something.
+#' @return The column, or `NULL` if the formula computes values.
 #' @noRd
 own_column <- function(column, data, batch) {
   code <- column$expression
@@ -291,8 +293,8 @@ outcome_of_score <- function(stream, score) {
   pmax(pmin(score * outcome$half + outcome$centre, outcome$upper), outcome$lower)
 }
 
-#' Usual length of a row: variables are seldom all at their bounds at once, but an intercept, a
-#' factor and a 0/1 variable always have length one
+#' Usual length of a row. Variables are seldom all at their bounds, but an intercept, a factor and a
+#' 0/1 variable always have length one.
 #' @noRd
 usual_length <- function(columns) {
   full <- sum(vapply(columns$regressors, always_full, NA))

@@ -6,12 +6,12 @@ own_version <- function() unname(getNamespaceVersion("dpsc"))
 
 #' Faults of earlier versions, one record per fault
 #'
-#' A record: `fault` in words, which follow "because"; `until`, the last version with the fault;
-#' `shows`, its traces in a file; `found`, from facts to `TRUE`, `FALSE`, or `NA` if unknown. Facts,
-#' PUBLIC: `method`; `n`, the size of the largest group; `calibrated`, whether intervals are
-#' calibrated; `named`, whether identifiers were declared public; `waves`, whether protected people
-#' adopted at several dates; `long`, whether rows came from a data frame, a table or files by a
-#' formula (`NA`: unknown).
+#' Fields of a record: `fault`, words that follow "because"; `until`, the last version with the
+#' fault; `shows`, the traces of the fault in a file; `found`, a function from facts to `TRUE`,
+#' `FALSE`, or `NA` if unknown. The PUBLIC facts are `method`; `n`, the size of the largest group;
+#' `calibrated`, whether intervals are calibrated; `named`, whether identifiers were declared
+#' public; `waves`, whether protected people adopted at several dates; `long`, whether rows came
+#' from a data frame, a table or files by a formula (`NA`: unknown).
 #' @noRd
 advisories <- function() {
   list(
@@ -59,20 +59,20 @@ advisories <- function() {
   )
 }
 
-#' Facts about a release of people's rows with a formula
+#' Facts on a release of people's rows with a formula
 #' @noRd
 facts_of_rows <- list(
   method = "", n = 0, calibrated = FALSE, named = FALSE, waves = FALSE, long = TRUE
 )
 
-#' Facts about a release of data without a formula, a table or a file
+#' Facts on a release of data without a formula, a table or a file
 #' @noRd
 facts_of_values <- utils::modifyList(facts_of_rows, list(long = FALSE))
 
-#' Facts about a release of a panel
+#' Facts on a release of a panel
 #'
-#' The outcome of a matrix has no name and is called "outcome"; a formula's outcome may have that
-#' name as well.
+#' The outcome of a matrix has no name and is called "outcome"; a formula's outcome can also have
+#' this name.
 #' @noRd
 facts_of_panel <- function(release) {
   panel <- release$panel
@@ -88,8 +88,8 @@ facts_of_panel <- function(release) {
 #' @param privacy (`list`)\cr the privacy record of a release or a fit; without a `version` it is
 #'   from 0.2.0 or older.
 #' @param facts (`list`)\cr see `advisories()`.
-#' @return The record; if a fault is found, or cannot be excluded (`doubt`), its promise does not
-#'   hold, with a `reason`.
+#' @return The record. If a fault is found, or cannot be excluded (`doubt`), the record states that
+#'   the guarantee is not valid, with a `reason`.
 #' @noRd
 known_privacy <- function(privacy, facts = facts_of_rows) {
   if (!privacy$private || !privacy$holds || isTRUE(privacy$looked)) {
@@ -119,14 +119,14 @@ known_privacy <- function(privacy, facts = facts_of_rows) {
   privacy
 }
 
-#' Is a version at most this one? A missing version is the oldest.
+#' Is a version at most this version? A missing version counts as the oldest.
 #' @noRd
 at_most_version <- function(version, last) {
   plain <- is_string(version) && grepl("^[0-9]+([.-][0-9]+)*$", version)
   !plain || utils::compareVersion(version, last) <= 0
 }
 
-#' A release or a fit whose privacy record is known
+#' A release or a fit with a known privacy record
 #' @noRd
 known_release <- function(x) {
   facts <- if (inherits(x, "dp_release")) facts_of_panel(x) else facts_of_rows

@@ -103,8 +103,8 @@ check_features <- function(features) {
 
 #' Check settings again, since a list can be edited
 #'
-#' `rng` may also be a tape of random bytes, or the noise of an audit that is running; such a fit is
-#' not private.
+#' `rng` can also be a tape of random bytes, or the noise of a running audit; such a fit is not
+#' private.
 #' @noRd
 check_control <- function(control) {
   if (!inherits(control, "dp_control")) {

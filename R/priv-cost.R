@@ -2,9 +2,9 @@
 
 #' The cost of a release, in its proof's unit
 #' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.
-#' @param epsilon,delta,rho,mu (`number`)\cr the parameters of the kind. A mu-GDP release is
-#'   (mu^2 / 2)-zCDP: its `rho`, if not given.
-#' @param pure (`flag`)\cr are all its steps pure, for any kind of method?
+#' @param epsilon,delta,rho,mu (`number`)\cr the parameters of the kind. A mu-GDP release is (mu^2 /
+#'   2)-zCDP, which determines `rho` if it is not given.
+#' @param pure (`flag`)\cr whether all steps are pure.
 #' @noRd
 new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = NA_real_, delta = 0,
                      rho = if (is.na(mu)) NA_real_ else mu^2 / 2, mu = NA_real_, pure = FALSE) {
@@ -26,7 +26,7 @@ planned <- function(plan, model) {
   })
 }
 
-#' Warn of a failure probability that permits the publication of somebody's row
+#' Warn of a failure probability that would permit the publication of somebody's row
 #' @param who (`string`)\cr the person to whom the row belongs.
 #' @noRd
 warn_of_delta <- function(delta, n, who = "person") {
@@ -61,12 +61,12 @@ composition_theorem <- function(kind, proof) {
 
 #' Stop before a charge below the joint cost of the planned steps
 #'
-#' Epsilons add up, and squares of Gaussian shifts, within each account: disjoint groups have one
-#' account each. If one proof covers several steps (kind `"approximate"`), steps with their own
-#' epsilon must still fit.
+#' Within each account, epsilons add up, and squares of Gaussian shifts add up; each of several
+#' disjoint groups has its own account. If one proof covers several steps (kind `"approximate"`),
+#' steps with a separate epsilon must still be within the charge.
 #' @param steps (`data.frame` or `NULL`)\cr the steps of a plan. `NULL`: a single draw. PUBLIC.
 #' @param cost (`list`)\cr from [new_cost()].
-#' @param holds (`flag`)\cr does the promise hold? Otherwise a step may have no cost.
+#' @param holds (`flag`)\cr whether the guarantee is valid. Otherwise a step may have no cost.
 #' @noRd
 check_composed <- function(steps, cost, holds = TRUE) {
   unit <- c(pure = "epsilon", approximate = "epsilon", gdp = "mu", zcdp = "rho")[[cost$kind]]
@@ -83,7 +83,7 @@ check_composed <- function(steps, cost, holds = TRUE) {
   }
 }
 
-#' A history with all columns, including one from an older version
+#' A history of charges with all columns, also for histories from older versions
 #' @noRd
 complete_history <- function(history) {
   if (is.null(history$mu)) history$mu <- rep(NA_real_, nrow(history))

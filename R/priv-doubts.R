@@ -6,10 +6,10 @@
 shared_scale <- 0.5
 
 #' Sentences about bounds that contradict the released numbers
-#' @param numbers (`data.frame`)\cr one row per number: `name`, `lower`, `upper`, `end` (-1, 1: at
-#'   this bound; 0: at none), `narrow` (flag).
-#' @param few (`flag`)\cr do fewer than half of the rows count?
-#' @return Strings; none if there is no contradiction.
+#' @param numbers (`data.frame`)\cr one row per number: `name`, `lower`, `upper`, `end` (-1 at the
+#'   lower bound, 1 at the upper bound, otherwise 0), `narrow` (flag).
+#' @param few (`flag`)\cr whether fewer than half of the rows are used.
+#' @return Strings, one per contradiction.
 #' @noRd
 doubt_words <- function(numbers, few = FALSE) {
   if (isTRUE(few)) {
@@ -35,7 +35,7 @@ doubt_words <- function(numbers, few = FALSE) {
   )
 }
 
-#' Is a bound a value that many people may really have, such as no cost, no event, or an event?
+#' Is a bound a plausible value for many people, such as no cost, no event, or an event?
 #' @noRd
 is_natural_end <- function(lower, upper, end) {
   (end < 0 && lower == 0) || (upper - lower == 1 && lower == round(lower))
@@ -61,7 +61,8 @@ warn_doubts <- function(doubts) {
 
 #' Doubts from a private regression's medians, scales and moments
 #' @param fit (`dp_lm`, `dp_glm`).
-#' @param spread (`number`)\cr the spread of the outcome around the fit, in its units, or `NA`.
+#' @param spread (`number`)\cr the standard deviation of the outcome around the fit, in outcome
+#'   units, or `NA`.
 #' @noRd
 regression_doubts <- function(fit, spread = NA_real_) {
   release <- fit$release
@@ -110,8 +111,8 @@ location_bits <- function(median) {
   which(odd == round(odd))[1L] + 2L
 }
 
-#' Upper limit of a variable's released standard deviation, in units of its scale; clipped rows
-#' count less
+#' Upper limit of a variable's released standard deviation, in units of its scale; clipped rows have
+#' less weight
 #' @noRd
 column_spread <- function(fit, j) {
   at <- column_of_variable(fit$columns, j)
@@ -131,7 +132,7 @@ column_of_variable <- function(columns, j) {
   }, NA))
 }
 
-#' Do fewer than half of the rows count, with certainty?
+#' Are fewer than half of the rows used, with certainty?
 #' @noRd
 few_rows <- function(fit) {
   counts <- fit$release$counts
@@ -150,12 +151,12 @@ few_rows <- function(fit) {
 
 #' Slopes that are impossible for values within the bounds
 #'
-#' For an indicator: larger than the outcome's width. For a numeric variable: a slope times the
-#' variable's standard deviation given the others is at most half the outcome's width; the check
-#' uses twice this, with the lower limit of the released standard deviation. Clipping of rows
-#' reduces standard deviations.
+#' The slope of an indicator is impossible if it exceeds the width of the outcome's bounds. For a
+#' numeric variable, the slope times the variable's standard deviation given the other variables is
+#' at most half of this width. The check uses twice this limit and the lower limit of the released
+#' standard deviation, since clipping of rows reduces standard deviations.
 #' @param fit (`dp_lm`)\cr a fit with `coefficients`.
-#' @return A flag for each column that the model keeps.
+#' @return One flag for each column of the model.
 #' @noRd
 impossible_slopes <- function(fit) {
   variables <- fit$columns$variables
@@ -189,7 +190,8 @@ impossible_slopes <- function(fit) {
 
 #' Doubts from released second moments of scaled columns
 #' @param columns (`list`)\cr from [new_columns()].
-#' @param moments (`list`)\cr `moments`, the outcome last; `sd` of an entry.
+#' @param moments (`list`)\cr `moments`, with the outcome last, and `sd`, the standard deviation of
+#'   the noise on an entry.
 #' @param rows (`count`)\cr the number of rows.
 #' @param places (`integer`)\cr the positions of the moments in `columns$names`.
 #' @noRd
@@ -232,10 +234,11 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
 
 # Panels -------------------------------------------------------------------------------------------
 
-#' Doubts from a release of a panel: the donors' variation and the target's position
+#' Doubts from a release of a panel, by the donors' variation and the target's position
 #'
-#' Donors' moments are for differences: their level comes from the target, or from the protected
-#' group's released path. Near a bound at which many true values lie there is no doubt.
+#' Donors' moments describe differences, so their level comes from the target, or from the protected
+#' group's released path. Values near a bound raise no doubt if many true values are plausible at
+#' this bound.
 #' @param target (`numeric` or `NULL`)\cr the public target before the treatment, outcome units.
 #' @noRd
 panel_doubts <- function(release, target = NULL) {

@@ -10,11 +10,11 @@ ledger_fields <- c(
 # A release's record of the charge that paid for it.
 charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 
-#' Open, or make, a ledger in a table
+#' Open or create a ledger in a table
 #'
 #' @param given (`list`)\cr `epsilon` (`NULL`: the value in the ledger), `delta`, `path`, `con`,
 #'   `table`, `data`, `study`.
-#' @return A `dp_ledger`: a handle that contains no part of the state.
+#' @return A `dp_ledger`, which is a handle without any part of the state.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_source`, `dpsc_error_budget`.
 #' @noRd
 open_ledger <- function(given) {
@@ -53,7 +53,7 @@ check_string <- function(x, arg, empty = FALSE) {
   x
 }
 
-#' Refuse a total that differs from the ledger's
+#' Refuse a total that differs from the total in the ledger
 #' @noRd
 check_same_total <- function(given, total) {
   if (is.null(given$epsilon)) return(invisible())
@@ -68,9 +68,10 @@ check_same_total <- function(given, total) {
 
 #' Run a function on a ledger's connection, in a transaction that excludes other writers
 #'
-#' Committed rows are on the disk. An error, or a process that dies, leaves no trace.
+#' Committed rows are on the disk. After an error, or the end of the process, the ledger is
+#' unchanged.
 #' @param run (`function`)\cr a function of the connection.
-#' @param writes (`flag`)\cr a reader excludes nobody.
+#' @param writes (`flag`)\cr whether the function writes; a reader does not exclude other processes.
 #' @noRd
 in_ledger <- function(ledger, run, writes = TRUE) {
   con <- ledger$con
@@ -89,7 +90,8 @@ in_ledger <- function(ledger, run, writes = TRUE) {
   value
 }
 
-#' Run a statement on a ledger, which contains no people's data, so the engine's error may be shown
+#' Run a statement on a ledger. A ledger contains no people's data, so the engine's error may be
+#' shown.
 #' @noRd
 ledger_sql <- function(con, text, fetch = FALSE) {
   tryCatch(
@@ -152,7 +154,7 @@ make_ledger_table <- function(con, ledger, given) {
   write_charge(con, ledger, new_charge_row(ledger, cost, "total", 0, ""))
 }
 
-#' A charge in the table's form: text, with numbers to the last bit
+#' A charge in the form of the table, as text with numbers to the last bit
 #' @noRd
 new_charge_row <- function(ledger, cost, label, number, earlier) {
   exact <- function(x) if (is.na(x)) "" else sprintf("%a", x)
@@ -192,7 +194,7 @@ add_charge_row <- function(con, ledger, rows, cost, label) {
   row
 }
 
-#' All rows, the total first, with numbers converted from text
+#' All rows, with the total in the first row, and with numbers converted from text
 #' @noRd
 ledger_rows <- function(con, ledger) with_parsed_costs(raw_ledger_rows(con, ledger))
 
@@ -211,12 +213,12 @@ raw_ledger_rows <- function(con, ledger) {
   rows
 }
 
-#' Rows that are charges: not the total, and not the records of growing releases
+#' Rows that are charges, without the total and the records of growing releases
 #' @noRd
 is_charge_row <- function(rows) rows$number > 0 & !rows$kind %in% c("grows", "draw")
 
 #' Charges of a ledger, inside or outside R
-#' @return A data frame: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`; of a ledger outside R
+#' @return A data frame: `label`, `kind`, `epsilon`, `delta`, `rho`, `mu`; for a ledger outside R
 #'   also `number`, `time`, `account`, `data`, `study`, `version`, `hash`. PUBLIC.
 #' @noRd
 ledger_history <- function(ledger) {
@@ -228,11 +230,11 @@ ledger_history <- function(ledger) {
   charges[c(first, setdiff(names(charges), first))]
 }
 
-#' Charge a ledger outside R, based on its stored rows; the charge is on the disk before the return
-#' @param pay (`function`)\cr a function of the history so far and of the stored total; stops if the
-#'   charge exceeds the budget.
-#' @return The charge's record, for the release that it pays for: `ledger` (a table or file, by
-#'   its name), `first` (hash of the ledger's first row, unique to it), `number`, `hash`,
+#' Charge a ledger outside R by its stored rows; the charge is on the disk when the function returns
+#' @param pay (`function`)\cr a function of the history of charges and of the stored total, which
+#'   stops if the charge exceeds the budget.
+#' @return The record of the charge, for its release: `ledger` (the name of a table or file),
+#'   `first` (the hash of the ledger's first row, which identifies the ledger), `number`, `hash`,
 #'   `time`, `data`, `study`. PUBLIC.
 #' @noRd
 charge_outside <- function(ledger, cost, label, pay) {
@@ -248,7 +250,7 @@ charge_outside <- function(ledger, cost, label, pay) {
   })
 }
 
-#' Is this a ledger's record of a charge, or `NULL`?
+#' Is this `NULL` or a ledger's record of a charge?
 #' @noRd
 is_charge <- function(x) {
   # `drawn`: the ledger's hash after the last draw of a growing release.
@@ -258,7 +260,7 @@ is_charge <- function(x) {
     x$number >= 1
 }
 
-#' Numbers of rows at which the chain of hashes breaks, or none
+#' Numbers of the rows that break the chain of hashes; empty if the chain is intact
 #' @noRd
 broken_rows <- function(rows) {
   if (!nrow(rows)) return(0)
@@ -271,7 +273,7 @@ broken_rows <- function(rows) {
   rows$number[!kept]
 }
 
-#' All rows, if their chain of hashes is intact
+#' All rows, or an error if their chain of hashes is broken
 #' @noRd
 chained_rows <- function(con, ledger) {
   rows <- raw_ledger_rows(con, ledger)

@@ -140,7 +140,7 @@ register <- function(ledger) {
   ledger
 }
 
-#' Is this the ledger itself, and not a copy?
+#' Is this object the original ledger, and not a copy?
 #' @noRd
 is_live <- function(ledger) {
   identical(ledger$session, session_mark()) && is.character(ledger$id) &&
@@ -157,9 +157,9 @@ session <- new.env(parent = emptyenv())
 
 #' Total epsilon of a history of charges at a given delta
 #'
-#' The rule is a function of the order of kinds alone: basic composition before the first Gaussian
-#' charge, one Gaussian (or zCDP) total from there on. The smaller of two bounds is never used: a
-#' minimum over rules is not a bound if charges are chosen adaptively.
+#' The rule depends only on the order of the kinds of charges: basic composition before the first
+#' Gaussian charge, and one Gaussian (or zCDP) total from this charge on. The smaller of two bounds
+#' is never used, since a minimum over rules is not a bound if charges are chosen adaptively.
 #' @return A number, possibly `Inf` (no failure probability is left).
 #' @noRd
 total_epsilon <- function(history, delta) {
@@ -172,7 +172,7 @@ total_epsilon <- function(history, delta) {
   sum(history$epsilon[basic]) + gaussian_epsilon(history[!basic, ], min(left, delta))
 }
 
-#' Flags of all charges from the first one with Gaussian noise on
+#' Flags of all charges from the first charge with Gaussian noise on
 #' @noRd
 after_gaussian <- function(history) {
   cumsum(history$kind %in% c("gdp", "zcdp")) > 0
@@ -180,7 +180,8 @@ after_gaussian <- function(history) {
 
 #' Epsilon of the Gaussian part of a history
 #'
-#' In zCDP if there is any zCDP charge, which no shift covers; otherwise in Gaussian shifts.
+#' The part is computed in zCDP if it contains a zCDP charge, which Gaussian shifts do not cover;
+#' otherwise in Gaussian shifts.
 #' @noRd
 gaussian_epsilon <- function(charges, delta) {
   if (!nrow(charges)) {
@@ -198,10 +199,11 @@ gaussian_epsilon <- function(charges, delta) {
   gdp_epsilon_cpp(gdp_compose_cpp(c(charges$mu[!pure], covers)), delta)
 }
 
-#' The ledger that a call charges: its own, the session's or the machine's
+#' The ledger that a call charges: the ledger of the call, the session or the machine
 #'
-#' `options(dpsc.ledger = )` or the environment's `DPSC_LEDGER`, a path; with
-#' `options(dpsc.require_ledger = TRUE)` or `DPSC_REQUIRE_LEDGER=1` a missing ledger is an error.
+#' The session's ledger is in `options(dpsc.ledger = )`, and the machine's ledger is the path in the
+#' environment variable `DPSC_LEDGER`. With `options(dpsc.require_ledger = TRUE)` or
+#' `DPSC_REQUIRE_LEDGER=1` a missing ledger is an error.
 #' @noRd
 paying_ledger <- function(ledger, private) {
   if (!is.null(check_ledger(ledger)) || !private || isTRUE(session$simulates)) return(ledger)
@@ -220,7 +222,7 @@ paying_ledger <- function(ledger, private) {
   ledger
 }
 
-#' Run code about simulated people, for which no ledger pays
+#' Run code on simulated people, for which no ledger is charged
 #' @noRd
 of_simulated <- function(code) {
   before <- session$simulates
@@ -231,8 +233,10 @@ of_simulated <- function(code) {
 
 #' Charge a ledger, or fail without a trace
 #' @param ledger (`dp_ledger` or `NULL`)\cr `NULL` charges nothing.
-#' @param promise (`list`)\cr the release's claim: `holds` and, if it does not, `reason`.
-#' @return `NULL`; for a ledger outside R the charge's record, see [charge_outside()]. PUBLIC.
+#' @param promise (`list`)\cr the guarantee of the release: `holds`, and `reason` if the guarantee
+#'   is not valid.
+#' @return `NULL`, or for a ledger outside R the record of the charge, see [charge_outside()].
+#'   PUBLIC.
 #' @noRd
 spend <- function(ledger, cost, label, promise) {
   charge <- NULL
@@ -252,7 +256,7 @@ spend <- function(ledger, cost, label, promise) {
 }
 
 #' A history with a further charge, or an error if it exceeds the budget
-#' @param ledger (`dp_ledger` or `list`)\cr `epsilon` and `delta`, the total.
+#' @param ledger (`dp_ledger` or `list`)\cr a list with the total `epsilon` and `delta`.
 #' @noRd
 charged_history <- function(ledger, history, cost, label) {
   charge <- data.frame(label = label, cost[c("kind", "epsilon", "delta", "rho", "mu")])
@@ -272,7 +276,7 @@ charged_history <- function(ledger, history, cost, label) {
   after
 }
 
-#' The budget left for a call like the refused one, in words
+#' Words on the remaining budget for a call like the refused call
 #' @noRd
 budget_left <- function(ledger, cost, history) {
   left <- format_epsilon(remaining_epsilon(ledger, cost, history))
@@ -317,7 +321,7 @@ check_promise <- function(promise) {
   }
 }
 
-#' Charges that the ledger's accounting cannot cover at their place
+#' Charges that the ledger's accounting cannot cover at their position
 #' @param history (`data.frame`)\cr the history, with the new charge as its last row.
 #' @noRd
 check_order <- function(history) {
@@ -339,7 +343,7 @@ check_order <- function(history) {
   }
 }
 
-#' Epsilon that one more release could spend
+#' Epsilon that a further release could spend
 #' @param cost (`list` or `NULL`)\cr the cost of a similar release; `NULL`: a release by method
 #'   "gram".
 #' @noRd

@@ -10,9 +10,9 @@ periods_grown <- function(release) length(release$statistics$monitor$periods)
 
 #' The first release of a growing release, an ordinary release by method gram
 #'
-#' Its `epsilon` is the first release's part of the budget.
-#' @param release (`dp_release`)\cr a release of any kind; one that does not grow is returned
-#'   unchanged.
+#' Its `epsilon` is the part of the budget for the first release.
+#' @param release (`dp_release`)\cr a release of any kind; a release without announced periods is
+#'   returned unchanged.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 base_release <- function(release) {

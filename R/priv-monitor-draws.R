@@ -2,8 +2,9 @@
 # ledger keeps the record for its releases, the session for all others. A ledger outside R has a row
 # for each draw, which costs nothing and is part of the chain of hashes, like a charge.
 
-#' Record a growing release in the ledger that paid for its periods
-#' @param id (`string` or `NULL`)\cr the identifier of the release; `NULL`: it does not grow.
+#' Record a growing release in the ledger that was charged for its periods
+#' @param id (`string` or `NULL`)\cr the identifier of the release; `NULL` for a release that does
+#'   not grow.
 #' @noRd
 reserve_draws <- function(ledger, id) {
   if (is.null(ledger) || is.null(id)) return(invisible())
@@ -17,12 +18,13 @@ reserve_draws <- function(ledger, id) {
 
 #' Take one of a release's announced draws, or fail without a trace
 #'
-#' It is recorded before anything is drawn, like a charge.
+#' Like a charge, the draw is recorded before noise is drawn.
 #' @param monitor (`list`)\cr the field `monitor` of the release.
 #' @param period (`count`)\cr the period to be drawn, counted from the first new one.
-#' @param again (`flag`)\cr draw a period a second time, from one of the other announced shares.
-#' @return A list: `taken`, the number of announced draws taken so far, and, for a ledger outside R,
-#'   `hash`, its hash after the record of the draw. PUBLIC.
+#' @param again (`flag`)\cr whether to draw a period a second time, with the share of another
+#'   announced period.
+#' @return A list: `taken`, the number of announced draws that were used, and, for a ledger outside
+#'   R, `hash`, the hash of the ledger after the record of the draw. PUBLIC.
 #' @section Errors: `dpsc_error_monitor`, `dpsc_error_budget`.
 #' @noRd
 take_draw <- function(monitor, period, ledger, again) {
@@ -43,7 +45,7 @@ take_draw <- function(monitor, period, ledger, again) {
 }
 
 #' The draws of a release with a further draw, or an error if it is not permitted
-#' @param known (`list` or `NULL`)\cr `periods`, `taken`: the records so far.
+#' @param known (`list` or `NULL`)\cr `periods`, `taken`: the earlier records.
 #' @return The records with this draw.
 #' @noRd
 next_draw <- function(monitor, period, known, again) {
@@ -74,7 +76,7 @@ next_draw <- function(monitor, period, known, again) {
   known
 }
 
-#' Take a draw in a ledger outside R, which is read and written while other writers are excluded
+#' Use a draw in a ledger outside R, which is read and written while other writers are excluded
 #' @noRd
 take_draw_outside <- function(monitor, period, ledger, again) {
   in_ledger(ledger, function(con) {
@@ -91,7 +93,7 @@ draw_label <- function(id, period, taken) {
 }
 
 #' A growing release's records in a ledger outside R
-#' @return A list: `periods`, `taken`; `NULL` if it did not pay for the release.
+#' @return A list: `periods`, `taken`; `NULL` if the ledger was not charged for the release.
 #' @noRd
 draws_outside <- function(con, ledger, id) {
   rows <- chained_rows(con, ledger)
@@ -112,7 +114,7 @@ add_draw_row <- function(con, ledger, kind, label) {
   add_charge_row(con, ledger, chained_rows(con, ledger), nothing, label)$hash
 }
 
-#' Is this the ledger that paid for the release's periods?
+#' Was this ledger charged for the release's periods?
 #' @noRd
 check_draw_ledger <- function(monitor, ledger) {
   check_ledger(ledger)

@@ -4,8 +4,8 @@
 
 #' Contradictions within a release, in words, or `NULL`
 #'
-#' Types and sizes were checked before, by `find_release_problem()`. Every check takes the release
-#' and returns a string or `NULL`.
+#' `find_release_problem()` checks types and sizes first. Every check takes the release and returns
+#' a string or `NULL`.
 #' @param release (`dp_release`)\cr parts of the right types and sizes.
 #' @noRd
 release_conflict <- function(release) {
@@ -22,7 +22,8 @@ release_conflict <- function(release) {
   }
 }
 
-#' Check of the privacy record: origin of the noise, neighbours, fields of a release without noise
+#' Check of the privacy record, with origin of the noise, neighbours, and fields of a release
+#' without noise
 #' @noRd
 record_conflict <- function(release) {
   privacy <- release$privacy
@@ -40,9 +41,9 @@ record_conflict <- function(release) {
   )
 }
 
-#' Does the promise follow from method, calibration, steps and source of the noise?
+#' Does the guarantee follow from method, calibration, steps and source of the noise?
 #'
-#' The package words the promise: [read_release()] restores this wording.
+#' The words of the guarantee are from this package, and [read_release()] restores these words.
 #' @noRd
 promise_conflict <- function(release) {
   promise <- read_promise(release)
@@ -67,7 +68,7 @@ read_promise <- function(release) {
   guarantee(public, list(steps = privacy$steps))
 }
 
-#' Does every step have a known distribution, and a charge of at least its noise's cost?
+#' Does every step have a known distribution, and a charge of at least the cost of its noise?
 #' @noRd
 step_conflict <- function(release) {
   steps <- release$privacy$steps
@@ -153,7 +154,7 @@ find_release_problem <- function(release) {
     cohorts_problem(release) %||% treated_problem(release) %||% release_conflict(release)
 }
 
-#' Does a release have a field that its method does not have?
+#' Does a release contain a field that its method does not use?
 #' @noRd
 variant_problem <- function(release) {
   parts <- release$statistics

@@ -105,7 +105,7 @@ write_release.dp_synth <- function(release, path, allow_not_private = FALSE) doo
 #' @export
 write_release.dp_cohorts <- write_release.dp_synth
 
-#' Is the object to be written private, or deliberately not?
+#' Is the object to be written private, or deliberately not private?
 #' @noRd
 check_publishable <- function(privacy, allow_not_private) {
   if (!privacy$holds && !check_flag(allow_not_private)) {
@@ -117,7 +117,8 @@ check_publishable <- function(privacy, allow_not_private) {
   }
 }
 
-#' Write content to a temporary file, then move it, so that a crash leaves the old or the new file
+#' Write content to a temporary file and then move the file, so that after a crash either the old or
+#' the new file exists
 #' @noRd
 write_json <- function(content, path) {
   rlang::check_installed("jsonlite", "to write a release.")
@@ -161,10 +162,10 @@ read_release <- function(path) door("read_release", {
   object_of_file(content, fail)
 })
 
-#' The object in a file's content; calls `fail` with a reason if there is none
+#' The object in a file's content, or a call of `fail` with a reason
 #'
-#' Values that follow from public facts are not read: the object is rebuilt from facts and released
-#' numbers by the original plan, and the file must agree.
+#' Values that can be computed from public facts are not read. The object is rebuilt from facts and
+#' released numbers by the original plan, and must agree with the file.
 #' @noRd
 object_of_file <- function(content, fail) {
   file <- current_content(content, fail)
@@ -188,7 +189,8 @@ object_of_file <- function(content, fail) {
 
 #' Rebuild the object from the facts and released numbers written by [file_parts()]
 #' @param parts (`list`)\cr the parts of an object of class `kind`.
-#' @param fail (`function`)\cr called with a reason if they contradict each other.
+#' @param fail (`function`)\cr a function that is called with a reason if the parts contradict each
+#'   other.
 #' @noRd
 file_object <- function(parts, fail) {
   UseMethod("file_object")
@@ -202,7 +204,8 @@ file_object.default <- function(parts, fail) {
   object
 }
 
-#' Rebuild the object of a verb of people's rows: an error or `NULL` if parts contradict each other
+#' Rebuild the result of a function on people's rows, with an error or `NULL` if parts contradict
+#' each other
 #' @noRd
 object_again <- function(parts) UseMethod("object_again")
 
@@ -236,8 +239,7 @@ file_object.dp_release <- function(parts, fail) {
 # Raise it with every change of a plan.
 last_other_plan <- "0.2.0"
 
-#' A release with the settings and privacy record that follow from its facts and its mechanism's
-#' plan
+#' A release with the settings and privacy record that its facts and the plan of its mechanism imply
 #' @noRd
 planned_again <- function(release) {
   public <- public_again(release)
@@ -286,7 +288,7 @@ file_format <- "dpsc-release"
 file_version <- 2L
 
 #' A file's content in the current format
-#' @return A list: `kind`, `parts`, `marks`, and `old` (flag: it was upgraded).
+#' @return A list: `kind`, `parts`, `marks`, and `old` (whether the content was upgraded).
 #' @noRd
 current_content <- function(content, fail) {
   first <- if (is_string(content$format)) first_formats()[[content$format]]
@@ -313,8 +315,8 @@ parsed_parts <- function(part, fail) {
   parts
 }
 
-#' Upgrade from format 1, of versions 0.1.0 and 0.2.0, which had a separate layout for each of three
-#' kinds and no checksums
+#' Upgrade from format 1 of versions 0.1.0 and 0.2.0, with three separate layouts and without
+#' checksums
 #' @noRd
 first_formats <- function() {
   list(
@@ -344,7 +346,7 @@ changed_field <- function(marks, parts) {
 
 #' The first field in which a file disagrees with its rebuilt object
 #'
-#' For an upgraded file only its own fields are compared.
+#' For an upgraded file only the fields in the file are compared.
 #' @noRd
 file_difference <- function(file, object) {
   made <- file_parts(object)
@@ -375,7 +377,7 @@ difference <- function(said, made, name, old) {
   }
 }
 
-#' Are two values equal, numbers up to differences between machines?
+#' Are two values equal, up to differences of numbers between machines?
 #' @noRd
 same_values <- function(x, y) {
   if (!is.numeric(x) || !is.numeric(y)) {

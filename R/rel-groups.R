@@ -137,7 +137,7 @@ union_statistics <- function(parts, share) {
   out
 }
 
-#' The largest tail factors, and the mean second moment, of the groups' own placebo errors
+#' The largest tail factors, and the mean second moment, of placebo errors within the groups
 #' @noRd
 union_intervals <- function(parts, share) {
   if (any(vapply(parts, is.null, NA))) {

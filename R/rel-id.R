@@ -8,8 +8,8 @@ file_kinds <- c(
 
 #' The id of a release: a hash of its numbers and public facts
 #'
-#' Equal releases have equal ids. Time, version, the ledger's charge, and words that a later version
-#' may change are not part of it.
+#' Equal releases have equal ids. The hash excludes the time, the version, the ledger's charge, and
+#' words that a later version may change.
 #' @return A string, or `NULL` if `x` has no file format. PUBLIC.
 #' @noRd
 release_id <- function(x) {

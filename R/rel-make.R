@@ -4,21 +4,21 @@
 
 #' The request of a verb
 #'
-#' It contains the verb's record, a list of functions of the request and, except `plan`, of the
-#' plan. None of them charges.
+#' A request contains the verb's record, a list of functions of the request and, except for `plan`,
+#' of the plan. These functions do not charge a budget.
 #'
-#' * `plan`: shares, noise and `cost`, from public facts alone. PUBLIC.
+#' * `plan`: returns shares, noise and `cost`, from public facts alone. PUBLIC.
 #' * `refuse` (optional): stops if the plan cannot succeed.
-#' * `open` (optional; without it the request's `people` are themselves the rows): returns the rows,
-#'   ready to be read or queried; stops at faults of rows or of an engine. PRIVATE.
-#' * `promise`: `holds`, `reason`, `theorem` and the like. PUBLIC.
-#' * `label`: the charge's name in the ledger. PUBLIC.
-#' * `run`, also a function of the rows: draws. RELEASED.
+#' * `open` (optional): returns the rows, ready to be read or queried, and stops at faults of rows
+#'   or of an engine. Without `open` the request's `people` are the rows. PRIVATE.
+#' * `promise`: returns `holds`, `reason`, `theorem` and similar fields. PUBLIC.
+#' * `label`: returns the name of the charge in the ledger. PUBLIC.
+#' * `run`: draws the release, as a function also of the rows. RELEASED.
 #' @param record (`list`)\cr the verb's record, as above.
 #' @param public (`list`, PUBLIC)\cr the checked request: `private`, and the facts that the verb's
 #'   record needs.
-#' @param people (PRIVATE)\cr the holder of the rows, which `open` turns into rows (without `open`:
-#'   the rows). `NULL` for a stream, whose rows arrive later.
+#' @param people (PRIVATE)\cr the object that `open` turns into rows, or without `open` the rows.
+#'   `NULL` for a stream, which receives its rows later.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged if the release is private.
 #' @noRd
 new_request <- function(record, public, people, ledger) {
@@ -32,10 +32,10 @@ new_request <- function(record, public, people, ledger) {
   )
 }
 
-#' Make a release: plan, refuse, open, promise, charge, draw
+#' Make a release by the steps plan, refuse, open, promise, charge, draw
 #'
 #' Every check by public facts precedes the charge, and the charge precedes the draw. After a
-#' failure in the draw the charge remains: [after_charge()] adds this to errors of rows.
+#' failure in the draw the charge remains, and [after_charge()] states this fact in errors of rows.
 #' @return A list: `plan`, `promise`, `charge` (from [spend()]; PUBLIC) and `drawn`, the value of
 #'   `run`. RELEASED.
 #' @noRd
@@ -59,7 +59,7 @@ make_release <- function(request) {
   list(plan = plan, promise = promise, drawn = drawn, charge = charge)
 }
 
-#' A release, or an object that contains one, with the charge that paid for it
+#' A release, or an object that contains a release, with its charge
 #' @param charge (`list` or `NULL`)\cr from [spend()]. PUBLIC.
 #' @noRd
 with_charge <- function(x, charge, where = "privacy") {

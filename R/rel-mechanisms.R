@@ -19,11 +19,11 @@ make_mechanisms <- function() {
 # A constant: built once, after all files are read.
 delayedAssign("mechanism_table", make_mechanisms())
 
-#' Does a method release moments of the donors? Estimators on raw donors release none.
+#' Does a method release moments of the donors, unlike estimators on raw donors?
 #' @noRd
 gives_moments <- function(method) identical(mechanism_table$dp_synth[[method]]$gives, "moments")
 
-#' Does a method have a calibration besides its default?
+#' Does a method have several calibrations?
 #' @noRd
 has_calibrations <- function(method) length(mechanism_table$dp_synth[[method]]$calibrations) > 1L
 
@@ -37,7 +37,7 @@ methods_with <- function(variant) {
   names(Filter(function(record) !is.null(record$variants[[variant]]), mechanism_table$dp_synth))
 }
 
-#' Refuse settings that a method does not have and would ignore
+#' Refuse settings that a method would ignore
 #' @param control (`dp_control`).
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
@@ -56,7 +56,7 @@ check_method_options <- function(method, options, control) {
   }
 }
 
-#' Check the estimator that a release is for
+#' Check the estimator of a release
 #' @noRd
 check_estimator <- function(estimator, method) {
   estimator <- check_choice(estimator, c("ridge", "did", raw_estimators))
@@ -75,7 +75,7 @@ check_estimator <- function(estimator, method) {
   estimator
 }
 
-#' Refuse several adoption dates for a method for one date
+#' Refuse several adoption dates if the method supports only one date
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_cohort_method <- function(method, adopted) {
@@ -87,9 +87,9 @@ check_cohort_method <- function(method, adopted) {
   }
 }
 
-#' Can such a release grow? This is checked before any budget is spent
+#' Can such a release grow? The check precedes any charge
 #' @param public (`list`)\cr from `public_facts()`, with `monitor`.
-#' @param donors (PRIVATE)\cr the source of their rows, if it is known.
+#' @param donors (PRIVATE)\cr the source of the donors' rows, if it is known.
 #' @noRd
 check_can_grow <- function(public, donors = NULL) {
   if (is.null(public$monitor)) {
@@ -121,7 +121,7 @@ check_can_grow <- function(public, donors = NULL) {
   check_growing_source(public$method, donors)
 }
 
-#' Refuse sources without people's rows: new periods need each row, clipped separately
+#' Refuse sources without people's rows, since new periods need separately clipped rows
 #' @section Errors: `dpsc_error_monitor`.
 #' @noRd
 check_growing_source <- function(method, donors) {

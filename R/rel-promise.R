@@ -5,7 +5,7 @@
 #' @noRd
 is_kept <- function(drawn) !nzchar(unkept_reason(drawn))
 
-#' The reason why a promise that depends on the noise alone fails; `""` if it holds
+#' The reason why a guarantee that depends on the noise alone is not valid; `""` if it is valid
 #' @noRd
 unkept_reason <- function(drawn) {
   if (!drawn$private) {
@@ -19,7 +19,7 @@ unkept_reason <- function(drawn) {
   }
 }
 
-#' Unchecked assumptions of a promise that holds; a promise that does not hold has none
+#' Unchecked assumptions of a valid guarantee; `NULL` for a guarantee that is not valid
 #' @param assumes (`string` or `NULL`).
 #' @noRd
 assumed <- function(drawn, assumes) {
@@ -27,8 +27,8 @@ assumed <- function(drawn, assumes) {
 }
 
 #' The definition of neighbours, in words
-#' @param treated (`count` or `NULL`)\cr protected treated people.
-#' @param named (`flag`)\cr were the donors' identifiers declared public, and are they released?
+#' @param treated (`count` or `NULL`)\cr number of protected treated people.
+#' @param named (`flag`)\cr whether the donors' identifiers were declared public and are released.
 #' @noRd
 neighbours_of <- function(treated, named = FALSE) {
   if (named) {
@@ -37,7 +37,7 @@ neighbours_of <- function(treated, named = FALSE) {
   if (is.null(treated)) "replace one donor's row" else "replace one person's row, donor or treated"
 }
 
-#' Promise of a release, its theorem, and whether it holds
+#' The guarantee of a release, its theorem, and whether it is valid
 #' @return A list: `holds` (flag), `theorem`, `reason` (strings), `exact` (flag: no floating-point
 #'   noise), and `assumes` (string) if it depends on an assumption. PUBLIC.
 #' @noRd
@@ -65,7 +65,7 @@ guarantee <- function(public, plan, assumes = NULL) {
   ), if (!is.null(assumes)) assumed(drawn, assumes))
 }
 
-#' Privacy record of a result: budget, promise, origin of the noise
+#' Privacy record of a result, with budget, guarantee and origin of the noise
 #' @param budget (`list`)\cr `private`, `epsilon`, `delta`, `rng`.
 #' @param ... further fields (`neighbours`, `theorem`, `steps`), and exceptions.
 #' @return A list. PUBLIC.

@@ -107,12 +107,13 @@ dp_release.dp_source <- dp_release.matrix
 #' @param ... the user's arguments, by name: `epsilon` (`NULL`: missing), `delta`, `bounds`,
 #'   `method`, `calibration`, `estimator`, `size`, `ledger`, `control`, `protect`, `monitor`.
 #' @param weights,max_weight,formula as in [with_weights()].
-#' @return A list: these; `private`; `guarding`, methods that can protect the treated, if this is
-#'   requested; `classical`, does the estimator use raw donors? Also rules for messages about the
-#'   treated and donors: `hide` (they are protected: no message), `quiet` (no name; is each treated
-#'   unit one person, judged by `size`?), `ask` (a function of the number of treated units and of
-#'   whether their rows fail a check, which requests `protect`; may be `NULL`), `keep_names` (the
-#'   donors' names are public).
+#' @return A list of these arguments, with `private`; `guarding`, the methods that can protect
+#'   treated people, if such protection is requested; `classical`, whether the estimator uses raw
+#'   donors. The list also contains rules for messages about treated people and donors: `hide`
+#'   (treated people are protected, so there is no message), `quiet` (messages contain no name,
+#'   because by `size` each treated unit is one person), `ask` (`NULL`, or a function of the number
+#'   of treated units and of whether their rows fail a check, which requests `protect`),
+#'   `keep_names` (the donors' names are public).
 #' @noRd
 panel_request <- function(..., control, weights = NULL, max_weight = NULL, formula = NULL) {
   check_control(control)
@@ -151,7 +152,7 @@ donors_panel <- function(x, target, T0, times, request) {
   if (weighted) take_given_weights(panel, request) else panel
 }
 
-#' From a checked panel to a release that protects the people in `protect`
+#' The release of a checked panel that protects the people in `protect`
 #' @noRd
 release_guarded <- function(panel, request) {
   panel <- guard_panel(panel, request)
@@ -160,13 +161,13 @@ release_guarded <- function(panel, request) {
   release
 }
 
-#' From a checked panel to a release: plan, charge, draw
+#' The release of a checked panel, by the steps plan, charge, draw
 #'
-#' The guarantee depends on the order: every check by public facts precedes the charge, the charge
-#' precedes the draw, and donors are not used afterwards.
+#' The guarantee depends on the order of the steps: every check by public facts precedes the charge,
+#' the charge precedes the draw, and donors are not used afterwards.
 #' @param panel (`dpsc_panel`, donors PRIVATE)\cr from [guard_panel()].
 #' @param request (`list`)\cr from [panel_request()].
-#' @param refuse (`flag`)\cr stop if the plan cannot succeed.
+#' @param refuse (`flag`)\cr whether to stop if the plan cannot succeed.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, request, refuse = FALSE) {
@@ -271,8 +272,8 @@ check_covariate_method <- function(public) {
   }
 }
 
-#' The mechanism of a release: its method's, or the variant for several dates, for protected treated
-#' people, or for announced periods
+#' The mechanism of a release, which is the mechanism of its method or a variant for several dates,
+#' for protected treated people, or for announced periods
 #' @noRd
 release_mechanism <- function(public) {
   record <- mechanism_table$dp_synth[[public$method]]
@@ -332,7 +333,7 @@ public_facts <- function(panel, request) {
   )
 }
 
-#' Do the bounds, which must come from other knowledge, agree with the target, which is public?
+#' Do the bounds, which must come from other knowledge, agree with the public target?
 #' @param target (`matrix`, k x T)\cr scaled.
 #' @noRd
 check_target_bounds <- function(panel, target, scale, method, calibration) {
@@ -413,9 +414,9 @@ new_release <- function(public, plan, statistics, panel) {
   ), class = "dp_release")
 }
 
-#' A plan's facts that are not elsewhere in a release, for a new plan from a file
-#' @return A list: `target` (T0, outcome units) and `y`, the same scaled; the middle of the bounds
-#'   if the treated are protected; `size`, `estimator`, `dates`, `control`. PUBLIC.
+#' The facts of a plan that no other field of a release contains, for a new plan from a file
+#' @return A list: `target` (T0, outcome units; the middle of the bounds for protected treated
+#'   people), `y` (the scaled target), `size`, `estimator`, `dates`, `control`. PUBLIC.
 #' @noRd
 asked_facts <- function(public, plan) {
   control <- unclass(public$control)[
@@ -428,7 +429,7 @@ asked_facts <- function(public, plan) {
   )
 }
 
-#' Does a release keep the donors' names? A method of sums lists no donors, so it never does
+#' Does a release contain the donors' names? A method of sums lists no donors and never does
 #' @noRd
 names_are_public <- function(public) {
   listed <- mechanism_table$dp_synth[[public$method]]$needs == "rows"

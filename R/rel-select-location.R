@@ -12,9 +12,9 @@ location_enough <- 16
 location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 
 #' The draws that find medians and scales, from public facts
-#' @return A list: `exponent`, `cell` (width of a median's cell, scaled units), `rho` (of all), or
-#'   `NULL` if they would not be found or the method needs none; where the picked variables are
-#'   located, also the fields of [picks_location()]. PUBLIC.
+#' @return A list: `exponent`, `cell` (width of a median's cell, scaled units), `rho` (of all
+#'   draws). `NULL` if medians would not be found or the method needs no medians. If the picked
+#'   variables are located, also the fields of [picks_location()]. PUBLIC.
 #' @noRd
 selection_location <- function(method, facts, budget) {
   locates <- mechanism_table$dp_select[[method]]$locates
@@ -38,12 +38,13 @@ largest_step_noise <- 0.13
 # other better than ranks do (with n = 20,000 and correlations of .8: from epsilon 4 on).
 orthogonal_step_noise <- 0.004
 
-#' Location of the picked variables and the outcome, at most a fifth of the budget
+#' Location of the picked variables and the outcome, with at most a fifth of the budget
 #'
-#' Needed for steps, for the limits of a refit, and for the outcome's mean, which columns of zeros
-#' and ones need: these would find half without it, so that two fifths are not too much.
-#' @return A list: `exponent`, `cell`, `rho`; `picks` (are the picked variables located, or the
-#'   outcome alone?), `steps`, `centred` (flags); or `NULL`.
+#' The location is needed for steps, for the limits of a refit, and for the outcome's mean, which
+#' columns of zeros and ones need. Without the mean, only half of these columns would be found, so
+#' two fifths are justified.
+#' @return A list: `exponent`, `cell`, `rho`; `picks` (whether the picked variables are located, or
+#'   only the outcome), `steps`, `centred` (flags); or `NULL`.
 #' @noRd
 picks_location <- function(facts, budget) {
   candidates <- facts$p - facts$indicators
@@ -70,7 +71,7 @@ picks_location <- function(facts, budget) {
   }
 }
 
-#' Noise of a step's slope if the budget is shared by some sums
+#' Noise on the slope of a step if a number of sums share the budget
 #' @noRd
 step_noise <- function(facts, rho, sums) {
   6 / facts$n / sqrt(2 * sums_share * selection_share(facts) * rho / sums)
@@ -84,8 +85,8 @@ location_of_picks <- function(picked, plan) {
   if (any(found$scale != shared_scale)) c(found, list(cell = plan$cell))
 }
 
-#' Located columns of the table: numeric variables except those with bounds 0 and 1; the outcome
-#' last
+#' Located columns of the table: numeric variables, except variables with bounds 0 and 1, and the
+#' outcome last
 #' @noRd
 number_places <- function(columns) {
   c(unlist(lapply(columns$regressors, function(column) {
@@ -93,11 +94,12 @@ number_places <- function(columns) {
   })), !always_full(columns$outcome))
 }
 
-#' Number of candidates that are not located: columns of zeros and ones
+#' Number of candidates that are not located, which are columns of zeros and ones
 #' @noRd
 count_indicators <- function(columns) sum(!utils::head(number_places(columns), -1L))
 
-#' Candidates that are zero or one in the scaled table (others of two values are -1 or 1)
+#' Candidates with values zero or one in the scaled table (other candidates with two values are -1
+#' or 1)
 #' @noRd
 zero_one_places <- function(columns) {
   unlist(lapply(columns$regressors, function(column) {
@@ -140,14 +142,14 @@ located_columns <- function(columns, location, what) {
   columns
 }
 
-#' The place of each variable's first column, and of the outcome, among the table's columns
+#' The positions of each variable's first column, and of the outcome, among the table's columns
 #' @noRd
 first_places <- function(columns) {
   cumsum(c(1L, lengths(lapply(columns$regressors, column_names, columns$intercept))))
 }
 
-#' Limits from medians and scales; bounds remain for a variable that was not located or whose value
-#' half of the people share
+#' Limits from medians and scales; bounds remain for a variable that was not located, or with one
+#' value for half of the people
 #' @noRd
 located_column <- function(column, median, scale, cell, reach, intercept) {
   if (always_full(column) || scale == shared_scale) {
@@ -165,7 +167,7 @@ located_column <- function(column, median, scale, cell, reach, intercept) {
 
 #' A table in the units of other limits, row by row
 #' @param table (`matrix`)\cr scaled by `from`. PRIVATE.
-#' @return The same, clipped and scaled by `to`. PRIVATE.
+#' @return The table, clipped and scaled by `to`. PRIVATE.
 #' @noRd
 rescaled_table <- function(table, from, to) {
   first <- as.integer(from$intercept)
@@ -179,8 +181,8 @@ rescaled_table <- function(table, from, to) {
   table
 }
 
-#' Contradictions between bounds and medians or scales: nearly all values at a bound, or almost no
-#' spread
+#' Contradictions between bounds and medians or scales, for nearly all values at a bound, or for a
+#' very small scale
 #' @noRd
 location_doubts <- function(columns, location) {
   if (is.null(location)) {

@@ -6,8 +6,8 @@ has_own_noise <- function(method) !is.null(mechanism_table$dp_online[[method]]$p
 
 chapter_five <- function() Filter(has_own_noise, names(mechanism_table$dp_online))
 
-#' A stream of iterates, each with its own noise
-#' @param request (`list`)\cr the user's request, checked; `psi` may be `NULL`.
+#' A stream of iterates with separate noise
+#' @param request (`list`)\cr the checked request of the user; `psi` may be `NULL`.
 #' @noRd
 open_iterates <- function(columns, learner, budget, request) {
   method <- request$method
@@ -46,8 +46,8 @@ open_iterates <- function(columns, learner, budget, request) {
   )
 }
 
-#' The ridge with the smallest error: shrinkage of coefficients plus noise, which falls with the
-#' ridge
+#' The ridge with the smallest error, which is the shrinkage of coefficients plus noise that
+#' decreases with the ridge
 #'
 #' The assumed norm of the coefficients is half the ball's radius, and the assumed curvature of the
 #' losses is the public guess `facts$psi`.

@@ -12,10 +12,11 @@ new_stream <- function(class, what, columns, learner, plan, budget, batch, ledge
   })
 }
 
-#' A stream is a release whose rows arrive later: it is charged once, and its draw is a state
-#' @param shown (`list`, PUBLIC)\cr `what` (its name in a ledger), `plan`, other fields.
-#' @param promise (`list`)\cr its privacy record. PUBLIC.
-#' @param start (`function`)\cr opens the state in the core: sums without noise. PRIVATE.
+#' A stream, as a release that receives its rows later: it is charged once, and its draw is a state
+#' @param shown (`list`, PUBLIC)\cr `what` (the name in a ledger), `plan`, and other fields.
+#' @param promise (`list`)\cr the privacy record of the stream. PUBLIC.
+#' @param start (`function`)\cr a function that opens the state in the core, with sums without
+#'   noise. PRIVATE.
 #' @noRd
 start_stream <- function(class, shown, budget, ledger, promise, start) {
   made <- make_release(new_request(list(
@@ -50,7 +51,7 @@ stream_budget <- function(epsilon, delta, ledger, control) {
   c(budget, list(rho = rho, cost = new_cost("zcdp", budget$epsilon, rho = rho, pure = !gaussian)))
 }
 
-#' Public facts of a stream's sums, and the noise that follows from them
+#' Public facts of a stream's sums, and the noise that these facts determine
 #' @noRd
 plan_stream <- function(noise, shape, size, horizon, participation, budget) {
   facts <- list(
@@ -104,7 +105,7 @@ choose_noise <- function(noise, horizon, budget) {
   noise
 }
 
-#' The promise of a stream
+#' The guarantee of a stream
 #' @noRd
 stream_privacy <- function(budget, plan) {
   times <- plan$facts$times
