@@ -4,8 +4,9 @@
 # and no evaluated call. A backtrace or a call made by do.call() would contain the whole panel.
 
 #' Signal a classed error that contains only its text
-#' @param message (`character`)\cr cli-styled lines; the first is the headline, the others are
-#'   bullets named `"x"`, `"i"` or `" "`. Interpolate names, sizes and periods, never values.
+#' @param message (`character`)\cr cli-styled lines; the first line is the headline, and the other
+#'   lines are bullets named `"x"`, `"i"` or `" "`. Interpolate names, sizes and periods, never
+#'   values.
 #' @param class (`string`)\cr kind of fault, appended to `dpsc_error_`.
 #' @param env (`environment`)\cr the environment for the interpolation.
 #' @return Never returns.
@@ -38,9 +39,9 @@ make_condition <- function(constructor, message, class, parent_class, env) {
 
 #' A line in cli's marks as text
 #'
-#' cli takes 3 ms per mark, much longer than most checks. Names in ticks and single values, most of
-#' the marks, have no colours and are written here, as cli writes them; files' names, too, where
-#' there are no colours. cli writes all other lines.
+#' cli takes 3 ms per mark, much longer than most checks. Most marks are names in ticks and single
+#' values without colours, which this function writes in the form of cli. It also writes file names
+#' if there are no colours. cli writes all other lines.
 #' @noRd
 format_line <- function(line, env) {
   line <- gsub("[{][.](arg|code) ([^{}`\n]+)[}]", "`\\2`", line)
@@ -75,7 +76,7 @@ is_flag <- function(x) isTRUE(x) || isFALSE(x)
 
 is_name <- function(x) is_string(x) && nzchar(x)
 
-#' Checks of numbers from a file: an amount (zero only if permitted), and numbers of a given size
+#' Checks of numbers from a file: an amount (zero only if permitted), or a given number of numbers
 #' @noRd
 is_amount <- function(x, zero = FALSE) {
   is_number(x) && is.finite(x) && (x > 0 || zero && x == 0)
@@ -89,8 +90,8 @@ is_array_of <- function(x, size) {
 
 #' Check one number
 #' @param x (`any`)\cr the user's value.
-#' @param min,max (`number`)\cr limits, both allowed unless `open` excludes one.
-#' @param open (`character`)\cr which limits are excluded: `"min"`, `"max"`, both or none.
+#' @param min,max (`number`)\cr limits, which are allowed values unless `open` excludes them.
+#' @param open (`character`)\cr the excluded limits: `"min"`, `"max"`, both, or empty.
 #' @param infinite (`flag`)\cr whether `Inf` is allowed.
 #' @param arg (`string`)\cr name of the argument.
 #' @return `x` as a double.
@@ -144,7 +145,8 @@ check_flag <- function(x, arg = rlang::caller_arg(x)) {
 
 #' Check one of several words
 #' @inheritParams check_number
-#' @param choices (`character`)\cr the permitted words; a vector equal to it means the first.
+#' @param choices (`character`)\cr the permitted words; a value equal to the whole vector means the
+#'   first word.
 #' @return The chosen word.
 #' @noRd
 check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
@@ -192,7 +194,7 @@ check_epsilon <- function(epsilon) {
   epsilon
 }
 
-#' Refuse repeated or abbreviated arguments, before R does
+#' Refuse repeated or abbreviated arguments before R refuses them
 #'
 #' R's own error contains the call, and the call of [do.call()] contains the data.
 #' @param given (`character`)\cr names of the arguments in the caller's dots.
@@ -238,7 +240,7 @@ check_index_words <- function(given) {
 #' Evaluate `index`, whose columns are often written without quotes
 #' @param index (`expression`)\cr the argument, evaluated here.
 #' @param code (`language`)\cr the user's code.
-#' @section Errors: of this class; the names in it are the user's code.
+#' @section Errors: of this class; the names in the message are the user's code.
 #' @noRd
 given_index <- function(index, code, class = "panel") {
   bare <- is.symbol(code) || is.call(code) && all(vapply(as.list(code)[-1L], is.symbol, NA))
@@ -301,7 +303,7 @@ passed_by_tables <- c(
 # The exported function's wrapper, `door`, names the verb's help page.
 help_words <- "The help page lists the arguments."
 
-#' Describe an argument's value: a scalar parameter in full, anything larger by its type and size
+#' Describe an argument's value: a scalar in full, a larger object by its type and size
 #' @noRd
 describe <- function(x) {
   if (is.atomic(x) && length(x) == 1L && !is.object(x)) {
@@ -311,7 +313,7 @@ describe <- function(x) {
   }
 }
 
-#' Describe an invalid argument for people's rows: never a value, even a single one
+#' Describe an invalid argument for people's rows, without any value
 #' @noRd
 describe_people <- function(x) {
   if (is.null(x)) {
@@ -330,13 +332,13 @@ describe_range <- function(min, max, open, infinite) {
   if (length(parts)) paste0(" (", paste(parts, collapse = ", "), ")") else ""
 }
 
-#' Is it a matrix of plain numbers, of no class?
+#' Is the object a matrix of plain numbers without a class?
 #' @noRd
 is_plain_table <- function(x) {
   is.matrix(x) && !is.object(x) && typeof(x) %in% c("integer", "double")
 }
 
-#' A user's rows, without the attribute for the package's own blocks, which are already on the grid
+#' A user's rows without the attribute that marks the package's blocks as already on the grid
 #' @noRd
 without_grid <- function(rows) {
   if (!is.null(attr(rows, "on_grid", exact = TRUE))) attr(rows, "on_grid") <- NULL
@@ -347,8 +349,8 @@ without_grid <- function(rows) {
 #'
 #' R's own error for a missing argument may contain the call, and the call of [do.call()] contains
 #' the data.
-#' @param missing (`flag`)\cr is it missing?
-#' @param arg,meaning (`string`)\cr its name and meaning.
+#' @param missing (`flag`)\cr whether the argument is missing.
+#' @param arg,meaning (`string`)\cr the name and the meaning of the argument.
 #' @section Errors: `dpsc_error_argument`.
 #' @noRd
 check_given <- function(missing, arg, meaning) {
@@ -383,13 +385,14 @@ charges$made <- 0
 
 #' Run an exported function's code
 #'
-#' For nested doors, the outermost, which the user called, determines the call. The call is the
-#' function's name only, since arguments may contain people's data.
+#' For nested doors the outermost function, which the user called, determines the call in an error.
+#' This call is only the name of the function, since arguments may contain people's data.
 #' @param verb (`string`)\cr the function that the user called.
 #' @param code (`expression`)\cr evaluated in the caller's frame, so that `missing()`,
 #'   `substitute()` and `return()` work as without a door.
-#' @param page (`string`)\cr the help page with the arguments, if there is one.
-#' @param pays (`flag`)\cr may it charge? An error before the charge states that nothing was spent.
+#' @param page (`string`)\cr the help page with the arguments, if any.
+#' @param pays (`flag`)\cr whether the function may charge a budget. An error before the charge
+#'   states that nothing was spent.
 #' @return The value of `code`.
 #' @noRd
 door <- function(verb, code, page = verb, pays = FALSE) {

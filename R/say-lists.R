@@ -10,9 +10,10 @@ bare_options <- function(x) {
   x
 }
 
-#' A data frame of plain vectors with as many values as its rows, or one, without row names
+#' A data frame of plain vectors with one value per row, or a single value, without row names
 #'
-#' `data.frame()` takes a quarter of a millisecond, most of it for names: a tenth of a small fit.
+#' `data.frame()` takes a quarter of a millisecond, mostly for names, which is a tenth of the time
+#' of a small fit.
 #' @noRd
 frame_of <- function(...) {
   columns <- list(...)
@@ -22,9 +23,9 @@ frame_of <- function(...) {
   structure(columns, class = "data.frame", row.names = .set_row_names(rows))
 }
 
-#' A record with these fields; an unknown field is a programming error
+#' A record with given fields; an unknown field is a programming error
 #' @param fields (`list`)\cr all fields with their defaults.
-#' @param given (`list`)\cr some of them.
+#' @param given (`list`)\cr some of the fields.
 #' @noRd
 with_fields <- function(fields, given) {
   stopifnot(rlang::names2(given) %in% names(fields))
@@ -33,8 +34,8 @@ with_fields <- function(fields, given) {
 }
 
 #' The text of the first fault that is found, or `NULL`
-#' @param ... (`flag`)\cr named by the text; each flag is evaluated only if all earlier ones are
-#'   `FALSE`.
+#' @param ... (`flag`)\cr flags with texts as names; each flag is evaluated only if all earlier
+#'   flags are `FALSE`.
 #' @noRd
 first_fault <- function(...) {
   for (i in seq_len(...length())) {

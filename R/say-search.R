@@ -1,6 +1,6 @@
 # The smallest number with a given property.
 
-#' The smallest number with a property that all larger numbers share; `NA` if there is none
+#' The smallest number with a property that all larger numbers share; `NA` without such a number
 #' @noRd
 first_that <- function(holds, low, high) {
   if (!holds(high)) {

@@ -46,7 +46,7 @@ number_text <- function(x) {
   vapply(x, format, "", digits = 15L, scientific = FALSE)
 }
 
-#' A list in words: the first entries, and the number of others
+#' Words for a list: the first entries, and the number of other entries
 #' @noRd
 enumerate <- function(shown, count) {
   more <- count - length(shown)
@@ -89,7 +89,7 @@ weak_budget <- function(epsilon) {
   }
 }
 
-#' Print lines, as the last thing of a print method
+#' Print lines at the end of a print method
 #' @param ... (`character`)\cr the lines.
 #' @noRd
 say_lines <- function(x, ...) {

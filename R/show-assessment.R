@@ -7,7 +7,7 @@ asks_assessment <- function(given) {
   identical(given[["format"]], "assessment") || identical(unname(given), list("assessment"))
 }
 
-#' @param x (`list`)\cr any value of a private call.
+#' @param x (`list`)\cr the value of a private call.
 #' @noRd
 assessment_report <- function(x) door("report", {
   stream <- inherits(x, "dp_stream")

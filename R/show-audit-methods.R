@@ -164,7 +164,7 @@ plot_audit_events <- function(x) {
 # Events are often rare, so show the corner with the events.
 shown_range <- function(share) min(1, max(0.1, 1.5 * share))
 
-#' delta(epsilon) against the claim
+#' Plot of delta(epsilon) against the claim
 #' @noRd
 plot_audit_loss <- function(x) {
   curve <- x$curve
@@ -199,7 +199,7 @@ plot_audit_loss <- function(x) {
     )
 }
 
-#' Observed over declared sensitivity, call by call
+#' Plot of observed divided by declared sensitivity, call by call
 #' @noRd
 plot_audit_calls <- function(x) {
   data <- x$table

@@ -30,7 +30,7 @@ plot.dp_placebo_space <- plot_by(autoplot.dp_placebo_space)
 
 #' The ranked units, and the units with a sufficient fit for the plot
 #'
-#' For a perfectly fitted target the multiple is undefined, and all are drawn.
+#' For a perfectly fitted target the multiple is undefined, and all units are plotted.
 #' @return A list of `ranked`, `drawn` (flags).
 #' @noRd
 placebos_drawn <- function(x, prune) {
@@ -40,7 +40,7 @@ placebos_drawn <- function(x, prune) {
   list(ranked = ranked, drawn = ranked & near)
 }
 
-#' Effects of all units in long form, the target last so that it is drawn on top
+#' Effects of all units in long form, with the target last so that it is drawn on top
 #' @noRd
 plot_data_gaps <- function(x, prune = Inf) {
   units <- c(seq_len(nrow(x$gaps))[-1L], 1L)
@@ -153,7 +153,7 @@ autoplot.dp_leave_one_out <- function(object, type = c("paths", "weights"), labe
 #' @export
 plot.dp_leave_one_out <- plot_by(autoplot.dp_leave_one_out)
 
-#' Outcome, counterfactual, and counterfactuals that leave one donor out, in long form
+#' Outcome, counterfactual, and counterfactuals without one donor, in long form
 #' @noRd
 plot_data_leave_one_out <- function(x) {
   periods <- length(x$times)

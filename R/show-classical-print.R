@@ -143,9 +143,10 @@ effect_columns <- function(fit, effects) {
   out
 }
 
-#' Predictors of the target, its synthetic control and the donors' mean, with importances (V)
+#' Predictors of the target, of its synthetic control and of the donors' mean, with importances (V)
 #'
-#' For covariates that change over time, the means before the treatment with their coefficients.
+#' For covariates that change over time the table contains the means before the treatment, and the
+#' coefficients.
 #' @return A data frame, one row per predictor, or `NULL` without predictors. NOT PRIVATE.
 #' @noRd
 balance_table <- function(fit) {
@@ -167,7 +168,7 @@ balance_table <- function(fit) {
 }
 
 #' A fit's inputs besides outcomes, each with one value per unit
-#' @return A list: `donors` (n x K), `target` (K); `NULL` if there are none.
+#' @return A list: `donors` (n x K), `target` (K); `NULL` without such inputs.
 #' @noRd
 balanced_means <- function(settings, T0) {
   z <- settings$predictors
@@ -185,7 +186,7 @@ balanced_means <- function(settings, T0) {
   list(donors = cbind(z$donors, means$donors), target = unname(c(z$target, means$target)))
 }
 
-#' The largest weights with donors' names: NOT PRIVATE, like the fit
+#' The largest weights with donors' names. NOT PRIVATE, like the fit.
 #' @noRd
 weight_line <- function(fit) {
   if (fit$estimator == "did") {
@@ -205,7 +206,7 @@ weight_line <- function(fit) {
   ), 96L, prefix = "  ", initial = "  ")
 }
 
-#' Choices of the estimator: penalty, factors, weights of periods, importances
+#' Settings chosen by the estimator: penalty, factors, weights of periods, importances
 #' @noRd
 tuning_lines <- function(fit) {
   settings <- fit$settings

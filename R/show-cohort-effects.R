@@ -4,7 +4,7 @@
 
 cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
 
-#' A type of average, which may also have its name in package did
+#' A type of average, possibly by its name in package did
 #' @noRd
 check_cohort_type <- function(type) {
   aliases <- c(dynamic = "event", group = "cohort")
@@ -22,10 +22,10 @@ effects_table.dp_cohorts <- function(fit, level = 0.95, simultaneous = FALSE, ty
   table
 }
 
-#' Effects by event time, cohort, period, or all of them
+#' Effects by event time, by cohort, by period, or by all three
 #' @param fit (`dp_cohorts`).
 #' @param type (`string`)\cr see [tidy.dp_cohorts()].
-#' @return A data frame, the columns of `tidy()` and `band.error`: the standard deviation behind
+#' @return A data frame with the columns of `tidy()`, and `band.error`, the standard error for
 #'   simultaneous limits.
 #' @noRd
 cohort_table <- function(fit, type, level = 0.95, simultaneous = FALSE) {
@@ -51,8 +51,8 @@ cohort_table <- function(fit, type, level = 0.95, simultaneous = FALSE) {
 
 #' The average in each row of a table
 #' @return A list: `labels` (a data frame: `term`, `cohort`, `period`, `event`, `kind`, `cohorts`,
-#'   `overall`) and `parts`, for each row a data frame `g` (cohort), `row` (0 the average, else the
-#'   period since adoption from 1), `weight`.
+#'   `overall`) and `parts`, for each row a data frame with `g` (cohort), `row` (0 for the average,
+#'   otherwise the period since adoption, from 1) and `weight`.
 #' @noRd
 cohort_contrasts <- function(fit, type) {
   size <- cohort_sizes(fit$cohorts)
@@ -104,11 +104,11 @@ cohort_contrasts <- function(fit, type) {
 
 cohort_dates <- function(fit) sort(unique(fit$adopted))
 
-#' One cohort's numbers: its average first, then its periods
-#' @return A data frame: `estimate`; `error`, a standard error before the tails; `tail` and `band`,
-#'   the factors by which tails exceed normal tails; `privacy`; `scale`, of the shared part; `least`
-#'   and `most`, the range of effects within the bounds; and `single`, `low`, `high`, `p`: the fit's
-#'   own values for the single row.
+#' One cohort's numbers, for its average and then for its periods
+#' @return A data frame: `estimate`; `error`, a standard error without the factors for tails; `tail`
+#'   and `band`, the factors by which tails exceed normal tails; `privacy`; `scale` of the shared
+#'   part; `least` and `most`, the range of effects within the bounds; and `single`, `low`, `high`,
+#'   `p`, the values of the fit for the single row.
 #' @noRd
 cohort_pieces <- function(fit, level) {
   effect <- effects_of(fit)[1L, ]
@@ -136,8 +136,8 @@ cohort_pieces <- function(fit, level) {
 }
 
 #' The factors between a standard error and the quantiles of placebo errors
-#' @return A list by row: `divide`, the part that `std.error` already includes; `tail`; `band`; and
-#'   `scale`, a number.
+#' @return A list by row: `divide`, the factor that `std.error` already includes; `tail`; `band`;
+#'   and `scale`, a number.
 #' @noRd
 cohort_tails <- function(fit, error) {
   T1 <- fit$release$panel$T1
@@ -175,9 +175,9 @@ cohort_tails <- function(fit, error) {
   )
 }
 
-#' Shared covariances of cohorts, by the rows of their pieces
-#' @return A list of matrices `privacy` and `all`, with `at`, the place at which each cohort's rows
-#'   begin (from 0); `NULL` if errors are unknown.
+#' Shared covariances of cohorts, for the rows from `cohort_pieces()`
+#' @return A list of matrices `privacy` and `all`, with `at`, the position before each cohort's
+#'   first row; `NULL` if errors are unknown.
 #' @noRd
 shared_rows <- function(fit, pieces) {
   if (is.null(fit$errors)) {
@@ -247,8 +247,8 @@ contrast_row <- function(part, pieces, shared, size, level) {
 #' Calibrated standard error of an average over cohorts
 #'
 #' As for the mean of several people, tails become lighter with the number of cohorts, and with few
-#' people a margin for rare events remains. At most the joint allowance of the cohorts' own
-#' intervals (Bonferroni).
+#' people a margin for rare events remains. The standard error is at most the joint allowance of the
+#' cohorts' intervals (Bonferroni).
 #' @param a (`numeric`)\cr weights.
 #' @param error,tail (`numeric`)\cr the error and the tail of each cohort, see [cohort_pieces()].
 #' @param variance (`number`)\cr the variance of the average by the covariances.
@@ -263,7 +263,7 @@ average_error <- function(a, error, tail, variance, people, rest) {
   )
 }
 
-#' Residuals before the adoption, by time to it
+#' Residuals before the adoption, by time to the adoption
 #' @return A data frame: `event`, `kind`, `cohorts`, `people`, `estimate`.
 #' @noRd
 cohort_residuals <- function(fit) {
@@ -303,7 +303,7 @@ with_residuals <- function(table, residuals) {
   out
 }
 
-#' Covariance of a type's effects, calibrated like their standard errors
+#' Covariance of the effects of a type, calibrated like their standard errors
 #' @noRd
 cohort_covariance <- function(fit, type) {
   contrasts <- cohort_contrasts(fit, type)
@@ -326,7 +326,7 @@ cohort_covariance <- function(fit, type) {
   out
 }
 
-#' Covariance of all cohorts' rows: each cohort's own part, and the part that cohorts share
+#' Covariance of all cohorts' rows, from a separate part per cohort and a part that cohorts share
 #' @noRd
 joint_covariance <- function(fit, pieces) {
   shared <- shared_rows(fit, pieces)

@@ -3,8 +3,8 @@
 
 #' A table of effects in another measure
 #' @param table (`data.frame`)\cr from [tidy.dp_cohorts()] with limits.
-#' @return `table` with `estimate`, `conf.low` and `conf.high` in that measure, without the errors
-#'   and tests of effects, and without rows before the adoption.
+#' @return `table` with `estimate`, `conf.low` and `conf.high` in the other measure, without
+#'   standard errors and tests of effects, and without rows before the adoption.
 #' @noRd
 measured_cohorts <- function(fit, type, measure, level, simultaneous) {
   table <- cohort_table(fit, type, level, simultaneous)
@@ -26,7 +26,7 @@ measured_cohorts <- function(fit, type, measure, level, simultaneous) {
   out
 }
 
-#' Per cent of the average counterfactual of the same cohorts and periods
+#' Effects in per cent of the average counterfactual of the same cohorts and periods
 #' @noRd
 percent_cohorts <- function(fit, type, table, level, simultaneous) {
   parts <- cohort_contrasts(fit, type)$parts
@@ -62,8 +62,8 @@ percent_cohorts <- function(fit, type, table, level, simultaneous) {
 
 #' Sums of the average effects up to each time since adoption
 #'
-#' Averages at later times are over fewer cohorts: a sum is the total effect for a person who at
-#' each time resembles the cohorts treated for that long.
+#' Averages at later times are over fewer cohorts. A sum is therefore the total effect for a person
+#' who, at each time, resembles the cohorts with at least this time since adoption.
 #' @noRd
 cumulative_cohorts <- function(fit, table, level, simultaneous) {
   covariance <- cohort_covariance(fit, "event")[table$term, table$term, drop = FALSE]

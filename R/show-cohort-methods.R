@@ -187,7 +187,7 @@ cohort_lines <- function(fit) {
   )
 }
 
-#' The composition of each cohort, in words
+#' Words on the composition of each cohort
 #' @noRd
 cohort_members <- function(fit, sizes) {
   units <- as.integer(table(fit$adopted))
@@ -215,7 +215,7 @@ overall_lines <- function(fit, level) {
   )
 }
 
-#' Reasons for cohorts' missing intervals
+#' Reasons for missing intervals of cohorts
 #' @noRd
 cohort_reasons <- function(fit, level) {
   reasons <- unlist(lapply(fit$cohorts, missing_interval, level = level))

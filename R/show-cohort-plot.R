@@ -23,7 +23,7 @@ autoplot.dp_cohorts <- function(object, type = c("event", "cohort", "calendar", 
 #' @export
 plot.dp_cohorts <- plot_by(autoplot.dp_cohorts)
 
-#' Data of an effect plot: the rows of the table, with limits and the noise's share
+#' Data of an effect plot: the rows of the table, with limits and the part from noise
 #' @noRd
 plot_data_cohorts <- function(fit, type, level, simultaneous) {
   table <- cohort_table(fit, type, level, simultaneous)
@@ -110,7 +110,7 @@ cohort_subtitle <- function(fit) {
 
 #' Cohorts' paths and adoption dates
 #' @param before (`string`)\cr prefix of a panel's name.
-#' @return A list: `paths`, as [effect_series()] makes them, and `adoption`, each with the panel's
+#' @return A list: `paths`, as from [effect_series()], and `adoption`. Both contain the panel's
 #'   name, `target`.
 #' @noRd
 cohort_paths <- function(fit, level, simultaneous, before = "") {

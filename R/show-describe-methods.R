@@ -74,7 +74,7 @@ description_lines <- function(x, clusters = TRUE) {
   c(title, "", paste0("  ", table_text(table)), counts_note(x, table), unseen_note(x, clusters))
 }
 
-#' Reason why limits of means and standard deviations reach far
+#' Reason for wide limits of means and standard deviations
 #' @noRd
 unseen_note <- function(x, clusters) {
   far <- unseen_people(x)
@@ -97,7 +97,7 @@ unseen_note <- function(x, clusters) {
   }, 84L, prefix = "  "))
 }
 
-#' Reason why several counts of one group differ
+#' Reason for different counts of one group
 #' @noRd
 counts_note <- function(x, table) {
   counts <- table[table$statistic == "n", ]
@@ -109,7 +109,7 @@ counts_note <- function(x, table) {
   }
 }
 
-#' One row per statistic, one column per group
+#' Text of a table with one row per statistic and one column per group
 #' @noRd
 table_text <- function(table) {
   cells <- description_cells(table)
@@ -182,7 +182,7 @@ autoplot.dp_description <- function(object, level = 0.95, labels = NULL, cluster
 #' @export
 plot.dp_description <- plot_by(autoplot.dp_description)
 
-#' The plotted part of a description: no counts, and no standard deviations
+#' The plotted part of a description, without counts and standard deviations
 #' @noRd
 description_rows <- function(object, level, clusters = TRUE) {
   table <- description_table(object, level, clusters)

@@ -4,10 +4,10 @@
 #' A series of a fit with its limits
 #' @param type (`string`)\cr `"path"` (the counterfactual), `"effect"`, `"cumulative"` or
 #'   `"percent"`.
-#' @return A data frame: `target` (factor in the fit's order), `period` (as on an axis), `treated`,
-#'   `.observed`, `.fitted`, `.lower`, `.upper` (the bounds), `estimate`, `low`, `high` (all
-#'   errors), `noise_low`, `noise_high` (the privacy noise alone). Limits are `NA` before the
-#'   treatment and where errors are not known.
+#' @return A data frame: `target` (factor in the order of the fit), `period` (as on an axis),
+#'   `treated`, `.observed`, `.fitted`, `.lower`, `.upper` (the bounds), `estimate`, `low`, `high`
+#'   (limits for all errors), `noise_low`, `noise_high` (limits for the privacy noise alone). Limits
+#'   are `NA` before the treatment and if errors are unknown.
 #' @noRd
 effect_series <- function(fit, type, level, simultaneous = FALSE) {
   data <- generics::augment(fit)
@@ -52,7 +52,7 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
   data
 }
 
-#' Rows of a fit's periods with the bounds of each
+#' One row per period of a fit, with the bounds of the period
 #' @noRd
 with_bounds <- function(fit, data) {
   data$.lower <- rep_len(fit$release$bounds$lower, nrow(data))
@@ -60,18 +60,18 @@ with_bounds <- function(fit, data) {
   data
 }
 
-#' Effects in per cent, `NA` where noise hides whether their base is positive
+#' Effects in per cent, or `NA` if their base may be zero or negative within the noise
 #'
-#' The level of a protected group's released path may be off by more than the level itself.
+#' The error of the level of a protected group's released path can exceed the level.
 #' @param error (`numeric`)\cr standard errors of the base.
 #' @noRd
 known_share <- function(share, base, error) {
   ifelse(base > interval_quantile(0.95) * error, share, NA_real_)
 }
 
-#' Limits in per cent of a base that has noise
+#' Limits in per cent of a noisy base
 #'
-#' A ratio r is within the limits if the effect minus r times the base is within the worst
+#' A ratio r is within the limits if the effect minus r times the base is within the largest
 #' combination of both errors (Fieller, 1954). The limits are unknown if the base may be zero.
 #' @param low,high (`numeric`)\cr limits of the effect.
 #' @param width (`numeric`)\cr the largest error of the base.
@@ -104,7 +104,7 @@ series_limits <- function(fit, type, level, simultaneous) {
   ))
 }
 
-#' Limits from the noise, within the limits from all errors, which end at the bounds
+#' Limits from the noise, cut off at the limits from all errors, which end at the bounds
 #' @noRd
 within_limits <- function(limits) {
   known <- !is.na(limits$low) & !is.na(limits$high)
@@ -169,7 +169,7 @@ cumulative_effect <- function(data) {
   ifelse(data$treated, total, NA_real_)
 }
 
-#' Difference in per cent of a base; `NA` where the base is not positive
+#' Difference in per cent of a base; `NA` if the base is not positive
 #' @noRd
 percent_of <- function(observed, base) {
   ifelse(!is.na(base) & base > 0, 100 * (observed - base) / base, NA_real_)

@@ -3,10 +3,10 @@
 
 #' The table of effects
 #' @param fit (`dp_synth`, `dp_cohorts` or `dp_outcomes`).
-#' @param type (`string` or `NULL`)\cr kind of rows; see [tidy.dp_synth()] and
-#'   [tidy.dp_cohorts()]. `NULL`: the first.
-#' @return A data frame: the columns that identify rows (see `effect_index`), `label`, which is
-#'   unique, `estimate`, its errors, test and limits.
+#' @param type (`string` or `NULL`)\cr kind of rows; see [tidy.dp_synth()] and [tidy.dp_cohorts()].
+#'   `NULL`: the first kind.
+#' @return A data frame with the columns that identify rows (see `effect_index`), a unique `label`,
+#'   `estimate`, and its standard errors, test and limits.
 #' @noRd
 effects_table <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
   UseMethod("effects_table")
@@ -21,7 +21,7 @@ effects_table.dp_synth <- function(fit, level = 0.95, simultaneous = FALSE, type
   table
 }
 
-#' Names of effects: the term, and the target if there are several
+#' Names of effects: the term, and the target if there are several targets
 #' @noRd
 effect_names <- function(table) {
   if (length(unique(table$target)) > 1L) {
@@ -31,7 +31,7 @@ effect_names <- function(table) {
   }
 }
 
-#' The tables of several fits, one below the other
+#' The tables of several fits, combined by rows
 #' @param column (`string`)\cr the column with the fits' names.
 #' @param table (`function`)\cr a function of one fit.
 #' @noRd
@@ -89,7 +89,7 @@ confint_effects <- function(object, parm, level, simultaneous, type = NULL, ...)
   if (is.null(parm)) out else limits_asked(out, as.character(parm), "effects")
 }
 
-#' Printed effects and their limits, if there are any
+#' Printed effects with their limits, if known
 #' @noRd
 effects_shown <- function(table, level) {
   shown <- data.frame(effect = format_value(table$estimate))
@@ -104,14 +104,14 @@ effects_shown <- function(table, level) {
 # Fits of several ---------------------------------------------------------------------------------
 
 #' A method's results for each fit, as a named list
-#' @param verb (`string`)\cr whose code is `each`.
+#' @param verb (`string`)\cr the function with `each` as its code.
 #' @noRd
 each_fit <- function(verb, object, each, ...) {
   door(verb, lapply(object$cohorts %||% object$outcomes, each, ...))
 }
 
 #' Refuse functions that need a single fit
-#' @param what (`string`)\cr `"cohort"` or `"outcome"`: the field of the fits without its s.
+#' @param what (`string`)\cr `"cohort"` or `"outcome"`, the field of the fits without its final s.
 #' @noRd
 refuse_several <- function(verb, what) {
   door(verb, abort(c(

@@ -2,22 +2,23 @@
 # part, the distribution behind their limits, and facts. Post-processing of the release.
 
 #' A record of estimates
-#' @param estimate (named `numeric`, RELEASED)\cr estimates in the units of the formula; `NULL`:
-#'   none.
+#' @param estimate (named `numeric`, RELEASED)\cr estimates in the units of the formula, or `NULL`
+#'   without estimates.
 #' @param facts (`list`, PUBLIC or RELEASED)\cr the row of `glance()`.
 #' @param nobs (`count`, PUBLIC).
 #' @param ... fields that differ from the defaults:
 #'   * `index` (`data.frame`): one row per estimate: `term`, and further columns that identify it
 #'     (outcome, cohort, target, period, rank).
-#'   * `covariance` (`list` of matrices): `total`, `privacy`, `sampling`; `NULL` where a part is not
-#'     known.
-#'   * `law` (`list`) of limits: `df`, of Student's t (`Inf`: normal); where some estimates have
-#'     another law, `limits` (function of the level: columns `low`, `high`, `NA` where none are
-#'     needed) and `errors` (function: `std.error`, `privacy.se`, `statistic`, `p.value`).
+#'   * `covariance` (`list` of matrices): `total`, `privacy`, `sampling`; `NULL` for an unknown
+#'     part.
+#'   * `law` (`list`), the distribution for limits: `df`, degrees of freedom of Student's t (`Inf`:
+#'     normal). If some estimates need other limits, `limits` (a function of the level that returns
+#'     columns `low`, `high`, with `NA` for ordinary limits) and `errors` (a function that returns
+#'     `std.error`, `privacy.se`, `statistic`, `p.value`).
 #'   * `columns` (`character`): the columns of `tidy()`.
 #'   * `text` (`string` or `NULL`): the formula.
-#'   * `lacks` (`list`): the `reason` for missing errors, and `advice` on getting them; `strict`: do
-#'     limits of `tidy()` stop with an error? Otherwise they are `NA`.
+#'   * `lacks` (`list`): the `reason` for missing standard errors, and `advice` on how to obtain
+#'     them; `strict`: do limits of `tidy()` stop with an error, instead of being `NA`?
 #' @noRd
 new_estimates <- function(estimate, facts, nobs, ...) {
   check_estimates(with_fields(list(
@@ -72,7 +73,7 @@ limits_of <- function(e, level, type) {
   out
 }
 
-#' Estimates with errors and tests, one row each
+#' Estimates with standard errors and tests, one row per estimate
 #' @noRd
 error_table <- function(e) {
   estimate <- unname(e$estimate)

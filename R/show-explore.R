@@ -107,8 +107,8 @@ explore_server <- function(outcome) {
 
 # The app's computations: plain functions of a design -------------------------------------------
 
-#' The value of code, or else the displayed reason why a design cannot be released or planned, such
-#' as a group that is too small
+#' The value of code, or the displayed reason why a design cannot be released or planned, such as a
+#' group that is too small
 #' @noRd
 said_in_app <- function(code) {
   tryCatch(code, dpsc_error = function(e) {
@@ -116,7 +116,7 @@ said_in_app <- function(code) {
   })
 }
 
-#' A design from the app's inputs; an incomplete input results in a message
+#' A design from the app's inputs, or a message for incomplete inputs
 #' @return A list: `n`, `size`, `T0` (one number per date), `T1` (from the last date on), `epsilon`,
 #'   `delta`, `spread` (share of the bounds), `bounds`, `effect` (outcome units), `power`,
 #'   `protect`, `outcome`.
@@ -146,7 +146,7 @@ explore_design <- function(input, outcome) {
 
 #' A simulated panel with the design's spread of people, in outcome units
 #'
-#' `sim_panel()` uses bounds of -1 and 1, whose width is 2.
+#' `sim_panel()` uses the bounds -1 and 1, which have width 2.
 #' @return A list: `donors`, and `treated`, one row per person with the effect, date by date.
 #' @noRd
 explore_panel <- function(design) {
@@ -204,7 +204,7 @@ explore_finding <- function(fit, design) {
   )
 }
 
-#' The split of the budget by step, in a user's words; for each account, if there are several
+#' The split of the budget by step, in words for users, and for each of several accounts
 #' @noRd
 explore_budget <- function(release) {
   steps <- release$privacy$steps
@@ -219,7 +219,7 @@ explore_budget <- function(release) {
   if (length(unique(account)) > 1L) cbind(people = account, out) else out
 }
 
-#' The plan of a design, and of [explore_panel()]'s people
+#' The plan of a design and of the people from [explore_panel()]
 #' @noRd
 explore_plan <- function(design) eval(explore_question(design))
 

@@ -53,7 +53,7 @@ glm_estimates <- function(fit) {
 
 glm_covariance <- function(fit, type) known_part(glm_estimates(fit), type)
 
-#' Reason for missing standard errors, and the setting with which there would be some
+#' Reason for missing standard errors, and the setting that would give standard errors
 #' @return A list of two strings. PUBLIC.
 #' @noRd
 glm_no_errors <- function(fit) {

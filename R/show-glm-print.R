@@ -30,8 +30,8 @@ copied_rows_note <- paste(
   "errors are too large, at most by the square root of the number of rows per person."
 )
 
-#' Note that standard errors treat a person's rows as copies of each other, unless scores were
-#' released, from which clustered errors follow
+#' Note that standard errors treat a person's rows as equal, unless clustered errors are available
+#' from released scores
 #' @noRd
 copied_rows <- function(x) {
   privacy <- x$privacy
@@ -39,7 +39,7 @@ copied_rows <- function(x) {
   if (copied && !is.null(x$covariance)) copied_rows_note
 }
 
-#' Counts beyond the released cap change what the coefficients are
+#' Note on counts beyond the released cap, which change the meaning of the coefficients
 #' @noRd
 capped_counts <- function(x) {
   cap <- x$release$span
@@ -102,7 +102,7 @@ has_numbers <- function(columns) {
   any(vapply(regressors, function(variable) variable$kind == "value", NA))
 }
 
-#' Name of a fit: its method's word, or its family's
+#' Name of a fit, from its method or its family
 #' @noRd
 family_words <- function(x) {
   own <- mechanism_table$dp_glm[[x$method]]$words

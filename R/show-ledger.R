@@ -18,7 +18,7 @@ format.dp_ledger <- function(x, ...) {
   )
 }
 
-#' Cost of each charge of a history, in its own unit
+#' Cost of each charge of a history, in the unit of the charge
 #' @noRd
 charge_words <- function(history) {
   history <- complete_history(history)

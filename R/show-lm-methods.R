@@ -63,10 +63,10 @@ lm_estimates <- function(fit) {
 
 #' Limits of the slopes that are compatible with noisy moments, if the budget does not resolve them
 #'
-#' Without medians the slopes are unknown: the rounds' frames are then noise, and their apparent
-#' precision is misleading.
-#' @return A data frame with one row per coefficient: `low`, `high`, `NA` if there are none, or none
-#'   are needed; `p`, for a slope of 0.
+#' Without medians the slopes are unknown, since the frames of the rounds are then noise and their
+#' apparent precision is misleading.
+#' @return A data frame with one row per coefficient: `low`, `high` (`NA` if limits are unavailable
+#'   or not needed); `p`, the p-value for a slope of 0.
 #' @noRd
 uncontradicted <- function(fit, level = 0.95) {
   out <- data.frame(low = NA_real_, high = NA_real_, p = rep(NA_real_, length(fit$coefficients)))
@@ -93,8 +93,8 @@ uncontradicted <- function(fit, level = 0.95) {
 }
 
 #' Standard errors and tests of single coefficients, as far as the budget permits
-#' @return A data frame: `std.error`, `privacy.se`, `statistic`, `p.value`; `NA` where there is
-#'   none.
+#' @return A data frame: `std.error`, `privacy.se`, `statistic`, `p.value`; `NA` for unavailable
+#'   values.
 #' @noRd
 coefficient_tests <- function(fit) {
   error <- unname(sqrt(diag(fit$covariance$total)))

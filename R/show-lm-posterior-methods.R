@@ -66,7 +66,7 @@ paper_lines <- function(x) {
   )
 }
 
-#' The draw's own noise, from the plan: the largest standard deviation of a slope
+#' The noise of the draw, from the plan, as the largest standard deviation of a slope
 #' @noRd
 posterior_noise_words <- function(x) {
   if (!x$privacy$private) {

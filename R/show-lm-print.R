@@ -45,7 +45,7 @@ lm_heading <- function(x) {
   )
 }
 
-#' Notes for the reader of a fit: limits of the budget, and a weak promise
+#' Notes for the reader of a fit, on limits of the budget and a weak guarantee
 #' @noRd
 lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]

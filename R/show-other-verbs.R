@@ -43,7 +43,7 @@ NULL
 
 # Refused generics ---------------------------------------------------------------------------------
 
-#' @param what (`string`)\cr its name at the start of a sentence.
+#' @param what (`string`)\cr the name of the result, for the start of a sentence.
 #' @noRd
 refusing <- function(verb, what) {
   force(what)
@@ -126,11 +126,11 @@ model.matrix.dp_regression <- function(object, data, ...) door("model.matrix", {
   linear_predictor(object, data)$x
 })
 
-#' Artificial rows within the bounds: numeric values spread evenly around the middles, levels
-#' equally frequent
+#' Artificial rows within the bounds, with numeric values spread evenly around the middles and
+#' equally frequent levels
 #'
-#' Rows come in mirrored pairs, so that means are the middles, and values are multiples of square
-#' roots of primes, so that no column is a combination of others.
+#' Rows are mirrored pairs, so that means are the middles of the bounds. Values are multiples of
+#' square roots of primes, so that no column is a linear combination of other columns.
 #' @param outcome (`string` or `NULL`)\cr a column of zeros and ones with this name.
 #' @return A data frame. PUBLIC.
 #' @noRd
@@ -153,7 +153,7 @@ public_rows <- function(fit) {
 }
 small_primes <- c(2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
 
-#' @param share (`numeric` in \[0, 1\])\cr places within the bounds.
+#' @param share (`numeric` in \[0, 1\])\cr positions within the bounds.
 #' @noRd
 public_column <- function(bound, share) {
   if (is.null(bound$levels)) {
@@ -290,7 +290,7 @@ Anova.dp_regression <- function(mod, type = c("II", "III"), test.statistic = NUL
   ))
 })
 
-#' Terms that contain this one and more
+#' Terms that contain this term and further variables
 #' @noRd
 containing <- function(name, names) {
   parts <- strsplit(names, ":", fixed = TRUE)
@@ -327,8 +327,9 @@ waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
 })
 
 #' Two nested models of one release
-#' @return A list: `full`, the larger fit; `places` of the terms that the smaller fit omits;
-#'   `dropped`, is the second model the smaller one? `text` of both.
+#' @return A list: `full`, the larger fit; `places`, the positions of the terms that the smaller fit
+#'   omits; `dropped`, whether the second model is the smaller model; `text`, the formulas of both
+#'   models.
 #' @noRd
 wald_pair <- function(object, other) {
   if (inherits(other, "dp_lm") && inherits(object, "dp_lm")) {

@@ -168,7 +168,7 @@ outcome_headline <- function(fit) {
   fit_headline(fit$outcomes[[1L]], paste(length(fit$outcomes), "outcomes"))
 }
 
-#' The people, who are the same for all outcomes
+#' Words on the people, who are the same for all outcomes
 #' @noRd
 outcome_people <- function(fit) {
   first <- fit$outcomes[[1L]]

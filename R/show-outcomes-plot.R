@@ -113,7 +113,7 @@ outcomes_title <- function(x) {
   paste0(count_of(length(x$outcomes), "outcome"), ": ", who)
 }
 
-#' The promise of all outcomes together, not of a single one
+#' The guarantee for all outcomes together, not for a single outcome
 #' @noRd
 outcomes_subtitle <- function(x) {
   lines <- unlist(lapply(x$outcomes, function(fit) {

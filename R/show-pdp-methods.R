@@ -76,10 +76,10 @@ summary.dp_pdp <- function(object, epsilon = NULL, probs = c(0, 0.05, 0.25, 0.5,
   ), class = "summary.dp_pdp")
 })
 
-#' Bound on the mean difference between the loss of people outside and inside the data
+#' Bound on the mean difference between losses of people outside and inside the data
 #'
-#' Wang (2019), Proposition 9, for a loss function between 0 and 1; its mean over data sets is
-#' estimated from one.
+#' The bound is Proposition 9 of Wang (2019), for a loss function between 0 and 1. Its mean over
+#' data sets is estimated from one data set.
 #' @param losses (`numeric`, PRIVATE)\cr epsilon of each person's removal, at `delta`.
 #' @return A number, PRIVATE.
 #' @noRd

@@ -16,7 +16,7 @@ print.dp_plan <- function(x, ...) {
   invisible(x)
 }
 
-#' A plan's question
+#' Words on the question of a plan
 #' @noRd
 plan_known <- function(x) {
   several <- length(x$T0) > 1L
@@ -37,7 +37,7 @@ plan_known <- function(x) {
   )
 }
 
-#' Is a quantity to be computed by the plan?
+#' Does the plan compute this quantity?
 #' @noRd
 is_open <- function(x) is.null(x$n) || is.null(x$epsilon) || is.null(x$size)
 
@@ -47,7 +47,7 @@ and_words <- function(words) {
   )
 }
 
-#' A plan's assumptions about people
+#' Words on the assumptions of a plan about people
 #' @noRd
 plan_assumption <- function(x) {
   people <- x$people

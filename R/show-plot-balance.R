@@ -15,8 +15,8 @@ plot_fit_weights <- function(fit) {
 # The number of bars that fit on a page.
 most_bars <- 25L
 
-#' @param donors (`count` or `NULL`)\cr the number of all donors, of which the table may have only
-#'   some.
+#' @param donors (`count` or `NULL`)\cr the number of all donors; the table may contain only some
+#'   donors.
 #' @noRd
 plot_weight_bars <- function(table, donors = NULL) {
   table <- table[order(-abs(table$weight)), ]
@@ -62,7 +62,7 @@ balance_data <- function(fit, shown) {
   data
 }
 
-#' Paths with which the target is compared, k x T each
+#' Paths for comparison with the target, each k x T
 #' @noRd
 balance_paths <- function(fit) {
   if (inherits(fit, "dp_synth_classical")) {

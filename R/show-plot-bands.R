@@ -11,7 +11,7 @@ bar_width_pt <- 2.6
 
 #' Legend texts of the two parts
 #' @param covers (`string`)\cr scope of the level, such as `", each period by itself"`.
-#' @param both (`flag`)\cr whether the interval is known, or the noise only.
+#' @param both (`flag`)\cr whether the interval is known, and not only the noise.
 #' @noRd
 band_labels <- function(level, covers = "", both = TRUE) {
   c(
@@ -26,7 +26,7 @@ band_labels <- function(level, covers = "", both = TRUE) {
 
 #' Errors as two bands, with a legend; no layers if no errors are known
 #' @param data (`data.frame`)\cr `at`, `low`, `high`, `noise_low`, `noise_high`, and the variables
-#'   of panels and groups. A part that is `NA` throughout is not drawn, nor named in the legend.
+#'   of panels and groups. A part that is always `NA` is neither drawn nor named in the legend.
 #' @param shape (`string`)\cr `"band"` or `"bar"` over `at`, `"lying"` beside it.
 #' @param labels (`character`)\cr the labels of the legend, from [band_labels()]; `NULL`: no legend.
 #' @noRd
@@ -61,8 +61,9 @@ band_parts <- function(data) {
   Filter(nrow, parts)
 }
 
-#' One band; a bar if there is only one period
-#' @param key (`flag`)\cr does this layer draw the legend's keys? Drawn twice, they would be darker.
+#' One band, or a bar for a single period
+#' @param key (`flag`)\cr whether this layer draws the keys of the legend, which would be darker if
+#'   drawn twice.
 #' @noRd
 band_layer <- function(band, alpha, key) {
   if (all(table(band$target) <= 1L)) {
@@ -82,7 +83,7 @@ band_layer <- function(band, alpha, key) {
   )
 }
 
-#' @param lying (`flag`)\cr are the errors horizontal, along x?
+#' @param lying (`flag`)\cr whether the errors are horizontal, along x.
 #' @noRd
 bar_layer <- function(bars, lying) {
   mapping <- if (lying) {
@@ -96,7 +97,7 @@ bar_layer <- function(bars, lying) {
 }
 
 #' @param alpha (`numeric`)\cr the opacity of each part drawn.
-#' @param filled (`flag`)\cr bands, or bars.
+#' @param filled (`flag`)\cr whether to draw bands, and not bars.
 #' @noRd
 band_scale <- function(alpha, filled, labels) {
   used <- names(alpha)

@@ -2,10 +2,10 @@
 
 #' A table of coefficients in a figure's form
 #'
-#' The axis covers the identified coefficients: other coefficients may have limits a hundred times
-#' as wide, which would compress the identified ones to dots; these limits end in arrows.
+#' The axis covers the identified coefficients. Other coefficients can have limits a hundred times
+#' as wide, which would compress the identified coefficients to dots, so these limits end in arrows.
 #' @param table (`data.frame`)\cr `term`, `estimate`, `low`, `high` (all errors), `noise` (half
-#'   width by the privacy noise alone; `NA`: none), `identified`.
+#'   width for the privacy noise alone, or `NA`), `identified`.
 #' @return The table with `term` as a factor, `at`, `from`, `to` (drawn), `in_low`, `in_high` (the
 #'   dark part), `cut_low`, `cut_high` (flags), and the attribute `limits` (of the axis).
 #' @noRd
@@ -136,7 +136,7 @@ autoplot.dp_glm <- function(object, level = 0.95, labels = NULL, ...) door("plot
 plot.dp_glm <- plot_by(autoplot.dp_glm)
 
 #' @param limits (`matrix`)\cr limits of all coefficients.
-#' @param noise (`numeric`)\cr half widths by the privacy noise alone.
+#' @param noise (`numeric`)\cr half widths for the privacy noise alone.
 #' @noRd
 draw_slopes <- function(object, limits, noise, level, labels) {
   private <- object$privacy$private
@@ -338,8 +338,8 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
 #' @export
 plot.dp_plan_lm <- plot_by(autoplot.dp_plan_lm)
 
-#' Expected ratios along people and along epsilon, through the plan's own point
-#' @return A data frame: `panel` (factor), `against`, `ratio` (`NA` where no slope is resolved).
+#' Expected ratios along the number of people and along epsilon, through the point of the plan
+#' @return A data frame: `panel` (factor), `against`, `ratio` (`NA` if no slope is resolved).
 #' @noRd
 lm_plan_sweep <- function(plan) {
   labels <- c(

@@ -22,14 +22,14 @@ ggplot_build.dpsc_figure <- function(plot, ...) {
   ggplot2::ggplot_build(plot)
 }
 
-#' Is there a page? Without a device there is none, and a query for its width would open a device.
+#' Is a graphics device open? Without a device a query for its width would open a device.
 #' @noRd
 is_page_open <- function() {
   requireNamespace("grid", quietly = TRUE) && !identical(.Device, "null device")
 }
 
 #' The number of letters of an axis' labels that fit side by side in one panel
-#' @param panels (`count`)\cr side by side.
+#' @param panels (`count`)\cr number of panels side by side.
 #' @noRd
 label_room <- function(panels) {
   inches <- if (is_page_open()) page_inches()[[1L]] else 7
@@ -37,12 +37,12 @@ label_room <- function(panels) {
   (max(0, 72 * inches - 60) / panels - 18 * (panels > 1)) / (0.55 * 0.8 * size)
 }
 
-#' Breaks of an axis, as many as the page has room for when the figure is built
+#' Breaks of an axis, as many as fit on the page when the figure is built
 #' @param make (`function`)\cr a function of limits and a number, such as [pretty()].
-#' @param text (`function`)\cr a function of breaks: their labels.
-#' @param range (`vector(2)`)\cr of the data: no break lies outside it, where labels would be cut
-#'   off.
-#' @param taken (`count`)\cr letters of the axis beside each panel.
+#' @param text (`function`)\cr a function from breaks to their labels.
+#' @param range (`vector(2)`)\cr range of the data; breaks outside this range are omitted, since
+#'   their labels would be cut off.
+#' @param taken (`count`)\cr number of letters of the axis beside each panel.
 #' @noRd
 breaks_that_fit <- function(make, text, range, panels, taken = 0L) {
   # A plot keeps this frame: an unforced promise in it would keep a caller's frame.
@@ -90,7 +90,7 @@ fit_page <- function(plot, inches) {
   )))
 }
 
-#' Smaller text, and legends below each other, unless the user asked for another size
+#' Smaller text, and legends below each other, unless the user set another size
 #' @noRd
 narrow_theme <- function(plot) {
   own <- plot$theme$text$size
@@ -111,7 +111,7 @@ narrow_theme <- function(plot) {
   )
 }
 
-#' Text broken into lines of a given width; existing breaks are kept
+#' Text broken into lines of a given width, with existing line breaks
 #' @param size,points (`number`)\cr the sizes of the font and of a line.
 #' @noRd
 break_lines <- function(text, size, points) {
@@ -126,7 +126,7 @@ break_lines <- function(text, size, points) {
   if (wide <= points) text else paste(whole_terms(lines, room + 1L), collapse = "\n")
 }
 
-#' Lines that do not break inside "delta = 1e-06" or "95 %"
+#' Lines without breaks inside "delta = 1e-06" or "95 %"
 #' @noRd
 whole_terms <- function(lines, width) {
   kept <- gsub(" (?==|%)|(?<==) ", "\001", lines, perl = TRUE)

@@ -1,6 +1,6 @@
 # Labels of periods on an axis.
 
-#' Periods in a form for an axis; text dates from a file as dates
+#' Periods in a form for an axis, with text dates from a file as dates
 #' @noRd
 plot_periods <- function(times) {
   if (is.character(times) && all(grepl("^[0-9]{4}-[01][0-9]-[0-3][0-9]$", times))) {

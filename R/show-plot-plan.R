@@ -31,12 +31,12 @@ methods_within_reach <- function(plan) {
   if (length(seen)) seen else first$method[[1L]]
 }
 
-#' Errors of methods along donors and along epsilon, through the plan's own point
+#' Errors of methods along donors and along epsilon, through the point of the plan
 #'
-#' Errors are simulated at a few points and at the plan's own point, and interpolated linearly in
+#' Errors are simulated at a few points and at the point of the plan, and interpolated linearly in
 #' logs.
 #' @return A data frame: `method`, `panel` (factor), `against`, `error`, `floor`, `half_width`,
-#'   `detectable` (outcome units; `NA` where there is none).
+#'   `detectable` (outcome units, or `NA`).
 #' @noRd
 plan_sweep <- function(plan, methods) {
   centre <- plan_centre(plan)
@@ -57,7 +57,7 @@ plan_sweep <- function(plan, methods) {
 }
 
 #' The points at which errors are simulated, and the range of the lines
-#' @param decades (`integer(2)`)\cr of the axis.
+#' @param decades (`integer(2)`)\cr decades of the axis.
 #' @noRd
 plan_knots <- function(facts, centre, decades, method) {
   all <- 10^seq(decades[[1L]], decades[[2L]], by = 0.1)
@@ -102,7 +102,7 @@ sweep_line <- function(method, of, knots, centre, facts, plan) {
   )
 }
 
-#' The determinants of errors at a plan's own point: for protected people, with the plan's effect
+#' The determinants of errors at the point of a plan, for protected people with the plan's effect
 #' @noRd
 centre_facts <- function(plan, centre) {
   facts <- plan$facts
@@ -127,7 +127,7 @@ two_lines <- function(names) {
   vapply(names, function(name) paste(whole_terms(name, 24L), collapse = "\n"), "")
 }
 
-#' A plan's own numbers of people and epsilon, dotted
+#' Dotted lines at a plan's number of people and epsilon
 #' @noRd
 plan_point <- function(data, at) {
   panels <- levels(data$panel)
@@ -176,8 +176,8 @@ plot_plan_error <- function(plan, methods) {
     plan_panels()
 }
 
-#' From the smallest error, or the error without privacy, to the largest, but at most twice the
-#' bounds
+#' Range from the smallest error, or the error without privacy, to the largest error, up to twice
+#' the width of the bounds
 #' @noRd
 error_limits <- function(data, range) {
   low <- min(data$error, if (!all(is.na(data$floor))) data$floor, na.rm = TRUE)

@@ -55,7 +55,8 @@ path_lines <- function(lines) {
 #' Paths of a fit as lines
 #'
 #' A protected group's path before the treatment is released as fitted values, so a good fit is
-#' uninformative and is not drawn. With its noise the path may leave the bounds, and is cut there.
+#' uninformative and is not drawn. The noisy path can exceed the bounds, and is cut off at the
+#' bounds.
 #' @param data (`data.frame`)\cr `target`, `period`, `treated`, `.observed`, `.fitted`, `.lower`,
 #'   `.upper`.
 #' @noRd
@@ -91,7 +92,7 @@ beside_legend <- function(...) ggplot2::guide_legend(direction = "horizontal", .
 zero_line <- function() ggplot2::geom_hline(yintercept = 0, colour = guide_colour, linewidth = 0.3)
 
 #' An axis of periods: integers for integer periods, with as many labels as fit on the page
-#' @param panels (`count`)\cr panels side by side, which leave less room for each.
+#' @param panels (`count`)\cr number of panels side by side, which share the width of the page.
 #' @noRd
 period_axis <- function(times, panels = 1) {
   guide <- ggplot2::guide_axis(check.overlap = TRUE)
@@ -131,7 +132,7 @@ log_axis <- function(values, panels = 1) {
   )
 }
 
-#' Title of an axis of periods: none if its labels are dates
+#' Title of an axis of periods, or `NULL` if its labels are dates
 #' @noRd
 axis_of_periods <- function(fit) axis_of_times(fit$release$panel$times)
 
@@ -139,7 +140,8 @@ axis_of_times <- function(times) {
   if (!inherits(plot_periods(times), c("Date", "POSIXct"))) "period"
 }
 
-#' Dates as text, without the day if all are first days of a month, as years if of a year
+#' Dates as text, without the day if all dates are first days of a month, and as years if all are
+#' first days of a year
 #' @noRd
 date_labels <- function(dates) {
   all_are <- function(what, text) all(format(dates, what) == text, na.rm = TRUE)
@@ -148,14 +150,14 @@ date_labels <- function(dates) {
 }
 
 #' As many labels as fit on a line, evenly spread, including the first
-#' @param room (`number`)\cr characters that fit.
+#' @param room (`number`)\cr number of characters that fit.
 #' @noRd
 spread_labels <- function(labels, room) {
   most <- max(1, floor(room / (max(nchar(labels)) + 2)))
   labels[seq(1, length(labels), by = ceiling(length(labels) / most))]
 }
 
-#' Place between the last period before the treatment and the first treated period
+#' Position between the last period before the treatment and the first treated period
 #' @noRd
 treatment_line <- function(x) {
   dotted_at(data.frame(at = between_periods(plot_periods(x$times), x$T0)))
@@ -201,8 +203,8 @@ dotted_line <- function(x) {
 capital <- function(text) sub("^([a-z])(?=[a-z]* |[a-z]*$)", "\\U\\1", text, perl = TRUE)
 
 #' Readable names of variables
-#' @param labels (`character` or `NULL`)\cr named by the variables that they replace; unknown names
-#'   have no effect, so that one vector serves all figures of a paper.
+#' @param labels (`character` or `NULL`)\cr labels with the replaced variables as names; unknown
+#'   names have no effect, so that one vector can be used for all figures of a paper.
 #' @noRd
 labelled <- function(names, labels) {
   if (is.null(labels)) {
@@ -227,7 +229,7 @@ labelled <- function(names, labels) {
 #' @noRd
 axis_name <- function(name) short_name(name, 60L)
 
-#' A name cut to the space of a title or a legend
+#' A name shortened to the space of a title or a legend
 #' @noRd
 short_name <- function(names, width = 28L) {
   long <- nchar(names) > width
@@ -249,8 +251,8 @@ target_panels <- function(targets, ncol, scales = "fixed") {
   }
 }
 
-#' Names above panels: one line of the panel's content, or two if the page is high enough
-#' @param panels,rows (`count`)\cr side by side, and below each other.
+#' Names above panels, with one line, or two lines if the page is high enough
+#' @param panels,rows (`count`)\cr number of panels side by side, and number of rows of panels.
 #' @param taken (`count`)\cr letters of the axis beside each panel.
 #' @noRd
 strip_text <- function(names, panels, rows = 1L, taken = 0L) {
@@ -271,7 +273,7 @@ strip_labeller <- function(panels, rows = 1L, taken = 0L) {
   ggplot2::as_labeller(function(names) strip_text(names, panels, rows, taken))
 }
 
-#' Lines of a legend, which are not broken
+#' Lines of a legend, without line breaks
 #' @noRd
 wrap_text <- function(text, width = 46L) {
   paste(strwrap(text, width), collapse = "\n")

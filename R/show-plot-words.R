@@ -9,7 +9,7 @@ rows_shown <- function(fit, data, shown) {
   data
 }
 
-#' The reason why a figure has only the noise's band, which is not an interval; or `NULL`
+#' The reason why a figure shows only a band for the noise, which is not an interval; or `NULL`
 #' @noRd
 no_interval_words <- function(fit, shown, level) {
   reasons <- if (!is_classical(fit$release$method) && !noise_only(fit)) {

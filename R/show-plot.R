@@ -101,7 +101,7 @@ plot_path <- function(fit, shown, level, simultaneous) {
 }
 
 #' Meaning of a protected group's band, and the noise of its level; or `NULL`
-#' @param error (`numeric`)\cr standard errors of the level, in the figure's unit if it has one.
+#' @param error (`numeric`)\cr standard errors of the level, in the unit of the figure, if any.
 #' @noRd
 path_words <- function(fit, error = fit$base_error) {
   if (is_released_group(fit)) {
@@ -112,7 +112,7 @@ path_words <- function(fit, error = fit$base_error) {
   }
 }
 
-#' Observed and counterfactual lines over their band
+#' Observed and counterfactual lines over the band
 #' @param data (`data.frame`)\cr from [effect_series()].
 #' @noRd
 draw_paths <- function(fit, data, level, simultaneous) {
@@ -167,7 +167,7 @@ percent_words <- function(fit, data) {
   if (length(words)) paste(words, collapse = " ")
 }
 
-#' A figure with a further sentence below it
+#' A figure with a further sentence below
 #' @noRd
 with_note <- function(plot, note) {
   if (is.null(note)) {
@@ -178,7 +178,8 @@ with_note <- function(plot, note) {
 
 #' Is a figure of effects drawn from the treatment on only?
 #'
-#' A sum starts with the treatment, and the pre-treatment fit of protected people is exact.
+#' This is the case for sums, which start with the treatment, and for protected people, whose
+#' pre-treatment fit is exact.
 #' @noRd
 starts_treated <- function(fit, type) {
   type %in% c("effect", "percent", "cumulative") && (type == "cumulative" || is_released_group(fit))
@@ -223,7 +224,7 @@ bar_width <- function(periods) {
   if (is.factor(periods)) 0.3 else 0.3 * min(diff(sort(unique(as.numeric(periods)))))
 }
 
-#' Points where a line would be invisible: a single period, and the ends over a bar
+#' Points for invisible lines: a single period, and ends over a bar
 #' @noRd
 lone_points <- function(lines) {
   known <- lines[!is.na(lines$value), ]

@@ -139,7 +139,7 @@ describe_targets <- function(fit) {
   )
 }
 
-#' The protected people, if this might be misunderstood
+#' Words on the protected people, if misunderstanding is possible
 #' @noRd
 protects_line <- function(fit, protected) {
   if (!fit$release$privacy$private) {
@@ -268,16 +268,17 @@ standard_error_text <- function(row) {
   )
 }
 
-#' Standard deviation of the noise on the average before the estimate is shrunk to its own level,
-#' since after shrinkage the noise would seem small
+#' Standard deviation of the noise on the average before the estimate is shrunk towards the target's
+#' level; after shrinkage the noise would seem small
 #' @noRd
 raw_noise <- function(fit, row) {
   if (is.null(fit$variance[[1L]]$noise)) row$privacy.se else model_errors(fit, 1L, "noise")[[1L]]
 }
 
-#' The group that is too small for the budget, which is the smaller of two protected groups
+#' The group that is too small for the budget, the smaller of two protected groups
 #'
-#' Each has the whole budget, so the noise of a mean is inversely proportional to the group's size.
+#' Each group has the whole budget, so the noise of a mean is inversely proportional to the size of
+#' the group.
 #' @noRd
 too_few_words <- function(fit) {
   release <- fit$release
@@ -292,7 +293,7 @@ too_few_words <- function(fit) {
   }
 }
 
-#' Does the counterfactual differ from the target's own past?
+#' Does the counterfactual differ from the target's past?
 #' @noRd
 carry_note <- function(fit) {
   release <- fit$release

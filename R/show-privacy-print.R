@@ -1,8 +1,8 @@
 # Lines on privacy in prints and summaries, for every verb: two lines in a print; all facts and the
 # steps in a summary.
 
-#' The privacy record of a verb's value, with the faults discovered since
-#' @param x (`list`)\cr a release, or a fit with one or with a record of its own.
+#' The privacy record of a result, with faults that were discovered later
+#' @param x (`list`)\cr a release, or a fit with a release or with a privacy record.
 #' @noRd
 privacy_of <- function(x) {
   if (is.null(x$privacy)) x <- x$release
@@ -16,10 +16,10 @@ privacy_of <- function(x) {
   known_privacy(x$privacy, facts)
 }
 
-#' Lines on privacy in a print: budget, neighbours and theorem; origin and exactness of the noise,
-#' and assumptions
+#' Lines on privacy in a print, with budget, neighbours and theorem, and with origin and exactness
+#' of the noise and assumptions
 #'
-#' Results that are not private, or whose guarantee does not hold, have the full reason.
+#' For results without a valid guarantee the lines contain the full reason.
 #' @param whole (`string`)\cr the scope of the budget, such as "for all outcomes together".
 #' @return Two strings; more for results that are not private.
 #' @noRd
@@ -68,14 +68,14 @@ spends_again <- function(charge) {
   )
 }
 
-#' The charge of the ledger outside R that paid for a release, in a few words
+#' Words on the charge of a release in a ledger outside R
 #' @noRd
 payment_words <- function(charge) {
   if (is.null(charge)) return("running the call again spends the budget again")
   paste0("paid by charge ", charge$number, " of ledger ", charge$ledger)
 }
 
-#' The release's id, and its charge with the facts needed to find it
+#' The id of a release, and its charge with the facts that are needed to find the charge
 #' @noRd
 id_lines <- function(x, charge) {
   id <- release_id(x)
@@ -98,7 +98,7 @@ print_lines <- function(x, lines, privacy = privacy_lines(x)) {
   say_lines(x, lines, "", privacy)
 }
 
-#' A summary of an object without a table: the lines of its print, and all lines on privacy
+#' A summary of an object without a table, from the lines of its print and all lines on privacy
 #' @noRd
 new_summary <- function(x, lines, ...) {
   check_no_dots(...)
@@ -141,7 +141,7 @@ unkept_lines <- function(privacy, whole = NULL) {
   )
 }
 
-#' A budget whose promise does not hold or may not hold
+#' A budget for which the guarantee is not valid or may not be valid
 #' @noRd
 unkept_words <- function(privacy, budget) {
   if (isTRUE(privacy$doubt)) {
@@ -151,7 +151,7 @@ unkept_words <- function(privacy, budget) {
   }
 }
 
-#' Number of announced periods left, and the duties of the person who draws them
+#' Number of remaining announced periods, and the duties of the person who draws them
 #' @noRd
 growing_line <- function(release) {
   if (!is_growing(release)) {

@@ -2,8 +2,8 @@
 # values. Post-processing.
 
 #' Public rows in the form of the fit
-#' @return A list: `x`, their model matrix; `offset`, one number per row; `fit`, the linear
-#'   predictor with it, by row name.
+#' @return A list: `x`, the model matrix of the rows; `offset`, one number per row; `fit`, the
+#'   linear predictor with the offset, by row name.
 #' @noRd
 linear_predictor <- function(object, newdata) {
   check_given(missing(newdata), "newdata", "public rows to predict")
@@ -18,9 +18,9 @@ linear_predictor <- function(object, newdata) {
 predictor_errors <- function(x, covariance) sqrt(rowSums((x %*% covariance) * x))
 
 #' Wald statistic for the hypothesis that coefficients are zero
-#' @param places (`integer`)\cr among the coefficients.
-#' @return A list: `df`; `value`, chi-squared with these degrees of freedom, `NA` if one of them is
-#'   not identified.
+#' @param places (`integer`)\cr positions among the coefficients.
+#' @return A list: `df`; `value`, chi-squared with these degrees of freedom, or `NA` if a
+#'   coefficient is not identified.
 #' @noRd
 wald_statistic <- function(places, fit) {
   V <- fit$covariance$total[places, places, drop = FALSE]
@@ -55,7 +55,8 @@ wald_row <- function(found, fit, test) {
 }
 
 #' Two fits of one release, one a submodel of the other, or `NULL`
-#' @return A list: `full`, the larger; `places` of its additional terms; `dropped`, is it the first?
+#' @return A list: `full`, the larger fit; `places`, the positions of its additional terms;
+#'   `dropped`, whether the larger fit is the first fit.
 #' @noRd
 nested_fits <- function(one, other) {
   if (!inherits(other, "dp_lm") || !identical(one$release, other$release)) {
@@ -80,7 +81,7 @@ wald_table <- function(tests, fit, notes = NULL) {
   ))
 }
 
-#' The places of every term's coefficients in the fit, by term
+#' The positions of the coefficients of every term in the fit, by term
 #' @param kept (`integer`)\cr the columns that the fit uses.
 #' @noRd
 term_places <- function(columns, kept = seq_along(columns$columns)) {

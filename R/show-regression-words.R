@@ -1,6 +1,6 @@
 # Text shared by the methods of private regressions, on screen and in a paper.
 
-#' Print a regression: heading, coefficients, and notes
+#' Print a regression with heading, coefficients and notes
 #' @noRd
 print_regression <- function(x, heading, notes) {
   cat(heading, sep = "\n")
@@ -56,9 +56,9 @@ weak_budget_of_rows <- function(epsilon) {
 
 # Papers -------------------------------------------------------------------------------------------
 
-#' Sentences on the slopes, one each
-#' @param table (`data.frame`)\cr the table of all coefficients, the intercept first, with limits
-#'   and `identified`; `errors`, words on the errors, unless there are none.
+#' Sentences on the slopes, one per slope
+#' @param table (`data.frame`)\cr the table of all coefficients, the intercept first, with limits,
+#'   `identified`, and words on standard errors as `errors`, if available.
 #' @param on (`string`)\cr the outcome, or the function of it that is modelled.
 #' @noRd
 coefficient_sentences <- function(table, on, level) {
@@ -79,7 +79,7 @@ coefficient_sentences <- function(table, on, level) {
 }
 
 #' A report of a regression
-#' @param sentences (`function` of the fit and the level)\cr the results.
+#' @param sentences (`function` of the fit and the level)\cr a function that returns the results.
 #' @noRd
 regression_report <- function(x, sentences, methods, references, format, level, ...) {
   check_no_dots(...)
@@ -116,8 +116,8 @@ guarantee_of_rows <- function(privacy) {
   )
 }
 
-#' The noisy number of rows that count, and the share of residuals beyond three standard deviations,
-#' or `NA`
+#' The noisy number of used rows, and the share of residuals beyond three standard deviations, or
+#' `NA`
 #' @noRd
 lm_counts <- function(x) {
   if (!x$privacy$private) {
@@ -134,9 +134,10 @@ lm_counts <- function(x) {
 
 #' Sentence on gross outliers, to which a fit with clipped residuals is robust, or `NULL`
 #'
-#' A normal distribution has .3 % beyond three standard deviations. The share is reported from 2 %
-#' on, or where the excess may move a slope by a standard error, which falls with the root of n; in
-#' both cases if it stands out of the count's noise. Without clipping nothing is robust.
+#' In a normal distribution .3 % of the values lie beyond three standard deviations. The share is
+#' reported from 2 % on, or if the excess may move a slope by a standard error, which decreases with
+#' the root of n. In both cases the share must exceed the noise of the count. Without clipping the
+#' fit is not robust.
 #' @noRd
 robust_words <- function(x) {
   counts <- lm_counts(x)
@@ -154,7 +155,7 @@ robust_words <- function(x) {
   )
 }
 
-#' The part of the errors that is no noise
+#' Words on the part of standard errors that is not noise
 #' @noRd
 allowance_words <- function(x) {
   if (x$privacy$private && x$plan$resolved && is.finite(last_clip(x))) paste(
@@ -163,8 +164,8 @@ allowance_words <- function(x) {
   )
 }
 
-#' The last round's clip in residual standard deviations; `Inf` where the bounds allow no residual
-#' beyond it
+#' The last round's clipping bound in residual standard deviations; `Inf` if the bounds allow no
+#' larger residual
 #' @noRd
 last_clip <- function(x) {
   rounds <- x$release$rounds
@@ -177,7 +178,7 @@ last_clip <- function(x) {
   clip * scale * (outcome$upper - outcome$lower) / 2 / x$sigma
 }
 
-#' The largest case weight of a regression; without privacy nothing limits weights
+#' The largest case weight of a regression; without privacy weights are not limited
 #' @noRd
 weight_words <- function(x) {
   if (!isTRUE(x$columns$weighted)) {

@@ -84,7 +84,7 @@ new_report <- function(result, methods, release, estimator, format) {
 
 # Sentences ----------------------------------------------------------------------------------------
 
-#' Is there an interval of any kind? Otherwise there is no method to describe.
+#' Is there an interval of any kind, with a method to describe?
 #' @noRd
 states_interval <- function(fit, level) {
   is_classical(fit$release$method) || is.null(missing_interval(fit, 1L, level))
@@ -263,7 +263,7 @@ interval_words <- function(release, parts) {
   )
 }
 
-#' Meaning of the budget for one person
+#' Sentence on the meaning of the budget for one person
 #' @noRd
 guarantee_words <- function(release) {
   privacy <- release$privacy
@@ -291,7 +291,7 @@ guarantee_words <- function(release) {
   )
 }
 
-#' References of the works with these keys; other works have none
+#' References of the works with these keys, if available
 #' @noRd
 cited_works <- function(keys) {
   works <- published_works()[, "Reference"]
@@ -299,7 +299,7 @@ cited_works <- function(keys) {
 }
 
 #' Published works by key: the `Reference`, and the `Words` for an estimator within a sentence
-#' @return A `character` matrix, `NA` where there is none.
+#' @return A `character` matrix, with `NA` for missing entries.
 #' @noRd
 published_works <- function() {
   works <- read.dcf(system.file("works.dcf", package = "dpsc"))

@@ -195,7 +195,7 @@ stream_lines <- function(stream, values = TRUE) {
   )
 }
 
-#' A note that predictions do not use the coefficients unchanged
+#' A note that predictions use modified coefficients
 #' @noRd
 share_words <- function(stream) {
   share <- stream$released$share %||% 1
@@ -221,7 +221,7 @@ stream_errors <- function(stream, k) {
   ifelse(is.na(noise), "", paste0("  (noise ", formatC(noise, digits = 3L, format = "g"), ")"))
 }
 
-#' Noise of a sum at the horizon, which is known before any data
+#' Noise of a sum at the horizon, which is known before the data are seen
 #' @noRd
 plan_text <- function(stream) {
   paste(formatC(stream$columns$width * horizon_se(stream$plan), digits = 3L, format = "g"),

@@ -2,7 +2,7 @@
 
 #' Estimates in the form of package parameters
 #' @param labels (`character`)\cr readable terms.
-#' @param table (`data.frame`)\cr a table as `tidy()` returns it, with limits.
+#' @param table (`data.frame`)\cr a table from `tidy()`, with limits.
 #' @param df (`number`)\cr degrees of freedom; `Inf`: normal.
 #' @noRd
 parameters_table <- function(labels, table, ci, df = Inf) {
@@ -66,7 +66,7 @@ effects_to_read <- function(fit, ci) {
   parameters_table(sub(": ", ", ", effect_names(table), fixed = TRUE), table, ci)
 }
 
-#' Periods since adoption, in words
+#' Words for periods since adoption
 #' @param event (`integer`)\cr `NA`: the average.
 #' @noRd
 adoption_terms <- function(event) {

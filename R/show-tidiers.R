@@ -72,7 +72,8 @@ glance.dp_synth <- function(x, ...) door("glance", {
   )
 })
 
-#' Pre-treatment error; missing for a protected group, whose fit is exact by construction
+#' Pre-treatment error, which is missing for a protected group because its fit is exact by
+#' construction
 #' @noRd
 pre_rmse <- function(x) {
   if (is_released_group(x)) NA_real_ else sqrt(mean(stats::residuals(x)^2))

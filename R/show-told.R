@@ -1,7 +1,7 @@
 # Notes on the origin of the results: filled gaps, covariates, and intervals much wider than
 # planned. From public settings and released numbers only.
 
-#' The rule for gaps, in words, or `NULL`; their places and number are never stated
+#' Words on the rule for gaps, or `NULL`; the positions and the number of gaps are never stated
 #' @noRd
 gaps_words <- function(release) {
   if (is.null(release$panel$gaps)) {
@@ -22,13 +22,13 @@ gaps_line <- function(release) {
   }
 }
 
-#' Names of a release's covariates, a factor's levels as one
+#' Names of a release's covariates, with one name per factor
 #' @noRd
 covariates_told <- function(release) {
   unique(sub(": .*", "", as.character(release$panel$covariates$name)))
 }
 
-#' The covariates of a release, in words, or `NULL`
+#' Words on the covariates of a release, or `NULL`
 #' @noRd
 covariates_words <- function(release) {
   names <- covariates_told(release)
@@ -90,7 +90,7 @@ is_swamping <- function(noise, release) noise > width_of_bounds(release) / 8
 
 width_of_bounds <- function(release) max(release$bounds$upper - release$bounds$lower)
 
-#' @param unlike (`string`)\cr how this noise differs from that of the printed estimate.
+#' @param unlike (`string`)\cr how this noise differs from the noise of the printed estimate.
 #' @noRd
 swamped_line <- function(noise, release, unlike = "") {
   paste0(

@@ -1,6 +1,6 @@
 # Limits of named estimates in the form of `confint()`.
 
-#' @param estimate,reach (`numeric`)\cr named estimates, and half widths at `level`.
+#' @param estimate,reach (`numeric`)\cr named estimates, and half widths of intervals at `level`.
 #' @return A matrix with one row per estimate and the percentages as column names.
 #' @noRd
 symmetric_limits <- function(estimate, reach, level) {
@@ -16,7 +16,8 @@ percent_names <- function(level) {
 }
 
 #' The requested limits
-#' @param parm (`character`, `integer` or missing)\cr the requested estimates; missing: all.
+#' @param parm (`character`, `integer` or missing)\cr the requested estimates; all estimates if
+#'   missing.
 #' @param what (`string`)\cr the quantity with limits, for the error.
 #' @noRd
 limits_asked <- function(limits, parm, what) {

@@ -172,7 +172,7 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) door("simulate
   out
 })
 
-#' A matrix whose product with its transpose is the covariance
+#' A matrix root: its product with its transpose is the covariance
 #' @noRd
 covariance_root <- function(covariance) {
   spectrum <- eigen(covariance, symmetric = TRUE)
@@ -200,7 +200,7 @@ as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
 
 # Other packages -----------------------------------------------------------------------------------
 
-#' Make marginaleffects accept our fits: it reads classes from an option
+#' Register our fits with marginaleffects, which reads classes from an option
 #' @noRd
 announce_classes <- function() {
   name <- "marginaleffects_model_classes"
