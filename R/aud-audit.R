@@ -124,7 +124,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' @inheritParams dp_release
 #' @param calibration (`string`)\cr `"tight"` (default) or, for the papers' methods, `"published"`.
 #' @param target (`numeric(T)`)\cr the target's outcomes; omitted with `protect = "everyone"`.
-#' @param T0 (`count`, or one for each treated person)\cr periods before the treatment.
+#' @param T0 (`count`, or one for each treated person)\cr number of periods before the treatment.
 #' @param protect (`string`)\cr `"donors"` or `"everyone"`. With `"everyone"` the panels for
 #'   [dp_audit()] contain donors and treated people, one row per person, with the treated people
 #'   last.

@@ -64,7 +64,7 @@
 #' @param fallback (`numeric`, PUBLIC)\cr answer of a block if the statistic fails. `NULL`: the
 #'   middle of the limits.
 #' @param example (`any`, PUBLIC)\cr simulated rows like `data`.
-#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All
 #'   rows of a person are then in one block, halves and counts refer to people, and neighbours
@@ -83,7 +83,7 @@
 #'   * `privacy`: budget, definition of neighbours, theorem, and whether the privacy guarantee
 #'     holds. PUBLIC.
 #'
-#'   It contains no rows, no answers of blocks, and not the statistic.
+#'   The object contains neither rows, nor answers of blocks, nor the statistic.
 #' @section Privacy:
 #' In neighbouring data sets one person's row is replaced, or with `person = ~ id` all rows of one
 #' person. The number of people is public. Each person is in one block, so between neighbours one

@@ -72,8 +72,8 @@
 #' @param formula (`formula`, PUBLIC)\cr variables, without a left side, such as
 #'   `~ age + sex + log(cost)`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()] or [dp_sources()],
-#'   PRIVATE)\cr one row per person, or several with `person`. Rows of a database or a file are read
-#'   into this process in blocks.
+#'   PRIVATE)\cr one row per person, or several rows per person with `person`. Rows of a database or
+#'   a file are read into this process in blocks.
 #' @param by (`formula` or `NULL`, PUBLIC)\cr the column of groups, such as `~ arm`, with its levels
 #'   in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE.
@@ -100,7 +100,7 @@
 #'   * `steps`: one row per kind of noise step, with distribution, sensitivity, scale and cost.
 #'     PUBLIC.
 #'
-#'   It contains no row and no environment. See [dp_description-methods].
+#'   The object contains no row and no environment. See [dp_description-methods].
 #' @section Privacy:
 #' A description protects one person's whole row against an adversary who knows all other rows. In
 #' neighbouring data sets one row is replaced, possibly by a row in another group, or with `person =

@@ -90,8 +90,9 @@ fit_released <- function(release, panel) {
 #' @param release (`dp_release`)\cr a release by method gram.
 #' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the release's
 #'   protected people.
-#' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
-#' @param size (`numeric(k)`)\cr people in each unit.
+#' @param adopted (`integer(k)`)\cr number of periods before each unit's adoption; the numbers
+#'   differ.
+#' @param size (`numeric(k)`)\cr number of people in each unit.
 #' @param covariates (`matrix`, k x q, or `NULL`)\cr the targets' covariates.
 #' @return A `dp_cohorts`.
 #' @noRd
@@ -141,7 +142,7 @@ fit_protected <- function(release, estimator) {
 #' @param release (`dp_release`).
 #' @param target (`matrix`, k x T, outcome units, PUBLIC, or `NULL`)\cr `NULL`: the release's
 #'   protected group.
-#' @param size (`numeric(k)`)\cr people in each target.
+#' @param size (`numeric(k)`)\cr number of people in each target.
 #' @param covariates (`matrix`, k x q, or `NULL`)\cr the targets' covariates, if the release
 #'   contains covariates.
 #' @return A `dp_synth`.

@@ -39,9 +39,9 @@
 #' If the model is correct, the weights of rows change only the efficiency. If the model is not
 #' correct, as for every real outcome, `coef()` estimates the coefficients of the weighted fit. The
 #' budget and the number of columns determine a threshold for the number of people. Below this
-#' threshold, the weight of a row is inversely proportional to its length, which needs the least
-#' noise. Above the threshold, rows shorter than R have weight one, and R grows with the number of
-#' people: the estimand tends to the estimand of `glm()`, and the noise grows in proportion to R.
+#' threshold, the weight of a row is inversely proportional to its length, and the noise is
+#' smallest. Above the threshold, rows shorter than R have weight one, and R grows with the number
+#' of people: the estimand tends to the estimand of `glm()`, and the noise grows in proportion to R.
 #'
 #' In six real data sets with 20,000 people, the inversely proportional weights moved coefficients
 #' by 1.2 to 2.2 standard errors of `glm()` (root mean square over coefficients). Equal weights
@@ -52,8 +52,8 @@
 #' @section Bounds, formulas, missing values: As in [dp_lm()], `bounds` gives the range or all
 #' levels of every variable, and formulas may use functions of one row only. A row with a missing
 #' value, or outside `subset`, has weight zero, and the number of such rows is private. `weights`
-#' are case weights, for example of a survey. Weights above `max_weight` are reduced to it, and rows
-#' with weights far below `max_weight` contribute little.
+#' are case weights, for example of a survey. Weights above `max_weight` are reduced to this value,
+#' and rows with weights far below `max_weight` contribute little.
 #'
 #' @section Budgets that are too small:
 #' A coefficient is marked as *not identified at this budget* unless the rows contain at least twice
@@ -134,9 +134,9 @@
 #'   `intervals` another twentieth of the budget is spent on second moments of the scores. Weights
 #'   require method `"objective"` and no `penalty`.
 #' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight; larger weights are reduced
-#'   to it. `NULL`: the upper bound of the weights' column in `bounds`. The ridge and the noise are
-#'   as large as if all people had this weight, so their effect is greatest if the mean weight is
-#'   far below it.
+#'   to this value. `NULL`: the upper bound of the weights' column in `bounds`. The ridge and the
+#'   noise are as large as if all people had this weight, so their effect is greatest if the mean
+#'   weight is far below `max_weight`.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: the matrices `total`, `privacy` (noise, and the possible bias from the ridge)
@@ -148,7 +148,7 @@
 #'   * `privacy`: budget, definition of neighbours, theorem, steps, and whether the privacy
 #'     guarantee holds. PUBLIC.
 #'
-#'   It contains no row, fitted value, residual, model frame or environment.
+#'   The object contains no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
 #' A fit protects one person's whole row against an adversary who knows all other rows. In
 #' neighbouring data sets one row is replaced, or with `person = ~ id` all rows of one person. The

@@ -21,9 +21,9 @@
 #'
 #' Where the noise is small enough, the third round uses a wide clipping bound. If the wide bound
 #' moves the level of the outcome or the slopes by more than the noise does, errors are taken to be
-#' skewed, and the last rounds also use a wide bound. They also do so where the expected error is no
-#' larger than with a narrow bound. Clipping bounds therefore grow with the budget, up to the
-#' outcome's range, and the fit approaches the fit of `lm()` as epsilon grows.
+#' skewed, and the last rounds also use a wide bound. The last rounds use a wide bound also where
+#' the expected error is no larger than with a narrow bound. Clipping bounds therefore grow with the
+#' budget, up to the outcome's range, and the fit approaches the fit of `lm()` as epsilon grows.
 #'
 #' @section Distance from lm():
 #' The privacy part of the covariance (`vcov(type = "privacy")`) describes the distance from the fit
@@ -84,8 +84,8 @@
 #' @section Missing values and subsets:
 #' A row with a missing value, or outside `subset`, has weight zero. The public number of rows
 #' remains `nrow(data)`; the number of rows with missing values is private. `weights` are case
-#' weights as in [stats::lm()]. Weights above `max_weight` are reduced to it, and rows with weights
-#' far below `max_weight` contribute little.
+#' weights as in [stats::lm()]. Weights above `max_weight` are reduced to this value, and rows with
+#' weights far below `max_weight` contribute little.
 #'
 #' @section People in a database:
 #' With [dp_table()] or [dp_files()] rows are read in blocks, about nine times. If the rows of a
@@ -122,7 +122,7 @@
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE.
 #' @param max_weight (`number`, positive, PUBLIC)\cr the largest weight; larger weights are reduced
-#'   to it. `NULL`: the upper bound of the weights' column in `bounds`.
+#'   to this value. `NULL`: the upper bound of the weights' column in `bounds`.
 #' @param vcov (`string`)\cr standard errors for sampling: `"const"` if errors have constant
 #'   variance, `"HC"` if their variances differ. With a column in `person`, `"HC"` is the default
 #'   and clusters errors by person; `"const"` is then valid, but its standard errors may be too
@@ -152,7 +152,7 @@
 #'   * `privacy`: budget, definition of neighbours, theorem, steps, and whether the privacy
 #'     guarantee holds. PUBLIC.
 #'
-#'   It contains no row, fitted value, residual, model frame or environment.
+#'   The object contains no row, fitted value, residual, model frame or environment.
 #' @section Privacy:
 #' A fit protects one person's whole row against an adversary who knows all other rows. In
 #' neighbouring data sets one row is replaced, or with `person = ~ id` all rows of one person. The

@@ -70,7 +70,7 @@
 #' * `index`, `formula`: for long data; by default the fit's index and formula. A fit from a written
 #'   release contains neither. A [dp_table()] contains its `index`.
 #' * `na`, `roster`, `times`: as in [dp_synth()]. A roster contains all periods, and `times` is
-#'   needed only if the fit has `times`.
+#'   needed only if `times` was given for the fit.
 #' * `ledger` ([dp_ledger()] or `NULL`): the ledger that was charged for the first release, if any.
 #' * `again` (`flag`): whether to draw a period a second time, because the first draw was lost. The
 #'   second draw uses the share of another announced period.
@@ -108,7 +108,7 @@ monitor_left <- function(object) door("monitor_left", {
 
 #' A fit with the new periods in the data
 #' @param object,newdata,target,times,ledger,again see [dp_monitor].
-#' @param ... `index`, `formula`, `na`, `roster`, see there.
+#' @param ... `index`, `formula`, `na` and `roster`, see [dp_monitor].
 #' @return A `dp_synth`.
 #' @noRd
 update_growing <- function(object, newdata, target = NULL, times = NULL, ledger = NULL,
@@ -163,7 +163,7 @@ newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
   panel_from_donors(newdata, target, object$release$panel$T0, times)
 }
 
-#' @param people (`list`)\cr `data`, and for a data frame `index`.
+#' @param people (`list`)\cr a list with `data`, and for a data frame also `index`.
 #' @noRd
 newer_long_panel <- function(object, people, formula = object$formula,
                              na = c("error", "interpolate"), roster = NULL) {
@@ -380,7 +380,7 @@ grow_release <- function(release, panel, donors, ledger, again) {
 #' Rows of a database engine are on the grid of all periods. New periods have the last period's
 #' bounds, so the cells of a period are the same as on the grid of the first periods, and the
 #' identifier of this grid is used.
-#' @param grid (`numeric(2)`)\cr `id` of that grid.
+#' @param grid (`numeric(2)`)\cr the `id` of the grid of the first periods.
 #' @noRd
 first_periods <- function(donors, columns, grid) {
   cut <- function(block) {

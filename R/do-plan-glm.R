@@ -13,9 +13,9 @@
 #' @param n (`numeric`)\cr numbers of people.
 #' @param epsilon (`numeric`)\cr privacy losses.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
-#' @param share (`number` in (0, .5\])\cr the smallest share of people that a value of a 0/1
-#'   regressor, or a level of a factor, is expected to have; `longer` and `identified` then refer to
-#'   the coefficient of this value or level.
+#' @param share (`number` in (0, .5\])\cr the smallest share of people that is expected for a value
+#'   of a 0/1 regressor, or for a level of a factor; `longer` and `identified` then refer to the
+#'   coefficient of this value or level.
 #' @param p (`count`)\cr number of columns; a factor with k levels counts as k - 1 columns.
 #' @param numbers (`count`)\cr the number of numeric variables (as opposed to factors).
 #' @return A data frame with one row per pair of `n` and `epsilon`. PUBLIC. Its further columns are

@@ -21,9 +21,9 @@
 #'   `ratio`.
 #' @param epsilon (`number` or `NULL`)\cr privacy loss. `NULL`: the plan gives the value needed for
 #'   `ratio`.
-#' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest expected share of people with a value
-#'   of a 0/1 regressor, or with a level of a factor. If the noise hides such a rare level, `ratio`
-#'   is `NA`.
+#' @param share (`number` in (0, .5\], PUBLIC)\cr the smallest share of people that is expected for
+#'   a value of a 0/1 regressor, or for a level of a factor. If the noise hides such a rare level,
+#'   `ratio` is `NA`.
 #' @param ratio (`number`, above 1)\cr the required error of a slope if the model is correct,
 #'   divided by the error of `lm()`. With a `ratio`, either `n` or `epsilon` must be `NULL`. The
 #'   standard errors of [dp_lm()] are larger, by an allowance for nonlinear means.

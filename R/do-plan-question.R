@@ -200,7 +200,7 @@ plan_steps <- function(method, facts) {
 
 #' One further step from an answer by few simulations, if this answer misses the goal with more
 #' simulations
-#' @param f (`function`)\cr decreasing.
+#' @param f (`function`)\cr a decreasing function.
 #' @noRd
 corrected <- function(f, value, x, limits) {
   off <- if (is.na(x)) 0 else log(f(x) / value)

@@ -12,7 +12,7 @@
 #'   selected variables, in scaled units. In these units the bounds of a variable are -1 and 1. If a
 #'   variable is `located` (see below), the values -1 and 1 are 1.2 robust standard deviations from
 #'   its median. With a `signal` the plan gives the number of people needed.
-#' @param horizon (`count`)\cr steps of the stream.
+#' @param horizon (`count`)\cr number of steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
 #' @param width (`number`)\cr a public guess of half the width of a variable's bounds, in standard
 #'   deviations of the variable.

@@ -45,7 +45,7 @@ object_again.dp_selection <- function(parts) {
   selection_again(out)
 }
 
-#' Recompute the values that follow from released moments, or from slopes in the columns' units
+#' Recompute values from released moments, or from slopes in units of the columns
 #' @noRd
 selection_again <- function(x) {
   if (!is.null(x$moments)) {

@@ -46,7 +46,7 @@
 #' 20 % of the budget, and needs about `n sqrt(rho) >= 54 sqrt(size + 1)`. Slopes are for the
 #' clipped variables.
 #'
-#' The last four methods propose a support, test it, and release it only if the test succeeds.
+#' The last four methods propose a support and release it only if a test shows its stability.
 #' Otherwise they abstain (`$abstained`), at the same cost. Proofs: `proofs/selection.md`.
 #'
 #' In synthetic control, features of the pre-period can be selected from a release at no cost, and
@@ -73,7 +73,7 @@
 #'   `"lasso"`: `penalty`, per person (.035); `tau`, the residual beyond which the loss is linear
 #'   (.6); and per person `psi`, the curvature, and `kappa`, two bounds on the sizes of columns (the
 #'   values with the largest certificate).
-#' @param ledger (`dp_ledger` or `NULL`)\cr charged before anything is drawn.
+#' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours then replace all rows of one person. `"ranks"`, `"votes"`, `"blocks"` and

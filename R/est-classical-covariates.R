@@ -99,7 +99,8 @@ covariate_names <- function(settings) {
 varying_names <- function(x) dimnames(x)[[3L]] %||% paste("covariate", seq_len(dim(x)[[3L]]))
 
 #' Covariates in the core's form, with donors as rows and the target as last row
-#' @return A list: `varying`, (n + 1) x T p, a block of T columns each; `units`, (n + 1) x q.
+#' @return A list: `varying`, (n + 1) x T p, with a block of T columns per covariate; `units`, (n +
+#'   1) x q.
 #' @noRd
 covariate_blocks <- function(donors, settings) {
   n <- nrow(donors)

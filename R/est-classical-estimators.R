@@ -4,7 +4,7 @@
 
 #' Fit one estimator on raw data
 #'
-#' `y` and `x_j` are the target's and donor j's `T0` outcomes before treatment.
+#' `y` and `x_j` are the target's and donor j's `T0` outcomes before the treatment.
 #'
 #' * `"simplex"`: the exact minimum of ||y - sum_j w_j x_j||^2 over w >= 0, sum w = 1.
 #' * `"demeaned"`: simplex weights for deviations from each unit's mean, which adds an intercept.
@@ -28,14 +28,14 @@
 #'
 #' @param donors (`matrix`, n x T, outcome units)\cr one row per donor. PRIVATE.
 #' @param target (`numeric(T)` or `matrix`, 1 x T)\cr the treated unit.
-#' @param T0 (`count`)\cr number of periods before treatment.
+#' @param T0 (`count`)\cr number of periods before the treatment.
 #' @param estimator (`string`)\cr a name of [classical_table()].
 #' @param settings (`list`)\cr `lambda` (`"ridge"`: default `T0`; `"penalised"`, `"elastic"`:
 #'   required); `alpha` (`"elastic"`: default 1, the lasso); `rank` (`"hsvt"`: default by the
 #'   Gavish-Donoho threshold); `covariates`, see `complete_covariates()`; for `"predictors"`:
 #'   `predictors`, a list of `donors` (n x K, rows matched with the donors by name; by position only
 #'   where neither has names) and `target` (K), `v` (K importances, or `NULL` to search), `judged`
-#'   (periods whose fit V is judged by: default all before treatment), `screened`, `starts` and
+#'   (periods whose fit V is judged by: default all before the treatment), `screened`, `starts` and
 #'   `evaluations` (effort of the search). Completed settings, which contain `importance`, may be
 #'   given again.
 #' @return A list: `weights` (n, named), `intercept`, `counterfactual` (T), `objective` (the

@@ -7,7 +7,8 @@
 #' adoption and this cohort's adoption belong to the past. Its intervals are the intervals of the
 #' release for this date.
 #' @param release (`dp_release`)\cr by method gram.
-#' @param T0 (`count`)\cr periods before the treatment, at least as many as in the release.
+#' @param T0 (`count`)\cr number of periods before the treatment, at least as many as in the
+#'   release.
 #' @param pooled (`data.frame` or `NULL`)\cr from `pooled_seconds()`.
 #' @return A `dp_release`. RELEASED.
 #' @noRd
@@ -171,7 +172,7 @@ regression_excess <- function(release, dates, regression) {
 #' @inheritParams shared_errors
 #' @param target (`matrix`, G x T, outcome units)\cr one path per cohort. PUBLIC.
 #' @param covariates (`matrix`, G x q, or `NULL`)\cr the covariates of the cohorts.
-#' @param size (`numeric(G)`)\cr people in each cohort.
+#' @param size (`numeric(G)`)\cr number of people in each cohort.
 #' @return A data frame: `cohort` (position), `period` (position), `residual` (outcome units).
 #'   RELEASED.
 #' @noRd

@@ -2,7 +2,7 @@
 
 #' All statistics of a description
 #' @param clusters (`flag`)\cr whether limits allow for people far from all others.
-#' @return A data frame as `tidy()` returns it, with limits.
+#' @return A data frame as from `tidy()`, with limits.
 #' @noRd
 description_table <- function(x, level, clusters = TRUE) {
   groups <- x$columns$groups$levels %||% NA_character_

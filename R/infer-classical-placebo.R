@@ -173,7 +173,7 @@ placebo_time_classical <- function(fit, dates) {
 }
 
 #' The observed pre-treatment path, and its refit to the periods before a date
-#' @param T0 (`count`)\cr periods before the placebo date.
+#' @param T0 (`count`)\cr number of periods before the placebo date.
 #' @noRd
 placebo_path <- function(target, times, T0, observed, fitted) {
   data.frame(

@@ -6,7 +6,7 @@
 #' A release does not determine single periods if it describes the pre-period by fewer features than
 #' periods.
 #' @param alike (`flag`)\cr whether all periods must have the same noise.
-#' @return Statistics as [run_gram()] returns them, with the identity for loadings.
+#' @return Statistics as from [run_gram()], with the identity for loadings.
 #' @section Errors: `dpsc_error_release` if the release does not contain single periods.
 #' @noRd
 period_statistics <- function(release, what, alike = FALSE) {

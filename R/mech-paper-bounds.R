@@ -29,7 +29,7 @@
 #'
 #' @param method (`string`)\cr `"output"` (Algorithm 2) or `"objective"` (Algorithm 3).
 #' @param n (`count`)\cr number of donors.
-#' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
+#' @param T0,T1 (`count`)\cr number of periods before the treatment, and from the treatment on.
 #' @param lambda (`number`, positive)\cr ridge penalty, as the paper defines it.
 #' @param epsilon1,epsilon2 (`number`, positive)\cr budgets of the weights and of the outcomes.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise in the objective is

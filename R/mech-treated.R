@@ -28,7 +28,7 @@ plan_everyone <- function(public, plan_first) {
 
 #' Public facts of a protected group, in the core's form
 #' @param features (`list`)\cr the features in the donors' plan.
-#' @param m (`count`)\cr people.
+#' @param m (`count`)\cr number of people.
 #' @noRd
 treated_facts <- function(public, features, m) {
   list(

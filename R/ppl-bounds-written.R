@@ -38,7 +38,7 @@ left_side <- function(formula) {
 }
 
 #' `bounds` as a list by name
-#' @param bounds (`any`)\cr as the user gave it.
+#' @param bounds (`any`)\cr in the user's form.
 #' @param left (`language`)\cr the formula's left side, to which an unnamed entry belongs.
 #' @param strict (`flag`)\cr whether to refuse an unnamed entry if the left side is computed.
 #' @section Errors: `dpsc_error_bounds`.
@@ -292,7 +292,7 @@ clipped_code <- function(code, limits) {
 # the classes of its columns, which are public ----------------------------------------------------
 
 #' Refuse `bounds` that lack some of a formula's variables
-#' @param formula,bounds (`any`)\cr as the user gave them; `bounds` is `NULL` if it was not given.
+#' @param formula,bounds (`any`)\cr in the user's form; `bounds` is `NULL` if it was not given.
 #' @param data (`any`)\cr people's rows, of which only classes of columns are read.
 #' @section Errors: `dpsc_error_argument` without any bounds, else `dpsc_error_bounds`.
 #' @noRd

@@ -120,7 +120,7 @@ same_cells <- function(x, y) {
 }
 
 #' Comparisons of cells for row-wise code
-#' @param same (`function`)\cr are two cells the same?
+#' @param same (`function`)\cr a function of two cells: are the cells equal?
 #' @noRd
 comparisons <- function(same) {
   list(
@@ -263,7 +263,7 @@ known_attributes <- function(x) {
 #'
 #' [factor()] would sort a million strings; this function sorts only the distinct strings.
 #' @param x (`vector`)\cr an index column. PRIVATE if it contains units.
-#' @param name (`string`)\cr its name.
+#' @param name (`string`)\cr the name of the column.
 #' @return A list with `code` (`integer`, one per row), `values` (the sorted distinct values, of the
 #'   type of `x`, without attributes except a known class; for a factor its labels), `name` and
 #'   `alphabetical` (`flag`: whether `x` contains strings and is not a factor).

@@ -36,7 +36,7 @@ added_names <- function(code) {
 }
 
 #' The outcome's bounds, and the declarations of the covariates
-#' @param bounds (`numeric`, `matrix`, `list` or `NULL`)\cr as the user gave it.
+#' @param bounds (`numeric`, `matrix`, `list` or `NULL`)\cr in the user's form.
 #' @param names (`character` or `NULL`)\cr covariates.
 #' @param left (`language`)\cr the outcome.
 #' @param own (`string`)\cr another name that the user gave to the outcome.

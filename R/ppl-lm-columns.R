@@ -9,7 +9,7 @@
 #' @param offset (`language` or `NULL`)\cr from [said_offset()]; a dot excludes its columns.
 #' @return A list: `text`; `response`; `given` (checked bounds); `variables` (the columns made from
 #'   rows; the response is the last); `columns` (`name`, `term`, `variables`, `powers`); `terms`;
-#'   `offset` (`at`, the place of its variable, and `text`), if there is one. PUBLIC, without
+#'   `offset` (`at`, the position of its variable, and `text`), if any. PUBLIC, without
 #'   environments.
 #' @noRd
 lm_columns <- function(formula, bounds, outcome = lm_outcome, offset = NULL) {

@@ -47,8 +47,8 @@ refuse_source <- function(x, needs, who, class = "argument") {
   abort(c(paste0(who, " needs ", needed, "."), x = given, i = mend), class)
 }
 
-#' Refuse a source that a method cannot use. Without privacy a method needs the rows themselves,
-#' not sums over them; rows in memory always suffice.
+#' Refuse a source that a method cannot use. Without privacy a method needs rows, and not sums over
+#' rows; rows in memory are always sufficient.
 #' @param private (`flag`)\cr is epsilon finite?
 #' @noRd
 refuse_needed <- function(x, needs, method, private) {

@@ -1,7 +1,8 @@
 # Several adoption dates: units that adopt together, and refused cohorts. All values are PUBLIC.
 
 #' Check that every cohort has periods before its adoption
-#' @param adopted (`integer(k)`)\cr periods before each unit's adoption, not all the same.
+#' @param adopted (`integer(k)`)\cr number of periods before each unit's adoption; the numbers
+#'   differ.
 #' @param labels (`character(k)`)\cr the treated units, which are public.
 #' @param times (`vector`)\cr the periods.
 #' @param hide (`flag`)\cr whether messages must not name the treated units, for example because
@@ -70,7 +71,7 @@ treated_counts <- function(panel) {
 
 #' The number of people in the smallest cohort, which determines the calibration; for one date the
 #' total number
-#' @param size (`numeric`)\cr people in each treated unit.
+#' @param size (`numeric`)\cr number of people in each treated unit.
 #' @noRd
 smallest_group <- function(size, adopted) {
   if (is.null(adopted)) sum(size) else min(tapply(rep_len(size, length(adopted)), adopted, sum))

@@ -87,7 +87,7 @@ panel_of_rows <- function(rows, units, times, treatment, formula, index, keep_na
 }
 
 #' The source of a panel's rows, for a formula
-#' @param data,index,na,roster as the user gave them; the first two may be missing.
+#' @param data,index,na,roster in the user's form; the first two may be missing.
 #' @param code (`language`)\cr the user's code for `index`.
 #' @return A list of the given arguments; later also `bounds` (of the outcome) and `covariates`
 #'   (their declarations, see [split_bounds()]). PRIVATE.

@@ -72,7 +72,8 @@ outcome_bounds <- function(bounds, sides, names, private) {
   lapply(own, function(name) bounds[c(name, others)])
 }
 
-#' Refuse an outcome with the name of a column from which it is computed: limits would be ambiguous
+#' Refuse an outcome with the name of a column from which it is computed, since limits would be
+#' ambiguous
 #' @noRd
 check_own_names <- function(sides, names, bounds) {
   torn <- vapply(seq_along(sides), function(k) {

@@ -70,7 +70,7 @@ check_protect <- function(request, k, people = FALSE) {
   protect
 }
 
-#' Require `protect` now and, if there is one treated unit, before any error about its rows
+#' Require `protect` now and, for a single treated unit, before any error about the unit's rows
 #' @param ask (`function` or `NULL`)\cr a function from [ask_protect()].
 #' @param treated (`vector`)\cr units of the treated rows.
 #' @return A function without arguments.

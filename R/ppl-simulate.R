@@ -14,7 +14,7 @@
 #'   divides them by `5 T + 1`, for T periods, which ensures the bounds.
 #'
 #' @param n (`count`)\cr number of donors.
-#' @param T0,T1 (`count`)\cr periods before the treatment, and from the treatment on.
+#' @param T0,T1 (`count`)\cr number of periods before the treatment, and from the treatment on.
 #' @param design (`string`)\cr `"factor"` or `"linear"`.
 #' @param effect (`numeric`, length 1 or T1)\cr effect added to the target from the treatment on.
 #' @param factors (`count`)\cr number of factors.

@@ -206,7 +206,7 @@ check_people_travel <- function(source) {
 }
 
 #' Periods that all parts contain, sorted as in a data frame
-#' @return As from [code_index()], with `plain`, the values as the engine gave them.
+#' @return As from [code_index()], with `plain`, the unchanged values from the engine.
 #' @noRd
 common_periods <- function(facts) {
   first <- code_index(facts[[1L]]$periods, facts[[1L]]$time)

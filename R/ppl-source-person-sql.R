@@ -50,8 +50,8 @@ sql_limit_shares <- function(value, limits, rows, dialect) {
 
 #' Sums over people of means of u u', or of products of mean scores
 #' @param w (`character`)\cr the columns of whitened regressors; `r` and `k` follow.
-#' @param guard (`string`)\cr a condition on every row; a person whose row violates it is dropped,
-#'   which is noticed.
+#' @param guard (`string`)\cr a condition on every row; a person with a row that violates the
+#'   condition is omitted, which a later check detects.
 #' @noRd
 sql_person_products <- function(w, rows, guard, question, dialect) {
   scored <- question$kind == "scores"
@@ -87,7 +87,7 @@ sql_mean_scores <- function(u, people, question, dialect) {
     " FROM ", means, " WHERE bad = 0 AND ", squares, " <= ", sql_whole(question$score_limit^2))
 }
 
-#' A mean of products: unchanged if it is an integer, else shrunk and rounded
+#' A mean of products, unchanged if it is an integer, otherwise shrunk and rounded
 #' @noRd
 sql_mean_products <- function(count, people, question, dialect) {
   g <- paste0("g", seq_len(count))

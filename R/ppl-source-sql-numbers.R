@@ -90,7 +90,7 @@ sql_cell <- function(y, map, dialect) {
     map$limit, 2 * (map$limit + 1) / map$scale, 0.25 / map$scale, dialect)
 }
 
-#' An unchanged outcome, or its cell in period t
+#' An unchanged outcome, or the cell of an outcome in period t
 #' @noRd
 sql_outcome <- function(y, t, map, dialect) {
   if (is.null(map)) {

@@ -14,13 +14,13 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 }
 
 #' The temporary table of one row per person, checked
-#' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated);
-#'   `covariates`, from [source_covariates()], and `roster`, from [panel_of_roster()],
-#'   if there are any.
+#' @param design (`list`)\cr `outcome` and `treated` (columns), `periods`, `units` (the treated
+#'   units), and if any `covariates`, from [source_covariates()], and `roster`, from
+#'   [panel_of_roster()].
 #' @param grid (`list` or `NULL`)\cr from [grid_of()]; `NULL`: unchanged outcomes.
 #' @param covariates (`function`)\cr [sql_covariates()], if the design has covariates.
 #' @return A list: `name` of the table, `n`, `periods` (columns), `grid`, `close`, and the facts
-#'   needed to read it.
+#'   that are needed to read the table.
 #' @noRd
 make_wide <- function(table, design, grid, covariates = NULL) {
   con <- table$con

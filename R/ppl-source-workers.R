@@ -305,7 +305,7 @@ worker_token <- function() {
 }
 
 #' Workers that have opened their rows for one release, and answer questions about them
-#' @param task (`string`)\cr the function that opens them, with `given`.
+#' @param task (`string`)\cr the function that opens the workers' rows, with `given`.
 #' @return A `dp_asked`. PRIVATE.
 #' @noRd
 asked_workers <- function(workers, task, given) {

@@ -84,7 +84,7 @@ facts_of_panel <- function(release) {
   )
 }
 
-#' A privacy record with the faults discovered since it was written
+#' A privacy record with the faults that were discovered after it was written
 #' @param privacy (`list`)\cr the privacy record of a release or a fit; without a `version` it is
 #'   from 0.2.0 or older.
 #' @param facts (`list`)\cr see `advisories()`.

@@ -44,7 +44,7 @@ take_draw <- function(monitor, period, ledger, again) {
   list(taken = known$taken)
 }
 
-#' The draws of a release with a further draw, or an error if it is not permitted
+#' The draws of a release with a further draw, or an error if this draw is not permitted
 #' @param known (`list` or `NULL`)\cr `periods`, `taken`: the earlier records.
 #' @return The records with this draw.
 #' @noRd

@@ -16,7 +16,7 @@ format_value <- function(x) {
 
 #' Periods as text
 #' @param times (`vector`)\cr periods. PUBLIC.
-#' @return A string for each.
+#' @return One string per period.
 #' @noRd
 period_text <- function(times) {
   if (is.character(times) || is.factor(times)) {
@@ -30,7 +30,7 @@ period_text <- function(times) {
 
 #' Units as text
 #' @param values (`vector`)\cr sorted units from [code_index()].
-#' @return A string for each.
+#' @return One string per unit.
 #' @noRd
 unit_labels <- function(values) {
   if (is.object(values)) {

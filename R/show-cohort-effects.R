@@ -204,7 +204,7 @@ shared_rows <- function(fit, pieces) {
 
 #' An average over cohorts, with its errors
 #' @param part (`data.frame`)\cr from [cohort_contrasts()].
-#' @param size (`numeric`)\cr people in each cohort.
+#' @param size (`numeric`)\cr number of people in each cohort.
 #' @noRd
 contrast_row <- function(part, pieces, shared, size, level) {
   own <- do.call(rbind, Map(function(g, row) pieces[[g]][row + 1L, ], part$g, part$row))

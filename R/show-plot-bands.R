@@ -27,7 +27,8 @@ band_labels <- function(level, covers = "", both = TRUE) {
 #' Errors as two bands, with a legend; no layers if no errors are known
 #' @param data (`data.frame`)\cr `at`, `low`, `high`, `noise_low`, `noise_high`, and the variables
 #'   of panels and groups. A part that is always `NA` is neither drawn nor named in the legend.
-#' @param shape (`string`)\cr `"band"` or `"bar"` over `at`, `"lying"` beside it.
+#' @param shape (`string`)\cr `"band"` or `"bar"` for vertical errors at `at`, `"lying"` for
+#'   horizontal errors.
 #' @param labels (`character`)\cr the labels of the legend, from [band_labels()]; `NULL`: no legend.
 #' @noRd
 error_layers <- function(data, shape = "band", labels = NULL) {

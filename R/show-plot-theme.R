@@ -163,7 +163,7 @@ treatment_line <- function(x) {
   dotted_at(data.frame(at = between_periods(plot_periods(x$times), x$T0)))
 }
 
-#' Dotted lines, separate for each panel if there are several
+#' Dotted lines, separate for each of several panels
 #' @param data (`data.frame`)\cr `at`, and the column of the panels.
 #' @noRd
 dotted_at <- function(data) {

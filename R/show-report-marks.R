@@ -1,6 +1,6 @@
 # Texts of reports: their print, and their markup in Markdown and LaTeX.
 
-#' @param parts (`list`)\cr `result`, `methods`, `guarantee`, `references`, plain text.
+#' @param parts (`list`)\cr plain texts `result`, `methods`, `guarantee` and `references`.
 #' @noRd
 marked_report <- function(parts, format) {
   structure(c(lapply(parts, mark_up, format), format = format), class = "dp_report")

@@ -39,7 +39,7 @@ selection_estimates <- function(fit) {
   )
 }
 
-#' Did the fit's noise also affect the choice? If so, its intervals have half of their nominal
+#' Did the noise of the fit also affect the choice? If so, intervals have half of their nominal
 #' coverage.
 #' @noRd
 chosen_by_its_noise <- function(x) {
