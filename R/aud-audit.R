@@ -195,7 +195,7 @@ audited_verb <- function(verb, epsilon, delta, control) {
 #' @export
 print.dp_audit_mechanism <- function(x, ...) {
   if (!is.null(x$verb)) {
-    cat("A verb's call, to be audited\n")
+    cat("Call of a private function, to be audited\n")
     return(invisible(x))
   }
   cat(

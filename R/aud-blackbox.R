@@ -20,7 +20,7 @@ audit_blackbox <- function(run, pair, claimed, n_runs, level) {
     observed = list(epsilon = observed, delta = claimed$delta),
     violated = observed > claimed$epsilon || fixed,
     note = if (fixed) {
-      "Every run on a panel gave the same output, and the two outputs differ: no fresh noise."
+      "Runs on a panel all gave the same output, and the two outputs differ: noise is not fresh."
     },
     table = table
   )

@@ -35,7 +35,7 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
     abort(c(
       "{.arg release} must be a private release by method {.val gram}.",
       i = paste(
-        "Losses under the other methods depend on all donors' rows: no bound finer than the",
+        "Losses under the other methods depend on all donors' rows, so no bound finer than the",
         "guarantee can be published."
       )
     ), "argument")
@@ -47,7 +47,7 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
     if (!is.null(release$panel$weights)) "A release with weights"
   )
   if (length(coarse)) {
-    abort("{coarse[[1L]]} has no bound finer than its guarantee.", "argument")
+    abort("{coarse[[1L]]} allows no bound on losses finer than its guarantee.", "argument")
   }
   delta <- if (is.null(delta)) {
     release$privacy$delta

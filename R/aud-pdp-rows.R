@@ -73,7 +73,7 @@ NULL
 pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...) door("pdp", {
   if (x$columns$weighted || !is.null(x$release$scores)) {
     abort_unknown_losses("this fit",
-      i = "They are known for a fit without {.arg weights} and with {.code vcov = \"const\"}."
+      i = "Losses are known for a fit without {.arg weights} and with {.code vcov = \"const\"}."
     )
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
@@ -102,7 +102,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   if (isTRUE(x$release$failed) || length(x$public$facts$wishes) || isTRUE(x$columns$weighted)) {
     abort_unknown_losses("this fit",
-      i = "They are known for a fit that succeeded, without {.arg penalty}, {.arg constraints} and
+      i = "Losses are known for a fit that succeeded, without {.arg penalty}, {.arg constraints} and
         {.arg weights}."
     )
   }
@@ -110,7 +110,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration %in% names(record$broken)) {
     abort(c(
       "NAPP-ERM as published has infinite privacy losses for some rows.",
-      i = "They are finite with {.code calibration = \"tight\"}."
+      i = "All losses are finite with {.code calibration = \"tight\"}."
     ), "argument")
   }
   loss <- record$loss(x, at$table, at$delta, outsiders(x, newdata))
@@ -131,8 +131,8 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
   if (!is.null(subset)) table <- leave_out(table, subset, data)
   if (nrow(table) != x$nobs) {
     abort(c(
-      "These cannot be the rows of the fit.",
-      x = "The fit has {x$nobs} rows; the data have {nrow(table)}."
+      "{.arg data} cannot be the rows of the fit.",
+      x = "The fit has {x$nobs} rows; {.arg data} has {nrow(table)} rows."
     ), "data")
   }
   list(table = table, delta = delta)

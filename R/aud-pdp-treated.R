@@ -38,10 +38,10 @@ people_by_account <- function(release, donors, treated, adopted) {
   if (!fits) {
     abort(c(
       "These treated people do not match the release.",
-      x = "It protects {sum(m)}{if (length(m) > 1L) ' of several adoption dates'}.",
+      x = "It protects {sum(m)} people{if (length(m) > 1L) ' with several adoption dates'}.",
       i = paste(
         "Give their rows as {.arg target}",
-        if (is.null(dates)) "." else "and the periods before each one's treatment as {.arg T0}."
+        if (is.null(dates)) "." else "and the number of periods before each treatment as {.arg T0}."
       )
     ), "panel")
   }

@@ -97,7 +97,9 @@ pdp <- function(x, ...) {
 pdp.default <- function(x, ...) door("pdp", {
   if (inherits(x, names(without_losses))) {
     reason <- without_losses[[which(inherits(x, names(without_losses), TRUE) > 0)[[1L]]]]
-    abort_unknown_losses("this result", x = reason, i = "The guarantee bounds each of them.")
+    abort_unknown_losses("this result",
+      x = reason, i = "The guarantee bounds each of these losses."
+    )
   }
   abort(c(
     "{.arg x} must be a private release or a fit that contains one.", x = "It is {describe(x)}."
@@ -107,9 +109,9 @@ pdp.default <- function(x, ...) door("pdp", {
 #' Reasons for unknown losses of people in some results, as in the help page `pdp_rows`
 #' @noRd
 without_losses <- c(
-  dp_selection = "A person moves the scores of many candidates at once; no formula is proved.",
+  dp_selection = "A person changes scores of many candidates at once, and no formula is proved.",
   dp_stream = "A stream does not keep the rows that it has read.",
-  dp_aggregate = "The assignment of people to blocks is not kept.",
+  dp_aggregate = "The assignment of people to blocks is not stored.",
   dp_description = "A description has many steps, whose losses are not added up by person."
 )
 
@@ -154,7 +156,7 @@ pdp.dp_release <- function(x, donors, target = NULL, T0 = NULL, data = NULL, ind
   )
   if (length(unknown)) {
     abort_unknown_losses(unknown[[1L]],
-      i = "Its bound, epsilon = {format(x$privacy$epsilon)}, holds for each of them."
+      i = "The release's epsilon = {format(x$privacy$epsilon)} bounds each of these losses."
     )
   }
   delta <- loss_delta(x, delta)
@@ -205,7 +207,7 @@ pdp_delta <- function(x, epsilon) door("pdp_delta", {
   epsilon <- check_number(epsilon, 0, infinite = TRUE)
   if (anyNA(x$donors$mu_removal)) {
     abort(c(
-      "These losses are not from a single Gaussian shift, so not every epsilon has a delta.",
+      "These losses are not from a single Gaussian shift, so delta is not known for every epsilon.",
       i = "Call {.fn pdp} with another {.arg delta} instead."
     ), "argument")
   }
@@ -224,7 +226,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
   periods <- facts$T0 + facts$T1
   if (inherits(donors, "dp_source") || inherits(data, "dp_source")) {
     abort(c(
-      "{.fn pdp} needs donors' rows, which are elsewhere.",
+      "{.fn pdp} needs donors' rows in this R session.",
       i = "Read them into a data frame or a matrix, or give them as {.fn dp_chunks}."
     ), "argument")
   }

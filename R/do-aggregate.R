@@ -411,8 +411,8 @@ warn_of_fallback <- function(x) {
   lost <- lost_spread(x)
   if (length(lost)) {
     rlang::warn(cli::format_message(c(
-      paste("For {.val {lost}}", lost_spread_words),
-      i = "Try it on simulated rows ({.arg example}). The budget is spent."
+      paste("For {.val {lost}},", lost_spread_words),
+      i = "Try the statistic on simulated rows ({.arg example}). The budget is spent."
     )), class = "dpsc_warning_fallback")
   }
   if (length(failed)) {

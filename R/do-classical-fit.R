@@ -9,7 +9,7 @@ fit_classical_panel <- function(panel, request) {
   estimator <- request$estimator
   if (request$private) {
     abort(c(
-      "{.code estimator = {.val {estimator}}} needs {.code epsilon = Inf}: it is NOT PRIVATE.",
+      "{.code estimator = {.val {estimator}}} is NOT PRIVATE and needs {.code epsilon = Inf}.",
       x = "It is fitted to the donors' rows without any noise.",
       i = "The private estimators are {.val ridge} and {.val did}."
     ), "argument")

@@ -12,8 +12,8 @@ check_target_covariates <- function(release, covariates, k) {
   q <- NROW(columns)
   if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
     abort(c(
-      "{.arg covariates} must have the release's covariates, one row per target.",
-      i = if (q > 0L) "They are {.val {columns$name}}." else "This release has none."
+      "{.arg covariates} must contain the release's covariates, one row per target.",
+      i = if (q > 0L) "They are {.val {columns$name}}." else "This release has no covariates."
     ), "covariate")
   }
   matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))
@@ -38,8 +38,8 @@ check_release_dates <- function(T0, release, k) {
   if (any(T0 < first)) {
     abort(c(
       "{.arg T0} must not be before the release's first adoption.",
-      x = "It is {min(T0)} for some target; the release's first is {first}.",
-      i = "The release holds features of the periods before {first}, not single periods."
+      x = "{.arg T0} is {min(T0)} for some target; for the first adoption it is {first}.",
+      i = "The release contains features of the first {first} periods, not single periods."
     ), "argument")
   }
   T0

@@ -88,7 +88,7 @@ record_of_release <- function(x) {
   if (is.null(record)) {
     abort(c(
       "{.arg releases} must contain releases or results of private calls.",
-      x = "One is {describe(x)}."
+      x = "One element is {describe(x)}."
     ), "argument")
   }
   record$parts <- lapply(if (inherits(x, "dp_outcomes")) x$outcomes else list(x), function(one) {
@@ -168,7 +168,7 @@ print.dp_ledger_check <- function(x, ...) {
   cat("Ledger: ", count_of(x$charges, "charge"), ", ", if (length(x$broken)) {
     paste0("CHANGED: rows that do not follow from the rows before: ", toString(x$broken))
   } else {
-    "each row follows from the one before"
+    "each row follows from the row before it"
   }, "\n", sep = "")
   cat(if (is.na(x$complete)) {
     "Without releases or receipts, a loss of the last rows cannot be detected.\n"

@@ -101,7 +101,7 @@ NULL
 monitor_left <- function(object) door("monitor_left", {
   release <- if (inherits(object, "dp_release")) object else object$release
   if (!is_growing(release)) {
-    abort("This fit or release cannot grow.", "argument")
+    abort("This fit or release cannot grow: it was made without {.arg monitor}.", "argument")
   }
   periods_left(release)
 })
@@ -116,7 +116,7 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
   release <- object$release
   if (!is_growing(release)) {
     abort(c(
-      "This fit cannot have new periods: they were not paid for in advance.",
+      "New periods cannot be added to this fit: they were not paid for in advance.",
       i = "Pay for them with {.code dp_synth(..., monitor = )}."
     ), "monitor")
   }
@@ -220,8 +220,8 @@ known_covariates <- function(columns, names) {
 
 abort_other_covariates <- function(columns) {
   abort(c(
-    "{.arg newdata} must have the fit's covariates, in the same order.",
-    x = if (is.null(columns)) "The fit has none." else "They are {.val {columns$name}}."
+    "{.arg newdata} must contain the fit's covariates, in the same order.",
+    x = if (is.null(columns)) "The fit has no covariates." else "They are {.val {columns$name}}."
   ), c("covariate", "monitor"))
 }
 
@@ -239,7 +239,7 @@ newer_covariates <- function(release, panel) {
   if (!same_between(release, own)) {
     abort(c(
       "The target's covariates in {.arg newdata} differ from its covariates in the fit.",
-      i = "The release is for the target's earlier values: use these."
+      i = "The release is for the fit's values of the covariates: use the same values."
     ), "monitor")
   }
   unname(own)
@@ -269,14 +269,14 @@ check_newer <- function(object, panel, group) {
         "It has {panel$n} donor{?s} and {nrow(panel$target)} treated; the fit has {known$n} and",
         "{length(size)}."
       ),
-      i = "Keep people who left; {.code na = \"interpolate\"} fills their gaps."
+      i = "Keep the rows of people who left; {.code na = \"interpolate\"} fills their gaps."
     )
   }
   periods <- panel$T0 + panel$T1
   if (periods <= old) {
     fail(
-      "{.arg newdata} holds no new period.",
-      x = "The fit has {old} period{?s}; {.arg newdata} has {periods}."
+      "{.arg newdata} contains no new period.",
+      x = "The fit has {old} period{?s}, and {.arg newdata} has {periods} period{?s}."
     )
   }
   same <- identical(period_text(panel$times[seq_len(old)]), period_text(known$times))
@@ -295,20 +295,23 @@ check_newer <- function(object, panel, group) {
         "{period_text(panel$times[[skipped]])} does not follow",
         "{period_text(panel$times[[skipped - 1L]])}."
       ),
-      i = "New periods follow the last one immediately, so that each is drawn once."
+      i = "New periods must follow the last period without a gap, so that each is drawn once."
     )
   }
   if (!isTRUE(all.equal(unname(group[1L, seq_len(old)]), unname(object$target[1L, ]),
         tolerance = 1e-8))) {
     fail(
       "The target's past in {.arg newdata} differs from its past in the fit.",
-      i = "The release is for the target's earlier values: use these."
+      i = "The release is for the target's values in the fit: use the same values."
     )
   }
   left <- periods_left(object$release)
   if (periods - old > left) {
     abort(c(
-      "{.arg newdata} has {periods - old} new period{?s}, and {left} {?is/are} left.",
+      paste(
+        "{.arg newdata} has {periods - old} new period{?s}, but {left} announced period{?s}",
+        "{?is/are} left."
+      ),
       i = "More periods need a new release."
     ), c("monitor", "budget"))
   }

@@ -39,7 +39,7 @@ dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0
     numbers <- sum(utils::head(kinds, -1L) != "level")
   }
   check_given(missing(n), "n", "numbers of people")
-  check_given(is.null(p), "formula", "the model; or give the number of its columns, {.arg p}")
+  check_given(is.null(p), "formula", "the model, or the number of its columns as {.arg p}")
   p <- check_count(p, 1, 500)
   numbers <- check_count(numbers, 0, 500)
   delta <- check_number(delta, 0, 1, open = c("min", "max"))
@@ -62,7 +62,7 @@ check_plan_formula <- function(formula) {
   if (is.numeric(formula)) {
     abort(c(
       "The first arguments of {.fn dp_plan_glm} are a formula and bounds, as for {.fn dp_plan_lm}.",
-      i = "Name the numbers as of version 0.2.0: {.code dp_plan_glm(n = , p = , epsilon = )}."
+      i = "Name the numbers, unlike in 0.2.0: {.code dp_plan_glm(n = , p = , epsilon = )}."
     ), "argument")
   }
 }

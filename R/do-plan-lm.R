@@ -88,8 +88,8 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
 check_one_unknown <- function(n, epsilon, wanted, name) {
   if (is.null(n) + is.null(epsilon) != !is.null(wanted)) {
     abort(c(
-      "Give {.arg n} and {.arg epsilon}, or {.arg {name}} and one of the two.",
-      i = "The plan computes the missing one."
+      "Give {.arg n} and {.arg epsilon}, or {.arg {name}} and one of these two.",
+      i = "The plan computes the missing quantity."
     ), "argument")
   }
 }
@@ -127,7 +127,7 @@ unreached_words <- function(x) {
   paste0(
     "At epsilon = ", format(x$epsilon), " a billion people do not reach a ratio of ", ratio, ".",
     if (x$delta == 0) paste(
-      " With delta = 0 the noise and the usual bias of clips are balanced at every number of",
+      " With delta = 0 the noise and the usual bias of clipping are balanced at every number of",
       "people: use a larger epsilon, or delta above 0."
     )
   )
@@ -137,9 +137,8 @@ unreached_words <- function(x) {
 #' @export
 print.dp_plan_lm <- function(x, ...) {
   cat("Plan of a private regression (no data were used)\n  ", x$text, "\n", sep = "")
-  cat("  ", count_of(x$columns, "column"), ", ", x$located,
-    " to locate, outcome included; delta = ",
-    format(x$delta), "\n", sep = "")
+  cat("  ", count_of(x$columns, "column"), "; numeric variables, outcome included: ", x$located,
+    "; delta = ", format(x$delta), "\n", sep = "")
   if (is.na(x$n) || is.na(x$epsilon)) {
     cat(strwrap(unreached_words(x), 95, 2, 2), sep = "\n")
     return(invisible(x))
@@ -147,9 +146,9 @@ print.dp_plan_lm <- function(x, ...) {
   cat("  ", format(x$n, big.mark = ",", scientific = FALSE), " people, epsilon = ",
     format(x$epsilon), ":", sep = "")
   if (!is.na(x$ratio)) {
-    cat(" errors of slopes about ", format(x$ratio, digits = 3L), " times those of lm() if its ",
-      "model holds;\n  standard errors, which allow for models that do not, about ",
-      format(sqrt(x$ratio^2 + x$allowance), digits = 3L), " times\n", sep = "")
+    cat(" slope errors are about ", format(x$ratio, digits = 3L), " times the errors of lm() if ",
+      "its model holds.\n  Standard errors, which do not assume this model, are about ",
+      format(sqrt(x$ratio^2 + x$allowance), digits = 3L), " times as large.\n", sep = "")
     return(invisible(x))
   }
   what <- c(
@@ -167,9 +166,9 @@ print.dp_plan_lm <- function(x, ...) {
     if (!is.na(x$least_epsilon)) paste("epsilon =", format(x$least_epsilon), "here")
   )
   words <- paste0(
-    paste(what, collapse = ", and "), ". Intervals will be very wide. It takes ",
+    paste(what, collapse = ", and "), ". Intervals will be very wide. A useful release needs ",
     paste(instead, collapse = ", or "),
-    "; fewer columns, or levels or tighter bounds, help."
+    ". Fewer columns, fewer levels or tighter bounds help."
   )
   cat("\n", paste0("  ", strwrap(words, 95), "\n"), sep = "")
   invisible(x)

@@ -53,7 +53,7 @@ pilot_people <- function(pilot, scale, periods) {
   if (nrow(pilot) < 20) {
     abort(c(
       "{.arg pilot} must have at least 20 people.",
-      x = "It has {nrow(pilot)}.",
+      x = "It has {nrow(pilot)} row{?s}.",
       i = "With fewer people, give {.arg sd_between} and {.arg sd_within} instead."
     ), "argument")
   }

@@ -28,7 +28,7 @@ check_plan_effect <- function(effect, scale) {
     abort(c(
       "{.arg effect} must be a possible effect: not 0, and less than the bounds' width.",
       x = "It is {signif(effect, 3)}; the bounds' width is {signif(2 * scale$unit, 3)}.",
-      i = "Is it in the units of the outcome?"
+      i = "Is {.arg effect} in the units of the outcome?"
     ), "argument")
   }
   effect
@@ -40,7 +40,7 @@ check_plan_goal <- function(unknown, error, effect) {
   goals <- (!is.null(error)) + (!is.null(effect))
   if (length(unknown) > 1L || (length(unknown) == 1L && goals == 0L)) {
     abort(c(
-      "Give {.arg n}, {.arg epsilon} and {.arg size}, or a goal and two of the three.",
+      "Give {.arg n}, {.arg epsilon} and {.arg size}, or a goal and two of these three.",
       x = "Unknown: {.arg {unknown}}.",
       i = paste(
         "The goal is {.arg error}, or {.arg effect} with {.arg power}. The plan computes the",
@@ -51,7 +51,7 @@ check_plan_goal <- function(unknown, error, effect) {
   if (length(unknown) == 1L && goals == 2L) {
     abort(c(
       "{.arg error} and {.arg effect} are two goals, with possibly different answers.",
-      i = "Give one of them."
+      i = "Give one goal."
     ), "argument")
   }
   if (!length(unknown) && !is.null(error)) {

@@ -223,7 +223,7 @@ plan_covariates <- function(covariates, explained) {
   explained <- check_number(explained, 0, 1, open = "max")
   if (explained > 0 && count == 0) {
     abort(c(
-      "{.arg explained} is the covariates' share, but {.arg covariates} is 0.",
+      "{.arg explained} is the share that covariates explain, but {.arg covariates} is 0.",
       i = "Give the number of covariates; a factor counts as its number of levels less one."
     ), "argument")
   }

@@ -238,7 +238,7 @@ dp_select.dp_selection <- function(x, size, ...) door("dp_select", {
   check_no_dots(...)
   if (is.null(x$moments)) {
     abort(c(
-      "Only a selection by {.code method = \"gram\"} holds moments to select from.",
+      "Only a selection by {.code method = \"gram\"} contains moments to select from.",
       i = "This selection is by {.val {x$method}}."
     ), "argument")
   }

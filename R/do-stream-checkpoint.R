@@ -68,7 +68,7 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   if (public && stream$plan$facts$noise != "tree") {
     abort(c(
       "Only streams with {.code noise = \"tree\"} have a state that can be published.",
-      i = "This stream has {.val {stream$plan$facts$noise}}: its state is as secret as the data."
+      i = "With noise {.val {stream$plan$facts$noise}} the state is as secret as the data."
     ), "checkpoint")
   }
   if (public && !stream$privacy$holds) {
@@ -76,7 +76,7 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   }
   if (!public && file.exists(file)) {
     abort(c(
-      "{.file {file}} exists already.", i = "A secret state is never written over another file."
+      "{.file {file}} exists already.", i = "A secret state never replaces another file."
     ), "checkpoint")
   }
   parts <- as.list.environment(stream)[stream_public_parts]
@@ -174,8 +174,8 @@ check_registry <- function(identity) {
   }
   abort(c(
     "This state belongs to another registry than {.file {registry_folder()}}.",
-    x = "This registry does not record whether it was resumed, and a state must not run twice.",
-    i = "Set {.envvar DPSC_REGISTRY} to the registry of the session that wrote it."
+    x = "This registry does not record whether the state was resumed, and no state may run twice.",
+    i = "Set {.envvar DPSC_REGISTRY} to the registry of the session that wrote the state."
   ), "stream")
 }
 
@@ -190,9 +190,9 @@ claim_state <- function(id) {
   }
   if (dir.exists(mark)) {
     abort(c(
-      "This state was resumed before, and a state must not run twice.",
+      "This state was resumed before, and no state may run twice.",
       x = "The noise of two continuations cancels in their difference.",
-      i = "Start a new stream; for people in both streams it needs a separate budget."
+      i = "Start a new stream. For people in both streams the new stream needs a separate budget."
     ), "stream")
   }
   unwritable_registry(registry)
@@ -201,7 +201,7 @@ claim_state <- function(id) {
 unwritable_registry <- function(registry) {
   abort(c(
     "The folder {.file {registry}} cannot be written.",
-    x = "It records which states were resumed; without it a state could run twice.",
+    x = "The folder records which states were resumed; without it a state could run twice.",
     i = "Set the environment variable {.envvar DPSC_REGISTRY} to a permanent folder of yours."
   ), "checkpoint")
 }
@@ -211,10 +211,10 @@ unwritable_registry <- function(registry) {
 print.dp_state <- function(x, ...) {
   cat("State of a stream after ", x$steps, " steps, in ", x$file, "\n", sep = "")
   cat(if (inherits(x, "dp_secret_state")) {
-    c("  AS SECRET AS THE DATA: anyone who has it can remove the noise.\n",
-      "  Do not copy it. It can be resumed once; the stream it came from no longer runs.\n")
+    c("  AS SECRET AS THE DATA: anyone who has this file can remove the noise.\n",
+      "  Do not copy the file. The state can be resumed once; the original stream has stopped.\n")
   } else {
-    c("  Public: covered by the stream's budget. Every continuation adds separate noise,\n",
+    c("  Public: covered by the stream's budget. Every continuation adds separate noise\n",
       "  and must take different rows.\n")
   }, sep = "")
   invisible(x)

@@ -140,7 +140,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
     )))
   }
   if (calibration == "published") {
-    abort("{.code calibration = \"published\"} is for {.val {chapter_five()}}.", "argument")
+    abort("{.code calibration = \"published\"} is for methods {.val {chapter_five()}}.", "argument")
   }
   learner$method <- method %||% default_method(learner, plan_for, horizon)
   learner <- complete_learner(learner, plan_for, horizon)

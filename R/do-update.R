@@ -18,8 +18,8 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   if (...length() || !is.null(newdata) || inherits(target, "formula")) {
     abort(c(
       "{.fn update} can change {.arg target}, {.arg size}, {.arg estimator} and {.arg lambda}.",
-      i = "They are free. Anything else needs a new release, which spends budget: call \\
-           {.fn dp_synth}."
+      i = "These changes cost nothing. Any other change needs a new release, which spends budget: \\
+           call {.fn dp_synth}."
     ), "argument")
   }
   # With several treated units the fit is for the group; its members are stored separately.
@@ -84,7 +84,7 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
   if (...length() || inherits(object$cohorts[[1L]], "dp_synth_classical")) {
     abort(c(
       "{.fn update} can change {.arg estimator}, {.arg lambda} and {.arg size} of a release's fit.",
-      i = "They are free. Anything else needs {.fn dp_synth}."
+      i = "These changes cost nothing. Any other change needs {.fn dp_synth}."
     ), "argument")
   }
   if (is_released_group(object)) {

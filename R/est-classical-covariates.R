@@ -73,13 +73,13 @@ check_told_apart <- function(raw, given) {
   abort(c(
     "The covariates are collinear.",
     x = paste(
-      "Among the donors {.code {name}} follows from effects of units and periods and the",
-      "covariates before it."
+      "Among the donors {.code {name}} is determined by effects of units, effects of periods and",
+      "the covariates before it."
     ),
     i = if (constant) {
-      "It is constant over time: give it as one of {.code predictors}, one value per unit."
+      "This covariate is constant over time: give it in {.code predictors}, one value per unit."
     } else {
-      "Leave it out."
+      "Leave out this covariate."
     }
   ), "covariate")
 }

@@ -67,7 +67,7 @@ match_predictors <- function(given, donors) {
     if (anyDuplicated(columns) || !setequal(columns, named)) {
       abort(c(
         "The target's predictors differ from the donors' predictors.",
-        i = "{.code names(predictors$target)} must be {.code colnames(predictors$donors)}."
+        i = "{.code names(predictors$target)} must equal {.code colnames(predictors$donors)}."
       ), "argument")
     }
     given$target <- given$target[columns]

@@ -44,8 +44,8 @@ placebo_errors.dp_synth <- function(fit, draws = 200, ...) door("placebo_errors"
   if (n < max(3, 2 * treated)) {
     abort(c(
       "There are too few donors for standard errors by placebos.",
-      x = "{treated} treated unit{?s} and {n} donor{?s}.",
-      i = "There must be at least three, and two for each treated unit."
+      x = "The panel has {treated} treated unit{?s} and {n} donor{?s}.",
+      i = "At least three donors are needed, and at least two donors per treated unit."
     ), "argument")
   }
   gaps <- placebo_gaps(parts, treated, draws)[, -seq_len(parts$raw$T0), drop = FALSE]

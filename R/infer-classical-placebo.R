@@ -225,14 +225,14 @@ refuse_raw <- function(release) {
   private <- isTRUE(release$privacy$private)
   abort(c(
     if (private) {
-      "This fit is private and holds no donor's data."
+      "This fit is private and contains no donor's data."
     } else {
       "This fit is not by a classical estimator: it uses moments instead of single donors."
     },
     x = paste("{.fn placebo_space} and {.fn leave_one_out}", if (private) {
       paste(
-        "use single donors: they are available for classical estimators with",
-        "{.code epsilon = Inf} only."
+        "need single donors' data. They are available only for classical estimators with",
+        "{.code epsilon = Inf}."
       )
     } else {
       paste(
@@ -281,11 +281,11 @@ format.dp_leave_one_out <- function(x, ...) {
   c(
     paste0("NOT PRIVATE: leave one donor out, estimator \"", x$estimator, "\""),
     paste0(
-      "  mean effect ", format(x$effect, digits = 5L), "; between ",
-      format(range[[1L]], digits = 5L), " and ", format(range[[2L]], digits = 5L),
-      " without one of ", nrow(x$table), " donors"
+      "  mean effect ", format(x$effect, digits = 5L), "; without one of ", nrow(x$table),
+      " donors between ", format(range[[1L]], digits = 5L), " and ",
+      format(range[[2L]], digits = 5L)
     ),
-    paste0("  changes most without ", largest$donor)
+    paste0("  largest change: without ", largest$donor)
   )
 }
 

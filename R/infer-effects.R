@@ -51,11 +51,11 @@ unlike_words <- function(fit, i = 1L) {
   if (!isTRUE(spread$apart > most_apart) || identical(spread$reason, unseen_words)) {
     return(NULL)
   }
-  whom <- if (fit$size[[i]] > 1) "the mean of equally many random people" else "one of them"
+  whom <- if (fit$size[[i]] > 1) "the mean of equally many random people" else "one donor"
   paste0(
-    "Before the treatment the target is unlike the released donors (",
-    format(sqrt(spread$apart), digits = 2L), " times as far from them as ", whom, " would be, ",
-    "given its level): few donors are like it, and the other donors may bias the estimate."
+    "Before the treatment the target is unlike the released donors: it is ",
+    format(sqrt(spread$apart), digits = 2L), " times as far from them as ", whom, " with the same ",
+    "level would be. Few donors are like the target, and the other donors may bias the estimate."
   )
 }
 

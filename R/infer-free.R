@@ -9,19 +9,19 @@
 free_inference <- function(release) {
   if (!gives_moments(release$method)) {
     return(paste(
-      "At no cost: {.fn confint}, whose intervals allow for the privacy noise only.",
+      "At no cost, use {.fn confint}, whose intervals allow for the privacy noise only.",
       "There is no test, because no prediction error was released."
     ))
   }
   if (holds_periods(release)) {
     return(paste(
-      "At no cost: the placebo test in {.fn summary}, {.fn placebo_time}, {.fn conformal}",
-      "and {.fn confint}."
+      "At no cost, use the placebo test in {.fn summary}, {.fn placebo_time}, {.fn conformal}",
+      "or {.fn confint}."
     ))
   }
   paste(
-    "At no cost: the placebo test in {.fn summary}, which compares the target's deviation",
-    "with the donors' deviations, and {.fn confint}."
+    "At no cost, use the placebo test in {.fn summary}, which compares the target's deviation",
+    "with the donors' deviations, or use {.fn confint}."
   )
 }
 

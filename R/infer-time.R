@@ -17,7 +17,7 @@ period_statistics <- function(release, what, alike = FALSE) {
       i = free_inference(release),
       i = paste(
         "Only another release, by {.code method = \"gram\"} with",
-        "{.code dp_control(features = Inf)}, makes this possible; it spends budget again."
+        "{.code dp_control(features = Inf)}, makes this possible. The release spends budget again."
       )
     ), "release")
   }
@@ -29,15 +29,15 @@ period_statistics <- function(release, what, alike = FALSE) {
   }
   if (!holds_periods(release, alike)) {
     abort(c(
-      "{what} needs a release that holds every pre-period{if (alike) ' in the same way'}.",
+      "{what} needs a release that contains every pre-period{if (alike) ' in the same way'}.",
       x = paste(
         "This release describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more",
         "accurate."
       ),
       i = free_inference(release),
       i = paste(
-        "Only another release, with {.code dp_control(features = Inf)}, makes this possible; it",
-        "spends budget again. Decide this before the first release."
+        "Only another release, with {.code dp_control(features = Inf)}, makes this possible, and",
+        "it spends budget again. Choose {.arg features} before the first release."
       )
     ), "release")
   }

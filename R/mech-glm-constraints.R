@@ -99,7 +99,8 @@ check_limits <- function(given, free, names) {
         !anyDuplicated(names(given)))
   if (!ok) {
     abort(c(
-      "A limit must be one number, or numbers named by slopes.", i = "They are {.val {names}}."
+      "A limit must be one number, or numbers named by slopes.",
+      i = "The slopes are {.val {names}}."
     ), "argument")
   }
   if (is.null(names(given))) out[] <- given else out[match(names(given), names)] <- given

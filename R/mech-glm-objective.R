@@ -127,7 +127,7 @@ prepare_objective_glm <- function(public, columns) {
   if (after || any(c("A", "b", "simplex") %in% names(limits))) {
     if (weights[["lasso"]] > 0 || weights[["group"]] > 0) {
       abort(
-        "Constraints {.code A} and {.code simplex} exclude {.code lasso} and {.code group}.",
+        "{.code A} and {.code simplex} cannot be combined with {.code lasso} and {.code group}.",
         "argument"
       )
     }
@@ -142,8 +142,8 @@ prepare_objective_glm <- function(public, columns) {
     }
     if (!is.null(public$person$column)) {
       abort(c(
-        "With {.arg person} constraints {.code A} and {.code simplex} are kept {.code after} the
-          release only.",
+        "With {.arg person}, {.code A} and {.code simplex} can be imposed only {.code after} the
+          release.",
         i = "During the fit, rounding over an unknown number of rows has no tight enough bound."
       ), "argument")
     }

@@ -11,12 +11,12 @@ check_monitor <- function(monitor) {
   }
   if (identical(as.vector(monitor), Inf)) {
     abort(c(
-      "{.code monitor = Inf} is refused: an endless release cannot be paid for in advance.",
+      "{.arg monitor} must be finite: an endless release cannot be paid for in advance.",
       x = paste(
-        "It would need a limit on each person's total contribution over all periods,",
+        "Such a release would need a limit on each person's total contribution over all periods,",
         "computed from past cells each time; a revised cell would break this limit undetected."
       ),
-      i = "Announce a number: with four times as many periods each period's noise doubles."
+      i = "Announce a number of periods; four times as many periods double each period's noise."
     ), "monitor")
   }
   number <- is_number(monitor) && monitor == round(monitor) && monitor >= 1 && monitor <= 1000

@@ -221,8 +221,8 @@ person_reach <- function(account, level) {
   reach <- ranked_reach(account, rank)
   if (!is.finite(reach$high[[1L]] - reach$low[[1L]])) {
     return(paste(
-      "The target is so unlike the donors that it would determine its own prediction. There is no",
-      format_percent(level), "interval."
+      "The target is so unlike the donors that it would determine its own prediction, so there is",
+      "no", format_percent(level), "interval."
     ))
   }
   reach

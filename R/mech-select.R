@@ -196,7 +196,7 @@ check_supports <- function(facts) {
   if (choose(facts$p, facts$size) > 1e6) {
     abort(c(
       "{.code method = \"exhaustive\"} would have more than a million supports.",
-      i = "{.val pursuit} needs no list and finds more variables."
+      i = "{.val pursuit} needs no list of supports and finds more variables."
     ), "argument")
   }
 }
@@ -240,7 +240,7 @@ subset_constants <- function(subsets, n, shares) {
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
       "There are too few {.arg subsets}: some person would be in too many of them.",
-      i = "With these people and this budget about {signif(log(n) * 6 / rate, 2)} are enough."
+      i = "For these people and this budget {signif(log(n) * 6 / rate, 2)} subsets are enough."
     ), "argument")
   }
   if (subset_members(subsets, n, rate) > most_members) {
@@ -267,7 +267,7 @@ check_subset_people <- function(constants, facts) {
     abort(c(
       "{.val subsamples} needs {format(least, big.mark = \",\")} people at this {.arg epsilon}.",
       x = "One of its subsets would have about {signif(facts$n * constants$rate, 2)} people.",
-      i = "{.val blocks} needs 6 to 12 times fewer."
+      i = "{.val blocks} needs 6 to 12 times fewer people."
     ), "argument")
   }
 }

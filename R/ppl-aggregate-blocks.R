@@ -12,7 +12,7 @@ plain_rows <- function(data) {
     if (!all(ok)) {
       abort(c(
         "Columns of {.arg data} must be plain vectors, factors or dates.",
-        x = "{.code {names(data)[!ok]}} {?is/are} not."
+        x = "{.code {names(data)[!ok]}} {?is/are} of another class."
       ), "data")
     }
     names(columns) <- names(data)

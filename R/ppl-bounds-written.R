@@ -110,7 +110,7 @@ check_named <- function(bounds, left) {
   columns <- spell(unique(unlist(lapply(parts, columns_in))))
   text <- spell(vapply(parts, function(part) gsub("`", "", code_label(part, "outcome")), ""))
   abort(c(
-    "{.arg bounds} must name a column or an expression: {.code {label}} is no single column.",
+    "{.arg bounds} must name a column or an expression: {.code {label}} is not a single column.",
     i = paste(
       "Limits of the {if (several) 'columns' else 'variable'}, before the formula:",
       "{.code {columns}}."
@@ -128,7 +128,7 @@ check_bounds_list <- function(bounds) {
     abort(c(
       "{.arg bounds} must be a list named by variable.",
       i = "For example {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
-      i = "They come from prior knowledge about the variables, never from the data."
+      i = "Limits come from prior knowledge about the variables, never from the data."
     ), "bounds")
   }
 }
@@ -419,7 +419,7 @@ largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(max_weight)) {
     abort(c(
       "{.arg weights} needs {.arg max_weight}, the largest possible weight.",
-      i = "It is public. Larger weights are reduced to this limit, and noise grows with it."
+      i = "{.arg max_weight} is public. Larger weights are reduced to it, and noise grows with it."
     ), "argument")
   }
   check_number(max_weight, 0, open = "min")

@@ -19,7 +19,7 @@ new_bounds <- function(bounds, periods) {
         "with one such row for each period."
       ),
       x = problem,
-      i = "They come from prior knowledge about the outcome, never from the donors' data."
+      i = "Limits come from prior knowledge about the outcome, never from the donors' data."
     ), "bounds")
   }
   if (!is.numeric(bounds)) fail("It is {describe(bounds)}.")

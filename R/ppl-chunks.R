@@ -89,7 +89,7 @@ read_block <- function(chunks, i) {
   if (is.null(block)) {
     abort(c(
       "Block {i} of the donors could not be read.",
-      i = "Call your function with {i} to see its own error.",
+      i = "Call your function with {i} to see the error.",
       i = if (isTRUE(chunks$charged)) charge_stays
     ), c("reader", "panel"))
   }

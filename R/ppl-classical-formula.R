@@ -20,7 +20,7 @@ split_predictors <- function(formula, estimator) {
   if (!estimator %in% able) {
     abort(c(
       "Estimator {.val {estimator}} takes no predictors: {.arg formula} has a second part.",
-      i = "Predictors are taken by {.or {.val {able}}}."
+      i = "For predictors use {.or {.val {able}}}."
     ), "panel")
   }
   terms <- added_terms(rhs[[3L]])
@@ -89,8 +89,8 @@ check_predictor_rows <- function(all) {
   if (any(lost > 0)) {
     abort(c(
       "Every unit must have a value of every predictor before treatment.",
-      x = "{.code {colnames(all)[lost > 0][[1L]]}} has none for {lost[lost > 0][[1L]]} unit{?s}.",
-      i = "Leave it out, or give {.code over()} periods in which it is observed."
+      x = "{.code {colnames(all)[lost > 0][[1L]]}} is missing for {lost[lost > 0][[1L]]} unit{?s}.",
+      i = "Leave out this predictor, or give {.code over()} periods in which it is observed."
     ), "panel")
   }
   all
@@ -216,7 +216,7 @@ over_periods <- function(term, environment, times, T0) {
   if (!length(at) || anyNA(at) || any(at > T0)) {
     abort(c(
       "{.code {code_label(term, 'over()')}} must name periods before the treatment.",
-      i = "These are from {times[[1L]]} to {times[[T0]]}."
+      i = "These periods are {times[[1L]]} to {times[[T0]]}."
     ), "panel")
   }
   at

@@ -60,11 +60,11 @@ regressor_cells <- function(term, environment, data, rows, gaps) {
         x = if (gaps) {
           "{.code {colnames(values)[[k]]}} has no value for some unit."
         } else {
-          "{.code {colnames(values)[[k]]}} is missing in {lost} cell{?s}."
+          "{.code {colnames(values)[[k]]}} has no value in {lost} cell{?s}."
         },
         i = paste(
-          "Fill it, leave it out, or use one value per unit: {.code over(x, periods)} is a mean",
-          "over some periods before the treatment."
+          "Fill or omit this regressor, or use one value per unit: {.code over(x, periods)} is a",
+          "mean over some periods before the treatment."
         )
       ), "covariate")
     }

@@ -61,7 +61,7 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
       x = if (length(bounds) && private && !length(outcome)) {
         "It has no limits for {.code {label}}."
       },
-      x = if (length(unknown)) "The formula has no {.code {unknown}}.",
+      x = if (length(unknown)) "The formula does not contain {.code {unknown}}.",
       x = if (anyDuplicated(given)) "Some name occurs twice.",
       if (length(lacking) && private) {
         kinds <- vapply(rlang::set_names(lacking), blank_limits, "", data = data)
@@ -118,7 +118,8 @@ tell_whose <- function(columns, left) {
   rlang::inform(
     paste0(
       "bounds of ", paste(columns, collapse = ", "), " are limits of the column, before ", label,
-      " is computed; name limits of the outcome by its text. (In 0.2.0 they limited the outcome.)"
+      " is computed. Name limits of the outcome by its text. ",
+      "In version 0.2.0 such bounds limited the outcome."
     ),
     class = "dpsc_message_bounds", .frequency = "once", .frequency_id = "dpsc_whose_bounds"
   )

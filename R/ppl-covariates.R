@@ -102,7 +102,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   if (is.numeric(levels) && !is.numeric(x)) {
     abort(c(
       "{.arg bounds} of {.code {name}} must be its levels: it is a factor.",
-      x = "They are numbers."
+      x = "The bounds are numbers."
     ), "bounds")
   }
   held <- cell_levels(x, levels %||% character())

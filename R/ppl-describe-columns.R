@@ -52,7 +52,7 @@ described_atoms <- function(formula, argument) {
   if (!inherits(formula, "formula") || length(formula) != 2L) {
     abort(c(
       "{.arg {argument}} must be a formula without a left side, such as {.code ~ age + sex}.",
-      x = if (inherits(formula, "formula")) "It has one." else "It is {describe(formula)}."
+      x = if (inherits(formula, "formula")) "It has a left side." else "It is {describe(formula)}."
     ), "argument")
   }
   check_no_bar(formula[[2L]])

@@ -44,13 +44,13 @@ refuse_weights <- function(request) {
       "does not use survey weights."
     )
   } else if (!identical(request$method, "gram")) {
-    paste("No theorem covers them for method", paste0(dQuote(request$method[[1L]], FALSE), "."))
+    paste("No theorem covers weights for method", paste0(dQuote(request$method[[1L]], FALSE), "."))
   } else if (request$private && identical(request$delta, 0)) {
-    "Their noise is Gaussian, which needs delta > 0."
+    "The noise of weighted sums is Gaussian, which needs delta > 0."
   } else if (identical(request$protect, "everyone")) {
-    "They are for public treated units, `protect = \"donors\"`."
+    "Weights require public treated units, `protect = \"donors\"`."
   } else if (!is.null(request$monitor)) {
-    "No theorem covers them in a release that grows."
+    "No theorem covers weights in a release that grows."
   } else if (!is.null(request$control$lambda)) {
     "The meaning of a given penalty depends on the total weight: leave `lambda` out."
   } else if (identical(request$control$features, Inf)) {
@@ -65,7 +65,7 @@ refuse_weighted_panel <- function(panel, several = FALSE) {
   reason <- if (several) {
     "No theorem covers weights with several outcomes: fit each outcome separately."
   } else if (!is.null(panel$adopted)) {
-    "They are for one adoption date: fit each date separately, with one ledger."
+    "Weights require one adoption date: fit each date separately, with one ledger."
   } else if (!is.matrix(panel$donors) && !inherits(panel$donors, "dp_chunks")) {
     "Sources do not compute sums of weighted rows: give a data frame, a matrix or chunks."
   }

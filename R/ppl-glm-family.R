@@ -25,13 +25,13 @@ check_family <- function(family) {
   if (!rlang::is_string(family, names(glm_families))) {
     abort(c(
       "{.arg family} must be one of {.or {.val {names(glm_families)}}}.",
-      i = if (identical(family, "Gamma")) "A loss of unbounded slope is beyond this mechanism."
+      i = if (identical(family, "Gamma")) "The mechanism needs a loss whose slope is bounded."
     ), "argument")
   }
   if (!is.null(link) && link != glm_families[[family]]$link) {
     abort(c(
       "Family {.val {family}} has the link {.val {glm_families[[family]]$link}} only.",
-      x = "It was given {.val {link}}.",
+      x = "{.val {link}} was given.",
       i = "Other links have unbounded slopes, or curvature that costs budget."
     ), "argument")
   }

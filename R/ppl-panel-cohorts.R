@@ -18,7 +18,7 @@ check_adopted <- function(adopted, labels, times, hide = FALSE) {
     abort(c(
       "At least two periods must come before the adoption of every cohort.",
       x = if (hide) {
-        "Some treated unit has fewer."
+        "Some treated unit has fewer periods before its adoption."
       } else {
         "Units treated in {period} or before: {units}."
       },
@@ -40,7 +40,7 @@ check_each_split <- function(T0, k, n_times) {
   if (length(T0) != k) {
     abort(c(
       "{.arg T0} must be one number, or one for each row of {.arg target}.",
-      x = "It has length {length(T0)}, {.arg target} has {k} row{?s}."
+      x = "It has length {length(T0)}; {.arg target} has {k} row{?s}."
     ), "argument")
   }
   T0 <- vapply(T0, check_count, 0, min = -Inf, arg = "T0")

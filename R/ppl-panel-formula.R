@@ -36,7 +36,7 @@ formula_problem <- function(formula) {
     return("It has no left-hand side.")
   }
   if ("." %in% all.vars(formula)) {
-    return("It holds a dot, which stands for no column here.")
+    return("It contains a dot, which stands for no column here.")
   }
   rhs <- formula[[3L]]
   if ("offset" %in% called_functions(rhs)) {
@@ -161,7 +161,7 @@ abort_evaluation <- function(formula, data) {
   if (length(functions) > 0L) {
     abort(c(
       "{.arg formula} calls {length(functions)} unknown function{?s}: {.code {functions}}.",
-      i = "Load the package, or add the result to {.arg data} as a column."
+      i = "Load the function's package, or add the result to {.arg data} as a column."
     ), "panel")
   }
   abort(c(
@@ -231,7 +231,7 @@ check_treated <- function(treated, label) {
   } else if (type %in% c("number", "flag") && !inherits(treated, "integer64")) {
     rows <- which(plain != 0)
     ok <- all(plain[rows] == 1)
-    problem <- "{.code {label}} has other values."
+    problem <- "{.code {label}} contains other values."
   } else {
     ok <- FALSE
     problem <- "{.code {label}} is of class {kind}."

@@ -167,10 +167,10 @@ check_units_recur <- function(units, times) {
   if (length(units$values) == length(units$code) && length(times$values) > 1L) {
     abort(c(
       "{.arg data} must follow the same units over time.",
-      x = "Every unit in {.code {units$name}} appears once: a repeated cross-section, not a panel.",
+      x = "In {.code {units$name}} every unit appears once, as in a repeated cross-section.",
       i = paste(
         "Check that {.code {units$name}} identifies units, not rows. Donors may also",
-        "be recurring groups, such as regions; then regions are protected, not people."
+        "be recurring groups, such as regions. Then regions are protected, not people."
       )
     ), "panel")
   }

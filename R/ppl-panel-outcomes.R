@@ -64,7 +64,7 @@ outcome_bounds <- function(bounds, sides, names, private) {
       } else {
         c(i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.")
       },
-      i = "Name an expression by its text, its columns or its own name: {.code ?dp_bounds}."
+      i = "For an expression, name its text, its columns or its own name: see {.code ?dp_bounds}."
     ), "bounds")
   }
   check_own_names(sides, names, bounds)
@@ -145,7 +145,7 @@ check_public_indicator <- function(formula, covariates, private) {
   shared <- intersect(all.vars(formula[[3L]]), covariates)
   if (private && length(shared)) {
     abort(c(
-      "The treatment indicator must not be computed from a covariate: it is public.",
+      "The treatment indicator is public and must not be computed from a covariate.",
       x = "{.code {shared}} is a covariate, which is private.",
       i = "Use a column that marks treated units and periods."
     ), "panel")

@@ -27,7 +27,7 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
     abort(c(
       "{.arg index} must name the unit first and the time second.",
       x = if (by_type) {
-        "{.code {units$name}}, given as the unit, holds dates, and {.code {times$name}} does not."
+        "{.code {units$name}}, given as the unit, contains dates; {.code {times$name}} does not."
       } else {
         paste(
           "With {.code {units$name}} as the unit and {.code {times$name}} as the time, the",
@@ -35,10 +35,10 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
         )
       },
       i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel.",
-      i = if (early) "If it ends earlier, cut the panel, or code the unit as treated to the end.",
+      i = if (early) "If it ends early, cut the panel, or code the unit as treated to the end.",
       i = if (early && times$alphabetical) {
         paste(
-          "If the order is right: strings are sorted alphabetically, so give",
+          "Strings are sorted alphabetically. If the order is right, give",
           "{.code {times$name}} as numbers, dates or a factor."
         )
       }
@@ -63,7 +63,7 @@ check_few_numbers <- function(units, times, n, ask = function() NULL) {
       "There are fewer donors than periods. Is {.arg index} the wrong way round?",
       i = paste(
         "{.code {units$name}} is used as the unit and {.code {times$name}} as the time; the",
-        "unit holds numbers. If they are interchanged, donors' names become periods, which are",
+        "unit contains numbers. If they are interchanged, donors' names become periods, which are",
         "public."
       ),
       i = "If the order is right, turn {.code {units$name}} into strings."

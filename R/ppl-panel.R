@@ -43,13 +43,13 @@ check_donor_count <- function(n, mend) {
   if (n == 0L) {
     abort(c(
       "There must be donors: units that are never treated.",
-      x = "There are none.", i = mend
+      x = "No unit is a donor.", i = mend
     ), "panel")
   }
   if (n == 1L) {
     abort(c(
       "At least two donors are needed: units that are never treated.",
-      x = "There is only one.",
+      x = "There is only one donor.",
       i = "With one donor the synthetic control is that donor's own row. Add donors."
     ), "panel")
   }
@@ -250,7 +250,7 @@ check_target <- function(target, n_times) {
 
 abort_split <- function(T0, n_times) {
   abort(c(
-    "{.arg T0} must be at least 2 and leave at least one period after it.",
+    "{.arg T0} must be at least 2 and less than the number of periods.",
     x = "It is {number_text(T0)}; {.arg donors} has {n_times} period{?s}.",
     i = "{.arg T0} counts the columns before the treatment."
   ), "panel")

@@ -48,7 +48,7 @@ check_person <- function(person, record, method, data) {
   if (is.null(record$person)) {
     abort(c(
       "{.code method = \"{method}\"} needs one row per person.",
-      x = "Its proof does not hold for means over a person's rows.",
+      x = "The proof of this method does not cover means over a person's rows.",
       i = "Combine each person's rows into one row beforehand, one person at a time."
     ), "argument")
   }
@@ -109,7 +109,9 @@ identifiers_of <- function(data, who, text = FALSE) {
   if (kind == "other") abort("Column {.code {who$column}} must be a plain vector.", "data")
   if (text && inherits(cells, "POSIXct")) {
     # Another block may have the same times as text, in any format: one person would be two.
-    abort("Column {.code {who$column}} must not hold times if {.arg data} is chunks.", "data")
+    abort(
+      "Column {.code {who$column}} must not contain times if {.arg data} is chunks.", "data"
+    )
   }
   cells <- if (inherits(cells, "integer64")) {
     # As doubles, identifiers of 17 digits would be one person.
@@ -130,7 +132,7 @@ most_person_rows <- 2^27
 
 check_person_rows <- function(rows) {
   if (rows > most_person_rows) {
-    abort("With {.arg person} there may be at most 134,217,728 rows.", "data")
+    abort("With {.arg person} the data can have at most 134,217,728 rows.", "data")
   }
 }
 

@@ -31,18 +31,18 @@ check_protect <- function(request, k, people = FALSE) {
         "{.arg protect} is required: state who is protected.",
         x = if (k == 1L) "One unit is treated." else "{k} units are treated.",
         i = paste(
-          "{.code protect = \"donors\"}: the donors. The treated units' data count as public:",
-          "their mean is published without noise."
+          "{.code protect = \"donors\"}: the donors only. The treated units' data count as public,",
+          "and their mean is published without noise."
         ),
         i = if (k > 1L) {
           paste(
-            "{.code protect = \"everyone\"}: the donors and each of the treated units, where these",
-            "are people, too. Noise is added to their mean."
+            "{.code protect = \"everyone\"}: the donors and the treated units, if they are people.",
+            "Noise is added to the mean of the treated people."
           )
         } else {
           paste(
-            "A single treated person cannot be protected either: noise that protects one person",
-            "hides that person's outcome. For a group give its {.arg size}."
+            "A single treated person cannot be protected: noise that protects one person hides",
+            "that person's outcome. If the target is the mean of a group, give its {.arg size}."
           )
         }
       ), "protect")
@@ -58,7 +58,7 @@ check_protect <- function(request, k, people = FALSE) {
   } else if (!isTRUE(request$method %in% request$guarding)) {
     "Only {.code method = {.val {request$guarding}}} can protect treated people."
   } else if (!is.null(request$size) && any(request$size != 1)) {
-    "Each treated unit must be one person: {.arg size} counts them."
+    "Each treated unit must be one person, so {.arg size} must be 1."
   }
   if (!is.null(problem)) {
     abort(c(

@@ -333,11 +333,11 @@ evaluate_rowwise <- function(code, environment, data) {
       x = "{problem}",
       i = paste(
         "Arithmetic and functions such as {.fn log} or {.fn ifelse} of columns and single numbers",
-        "are fine."
+        "are allowed."
       ),
       i = paste(
         "Add any other outcome to {.arg data} as a column. The guarantee then does not cover how",
-        "it was computed; see {.code ?preparing_data}."
+        "the column was computed; see {.code ?preparing_data}."
       )
     ), "panel")
   }

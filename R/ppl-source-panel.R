@@ -156,7 +156,7 @@ part_facts.dp_table <- function(part, columns) {
   if (anyNA(counts[[1L]]) || any(counts$n != counts$u)) {
     abort(c(
       "Every row must have a unit and a period.",
-      x = "{.code {table$index}} are missing in some row."
+      x = "{.code {table$index[[1L]]}} or {.code {table$index[[2L]]}} is missing in some row."
     ), "panel")
   }
   if (length(unique(counts[[1L]])) > 900L) abort_periods(length(unique(counts[[1L]])))

@@ -110,7 +110,7 @@ abort_expression <- function(expression) {
     "The database cannot compute {.code {plain_text(expression)}} bit for bit as R does.",
     i = paste(
       "Make it a column there, by a view or {.code tbl(con, \"people\") |> mutate(...)}, with",
-      "{.arg bounds} of its own, or set {.code compute = \"here\"}."
+      "separate {.arg bounds}, or set {.code compute = \"here\"}."
     )
   ), "argument")
 }

@@ -24,8 +24,8 @@ prove_engine <- function(table) {
 check_proof <- function(found, core) {
   if (!identical(found, core)) {
     abort(c(
-      "This engine's integers for simulated rows differ from the core's.",
-      i = "The guarantee would not cover its sums. Set {.code compute = \"here\"}."
+      "For simulated rows this engine computes other integers than the package.",
+      i = "The guarantee would not cover the engine's sums. Set {.code compute = \"here\"}."
     ), c("engine", "panel"))
   }
 }

@@ -323,7 +323,7 @@ source_words <- function(x) {
   }
   if (!inherits(x, "dp_table")) {
     return(if (inherits(x, "dp_source")) {
-      paste("Donors that", length(x$cluster), "workers hold")
+      paste("Donors on", length(x$cluster), "workers")
     } else {
       "Donors in memory"
     })
@@ -339,7 +339,7 @@ source_words <- function(x) {
   c(
     paste0("Donors in ", where, " (", x$dialect$name, "): ", how),
     if (!x$dialect$tested) "SQL for this engine is UNTESTED.",
-    if (isTRUE(x$query)) "A query: the guarantee covers its result, whose number of rows is public."
+    if (isTRUE(x$query)) "The guarantee covers the query's result, whose number of rows is public."
   )
 }
 

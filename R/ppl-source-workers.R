@@ -95,7 +95,7 @@ ask_workers <- function(workers, task, tasks, charged = FALSE) {
     for (x in found) answers[[x$index]] <- x
   }
   if (any(vapply(answers, is.null, NA))) {
-    abort_workers("The cluster does not give work to all workers.", charged)
+    abort_workers("The cluster does not assign work to all workers.", charged)
   }
   lapply(answers, `[[`, "value")
 }
@@ -281,7 +281,7 @@ open_part.dp_workers <- function(part, design, grid, calibrated) {
   if (is.null(grid)) {
     abort(c(
       "{.code epsilon = Inf} needs the rows themselves, not sums.",
-      i = "Read them here."
+      i = "Read the rows into this session."
     ), "argument")
   }
   check_calibration(workers, calibrated)

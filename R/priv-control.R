@@ -137,7 +137,7 @@ check_control <- function(control) {
 check_noise_open <- function(noise) {
   if (!noise_open_cpp(noise)) {
     abort(c(
-      "An audit's noise works in that audit only, while it runs.",
+      "Noise from an audit works only in that audit, while the audit runs.",
       i = "Take {.arg control} from {.fn dp_control}."
     ), "argument")
   }

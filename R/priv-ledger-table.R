@@ -59,9 +59,9 @@ check_same_total <- function(given, total) {
   if (is.null(given$epsilon)) return(invisible())
   if (given$epsilon != total$epsilon || given$delta != total$delta) {
     abort(c(
-      "This ledger has another total.",
+      "The total of this ledger is different.",
       x = "It was made with epsilon = {total$epsilon} and delta = {total$delta}.",
-      i = "Leave {.arg epsilon} and {.arg delta} out to use it."
+      i = "Leave {.arg epsilon} and {.arg delta} out to use this total."
     ), "budget")
   }
 }
@@ -122,7 +122,7 @@ connect_ledger <- function(path) {
 
 stop_no_ledger <- function() {
   abort(c(
-    "There is no such ledger.", i = "A new one needs its total: {.arg epsilon} and {.arg delta}."
+    "There is no such ledger.", i = "A new ledger needs its total: {.arg epsilon} and {.arg delta}."
   ), "budget")
 }
 

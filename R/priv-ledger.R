@@ -215,7 +215,7 @@ paying_ledger <- function(ledger, private) {
   if (is.null(ledger) && required) {
     abort(c(
       "Private calls need a ledger in this session.",
-      x = "The option {.code dpsc.require_ledger}, or {.envvar DPSC_REQUIRE_LEDGER}, requires it.",
+      x = "{.code dpsc.require_ledger} or {.envvar DPSC_REQUIRE_LEDGER} requires a ledger.",
       i = "Give {.arg ledger}, or set {.code options(dpsc.ledger = dp_ledger(...))}."
     ), "budget")
   }
@@ -333,7 +333,7 @@ check_order <- function(history) {
   kind <- history$kind[[new]]
   if (kind == "approximate" || (kind == "zcdp" && !any(earlier == "zcdp"))) {
     abort(c(
-      "This ledger holds releases with Gaussian noise: this kind of release must come first.",
+      "This ledger contains releases with Gaussian noise: this kind of release must come first.",
       x = "The first Gaussian charge fixes the rule by which costs add up.",
       i = paste(
         "Use a separate ledger for this release:",

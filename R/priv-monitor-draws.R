@@ -129,7 +129,7 @@ check_draw_ledger <- function(monitor, ledger) {
   }
   if (is.null(ledger)) {
     abort(c(
-      "{.arg ledger} is required: the one that paid for this release's periods.",
+      "{.arg ledger} is required: the ledger that paid for this release's periods.",
       i = "It records which periods have been drawn, and is not charged again."
     ), "monitor")
   }

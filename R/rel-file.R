@@ -61,7 +61,7 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
       x = "It is {describe(release)}.",
       i = if (is.list(release) && !is.object(release)) {
         paste(
-          "A regression is written whole, {.code write_release(fit, path)}, and not its",
+          "Write the whole regression, {.code write_release(fit, path)}, instead of its",
           "{.code $release}."
         )
       }
@@ -111,7 +111,7 @@ check_publishable <- function(privacy, allow_not_private) {
   if (!privacy$holds && !check_flag(allow_not_private)) {
     reason <- privacy$reason
     abort(c(
-      "This release is NOT PRIVATE.", x = "Because {reason}.",
+      "This release is NOT PRIVATE.", x = "The reason: {reason}.",
       i = "To write it anyway, set {.code allow_not_private = TRUE}."
     ), "release")
   }

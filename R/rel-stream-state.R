@@ -138,7 +138,7 @@ live_state <- function(stream) {
   if (!is.null(stream$gone)) {
     abort(c(
       "The state of this stream no longer exists: {stream$gone}.",
-      i = "The object still contains its released results."
+      i = "The object still contains the released results."
     ), "stream")
   }
   if (!identical(stream$session, session_mark())) {
@@ -199,7 +199,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
   state <- live_state(object)
   table <- stream_table(object, newdata)
   if (predict && !inherits(object, "dp_online")) {
-    abort("Only {.fn dp_online} predicts.", "argument")
+    abort("Only streams by {.fn dp_online} make predictions.", "argument")
   }
   steps <- if (object$batch) 1 else nrow(table)
   left <- object$plan$facts$horizon - object$released$steps

@@ -218,7 +218,7 @@ check_argument_names <- function(given, name) {
     abort(c(
       "Arguments must be given once, with their names in full.",
       x = if (length(twice)) "Given more than once: {.arg {twice}}.",
-      x = if (any(short)) "Cut short: {.arg {given[short]}}."
+      x = if (any(short)) "Abbreviated: {.arg {given[short]}}."
     ), "argument")
   }
 }

@@ -54,7 +54,7 @@ enumerate <- function(shown, count) {
 }
 
 charge_stays <- paste(
-  "The budget of this release was charged before and stays spent; nothing was released."
+  "The budget of this release was charged before the failure and stays spent. Nothing was released."
 )
 
 # Advice on gaps: a rule for one row at a time changes no other row. Dropping donors,
@@ -83,7 +83,7 @@ weak_budget <- function(epsilon) {
   if (is.finite(epsilon) && epsilon > weak_epsilon) {
     paste0(
       "epsilon = ", format(epsilon, digits = 4L), " protects little: somebody who knows all ",
-      "donors but one may distinguish two rows of that donor with odds of exp(",
+      "donors but one can distinguish two rows of that donor with odds of exp(",
       format(epsilon, digits = 4L), ") to 1."
     )
   }

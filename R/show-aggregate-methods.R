@@ -100,7 +100,7 @@ fallback_line <- function(x) {
   failed <- at_fallback(x)
   lost <- lost_spread(x)
   if (length(lost)) {
-    return(paste0("For ", paste(lost, collapse = ", "), " ", lost_spread_words))
+    return(paste0("For ", paste(lost, collapse = ", "), ", ", lost_spread_words))
   }
   if (length(failed)) {
     paste0("On most blocks the statistic equals the fallback (", paste(failed, collapse = ", "),

@@ -47,10 +47,12 @@ format.dp_audit <- function(x, ...) {
   confidence <- paste0(" (lower bound, ", format(100 * x$level), " % confidence)")
   c(
     runs, claim,
-    paste0("  observed  epsilon ", number(x$observed$epsilon), " at that delta", confidence),
+    paste0("  observed  epsilon ", number(x$observed$epsilon), " at the claimed delta",
+      confidence),
     if (x$mode == "loss") {
       c(
-        paste0("            delta ", number(x$observed$delta), " at that epsilon", confidence),
+        paste0("            delta ", number(x$observed$delta), " at the claimed epsilon",
+          confidence),
         paste0("            largest loss ", number(x$observed$loss), "; ",
           number(100 * max(x$table$share.above)), " % of losses exceed the claim")
       )

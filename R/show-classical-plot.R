@@ -66,7 +66,7 @@ placebo_words <- function(x, prune) {
     format(x$p_value, digits = 2L),
     if (left) {
       paste0(". Not drawn: ", count_of(left, "placebo"), " with more than ", format(prune),
-        " times its mean squared error before the treatment")
+        " times the mean squared error of this unit before the treatment")
     }, ". NOT PRIVATE"
   )
 }

@@ -71,14 +71,14 @@ confint.dp_synth_classical <- function(object, ...) door("confint", {
   }
   instead <- if (!treats_periods_alike(object)) {
     paste(
-      "{.fn placebo_errors} takes them from placebos on the donors, {.fn placebo_space} ranks the",
-      "target's effect among these."
+      "{.fn placebo_errors} computes standard errors from placebos on the donors;",
+      "{.fn placebo_space} ranks the target's effect among the placebos' effects."
     )
   } else {
     highest <- classical_level(object)
     paste0(
       "{.code conformal(fit", if (highest < 0.95) paste0(", level = ", highest), ")} gives ",
-      "intervals, {.fn placebo_errors} standard errors from placebos on the donors."
+      "intervals, and {.fn placebo_errors} gives standard errors from placebos on the donors."
     )
   }
   abort(c(
@@ -116,13 +116,13 @@ fit_quality_lines <- function(fit) {
       )
     },
     if (!perfect && isTRUE(fit$ties > 0)) {
-      "  THE WEIGHTS ARE NOT UNIQUE: other donors fit equally well."
+      "  THE WEIGHTS ARE NOT UNIQUE: other weights fit equally well."
     },
     if (poor) {
       c(
-        "  POOR FIT before the treatment: donors do not follow the target; the effect includes",
-        paste0("  the part they miss.", if (fit$estimator == "simplex") {
-          " estimator = \"demeaned\" lets the levels differ."
+        "  POOR FIT before the treatment: the weighted donors do not follow the target, and the",
+        paste0("  effect includes this misfit.", if (fit$estimator == "simplex") {
+          " With estimator = \"demeaned\" the levels can differ."
         })
       )
     }

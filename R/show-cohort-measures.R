@@ -14,8 +14,8 @@ measured_cohorts <- function(fit, type, measure, level, simultaneous) {
   } else {
     if (type != "event") {
       abort(c(
-        "Effects are summed up over the time since adoption: {.code type = \"event\"}.",
-        i = "Of one cohort: {.code as.data.frame(fit$cohorts[[1]], type = \"cumulative\")}."
+        "Effects are summed over the time since adoption: use {.code type = \"event\"}.",
+        i = "For one cohort: {.code as.data.frame(fit$cohorts[[1]], type = \"cumulative\")}."
       ), "argument")
     }
     table <- table[table$term != "average", ]

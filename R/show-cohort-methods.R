@@ -237,8 +237,8 @@ cohort_quality_lines <- function(fit) {
   said <- lapply(classical, fit_quality_lines)
   kinds <- c("PERFECT FIT", "THE WEIGHTS ARE NOT UNIQUE", "POOR FIT")
   meaning <- c(
-    "too many donors for so few periods, the weights need not be unique",
-    "other donors fit equally well", "donors do not follow the target"
+    "there are too many donors for so few periods, and the weights may not be unique",
+    "other weights fit equally well", "the weighted donors do not follow the target"
   )
   unlist(lapply(seq_along(kinds), function(i) {
     has <- vapply(said, function(lines) any(startsWith(trimws(lines), kinds[[i]])), NA)
@@ -272,21 +272,22 @@ print_cohort_table <- function(fit, type, level) {
 
 cohort_meaning <- function(fit) {
   if (is.null(fit$errors)) {
-    return("  NOT PRIVATE: placebo_space(fit$cohorts[[1]]) and similar functions take one cohort.")
+    return("  NOT PRIVATE. placebo_space(fit$cohorts[[1]]) and similar functions take one cohort.")
   }
   c(
     if (!is_released_group(fit)) {
-      "  Rows before 0 are residuals of the fit, or of forecasts from all earlier periods."
+      "  Rows before 0 are residuals of the fit or errors of forecasts from all earlier periods."
     },
-    "  Intervals are for each row alone; for all rows together: confint(simultaneous = TRUE)."
+    "  Intervals are for each row alone; for joint intervals use confint(simultaneous = TRUE)."
   )
 }
 
 next_cohort_lines <- function(fit) {
-  before <- if (!is_released_group(fit)) " rows before it are residuals."
+  before <- if (!is_released_group(fit)) " earlier rows are residuals."
   c(
-    paste0("  0 is the first treated period;", before, " plot(fit) draws this table;"),
-    "  tidy(fit, type = ) gives it by event, cohort, calendar or group_time; fit$cohorts: the fits."
+    paste0("  0 is the first treated period;", before, " plot(fit) draws this table."),
+    "  tidy(fit, type = ) gives effects by event, cohort, calendar or group_time.",
+    "  fit$cohorts contains the fits."
   )
 }
 

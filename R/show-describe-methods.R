@@ -88,7 +88,7 @@ unseen_note <- function(x, clusters) {
       paste("outside", text(far$low), "to", text(far$high))))
   hidden <- paste0(far$variable, " (", text(100 * far$share), " % ", where, ")", collapse = ", ")
   c("", strwrap(if (clusters) {
-    paste0("Limits of mean and sd allow for people far from all others whom noise may hide: ",
+    paste0("Limits of mean and sd allow for people far from all others, whom noise may hide: ",
       hidden, ". Narrower bounds, a larger epsilon or fewer numbers shorten these limits; ",
       "print(clusters = FALSE) assumes that there are no such people.")
   } else {
@@ -103,8 +103,8 @@ counts_note <- function(x, table) {
   counts <- table[table$statistic == "n", ]
   if (x$privacy$private && anyDuplicated(counts$group)) {
     c("", strwrap(paste(
-      "Each variable has its own count, with its own noise, of the people who have a value:",
-      "counts of the same people differ."
+      "For each variable, the people with a value are counted separately, with separate noise.",
+      "So counts of the same people differ."
     ), 84L, prefix = "  "))
   }
 }

@@ -65,8 +65,8 @@ glm_no_errors <- function(fit) {
     return(list(
       reason = "errors of penalised or constrained slopes have an unknown, non-normal distribution",
       advice = paste(
-        "A fit without penalty and constraints has intervals at the same budget. So has a fit of",
-        "the selected columns to people who are not in this fit."
+        "A fit without penalty and constraints gives intervals at the same budget. So does a fit",
+        "of the selected columns to people who are not in this fit."
       )
     ))
   }

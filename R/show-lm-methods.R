@@ -206,7 +206,7 @@ anova.dp_lm <- function(object, ...) door("anova", {
     if (is.null(pair)) {
       abort(c(
         "{.fn anova} compares two nested fits of one release.",
-        i = "Make the smaller one with {.fn update}."
+        i = "Make the smaller fit with {.fn update}."
       ), "argument")
     }
     fit <- pair$full

@@ -307,7 +307,7 @@ waldtest.dp_regression <- function(object, ..., test = NULL) door("waldtest", {
   if (length(others) > 1L || length(rlang::names2(others)) && nzchar(rlang::names2(others)[[1L]])) {
     abort(c(
       "{.fn waldtest} compares this fit with one other model of the same release.",
-      i = "Its only other argument is {.arg test}: the covariance is the fit's own."
+      i = "Its only other argument is {.arg test}: the fit gives the covariance."
     ), "argument")
   }
   pair <- wald_pair(object, if (length(others)) others[[1L]])

@@ -58,14 +58,14 @@ plan_assumption <- function(x) {
       range, "."
     ),
     spreads = paste0(
-      "Assumed: people's levels differ by ", format(people$between), " (standard deviation), a ",
-      "person varies around their own level by ", format(people$within), " (",
+      "Assumed: people's levels have standard deviation ", format(people$between), ", and each ",
+      "person's values vary around it with standard deviation ", format(people$within), " (",
       round(100 * people$shared), " % of this variance follows patterns that others share); ",
       range, "."
     ),
     paste0(
       "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
-      ". They use more of the bounds' width than most real people: give sd_between and sd_within, ",
+      ". They use more of the bounds' width than most real people. Give sd_between and sd_within, ",
       "or a public pilot."
     )
   )
@@ -95,8 +95,8 @@ plan_target_words <- function(x) {
   }
   paste0(
     "Errors (root mean square) of the effect on ", who,
-    if (x$protect == "everyone") ", who are protected, too", ", in outcome units",
-    if (several) "; errors of one period by time since adoption"
+    if (x$protect == "everyone") ", who are also protected", ", in outcome units",
+    if (several) ". Errors of one period are given by time since adoption"
   )
 }
 
@@ -133,11 +133,11 @@ plan_legend <- function(x) {
   legend <- c(
     if (length(x$T0) == 1L && any(x$table$recommended)) "* recommended",
     if (is_open(x) && any(is.na(x$table$error))) {
-      "-: not reached with 10 million donors, epsilon = 1000 or a group of 10,000"
+      "-: not reached with 10 million donors, epsilon = 1000 or a group of 10,000 people"
     },
     if (!is.null(x$effect)) {
       paste0(
-        "power: of the two-sided 5 % test of the average effect, if it is ", format(x$effect)
+        "power: for an average effect of ", format(x$effect), ", by the two-sided 5 % test"
       )
     }
   )
@@ -165,8 +165,8 @@ plan_advice <- function(x) {
     if (row$given < 0.95) given_words(x, row),
     if (row$half_width > diff(x$bounds) / 4) {
       paste0(
-        "This is as wide as the bounds, so the release would hardly add information. Take ",
-        "more donors, more budget, or narrower bounds that are still certain."
+        "This interval covers more than half of the bounds' width, so the release would hardly ",
+        "add information. Use more donors, a larger budget, or narrower bounds if they are certain."
       )
     },
     covariates_worth(x)
@@ -211,8 +211,9 @@ given_words <- function(x, row) {
 covariates_worth <- function(x) {
   if (!is.null(x$without)) {
     paste0(
-      "Without the covariates the average would err by ", format_value(x$without$average),
-      ", with an interval of about +- ", format_value(x$without$half_width), "."
+      "Without the covariates the error of the average would be ",
+      format_value(x$without$average), ", with an interval of about +- ",
+      format_value(x$without$half_width), "."
     )
   }
 }

@@ -200,7 +200,7 @@ autoplot.dp_lm_path <- function(object, labels = NULL, ...) door("plot", {
       x = "penalty", y = "slope", title = paste("Slopes of", object$text),
       subtitle = paste0(
         if (!object$privacy$holds) "NOT PRIVATE. ", "All fits are from one release. The dotted ",
-        "line marks the penalty with the least expected error"
+        "line marks the penalty with the smallest expected error"
       )
     ) +
     dpsc_theme()
@@ -314,7 +314,7 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
   if (all(is.na(data$ratio))) {
     abort(c(
       "Noise hides all estimates near this plan, so there is nothing to plot.",
-      i = "Its print gives the numbers needed."
+      i = "{.code print()} of the plan gives the numbers needed."
     ), "argument")
   }
   ggplot2::ggplot(data, ggplot2::aes(.data$against, .data$ratio)) +

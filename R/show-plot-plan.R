@@ -189,14 +189,14 @@ error_limits <- function(data, range) {
 plan_error_words <- function(plan, methods) {
   left <- setdiff(unique(plan$table$method), methods)
   paste0(
-    if (length(methods) == 1L) paste0("Method \"", methods, "\", root mean squared"),
-    if (length(methods) > 1L) "Root mean squared",
+    if (length(methods) == 1L) paste0("Method \"", methods, "\", root mean square"),
+    if (length(methods) > 1L) "Root mean square",
     if (!is_study(plan$facts)) "; thin line: without privacy",
     "; grey line: the width of the bounds",
     if (length(left)) {
       paste0(
-        ". Not shown, ", if (length(left) > 1L) "err" else "errs", " more than ",
-        most_error_drawn, " times as much: ", paste(left, collapse = ", ")
+        ". Not shown, with errors more than ", most_error_drawn, " times as large: ",
+        paste(left, collapse = ", ")
       )
     }
   )
@@ -210,7 +210,7 @@ plot_plan_funnel <- function(plan, method) {
   data <- data[!is.na(data$half_width), ]
   if (!nrow(data)) {
     abort(c(
-      "There is no interval to plot: method {.val {method}} has none here.",
+      "There is no interval to plot: method {.val {method}} gives no interval here.",
       i = "{.code print()} of the plan reports how to get one."
     ), "argument")
   }

@@ -106,7 +106,7 @@ plot_path <- function(fit, shown, level, simultaneous) {
 path_words <- function(fit, error = fit$base_error) {
   if (is_released_group(fit)) {
     paste0(
-      "The band is for the difference of the lines; noise may also move both lines together",
+      "The band is for the difference of the lines. Noise may also shift both lines together",
       if (length(error)) paste(", by a standard deviation of", format(max(error), digits = 2L)), "."
     )
   }

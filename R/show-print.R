@@ -286,7 +286,7 @@ too_few_words <- function(fit) {
   treated <- release$panel$treated
   if (is_released_group(fit) && treated < release$panel$n) {
     paste0(count_words(treated), " treated people", at, " are too few for this protection; ",
-      "more of them, or a larger epsilon, help.")
+      "more people or a larger epsilon help.")
   } else {
     paste0(count_of(release$panel$n, "donor"), at, " cannot support this method; ",
       "dp_plan() gives the donors or the budget needed.")

@@ -119,8 +119,8 @@ uncertainty_words <- function(fit, row, level, placebo) {
     )
   } else if (is.na(row$conf.low) && is_classical(fit$release$method)) {
     paste(
-      "no interval is stated: this estimator has none; placebo_errors(fit) gives standard errors,",
-      "report(fit, placebo = placebo_space(fit)) a rank"
+      "no interval is stated, because this estimator gives none; placebo_errors(fit) gives",
+      "standard errors, and report(fit, placebo = placebo_space(fit)) gives a rank"
     )
   } else if (is.na(row$conf.low)) {
     reason <- missing_interval(fit, match(row$target, rownames(fit$target)), level)

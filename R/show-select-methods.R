@@ -90,7 +90,7 @@ selection_lines <- function(x) {
       if (chosen_by_its_noise(x)) {
         "  No intervals: the noise of these estimates also determined the selection."
       } else {
-        "  Intervals of tidy() take the selection as given."
+        "  Intervals of tidy() treat the selection as fixed."
       })
     },
     if (!is.null(x$hurdle)) {
@@ -98,7 +98,7 @@ selection_lines <- function(x) {
         "  This budget finds variables whose ",
         c(covariance = "scaled covariance", `rank correlation` = "rank correlation (tau)")[[
           mechanism_table$dp_select[[x$method]]$hurdle
-        ]], " with the residual exceeds about ",
+        ]], " with the residual is above about ",
         formatC(x$hurdle, digits = 2L, format = "g"), ".")
     },
     doubt_lines(x$doubts)

@@ -66,8 +66,8 @@ wide_words <- function(fit, i = 1L) {
   }
   paste0(
     "The interval is ", format(lift, digits = 2L), " times as wide as the released moments alone ",
-    "would make it, more than twice the expected factor (about ", usual_lift, "): in this ",
-    "release the donors' placebo errors, or their noise, are large."
+    "would make it, where a factor of about ", usual_lift, " is usual. In this release the ",
+    "donors' placebo errors, or the noise in these errors, are large."
   )
 }
 
@@ -94,7 +94,7 @@ width_of_bounds <- function(release) max(release$bounds$upper - release$bounds$l
 #' @noRd
 swamped_line <- function(noise, release, unlike = "") {
   paste0(
-    "  ", swamped_words, ": its standard error is ", format_value(noise), unlike,
-    ", the width of the bounds ", format_value(width_of_bounds(release)), "."
+    "  ", swamped_words, ": the noise has standard error ", format_value(noise), unlike,
+    ", and the bounds have width ", format_value(width_of_bounds(release)), "."
   )
 }

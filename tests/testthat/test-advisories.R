@@ -42,7 +42,7 @@ test_that("prints and reports of releases by version 0.2.0 show no guarantee and
   }
 })
 
-test_that("a known fault is detected if the file shows it, and is otherwise listed as possible", {
+test_that("a known fault is stated if the file reveals the fault, and is else listed as possible", {
   # A formula's outcome shows that rows had names.
   for (file in c("output-long.json", "objective-long.json")) {
     x <- of_020(file)
@@ -66,7 +66,7 @@ test_that("a known fault is detected if the file shows it, and is otherwise list
   expect_match(of_020("gram-not-private.json")$privacy$reason, "Inf")
 })
 
-test_that("files written by this version contain its number, and their guarantee holds", {
+test_that("files written by this version contain its number and state a valid guarantee", {
   p <- toy_panel(60, 5, 2)
   release <- dp_release(p$donors, target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1))
   rows <- data.frame(x = seq(0, 1, length.out = 4000), y = rep(0:1, 2000))
@@ -109,7 +109,7 @@ test_that("files written by this version contain its number, and their guarantee
   }
 })
 
-test_that("a release by version 0.2.0 is written only on request, and keeps its version", {
+test_that("a release by version 0.2.0 is written only on request and keeps its version number", {
   path <- withr::local_tempfile(fileext = ".json")
   for (file in c("gram.json", "output-long.json", "lm.json", "glm-binomial.json")) {
     x <- of_020(file)

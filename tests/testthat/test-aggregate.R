@@ -5,7 +5,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("replacing a row changes each quantile's loss by at most 100, within a range of 200", {
+test_that("replacing a row changes quantile losses by at most 100 and their differences by 200", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -36,7 +36,7 @@ test_that("replacing a row changes each quantile's loss by at most 100, within a
   expect_identical(quantile_losses_cpp(c(1, 2, 1), 50), c(100, 0, 100))
 })
 
-test_that("dp_aggregate() charges every choice for the full range of its losses", {
+test_that("dp_aggregate() charges every quantile for the full range of its losses", {
   for (delta in c(0, 1e-6)) {
     for (names in list("a", letters[1:20])) {
       facts <- list(blocks = 100, names = names, epsilon = 1, delta = delta, mean = FALSE,
@@ -59,7 +59,7 @@ test_that("dp_aggregate() charges every choice for the full range of its losses"
   expect_true(plan$gaussian)
 })
 
-test_that("the released median has the distribution of the exponential mechanism", {
+test_that("a median from dp_aggregate() has the distribution of the exponential mechanism", {
   # All answers are in one cell: its loss is 0, and every other cell's loss is that of all answers.
   k <- 10
   answers <- matrix(0.5, k)
@@ -79,7 +79,7 @@ test_that("the released median has the distribution of the exponential mechanism
   expect_gt(stats::binom.test(round(share * runs[[2L]]), runs[[2L]], expected)$p.value, 1e-4)
 })
 
-test_that("the noise of a released mean equals the planned noise", {
+test_that("the noise of a mean released by dp_aggregate() equals the planned noise", {
   for (delta in c(0, 1e-6)) {
     answers <- matrix(0.25, 40, 3)
     facts <- list(blocks = 40, names = letters[1:3], epsilon = 1, delta = delta, mean = TRUE,
@@ -138,7 +138,7 @@ test_that("one person changes one block's answer only, even if the statistic has
   expect_gt(length(unique(a[, 1])), 10)
 })
 
-test_that("a block gives a public fallback if the statistic fails, otherwise a clipped answer", {
+test_that("a block's answer is clipped, or is the public fallback if the statistic fails", {
   facts <- list(n = 6, blocks = 6, lower = 0, upper = 10, fallback = 2)
   answer <- function(f) block_answers(1:6, f, facts, 1:6, 1:18)[, 1] * 10
   expect_equal(answer(function(x) stop("value ", x)), rep(2, 6))
@@ -250,7 +250,7 @@ test_that("64-bit integers are read as integers, not as doubles with the same bi
   expect_identical(plain_rows(long), c(3, 2^53, -5, NA))
 })
 
-test_that("messages and errors of a statistic are suppressed and cannot end the call", {
+test_that("messages and errors of a user's statistic are suppressed and cannot end the call", {
   people <- seq(0.5, 100, length.out = 200)
   secret <- "of person 99"
   loud <- list(
@@ -293,7 +293,7 @@ test_that("messages and errors of a statistic are suppressed and cannot end the 
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("default intervals have nominal coverage, and medians of 50 blocks are not identified", {
+test_that("intervals of dp_aggregate() have nominal coverage; for a median 50 blocks are too few", {
   withr::local_seed(6)
   # Blocks of at least 30 people: 96 / epsilon blocks, and the corresponding number of people.
   people <- stats::rexp(8000, 0.1)
@@ -315,7 +315,7 @@ test_that("default intervals have nominal coverage, and medians of 50 blocks are
   expect_output(print(few), "Not identified")
 })
 
-test_that("with fewer than 30 people per block there is no interval, and the print states why", {
+test_that("blocks of fewer than 30 people give no interval, and the print gives the reason", {
   withr::local_seed(7)
   people <- stats::rexp(1000)
   go <- function(...) {
@@ -342,7 +342,7 @@ test_that("with fewer than 30 people per block there is no interval, and the pri
   expect_false(is.na(tidy(go(epsilon = 8))$std.error))
 })
 
-test_that("the three adaptive steps of a mean change by no more than their sensitivities", {
+test_that("the three adaptive steps of a private mean change by at most their sensitivities", {
   withr::local_seed(8)
   facts <- list(blocks = 30, names = "a", epsilon = 1, delta = 0, mean = FALSE, located = TRUE,
     percents = 50L)
@@ -374,7 +374,7 @@ test_that("the three adaptive steps of a mean change by no more than their sensi
   expect_lte(gdp_epsilon_cpp(gdp_compose_cpp(many$steps$mu), 1e-6), 1 + 1e-9)
 })
 
-test_that("the noise of a mean in three steps has the distribution of the last step's noise", {
+test_that("the noise of a three-step mean has the distribution of the last step's noise", {
   withr::local_seed(9)
   k <- 400
   answers <- matrix(0.4 + 0.01 * stats::qnorm(stats::ppoints(k)), k)
@@ -409,7 +409,7 @@ test_that("answers from half blocks remove the bias that small blocks cause", {
   )
 })
 
-test_that("a statistic that always fails causes a warning, and results have the example's names", {
+test_that("a statistic that always fails causes a warning, and results take the example's names", {
   expect_warning(
     lost <- seeded_aggregate(data.frame(x = 1:12000), function(rows) stop("no"), lower = 0,
       upper = 1, epsilon = 1, blocks = 300),

@@ -28,7 +28,7 @@ core_headers <- function() {
   folder
 }
 
-test_that("the parsers of this test find every call and every include", {
+test_that("the parsers for these tests find every call and every include", {
   folder <- withr::local_tempdir()
   writeLines(c(
     "helper <- function(x) x", "table <- list(a = helper)", "b_of <- function(y) c_of(y)"

@@ -78,7 +78,7 @@ test_that("results that depend on a numerical solver are not declared exact", {
   expect_match(said_in(online), "asserted")
 })
 
-test_that("unused attributes of a block do not change the release", {
+test_that("unused attributes of a block of donors do not change the release", {
   p <- toy_panel(400, 5, 2)
   fit_of <- function(donors) {
     withr::local_seed(3)
@@ -101,7 +101,7 @@ test_that("unused attributes of a block do not change the release", {
   }
 })
 
-test_that("a data frame with a column that is too short is refused and spends nothing", {
+test_that("a data frame with a column that is too short is refused at no cost", {
   damaged <- function(data, column, to) {
     whole <- attributes(data)
     data <- unclass(data)

@@ -1,6 +1,6 @@
 # The quick version of the audits; tools/audit.R has longer runs and more mechanisms.
 
-test_that("the confidence bound from counts is the bound of Clopper and Pearson", {
+test_that("an audit's confidence bound from counts is the bound of Clopper and Pearson", {
   expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
   expect_equal(epsilon_from_counts(0, 0, 50, 0, 0.95), -Inf)
   expect_lt(epsilon_from_counts(50, 50, 50, 0, 0.95), 0)
@@ -19,7 +19,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
   )
 }
 
-test_that("no input of a noise function changes by more than its declared sensitivity", {
+test_that("inputs of noise functions change by at most their declared sensitivities", {
   # The drawn radii determine how close a call comes to its declared cost.
   withr::local_seed(14)
   worst <- list()
@@ -89,7 +89,7 @@ choice_law <- function(losses, units, log_prior, shift) {
   mass / sum(mass)
 }
 
-test_that("a changed row changes log choice ratios of counts by at most the exponent", {
+test_that("replacing a row changes log ratios of choice probabilities by at most the exponent", {
   withr::local_seed(2)
   hinge <- function(outside, allowed) pmax(0, outside - allowed)
   # Distances to the limits: one expectation for all cases, as each takes half a millisecond.
@@ -121,7 +121,7 @@ test_that("a changed row changes log choice ratios of counts by at most the expo
   expect_identical(max(share), 1)
 })
 
-test_that("no step changes by more than its sensitivity, and calibration steps nearly attain it", {
+test_that("no step of an audited release changes by more than its sensitivity", {
   withr::local_seed(13)
   facts <- gram_facts_of(T0 = 4, T1 = 3, n = 120, epsilon = 4)
   donors <- matrix(stats::runif(840, -0.1, 0.1), 120)
@@ -146,7 +146,7 @@ test_that("no step changes by more than its sensitivity, and calibration steps n
   expect_gt(max(worst[5:9]), 0.999)
 })
 
-test_that("the integer sampler has the exact choice probabilities, even for unlikely candidates", {
+test_that("the exponential mechanism has the exact probabilities, even for unlikely candidates", {
   withr::local_seed(14)
   cases <- list(
     list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),
@@ -175,7 +175,7 @@ test_that("the integer sampler has the exact choice probabilities, even for unli
   expect_error(private_choice_cpp(c(-1, 1), 1, c(0, 0), 20, "R"), "negative")
 })
 
-test_that("the number, distribution and scale of noise draws do not depend on the donors", {
+test_that("the number, distributions and scales of noise draws do not depend on the donors", {
   # The replay checks this for neighbours; here the two panels have no common row.
   for (delta in c(0, 1e-6)) {
     for (release in releases(delta)) {
@@ -186,7 +186,7 @@ test_that("the number, distribution and scale of noise draws do not depend on th
   }
 })
 
-test_that("a sequence of noise draws that depends on the panel is detected", {
+test_that("an audit detects a sequence of noise draws that depends on the panel", {
   # Plants faults 1.
   leaky <- function(panel, add_noise) {
     if (panel[1, 1] > 0) add_noise(0, 1, 1)
@@ -215,7 +215,7 @@ test_that("an audit replays mechanisms that users have written", {
 })
 
 # A budget whose delta is large enough to be resolved by a few hundred runs.
-test_that("exact losses of methods gram and output are within the claim for the worst neighbours", {
+test_that("exact losses of methods gram and output are within epsilon for the worst neighbours", {
   withr::local_seed(3)
   largest <- c()
   for (delta in c(0, 0.05)) {
@@ -236,7 +236,7 @@ test_that("exact losses of methods gram and output are within the claim for the 
   expect_gt(max(largest), 0.9)
 })
 
-test_that("exact losses satisfy E exp(-loss) = 1", {
+test_that("exact privacy losses of an audit satisfy E exp(-loss) = 1", {
   withr::local_seed(4)
   pair <- audit_pairs(6, 6, 4)$jump
   for (name in c("gram", "output")) {
@@ -254,7 +254,7 @@ test_that("exact losses satisfy E exp(-loss) = 1", {
   expect_lt(abs(mean(weight) - 1), 4.5 * stats::sd(weight) / sqrt(2000))
 })
 
-test_that("the replayed loss of published objective perturbation follows from its density", {
+test_that("the replayed loss of published objective perturbation equals its log density ratio", {
   release <- audit_mechanism("objective", "published", rep(1, 5), 4,
     epsilon = 8, delta = 0, control = dp_control(rng = "R", lambda = 4)
   )
@@ -362,14 +362,14 @@ test_that("an audit detects noise with a fixed seed", {
   }
   audit <- dp_audit(seeded, matrix(0, 2, 2), rbind(1, c(0, 0)), epsilon = 50, n_runs = 20)
   expect_true(audit$violated)
-  expect_match(audit$note, "no fresh noise")
+  expect_match(audit$note, "noise is not fresh")
   # A constant that is the same on both panels reveals nothing.
   constant <- dp_audit(function(panel) 1, matrix(0, 2, 2), rbind(1, c(0, 0)), 1, n_runs = 20)
   expect_false(constant$violated)
   expect_null(constant$note)
 })
 
-test_that("a replay with more draws than were recorded, or with a wrong record, is refused", {
+test_that("an audit refuses a replay with too many draws or with a wrong record", {
   noise <- noise_recorder_cpp("R")
   expect_error(discrete_gaussian_cpp(1, noise))
   expect_error(discrete_laplace_cpp(1, noise))
@@ -384,7 +384,7 @@ test_that("a replay with more draws than were recorded, or with a wrong record, 
   )
 })
 
-test_that("audits refuse invalid arguments", {
+test_that("dp_audit() refuses invalid arguments", {
   x <- matrix(0, 2, 2)
   expect_error(dp_audit(1, x, x, 1), class = "dpsc_error_argument")
   expect_error(dp_audit(sum, x, x), class = "dpsc_error_argument")

@@ -110,7 +110,7 @@ test_that("intervals have nominal coverage for 0/1 data", {
   ), width = 1.5)
 })
 
-test_that("intervals have nominal coverage for zero-inflated costs, among users and overall", {
+test_that("intervals have nominal coverage for zero-inflated costs, for users and for all people", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
   expect_honest(judge_often(fewer(5), draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
@@ -155,7 +155,7 @@ test_that("intervals have nominal coverage for union membership in plm::Males", 
   expect_honest(run)
 })
 
-test_that("intervals for the mean of 100 people with rare events have nominal coverage or are NA", {
+test_that("intervals for the mean of 100 people with rare events are NA or have coverage", {
   withr::local_seed(86)
   run <- judge_often(fewer(3), function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100
@@ -163,7 +163,7 @@ test_that("intervals for the mean of 100 people with rare events have nominal co
   expect_honest(run, refused = 0.5)
 })
 
-test_that("with rare events, a change common to all units is not mistaken for an effect", {
+test_that("with rare events a change common to all units is not mistaken for an effect", {
   # Three people in four never have an event: a release shrunk towards these people would miss the
   # others' change.
   rows <- function(n, T0 = 10L) {
@@ -190,7 +190,7 @@ test_that("with rare events, a change common to all units is not mistaken for an
   expect_lte(sum(!many, na.rm = TRUE), 1)
 })
 
-test_that("the interval for a group's mean is shorter than the interval for a single patient", {
+test_that("the interval for a group's mean is shorter than the interval for one patient", {
   rows <- patients()
   withr::local_seed(87)
   read <- vapply(seq_len(20), function(i) {
@@ -244,7 +244,7 @@ expect_honest_privacy <- function(runs) {
   testthat::expect_lte(max(rise - 3 * error - 0.05 * se[1L, -ncol(se)]), 0)
 }
 
-test_that("in clinic_panel privacy SEs equal SDs over releases; budget never widens intervals", {
+test_that("for clinic_panel privacy SEs equal SDs over releases; budget never widens intervals", {
   programme <- clinic_panel$pressure[clinic_panel$patient == "programme"]
   withr::local_seed(88)
   expect_honest_privacy(over_releases(
@@ -265,14 +265,14 @@ wages_panel <- function() {
   )
 }
 
-test_that("in plm::Wages privacy SEs equal SDs over releases; budget never widens intervals", {
+test_that("for plm::Wages privacy SEs equal SDs over releases; budget never widens intervals", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)
   expect_honest_privacy(over_releases(panel$men, panel$women, 5, c(4, 9), 67, c(1, 4, 16), 30))
 })
 
-test_that("the counterfactual of a group unlike the donors keeps the group's own level", {
+test_that("the counterfactual of a group unlike the donors keeps the group's level", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(90)

@@ -137,7 +137,7 @@ test_that("compiled functions that receive rows of people are not declared publi
   expect_identical(intersect(given, public), "fit_moments_cpp")
 })
 
-test_that("functions that return sums without noise are called by their declared callers only", {
+test_that("only declared callers call functions that return sums without noise", {
   for (name in names(unprotected)) {
     expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
   }

@@ -10,7 +10,7 @@ cost_people <- function(n = 3000) {
   data
 }
 
-test_that("the error for unnamed bounds of an expression prints both valid forms", {
+test_that("the error for unnamed bounds of an expression shows both valid forms", {
   data <- cost_people()
   ledger <- dp_ledger(1, 1e-6)
   formula <- log(cost) ~ age
@@ -33,7 +33,7 @@ test_that("the error for unnamed bounds of an expression prints both valid forms
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("in every function bounds of a column are equivalent to bounds of an expression", {
+test_that("in every function equivalent bounds of a column and an expression give one result", {
   data <- cost_people()
   of_column <- list(cost = c(1, 1e5), age = c(1, 99), ill = c(FALSE, TRUE))
   of_text <- list(`log(cost)` = log(c(1, 1e5)), `log( age )` = log(c(1, 99)), ill = c(FALSE, TRUE))
@@ -93,7 +93,7 @@ test_that("bounds of a panel's outcome refer to a column or an expression, as in
   expect_error(run(log(y) ~ on, list(y = c(0, 400))), "not finite", class = "dpsc_error_bounds")
   for (fun in list(dp_synth, dp_release)) {
     for (bounds in list(log(c(10, 400)), list(log(c(10, 400))), cbind(rep(2, 8), 6))) {
-      expect_error(run(log(z) ~ on, bounds, fun), "no single column", class = "dpsc_error_bounds")
+      expect_error(run(log(z) ~ on, bounds, fun), "a single column", class = "dpsc_error_bounds")
     }
   }
   expect_equal(
@@ -127,7 +127,7 @@ test_that("new periods are clipped to the same bounds as the first periods", {
   expect_identical(update(fit, p)$release$panel$T1, 3L)
 })
 
-test_that("levels impossible for a column's class are refused, but logical levels match 0/1", {
+test_that("levels impossible for a column's class are refused; logical levels match 0/1", {
   data <- cost_people()
   ledger <- dp_ledger(9, 1e-6)
   bounds <- list(cost = c(1, 5000), ill = c("no", "yes"), flag = c("no", "yes"))
@@ -153,7 +153,7 @@ test_that("levels impossible for a column's class are refused, but logical level
   expect_false(any(is_number_text(c("01", "a", "", NA))))
 })
 
-test_that("misplaced bars and a treatment that depends on a covariate are refused uncharged", {
+test_that("misplaced bars and treatments computed from covariates are refused before the charge", {
   data <- cost_people()
   bounds <- list(cost = c(1, 5000), age = c(18, 99), ill = c(0, 1), flag = c(FALSE, TRUE))
   ledger <- dp_ledger(1, 1e-6)

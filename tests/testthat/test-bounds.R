@@ -2,7 +2,7 @@
 
 new_bounds <- dpsc:::new_bounds
 
-test_that("bounds are one pair for all periods or a matrix with one row per period", {
+test_that("bounds are one pair of limits for all periods, or a matrix with one row per period", {
   scale <- new_bounds(c(0, 500), 3)
   expect_identical(unclass(scale), list(
     lower = rep(0, 3), upper = rep(500, 3), centre = rep(250, 3), half = rep(1, 3), unit = 250
@@ -14,7 +14,7 @@ test_that("bounds are one pair for all periods or a matrix with one row per peri
   expect_identical(new_bounds(c(0L, 500L), 3), new_bounds(c(0, 500), 3))
 })
 
-test_that("scaling maps the bounds into [-1, 1], and the inverse maps them back", {
+test_that("scaling maps outcomes within the bounds into [-1, 1], and its inverse maps them back", {
   limits <- cbind(c(-3, 0, 1e6), c(5, 1e-3, 1e6 + 7))
   scale <- new_bounds(limits, 3)
   scaled <- dpsc:::to_scale(t(limits), scale)
@@ -26,7 +26,7 @@ test_that("scaling maps the bounds into [-1, 1], and the inverse maps them back"
   )
 })
 
-test_that("invalid bounds are refused with an error that names the fault", {
+test_that("the error for invalid bounds names the fault", {
   problems <- list(
     "the wrong way round" = c(1, 0), "the wrong way round" = c(1, 1), "infinite" = c(0, Inf),
     "missing" = c(0, NA), "has length 3" = 1:3, "has length 0" = numeric(),

@@ -25,7 +25,7 @@ test_that("a year that is missing for everybody causes a warning and changes no 
   )
 })
 
-test_that("missing periods are found however dates are written", {
+test_that("missing periods are found in every date format", {
   gap <- function(times) calendar_gaps(times)
   months <- seq(as.Date("2019-10-01"), by = "month", length.out = 8)
   ends <- as.Date(c("2019-11-30", "2019-12-31", "2020-01-31", "2020-02-29", "2020-04-30"))

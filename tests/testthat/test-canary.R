@@ -37,7 +37,7 @@ expect_clean <- function(objects, p, label) {
   }
 }
 
-test_that("the search for donors' data finds planted values", {
+test_that("the tests' search for donors' data finds planted values", {
   p <- canary_panel()
   found <- function(x) canary_found(x, p$secrets)
   expect_match(found(p$donors[3, 4]), "a number")
@@ -204,7 +204,7 @@ test_that("no ledger contains a donor's data", {
   ), p, "ledger")
 })
 
-test_that("attributes of public arguments bring no donor's data into a result", {
+test_that("no donor's data enter a result through attributes of public arguments", {
   p <- canary_panel()
   hang <- function(x) structure(x, secret = p$donors, names = rownames(p$donors)[seq_along(x)])
   target <- structure(p$target, secret = p$donors)
@@ -226,7 +226,7 @@ test_that("attributes of public arguments bring no donor's data into a result", 
   expect_clean(objects_of(fit), p, "formula")
 })
 
-test_that("data written into a formula are refused and do not become a label", {
+test_that("data inlined in a formula are refused and do not become a label", {
   p <- canary_panel()
   withr::local_seed(1)
   long <- function(formula, bounds = p$bounds) {

@@ -21,7 +21,7 @@ value <- function(code, data) {
   value_by_row(code, columns_of_code(code, data))
 }
 
-test_that("formulas that are evaluated row by row give the same results as in R", {
+test_that("formulas evaluated row by row give the same results as in R", {
   data <- rows_of_all()
   table <- alist(
     log(x), sqrt(x), I(x^2), x > 3, x <= k, k == 3, k != 3, x + k * 2, -x, round(x, 1), x %% 2,
@@ -49,7 +49,7 @@ test_that("formulas that are evaluated row by row give the same results as in R"
   }
 })
 
-test_that("formulas may compare text and factors only for equality with a quoted constant", {
+test_that("formulas can only test text and factors for equality with a quoted constant", {
   data <- rows_of_all()
   for (code in alist(g < "b", o > "a", f >= "b", code < "05", x + "1", log("2"), pmax(g, "b"),
                      as.Date(g), g %in% f, k %in% c(x, 1), c(x, 1), as.POSIXct(g) > 1)) {
@@ -58,7 +58,7 @@ test_that("formulas may compare text and factors only for equality with a quoted
 })
 
 # Messages about one person's cell that would change everybody's column.
-test_that("one person's value does not change a value computed for another person", {
+test_that("in formulas one person's value does not change a value of another person", {
   data <- rows_of_all()
   check <- function(code, a, b) {
     # In the forms that `evaluate_rowwise()` and `subset` accept.

@@ -1,7 +1,7 @@
 # `bounds` alone determine how a cell becomes a number or a level: a hostile cell changes its own
 # row, causes no error and removes no row, in every source.
 
-test_that("text is converted to numbers by the same rule everywhere", {
+test_that("every function converts text to numbers by the same rule", {
   expect_identical(
     is.na(text_numbers(hostile_numbers$text)), is.na(hostile_numbers$number)
   )
@@ -81,7 +81,7 @@ test_that("units, periods, treatment and covariates are read without calling met
   }
 })
 
-test_that("invalid codes of a damaged factor do not change another person's row", {
+test_that("invalid codes of a damaged factor change no other person's row", {
   p <- long_panel(12, 4, 2)
   index <- c("unit", "week")
   for (name in index) {
@@ -99,7 +99,7 @@ test_that("invalid codes of a damaged factor do not change another person's row"
   expect_identical(roster_column(damaged), c("a", NA, NA, "b"))
 })
 
-test_that("a value matches a level by its text or by its number", {
+test_that("a value matches a declared level by its text or by its number", {
   place <- match(hostile_levels$level, hostile_bounds$g)
   expect_identical(cell_levels(hostile_levels$text, hostile_bounds$g), place)
   expect_identical(cell_levels(factor(hostile_levels$text[1:8]), hostile_bounds$g), place[1:8])
@@ -146,7 +146,7 @@ test_that("a malformed value in a data frame or a block changes only its own row
 })
 
 # Rows 1 and 7, and rows on both sides of the number of rows from which some readers guess types.
-test_that("beyond row 50,000 a malformed value changes only its own row, for every source", {
+test_that("for every source a malformed value beyond row 50,000 changes only its own row", {
   n <- 50003L
   data <- hostile_rows(n)
   at <- c(1L, 7L, 49999L, 50001L)
@@ -175,7 +175,7 @@ test_that("beyond row 50,000 a malformed value changes only its own row, for eve
   expect_identical(rows_of_source(dp_table(con, "people", block = 20000)), rows_of_frame(expected))
 })
 
-test_that("every function reads text as numbers, and no malformed value causes an error", {
+test_that("every function reads numbers in text, and no malformed value causes an error", {
   data <- hostile_rows(120)
   bad <- data
   bad$x <- replace(as.character(data$x), 7, "maybe")
@@ -260,7 +260,7 @@ test_that("a malformed value in a CSV file changes only its own row", {
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
 })
 
-test_that("lines beyond the first 50,000 of a CSV file are read by the rules for earlier lines", {
+test_that("CSV lines after the first 50,000 are read by the same rules as earlier lines", {
   skip_if_not_installed("RSQLite")
   n <- 50003L
   data <- hostile_rows(n)

@@ -62,7 +62,7 @@ test_that("errors before the charge or without privacy state that nothing was sp
   expect_no_match(sub("nothing was spent", "", conditionMessage(error)), "spent")
 })
 
-test_that("a block that changes between two passes is not used", {
+test_that("a block of donors that changes between two passes is not used", {
   used <- 0L
   statistic <- function(block) {
     force(block)

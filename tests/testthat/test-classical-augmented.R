@@ -1,6 +1,6 @@
 # Ridge augmented synthetic control.
 
-test_that("the weights of estimator augmented solve their penalised problem", {
+test_that("the weights of estimator augmented solve the penalised problem", {
   for (seed in 1:4) {
     panel <- model_panel(n = c(5, 12, 20, 9)[[seed]], seed = seed)
     x <- panel$donors[, 1:9]

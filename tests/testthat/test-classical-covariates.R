@@ -25,7 +25,7 @@ dummies_fit <- function(panel, with_units, weight = 1) {
   list(slopes = slopes, said = said)
 }
 
-test_that("sdid partials out covariates as lm() does and then equals sdid of the residuals", {
+test_that("sdid partials out covariates as lm() does, and then equals sdid of the residuals", {
   for (weight in c(1, 3)) {
     for (with_units in c(FALSE, TRUE)) {
       panel <- regressor_panel(seed = 2 + with_units)
@@ -181,7 +181,7 @@ test_that("mcnnm with covariates agrees with alternating soft-impute", {
   }
 })
 
-test_that("fits of wide and tall panels with covariates satisfy the optimality conditions", {
+test_that("mcnnm fits of wide and tall panels with covariates meet the optimality conditions", {
   for (shape in list(c(5, 18), c(30, 6))) {
     panel <- regressor_panel(shape[[1]], shape[[2]] - 2, 2, seed = 5)
     given <- list(covariates = panel$covariates, predictors = panel$predictors, lambda = 0.03)
@@ -228,7 +228,7 @@ test_that("the cross-validation of mcnnm's penalty includes the covariates", {
   }
 })
 
-test_that("a covariate removes a shift that it explains, and without a slope changes nothing", {
+test_that("a covariate removes a shift that it explains; with slope zero it changes nothing", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
   # The target's whole change after the treatment is due to a covariate.
   shift <- panel$all * 0
@@ -275,7 +275,7 @@ test_that("a covariate removes a shift that it explains, and without a slope cha
   }
 })
 
-test_that("the slopes and the path of a panel without noise are recovered", {
+test_that("covariate slopes and the path of a panel without noise are recovered", {
   panel <- regressor_panel(n = 14, T0 = 10, T1 = 3, seed = 9)
   withr::with_seed(2, {
     f <- cumsum(rnorm(13))

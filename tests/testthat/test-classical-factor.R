@@ -75,7 +75,7 @@ test_that("estimator factor agrees with gsynth, including the number of factors"
   expect_equal(effect_on(panel, fit), 0.413475405031, tolerance = 1e-8)
 })
 
-test_that("estimator factor handles panels without factors, few periods and wrong ranks", {
+test_that("estimator factor accepts panels without factors or with few periods, not wrong ranks", {
   flat <- outer(1:5, 1:6, "+") + 0
   fit <- fit_classical(flat, 1:6 + 0, 4, "factor")
   expect_identical(fit$settings$rank, 0L)

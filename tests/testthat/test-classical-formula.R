@@ -92,7 +92,7 @@ test_that("the augmented estimator, placebos and the balance table use predictor
   expect_null(summary(plain)$balance)
 })
 
-test_that("one formula fits Proposition 99 with the predictors of Abadie and co-authors", {
+test_that("a formula fits Proposition 99 with the predictors of Abadie and co-authors", {
   panel <- california()
   data <- panel$data
   data$treated <- as.integer(data$state == "California" & data$year >= 1989)
@@ -110,7 +110,7 @@ test_that("one formula fits Proposition 99 with the predictors of Abadie and co-
   expect_lte(sum((fit$target - fit$counterfactual)[1:19]^2) / 19, 3.076664 * 1.01)
 })
 
-test_that("the error about a predictor that cannot be computed names it", {
+test_that("the error about a predictor that cannot be computed names the predictor", {
   data <- withr::with_seed(1, predictor_panel())$data
   bad <- function(formula, message, estimator = "predictors", ...) {
     expect_error(fit_predictors_of(formula, data, estimator, ...), message,

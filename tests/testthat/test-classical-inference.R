@@ -15,7 +15,7 @@ all_settings <- function() {
   )
 }
 
-test_that("placebo and leave-one-out fits of every estimator equal fits by hand", {
+test_that("placebo and leave-one-out fits of every estimator equal fits made directly", {
   for (estimator in names(all_settings())) {
     settings <- all_settings()[[estimator]]
     fit <- small_fit(estimator, settings)
@@ -37,7 +37,7 @@ test_that("placebo and leave-one-out fits of every estimator equal fits by hand"
   }
 })
 
-test_that("ties count against the target, and squared placebo ratios give the same ranks", {
+test_that("in placebo tests ties count against the target, and squared ratios give equal ranks", {
   fit <- small_fit()
   plain <- placebo_space(fit)
   squared <- placebo_space(fit, squared = TRUE)
@@ -243,7 +243,7 @@ simplex_panel_fit <- function(T0 = 12, estimator = "simplex", noise = 0.1, setti
   )
 }
 
-test_that("conformal intervals exist if the level permits, else the print gives the reason", {
+test_that("conformal intervals exist if the level permits; otherwise the print gives the reason", {
   fit <- simplex_panel_fit()
   result <- conformal(fit)
   expect_identical(nrow(result$intervals), 0L)
@@ -268,7 +268,7 @@ test_that("conformal intervals exist if the level permits, else the print gives 
   expect_match(ggplot2::autoplot(named)$labels$subtitle, "NOT PRIVATE")
 })
 
-test_that("the print of a classical fit gives its quality, its main donors and the next steps", {
+test_that("the print of a classical fit gives fit quality, main donors and next steps", {
   fit <- simplex_panel_fit()
   text <- paste(capture.output(print(fit)), collapse = "\n")
   rmspe <- sqrt(mean((fit$target - fit$counterfactual)[1:12]^2))

@@ -21,7 +21,7 @@ small_completion <- function(seed) {
   c(panel, list(all = rbind(panel$donors, panel$target), mask = mask))
 }
 
-test_that("mcnnm agrees with soft-impute", {
+test_that("estimator mcnnm agrees with soft-impute", {
   for (seed in 1:3) {
     panel <- small_completion(seed)
     for (lambda in c(0.02, 0.08, 0.2)) {

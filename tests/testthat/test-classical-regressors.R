@@ -1,7 +1,7 @@
 # Covariates of the estimators on raw data through the formula, with gaps, several dates, several
 # outcomes, and their inference. The panels are those of test-classical-covariates.R.
 
-test_that("regressors may vary by period or have one value per unit", {
+test_that("regressors of a classical fit can vary by period or have one value per unit", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$kind <- c("b", "a", "c")[match(data$unit, rownames(panel$all)) %% 3 + 1]
@@ -204,7 +204,7 @@ test_that("placebos of several treated units are groups of donors with their cov
 
 # Several dates, gaps and several outcomes with covariates: each equals the combination of the
 # simple fits.
-test_that("covariates work with several dates, gaps and several outcomes", {
+test_that("covariates of classical fits work with several dates, gaps and several outcomes", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
   data <- regressor_data(panel)
   units <- rownames(panel$all)
@@ -263,7 +263,7 @@ test_that("covariates work with several dates, gaps and several outcomes", {
   }
 })
 
-test_that("the error about an unusable covariate names it", {
+test_that("the error about an unusable covariate names the covariate", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$season <- data$time^2
@@ -276,11 +276,11 @@ test_that("the error about an unusable covariate names it", {
       expect_error(fit_formula(formula, data, estimator, ...), message, class = class)
     }
   }
-  refuse(y ~ on | price + twice, "twice.* follows from effects")
-  refuse(y ~ on | season, "season.* follows from effects")
+  refuse(y ~ on | price + twice, "twice.* is determined by effects")
+  refuse(y ~ on | season, "season.* is determined by effects")
   # Only the target has this level: donors do not identify its effect.
-  refuse(y ~ on | level, "level.* follows from effects")
-  refuse(y ~ on | age + same, "same.* follows from effects")
+  refuse(y ~ on | level, "level.* is determined by effects")
+  refuse(y ~ on | age + same, "same.* is determined by effects")
   refuse(y ~ on | when, "Date", "dpsc_error_panel")
   refuse(y ~ on | nothing, "nothing", "dpsc_error_panel")
   refuse(y ~ on | over(price, 11:12), "before the treatment", "dpsc_error_panel")

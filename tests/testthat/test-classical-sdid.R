@@ -1,6 +1,6 @@
 # Synthetic difference-in-differences, and the simplex solver with the ridge that it needs.
 
-test_that("the solver with a ridge agrees with projected gradients and with its conditions", {
+test_that("the simplex solver with a ridge agrees with projected gradients and is optimal", {
   withr::local_seed(1)
   for (i in 1:12) {
     n <- sample(2:9, 1)
@@ -28,7 +28,7 @@ test_that("the solver with a ridge agrees with projected gradients and with its 
   }
 })
 
-test_that("with a strong ridge more donors have positive weight than there are periods", {
+test_that("with a strong ridge more donors than periods have positive weight", {
   withr::local_seed(2)
   x <- matrix(rnorm(60 * 5), 60)
   y <- rnorm(5)

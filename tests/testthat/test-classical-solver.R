@@ -32,7 +32,7 @@ solve_simplex <- function(x, y, lambda = 0, demean = FALSE) {
   simplex_fit_cpp(x, y, length(y), demean, lambda)
 }
 
-test_that("the solver agrees with an enumeration of all supports", {
+test_that("the simplex solver agrees with an enumeration of all supports", {
   withr::local_seed(1)
   for (i in 1:60) {
     n <- sample(1:7, 1)
@@ -48,7 +48,7 @@ test_that("the solver agrees with an enumeration of all supports", {
   }
 })
 
-test_that("the solver's objective is never above quadprog's, and unique solutions are equal", {
+test_that("the simplex solver's objective is never above the objective of quadprog", {
   skip_if_not_installed("quadprog")
   withr::local_seed(2)
   for (size in list(c(5, 20), c(38, 19), c(100, 30), c(20, 60))) {
@@ -68,7 +68,7 @@ test_that("the solver's objective is never above quadprog's, and unique solution
   }
 })
 
-test_that("the solver's certificate of optimality equals a recomputation in R", {
+test_that("the simplex solver's certificate of optimality equals a recomputation in R", {
   withr::local_seed(3)
   x <- matrix(rnorm(300), 30)
   y <- rnorm(10) / 2 + 2
@@ -81,7 +81,7 @@ test_that("the solver's certificate of optimality equals a recomputation in R", 
   expect_lt(abs(fit$kkt - violation), 1e-11)
 })
 
-test_that("for degenerate problems the solver returns one solution and counts its ties", {
+test_that("for degenerate problems the simplex solver returns one solution and counts its ties", {
   # Two equal donors: the first one takes the weight.
   x <- rbind(c(1, 0), c(0, 1), c(1, 0))
   fit <- solve_simplex(x, c(1, -1))
@@ -111,7 +111,7 @@ test_that("for degenerate problems the solver returns one solution and counts it
   expect_identical(solve_simplex(matrix(2, 1, 3), c(1, 2, 3))$weights, 1)
 })
 
-test_that("units of measurement, a common shift and the order of donors do not change weights", {
+test_that("units, a common shift and the order of donors do not change simplex weights", {
   withr::local_seed(5)
   x <- matrix(rnorm(12 * 15), 12)
   y <- rnorm(15) / 3
@@ -127,7 +127,7 @@ test_that("units of measurement, a common shift and the order of donors do not c
   expect_equal(shifted$intercept, plain$intercept + 7, tolerance = 1e-9)
 })
 
-test_that("non-finite or invalid input gives an error and never weights", {
+test_that("the simplex solver refuses non-finite or invalid input", {
   x <- matrix(c(1, 2, 3, 4, 5, 6), 3)
   for (bad in c(NA, NaN, Inf, -Inf, 1e200)) {
     broken <- x
@@ -143,7 +143,7 @@ test_that("non-finite or invalid input gives an error and never weights", {
   expect_error(simplex_leave_out_cpp(x, c(1, 2), 2L, FALSE, 0, 4L), class = "std::out_of_range")
 })
 
-test_that("a loop of fits in C++ gives the same results as single fits", {
+test_that("a loop of simplex fits in C++ gives the same results as single fits", {
   withr::local_seed(6)
   x <- matrix(rnorm(9 * 14), 9)
   y <- rnorm(14) / 3

@@ -1,6 +1,6 @@
 # Several adoption dates and covariates together, `y ~ treated | x1 + x2`.
 
-test_that("the features of a later cohort are its past, then its covariates, then its future", {
+test_that("features of a later cohort are ordered as past, covariates, future", {
   withr::local_seed(8)
   rows <- matrix(stats::runif(80 * 14, -1, 1), 80)
   facts <- gram_facts_of(T0 = 6, T1 = 6, n = 80, features = 3, y = (1:6) / 6)
@@ -77,7 +77,7 @@ test_that("without privacy every cohort's fit is a ridge regression on its past 
   )
 })
 
-test_that("with a large budget fits approach fits without noise, and covariates reduce errors", {
+test_that("with a large budget cohort fits approach non-private fits; covariates reduce errors", {
   p <- staggered_covariates(n = 3000, dates = rep(c(5, 7), each = 40))
   raw <- tidy(staggered_fit(p), "cohort")$estimate
   control <- dp_control(rng = "R")
@@ -92,7 +92,7 @@ test_that("with a large budget fits approach fits without noise, and covariates 
   expect_false(anyNA(with$std.error))
 })
 
-test_that("the calibration draws are placebo errors with periods in each cohort's own order", {
+test_that("calibration for cohorts uses placebo errors with periods in each cohort's order", {
   withr::local_seed(9)
   n <- 250
   rows <- matrix(stats::runif(n * 13, -0.9, 0.9), n)
@@ -122,7 +122,7 @@ test_that("the calibration draws are placebo errors with periods in each cohort'
   expect_equal(run$calls[[6]]$value, mine, tolerance = 1e-6)
 })
 
-test_that("covariates of a neighbour change no step by more than its charged sensitivity", {
+test_that("a person's covariates change no step by more than its charged sensitivity", {
   # Plants faults 15.
   p <- staggered_covariates(n = 300, dates = c(5, 7))
   donor <- p$data$unit == "u0001"

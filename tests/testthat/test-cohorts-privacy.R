@@ -47,7 +47,7 @@ cohort_pairs <- function(n) {
   )
 }
 
-test_that("no neighbouring panel changes a step by more than its charged sensitivity", {
+test_that("with several dates no neighbouring panel changes a step by more than charged", {
   withr::local_seed(13)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1, steps = 9), list(n = 900, delta = 1e-6, size = 30,
@@ -126,7 +126,7 @@ test_that("a release for three dates costs as much as for one date and is charge
   }
 })
 
-test_that("the calibration draws equal placebo errors recomputed row by row", {
+test_that("the calibration for several dates uses placebo errors as recomputed row by row", {
   panel <- cohort_panel(250, 6, 5, k = 2)
   bounds <- new_bounds(c(-1, 1), 11)
   facts <- c(gram_facts_of(T0 = 6, T1 = 5, n = 250, epsilon = 3), group = FALSE)
@@ -276,7 +276,7 @@ test_that("privacy.se of averages equals their standard deviation over releases"
   expect_true(all(said / observed > 0.6 & said / observed < 2))
 })
 
-test_that("second moments are pooled if they differ by noise alone", {
+test_that("second moments of several dates are pooled if they differ by noise alone", {
   withr::local_seed(21)
   modelled <- seq(1, 3, length.out = 12)
   # In either case the pooled value plus two standard deviations is at least the truth.
@@ -313,7 +313,7 @@ test_that("intervals of averages have nominal coverage, for single people and fo
   expect_gte(mean(covered), 0.9)
 })
 
-test_that("uncalibrated cohorts have no interval, and the print gives the reason", {
+test_that("cohorts without calibration have no interval, and the print gives the reason", {
   panel <- cohort_panel(100)
   few <- suppressWarnings(cohort_fit_of(panel, epsilon = 1))
   expect_true(all(is.na(tidy(few, "event")$std.error)))
@@ -335,7 +335,7 @@ test_that("uncalibrated cohorts have no interval, and the print gives the reason
   expect_output(print(none), "no interval: the release was made without")
 })
 
-test_that("a fit contains no donor's value or name and no sum over donors", {
+test_that("a fit of several dates contains no donor's value or name and no sum over donors", {
   panel <- cohort_panel(300)
   rownames(panel$donors) <- sprintf("secret%03d", 1:300)
   fit <- dp_synth(panel$donors,
@@ -353,7 +353,7 @@ test_that("a fit contains no donor's value or name and no sum over donors", {
   }
 })
 
-test_that("no row and no sum of rows leaves compiled code", {
+test_that("with several dates no row and no sum of rows leaves compiled code", {
   p <- canary_panel(n = 220)
   target <- rbind(p$target, p$target + 7)
   secrets <- unique(c(p$secrets, canary_secrets(p$donors, colMeans(target), 4, p$bounds)))
@@ -374,7 +374,7 @@ test_that("no row and no sum of rows leaves compiled code", {
   }
 })
 
-test_that("individual losses consist of both rounds' losses and the charged calibration", {
+test_that("with several dates a donor's loss adds up both rounds' losses and the calibration", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

@@ -55,7 +55,7 @@ test_that("without noise every cohort's fit equals the fit of a panel with that 
   )
 })
 
-test_that("averages over cohorts are weighted by the numbers of people", {
+test_that("averages over cohorts are weighted by numbers of people", {
   panel <- cohort_panel(150, 6, 6, k = 4)
   size <- c(1, 3, 2, 4)
   dates <- c(6, 8, 6, 10)
@@ -129,7 +129,7 @@ test_that("without noise effects agree in sign and size with Callaway-Sant'Anna 
   }
 })
 
-test_that("a cohort with a single period before its adoption must be left out", {
+test_that("a cohort with a single pre-period is refused, and the fit works without this cohort", {
   data <- mpdta_like()
   expect_error(
     dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf), class = "dpsc_error_panel"
@@ -160,7 +160,7 @@ test_that("every invalid input for several dates gives one error and spends noth
     class = "dpsc_error_panel"
   )
   # Messages do not name single people.
-  expect_error(fit(early), "Some treated unit has fewer.", class = "dpsc_error_panel")
+  expect_error(fit(early), "Some treated unit has fewer periods", class = "dpsc_error_panel")
   expect_error(fit(data[is.finite(data$first), ]), "never treated", class = "dpsc_error_panel")
   for (method in c("output", "objective")) {
     expect_error(fit(data, method = method), "takes one adoption date",
@@ -179,14 +179,14 @@ test_that("every invalid input for several dates gives one error and spends noth
   expect_error(matrix(c(8, 9.5)), "whole number", class = "dpsc_error_argument")
 })
 
-test_that("the same date given for every unit is equivalent to a single date", {
+test_that("one date repeated for every unit is equivalent to a single date", {
   panel <- cohort_panel(60)
   one <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf)
   each <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 8), epsilon = Inf)
   expect_identical(each, one)
 })
 
-test_that("a formula, a matrix and chunks give the same fit", {
+test_that("with several dates a formula, a matrix and chunks give the same fit", {
   panel <- cohort_panel(300)
   names <- c(sprintf("d%04d", 1:300), "x1", "x2")
   rows <- rbind(panel$donors, panel$target)
@@ -324,7 +324,7 @@ test_that("results for West Germany and Italy agree with package scpi", {
   expect_equal(unname(coef(fit, "cohort"))[-1], c(-1.8476, -1.1211), tolerance = 1e-4)
 })
 
-test_that("tidy(), coef(), vcov() and confint() report the same effects", {
+test_that("with several dates tidy(), coef(), vcov() and confint() report the same effects", {
   panel <- cohort_panel(800)
   fit <- cohort_fit_of(panel, size = 30)
   for (type in c("event", "cohort", "calendar", "group_time", "overall")) {
@@ -355,7 +355,7 @@ test_that("tidy(), coef(), vcov() and confint() report the same effects", {
   expect_error(formula(fit), class = "dpsc_error_argument")
 })
 
-test_that("periods may be dates or strings", {
+test_that("with several dates periods may be dates or strings", {
   panel <- cohort_panel(60)
   days <- as.Date("2020-01-01") + 31 * 0:12
   fit <- dp_synth(panel$donors,
@@ -369,7 +369,7 @@ test_that("periods may be dates or strings", {
   expect_identical(tidy(fit, "group_time")$period[1:2], c("i", "j"))
 })
 
-test_that("update() costs nothing and reproduces the fit", {
+test_that("update() of a fit of several dates costs nothing and reproduces the fit", {
   panel <- cohort_panel(400, k = 4)
   fit <- cohort_fit_of(panel, c(10, 8, 10, 8), size = c(1, 3, 2, 4))
   same <- update(fit)
@@ -382,7 +382,7 @@ test_that("update() costs nothing and reproduces the fit", {
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
 })
 
-test_that("functions for single fits return a list by cohort, or an error requests one cohort", {
+test_that("functions for single fits return a list by cohort or request one cohort", {
   panel <- cohort_panel(60)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
   expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))
@@ -394,7 +394,7 @@ test_that("functions for single fits return a list by cohort, or an error reques
   }
 })
 
-test_that("fits of several dates work with other features, penalties, estimators and deltas", {
+test_that("fits of several dates work with any features, penalty, estimator and delta", {
   panel <- cohort_panel(900)
   settings <- list(
     list(control = dp_control(rng = "R", features = Inf)),

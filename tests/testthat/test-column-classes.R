@@ -94,7 +94,7 @@ test_that("every function refuses bounds impossible for a column's class, before
   }
 })
 
-test_that("for logical levels columns of 0/1 numbers, logicals, text or factors are equivalent", {
+test_that("with logical levels, columns of 0/1 numbers, logicals, text or factors are equivalent", {
   value <- function(verb, v) {
     out <- withr::with_seed(3, suppressWarnings(verbs[[verb]](v, c(FALSE, TRUE), NULL)))
     unname(coef(out))

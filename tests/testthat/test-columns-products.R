@@ -51,7 +51,7 @@ test_that("products of columns have the same values and names in every function"
   expect_true(all(abs(table) <= 1 + 1e-12))
 })
 
-test_that("products are computed from clipped values, and their bounds from the parts' bounds", {
+test_that("products use clipped values, and their bounds follow from the factors' bounds", {
   columns <- dpsc:::new_columns(y ~ a * b, product_bounds, "gaussian")
   product <- columns$regressors[[3]]
   expect_identical(product$name, "a:b")
@@ -75,7 +75,7 @@ test_that("with noise products of columns are selected, written, read and charge
   expect_equal(coef(read_release(file)), coef(fit))
 })
 
-test_that("a product without its main effects is refused", {
+test_that("a product of columns without its main effects is refused", {
   expect_error(dp_select(y ~ a + g:a, product_rows(50), 1, 1e-6, 1, product_bounds),
     "main effects", class = "dpsc_error_argument")
   expect_error(dp_online(y ~ a + offset(b), 1, 1e-6, 10, product_bounds), class = "dpsc_error")

@@ -213,7 +213,7 @@ test_that("an error inside update() names update()", {
   }
 })
 
-test_that("errors after the charge do not claim that nothing was spent", {
+test_that("errors after the charge do not state that nothing was spent", {
   make <- dpsc:::new_request
   scope <- changed_namespace(list(new_request = function(record, ...) {
     record$run <- function(...) dpsc:::abort("The engine is gone.", "reader")
@@ -243,7 +243,7 @@ test_that("errors after the charge do not claim that nothing was spent", {
   }
 })
 
-test_that("only the exported functions look up the user's call", {
+test_that("only exported functions look up the user's call", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   # Audits replay calls, and their tables have a column of that name.
@@ -273,7 +273,7 @@ test_that("errors about common mistakes name the remedy", {
   expect_s3_class(as.data.frame(fit, type = "effect", stringsAsFactors = FALSE), "data.frame")
 })
 
-test_that("lines of errors are written as cli writes them", {
+test_that("errors are formatted as by cli", {
   scope <- list2env(
     list(one = "abc", number = 1 / 3, large = 1e5, two = c("a", "b"), tick = "a`b", none = NULL,
       missing = NA, day = as.Date("2024-01-01"), brace = "{x}", line = "a\nb"),

@@ -43,7 +43,7 @@ test_that("print() of a dp_control() shows every setting", {
   expect_match(text, "2.5", all = FALSE, fixed = TRUE)
 })
 
-test_that("without intervals the moments get the share of the budget meant for calibration", {
+test_that("without intervals the moments get the budget share meant for calibration", {
   panel <- sim_panel(n = 800, T0 = 8, T1 = 2)
   fit <- function(intervals, size = 1) {
     dp_synth(panel$donors,

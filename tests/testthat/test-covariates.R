@@ -104,7 +104,7 @@ test_that("a release with covariates is read back, fits new targets and contains
   expect_type(release_problem(damaged), "character")
 })
 
-test_that("covariates of a protected group are used as features and appear nowhere in the fit", {
+test_that("covariates of a protected group are used as features but are not in the fit", {
   p <- covariate_panel(n = 600, k = 150)
   fit <- covariate_fit(p, epsilon = 4, protect = "everyone")
   expect_null(release_problem(fit$release))
@@ -117,7 +117,7 @@ test_that("covariates of a protected group are used as features and appear nowhe
   expect_lt(abs(mean(effects(fit))), 5)
 })
 
-test_that("a person's covariates depend on that person's rows alone, in any order", {
+test_that("a person's covariates depend on that person's rows alone, not on their order", {
   p <- covariate_panel(n = 30)
   data <- p$data[order(p$data$unit, p$data$time), ]
   # Numbers: the mean before the treatment, with each value clipped to the bounds. Factors: the

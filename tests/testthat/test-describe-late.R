@@ -54,7 +54,7 @@ late_loss <- function(here, there, e1, e, coincide = NULL, undivided = FALSE) {
   worst
 }
 
-test_that("radii chosen by noisy quantiles cost no more than quantiles and moments together", {
+test_that("radii chosen by noisy quantiles do not increase the cost of quantiles and moments", {
   # Plants faults 83, 84.
   withr::local_seed(21)
   worst <- function(...) {
@@ -75,7 +75,7 @@ test_that("radii chosen by noisy quantiles cost no more than quantiles and momen
   expect_gt(worst(undivided = TRUE)[["after"]], 1.05)
 })
 
-test_that("if radii depend on noisy quantiles, no pair of neighbours costs more than the budget", {
+test_that("if radii depend on noisy quantiles, losses between neighbours are within the budget", {
   withr::local_seed(6)
   here <- data.frame(x = mostly_zero(400, 0.85), arm = rep(c("new", "old"), 200))
   for (by in list(NULL, ~arm)) {
@@ -121,7 +121,7 @@ test_that("if quartiles coincide, radii are drawn after quantiles, and the steps
   expect_lt(abs(few_row(equal, "mean")$estimate - 3), 15)
 })
 
-test_that("noise in the count of people beyond a window does not extend limits to the bounds", {
+test_that("noisy counts of people beyond a window do not extend limits to the bounds", {
   wide <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, stats::rlnorm(500, 7, 1))
     found <- few_described(x, c(0, 300000), seed = seed)
@@ -144,7 +144,7 @@ test_that("for a very skewed column only the bounds limit the standard deviation
 # Most people around 0, a share of them at `far`.
 clustered <- function(n, share, far) ifelse(stats::runif(n) < share, far, 0) + stats::rnorm(n)
 
-test_that("limits of means and standard deviations are valid if some values lie far away", {
+test_that("limits of means and standard deviations are valid if some values are far outliers", {
   runs <- if (is_audit()) 200 else 24
   for (case in list(c(500, 0.02, 900), c(500, 0.1, 100), c(1000, 0.1, 900), c(5000, 0.02, 900))) {
     truth <- case[[2L]] * case[[3L]]
@@ -161,7 +161,7 @@ test_that("limits of means and standard deviations are valid if some values lie 
   }
 })
 
-test_that("limits stay narrow for a column of many people without values far away", {
+test_that("limits of means stay narrow for many people without far outliers", {
   wide <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, stats::rnorm(5000))
     found <- few_described(x, c(-1000, 1000), seed = seed)
@@ -199,7 +199,7 @@ test_that("the limit on the number of people beyond a window is not below their 
   expect_error(tidy(found, clusters = NA), class = "dpsc_error_argument")
 })
 
-test_that("limits of quantiles have nominal coverage for few people and for few distinct values", {
+test_that("limits of quantiles have nominal coverage for few people and few distinct values", {
   truth <- c(2, 5, 8)
   covered <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, floor(stats::runif(500) * 11))

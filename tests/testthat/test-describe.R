@@ -72,7 +72,7 @@ test_that("confidence limits of dp_describe() have nominal coverage", {
   expect_gte(min(rowMeans(inside)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
 })
 
-test_that("between neighbours the losses of quantiles change by the amounts in the proof", {
+test_that("between neighbours losses of quantiles change by at most the amounts in the proof", {
   losses <- place_losses_cpp
   withr::local_seed(5)
   for (run in 1:200) {
@@ -101,7 +101,7 @@ joint_law <- function(losses, exponent, of_tuple = max) {
   from[match(tuple, found$loss)] / sum(share * found$tuples)
 }
 
-test_that("a joint choice of quantiles has the stated probabilities", {
+test_that("a joint choice of several quantiles has the stated probabilities", {
   losses <- list(c(-700, 300, 900, 2000), c(100, -250, 400, 1e6), c(0, 0, 500, 800))
   exponent <- 0.001
   law <- joint_law(losses, exponent)
@@ -147,7 +147,7 @@ test_that("no replaced row changes a joint choice's probabilities by more than i
   expect_gt(worst(exponent, sum), 2 * exponent)
 })
 
-test_that("with repeated public grid values the privacy loss of a choice is within its budget", {
+test_that("if public grid values repeat, the privacy loss of a choice is within its budget", {
   # Plants faults 82.
   withr::local_seed(12)
   exponent <- 0.3
@@ -173,7 +173,7 @@ test_that("with repeated public grid values the privacy loss of a choice is with
   expect_gt(worst(function(counts) 1 + (counts > 3)), 2 * exponent)
 })
 
-test_that("each grid interval is represented by a round number and repeated only a few times", {
+test_that("each grid interval is represented by a round number, repeated only a few times", {
   for (grid in list(c(0, 120, 65536, 0), c(-50, 150, 65536, 3), c(3, 1e5, 65536, 9),
     c(-2e-3, 1e-3, 65536, 4), c(0, 1200, 1200, 0))) {
     points <- round_points_cpp(grid[[1]], grid[[2]], grid[[3]], as.integer(grid[[4]]))
@@ -217,7 +217,7 @@ test_that("the mean of a column with a power-law tail has limits with nominal co
   expect_gte(mean(covered), 0.9)
 })
 
-test_that("replacing a row changes the sums by at most their sensitivity", {
+test_that("replacing a row changes the sums of dp_describe() by at most their sensitivity", {
   z <- seq(-1, 1, by = 0.02)
   pairs <- expand.grid(a = z, b = z, oa = 0:1, ob = 0:1)
   parts <- function(k) {
@@ -239,7 +239,7 @@ test_that("replacing a row changes the sums by at most their sensitivity", {
   expect_gt(max(rowSums(abs(parts(0.25)))), 2.28)
 })
 
-test_that("no pair of neighbours costs more than the promised budget", {
+test_that("no two neighbours have a loss above the promised budget of dp_describe()", {
   base <- describe_people(400)
   change <- function(...) {
     there <- base
@@ -265,7 +265,7 @@ test_that("no pair of neighbours costs more than the promised budget", {
   }
 })
 
-test_that("an audit detects a description that states less than its budget", {
+test_that("an audit detects a description that understates its budget", {
   base <- describe_people(400)
   there <- base
   there[1, ] <- list(120, 1e5, "m", "old")
@@ -298,7 +298,7 @@ test_that("dp_describe() is charged once, and invalid input gives errors and spe
   expect_true(found$privacy$holds)
 })
 
-test_that("chunks and files give the same results as rows in memory, bit for bit", {
+test_that("chunks and files give the same description as rows in memory, bit for bit", {
   data <- describe_people(300)
   draw <- function(data) {
     withr::local_seed(3)
@@ -371,7 +371,7 @@ test_that("the print of a description is a table and marks results that are not 
   expect_s3_class(ggplot2::autoplot(described(data, by = ~arm)), "ggplot")
 })
 
-test_that("confidence limits of a standard deviation have nominal coverage under heavy tails", {
+test_that("confidence limits of standard deviations have nominal coverage under heavy tails", {
   # t with 2.5 degrees of freedom has no fourth moment; its standard deviation within these bounds.
   bounds <- list(x = c(-500, 1500))
   truth <- 10.69
@@ -394,7 +394,7 @@ test_that("the print explains why several counts of one group differ", {
   expect_no_match(text(formula = ~age), "counts of the same people differ")
 })
 
-test_that("the count of a variable is not above its group's size, and its limits have coverage", {
+test_that("a variable's count is at most its group's size, and its limits have coverage", {
   runs <- if (is_audit()) 200 else 25
   inside <- vapply(seq_len(runs), function(run) {
     withr::local_seed(run)

@@ -58,7 +58,7 @@ test_that("without privacy weighted moments equal the results of stats::cov.wt()
   expect_equal(twice$counterfactual, fit$counterfactual, tolerance = 1e-6)
 })
 
-test_that("if all weights equal the maximum, weighted sums equal sums without weights", {
+test_that("if all weights are at the maximum, weighted sums equal sums without weights", {
   p <- kinds_panel(400)
   sums <- function(...) {
     recorder <- new_recorder()
@@ -83,7 +83,7 @@ test_that("if all weights equal the maximum, weighted sums equal sums without we
   expect_identical(alike[[2L]]$value[[last]], 400 * constant^2)
 })
 
-test_that("private fits are close to weighted fits without privacy, not to unweighted fits", {
+test_that("private fits with weights are close to weighted fits, not to unweighted fits", {
   p <- kinds_panel(20000)
   path <- function(...) mean(weighted_release(p, ..., fun = dp_synth)$counterfactual[9:10])
   known <- path(epsilon = Inf)
@@ -95,7 +95,7 @@ test_that("private fits are close to weighted fits without privacy, not to unwei
   expect_false(anyNA(tidy(fit, conf.int = TRUE)$conf.low))
 })
 
-test_that("chunks and long data give the same release as the matrix", {
+test_that("with weights chunks and long data give the same release as the matrix", {
   p <- kinds_panel(500)
   release <- weighted_release(p)
   both <- cbind(p$donors, p$w)
@@ -123,7 +123,7 @@ test_that("chunks and long data give the same release as the matrix", {
   expect_identical(fit$release$panel$weights, c(0, 2))
 })
 
-test_that("weights outside their limits are clipped to the limits", {
+test_that("donor weights outside their limits are clipped to the limits", {
   p <- kinds_panel(500)
   data <- kinds_long(p)
   limited <- function(w) {
@@ -284,7 +284,7 @@ test_that("a release with weights is read back, mentions them and contains nobod
   expect_error(read_release(file), class = "dpsc_error_release")
 })
 
-test_that("donors of weight 0 never count, neither in refits nor at other adoption dates", {
+test_that("donors of weight 0 do not count, also in refits and at other adoption dates", {
   p <- kinds_panel(n = 200)
   few <- p$w == 0.5
   fit_of <- function(donors, ...) {
@@ -306,7 +306,7 @@ test_that("donors of weight 0 never count, neither in refits nor at other adopti
   expect_error(conformal(weighted), "equal weights", class = "dpsc_error_release")
 })
 
-test_that("a private release with weights keeps its count of donors at another adoption date", {
+test_that("a private release with weights counts the same donors at another adoption date", {
   p <- kinds_panel()
   release <- weighted_release(p)
   later <- dp_synth(release, target = p$target, T0 = p$T0 + 1)

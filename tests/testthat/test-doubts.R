@@ -20,7 +20,7 @@ seeded <- function(code, seed = 4) {
   eval.parent(substitute(code))
 }
 
-test_that("wrong units and misspelt levels are detected after the release of any regression", {
+test_that("every regression reports wrong units and misspelt levels after the release", {
   data <- people_of()
   control <- dp_control(rng = "R")
   doubtful <- list(
@@ -120,7 +120,7 @@ test_that("slopes that are impossible within the bounds are marked as not identi
   expect_false(any(impossible_slopes(wild)))
 })
 
-test_that("bounds are not mistaken for wrong bounds if many true values lie at them", {
+test_that("correct bounds are not reported as wrong if many true values lie at the bounds", {
   expect_true(is_natural_end(0, 5000, -1))
   expect_true(is_natural_end(0, 1, 1))
   expect_true(is_natural_end(1, 2, -1))

@@ -7,7 +7,7 @@ a_design <- function(...) {
   ), list(...))
 }
 
-test_that("simulated people have the standard deviation of the design and lie within bounds", {
+test_that("simulated people of the app have the requested standard deviations within bounds", {
   withr::local_seed(3)
   panel <- explore_panel(a_design(n = 4000, spread = 0.05))
   expect_equal(dim(panel$donors), c(4000, 13))
@@ -63,7 +63,7 @@ test_that("the app shows the numbers of the fit", {
   )
 })
 
-test_that("the app releases cohorts of protected people, each with the whole budget", {
+test_that("the app releases each cohort of protected people with the whole budget", {
   fit <- explore_fit(a_design(n = 800, T0 = c(8, 10), size = 100, protect = "everyone"))
   expect_s3_class(fit, "dp_cohorts")
   expect_true(fit$protected)
@@ -75,7 +75,7 @@ test_that("the app releases cohorts of protected people, each with the whole bud
   expect_lte(max(abs(share - 100)), 0.5 * max(table(budget$people)))
 })
 
-test_that("the app's numbers equal the results of dp_plan(), which the displayed code calls", {
+test_that("the app's numbers equal the results of dp_plan(), which its displayed code calls", {
   local_quick_plans()
   ask <- function(...) {
     dp_plan(

@@ -187,7 +187,7 @@ test_that("a failed write of a release keeps the old file", {
 
 # A ledger lives in one session: its balance is not shared through files or forks. A copy in another
 # process refuses to pay, since the spending of the original is unknown there.
-test_that("a ledger that comes from another process cannot pay", {
+test_that("a ledger from another process cannot pay", {
   # Plants faults 59.
   skip_if(is.null(dp_ledger(1, 1e-6)$session), "ledgers do not know their session")
   skip_on_os("windows")

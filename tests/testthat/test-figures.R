@@ -7,7 +7,7 @@ drawn <- function(plot) {
   ggplot2::ggplot_build(plot)
 }
 
-test_that("the noise band always lies within the interval", {
+test_that("in figures the band of privacy noise lies within the interval", {
   withr::local_seed(1)
   donors <- matrix(as.double(stats::runif(400 * 10) < 0.4), 400)
   target <- c(0, 1, 0, 0, 1, 0, 1, 0, 1, 0)
@@ -290,7 +290,7 @@ test_that("text in figures is broken into lines that fit, and is smaller on a na
   expect_null(break_lines(NULL, 11, 100))
 })
 
-test_that("the line at the treatment has the class of the time axis, also if times are dates", {
+test_that("in figures the line at the treatment has the class of the time axis, also for dates", {
   dates <- as.Date("2020-01-01") + c(0, 10, 30)
   expect_identical(between_periods(dates, 1:2), as.Date("2020-01-01") + c(5, 20))
   expect_identical(between_periods(factor(c("a", "b")), 1L), 1.5)
@@ -315,7 +315,7 @@ test_that("readable names may replace the names of variables in figures", {
   }
 })
 
-test_that("axes have as many labels as fit on the page, and none outside the data", {
+test_that("axes of figures have as many labels as fit, and no label outside the data", {
   months <- seq(as.Date("2023-01-01"), by = "month", length.out = 24)
   labels <- function(width, times = months, panels = 1) {
     withr::local_pdf(NULL, width = width, height = 4)
@@ -349,7 +349,7 @@ test_that("axes have as many labels as fit on the page, and none outside the dat
   expect_true(all(powers(c(2, 7)) >= log10(2)) && length(powers(c(2, 7))) > 1L)
 })
 
-test_that("names above panels fill at most two lines, and longer names are cut and end in dots", {
+test_that("names above panels fill at most two lines; longer names are cut and end in dots", {
   withr::local_pdf(NULL, width = 3.3, height = 2.6)
   name <- "Clinic of a rather long name in a street"
   expect_identical(strip_text("short", 3), "short")
@@ -359,7 +359,7 @@ test_that("names above panels fill at most two lines, and longer names are cut a
   expect_true(all(nchar(lines) <= label_room(2)))
 })
 
-test_that("a protected group's band lies around the released path", {
+test_that("in figures the band of a protected group lies around the released path", {
   data <- data.frame(
     target = factor("a"), period = 1:3, .observed = c(0.4, 0.9, 0.2), .fitted = c(0.5, 0.5, 0.6),
     .lower = 0, .upper = 1, treated = c(FALSE, TRUE, TRUE), low = c(NA, 0.3, 0.3),

@@ -1,7 +1,7 @@
 # One pass over a table of donors: whether every value is finite, and whether the rows are those
 # that were read before.
 
-test_that("finiteness agrees with is.finite(), for doubles and integers", {
+test_that("the check for finite values agrees with is.finite() for doubles and integers", {
   odd <- c(0, -0, 1, -1, 5e-324, .Machine$double.xmin, .Machine$double.xmax, -.Machine$double.xmax)
   expect_true(all_finite_cpp(odd))
   expect_true(all_finite_cpp(matrix(.Machine$double.xmax, 300, 7)))
@@ -37,7 +37,7 @@ test_that("the check for finite values takes equally long for any values", {
   expect_lt(max(best) / min(best), 2)
 })
 
-test_that("a checksum depends only on the values of the rows and their positions", {
+test_that("the checksum of a panel depends only on the values of the rows and their positions", {
   withr::local_seed(2)
   x <- matrix(round(rnorm(60), 2), 12)
   sum_of <- function(x) checksum_cpp(x)
@@ -63,7 +63,7 @@ test_that("a checksum depends only on the values of the rows and their positions
   expect_error(checksum_cpp("a"), "numeric")
 })
 
-test_that("a checksum distinguishes rows with equal sums", {
+test_that("the checksum of a panel distinguishes rows with equal sums", {
   x <- matrix(c(1, 2, 3, 4, 5, 6), 2)
   for (y in list(x[2:1, ], x[, 3:1], x + c(1, -1, 0, 0, 0, 0), matrix(mean(x), 2, 3))) {
     expect_equal(sum(x), sum(y))

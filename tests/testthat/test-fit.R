@@ -23,7 +23,7 @@ ridge_by_hand <- function(donors, y, T0, lambda, intercept = TRUE) {
   list(vertical = drop(mean + crossprod(x, w)), horizontal = drop(mean + crossprod(b, u)))
 }
 
-test_that("method gram with epsilon = Inf is the ridge synthetic control of the donors' data", {
+test_that("with epsilon = Inf method gram is the ridge synthetic control of the donors' data", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   withr::local_seed(1)
   for (lambda in c(0.01, 1, 50)) {
@@ -53,7 +53,7 @@ test_that("method gram with epsilon = Inf is the ridge synthetic control of the 
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
 })
 
-test_that("with more periods than donors method gram with epsilon = Inf is still this ridge", {
+test_that("with epsilon = Inf method gram is ridge also with more periods than donors", {
   p <- toy_panel(n = 6, T0 = 20, T1 = 2)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
@@ -78,7 +78,7 @@ test_that("chunks and several targets give the same fit without privacy", {
   expect_identical(sized$size, 4)
 })
 
-test_that("with epsilon = Inf methods output and published objective are intercept-free ridge", {
+test_that("with epsilon = Inf output and published objective are ridge without an intercept", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   for (lambda in list(NULL, 0.5, 40)) {
     penalty <- if (is.null(lambda)) 8 else lambda
@@ -117,7 +117,7 @@ test_that("tight objective perturbation minimises the ridge objective over its b
   expect_equal(unname(predict(fit)[1, ]), drop(f %*% p$donors[, 9:11]))
 })
 
-test_that("estimator did with epsilon = Inf is difference-in-differences", {
+test_that("with epsilon = Inf estimator did is difference-in-differences", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3, k = 2)
   fit <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf, estimator = "did")
   mean <- colMeans(p$donors)
@@ -142,7 +142,7 @@ test_that("estimator did with epsilon = Inf is difference-in-differences", {
   }
 })
 
-test_that("a known effect is recovered from a large panel", {
+test_that("dp_synth() recovers a known effect from a large panel", {
   withr::local_seed(2)
   for (effect in list(0.3, c(0.1, 0.2, 0.3))) {
     panel <- sim_panel(20000, 20, 3, effect = effect, noise_sd = 0.02)
@@ -159,7 +159,7 @@ test_that("a known effect is recovered from a large panel", {
   }
 })
 
-test_that("outcomes and bounds in other units give the same effects in these units", {
+test_that("outcomes and bounds in other units give the same effects in the new units", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   grid <- function(x) round(x * 2^10) / 2^10
   donors <- grid(p$donors)
@@ -311,7 +311,7 @@ test_that("for a group, methods output and objective use the mean of its people"
   }
 })
 
-test_that("methods output and objective return NA for results that they cannot give", {
+test_that("fits by methods output and objective return NA for results that they cannot give", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   for (method in c("output", "objective")) {
     fit <- fit_panel_of(p, method = method)
@@ -332,7 +332,7 @@ test_that("methods output and objective return NA for results that they cannot g
   }
 })
 
-test_that("methods of fits refuse invalid arguments", {
+test_that("generic functions refuse invalid arguments for fits", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   fit <- fit_panel_of(p)
   expect_identical(rownames(confint(fit, c("8", "average"))), c("8", "average"))
@@ -375,7 +375,7 @@ test_that("a formula and a matrix give the same fit, and log() is the natural lo
   expect_identical(long(y ~ treated, tibble::as_tibble(p$data), c(-1, 1)), fit)
 })
 
-test_that("periods of any kind are kept and plotted", {
+test_that("fits and plots keep periods of any class", {
   skip_if_not_installed("ggplot2")
   p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
   kinds <- list(

@@ -88,7 +88,7 @@ test_that("a discrete Gaussian is a rounded Gaussian up to the error that the le
   expect_lt(2.01 * exp(-2 * pi^2 * 16), 1e-136)
 })
 
-test_that("discrete Gaussians stay below the privacy curve of their mu at every integer shift", {
+test_that("discrete Gaussians stay below the privacy curve of their mu at all integer shifts", {
   epsilon <- seq(0, 4, by = 0.125)
   k <- -1500:1500
   for (mu in c(0.3, 1, 2.5)) {
@@ -105,7 +105,7 @@ test_that("discrete Gaussians stay below the privacy curve of their mu at every 
   expect_identical(gaussian_step_variance_cpp(4, 1), 66)
 })
 
-test_that("the variances of integer noise give the requested mu", {
+test_that("the variances of integer noise give the requested Gaussian shift mu", {
   set.seed(3)
   for (i in seq_len(200)) {
     R <- 2^sample(6:12, 1)
@@ -157,7 +157,7 @@ test_that("choices and Gaussian noise together stay just below the budget's priv
   }
 })
 
-test_that("a total in terms of mu is converted back to its epsilon", {
+test_that("a total Gaussian shift mu is converted back to its epsilon", {
   for (delta in c(1e-12, 1e-6, 0.1)) {
     for (epsilon in c(0, 1e-3, 1, 30)) {
       mu <- gdp_budget_cpp(epsilon, delta)
@@ -174,7 +174,7 @@ test_that("a total in terms of mu is converted back to its epsilon", {
   expect_equal(gdp_compose_cpp(c(3e200, 4e200)), 5e200)
 })
 
-test_that("accounting by GDP needs 5 to 7 % less noise than zCDP for method gram", {
+test_that("for method gram accounting by GDP needs 5 to 7 % less noise than zCDP", {
   shares <- c(radius1 = 0.015, moments1 = 0.25, radius2 = 0.015, moments2 = 0.72)
   # The same shares with all steps scaled together: values of an independent computation.
   pins <- c("0.5" = 1.0677, "1" = 1.0634, "2" = 1.0587, "4" = 1.0533, "8" = 1.0468)
@@ -196,7 +196,7 @@ l1_of_moments <- function(w, v, constant) {
   sum(abs(D[upper.tri(D, diag = TRUE)])) + constant * sum(abs(w - v))
 }
 
-test_that("no pair of rows exceeds the L1 sensitivity of the moments, and some come close to it", {
+test_that("no pair of rows exceeds the L1 sensitivity of moments, but some nearly attain it", {
   set.seed(4)
   for (d in c(1, 2, 5, 10)) {
     for (kappa2 in c(0.1, 0.5, 1)) {
@@ -227,7 +227,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of the moments, and some c
   }
 })
 
-test_that("no pair of small integer rows exceeds the L1 sensitivity", {
+test_that("no pair of small integer rows exceeds the L1 sensitivity of moments", {
   for (case in list(c(3, 1), c(3, 3), c(5, 2))) {
     R <- case[[1L]]
     K <- case[[2L]]
@@ -258,7 +258,7 @@ test_that("the L1 sensitivity of unconstrained vectors is a bound that some pair
   expect_equal(laplace_outer_sensitivity_cpp(4, 1), 4 * sqrt(2), tolerance = 1e-11)
 })
 
-test_that("the functions of the accountant refuse arguments outside their range", {
+test_that("functions for Gaussian differential privacy refuse arguments outside their range", {
   expect_error(exponential_step_mu_cpp(-1))
   expect_error(exponential_exponent_cpp(NaN))
   expect_error(gdp_epsilon_cpp(1, 0))

@@ -33,7 +33,7 @@ test_that("standard errors for counts are valid if the variance exceeds the mean
   expect_false("dispersion" %in% other$privacy$steps$step)
 })
 
-test_that("the dispersion's privacy loss is as declared, and halved noise would be detected", {
+test_that("the privacy loss of the dispersion is as declared, and halved noise is detected", {
   withr::local_seed(12)
   largest <- c()
   for (delta in c(1e-6, 0)) {
@@ -112,7 +112,7 @@ test_that("rows within the limit have weight one on request or if there are enou
   expect_equal(2 * log2(found) %% 1, round(2 * log2(found) %% 1))
 })
 
-test_that("with equal weights the estimand is that of glm(), even if the model does not hold", {
+test_that("with equal weights dp_glm() estimates the same as glm(), even if the model is wrong", {
   withr::local_seed(8)
   data <- data.frame(a = stats::rexp(60000))
   # A logit that bends: far rows have another slope.
@@ -132,7 +132,7 @@ test_that("with equal weights the estimand is that of glm(), even if the model d
   expect_lt(abs(off(NULL)), abs(off(0)) / 3)
 })
 
-test_that("an invalid limit on the length of rows is refused before the charge", {
+test_that("dp_glm() refuses an invalid limit on the length of rows before the charge", {
   data <- glm_people(2000)
   for (settings in list(
     list(length = 0.5), list(length = "0"), list(length = "1"), list(length = c(1, 2)),
@@ -145,7 +145,7 @@ test_that("an invalid limit on the length of rows is refused before the charge",
   }
 })
 
-test_that("prints name outcomes beyond the cap, and standard errors include their bias", {
+test_that("prints mention counts above the cap, and standard errors include the cap's bias", {
   data <- overdispersed(20000)
   fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
   # The same release with a higher cap has a smaller bias, and no note at the bound.
@@ -163,7 +163,7 @@ test_that("prints name outcomes beyond the cap, and standard errors include thei
   expect_match(said, "They include the dispersion of the counts")
 })
 
-test_that("a file contains the limit of rows, the dispersion and its step", {
+test_that("a file of a fit by dp_glm() contains the row limit, the dispersion and its step", {
   data <- overdispersed(6000)
   fit <- seeded_glm(y ~ a + b, data, "poisson",
     epsilon = 4, bounds = count_bounds, settings = list(length = 2)

@@ -23,7 +23,7 @@ offset_glm <- function(data, family = "poisson", epsilon = 4, formula = y ~ a + 
   )
 }
 
-test_that("without privacy the fit equals glm() with the same offset", {
+test_that("without privacy dp_glm() with an offset equals glm() with this offset", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- offset_people(500, family)
     wide <- c(glm_bounds(family)[c("a", "b")], list(years = c(0.05, 20)))
@@ -73,7 +73,7 @@ test_that("a private fit with an offset is close to the fit by glm()", {
   }
 })
 
-test_that("the objective with offsets is minimised for all limits of the offset", {
+test_that("dp_glm() minimises the objective for all limits of an offset", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (reach in c(1, 1e3, 1e6)) {
       data <- offset_people(400, family)
@@ -156,7 +156,7 @@ test_that("values of an offset are clipped or make their row missing, as in othe
   expect_identical(rows(NaN), left$release)
 })
 
-test_that("an offset that is impossible is refused before the charge", {
+test_that("an impossible offset is refused before the charge", {
   data <- offset_people(3000)
   data$g <- "u"
   ledger <- dp_ledger(4, 1e-6)
@@ -187,7 +187,7 @@ test_that("an offset that is impossible is refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("rows in chunks, in a database and by person have the same offsets", {
+test_that("rows get the same offsets in chunks, in a database and with `person`", {
   data <- offset_people(3000)
   here <- offset_glm(data)
   parts <- split(data, rep(1:3, each = 1000))

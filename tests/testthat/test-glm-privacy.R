@@ -61,7 +61,7 @@ test_that("the moments of spherical Laplace noise equal their closed form", {
   expect_gte(spherical_delta_cpp(1, 1.2, 4L), 0.00491162282)
 })
 
-test_that("calibrations agree with an independent computation and never give too little noise", {
+test_that("calibrations of dp_glm() agree with a direct computation and suffice", {
   # Values from the second review's accurate quadrature; the two-signed form is at most 1.2e-4
   # smaller.
   wanted <- rbind(
@@ -120,7 +120,7 @@ random_lemma <- function(split, k0 = 1, wrong_chord = FALSE) {
   loss - bound
 }
 
-test_that("Lemmas 1 and 2 hold at all tested points, and planted faults are detected", {
+test_that("Lemmas 1 and 2 of glm.md hold at all tested points; planted faults are detected", {
   # Plants faults 41, 42.
   withr::local_seed(1)
   most <- function(tries, ...) {
@@ -142,7 +142,7 @@ test_that("Lemmas 1 and 2 hold at all tested points, and planted faults are dete
   expect_gt(example(8000, 0.7072, k0 = 3), 0.01)
 })
 
-test_that("the curvature of the losses agrees with the proof", {
+test_that("the curvature of the loss functions of dp_glm() agrees with the proof", {
   t <- c(seq(-30, 30, 0.01), -700, 700)
   for (family in c("binomial", "poisson", "gaussian")) {
     for (span in if (family == "binomial") 1 else c(2, 3.7, 150)) {
@@ -168,7 +168,7 @@ test_that("the curvature of the losses agrees with the proof", {
   }
 })
 
-test_that("exact densities in one and two dimensions satisfy the Renyi bound", {
+test_that("exact densities of dp_glm() in one and two dimensions satisfy the Renyi bound", {
   withr::local_seed(4)
   tightest <- 0
   for (d in 1:2) {
@@ -197,7 +197,7 @@ test_that("exact densities in one and two dimensions satisfy the Renyi bound", {
   expect_gt(tightest, 0.1)
 })
 
-test_that("log density ratios at delta = 0 are within epsilon, unless the ridge is too small", {
+test_that("at delta = 0 log density ratios are within epsilon, unless the ridge is too small", {
   # Plants faults 43.
   withr::local_seed(5)
   largest <- faulty <- 0
@@ -221,7 +221,7 @@ test_that("log density ratios at delta = 0 are within epsilon, unless the ridge 
   expect_gt(faulty, 1.01)
 })
 
-test_that("linear constraints in the mechanism do not increase the loss, by exact densities", {
+test_that("by exact densities linear constraints in dp_glm() do not increase the loss", {
   # Plants faults 44.
   withr::local_seed(5)
   largest <- sprung <- faulty <- moved <- 0
@@ -297,7 +297,7 @@ test_that("the solution under linear limits satisfies the normal-cone condition"
   expect_lt(abs(gradient[[1L]]), 0.3)
 })
 
-test_that("in one dimension the worst pair attains epsilon, and exceeds it with half the ridge", {
+test_that("in one dimension the worst pair attains epsilon, and half the ridge exceeds epsilon", {
   # Plants faults 45.
   claim <- exact_claim(1, 0, 1L, "binomial", 1)
   worst <- function(ridge) max(exact_worst(claim$loss, ridge, claim$kappa))
@@ -306,7 +306,7 @@ test_that("in one dimension the worst pair attains epsilon, and exceeds it with 
   expect_gt(worst(claim$ridge / 2), 1.04)
 })
 
-test_that("an audit detects a radius drawn with the wrong shape parameter", {
+test_that("an audit detects a noise radius drawn with the wrong shape parameter", {
   claim <- exact_claim(1, 1e-2, 2L, "binomial", 1)
   delta <- function(shape) mean(pmax(0, -expm1(1 - exact_opposite(claim, shape))))
   expect_lt(delta(2), 1e-2)
@@ -317,7 +317,7 @@ test_that("an audit detects a radius drawn with the wrong shape parameter", {
   expect_lt(stats::ks.test(norms, "pgamma", shape = 1, scale = 2)$p.value, 1e-6)
 })
 
-test_that("scaled rows stay within their limits for all values", {
+test_that("scaled rows of dp_glm() stay within their limits for all values", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   data <- glm_people(1000)
@@ -351,7 +351,7 @@ test_that("scaled rows stay within their limits for all values", {
   }
 })
 
-test_that("every step except the minimiser costs no more than declared for any neighbours", {
+test_that("every step of dp_glm() except the minimiser costs no more than declared", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -381,7 +381,7 @@ test_that("every step except the minimiser costs no more than declared for any n
   expect_gt(max(unlist(reached[grep("^median", names(reached))])), 0.4)
 })
 
-test_that("the computed minimiser is within the declared distance of the exact minimiser", {
+test_that("the minimiser of dp_glm() is within the declared distance of the exact minimiser", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     for (epsilon in c(0.3, 3)) {
@@ -481,7 +481,7 @@ test_that("dp_glm() spends the whole budget and no more", {
   }
 })
 
-test_that("the draws of noise do not depend on people, even if their rows are missing", {
+test_that("noise draws of dp_glm() do not depend on people, even if their rows are missing", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(300, family)
     gone <- data
@@ -491,7 +491,7 @@ test_that("the draws of noise do not depend on people, even if their rows are mi
   }
 })
 
-test_that("the order of rows affects only rounding below the grid", {
+test_that("in dp_glm() the order of rows changes only rounding errors, by at most one unit", {
   data <- glm_people(3000)
   facts <- glm_facts_of(n = 3000)
   first <- glm_audit_cpp(glm_table_of(data), facts, c(1, 2, 3), "R", NULL)

@@ -8,7 +8,7 @@ rare_people <- function(n, share) {
 
 rare_bounds <- list(y = c(0, 1), t = c(FALSE, TRUE), a = c(-9, 9))
 
-test_that("the slope of a rare dummy is nearly as precise as by glm(), with correct coverage", {
+test_that("the slope of a rare dummy is nearly as precise as in glm(), with nominal coverage", {
   runs <- if (is_audit()) 60 else 20
   found <- vapply(seq_len(runs), function(seed) {
     data <- withr::with_seed(seed, rare_people(20000, 0.03))
@@ -28,7 +28,7 @@ test_that("the slope of a rare dummy is nearly as precise as by glm(), with corr
   expect_identical(mean(found["known", ]), 1)
 })
 
-test_that("rows are shrunk by the released factor, and no row exceeds the limit", {
+test_that("rows of dp_glm() are shrunk by the released factor, and none exceeds the limit", {
   data <- withr::with_seed(2, rare_people(20000, 0.03))
   facts <- function(n, intervals = TRUE) {
     columns <- lm_columns(y ~ t + a, rare_bounds, glm_families$binomial$outcome)
@@ -55,7 +55,7 @@ test_that("rows are shrunk by the released factor, and no row exceeds the limit"
   expect_lte(release$limit, longest[[3L]])
 })
 
-test_that("a plan reports how much wider intervals become if a level is rare", {
+test_that("dp_plan_glm() reports how much wider intervals become if a level is rare", {
   plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
     dp_plan_glm(n = 20000, p = 2, numbers = 1, share = share)$longer
   }, 0)
@@ -78,7 +78,7 @@ test_that("a release without a recorded row limit is read with the smallest limi
   expect_identical(fit$release$limit, sqrt(2))
 })
 
-test_that("diagonal and off-diagonal blocks of an information matrix are shrunk separately", {
+test_that("diagonal and off-diagonal blocks of the information matrix are shrunk separately", {
   noisy <- diag(c(40, 100, 100, 100))
   mix <- c(12, -9, 6)
   noisy[1L, 2:4] <- noisy[2:4, 1L] <- mix

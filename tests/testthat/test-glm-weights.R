@@ -40,7 +40,7 @@ test_that("without privacy the fit equals glm() with weights, and standard error
   }
 })
 
-test_that("if all weights equal the maximum, only standard errors differ from unweighted fits", {
+test_that("if all weights are at the maximum, only standard errors differ from unweighted fits", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     data$w <- 5
@@ -95,7 +95,7 @@ test_that("sampling standard errors refer to the weighted estimator, not to the 
   expect_lt(min(naive), 0.9)
 })
 
-test_that("the released coefficients minimise the weighted objective", {
+test_that("released coefficients of dp_glm() with weights minimise the weighted objective", {
   withr::local_seed(6)
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(400, family)
@@ -155,7 +155,7 @@ test_that("the loss between neighbours with weights at opposite limits is within
   expect_gt(found[["found"]], found[["claim"]])
 })
 
-test_that("every step except the minimiser costs no more than declared, for any weights", {
+test_that("with any weights every step except the minimiser costs no more than declared", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -184,7 +184,7 @@ test_that("every step except the minimiser costs no more than declared, for any 
   expect_gt(max(unlist(reached[grep("^moments", names(reached))])), 0.5)
 })
 
-test_that("weights that are too large, zero or missing are treated as documented", {
+test_that("too large, zero and missing weights in dp_glm() are treated as documented", {
   data <- weighted_people(3000)
   released <- function(w, ...) {
     data$w[1:40] <- w
@@ -198,7 +198,7 @@ test_that("weights that are too large, zero or missing are treated as documented
   expect_identical(released(0), released(1, subset = keep))
 })
 
-test_that("invalid weights are refused before the charge", {
+test_that("dp_glm() refuses invalid weights before the charge", {
   data <- weighted_people(3000)
   ledger <- dp_ledger(4, 1e-6)
   refused <- function(..., class = "argument") {
@@ -221,7 +221,7 @@ test_that("invalid weights are refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("rows in chunks, in a database and by person have the same weights", {
+test_that("rows get the same weights in chunks, in a database and with `person`", {
   data <- weighted_people(3000)
   fit <- function(data, ...) {
     seeded_glm(y ~ a + b, data, epsilon = 4, bounds = weighted_bounds(), weights = w, ...)

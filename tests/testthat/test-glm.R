@@ -22,7 +22,7 @@ test_that("without privacy a fit by dp_glm() equals the fit by glm()", {
   }
 })
 
-test_that("with a large budget a fit is close to glm(), for every family and kind of column", {
+test_that("with a large budget dp_glm() is close to glm(), for all families and kinds of columns", {
   for (family in c("binomial", "poisson")) {
     data <- glm_people(20000, family)
     formula <- y ~ a + I(b^2) + b + g + b:g
@@ -41,7 +41,7 @@ test_that("with a large budget a fit is close to glm(), for every family and kin
   expect_lt(abs(coef(fit)[["b"]] + 0.7), 0.1)
 })
 
-test_that("logical, 0/1 and two-level outcomes give the same fit", {
+test_that("logical, 0/1 and two-level outcomes give the same fit by dp_glm()", {
   data <- glm_people(2000)
   data$l <- data$y == 1
   data$f <- ifelse(data$l, "yes", "no")
@@ -52,7 +52,7 @@ test_that("logical, 0/1 and two-level outcomes give the same fit", {
   for (fit in fits[-1]) expect_identical(unname(coef(fit)), unname(coef(fits[[1]])))
 })
 
-test_that("missing rows and rows outside the subset have weight zero", {
+test_that("in dp_glm() missing rows and rows outside the subset have weight zero", {
   data <- glm_people(3000)
   gone <- data
   gone$a[1:50] <- NA
@@ -128,7 +128,7 @@ test_that("invalid input of dp_glm() is refused before any budget is spent", {
   expect_identical(message(data), message(broken))
 })
 
-test_that("a ledger is charged once, before the draw, and never for seeded noise", {
+test_that("dp_glm() charges a ledger once, before the draw, and never for seeded noise", {
   data <- glm_people(500)
   ledger <- dp_ledger(4, 1e-5)
   fit <- dp_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), ledger = ledger)
@@ -150,7 +150,7 @@ test_that("a ledger is charged once, before the draw, and never for seeded noise
   expect_match(paste(utils::capture.output(print(seeded)), collapse = " "), "NOT PRIVATE")
 })
 
-test_that("degenerate data give finite fits with unidentified coefficients marked", {
+test_that("dp_glm() gives finite fits for degenerate data and marks unidentified coefficients", {
   withr::local_seed(2)
   data <- glm_people(400)
   data$twin <- data$a
@@ -185,7 +185,7 @@ test_that("degenerate data give finite fits with unidentified coefficients marke
   expect_lt(stats::median(wild), small$release$kappa * 5 / small$release$ridge)
 })
 
-test_that("fits that the plan shows to be useless are refused before the charge", {
+test_that("dp_glm() refuses fits that the plan shows to be useless before the charge", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (delta in c(0, 1e-6)) {
       ledger <- dp_ledger(1, 1e-6)
@@ -247,7 +247,7 @@ test_that("methods for fits by dp_glm() use the release only", {
   expect_s3_class(ggplot2::autoplot(fit), "ggplot")
 })
 
-test_that("the minimiser under penalties and limits is found, with exact zeros", {
+test_that("dp_glm() finds minimisers under penalties and limits, with exact zeros", {
   data <- glm_people(4000)
   data$z1 <- stats::rnorm(4000)
   data$z2 <- data$a + stats::rnorm(4000)
@@ -403,7 +403,7 @@ test_that("linear constraints and the equivalent limits give the same slopes, wi
   expect_identical(coef(read_release(path)), coef(simplex))
 })
 
-test_that("minimisers close to several limits are found for any data", {
+test_that("dp_glm() finds minimisers close to several limits for any data", {
   withr::local_seed(6)
   for (i in 1:24) {
     n <- sample(c(40, 300), 1L)
@@ -424,7 +424,7 @@ test_that("minimisers close to several limits are found for any data", {
   }
 })
 
-test_that("standard errors of a ridge fit refer to the ridge fit of the population", {
+test_that("standard errors of a ridge fit refer to the ridge fit to the population", {
   data <- glm_people(20000)
   fits <- function(...) seeded_glm(y ~ a + b, data, epsilon = 4, bounds = glm_bounds(), ...)
   plain <- fits()
@@ -444,7 +444,7 @@ test_that("standard errors of a ridge fit refer to the ridge fit of the populati
   )
 })
 
-test_that("very rare levels are not identified and have large standard errors", {
+test_that("coefficients of very rare levels are not identified and have large standard errors", {
   withr::local_seed(2)
   n <- 20000
   off <- replicate(12, {
@@ -463,7 +463,7 @@ test_that("very rare levels are not identified and have large standard errors", 
   expect_true(all(off[3, ] == 1))
 })
 
-test_that("every method gives finite estimates at a large epsilon", {
+test_that("every method of dp_glm() gives finite estimates at a large epsilon", {
   data <- glm_people(500)
   for (method in c("objective", "kst", "cms", "napp", "output", "objective-public")) {
     for (delta in c(0, 1e-6)) {
@@ -484,7 +484,7 @@ test_that("every method gives finite estimates at a large epsilon", {
   }
 })
 
-test_that("a method that needs no delta promises delta = 0", {
+test_that("a method of dp_glm() that needs no delta promises delta = 0", {
   data <- glm_people(500)
   fit <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), method = "cms")
   expect_identical(fit$privacy$delta, 0)
@@ -504,7 +504,7 @@ test_that("a method that needs no delta promises delta = 0", {
   expect_error(update(bare, . ~ 1), "another budget", class = "dpsc_error_argument")
 })
 
-test_that("if the minimiser is not found, the call is charged and returns a fit, not an error", {
+test_that("if no minimiser is found, dp_glm() is charged and returns a fit instead of an error", {
   data <- glm_people(500)
   ledger <- dp_ledger(4, 1e-5)
   fit <- with_internal("glm_release_cpp", function(...) {
@@ -522,7 +522,7 @@ test_that("if the minimiser is not found, the call is charged and returns a fit,
   expect_identical(coef(read_release(path)), coef(fit))
 })
 
-test_that("the whitening depends on n, p and epsilon alone", {
+test_that("the number of whitening rounds depends on people, columns and epsilon alone", {
   rounds <- function(n, epsilon, columns = 2L) {
     formula <- stats::reformulate(paste0("I(a^", seq_len(columns), ")"), "y")
     glm_plan_cpp(glm_facts_of(formula, n = n, epsilon = epsilon))[c("rounds", "located")]
@@ -535,7 +535,7 @@ test_that("the whitening depends on n, p and epsilon alone", {
   expect_false(any(grepl("moments|radius|median", steps)))
 })
 
-test_that("columns with few distinct values have a suitable scale", {
+test_that("dp_glm() gives columns with few distinct values a suitable scale", {
   withr::local_seed(4)
   n <- 2000
   # Slightly more than half of the people share the highest class: most scales contain the same
@@ -549,7 +549,7 @@ test_that("columns with few distinct values have a suitable scale", {
   expect_gt(min(scales), 0.4)
 })
 
-test_that("a plan predicts the ratio of standard errors to the errors without privacy", {
+test_that("dp_plan_glm() predicts the ratio of standard errors to errors without privacy", {
   plan <- dp_plan_glm(n = c(300, 10000), p = 2, epsilon = c(1, 4))
   expect_identical(nrow(plan), 4L)
   expect_true(all(diff(plan$longer[1:2]) < 0))
@@ -578,7 +578,7 @@ test_that("every method in the table of methods has the required fields", {
   }
 })
 
-test_that("in a small simulation accuracy and coverage agree with the benchmark", {
+test_that("in a small simulation of dp_glm() accuracy and coverage agree with the benchmark", {
   withr::local_seed(12)
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3
@@ -639,7 +639,7 @@ test_that("the report of a fit by dp_glm() gives its results and its guarantee",
   expect_match(report(seeded)$guarantee, "NOT PRIVATE")
 })
 
-test_that("the minimiser is found for uninformative data and for bounds that are far too wide", {
+test_that("dp_glm() finds the minimiser for uninformative data and for far too wide bounds", {
   withr::local_seed(15)
   people <- data.frame(x = stats::runif(1000))
   for (wide in c(10, 1e4)) {
@@ -657,7 +657,7 @@ test_that("the minimiser is found for uninformative data and for bounds that are
   }
 })
 
-test_that("penalised minimisers for few people and large budgets are found quickly", {
+test_that("dp_glm() finds penalised minimisers for few people and large budgets quickly", {
   penalties <- list(
     list(lasso = 0.05), list(lasso = 0.5), list(group = 0.05), list(ridge = 0.1),
     list(lasso = 0.01, ridge = 0.01)

@@ -23,7 +23,7 @@ naive_clipped <- function(z, radius, limit) {
   round(z * (zoom * ifelse(norms <= radius, 1, radius / norms)))
 }
 
-test_that("the features of a row are the documented integers, with squared norms below 2^53", {
+test_that("features of a row equal the documented integers, with squared norms below 2^53", {
   withr::local_seed(1)
   largest <- 0
   for (i in 1:300) {
@@ -42,7 +42,7 @@ test_that("the features of a row are the documented integers, with squared norms
   expect_gt(largest, 2^46)
 })
 
-test_that("a row's integer features depend on no other row, on no block and on no storage type", {
+test_that("integer features of a row do not depend on other rows, blocks or storage types", {
   withr::local_seed(12)
   map <- random_map(6, 3)
   x <- random_rows(map, 2500)
@@ -75,7 +75,7 @@ test_that("a linear map of rows that could exceed the exact integers is refused"
   refused(bounds = list(centre = numeric(3), unit = 1, half = c(1, 1, 2^40)))
 })
 
-test_that("clipped rows are the documented integers and within the limit for any values", {
+test_that("clipped rows equal the documented integers and are within the limit for any values", {
   withr::local_seed(2)
   within <- function(got, limit) {
     w <- got$clipped
@@ -126,7 +126,7 @@ naive_losses <- function(z, squared, bits) {
   each
 }
 
-test_that("losses of the candidate radii equal a direct computation from the rows, also for ties", {
+test_that("losses of candidate radii equal a direct computation from the rows, also for ties", {
   withr::local_seed(3)
   for (i in 1:100) {
     map <- random_map()
@@ -142,7 +142,7 @@ test_that("losses of the candidate radii equal a direct computation from the row
   }
 })
 
-test_that("replacing a row changes the losses of the radii within a range of at most 3 units", {
+test_that("replacing a row changes losses of candidate radii within a range of 3 units", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {
@@ -168,7 +168,7 @@ test_that("replacing a row changes the losses of the radii within a range of at 
   expect_gt(largest, 2.99)
 })
 
-test_that("rows at the origin have no influence on the radius", {
+test_that("rows at the origin have no influence on the clipping radius", {
   map <- identity_map(3)
   of <- function(x) {
     radius_losses_cpp(x, map$bounds, map$loadings, map$origin, c(0.01, 0.1, 1), 20)
@@ -189,7 +189,7 @@ proved_cost <- function(steps, delta) {
   ifelse(choice, vapply(1 / steps$scale, exponential_step_mu_cpp, 0), sensitivity / sqrt(covered))
 }
 
-test_that("the steps' costs add up to the budget and never exceed it", {
+test_that("the costs of the steps of method gram add up to the budget and never exceed it", {
   withr::local_seed(5)
   calibrated <- 0
   for (i in 1:200) {
@@ -233,7 +233,7 @@ test_that("the steps' costs add up to the budget and never exceed it", {
   expect_gt(calibrated, 30)
 })
 
-test_that("noise consists of integers with variance V on the diagonal and V / 2 off it", {
+test_that("moments get integer noise with variance V on the diagonal and V / 2 off the diagonal", {
   withr::local_seed(6)
   for (delta in c(0, 1e-6)) {
     for (n in c(30, 400)) {
@@ -297,7 +297,7 @@ test_that("an epsilon that is too small is refused before the charge and before 
   expect_identical(.Random.seed, state)
 })
 
-test_that("the steps after a draw depend on released outputs, not on donors", {
+test_that("steps after a draw depend on released outputs and not on donors", {
   withr::local_seed(7)
   for (delta in c(0, 1e-6)) {
     facts <- gram_facts_of(delta = delta, n = 400, epsilon = 2, targeted = TRUE)
@@ -335,7 +335,7 @@ test_that("a replay that requests noise other than the recorded noise stops with
   }
 })
 
-test_that("whitening and its inverse cancel, and the centre lies within the first radius", {
+test_that("whitening and its inverse cancel, and the centre is within the first radius", {
   withr::local_seed(9)
   for (i in 1:20) {
     n <- sample(c(10, 300), 1)
@@ -402,7 +402,7 @@ test_that("the noise in the released statistics has the declared variance", {
   }
 })
 
-test_that("a fit has one feature or up to one per period, and the first is the target's path", {
+test_that("a fit has at most one feature per period, the first along the target's path", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   of <- function(features, ...) gram_plan_cpp(gram_facts_of(y = y, features = features, ...))
   for (p in c(1, 3, 5)) {
@@ -455,7 +455,7 @@ test_that("an estimate equals the ridge regression of the released moments", {
   }
 })
 
-test_that("estimates from any release are within the bounds and have finite positive variances", {
+test_that("every release gives estimates within the bounds with finite positive variances", {
   panel <- toy_panel(n = 12, T0 = 5, T1 = 3)
   far <- panel$target * 50
   for (seed in 1:10) {
@@ -479,7 +479,7 @@ test_that("estimates from any release are within the bounds and have finite posi
   }
 })
 
-test_that("integer sums stay below 2^53 for any number of donors", {
+test_that("integer sums of method gram stay below 2^53 for any number of donors", {
   # K is between 1 and R, so the sensitivity sqrt(2) (R^2 + K^2) determines R, a power of two.
   limits <- function(n) {
     steps <- gram_plan_cpp(gram_facts_of(n = n, epsilon = 50))$steps
@@ -509,7 +509,7 @@ test_that("huge budgets and targets far outside the bounds give finite statistic
   }
 })
 
-test_that("the smallest radius is one step of the integer grid", {
+test_that("the smallest clipping radius is one step of the integer grid", {
   map <- identity_map(2)
   map$origin <- c(2^40, 0)
   for (radius in c(1e-9, 1, 2^38)) {
@@ -519,7 +519,7 @@ test_that("the smallest radius is one step of the integer grid", {
   }
 })
 
-test_that("bounds that doubles cannot scale are refused, while whole numbers are accepted", {
+test_that("bounds beyond double precision are refused, and whole numbers are accepted", {
   expect_error(new_bounds(c(-1, 1) * 1e-302, 3), class = "dpsc_error_bounds")
   whole <- matrix(c(2000000000L, 2100000000L), 3, 2, byrow = TRUE)
   expect_no_warning(scale <- new_bounds(whole, 3))

@@ -68,7 +68,7 @@ grid_oracle <- function(p, cell) {
   })
 }
 
-test_that("every combination of options works; without privacy it equals combined simple fits", {
+test_that("every combination of options works; without privacy simple fits give the same", {
   for (several in c(FALSE, TRUE)) {
     p <- grid_panel(several)
     half <- c(y = 50, z = 5)
@@ -96,7 +96,7 @@ test_that("every combination of options works; without privacy it equals combine
   }
 })
 
-test_that("the error about a refused combination gives a remedy, and no budget is spent", {
+test_that("the error for a refused combination of options gives a remedy, and nothing is spent", {
   one <- grid_panel(FALSE, n = 120, m = 40)
   many <- grid_panel(TRUE, n = 120, m = 40)
   mean_only <- one$data[one$data$unit %in% one$units[1:121], ]

@@ -206,7 +206,7 @@ test_that("an audit detects faults that are planted in a function", {
   expect_match(audit$note, "sequence of noise calls")
 })
 
-test_that("noise from an audit can be used in that audit only, and marks its fit as not private", {
+test_that("noise from an audit works in that audit only and marks the fit as not private", {
   people <- people_of()
   regression <- drawing_fits()$lm
   kept <- NULL
@@ -239,7 +239,7 @@ test_that("noise from an audit can be used in that audit only, and marks its fit
   expect_error(write_release(kept$fit, tempfile()), class = "dpsc_error")
 })
 
-test_that("if an audit lacks arguments of the audited function, the error names them", {
+test_that("if an audit lacks arguments of the audited function, the error names the arguments", {
   expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
   verb <- audit_mechanism(drawing_fits()$lm)
   expect_output(print(verb), "verb")

@@ -43,7 +43,7 @@ test_that("several sources and workers share one list of random row positions", 
   }
 })
 
-test_that("random row positions depend on random bits only and are in no object or SQL statement", {
+test_that("random row positions depend on random bits only and are in no object or SQL text", {
   p <- named_people(10001)
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder)
@@ -73,7 +73,7 @@ test_that("random row positions depend on random bits only and are in no object 
   expect_false(any(grepl("_at", DBI::dbListTables(con))))
 })
 
-test_that("with few donors names change no result of any function, method or source", {
+test_that("with few donors names do not change results of any function, method or source", {
   p <- named_people(60)
   names <- list(first = "a", last = "z", middle = "p000030x")
   seeded_fit <- function(p, run) {
@@ -159,7 +159,7 @@ test_that("regressions, selections and aggregates accept rows in any order", {
   expect_equal(answers(data[order, ], at), answers(data, drawn$order), tolerance = 1e-12)
 })
 
-test_that("names do not determine the order of weights", {
+test_that("donors' names do not determine the order of weights", {
   p <- named_people(60)
   for (method in c("output", "objective")) {
     for (delta in c(0, 1e-6)) {
@@ -189,7 +189,7 @@ test_that("names do not determine the order of weights", {
   }
 })
 
-test_that("names declared public keep their order, and the release records this declaration", {
+test_that("names declared public keep their order, and the release records the declaration", {
   p <- named_people(30)
   with_names <- dp_control(rng = "R", donor_names = TRUE)
   fit_of <- function(x, control, ...) {

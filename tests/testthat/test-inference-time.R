@@ -77,7 +77,7 @@ test_that("without noise the fit at a placebo date is the ridge fit to fewer pre
   expect_identical(result$date, 7L)
 })
 
-test_that("for private fits tests at placebo dates rarely reject and cost nothing", {
+test_that("tests at placebo dates of private fits rarely reject and cost nothing", {
   rejected <- vapply(1:40, function(seed) {
     placebo_time(full_fit(n = 500, seed = seed), 9)$p.value < 0.05
   }, NA)

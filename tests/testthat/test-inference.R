@@ -77,7 +77,7 @@ test_that("the estimate in C++ equals the average of the estimates in R over pen
   expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
 })
 
-test_that("intervals and tests equal a direct computation from the covariances and factors", {
+test_that("intervals and tests equal a direct computation from covariances and factors", {
   fit <- inference_fit(T1 = 3, k = 2, noise_sd = 0.25)
   expect_identical(dim(fit$target), c(1L, 11L))
   intervals <- fit$release$statistics$intervals
@@ -116,7 +116,7 @@ test_that("intervals and tests equal a direct computation from the covariances a
   expect_identical(test$periods, 3L)
 })
 
-test_that("the tails and the variance of a group's mean shrink with the number of people", {
+test_that("tails and variance of a group's mean shrink with the number of people", {
   withr::local_seed(21)
   panel <- sim_panel(800, 8, 2, noise_sd = 0.25)
   release <- dp_release(panel$donors,
@@ -169,7 +169,7 @@ test_that("a capped covariance matrix remains valid, with no standard deviation 
   expect_gt(capped, 10)
 })
 
-test_that("a group has no interval if all donors of the release are identical", {
+test_that("a group has no interval if all released donors are identical", {
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
   expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are identical")

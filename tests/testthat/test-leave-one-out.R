@@ -53,7 +53,7 @@ test_that("leave-one-out errors equal the errors of n refits at the same penalty
   }
 })
 
-test_that("the interval contains the effects that the conformal test with refits accepts", {
+test_that("the leave-one-out interval contains the effects that a conformal test accepts", {
   T0 <- 6L
   n <- 25L
   rows <- random_rows(n, 9L)
@@ -105,7 +105,7 @@ test_that("intervals, p-values and ranks of one fit are consistent", {
   expect_identical(rowSums(covered), c(38, 38))
 })
 
-test_that("with too few donors there is no interval, and the correct reason is given", {
+test_that("with too few donors there is no interval, and the print gives the correct reason", {
   for (n in c(9L, 18L)) {
     release <- raw_release(random_rows(n, 8L), 5L)
     y <- random_rows(1L, 8L, seed = 5)[1L, ]
@@ -122,7 +122,7 @@ test_that("with too few donors there is no interval, and the correct reason is g
   expect_match(raw_intervals(raw_release(random_rows(40L, 8L), 5L), y, level = 0.99), "99 donors")
 })
 
-test_that("donors with equal values remain tied in spite of rounding", {
+test_that("donors with equal values count as ties in spite of rounding", {
   # Most people never have an event: a target without one resembles them, at every level.
   rows <- withr::with_seed(6, matrix(stats::rbinom(60L * 9L, 1, 0.03), 60L)) + 0
   rows <- rows[order(rowSums(rows)), ]
@@ -145,7 +145,7 @@ test_that("donors that are identical before the treatment have intervals too", {
   expect_match(raw_intervals(raw_release(constant, 5L), rep(0.25, 7L), size = 5), "variance")
 })
 
-test_that("the errors of many donors are stored as counts, which give the same intervals", {
+test_that("leave-one-out errors of many donors are stored as counts with the same intervals", {
   rows <- random_rows(leave_one_out_rows + 500L, 9L)
   y <- random_rows(1L, 9L, seed = 8)[1L, ]
   release <- raw_release(rows, 6L)
@@ -184,7 +184,7 @@ test_that("the errors of many donors are stored as counts, which give the same i
   expect_equal(raw_release(few, 6L, blocks = chunks), raw_release(few, 6L))
 })
 
-test_that("the standard error of a group's mean falls as one over the square root of its size", {
+test_that("the standard error of a group's mean falls with the square root of the group's size", {
   withr::local_seed(9)
   rows <- random_rows(400L, 9L)
   release <- raw_release(rows, 6L)

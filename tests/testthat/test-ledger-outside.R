@@ -53,7 +53,7 @@ test_that("the total of a ledger is fixed, and a missing ledger is not created b
   file <- ledger_file()
   expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
   dp_ledger(1, 1e-6, path = file)
-  expect_error(dp_ledger(2, 1e-6, path = file), "another total", class = "dpsc_error_budget")
+  expect_error(dp_ledger(2, 1e-6, path = file), "ledger is different", class = "dpsc_error_budget")
   expect_s3_class(dp_ledger(1, 1e-6, path = file), "dp_ledger")
   nowhere <- file.path(tempdir(), "no", "folder.sqlite")
   expect_error(dp_ledger(1, path = nowhere), class = "dpsc_error")
@@ -97,7 +97,7 @@ test_that("edited, deleted and reordered rows of a ledger are detected and stop 
   }
 })
 
-test_that("receipts reveal truncated files and older copies, and prints warn if there are none", {
+test_that("receipts reveal truncated ledgers and older copies; prints warn of missing receipts", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   charged(ledger)
@@ -115,7 +115,7 @@ test_that("receipts reveal truncated files and older copies, and prints warn if 
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
-test_that("the settings of a computer may require a ledger and name a default", {
+test_that("the settings of a computer can require a ledger and name a default ledger", {
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
@@ -133,14 +133,14 @@ test_that("the settings of a computer may require a ledger and name a default", 
   expect_s3_class(free, "dp_lm")
 })
 
-test_that("a failure in the draw stays charged, and an earlier failure is not charged", {
+test_that("a failure in the draw stays charged, and a failure before the charge costs nothing", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   expect_error(paid(ledger, epsilon = 0.001), class = "dpsc_error")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("processes that compete for the last of a budget never overspend", {
+test_that("processes that compete for the rest of a budget never overspend", {
   skip_on_os("windows")
   rounds <- if (is_audit()) 200 else 4
   workers <- if (is_audit()) 8 else 4
@@ -326,7 +326,7 @@ test_that("a growing release is paid from a ledger outside R, which records the 
   expect_error(next_period(fit, p, ledger = other), "changed", class = "dpsc_error_budget")
 })
 
-test_that("if several processes request a period, only one gets it", {
+test_that("if several processes request a period, only one process gets the period", {
   skip_on_os("windows")
   p <- monitor_panel(n = 300)
   file <- ledger_file()
@@ -410,7 +410,7 @@ test_that("a payment does not recreate a deleted ledger", {
   expect_false(file.exists(file))
 })
 
-test_that("the total in the file is binding, even if an R object has read another total before", {
+test_that("the total in a ledger's file is binding, even if R has read another total before", {
   file <- ledger_file()
   handle <- dp_ledger(9, 1e-6, path = file)
   unlink(file)

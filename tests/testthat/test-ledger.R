@@ -37,7 +37,7 @@ test_that("the squares of Gaussian shifts add up, and the sum is converted to ep
   expect_lt(gdp_epsilon_cpp(2 * mu, 1e-6), 0.95 * cdp_epsilon(4 * mu^2 / 2, 1e-6))
 })
 
-test_that("charges in zCDP from older versions add up as zCDP", {
+test_that("zCDP charges of older versions add up as zCDP", {
   ledger <- dp_ledger(3, 1e-6)
   rho <- cdp_rho(1, 1e-6)
   for (k in 1:3) {
@@ -69,7 +69,7 @@ test_that("a ledger accepts charges exactly up to its composed total", {
   expect_identical(nrow(as.data.frame(short)), 1L)
 })
 
-test_that("the shares of a total that was split are accepted, but no further charge", {
+test_that("a ledger accepts the shares of its split total, but no further charge", {
   for (parts in c(1, 3, 10)) {
     ledger <- dp_ledger(1, 0)
     for (i in seq_len(parts)) charge(ledger, 1 / parts, delta = 0)
@@ -88,7 +88,7 @@ test_that("the shares of a total that was split are accepted, but no further cha
   }
 })
 
-test_that("before the first Gaussian charge epsilons add up, and later charges form one shift", {
+test_that("before the first Gaussian charge epsilons add up; later charges form one shift", {
   mu <- gdp_budget_cpp(1, 1e-6)
   ledger <- dp_ledger(5, 1e-6)
   charge(ledger, 0.5, 0, "output")
@@ -112,7 +112,7 @@ test_that("before the first Gaussian charge epsilons add up, and later charges f
 })
 
 # Randomised response in every step: the worst pure mechanism.
-test_that("the combined shift of pure charges bounds their exact composition", {
+test_that("the combined shift of pure charges bounds the exact composition", {
   for (epsilon in c(0.05, 0.3, 1)) {
     k <- 12
     mu <- sqrt(k) * exponential_step_mu_cpp(2 * epsilon)
@@ -145,7 +145,7 @@ adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   stats::approx(loss, value, 0)$y
 }
 
-test_that("choosing the kind of charge by earlier results has no advantage for an analyst", {
+test_that("an analyst gains nothing by choosing the kind of charge from earlier results", {
   for (case in list(c(1, 1e-6), c(4, 1e-6), c(1, 1e-2))) {
     epsilon <- case[[1L]]
     delta <- case[[2L]]
@@ -210,7 +210,7 @@ test_that("copies of a ledger share one balance, also inside functions", {
   expect_identical(nrow(as.data.frame(other)), 0L)
 })
 
-test_that("a ledger is unchanged after saveRDS() and readRDS(), and a copy does not pay", {
+test_that("a ledger is unchanged after saveRDS() and readRDS(), and a copy cannot pay", {
   ledger <- dp_ledger(1, 1e-6)
   pay_gdp(ledger, 0.5)
   path <- withr::local_tempfile(fileext = ".rds")
@@ -294,7 +294,7 @@ test_that("as.data.frame() and print() show the charges of a ledger", {
   expect_match(text, "3. release by method \"output\": mu = 0.1241", fixed = TRUE, all = FALSE)
 })
 
-test_that("a ledger with an invalid total is refused", {
+test_that("dp_ledger() refuses an invalid total", {
   for (bad in list(0, -1, NA, Inf, "1", c(1, 2), NULL)) {
     expect_error(dp_ledger(bad), class = "dpsc_error_argument")
   }
@@ -323,7 +323,7 @@ test_that("a ledger from another session cannot pay until it is taken over", {
   expect_error(dp_ledger(resume = list()), class = "dpsc_error_argument")
 })
 
-test_that("an older copy of a ledger that is taken over includes the later charges", {
+test_that("an older copy of a ledger includes later charges after it is taken over", {
   ledger <- dp_ledger(1, 1e-6)
   older <- serialize(ledger, NULL)
   pay_gdp(ledger, 0.9)

@@ -27,7 +27,7 @@ returned <- function(a, s, phi, T0, T1) {
   (v - passing) / (a + v)
 }
 
-test_that("the level of a group is its first feature and replaces one cosine feature", {
+test_that("the level of a group is the first feature and replaces one cosine feature", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   facts <- gram_facts_of(y = y, features = 4)
   alone <- gram_plan_cpp(facts)
@@ -42,7 +42,7 @@ test_that("the level of a group is its first feature and replaces one cosine fea
   expect_identical(rich$pre, 6L)
 })
 
-test_that("the regression to the mean follows its closed form, less the part hidden by noise", {
+test_that("the estimated regression to the mean follows its closed form without noisy parts", {
   for (phi in c(0, 0.6, 0.9)) {
     s <- level_statistics(phi = phi, moment_sd = 1e-9)
     expect_equal(oracle_return(s), returned(1, 1, phi, 6, 3), tolerance = 1e-4)
@@ -72,7 +72,7 @@ test_that("the estimate is a ridge regression that shrinks to the regression to 
   expect_equal(own$path[7:9], mean(y) + post / s$weight, tolerance = 1e-4)
 })
 
-test_that("the bias for a group that is chosen by its level follows the formula", {
+test_that("the bias of estimates for a group chosen by its level follows its formula", {
   withr::local_seed(4)
   N <- 2e5
   e <- matrix(0, N, 9)

@@ -27,7 +27,7 @@ test_that("sandwich standard errors equal White's without privacy and are close 
   expect_output(print(part), "assume a constant variance")
 })
 
-test_that("unreadable data are refused before the charge", {
+test_that("dp_lm() refuses unreadable data before the charge", {
   data <- heteroskedastic(300)
   data$day <- as.Date("2024-01-01") + 1:300
   ledger <- dp_ledger(1, 1e-6)
@@ -52,7 +52,7 @@ test_that("dp_lm() reads the values of 64-bit integers correctly", {
   expect_identical(fit(long, subset = b > 0), fit(data, subset = b > 0))
 })
 
-test_that("the step for sandwich standard errors is charged", {
+test_that("dp_lm() charges the step for sandwich standard errors", {
   data <- heteroskedastic(3000)
   bounds <- wide(names(data))
   for (delta in c(1e-6, 0)) {
@@ -67,7 +67,7 @@ test_that("the step for sandwich standard errors is charged", {
   }
 })
 
-test_that("the scores of the worst rows stay within their limit", {
+test_that("the scores of the worst rows of dp_lm() stay within their limit", {
   withr::local_seed(4)
   facts <- c(lm_facts_of(y ~ a + b + g, n = 2000), list(scores = TRUE))
   p <- length(facts$design$columns)
@@ -86,7 +86,7 @@ test_that("the scores of the worst rows stay within their limit", {
   expect_lte(moved, sqrt(2) * made$limit^2)
 })
 
-test_that("steps, also of counts and scores, cost no more than declared on any neighbours", {
+test_that("steps of dp_lm(), also for counts and scores, cost no more than declared", {
   withr::local_seed(9)
   data <- lm_people(4000)
   reached <- c(rows = 0, scores = 0)
@@ -122,7 +122,7 @@ test_that("steps, also of counts and scores, cost no more than declared on any n
   expect_gt(reached[["scores"]], 0.5)
 })
 
-test_that("weighted fits equal lm() with weights without privacy and are close with privacy", {
+test_that("weighted fits equal weighted lm() without privacy and are close with privacy", {
   data <- lm_people(20000)
   withr::local_seed(2)
   data$weight <- sample(c(0, 0.5, 1, 2, 5), 20000, TRUE)
@@ -157,7 +157,7 @@ test_that("weighted fits equal lm() with weights without privacy and are close w
   ), class = "dpsc_error_argument")
 })
 
-test_that("weighted rows are within their declared limits", {
+test_that("weighted rows of dp_lm() are within their declared limits", {
   data <- lm_people(500)
   columns <- lm_columns(y ~ a + b, lm_bounds())
   columns$weighted <- TRUE
@@ -174,7 +174,7 @@ test_that("weighted rows are within their declared limits", {
   expect_identical(made$constant, max(u[, 4L]))
 })
 
-test_that("chunks of rows give the same release, bit for bit", {
+test_that("chunks of rows give the same release by dp_lm(), bit for bit", {
   data <- lm_people(3000)
   data$weight <- rep(1:3, 1000)
   blocks <- split(data, rep(1:3, c(1000, 1, 1999)))
@@ -208,7 +208,7 @@ test_that("chunks of rows give the same release, bit for bit", {
   )
 })
 
-test_that("penalty paths are computed from the release alone", {
+test_that("lm_path() computes penalty paths from the release alone", {
   withr::local_seed(11)
   n <- 30000
   data <- as.data.frame(matrix(stats::rnorm(n * 6), n))
@@ -305,7 +305,7 @@ test_that("a fit by dp_lm() is read back from JSON unchanged, and damage is dete
   expect_identical(read_release(path), raw)
 })
 
-test_that("edited moments of a release contradict its later rounds and are detected", {
+test_that("edited moments of a regression contradict later rounds and are detected", {
   facts <- lm_facts_of(n = 3000)
   release <- lm_audit_cpp(lm_rows(lm_people(3000)), facts, "R", NULL)$release
   expect_lt(lm_discrepancy_cpp(release, facts), 1e-12)
@@ -319,7 +319,7 @@ test_that("edited moments of a release contradict its later rounds and are detec
   }
 })
 
-test_that("the counts of rows and of outlying residuals are close to the truth", {
+test_that("released counts of rows and of outlying residuals are close to the truth", {
   data <- lm_people(20000)
   data$a[1:4000] <- NA
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
@@ -374,7 +374,7 @@ test_that("Anderson-Rubin confidence limits have nominal coverage for unresolved
   }
 })
 
-test_that("if outliers are gross, print() and report() call the slopes robust slopes", {
+test_that("with gross outliers print() and report() call the slopes robust slopes", {
   data <- lm_people(20000)
   data$y[1:1000] <- 25
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
@@ -394,7 +394,7 @@ test_that("the print of a weighted regression states its weights", {
   expect_no_match(paste(utils::capture.output(print(bare)), collapse = " "), "weights")
 })
 
-test_that("wide clips are kept for skewed errors only, and the intercept's SE allows for them", {
+test_that("wide clips are used for skewed errors only, and the intercept's SE allows for them", {
   fit_to <- function(errors, seed) {
     data <- withr::with_seed(seed, {
       d <- data.frame(a = stats::rnorm(20000), b = stats::rnorm(20000))
@@ -425,7 +425,7 @@ test_that("wide clips are kept for skewed errors only, and the intercept's SE al
   expect_lt(max(normal), 1.7)
 })
 
-test_that("a number of two values has nearly the standard errors of a declared 0/1 variable", {
+test_that("a numeric column of two values has nearly the standard errors of a 0/1 variable", {
   error <- function(seed, bounds) {
     withr::local_seed(seed)
     v <- stats::rbinom(20000, 1, 0.09)

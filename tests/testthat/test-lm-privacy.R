@@ -29,7 +29,7 @@ test_that("for all small data sets the losses of a median change within a range 
   expect_equal(farthest, 2)
 })
 
-test_that("the draw of a location is charged for the full range of its losses", {
+test_that("dp_lm() charges the draw of a median for the full range of its losses", {
   for (delta in c(0, 1e-6)) {
     facts <- lm_facts_of(n = 1e5, delta = delta)
     plan <- lm_plan_cpp(facts)
@@ -46,7 +46,7 @@ test_that("the draw of a location is charged for the full range of its losses", 
   }
 })
 
-test_that("integer rows and their outer products stay within their declared limits", {
+test_that("integer rows of dp_lm() and their outer products stay within declared limits", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   worst <- 0
@@ -108,7 +108,7 @@ replayed_cost <- function(data, other, formula, epsilon, delta, bounds = lm_boun
   stats::setNames(observed / declared, steps$law)
 }
 
-test_that("the privacy loss between neighbours attains the declared cost and never exceeds it", {
+test_that("the privacy loss of dp_lm() attains the declared cost and never exceeds it", {
   withr::local_seed(9)
   data <- lm_people(400)
   extremes <- list(
@@ -137,7 +137,7 @@ test_that("the privacy loss between neighbours attains the declared cost and nev
   expect_gt(reached[["discrete_laplace"]], 0.5)
 })
 
-test_that("choosing radii and clips costs nothing, and a rare level increases nobody's loss", {
+test_that("dp_lm() chooses radii and clips at no cost, and a rare level increases no loss", {
   withr::local_seed(10)
   bounds <- c(lm_bounds(), list(z = c(0, 1)))
   formula <- y ~ a + g * s + z
@@ -170,7 +170,7 @@ test_that("an audit detects people who are counted twice", {
   }
 })
 
-test_that("the steps' shares add up to the budget in all settings", {
+test_that("the shares of the steps of dp_lm() add up to the budget in all settings", {
   for (n in c(50, 300, 5000, 1e6)) {
     for (epsilon in c(0.1, 1, 8)) {
       for (delta in c(0, 1e-6)) {
@@ -184,7 +184,7 @@ test_that("the steps' shares add up to the budget in all settings", {
   }
 })
 
-test_that("the draws of noise do not depend on people, even if their rows are missing", {
+test_that("noise draws of dp_lm() do not depend on people, even if their rows are missing", {
   data <- lm_people(300)
   gone <- data
   gone$y[] <- NA
@@ -199,7 +199,7 @@ test_that("the draws of noise do not depend on people, even if their rows are mi
   expect_true(all(unlist(lapply(moments, `[[`, "value")) == 0))
 })
 
-test_that("a row with missing values does not change other rows", {
+test_that("in dp_lm() a row with missing values does not change other rows", {
   data <- lm_people(300)
   facts <- lm_facts_of(n = 300)
   first <- lm_audit_cpp(lm_rows(data), facts, "R", NULL)

@@ -25,7 +25,7 @@ implied_variance <- function(second, clip) {
   stats::uniroot(function(v) clipped(v) - second, c(0.1, 10) * second, tol = 1e-12)$root
 }
 
-test_that("the intercept is extrapolated from several clips to no clip, within two SEs", {
+test_that("the intercept extrapolated from several clips to no clip is within two SEs", {
   clips <- c(1.2, 3, 4.5, 6)
   levels <- function(g, sd = 1e-4) cbind(clips, -g(clips), sd, as.double(clips > 2))
   tails <- list(
@@ -75,7 +75,7 @@ test_that("with a large budget the fit approaches lm(), even with skewed errors"
   expect_gt(clips_of(plain)[[5L]], 1.4 * clips_of(plain)[[2L]])
 })
 
-test_that("the noise of the widest clip without loss of precision is a third of a sampling SE", {
+test_that("the noise of the widest precise clip is about a third of a sampling SE", {
   data <- skew_people(function(a) exp(0.8 * stats::rnorm(length(a)) + 0.3 * a), n = 20000)
   fit <- skew_fit(data, epsilon = 30)
   noise <- vapply(fit$release$rounds[4:5], function(round) {
@@ -88,7 +88,7 @@ test_that("the noise of the widest clip without loss of precision is a third of 
   expect_lt(mean(noise) * reach / sqrt(3), 0.5)
 })
 
-test_that("errors that are skewed in opposite directions are detected from the slopes", {
+test_that("errors skewed in opposite directions are detected from the slopes", {
   data <- skew_people(function(a) sign(a) * (stats::rexp(length(a)) - 1))
   ols <- stats::lm(y ~ a + b, data)
   fit <- skew_fit(data)
@@ -150,7 +150,7 @@ test_that("intervals with skewed errors contain the intercept and the slopes of 
   }
 })
 
-test_that("heavy symmetric tails increase the privacy variance, while normal errors hardly do", {
+test_that("heavy symmetric tails increase the privacy variance, but normal errors hardly do", {
   # A budget at which wide clips are free, so that there is no allowance.
   ratio <- function(errors) {
     stats::median(vapply(1:3, function(seed) {
@@ -176,7 +176,7 @@ usual_distance <- function(fit) {
   sqrt(shortened^2 + (0.008 * (1.5 / clip)^1.5)^2)
 }
 
-test_that("if wide clips cost too much, slopes' SEs allow for the usual distance to lm()", {
+test_that("if the budget excludes wide clips, slopes' SEs allow for the usual distance to lm()", {
   fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), 3000), 0.45)
   plan <- dp_plan_lm(y ~ a + b, skew_bounds, n = 3000, epsilon = 0.45)
   ratio <- (privacy_of(fit)^2 / diag(vcov(fit, "sampling")))[-1L]
@@ -192,7 +192,7 @@ test_that("if wide clips cost too much, slopes' SEs allow for the usual distance
   expect_lt(privacy_of(fit)[[1L]]^2, level + 2 * sampling)
 })
 
-test_that("if a wide clip reveals no shift, standard errors equal the planned standard errors", {
+test_that("if a wide clip shows no shift, standard errors equal the planned standard errors", {
   plan <- dp_plan_lm(y ~ a + b, skew_bounds, n = 20000, epsilon = 1)
   ratios <- vapply(1:4, function(seed) {
     fit <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), seed = seed), seed = seed)

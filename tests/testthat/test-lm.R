@@ -26,7 +26,7 @@ test_that("without privacy a fit by dp_lm() equals the fit by lm()", {
   expect_output(print(fit), "NOT PRIVATE")
 })
 
-test_that("columns get the same names as in lm()", {
+test_that("columns of dp_lm() get the same names as in lm()", {
   data <- lm_people(50)
   for (formula in list(
     y ~ a * g, y ~ g:s + a, y ~ a:b, y ~ I(a^2) + b, log(abs(y) + 1) ~ a, y ~ g * s, y ~ .,
@@ -75,14 +75,14 @@ test_that("intervals of dp_lm() have nominal coverage", {
   expect_gte(mean(covered), 0.88)
 })
 
-test_that("if noise hides the moments, the print states that they are not resolved", {
+test_that("if noise hides the moments, the print states that the moments are not resolved", {
   data <- lm_people(800)
   fit <- seeded_lm(y ~ (a + b + g + s)^2, data, epsilon = 1, bounds = lm_bounds())
   expect_false(fit$plan$resolved)
   expect_output(print(fit), "not resolved at this budget", ignore.case = TRUE)
 })
 
-test_that("fits that the plan shows to be useless are refused before the charge", {
+test_that("dp_lm() refuses fits that the plan shows to be useless before the charge", {
   for (n in c(20, 200)) {
     ledger <- dp_ledger(1, 1e-6)
     error <- expect_error(
@@ -142,7 +142,7 @@ test_that("invalid input of dp_lm() gives one error of a documented class and sp
   expect_equal(charged$mu, gdp_budget_cpp(0.5, 1e-6))
 })
 
-test_that("the number and the names of columns do not depend on the rows", {
+test_that("the number and the names of regression columns do not depend on the rows", {
   data <- lm_people(700)
   data$g <- factor(data$g, levels = c("w", "v", "u", "q"))
   data$g[data$g == "v"] <- "u"
@@ -163,7 +163,7 @@ test_that("the number and the names of columns do not depend on the rows", {
   expect_true(all(is.finite(confint(aliased))))
 })
 
-test_that("missing rows and rows outside the subset have weight zero, and n is unchanged", {
+test_that("in dp_lm() missing rows and rows outside the subset have weight zero and count in n", {
   data <- lm_people(3000)
   data$y[data$a > 3.5 & data$g == "u"] <- 25
   subset_fit <- seeded_lm(y ~ a + b, data, epsilon = 1e4, bounds = lm_bounds(),
@@ -218,7 +218,7 @@ test_that("intervals at delta = 0 contain the estimates by lm()", {
   expect_equal(sum(fit$privacy$steps$epsilon), 4, tolerance = 0.01)
 })
 
-test_that("plots of slopes show the printed limits", {
+test_that("plots of slopes of dp_lm() show the printed limits", {
   skip_if_not_installed("ggplot2")
   withr::local_seed(12)
   fit <- seeded_lm(y ~ a, lm_people(400), epsilon = 2, bounds = lm_bounds())
@@ -269,7 +269,7 @@ test_that("the rounds of dp_lm() do not diverge if a level is rare", {
   expect_identical(number[["identified"]], 1)
 })
 
-test_that("a slope that is impossible within the outcome's bounds is marked as not identified", {
+test_that("a slope impossible within the outcome's bounds is marked as not identified", {
   data <- lm_people(3000)
   fit <- seeded_lm(y ~ a + s, data, epsilon = 2, bounds = lm_bounds())
   expect_identical(unname(beyond_bounds(fit, c(1e6, 59))), c(FALSE, FALSE))

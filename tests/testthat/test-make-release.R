@@ -88,7 +88,7 @@ outcomes_long <- function(panel) {
   long
 }
 
-test_that("budgets are charged by one function of at most 25 lines, which names no method", {
+test_that("one function of at most 25 lines charges all budgets and names no method", {
   code <- spine_sources()
   calls_spend <- function(x) {
     sum(all.names(x) == "spend")
@@ -106,7 +106,7 @@ test_that("budgets are charged by one function of at most 25 lines, which names 
   expect_identical(intersect(named, verbs), character())
 })
 
-test_that("every function charges the promised cost once, through the only call of spend()", {
+test_that("every function charges the promised cost once, by the only call of spend()", {
   calls <- spending_calls()
   for (name in names(calls)) {
     ledger <- dp_ledger(50, 1e-2)
@@ -144,7 +144,7 @@ test_that("a call that exceeds the budget of its ledger draws nothing", {
   }
 })
 
-test_that("if a step after the charge fails, the charge remains and the rows are closed", {
+test_that("if a step after the charge fails, the charge remains and the source is closed", {
   closed <- 0
   rows <- list(parts = list(), close = function() closed <<- closed + 1)
   record <- list(

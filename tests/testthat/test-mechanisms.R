@@ -89,7 +89,7 @@ test_that("the record of every method has the fields that its function needs and
   )
 })
 
-test_that("adding a record to the table of methods is enough to add a method to a function", {
+test_that("a record in the table of methods is enough to add a method to a function", {
   for (case in twin_calls()) {
     label <- paste(case$verb, case$of)
     run <- function(method) {
@@ -145,7 +145,7 @@ test_that("audits run a method that was added, and detect an added method with a
   })
 })
 
-test_that("calls that a method's plan or needs exclude are refused before any budget is spent", {
+test_that("calls excluded by a method's plan or needs are refused before the charge", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   ledger <- dp_ledger(10, 1e-3)
   ask <- function(donors = p$donors) {

@@ -17,7 +17,7 @@ average_of <- function(fit) {
   unlist(tidy(fit, conf.int = TRUE, type = "unit")[1L, c("estimate", "conf.low", "conf.high")])
 }
 
-test_that("a fit uses donors with a rare covariate, or its interval covers the true effect", {
+test_that("a fit uses donors with a rare covariate, or the interval covers the true effect", {
   fit_one <- function(n, seed) {
     withr::local_seed(seed)
     average_of(dp_synth(y ~ treated | x,
@@ -32,7 +32,7 @@ test_that("a fit uses donors with a rare covariate, or its interval covers the t
   expect_gte(mean(few[2L, ] <= 0 & few[3L, ] >= 0), 0.7)
 })
 
-test_that("a group with the distinct path of a tenth of the donors is fitted from these donors", {
+test_that("a group with the path of a distinct tenth of the donors is fitted from these donors", {
   errors <- vapply(1:5, function(seed) {
     withr::local_seed(seed)
     periods <- 1:20
@@ -69,7 +69,7 @@ test_that("intervals cover the effects of people with an outcome that most peopl
   expect_gt(mean(cover), 0.85)
 })
 
-test_that("the choice of the error range penalises narrower ranges more for groups than people", {
+test_that("the choice of an error range penalises narrow ranges more for groups than for people", {
   step_of <- function(group) {
     withr::local_seed(1)
     facts <- c(gram_facts_of(n = 1500), list(group = group))
@@ -137,7 +137,7 @@ test_that("print() and report() state that an interval allows for hidden donors"
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
 })
 
-test_that("the variance that allows for hidden donors equals a computation in R, to the last bit", {
+test_that("the variance that allows for hidden donors equals a computation in R, bit for bit", {
   reference <- function(clip, signal, n, target, half, T0) {
     width <- mean(half[-seq_len(T0)])
     pre <- target[, seq_len(T0), drop = FALSE]
@@ -175,7 +175,7 @@ often_release <- function(seed, n = 1000, targets = 40) {
   list(release = release, targets = utils::head(ones, targets))
 }
 
-test_that("a target with a level that few donors have gets an interval no shorter than theirs", {
+test_that("a target with a rare level gets no shorter interval than donors with that level", {
   x <- often_release(1)
   s <- x$release$statistics
   covariance <- s$restore %*% s$covariance %*% t(s$restore)
@@ -192,7 +192,7 @@ test_that("a target with a level that few donors have gets an interval no shorte
   expect_equal(scale(at(4) + wave), scale(at(0) + wave))
 })
 
-test_that("bands of people at a bound have coverage if scaled as planned, but not if narrower", {
+test_that("bands for people at a bound have nominal coverage, which narrower bands lack", {
   need <- unlist(lapply(1:24, function(seed) {
     x <- often_release(seed)
     table <- effect_table(fit_view(dp_synth(x$release, target = x$targets), "unit"))

@@ -64,7 +64,7 @@ test_that("a fit with covariates is updated, written, read back and updated agai
   expect_type(release_problem(damaged), "character")
 })
 
-test_that("an update reads covariates like the first release, in memory and from a table", {
+test_that("updates read covariates as the first release does, in memory and from a table", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(220, 5, 3)
   data <- with_covariates_in(p$data)
@@ -99,7 +99,7 @@ test_that("an update reads covariates like the first release, in memory and from
   expect_false(levels[[1]] %in% levels[-1])
 })
 
-test_that("the predictors of a new period include the covariates", {
+test_that("a new period is predicted with the covariates as well", {
   withr::local_seed(44)
   p <- growing_covariates(n = 2000)
   fit <- update(covariates_start(p, epsilon = 60), until(p, 8))
@@ -118,7 +118,7 @@ test_that("the predictors of a new period include the covariates", {
   expect_lt(abs(sum(frame$loadings[, 1] * row) - frame$origin[1]), 1e-8)
 })
 
-test_that("covariates reduce the errors of new periods, even if their slopes change", {
+test_that("covariates reduce the errors of new periods, even if the covariates' slopes change", {
   errors <- function(formula, names, slope) {
     vapply(1:8, function(seed) {
       p <- growing_covariates(n = 1500, seed = seed, slope = slope)
@@ -169,7 +169,7 @@ test_that("an update with covariates other than the fit's is refused, and nothin
   expect_identical(monitor_left(fit), 0L)
 })
 
-test_that("nobody's past, new periods or covariates change a draw by more than charged", {
+test_that("no person's past, new periods or covariates change a draw by more than charged", {
   # Plants faults 17.
   withr::local_seed(46)
   n <- 300
@@ -236,7 +236,7 @@ test_that("an updated fit contains no person's covariates", {
   expect_no_canary(list(fit, tidy(fit), utils::capture.output(print(fit))), secrets, "fit")
 })
 
-test_that("a table with covariates and gaps gives the same result as a data frame", {
+test_that("updates from a table with covariates and gaps equal updates from a data frame", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 3)
   data <- with_covariates_in(p$data)

@@ -1,6 +1,6 @@
 # Growing releases: one person's influence over all looks, and reported errors.
 
-test_that("no person changes a step of any draw by more than charged", {
+test_that("no person changes a step for new periods by more than charged", {
   withr::local_seed(23)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1), list(n = 900, delta = 1e-6, size = 30),
@@ -44,7 +44,7 @@ monitor_noise <- function(mechanism, panels, ...) {
   vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 
-test_that("each draw has its own noise of the charged distribution, and reuse is detected", {
+test_that("each new period has separate noise as charged, and reused noise is detected", {
   withr::local_seed(25)
   mechanism <- monitor_mechanism(300, epsilon = 4)
   panels <- monitor_pairs(300)$turn[[1]]
@@ -64,7 +64,7 @@ test_that("each draw has its own noise of the charged distribution, and reuse is
   expect_gte(sum(found), 3)
 })
 
-test_that("the steps and their shares of the budget agree with the proof", {
+test_that("steps for new periods and their budget shares agree with the proof", {
   for (delta in c(1e-6, 0)) {
     for (K in c(1, 7, 60)) {
       facts <- list(n = 5000, epsilon = 2, delta = delta, periods = K)
@@ -90,7 +90,7 @@ test_that("the steps and their shares of the budget agree with the proof", {
   )
 })
 
-test_that("predictors of a new period are the residual, the average and unit-variance directions", {
+test_that("a new period is predicted by the residual, the average and unit-variance directions", {
   withr::local_seed(27)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   fit <- next_period(start_monitor(p, epsilon = 50), p, by = 2)
@@ -121,7 +121,7 @@ test_that("predictors of a new period are the residual, the average and unit-var
   expect_lt(sqrt(mean(gap^2)), 0.4 * sqrt(mean((colMeans(p$donors[, 1:12]) - p$target[1:12])^2)))
 })
 
-test_that("with almost no noise new periods are estimated well, even after a common shock", {
+test_that("with almost no noise new periods are estimated well even after a common shock", {
   withr::local_seed(28)
   p <- monitor_panel(n = 4000, T0 = 12, T1 = 4)
   shock <- c(rep(0, 14), 0.3, 0.3)
@@ -132,7 +132,7 @@ test_that("with almost no noise new periods are estimated well, even after a com
   expect_lt(sqrt(mean(error^2)), 0.05)
 })
 
-test_that("errors of new periods from noise have the stated covariance", {
+test_that("the noise in the effects of new periods has the stated covariance", {
   withr::local_seed(29)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   one <- function(i) {

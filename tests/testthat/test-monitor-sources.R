@@ -119,7 +119,7 @@ test_that("updates from a table with gaps and a roster equal updates from a data
   expect_identical(nameless(fits[[2]]), nameless(fits[[1]]))
 })
 
-test_that("fits for later updates refuse sources that return sums, before any budget is spent", {
+test_that("fits with `monitor` refuse sources that return sums, before any budget is spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(120)
   con <- sqlite_of(p$data)
@@ -184,7 +184,7 @@ test_that("a table of other people, periods or another target is refused, and no
   expect_identical(monitor_left(update(fit, in_sqlite(con))), 0L)
 })
 
-test_that("rows that change between two passes stop an update, but its share remains spent", {
+test_that("an update stops if rows change between passes, but its budget share stays spent", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(250)
   con <- sqlite_of(p$data[p$data$week <= 2007, ])
@@ -248,7 +248,7 @@ placed_in <- function(con, name) {
   }
 }
 
-test_that("no person of a table, each listed once, changes a draw by more than charged", {
+test_that("each person of a table is listed once and changes no draw by more than charged", {
   # Plants faults 18.
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")

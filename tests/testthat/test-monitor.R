@@ -45,7 +45,7 @@ test_that("prints give the number of remaining periods and recommend updating th
   expect_match(format(ledger), "and 3 periods to come", all = FALSE)
 })
 
-test_that("updates of long data need formula and index; updates of a group need its mean", {
+test_that("updates from long data need formula and index; updates for a group need its mean", {
   withr::local_seed(3)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target, p$target + 0.02)
@@ -176,7 +176,7 @@ test_that("one ledger can pay for separate fits of several dates, as the error r
   }
 })
 
-test_that("data that do not continue the fit's periods are refused at no cost", {
+test_that("new data that do not continue the fit's periods are refused at no cost", {
   withr::local_seed(6)
   p <- monitor_panel(n = 300)
   fit <- next_period(start_monitor(p, monitor = 3), p)
@@ -222,7 +222,7 @@ test_that("data that do not continue the fit's periods are refused at no cost", 
   expect_error(pdp(fit, p$donors[, 1:12], p$target[1:12], 10), class = "dpsc_error")
 })
 
-test_that("months and dates that are skipped are detected by the calendar", {
+test_that("skipped months and dates in new data are detected by the calendar", {
   months <- function(...) as.Date(c(...))
   none <- NA_integer_
   expect_identical(skipped_period(months("2020-01-01", "2020-02-01", "2020-03-01"), 2), none)
@@ -232,7 +232,7 @@ test_that("months and dates that are skipped are detected by the calendar", {
   expect_identical(skipped_period(letters[1:4], 2), none)
 })
 
-test_that("a period is drawn only once, whichever copy of the fit requests it", {
+test_that("a new period is drawn only once, whichever copy of the fit requests the period", {
   withr::local_seed(7)
   p <- monitor_panel(n = 300)
   start <- start_monitor(p, monitor = 2)
@@ -247,7 +247,7 @@ test_that("a period is drawn only once, whichever copy of the fit requests it", 
   expect_error(next_period(other, p), class = "dpsc_error_monitor")
 })
 
-test_that("the ledger is charged once for all periods and records every draw", {
+test_that("the ledger is charged once for all announced periods and records every draw", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   start <- start_monitor(p, monitor = 3, rng = "secure", ledger = ledger)

@@ -10,7 +10,7 @@ chi_square_p <- function(x, mass) {
   pchisq(statistic, sum(keep) - 1, lower.tail = FALSE)
 }
 
-test_that("probabilities and variances of discrete Gaussians equal the reference values", {
+test_that("probabilities and variances of discrete Gaussians equal reference values", {
   pins <- c(
     "0.1" = .98670328702885817, "0.25" = .7865707070419479, "0.5" = .56413122621884207,
     "1" = .39894227826686171, "4" = .19947114020071634, "10" = .126156626101008
@@ -87,14 +87,14 @@ test_that("the system's noise has the same distribution and leaves R's generator
   expect_false(identical(y, gaussian_noise_cpp(100, 1, "secure")))
 })
 
-test_that("R's generator gives the same noise under the same seed", {
+test_that("with R's generator the same seed gives the same noise", {
   set.seed(9)
   x <- discrete_gaussian_cpp(rep(100, 5), "R")
   set.seed(9)
   expect_identical(discrete_gaussian_cpp(rep(100, 5), "R"), x)
 })
 
-test_that("given random bytes determine every draw, and a lack of bytes is an error", {
+test_that("given random bytes determine every draw of noise, and too few bytes are an error", {
   withr::local_seed(10)
   words <- tape(4000)
   x <- discrete_gaussian_cpp(rep(2^24, 20), words)
@@ -103,7 +103,7 @@ test_that("given random bytes determine every draw, and a lack of bytes is an er
   expect_error(discrete_gaussian_cpp(1, raw()), "exhausted")
 })
 
-test_that("samplers refuse parameters for which they are not exact", {
+test_that("samplers of noise refuse parameters for which they are not exact", {
   expect_error(discrete_gaussian_cpp(0, "secure"), "variance")
   expect_error(discrete_gaussian_cpp(2^57, "secure"), "variance")
   expect_error(discrete_laplace_cpp(0, "secure"), "scale")

@@ -48,7 +48,7 @@ kkt_violation <- function(h, g, cap, f, theta) {
   )
 }
 
-test_that("the projection onto the feasible set satisfies its optimality conditions", {
+test_that("the projection onto the bounded set of objective satisfies optimality conditions", {
   withr::local_seed(1)
   for (i in 1:100) {
     n <- sample(c(1, 2, 5, 40), 1)
@@ -64,7 +64,7 @@ test_that("the projection onto the feasible set satisfies its optimality conditi
   }
 })
 
-test_that("the solver agrees with an enumeration of all faces of the feasible set", {
+test_that("the solver of method objective agrees with an enumeration of all faces", {
   withr::local_seed(2)
   for (i in 1:40) {
     n <- sample(2:4, 1)
@@ -80,7 +80,7 @@ test_that("the solver agrees with an enumeration of all faces of the feasible se
   }
 })
 
-test_that("the certificate bounds the solver's error for loose and tight tolerances", {
+test_that("the certificate of method objective bounds the solver's error for any tolerance", {
   withr::local_seed(3)
   for (mu in c(1e-3, 0.1, 10, 1e4, 1e8)) {
     n <- 150
@@ -104,7 +104,7 @@ test_that("the certificate bounds the solver's error for loose and tight toleran
   }
 })
 
-test_that("the solver refuses invalid problems", {
+test_that("the solver of method objective refuses invalid problems", {
   x <- matrix(1, 2, 2)
   expect_error(capped_l1_qp_cpp(x, 1, 1, 1, 1e-9), class = "std::invalid_argument")
   expect_error(capped_l1_qp_cpp(x, c(1, 1), 0, 1, 1e-9), class = "std::domain_error")
@@ -287,7 +287,7 @@ test_that("with the published calibration the exact privacy loss exceeds epsilon
   expect_gt(max(loss), 3 * step$epsilon)
 })
 
-test_that("the Gaussian scale is exact for its tail bound and below the published scale", {
+test_that("for objective the Gaussian scale is exact for its tail bound and less than published", {
   for (epsilon0 in c(0.01, 0.5, 3, 20)) {
     for (delta in c(1e-3, 1e-6, 1e-10)) {
       scale <- gaussian_objective_scale(1, epsilon0, delta)
@@ -303,7 +303,7 @@ test_that("the Gaussian scale is exact for its tail bound and below the publishe
   }
 })
 
-test_that("the published constants equal the constants of Algorithm 3", {
+test_that("constants of published objective perturbation equal the constants of its Algorithm 3", {
   public <- public_example(10, 10, 3, epsilon = 2, delta = 1e-6, calibration = "published")
   step <- plan_objective(public)$weights
   curvature <- (1 + sqrt(145)) * 10
@@ -318,7 +318,7 @@ test_that("the published constants equal the constants of Algorithm 3", {
   expect_equal(plan_objective(public)$weights$scale, 4e1 / 10, tolerance = 1e-6)
 })
 
-test_that("the steps of a plan add up to the budget, and noise is lower than published", {
+test_that("the steps of method objective add up to the budget, with less noise than published", {
   for (delta in c(0, 1e-6)) {
     for (epsilon in c(0.1, 1, 10, 200)) {
       public <- public_example(100, 10, 3, epsilon, delta)
@@ -343,7 +343,7 @@ test_that("the steps of a plan add up to the budget, and noise is lower than pub
   }
 })
 
-test_that("without noise the result is the constrained minimiser, or the published ridge", {
+test_that("without noise method objective gives the constrained minimiser or published ridge", {
   withr::local_seed(5)
   x <- matrix(stats::runif(40, -1, 1), 5)
   public <- public_example(5, 6, 2, epsilon = Inf, y = stats::runif(6, -1, 1), lambda = 0.5)
@@ -361,7 +361,7 @@ test_that("without noise the result is the constrained minimiser, or the publish
   expect_equal(fit$weights, ridge_weights_cpp(x[, 1:6], public$y, 0.5))
 })
 
-test_that("a private run makes the same number of draws for any donors", {
+test_that("method objective makes the same number of noise draws for any donors", {
   public <- public_example(6, 4, 2, epsilon = 4, delta = 1e-6)
   plan <- plan_objective(public)
   position <- function(x) {
@@ -375,7 +375,7 @@ test_that("a private run makes the same number of draws for any donors", {
   expect_equal(position(matrix(-1:1 + 0, 6, 6)), position(matrix(1, 6, 6)))
 })
 
-test_that("the released weights equal the minimiser up to the declared accuracy and the noise", {
+test_that("weights by method objective equal the minimiser up to declared accuracy and noise", {
   public <- public_example(30, 5, 2, epsilon = 20, delta = 0)
   plan <- plan_objective(public)
   withr::local_seed(7)
@@ -399,7 +399,7 @@ test_that("the released weights equal the minimiser up to the declared accuracy 
   expect_lt(plan$weights$tolerance, 1e-7)
 })
 
-test_that("the chosen curvature is the best value that a slow search of its formula finds", {
+test_that("method objective chooses the best curvature that a slow search of its formula finds", {
   for (case in list(list(30, 5, 1, 0), list(1000, 12, 4, 1e-6))) {
     n <- case[[1L]]
     T0 <- case[[2L]]

@@ -50,7 +50,7 @@ test_that("a value of another type changes only its own row in a block", {
   }
 })
 
-test_that("numbers in a text column and text in a numeric column are read by the column's type", {
+test_that("numbers in text columns and text in numeric columns are read by the column's type", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(data.frame(y = as.numeric(1:4)), "people")
   DBI::dbExecute(con, "CREATE TABLE mixed (y REAL, g, h INTEGER)")
@@ -98,7 +98,7 @@ loose_treated <- function(change, gaps) {
   list(rows = rows, said = lapply(said, conditionMessage))
 }
 
-test_that("a value of a protected treated person changes this person's row only, silently", {
+test_that("a value of a protected treated person changes only this person's row, silently", {
   skip_if_not_installed("RSQLite")
   set <- function(who, column, cell) {
     sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)
@@ -170,7 +170,7 @@ test_that("a string that is invalid in every encoding counts as missing and caus
   }
 })
 
-test_that("a batch in which all values are missing is refused for its type, not for its values", {
+test_that("a batch whose values are all missing is refused for its type, not for its values", {
   online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
   levels <- list(y = c(0, 1), g = c("a", "b"))
   range <- list(y = c(0, 1), g = c(0, 1))
@@ -195,7 +195,7 @@ test_that("a batch in which all values are missing is refused for its type, not 
   expect_false(stops(levels, rep("a", 3L)))
 })
 
-test_that("an answer with a class that causes an error for some people becomes the fallback", {
+test_that("answers of a class that causes an error for some people become the fallback", {
   assign("as.double.dpsc_odd", function(x, ...) stop("SENTINEL"), globalenv())
   withr::defer(rm("as.double.dpsc_odd", envir = globalenv()))
   statistic <- function(x) if (any(x > 0.9)) structure(1, class = "dpsc_odd") else mean(x)

@@ -213,7 +213,7 @@ test_that("regressions return no values of people, and the errors give the reaso
   }
 })
 
-test_that("terms and model matrices of public rows equal the terms and matrices of lm()", {
+test_that("terms and model matrices of public rows equal the results of lm()", {
   f <- other_fits()
   expect_identical(attr(terms(f$private), "term.labels"), attr(terms(f$lm), "term.labels"))
   ours <- stats::model.matrix(f$raw, f$d[1:20, ])
@@ -222,7 +222,7 @@ test_that("terms and model matrices of public rows equal the terms and matrices 
   expect_identical(colnames(ours), colnames(theirs))
 })
 
-test_that("simulated public rows lie within the bounds and give all columns of a model", {
+test_that("simulated public rows are within the bounds and give all columns of a model", {
   rows <- public_rows(other_fits()$private)
   expect_equal(mean(rows$x), 0)
   expect_equal(mean(rows$z), 0.5)
@@ -235,7 +235,7 @@ test_that("simulated public rows lie within the bounds and give all columns of a
   expect_error(public_rows(own), "no limits for `w` itself", class = "dpsc_error_argument")
 })
 
-test_that("tidy() and coef() refuse unknown arguments, except the arguments of table packages", {
+test_that("tidy() and coef() refuse unknown arguments except arguments of table packages", {
   f <- other_fits()
   withr::local_seed(5)
   p <- sim_panel(300, 6, 2)

@@ -68,7 +68,7 @@ test_that("all outcomes together cost the requested budget once, also for treate
   }
 })
 
-test_that("a ledger given in the call pays for several outcomes if ledgers are compulsory", {
+test_that("if ledgers are compulsory, a ledger in the call pays for several outcomes", {
   p <- two_outcomes()
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(outcome_fit(p, control = dp_control()), class = "dpsc_error_budget")
@@ -77,7 +77,7 @@ test_that("a ledger given in the call pays for several outcomes if ledgers are c
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("if all steps together exceed the budget, the call stops before the charge", {
+test_that("if the steps for all outcomes exceed the budget, the call stops before the charge", {
   steps <- data.frame(mu = c(0.3, 0.4), epsilon = NA_real_)
   budget <- list(epsilon = gdp_epsilon_cpp(0.51, 1e-6), delta = 1e-6)
   expect_silent(check_composed(steps, outcome_cost(budget)))
@@ -105,7 +105,7 @@ moved_share <- function(p, neighbour, epsilon, changes = list()) {
   sum(cost^2) / gdp_budget_cpp(epsilon, 1e-6)^2
 }
 
-test_that("replacing a person's whole row costs no more than the budget over all steps", {
+test_that("for several outcomes a person's whole row costs no more than the budget", {
   p <- two_outcomes(n = 60, dates = 5)
   others <- p$data$unit != "u0061"
   p$data$y[others] <- 50
@@ -138,7 +138,7 @@ test_that("without privacy each outcome is fitted separately, by any estimator",
   }
 })
 
-test_that("percentages, sums, limits and other methods give the results of single outcomes", {
+test_that("percentages, sums and limits of several outcomes equal the results of single fits", {
   p <- two_outcomes(n = 600)
   fit <- outcome_fit(p)
   expect_s3_class(fit, "dp_outcomes")
@@ -180,7 +180,7 @@ test_that("percentages, sums, limits and other methods give the results of singl
   expect_match(text$result, "(4, 1e-06)", fixed = TRUE, all = TRUE)
 })
 
-test_that("several dates, covariates, gaps and tables work with several outcomes", {
+test_that("several outcomes work with several dates, covariates, gaps and tables", {
   p <- two_outcomes(n = 500, dates = rep(c(5, 7), each = 20))
   fit <- outcome_fit(p)
   table <- tidy(fit, type = "cohort", conf.int = TRUE)
@@ -206,7 +206,7 @@ test_that("several dates, covariates, gaps and tables work with several outcomes
   expect_equal(tidy(there, type = "group_time"), tidy(fit, type = "group_time"))
 })
 
-test_that("neither a fit of several outcomes nor compiled code returns a person's value", {
+test_that("no fit of several outcomes and no compiled code returns a person's value", {
   p <- two_outcomes(n = 220)
   donors <- p$data$unit %in% p$units[seq_len(p$n)]
   secrets <- c(p$data$y[donors], p$data$z[donors], mean(p$data$y[donors]), sum(p$data$z[donors]))
@@ -222,7 +222,7 @@ test_that("neither a fit of several outcomes nor compiled code returns a person'
   expect_false(holds_text(fit, "u0001"))
 })
 
-test_that("invalid outcomes give a single error and spend nothing", {
+test_that("invalid outcomes give one error and spend nothing", {
   p <- two_outcomes(n = 60, dates = c(5, 5))
   ledger <- dp_ledger(4, 1e-6)
   fails <- function(class, text, ...) {
@@ -231,7 +231,7 @@ test_that("invalid outcomes give a single error and spend nothing", {
   fails("dpsc_error_panel", "each given once", cbind(y, y) ~ on)
   fails("dpsc_error_panel", "each given once", cbind(y, y = log(z)) ~ on)
   fails("dpsc_error_bounds", "no limits for `?z", bounds = p$both["y"])
-  fails("dpsc_error_bounds", "no single column", bounds = c(0, 100))
+  fails("dpsc_error_bounds", "not a single column", bounds = c(0, 100))
   fails("dpsc_error_bounds", "could be the column or the outcome", cbind(y = log(y), z) ~ on)
   fails("dpsc_error_bounds", NULL, bounds = c(p$both, list(w = c(0, 1))))
   fails("dpsc_error_bounds", NULL, bounds = list(y = c(0, 100), z = c(10, 0)))

@@ -33,7 +33,7 @@ smallest_lambda <- function(n, T0) {
   2 * n * T0 / (0.1 / (2 * (n + 4 * T0^2 + 2) * .Machine$double.eps / 2) - 1)
 }
 
-test_that("a penalty that is too small for doubles is refused before the charge, for any donors", {
+test_that("a penalty too small for double precision is refused before the charge", {
   n <- 60
   y <- c(0.5, -0.5)
   flat <- matrix(0.3, n, 4)
@@ -70,7 +70,7 @@ test_that("a penalty that is too small for doubles is refused before the charge,
   }
 })
 
-test_that("at the smallest accepted penalty the factorisation succeeds for every panel", {
+test_that("method output succeeds for every panel at the smallest accepted penalty", {
   withr::local_seed(1)
   for (size in list(c(1000, 2), c(1000, 6), c(20000, 2), c(200, 20))) {
     n <- size[[1L]]
@@ -93,7 +93,7 @@ test_that("at the smallest accepted penalty the factorisation succeeds for every
   }
 })
 
-test_that("rounding errors stay within their bound if many rows are added", {
+test_that("rounding errors of sums of many rows stay within their bound", {
   y <- c(1, -1)
   for (case in list(c(1e3, 2), c(1e5, 2), c(1e5, 1e-2))) {
     n <- case[[1L]]
@@ -103,7 +103,7 @@ test_that("rounding errors stay within their bound if many rows are added", {
   }
 })
 
-test_that("the computed weights of neighbours differ by no more than planned", {
+test_that("computed ridge weights of neighbours differ by no more than planned", {
   withr::local_seed(2)
   largest <- 0
   for (size in list(c(1000, 4), c(1e5, 2))) {
@@ -134,7 +134,7 @@ test_that("the computed weights of neighbours differ by no more than planned", {
 
 vertical_methods <- list(c("output", "tight"), c("output", "published"), c("objective", "tight"))
 
-test_that("an epsilon outside the range of doubles is refused before the charge", {
+test_that("method output refuses an epsilon outside its range before the charge", {
   ledger <- dp_ledger(1e200, 1e-3)
   donors <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(5e-324, 1e-250, 1e-101, 1e101, 1e300, .Machine$double.xmax)) {
@@ -153,7 +153,7 @@ test_that("an epsilon outside the range of doubles is refused before the charge"
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("every epsilon within the range of doubles gives a finite release or a clear error", {
+test_that("every epsilon within range gives a finite release by output, or a clear error", {
   p <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(1e-100, 1e-30, 1e-8, 1e-3, 1e3, 1e9, 1e30, 1e100)) {
     for (delta in c(0, 1e-300, 1e-6)) {
@@ -177,7 +177,7 @@ test_that("every epsilon within the range of doubles gives a finite release or a
   }
 })
 
-test_that("with delta > 0 both steps share one Gaussian shift, which some neighbours attain", {
+test_that("with delta > 0 both steps of output share a Gaussian shift that some pairs attain", {
   for (epsilon in c(0.5, 1, 4)) {
     T0 <- 4
     T1 <- 3
@@ -207,7 +207,7 @@ test_that("with delta > 0 both steps share one Gaussian shift, which some neighb
   }
 })
 
-test_that("the table of steps has a value of mu for Gaussian noise only", {
+test_that("the table of privacy steps gives mu for Gaussian noise only", {
   p <- toy_panel(n = 30, T0 = 4, T1 = 2)
   steps <- function(...) {
     dp_release(p$donors,
@@ -220,7 +220,7 @@ test_that("the table of steps has a value of mu for Gaussian noise only", {
   expect_identical(is.na(steps(method = "objective")$mu), c(TRUE, TRUE, FALSE))
 })
 
-test_that("the share of the budget for weights is the best share that a slow search finds", {
+test_that("the budget share of the weights is the best share that a slow search finds", {
   for (delta in c(0, 1e-6)) {
     for (size in list(c(30, 5, 2), c(1000, 12, 4))) {
       n <- size[[1L]]

@@ -220,7 +220,7 @@ test_that("no error or warning contains a donor's name or value", {
   }
 })
 
-test_that("errors and warnings show the user's call only", {
+test_that("errors and warnings about panels show the user's call only", {
   p <- toy_panel()
   caller <- function(x, data) dp_synth(x, data, "unit", epsilon = 1, bounds = c(-1, 1))
   error <- tryCatch(do.call(caller, list(y ~ treated, p$data)), error = identity)

@@ -35,7 +35,7 @@ test_that("with a finite epsilon an outcome that may mix rows is refused before 
     error <- tryCatch(from(formula, data), error = identity)
     expect_true(inherits(error, "dpsc_error_panel"), label = label)
     expect_match(conditionMessage(error), "row by row", label = label)
-    expect_match(conditionMessage(error), "does not cover how it was computed", label = label)
+    expect_match(conditionMessage(error), "how the column was computed", label = label)
   }
   ledger <- dp_ledger(1, 1e-6)
   for (fun in list(dp_synth, dp_release)) {
@@ -52,7 +52,7 @@ test_that("with a finite epsilon an outcome that may mix rows is refused before 
   )
 })
 
-test_that("arithmetic and row-wise functions give the same results as in R", {
+test_that("arithmetic and row-wise functions in an outcome give the same results as in R", {
   p <- toy_panel()
   data <- rich_data(p)
   row_by_row <- alist(
@@ -74,7 +74,7 @@ test_that("arithmetic and row-wise functions give the same results as in R", {
   }
 })
 
-test_that("a change to one donor changes that donor's row only", {
+test_that("with a computed outcome a change to one donor changes that donor's row only", {
   p <- toy_panel()
   data <- rich_data(p)
   mine <- data$unit == p$units[[2L]]
@@ -103,7 +103,7 @@ test_that("ifelse() with a test of length 1 does not give the first row's value 
   expect_identical(from(ifelse(y > 1e9, 1, FALSE) ~ treated, p$data)$donors, 0 * p$donors)
 })
 
-test_that("an argument of which base R uses the first element must be a single value", {
+test_that("an argument of which base R uses only the first element must be a single value", {
   p <- toy_panel()
   data <- rich_data(p)
   for (code in alist(
@@ -121,7 +121,7 @@ test_that("an argument of which base R uses the first element must be a single v
 })
 
 # Every allowed function, separately: if rows are shuffled, the result is shuffled in the same way.
-test_that("each allowed function commutes with permutations of the rows", {
+test_that("each function allowed in an outcome commutes with permutations of the rows", {
   withr::local_seed(6)
   n <- 50
   one <- c(-2.7, 0.3, runif(n - 5), 1, 0, 7)
@@ -149,7 +149,7 @@ test_that("each allowed function commutes with permutations of the rows", {
   }
 })
 
-test_that("a user's function that has the name of an allowed function is not used", {
+test_that("a user's function with the name of an allowed function is not used", {
   p <- toy_panel()
   data <- transform(p$data, y = y + 2)
   make <- function() {
@@ -165,7 +165,7 @@ test_that("a user's function that has the name of an allowed function is not use
   )
 })
 
-test_that("variables are columns of the data or single numbers in the formula's environment", {
+test_that("variables in an outcome are columns or single numbers of the formula's environment", {
   p <- toy_panel()
   limit <- 0.25
   yes <- TRUE
@@ -193,7 +193,7 @@ test_that("variables are columns of the data or single numbers in the formula's 
   expect_error(from(winsorise(y) ~ treated, p$data), "unknown function", class = "dpsc_error_panel")
 })
 
-test_that("columns of classes with their own arithmetic are refused in expressions", {
+test_that("expressions refuse columns of classes with separate arithmetic methods", {
   p <- toy_panel()
   registerS3method("Ops", "greedy", function(e1, e2) max(unclass(e1)), baseenv())
   data <- p$data
@@ -230,7 +230,7 @@ test_that("the treatment indicator is public and must not be computed from the o
   expect_identical(from(formula, p$data)$donors, p$donors)
 })
 
-test_that("labels contain no number of more than two digits", {
+test_that("labels of computed outcomes contain no number of more than two digits", {
   p <- toy_panel()
   label <- function(formula) from(formula, p$data)$outcome
   value <- p$data$y[[1L]]
@@ -260,7 +260,7 @@ test_that("labels contain no number of more than two digits", {
   expect_match(conditionMessage(error), "I(y - ...)", fixed = TRUE)
 })
 
-test_that("the outcome's own column is refused as the public treatment indicator", {
+test_that("the outcome's column is refused as the public treatment indicator", {
   p <- toy_panel(6, 4, 2)
   data <- transform(p$data, event = treated)
   run <- function(formula) read_panel(formula, data, c("unit", "time"))

@@ -53,7 +53,7 @@ test_that("periods may be dates, date-times, factors, strings and numbers", {
   recode(as.difftime(1:6, units = "weeks"))
 })
 
-test_that("unused factor levels are dropped, and the other levels give the order", {
+test_that("unused factor levels of periods are dropped, and the other levels give the order", {
   p <- toy_panel()
   data <- p$data
   data$unit <- factor(data$unit, c("nobody", rev(p$units), "nobody else"))
@@ -127,7 +127,7 @@ test_that("a treatment factor without the treated level treats nobody", {
   expect_error(read_panel(y ~ treated, data, index), class = "dpsc_error_panel")
 })
 
-test_that("several treated units are several targets", {
+test_that("each of several treated units is a target", {
   p <- toy_panel(n = 4, k = 3)
   panel <- expect_toy_panel(p$data, p)
   expect_identical(dim(panel$target), c(3L, 6L))
@@ -144,7 +144,7 @@ test_that("the outcome log(y) is the logarithm of the column", {
 })
 
 # Labels of a private fit are tested in test-panel-rowwise.R.
-test_that("variables of the formula's environment are found unless the data have such a column", {
+test_that("variables of the formula's environment are found unless a column has their name", {
   p <- toy_panel()
   make_formula <- function(shift, y) {
     double <- function(x) 2 * x
@@ -201,7 +201,7 @@ test_that("integer outcomes give the same panel as doubles", {
   expect_identical(panel$target, matrix(as.double(1:6), 1, dimnames = list("target", NULL)))
 })
 
-test_that("huge values are accepted, and the bounds clip them", {
+test_that("huge outcomes are accepted and clipped to the bounds", {
   p <- toy_panel()
   p$donors[] <- .Machine$double.xmax
   expect_identical(panel_from_donors(p$donors, p$target, 4)$donors, p$donors)
@@ -210,7 +210,7 @@ test_that("huge values are accepted, and the bounds clip them", {
   expect_true(all(is.finite(read_panel(y ~ treated, data, index)$donors)))
 })
 
-test_that("a constant target is accepted", {
+test_that("a panel with a constant target is accepted", {
   p <- toy_panel()
   expect_identical(unname(panel_from_donors(p$donors, rep(1, 6), 4)$target), matrix(1, 1, 6))
 })
@@ -227,7 +227,7 @@ test_that("a matrix of donors is not copied", {
   expect_identical(panel$donors, donors)
 })
 
-test_that("the row names of a target matrix are its labels if every row has one", {
+test_that("row names of a target matrix are labels if every row has a name", {
   p <- toy_panel(k = 2)
   labels <- function(names) {
     rownames(p$target) <- names
@@ -246,7 +246,7 @@ test_that("row names of donors are ignored, and default periods are 1, 2, ...", 
   expect_null(panel$donor_names)
 })
 
-test_that("warnings from the outcome's expression are not passed on", {
+test_that("warnings from an outcome's expression are not passed on", {
   p <- toy_panel()
   data <- transform(p$data, y = y - 5)
   conditions <- signalled(read_panel(log(y) ~ treated, data, index))

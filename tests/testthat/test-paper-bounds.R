@@ -6,7 +6,7 @@ bound <- function(method, form, lambda = 10, ...) {
   do.call(paper_rmse_bound, c(list(method), arguments))
 }
 
-test_that("the papers' bounds equal their formulas for every term", {
+test_that("the papers' error bounds equal their formulas for every term", {
   moved <- 4 * 10 * sqrt(18) / (10 * 50)
   expect_equal(
     bound("output", "published"),
@@ -41,7 +41,7 @@ test_that("the papers' bounds equal their formulas for every term", {
   )
 })
 
-test_that("corrected bounds exceed published bounds, and both fall as the budget grows", {
+test_that("corrected error bounds exceed published bounds; both fall as the budget grows", {
   for (method in c("output", "objective")) {
     for (lambda in c(1, 10, 1000)) {
       expect_gt(bound(method, "corrected", lambda), bound(method, "published", lambda))
@@ -53,7 +53,7 @@ test_that("corrected bounds exceed published bounds, and both fall as the budget
   }
 })
 
-test_that("in one dimension the published value of E||v|| needs no correction", {
+test_that("in one dimension the published bound for E||v|| needs no correction", {
   one <- function(form) {
     paper_rmse_bound("output",
       n = 1, T0 = 5, T1 = 1, lambda = 5, epsilon1 = 1, epsilon2 = 1e12, form = form,

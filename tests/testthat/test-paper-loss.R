@@ -41,7 +41,7 @@ worst_pair_loss <- function(ridge, scale) {
   max(vapply(predictors, loss, 0, c(1e6, 0)), vapply(predictors, loss, 0, c(-1e6, 0)))
 }
 
-test_that("under objective perturbation the worst pair's loss is just below the claim", {
+test_that("under objective perturbation the loss of the worst pair is just below epsilon", {
   # Plants faults 72.
   # "kst" and "cms" add the largest slope and the largest curvature, which no
   # record has at the same point.
@@ -65,7 +65,7 @@ test_that("under objective perturbation the worst pair's loss is just below the 
   }
 })
 
-test_that("with delta > 0 the exact delta is within the claim, and halved noise is detected", {
+test_that("with delta > 0 exact deltas are within the claim, but not with half the noise", {
   # Plants faults 73.
   for (epsilon in c(0.4, 1, 3)) {
     for (delta in c(1e-2, 1e-6)) {
@@ -91,7 +91,7 @@ test_that("with delta > 0 the exact delta is within the claim, and halved noise 
   expect_gt(spherical_delta(2 / plan$scale[[1L]], 1), 0.95e-2)
 })
 
-test_that("for KST with delta > 0 the loss is at most epsilon / 2 outside the proof's rare event", {
+test_that("for KST with delta > 0 the loss is at most epsilon / 2 outside a rare event", {
   # Plants faults 74.
   # Gradients that depend on the noise: of length 2, along the noise's projection
   # onto the plane of the two records.

@@ -50,7 +50,7 @@ napp_facts <- function(family, span, epsilon, ...) {
   core_facts("napp", epsilon = epsilon, family = family, span = span, ...)
 }
 
-test_that("the closed form is the maximum of slope and curvature of log-cosh at one point", {
+test_that("the closed form for log-cosh is the maximum over slope and curvature at one point", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       h <- seq(0, 1, length.out = 20001)
@@ -88,7 +88,7 @@ test_that("the steps of NAPP add up to the budget, and noise is proportional to 
   }
 })
 
-test_that("the minimiser within a box equals the minimiser by another solver, up to tolerance", {
+test_that("the minimiser on a box equals another solver's minimiser within tolerance", {
   withr::local_seed(1)
   for (k in 1:40) {
     p <- sample.int(8, 1)
@@ -124,7 +124,7 @@ test_that("Algorithm 4.1 has its published constants for rows of length one", {
   expect_lt(tight$scale, plan$scale)
 })
 
-test_that("gradients of two rows on a box differ by at most the constant", {
+test_that("on a box gradients of two rows differ by at most the declared sensitivity", {
   withr::local_seed(2)
   d <- 2 # of the design: an intercept and one regressor
   plan <- paper_plan_cpp(core_facts("kst", epsilon = 1, family = "gaussian", box = 3))
@@ -144,7 +144,7 @@ test_that("gradients of two rows on a box differ by at most the constant", {
   expect_gt(max(apart), 0.85 * bound)
 })
 
-test_that("pure-DP noise on a box suffices inside and at the faces, but a third of it does not", {
+test_that("on a box pure-DP noise suffices inside and at the faces; a third of it does not", {
   # One dimension: the minimiser is (v - b) / H, cut at the walls; b is Laplace. Rows in [-1, 1]. A
   # wall has the probability of all b beyond it.
   worst <- function(plan, limit, scale = plan$scale) {
@@ -175,7 +175,7 @@ test_that("pure-DP noise on a box suffices inside and at the faces, but a third 
   }
 })
 
-test_that("fits of linear models and counts approach noise-free fits, are charged and saved", {
+test_that("papers' fits of linear models and counts approach noise-free fits and are charged", {
   withr::local_seed(5)
   data <- data.frame(a = stats::runif(3000, -1, 1), b = stats::runif(3000, 0, 4))
   data$y <- pmax(-3, pmin(3, 1 + data$a - 0.2 * data$b + stats::rnorm(3000, 0, 0.3)))

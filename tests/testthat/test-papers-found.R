@@ -13,7 +13,7 @@ pages_of <- function(name, library) {
 
 paper_names <- function() utils::read.csv(test_path("fixtures", "paper-names.csv"))
 
-test_that("a help search for any name from the papers finds the right page", {
+test_that("a help search for a method's name in the papers finds the right page", {
   library <- installed_help()
   names <- paper_names()
   expect_gt(nrow(names), 85)

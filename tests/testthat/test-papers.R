@@ -21,7 +21,7 @@ test_that("individual losses of a posterior draw equal the exact values", {
   )
 })
 
-test_that("losses have the distribution that two integrated normal densities give", {
+test_that("losses of a posterior draw follow from integrating two normal densities", {
   for (case in list(c(2, 0.7, 1.3), c(0.3, 4, -0.6), c(40, 0.5, 0.2))) {
     h <- case[[1L]]
     gamma <- case[[2L]]
@@ -47,7 +47,7 @@ test_that("losses have the distribution that two integrated normal densities giv
   }
 })
 
-test_that("the bound that determines the noise is at least the loss at random points", {
+test_that("the bound on posterior losses is at least the loss at random points", {
   withr::local_seed(1)
   for (i in 1:400) {
     leverage <- exp(stats::runif(1, -9, 2))
@@ -67,7 +67,7 @@ test_that("the bound that determines the noise is at least the loss at random po
   expect_lt(printed(0.01, 100, 0.5, 1e-6), posterior_loss_cpp(0.01, 100, 0.5, 1e-6, TRUE) - 0.2)
 })
 
-test_that("posterior draws keep every person's loss within half the budget in each direction", {
+test_that("a posterior draw keeps every person's loss within half the budget per direction", {
   for (epsilon in c(0.5, 1, 4)) {
     n <- 5000
     facts <- core_facts("adaops", epsilon = epsilon, delta = 1e-6, n = n)
@@ -91,7 +91,7 @@ test_that("posterior draws keep every person's loss within half the budget in ea
   }
 })
 
-test_that("a posterior draw has the posterior distribution", {
+test_that("a released posterior draw has the posterior distribution", {
   data <- paper_people(60)
   facts <- core_facts("ops", epsilon = 3, delta = 1e-5, n = 60, ridge = 20)
   facts$design <- lm_design(lm_columns(y ~ a, paper_bounds()))
@@ -108,7 +108,7 @@ test_that("a posterior draw has the posterior distribution", {
   expect_equal(stats::cov(draws), solve(H) / plan$gamma, tolerance = 0.1)
 })
 
-test_that("the closed form is the maximum of slope and curvature at one point", {
+test_that("the closed form for logistic loss is the maximum over slope and curvature at a point", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       p <- seq(0, 1, length.out = 20001)
@@ -123,7 +123,7 @@ test_that("the closed form is the maximum of slope and curvature at one point", 
   expect_identical(joint_shift_cpp(0.1, 1e6, TRUE), 0)
 })
 
-test_that("the published constants equal the papers' constants", {
+test_that("constants of published calibrations equal the papers' constants", {
   # Rows of length 1, replaced: twice the sensitivity of adding or removing, minus a thousandth of
   # epsilon for the solver.
   e <- 0.999
@@ -151,7 +151,7 @@ test_that("the published constants equal the papers' constants", {
   expect_equal(paper_plan_cpp(core_facts("output", ridge = 5))$output, 2 / (5 * e))
 })
 
-test_that("the steps' costs add up to the promised budget", {
+test_that("the costs of the steps of papers' methods add up to the promised budget", {
   for (method in c("output", "objective", "kst", "cms", "napp")) {
     for (epsilon in c(0.3, 1, 5)) {
       steps <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 3))$steps
@@ -204,7 +204,7 @@ test_that("in two dimensions a replaced row attains the epsilon of a pure calibr
   }
 })
 
-test_that("a minimiser changes by at most 2 / ridge, and some neighbours nearly attain this", {
+test_that("a ridge minimiser changes by at most 2 / ridge, nearly attained by some neighbours", {
   worst <- 0
   for (ridge in c(0.1, 3)) {
     for (t in c(0.2, 0.35, 0.6)) {
@@ -219,7 +219,7 @@ test_that("a minimiser changes by at most 2 / ridge, and some neighbours nearly 
   expect_gt(worst, 0.8)
 })
 
-test_that("the worst pair's loss is within 2 % of the claim, and halved noise is detected", {
+test_that("the worst pair's loss is just below epsilon, and above epsilon with half the noise", {
   # Plants faults 68, 69.
   # The loss of noise whose density decreases with its length, at rows that
   # change the noised quantity most.
@@ -248,7 +248,7 @@ test_that("the worst pair's loss is within 2 % of the claim, and halved noise is
   }
 })
 
-test_that("audits pass valid claims and detect known faults", {
+test_that("audits of papers' methods pass valid claims and detect known faults", {
   # Plants faults 51.
   withr::local_seed(8)
   # Some faults are found by 1,200 runs only.
@@ -297,7 +297,7 @@ test_that("the changing penalty of published NAPP-ERM allows results impossible 
   expect_gt(inside(cbind(1, 1)), 0.06)
 })
 
-test_that("published NAPP-ERM fails by truncated noise, noise-free selection and retrieval", {
+test_that("published NAPP-ERM fails by truncated noise, exact zeros and budget retrieval", {
   # VS+, one regressor, lasso of half the rows: with k rows (1, 1) the estimate is zero with
   # certainty, with one more it is not.
   s <- 2
@@ -334,7 +334,7 @@ test_that("published NAPP-ERM fails by truncated noise, noise-free selection and
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
-test_that("dp_glm() and dp_lm() offer the papers' methods, and generics work on the results", {
+test_that("dp_glm() and dp_lm() offer the papers' methods, and generic functions work", {
   data <- paper_people(600)
   fit <- function(method, ..., delta = 1e-6) {
     withr::local_seed(2)
@@ -386,7 +386,7 @@ test_that("dp_glm() and dp_lm() offer the papers' methods, and generics work on 
   expect_false(raw$privacy$holds)
 })
 
-test_that("with many regressors AdaOPS by its public rule errs no more than slopes of zero", {
+test_that("with many regressors the error of AdaOPS is at most the error of zero slopes", {
   withr::local_seed(12)
   p <- 12
   data <- as.data.frame(matrix(stats::runif(5000 * p, -1, 1), 5000))
@@ -442,7 +442,7 @@ test_that("a ledger is charged before the draw, and invalid guarantees cost noth
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("no row and no sum of rows leaves compiled code or is in an object", {
+test_that("papers' methods keep every row and sum of rows in compiled code", {
   data <- paper_people(200)
   columns <- list(
     lm_columns(z ~ a + g, paper_bounds(), binary_outcome),
@@ -473,7 +473,7 @@ test_that("no row and no sum of rows leaves compiled code or is in an object", {
   expect_no_canary(list(fit), secrets, "aggregate")
 })
 
-test_that("the excess risk is within the bound of Theorem 8, whose last term is necessary", {
+test_that("the excess risk is within the bound of Theorem 8, which needs its last term", {
   # Coin flips with probability q at x = 1: every number of heads, and Laplace noise by quadrature.
   u <- (seq_len(60) - 0.5) / 60
   laplace <- ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u))

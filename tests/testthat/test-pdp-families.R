@@ -38,7 +38,7 @@ record <- function(family, span = 2) {
   )
 }
 
-test_that("over several stages the realised loss is the log density ratio, within the bounds", {
+test_that("realised losses of NAPP equal log density ratios and are within the bounds", {
   data <- families_people()
   for (delta in c(0, 1e-6)) {
     for (case in list(list(k ~ a + b, "poisson", 9), list(y ~ a + b, "gaussian", 0.25))) {
@@ -111,7 +111,7 @@ bound_input <- function(family, span, x, y, scale, ridge, box = 0) {
   )
 }
 
-test_that("in one stage losses by removal and replacement bound the exact losses", {
+test_that("in one stage losses for removal and for replacement bound the exact losses", {
   theta <- seq(-40, 40, length.out = 4001)
   for (family in c("binomial", "poisson", "gaussian")) {
     span <- if (family == "poisson") 4 else 1
@@ -144,7 +144,7 @@ test_that("in one stage losses by removal and replacement bound the exact losses
   }
 })
 
-test_that("in one stage with delta > 0 the Renyi bound holds for the exact distributions", {
+test_that("with delta > 0 exact distributions of one stage satisfy the Renyi bound", {
   theta <- seq(-60, 60, length.out = 20001)
   delta <- 1e-3
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -168,7 +168,7 @@ test_that("in one stage with delta > 0 the Renyi bound holds for the exact distr
   }
 })
 
-test_that("on a box the bounds hold for the exact distributions inside and at the faces", {
+test_that("on a box exact distributions satisfy the loss bounds inside and at the faces", {
   # Masses: cells of a fine grid, and the parts beyond each wall.
   masses <- function(rows, ridge, box, offset, cdf) {
     theta <- seq(-box, box, length.out = 4001)
@@ -209,7 +209,7 @@ test_that("on a box the bounds hold for the exact distributions inside and at th
   }
 })
 
-test_that("on a box the realised loss uses the probability of the terms beyond a face", {
+test_that("on a box realised losses include the probability of noise beyond a face", {
   data <- families_people(60)
   for (box in c(1, 0.1)) {
     fit <- families_fit(y ~ a, "gaussian", "kst", 1e-6, data, settings = list(box = box))
@@ -245,7 +245,7 @@ test_that("on a box the realised loss uses the probability of the terms beyond a
   expect_true(all(is.finite(pdp(pure, data)$donors$removal)))
 })
 
-test_that("people outside the data have the same losses as people inside with the same row", {
+test_that("people outside the data have the same losses as members with the same row", {
   data <- families_people()
   extra <- data.frame(
     a = c(0.9, -0.2), b = c(0, 1.3), y = c(-3, 0.1), k = c(9, 2), z = c(TRUE, FALSE)
@@ -287,7 +287,7 @@ test_that("people outside the data have the same losses as people inside with th
   expect_error(pdp(fit, data, newdata = extra[0, ]), class = "dpsc_error_argument")
 })
 
-test_that("results whose individual losses are unknown are refused with their reason", {
+test_that("pdp() refuses results whose individual losses are unknown and gives the reason", {
   data <- families_people()
   bounds <- list(y = c(-3, 3), a = c(-1, 1), b = c(0, 2))
   refused <- function(x, reason) expect_error(pdp(x, data), reason, class = "dpsc_error_argument")

@@ -39,7 +39,7 @@ test_that("a person outside the data has the same loss as a member with the same
   }
 })
 
-test_that("the losses of people who might join agree with integration of both densities", {
+test_that("losses of people who might join agree with the integrals of both densities", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   others <- data.frame(a = c(-1, 0, 1), g = c("u", "v", "u"), y = c(3, 0, -3))
@@ -60,7 +60,7 @@ test_that("the losses of people who might join agree with integration of both de
   }
 })
 
-test_that("the losses of two releases add up and bound the pair's loss by integration", {
+test_that("the losses of two releases add up to a bound on the joint loss", {
   data <- paper_people(400)
   one <- pdp(posterior_fit(data), data)
   two <- pdp_compose(one, one)
@@ -80,7 +80,7 @@ test_that("the losses of two releases add up and bound the pair's loss by integr
   expect_gt(both, 0)
 })
 
-test_that("pdp_compose() and `newdata` refuse unusable input", {
+test_that("pdp_compose() and argument `newdata` of pdp() refuse unusable input", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   loss <- pdp(fit, data)
@@ -99,7 +99,7 @@ formula_9 <- function(x, y, H, theta, gamma, L) {
   sqrt(gamma * L / least) * e + gamma * e^2 / (2 * max(least, 1)) + gamma * (1 + L) / (2 * least)
 }
 
-test_that("formula 9 of Proposition 16.1 is below the exact loss at precisions of 1 and less", {
+test_that("formula 9 of Proposition 16.1 is below the exact loss if the precision is at most 1", {
   withr::local_seed(16)
   delta <- 1e-5
   ratio <- function(gamma) {

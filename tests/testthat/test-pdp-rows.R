@@ -57,7 +57,7 @@ test_that("a single factorisation of a posterior gives all refits without one pe
   }
 })
 
-test_that("with a linear noise term the realised loss is the log density ratio, within bounds", {
+test_that("with a linear noise term realised losses equal log density ratios, within bounds", {
   data <- paper_people(120)
   for (case in list(
     list("objective-public", 0), list("objective-public", 1e-6), list("cms", 0), list("kst", 1e-6),
@@ -118,7 +118,7 @@ test_that("under output perturbation refits stay within the bounds, which are ne
   }
 })
 
-test_that("a person's shift in the rounds of dp_lm() equals the shift of recomputed sums", {
+test_that("a person's shift in each round of dp_lm() equals the shift of recomputed sums", {
   data <- paper_people(400)
   for (delta in c(1e-6, 0)) {
     withr::local_seed(1)
@@ -254,12 +254,12 @@ test_that("bounds on the losses of single people hold for exact densities in eve
   }
 })
 
-test_that("individual losses have correct prints and moments, and invalid calls give errors", {
+test_that("individual losses have correct prints and moments; invalid calls give errors", {
   data <- paper_people(200)
   fit <- pdp_fit("cms", 0, n = 200)
   loss <- pdp(fit, data)
   expect_output(print(loss), "CURATOR ONLY")
-  expect_output(print(loss), "Realised for the released values")
+  expect_output(print(loss), "Realised loss for the released values")
   told <- summary(loss)
   expect_equal(unname(told$mean), c(mean(loss$donors$removal), mean(loss$donors$replacement)))
   expect_equal(unname(told$sd[[1L]]), stats::sd(loss$donors$removal))

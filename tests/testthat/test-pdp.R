@@ -3,7 +3,7 @@
 
 # gaussian shifts ----
 
-test_that("the epsilon of a Gaussian shift inverts its trade-off function", {
+test_that("the epsilon of a Gaussian shift inverts the trade-off function", {
   anchors <- data.frame(
     mu = c(1, 0.1, 0.5), delta = c(1e-6, 1e-5, 1e-3),
     epsilon = c(4.8865541175, 0.3406693647, 1.3522762448)
@@ -33,7 +33,7 @@ test_that("the epsilon of a Gaussian shift inverts its trade-off function", {
 
 # ridge weights ----
 
-test_that("shifts of ridge weights equal the reference values", {
+test_that("privacy shifts of ridge weights equal the reference values", {
   x <- outer(1:3, 1:4, function(i, t) sin(i * t))
   y <- cos(1:4) / 2
   shifts <- ridge_shifts(x, y, lambda = 1, reach = 4, cap = 0.483792297597)
@@ -75,7 +75,7 @@ test_that("a donor's removal equals a refit without the donor, for any shape and
   }
 })
 
-test_that("no replacement row exceeds the certified bound", {
+test_that("no replacement of a row exceeds the certified bound on its loss", {
   for (case in 1:6) {
     withr::local_seed(case)
     n <- sample(1:5, 1) + 1
@@ -99,7 +99,7 @@ test_that("no replacement row exceeds the certified bound", {
 
 # output ----
 
-test_that("losses under output perturbation are computed for the noise that was added", {
+test_that("pdp() computes losses under output perturbation for the noise that was added", {
   panel <- toy_panel(n = 8, T0 = 5, T1 = 2)
   lambda <- 3
   x <- panel$donors[, 1:5]
@@ -125,7 +125,7 @@ test_that("losses under output perturbation are computed for the noise that was 
   }
 })
 
-test_that("values outside the bounds are clipped, as in the release", {
+test_that("pdp() clips values outside the bounds as the release does", {
   panel <- toy_panel(n = 6)
   release <- release_of(panel, "output")
   wild <- panel$donors
@@ -156,7 +156,7 @@ reached_gradient <- function(p, i) {
   }, 0))
 }
 
-test_that("gradient and determinant terms are bounds for any point of the feasible set", {
+test_that("gradient and determinant terms bound losses at any point of the feasible set", {
   for (case in 1:6) {
     withr::local_seed(case)
     n <- sample(3:8, 1)
@@ -247,7 +247,7 @@ test_that("a removal loss of published objective is a divergence between two dis
   }
 })
 
-test_that("losses under objective perturbation stay below the valid bound", {
+test_that("losses under objective perturbation stay below the valid epsilon", {
   panel <- toy_panel(n = 12, T0 = 5)
   panel$donors[4, ] <- 0
   for (delta in c(1e-6, 0)) {
@@ -267,7 +267,7 @@ test_that("losses under objective perturbation stay below the valid bound", {
 
 # the object ----
 
-test_that("losses are marked as private data, for the data curator only", {
+test_that("prints mark individual losses as private data for the data curator only", {
   panel <- toy_panel(n = 20)
   loss <- pdp(release_of(panel, "output"), panel$donors)
   expect_output(print(loss), "CURATOR ONLY - data-dependent, not covered by the guarantee")
@@ -288,7 +288,7 @@ test_that("losses are marked as private data, for the data curator only", {
   expect_false(any(vapply(panel$donors, function(v) holds_number(wrong, v), NA)))
 })
 
-test_that("summaries give quantiles of losses and the shares of donors below an epsilon", {
+test_that("summaries of pdp() give quantiles of losses and shares of donors below an epsilon", {
   panel <- toy_panel(n = 20)
   loss <- pdp(release_of(panel, "gram", epsilon = 2), panel$donors)
   s <- summary(loss, epsilon = stats::median(loss$donors$removal), probs = c(0, 1))
@@ -300,7 +300,7 @@ test_that("summaries give quantiles of losses and the shares of donors below an 
   expect_true(all(pdp_delta(loss, 2)$replacement <= 1e-6))
 })
 
-test_that("the bound on the generalisation error is above the exact gap of a known mechanism", {
+test_that("the bound on the generalisation error is above the exact gap for a known mechanism", {
   # People are fair bits; one bit is released with a probability that is logistic in their sum, and
   # a missing person counts one half. The loss is one if the released bit differs from the person's
   # bit.
@@ -324,10 +324,10 @@ test_that("the bound on the generalisation error is above the exact gap of a kno
   expect_equal(generalisation_bound(rep(0.1, 3), 1e-6), exp(0.2) - 1 + 1e-6 * (1 + exp(0.1)))
   s <- summary(pdp(release_of(toy_panel(n = 20), "output"), toy_panel(n = 20)$donors))
   expect_equal(s$generalisation, generalisation_bound(s$pdp$donors$removal, s$pdp$delta))
-  expect_output(print(s), "Generalisation: .*Proposition 9")
+  expect_output(print(s), "Generalisation error: .*Proposition 9")
 })
 
-test_that("a formula, a fit and a matrix give the same losses", {
+test_that("pdp() gives the same losses for a formula, a fit and a matrix", {
   panel <- toy_panel(n = 15)
   fit <- suppressWarnings(dp_synth(panel$donors,
     target = panel$target, T0 = panel$T0, epsilon = 1, bounds = c(-1, 1)
@@ -362,7 +362,7 @@ test_that("each invalid input of pdp() has its own error", {
   argument(summary(pdp(release, panel$donors), probs = 2))
 })
 
-test_that("the plot shows losses by rank and nothing else", {
+test_that("the plot of pdp() shows losses by rank and nothing else", {
   skip_if_not_installed("ggplot2")
   panel <- toy_panel(n = 20)
   for (method in c("output", "gram", "objective")) {

@@ -86,7 +86,7 @@ rank_values <- function(data, person, epsilon = 50) {
   )
 }
 
-test_that("one row per person gives the rank correlations without `person`, with missing rows", {
+test_that("one row per person gives the rank correlations without `person`, also with gaps", {
   data <- block_people(300, most = 1)
   data$k <- data$b + data$e > 0
   data$a[7] <- NA
@@ -147,7 +147,7 @@ test_that("an audit detects a selection by ranks that takes a person's rows for 
   expect_true(audit$violated)
 })
 
-test_that("any change to one person's rows changes the answer of one block only", {
+test_that("a change to one person's rows changes the answer of one block only", {
   withr::local_seed(12)
   others <- block_people(300, most = 3)
   others$id <- others$id + 10
@@ -242,7 +242,7 @@ test_that("methods without a proof for several rows per person are refused befor
   expect_match(declared$privacy$neighbours, "as declared")
 })
 
-test_that("rank correlations of people are means over all pairs of their rows", {
+test_that("rank correlations between people are means over all pairs of their rows", {
   withr::local_seed(23)
   for (run in 1:5) {
     rows <- sample(1:4, 5, TRUE)

@@ -51,7 +51,7 @@ test_that("one row per person gives the same description as without `person`, bi
   expect_match(declared$privacy$neighbours, "as declared")
 })
 
-test_that("repeating every row k times changes no description, even with unequal numbers of rows", {
+test_that("repeating every row k times changes no description, even if people differ in rows", {
   data <- visits()
   for (by in list(NULL, ~arm)) {
     for (delta in c(0, 1e-6)) {
@@ -167,7 +167,7 @@ described_steps <- function(verb, found, here, there) {
   tapply(out, names(out), max)
 }
 
-test_that("no person changes a step by more than its sensitivity, which the worst nearly attain", {
+test_that("no person changes a step by more than its sensitivity; the worst nearly attain it", {
   withr::local_seed(31)
   others <- visits(200, most = 3)
   # Corners of each step, as one row or as several rows.
@@ -219,7 +219,7 @@ test_that("an audit detects a person's rows that are added up", {
   expect_true(audit$violated)
 })
 
-test_that("a person in many groups costs no more than in one, unless shares are rounded", {
+test_that("rows in many groups cost a person no more than rows in one, unless shares are rounded", {
   # Plants faults 87.
   withr::local_seed(14)
   q <- 333
@@ -242,7 +242,7 @@ test_that("a person in many groups costs no more than in one, unless shares are 
   expect_gt(cost(TRUE), cost(FALSE) * 1.02)
 })
 
-test_that("mean sums in many groups stay within the bound, but not if rounded to the nearest", {
+test_that("mean sums in many groups stay within the bound unless rounded to the nearest integer", {
   # Plants faults 88.
   withr::local_seed(15)
   one <- 2^8
@@ -270,7 +270,7 @@ test_that("mean sums in many groups stay within the bound, but not if rounded to
   expect_gt(worst(round, 0.25, absolute), 4 * one + 6)
 })
 
-test_that("a joint choice of losses in parts has the stated probabilities", {
+test_that("a joint choice by losses in fractions of a unit has the stated probabilities", {
   losses <- list(c(-700, 300, 900, 2000), c(100, -250, 400, 1e6), c(0, 0, 500, 800))
   parts <- lapply(losses, function(x) 2^20 * x)
   expect_identical(

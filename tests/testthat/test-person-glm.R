@@ -26,7 +26,7 @@ person_glm <- function(family, data, ..., epsilon = 2) {
   )
 }
 
-test_that("one row or k copies per person give the same fit as without `person`, bit for bit", {
+test_that("one row or k copies per person give the dp_glm() fit without `person`, bit for bit", {
   single <- glm_rows_of_people(most = 1)
   single$y[4] <- NA
   several <- glm_rows_of_people(1200)

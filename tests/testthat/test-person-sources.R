@@ -108,7 +108,7 @@ test_that("chunks whose rows change their order after people were assigned are r
   expect_identical(describe(chunks(Inf))$nobs, 101L)
 })
 
-test_that("a person has one identifier in chunks, in any spelling, or the chunks are refused", {
+test_that("all spellings of an identifier in chunks mean one person, or chunks are refused", {
   nobs <- function(...) {
     blocks <- lapply(list(...), function(id) data.frame(id = id, x = 0.5))
     dp_describe(~x, dp_chunks(blocks),
@@ -127,7 +127,7 @@ test_that("a person has one identifier in chunks, in any spelling, or the chunks
   expect_identical(nobs(days, format(days)), 3L)
 })
 
-test_that("people read in several blocks give the same release as in one block", {
+test_that("reading people in several blocks gives the same release as in one block", {
   columns <- lm_columns(wage ~ age + region, scattered_bounds)
   columns$person <- list(declared = FALSE, column = "id")
   chunks <- dp_chunks(cut_up(scattered_people()))
@@ -187,7 +187,7 @@ test_that("sums by person in a database equal sums from a data frame, bit for bi
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("an engine that miscounts people's rows is refused before the charge", {
+test_that("a database engine that miscounts people's rows is refused before the charge", {
   made <- proof_people(TRUE)
   core <- core_people(made)
   twice <- made

@@ -16,7 +16,7 @@ person_lm <- function(data, ..., formula = y ~ a + b + g, epsilon = 2) {
   seeded_lm(formula, data, epsilon = epsilon, bounds = lm_bounds(), ...)
 }
 
-test_that("one row per person in any order gives the same fit as without `person`, bit for bit", {
+test_that("one row per person in any order gives the dp_lm() fit without `person`, bit for bit", {
   data <- lm_people(1500)
   data$id <- withr::with_seed(2, sample(1e6, 1500))
   data$a[3] <- NA
@@ -38,7 +38,7 @@ test_that("one row per person in any order gives the same fit as without `person
   expect_identical(by_person$release, plain$release)
 })
 
-test_that("repeating every row k times changes nothing, even with unequal numbers of rows", {
+test_that("repeating every row k times does not change dp_lm(), even if people differ in rows", {
   data <- person_people()
   for (vcov in c("const", "HC")) {
     once <- person_lm(data, person = ~id, vcov = vcov)
@@ -54,7 +54,7 @@ test_that("repeating every row k times changes nothing, even with unequal number
   expect_match(once$privacy$neighbours, "all rows of one person")
 })
 
-test_that("identifiers of any basic class identify the same people", {
+test_that("identifiers of any basic class define the same people", {
   data <- person_people(400)
   of <- function(id) {
     data$id <- id
@@ -203,7 +203,7 @@ test_that("unsupported calls with `person` are refused before the charge, for an
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a fit and its file state how people were declared", {
+test_that("a fit by dp_lm() and its file state how people were declared", {
   data <- person_people(300)
   fit <- person_lm(data, person = ~id)
   file <- withr::local_tempfile(fileext = ".json")
@@ -222,7 +222,7 @@ test_that("a fit and its file state how people were declared", {
   expect_false(as.character(nrow(data)) %in% held)
 })
 
-test_that("results contain no identifier and no number of rows", {
+test_that("fits with `person` contain no identifier and no number of rows per person", {
   data <- person_people(200)
   secret <- sprintf("secret-%05d", data$id)
   data$id <- secret
@@ -243,7 +243,7 @@ test_that("results contain no identifier and no number of rows", {
   expect_false(held(told))
 })
 
-test_that("a file with changed statements about people is refused", {
+test_that("a file of a fit with changed statements about people is refused", {
   data <- person_people(300)
   single <- data[!duplicated(data$id), ]
   fits <- list(

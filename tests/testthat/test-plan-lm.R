@@ -4,7 +4,7 @@ plan_bounds <- function(p, half = 30) {
   stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))
 }
 
-test_that("the error that a plan gives is close to the observed error", {
+test_that("the error that dp_plan_lm() predicts is close to the observed error", {
   withr::local_seed(6)
   for (case in list(c(p = 2, n = 3000, epsilon = 1), c(p = 6, n = 10000, epsilon = 2))) {
     p <- case[["p"]]
@@ -27,7 +27,7 @@ test_that("the error that a plan gives is close to the observed error", {
   }
 })
 
-test_that("a plan returns the required number of people and the required epsilon", {
+test_that("dp_plan_lm() returns the required number of people or the required epsilon", {
   bounds <- plan_bounds(3)
   people <- dp_plan_lm(y ~ ., bounds, epsilon = 1, ratio = 1.5)
   at <- function(n, epsilon) dp_plan_lm(y ~ ., bounds, n = n, epsilon = epsilon)$ratio
@@ -41,7 +41,7 @@ test_that("a plan returns the required number of people and the required epsilon
   expect_false(is.na(at(lost$least_n, 0.5)))
   expect_false(is.na(at(200, lost$least_epsilon)))
   expect_output(print(lost), "not be found")
-  expect_output(print(people), "times those of lm")
+  expect_output(print(people), "times the errors of lm")
   balanced <- dp_plan_lm(y ~ ., bounds, epsilon = 1, ratio = 1.2, delta = 0)
   expect_identical(balanced$n, NA_real_)
   expect_output(print(balanced), "use a larger epsilon, or\\s+delta above 0")
@@ -108,7 +108,7 @@ test_that("more people or a larger budget lower the hurdle above which variables
   }
 })
 
-test_that("the plan of a stream gives the first useful step", {
+test_that("a plan of a stream gives the first useful step", {
   bounds <- plan_bounds(5, 1)
   plan <- function(horizon, epsilon) dp_plan_online(y ~ ., bounds, horizon, epsilon)
   expect_lt(plan(1e5, 1)$regret, plan(1e4, 1)$regret)

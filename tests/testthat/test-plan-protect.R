@@ -4,7 +4,7 @@ everyone_plan <- function(..., n = 600, size = 200, protect = "everyone") {
   dp_plan(n = n, T0 = 8, T1 = 3, epsilon = 2, size = size, protect = protect, ...)
 }
 
-test_that("a plan for everyone has one row, in the bounds' units, and is reproducible", {
+test_that("a plan that protects everyone has one row, in outcome units, and is reproducible", {
   local_quick_plans()
   withr::local_seed(7)
   before <- .Random.seed
@@ -24,10 +24,10 @@ test_that("a plan for everyone has one row, in the bounds' units, and is reprodu
   public <- everyone_plan(protect = "donors", method = "gram")
   expect_gt(plan$table$error, public$table$error)
   expect_gt(plan$table$half_width, public$table$half_width)
-  expect_output(print(plan), "who are protected, too")
+  expect_output(print(plan), "who are also protected")
 })
 
-test_that("a plan needs no ledger, even if the session requires one", {
+test_that("a plan needs no ledger, even if the session requires a ledger", {
   local_quick_plans()
   withr::local_options(dpsc.ledger = dp_ledger(1, 1e-6), dpsc.require_ledger = TRUE)
   plan <- dp_plan(
@@ -37,7 +37,7 @@ test_that("a plan needs no ledger, even if the session requires one", {
   expect_identical(nrow(as.data.frame(getOption("dpsc.ledger"))), 0L)
 })
 
-test_that("a plan and a release agree on the group size that is required", {
+test_that("a plan and a release agree on the required group size", {
   for (m in c(5, 15, 40, 200)) {
     p <- protected_panel_of(n = 600, m = m, T0 = 8)
     ledger <- dp_ledger(2, 1e-6)
@@ -81,7 +81,7 @@ test_that("for a protected group with an effect the plan agrees with simulated r
   expect_lt(abs(log(plan$half_width / stats::median(runs[3L, ], na.rm = TRUE))), log(1.4))
 })
 
-test_that("planned studies of one public target agree with the core's simulation", {
+test_that("planned studies of one public target agree with the simulation in C++", {
   facts <- dp_plan(n = 500, T0 = 8, T1 = 3, epsilon = 2, size = 30, method = "gram")$facts
   core <- gram_errors(500, 2, facts)
   study <- study_errors(500, 2, facts)
@@ -127,7 +127,7 @@ test_that("for several dates the plan agrees with simulated releases", {
   expect_lt(abs(log(plan$half_width[[1L]] / width)), log(1.4))
 })
 
-test_that("several waves of protected people are planned together", {
+test_that("dp_plan() plans several waves of protected people together", {
   local_quick_plans()
   plan <- dp_plan(n = 600, T0 = c(6, 8), T1 = 2, epsilon = 4, size = 150, protect = "everyone")
   expect_identical(plan$table$size, c(300, 150, 150))
@@ -138,7 +138,7 @@ test_that("several waves of protected people are planned together", {
   )
 })
 
-test_that("covariates that explain changes reduce the error, and other covariates increase it", {
+test_that("in a plan covariates that explain changes reduce errors, and others increase errors", {
   plan <- function(...) {
     dp_plan(n = 2000, T0 = 8, T1 = 3, epsilon = 4, size = 30, sd_between = 0.2, sd_within = 0.1,
       ...)
@@ -147,7 +147,7 @@ test_that("covariates that explain changes reduce the error, and other covariate
   expect_null(none$without)
   much <- plan(covariates = 2, explained = 0.8)
   expect_lt(much$table$average, 0.8 * much$without$average)
-  expect_output(print(much), "Without the covariates the average would err by")
+  expect_output(print(much), "Without the covariates the error of the average would be")
   idle <- plan(covariates = 6)
   expect_gt(idle$table$average, 0.95 * idle$without$average)
   # Covariates explain the requested share of the simulated people's changes, whose variances are as
@@ -162,7 +162,7 @@ test_that("covariates that explain changes reduce the error, and other covariate
   expect_identical(moved[, 1:8], rows[, 1:8])
 })
 
-test_that("power is computed for the test that uses the plan's error and interval", {
+test_that("the power in a plan is for the test with the plan's error and interval", {
   row <- data.frame(average = 0.5, half_width = 1, given = 1)
   expect_equal(power_of(row, 1), pnorm(0) + pnorm(-4))
   expect_identical(power_of(row, -1), power_of(row, 1))
@@ -194,7 +194,7 @@ test_that("a plan gives the power for an effect, and the effect for a power", {
   expect_equal(ask(effect = found, power = 0.5)$table$power, 0.8, tolerance = 1e-4)
   expect_lt(ask(power = 0.5)$table$detectable, found)
   expect_output(print(plan), "is detected with\\s+power 80 %")
-  expect_output(print(ask(effect = found)), "test of the average effect, if it is")
+  expect_output(print(ask(effect = found)), "power: for an average effect of")
   # Methods without intervals have no test.
   other <- dp_plan(n = 1000, T0 = 8, T1 = 3, epsilon = 2, size = 40, effect = found)$table
   expect_identical(is.na(other$power), c(FALSE, TRUE, TRUE))
@@ -222,7 +222,7 @@ test_that("a plan finds the donors, the budget or the group size for an effect a
   expect_equal(error$table$error, 0.03, tolerance = 0.15)
 })
 
-test_that("the search for a required value starts in the middle and stays within the limits", {
+test_that("the search for a required quantity starts in the middle and stays within limits", {
   asked <- numeric()
   f <- function(x) {
     asked <<- c(asked, x)
@@ -259,6 +259,6 @@ test_that("invalid arguments of plans for everyone give errors of a documented c
   refused("power", n = 100, epsilon = 1, effect = 0.1, power = 0.01)
   refused("two goals", n = 100, effect = 0.1, error = 0.1)
   refused("no quantity is missing", n = 100, epsilon = 1, error = 0.1)
-  refused("two of the three", n = 100, effect = 0.1, size = NULL)
-  refused("two of the three", n = 100, epsilon = 1, size = NULL)
+  refused("two of these three", n = 100, effect = 0.1, size = NULL)
+  refused("two of these three", n = 100, epsilon = 1, size = NULL)
 })

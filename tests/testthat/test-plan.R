@@ -4,7 +4,7 @@ a_plan <- function(..., method = "gram") {
   dp_plan(T0 = 10, T1 = 3, ..., method = method)
 }
 
-test_that("a plan has one row per method, in the bounds' units", {
+test_that("a plan has one row per method, in units of the outcome", {
   local_quick_plans()
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_s3_class(plan, "dp_plan")
@@ -31,7 +31,7 @@ test_that("a plan leaves R's generator unchanged and is reproducible", {
   expect_identical(a_plan(n = 100, epsilon = 2), first)
 })
 
-test_that("more donors lower the errors of gram but raise those of output", {
+test_that("in plans more donors reduce the errors of gram and increase the errors of output", {
   error <- function(method, n, epsilon, size = 1) {
     a_plan(n = n, epsilon = epsilon, method = method, size = size)$table$error
   }
@@ -47,7 +47,7 @@ test_that("more donors lower the errors of gram but raise those of output", {
   }
 })
 
-test_that("the required donors, budget or group size come from the same simulation", {
+test_that("required donors, budgets and group sizes come from the same simulation as errors", {
   local_quick_plans()
   plan <- dp_plan(T0 = 10, T1 = 3, epsilon = 1, error = 0.1)
   n <- plan$table$n[[1L]]
@@ -120,7 +120,7 @@ test_that("for a patient and for a group of clinic_panel the plan agrees with re
   }
 })
 
-test_that("a plan for more donors than it simulates reduces the noise in proportion", {
+test_that("a plan for more donors than are simulated reduces the noise in proportion", {
   facts <- list(T0 = 10, T1 = 3, delta = 1e-6, size = 1)
   for (delta in c(1e-6, 0)) {
     facts$delta <- delta
@@ -133,7 +133,7 @@ test_that("a plan for more donors than it simulates reduces the noise in proport
   expect_identical(same_noise(1, 1, 1e-6), 1)
 })
 
-test_that("simulated people have the requested standard deviations", {
+test_that("simulated people of a plan have the requested standard deviations", {
   people <- spread_people(
     list(between = 5, within = 3, shared = 0.5), new_bounds(c(0, 100), 1), 40
   )
@@ -160,7 +160,7 @@ test_that("simulated people have the requested standard deviations", {
   expect_equal(sqrt(mean(apply(rows, 1L, var))), 0.8, tolerance = 0.1)
 })
 
-test_that("R and the core simulate the same people as sim_panel()", {
+test_that("R and C++ code simulate the same people as sim_panel()", {
   withr::local_seed(3)
   for (design in c("factor", "linear")) {
     core <- simulate_people_cpp(design_people(design), 4000L, 9L, 3L, 0L, 1L, 5)$donors
@@ -193,7 +193,7 @@ test_that("the error of a group is smaller than the error of one person, and pla
   expect_output(print(group), "mean of 100 people")
 })
 
-test_that("a plan without an interval states this and gives the budget that an interval needs", {
+test_that("without an interval a plan gives the budget that an interval needs", {
   local_quick_plans()
   few <- a_plan(n = 40, epsilon = 1)
   expect_false(few$interval$calibrated)
@@ -210,7 +210,7 @@ test_that("a plan without an interval states this and gives the budget that an i
   expect_false(is.null(release$statistics$intervals))
 })
 
-test_that("plans are refused only if the donors are uninformative", {
+test_that("dp_plan() refuses a plan only if the donors would be uninformative", {
   public <- function(n, epsilon, private = TRUE) {
     list(
       method = "gram", private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,

@@ -51,7 +51,7 @@ drawn <- function(picture, layer = NULL) {
 
 texts <- function(picture) gsub("\n", " ", paste(unlist(picture$labels), collapse = " "))
 
-test_that("every type of plot shows the numbers of as.data.frame()", {
+test_that("every type of plot of a fit shows the numbers of as.data.frame()", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit()
   for (type in c("effect", "cumulative", "percent")) {
@@ -70,7 +70,7 @@ test_that("every type of plot shows the numbers of as.data.frame()", {
   )
 })
 
-test_that("the legend gives the level, the meaning of the band and the part due to noise", {
+test_that("legends of plots give the level, the meaning of the band and the share of noise", {
   skip_if_not_installed("ggplot2")
   labels <- function(...) {
     ggplot2::autoplot(fixed_fit(), ...)$scales$get_scales("fill")$labels
@@ -104,7 +104,7 @@ test_that("several treated units form one group, and named units are drawn in th
   expect_identical(short_name(strrep("ab", 30), 10L), "abababa...")
 })
 
-test_that("a single post-treatment period is drawn with a bar as long as the interval", {
+test_that("a single post-treatment period is plotted as a bar as long as the interval", {
   skip_if_not_installed("ggplot2")
   for (times in list(1:9, as.Date("2020-01-01") + 7 * 1:9, letters[1:9])) {
     fit <- fixed_fit(T1 = 1, times = times)
@@ -133,7 +133,7 @@ test_that("plots of fits without noise or standard errors cause no warning", {
   }
 })
 
-test_that("axes with months, quarters or long names are readable", {
+test_that("plot axes with months, quarters or long names are readable", {
   months <- structure(2020 + 0:8 / 12, class = "yearmon")
   expect_identical(plot_periods(months), seq(as.Date("2020-01-01"), by = "month", length.out = 9))
   quarters <- structure(2020 + 0:3 / 4, class = "yearqtr")
@@ -188,7 +188,7 @@ test_that("a balance plot of several targets shows each target's own balance", {
   )
 })
 
-test_that("placebos that fit badly are not drawn, and the figure gives their number", {
+test_that("figures omit placebos that fit badly and give the number of these placebos", {
   skip_if_not_installed("ggplot2")
   space <- placebo_space(fixed_classical())
   shown <- function(...) nlevels(ggplot2::autoplot(space, ...)$data$unit)
@@ -211,7 +211,7 @@ test_that("placebos that fit badly are not drawn, and the figure gives their num
   expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
 })
 
-test_that("effects in per cent have limits, or a sentence gives the reason for their absence", {
+test_that("plots of percentage effects have limits, or a sentence gives the reason for none", {
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()
@@ -231,7 +231,7 @@ test_that("effects in per cent have limits, or a sentence gives the reason for t
   expect_match(caption(classical), "No limits: a classical fit")
 })
 
-test_that("lines of a plan end at twice the bounds' width, and omitted methods are listed", {
+test_that("lines in plots of plans end at twice the bounds' width; omitted methods are listed", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, method = c("gram", "output"))
   picture <- ggplot2::autoplot(plan, method = c("gram", "output"))
@@ -258,7 +258,7 @@ test_that("plots of classical fits are marked NOT PRIVATE", {
   }
 })
 
-test_that("conformal intervals that the level does not permit are not drawn", {
+test_that("plots omit conformal intervals that do not exist at the level", {
   skip_if_not_installed("ggplot2")
   expect_error(
     ggplot2::autoplot(conformal(fixed_classical(), level = 0.99)), "highest level possible",
@@ -266,7 +266,7 @@ test_that("conformal intervals that the level does not permit are not drawn", {
   )
 })
 
-test_that("the plot of a fit that noise dominates shows a warning", {
+test_that("the plot of a fit dominated by noise shows a warning", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit()
   expect_no_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
@@ -274,7 +274,7 @@ test_that("the plot of a fit that noise dominates shows a warning", {
   expect_match(texts(ggplot2::autoplot(fit)), "SWAMPS")
 })
 
-test_that("the funnel shows intervals and detectable effects that narrow as numbers grow", {
+test_that("the funnel of a plan narrows as the number of donors or epsilon grows", {
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1, bounds = c(80, 200), method = "gram")
   built <- drawn(ggplot2::autoplot(plan, type = "funnel"))

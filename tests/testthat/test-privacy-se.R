@@ -19,7 +19,7 @@ finished <- function(path, noise, half, level) {
   pmin(pmax(path * signal / (signal + noise) + level, -half), half)
 }
 
-test_that("without shrinkage or clipping the privacy SE is 1.2 times the first-order SE", {
+test_that("without shrinkage and clipping the privacy SE is 1.2 times the first-order SE", {
   fit <- gram_core(donors_of(4000), gram_facts_of(8, 2, 4000, 4, y = sin(1:8) / 3))
   statistics <- fit$statistics
   # Hardly any noise in the mean: then paths are not shrunk.
@@ -30,7 +30,7 @@ test_that("without shrinkage or clipping the privacy SE is 1.2 times the first-o
   }
 })
 
-test_that("effects of shrinkage and bounds agree with simulation under normal noise", {
+test_that("effects of shrinkage and bounds on privacy SEs agree with simulation", {
   fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
   s <- fit$statistics
   set.seed(1)
@@ -70,7 +70,7 @@ test_that("the noise hidden by shrinkage is the positive part of the covariance 
   expect_gt(largest, 0)
 })
 
-test_that("the parts of a fit's variance add up to its total variance", {
+test_that("the parts of a fit's variance add up to the total variance", {
   set.seed(3)
   donors <- donors_of(500)
   # Flat paths of people are shrunk strongly.
@@ -103,7 +103,7 @@ test_that("the privacy SE equals the standard deviation over releases, for two t
   }
 })
 
-test_that("many identical people do not reduce the clipping radius too far", {
+test_that("many identical people do not reduce the clipping radius too much", {
   set.seed(8)
   # One person in five has events.
   rate <- ifelse(stats::runif(20000) < 0.2, 0.15, 0)

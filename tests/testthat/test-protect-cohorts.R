@@ -11,7 +11,7 @@ protected_cohorts_of <- function(n = 300, m = 60, T0 = c(5, 7), T1 = 4, seed = 3
   p
 }
 
-test_that("every cohort is a group with the whole budget, and the ledger is charged once", {
+test_that("every protected cohort is a group with the whole budget, charged once to the ledger", {
   p <- protected_cohorts_of(n = 500, m = 100, T0 = c(5, 6, 7))
   for (delta in c(1e-6, 0)) {
     ledger <- dp_ledger(8, 1e-6)
@@ -58,7 +58,7 @@ test_that("no step for a cohort or for the donors depends on another cohort's ro
   expect_setequal(release$privacy$steps$account[moved], "cohort 1")
 })
 
-test_that("an audit finds nobody with a loss above the budget, and detects planted faults", {
+test_that("an audit of several cohorts finds no loss above the budget and detects faults", {
   # Plants faults 21, 22.
   p <- protected_cohorts_of(n = 150, m = 60)
   extreme <- rep_len(c(1, -1), 9)

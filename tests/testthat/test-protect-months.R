@@ -1,6 +1,6 @@
 # Single periods of a protected group: the donors' steps, the rounds, limited translation.
 
-test_that("one row changes the share of a shift that clipping keeps by at most its own share", {
+test_that("one row changes the share of a shift left after clipping by at most the row's share", {
   # Plants faults 77.
   # Lemma 7: the sums by the core against a plain computation, and neighbours against the claim.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
@@ -55,7 +55,7 @@ test_that("one row changes the share of a shift that clipping keeps by at most i
   expect_equal(mean(shown), kept(R), tolerance = 1e-3)
 })
 
-test_that("a person changes the sums that locate a group by at most sqrt(2) in length", {
+test_that("a person changes the sums that locate a group by a length of at most sqrt(2)", {
   # Plants faults 79.
   # Lemma 8: people at opposite ends against the claim; a distant group against a
   # plain computation.
@@ -110,7 +110,7 @@ test_that("a person changes the sums that locate a group by at most sqrt(2) in l
   expect_lt(abs(x$place$centre - mean(at)), 1.5 * person)
 })
 
-test_that("single-period errors in a smooth panel are below four times a public target's", {
+test_that("in a smooth panel single-period errors are below four times a public target's errors", {
   # The ratio was 7.1 in version 0.2.0; an oracle that knows everybody's residuals reaches 2.7
   # (bench/protect.R).
   errors <- vapply(1:10, function(seed) {
@@ -132,7 +132,7 @@ test_that("single-period errors in a smooth panel are below four times a public 
   expect_lt(means[[2L]] / means[[1L]], 4)
 })
 
-test_that("limited translation moves no period by more than half an SD, and not the average", {
+test_that("limited translation moves each period by at most half an SD and keeps the average", {
   withr::local_seed(1)
   for (periods in c(4, 5, 6, 8, 24)) {
     root <- matrix(stats::rnorm(periods^2), periods)
@@ -162,7 +162,7 @@ test_that("limited translation moves no period by more than half an SD, and not 
   expect_equal(limited_translation_cpp(y, diag(5)), wanted, tolerance = 0.02)
 })
 
-test_that("bands around translated estimates cover constant, growing and single-period effects", {
+test_that("bands around translated estimates cover constant, growing and one-period effects", {
   withr::local_seed(2)
   covariance <- 0.7 * diag(8) + 0.3
   root <- t(chol(covariance))
@@ -181,7 +181,7 @@ test_that("bands around translated estimates cover constant, growing and single-
   }
 })
 
-test_that("tables shrink the effects of periods but not their widths; tests use released values", {
+test_that("tables shrink effects of periods but keep interval widths; tests use released values", {
   p <- protected_panel_of(T1 = 8)
   fit <- withr::with_seed(1, protected_fit(p))
   table <- tidy(fit, conf.int = TRUE)

@@ -14,7 +14,7 @@ test_that("several treated units require `protect`, and the error spends nothing
     error <- tryCatch(way(epsilon = 1, bounds = c(-1, 1), ledger = ledger), error = identity)
     expect_s3_class(error, "dpsc_error_protect")
     expect_match(conditionMessage(error), "published without noise")
-    expect_match(conditionMessage(error), "each of the treated units")
+    expect_match(conditionMessage(error), "the treated units, if they are people")
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   # One treated unit is public; without privacy the argument is not needed.
@@ -73,7 +73,7 @@ test_that("groups that cannot be protected are refused before any budget is spen
   expect_s3_class(run(target = many), "dp_synth")
 })
 
-test_that("no message about rows of treated people reveals whose rows they are", {
+test_that("no message about rows of treated people reveals whose rows are concerned", {
   p <- protected_panel_of(n = 60, m = 30)
   data <- long_people(p)
   secret <- unique(data$unit[data$on == 1])
@@ -132,7 +132,7 @@ test_that("a fit, its file, prints and plots contain no treated person's value",
   }
 })
 
-test_that("no row and no sum of rows passes from compiled code to R", {
+test_that("for protected groups no row and no sum of rows passes from compiled code to R", {
   p <- protected_panel_of()
   secrets <- protected_secrets(p)
   results <- crossings_of(function(scope) {
@@ -205,7 +205,7 @@ test_that("functions that use the treated unit's own data are refused", {
   expect_equal(tidy(moved, conf.int = TRUE), tidy(fit, conf.int = TRUE))
 })
 
-test_that("a percentage has limits if and only if its released base is well above the noise", {
+test_that("percentage effects have limits only if the released base is well above the noise", {
   near <- protected_panel_of()
   # People whose level is far from zero, and people whose level is near zero.
   far <- near
@@ -251,7 +251,7 @@ test_that("an audit finds no loss above the budget for a donor or a treated pers
   expect_gt(sum(table$share[table$moved]), 2)
 })
 
-test_that("a charge for the donors alone does not cover a release for everyone", {
+test_that("a charge for donors alone does not cover a release that protects everyone", {
   # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release
@@ -260,7 +260,7 @@ test_that("a charge for the donors alone does not cover a release for everyone",
   expect_match(release_problem(release), "noise step|cost|type")
 })
 
-test_that("a group can be protected with delta = 0, and the epsilons of the steps add up", {
+test_that("a group can be protected with delta = 0, and the steps' epsilons add up", {
   p <- protected_panel_of(n = 300, m = 200, T0 = 5, T1 = 1)
   fit <- protected_fit(p, epsilon = 8, delta = 0)
   steps <- fit$release$privacy$steps
@@ -269,7 +269,7 @@ test_that("a group can be protected with delta = 0, and the epsilons of the step
   expect_null(release_problem(fit$release))
 })
 
-test_that("a known effect is estimated, and more precisely with a larger budget", {
+test_that("a larger budget gives more precise estimates of a known effect on protected groups", {
   errors <- function(epsilon, effect, seeds = 1:8) {
     vapply(seeds, function(seed) {
       p <- protected_panel_of(n = 500, m = 200, seed = seed, effect = effect)
@@ -282,7 +282,7 @@ test_that("a known effect is estimated, and more precisely with a larger budget"
   expect_lt(sqrt(mean(fine^2)), sqrt(mean(rough^2)))
 })
 
-test_that("a neighbour changes the losses of radii by amounts with a range of at most one", {
+test_that("replacing a person changes the losses of radii within a range of one", {
   # Lemma 6, by brute force over small tables of integers.
   withr::local_seed(1)
   radii <- sort(sample(1:40, 5))

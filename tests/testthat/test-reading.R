@@ -63,7 +63,7 @@ test_that("covariances and limits of streams, selections and aggregates agree wi
   expect_error(confint(bare), class = "dpsc_error_argument")
 })
 
-test_that("confidence limits of running sums refer to the last step that was kept", {
+test_that("confidence limits of running sums refer to the last recorded step", {
   withr::local_seed(2)
   sums <- dp_stream_count(epsilon = 2, delta = 1e-6, horizon = 400, categories = c("a", "b"),
     control = dp_control(rng = "R")
@@ -97,7 +97,7 @@ test_that("fits have methods for nobs(), formula() and summary()", {
   expect_identical(capture.output(print(said)), capture.output(print(ledger)))
 })
 
-test_that("predict() gives standard errors like lm() and glm(), and refuses unused arguments", {
+test_that("predict() gives standard errors as for lm() and glm() and refuses unused arguments", {
   people <- lm_people(500)
   open <- dp_lm(y ~ a + g, people, epsilon = Inf, bounds = lm_bounds())
   theirs <- stats::lm(y ~ a + g, people)
@@ -172,7 +172,7 @@ test_that("terms of a fit by dp_glm() are tested by total covariance or marked a
   expect_error(anova(bare), "no standard errors", class = "dpsc_error_argument")
 })
 
-test_that("the report of a regression states its guarantee or that it has none", {
+test_that("the report of a regression states the guarantee, or that there is no guarantee", {
   people <- lm_people(4000)
   fit <- seeded_lm(y ~ a + g, people, epsilon = 3, bounds = lm_bounds())
   said <- report(fit)
@@ -203,7 +203,7 @@ test_that("pdp() gives donors' losses for a fit with several dates, also as a ta
   expect_identical(tidy(loss), as.data.frame(loss))
 })
 
-test_that("errors name the arguments that are missing", {
+test_that("errors name missing arguments", {
   bounds <- list(y = c(0, 1), x = c(0, 1))
   asked <- list(
     mechanism = quote(dp_audit()), data = quote(dp_audit(function(x) x)),

@@ -41,7 +41,7 @@ test_that("at epsilon = 1 the print for Proposition 99 claims only what 38 donor
   }
 })
 
-test_that("38 states at epsilon = 1 are too few for an interval, and the print states this", {
+test_that("at epsilon = 1 the print states that 38 states are too few for an interval", {
   data <- proposition_99()
   withr::local_seed(99)
   fit <- smoking_fit(data, rng = "R")
@@ -49,7 +49,7 @@ test_that("38 states at epsilon = 1 are too few for an interval, and the print s
   expect_output(print(fit), "38 donors at epsilon = 1 cannot calibrate an interval")
 })
 
-test_that("Proposition 99 without noise finds the known effect", {
+test_that("a fit to Proposition 99 without noise finds the known effect", {
   data <- proposition_99()
   fit <- smoking_fit(data, epsilon = Inf)
   # Published synthetic controls: between -15 and -20 packs a year on average.

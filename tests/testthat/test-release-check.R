@@ -39,7 +39,7 @@ for_every_kind <- function(run, kinds = every_kind) {
   }
 }
 
-test_that("releases of every kind are read if they were not edited", {
+test_that("unedited releases of every kind can be read", {
   for (kind in every_kind) {
     for (epsilon in c(1e-2, 1, 50)) {
       for (rng in c("secure", "R")) {
@@ -67,7 +67,7 @@ test_that("a seeded release whose field `holds` was changed is detected", {
   })
 })
 
-test_that("a guarantee that does not hold cannot be edited into one that holds", {
+test_that("a file cannot be edited to turn an invalid guarantee into a valid one", {
   # Plants faults 62.
   expect_caught("objective", "published",
     change = edit("privacy", "holds", TRUE), regexp = "promise"
@@ -76,14 +76,14 @@ test_that("a guarantee that does not hold cannot be edited into one that holds",
   expect_caught("gram", epsilon = Inf, change = edit("privacy", "holds", TRUE), regexp = "promise")
 })
 
-test_that("a release that is read has the package's own wording of its guarantee", {
+test_that("a release that is read states its guarantee in the package's own words", {
   release <- doctored(change = edit("privacy", "theorem", "perfect secrecy (Shannon, 1949)"))
   expect_match(release$privacy$theorem, "proofs/gram.md")
   release <- doctored("objective", "published", change = edit("privacy", "reason", ""))
   expect_match(release$privacy$reason, "unbounded")
 })
 
-test_that("a stated budget below the spent budget is detected, even after other edits", {
+test_that("a stated budget below the spent budget is detected, even after further edits", {
   # Plants faults 63.
   for_every_kind(function(caught) {
     caught(change = edit("privacy", "epsilon", 0.5), regexp = "cost")
@@ -115,7 +115,7 @@ test_that("a stated budget below the spent budget is detected, even after other 
   }, composed)
 })
 
-test_that("steps without noise, without a cost or with other noise are detected", {
+test_that("steps with missing noise, missing cost or wrong noise are detected in a file", {
   # Plants faults 64.
   step <- function(column, value) {
     function(release) {
@@ -140,7 +140,7 @@ test_that("steps without noise, without a cost or with other noise are detected"
   })
 })
 
-test_that("the noise that the estimator assumes equals the noise of the steps", {
+test_that("the noise that an estimator assumes equals the noise of the release's steps", {
   # Plants faults 65.
   for_every_kind(function(caught) {
     for (field in c("weights_variance", "post_variance")) {
@@ -159,7 +159,7 @@ test_that("the noise that the estimator assumes equals the noise of the steps", 
   expect_caught("output", epsilon = Inf, change = edit("settings", "post_variance", 1))
 })
 
-test_that("private fields in a non-private release, and the reverse, are detected", {
+test_that("privacy fields that contradict the kind of a release are detected", {
   expect_caught(epsilon = Inf, change = edit("privacy", "rho", 0.02), regexp = "budget")
   expect_caught(epsilon = Inf, change = edit("privacy", "delta", 1e-6), regexp = "budget")
   private <- doctored("output")
@@ -270,7 +270,7 @@ test_that("a release by method gram with noise unlike its rounds or steps is det
   }, 1e-6, "cost")
 })
 
-test_that("raw statistics in a release marked private, and the reverse, are detected", {
+test_that("statistics without noise in a private release are detected, and noise in a raw one", {
   # Plants faults 67.
   raw <- doctored(epsilon = Inf)
   expect_caught(change = function(release) {

@@ -66,7 +66,7 @@ test_that("the release of every function is read as it was written", {
   expect_error(write_release(old, path), "0.2.0", class = "dpsc_error_release")
 })
 
-test_that("no text in a file is run as code, even with recomputed checksums", {
+test_that("text in a file is never run as code, even with recomputed checksums", {
   path <- withr::local_tempfile(fileext = ".json")
   withr::local_options(dpsc_ran = NULL)
   codes <- c(
@@ -107,7 +107,7 @@ test_that("no text in a file is run as code, even with recomputed checksums", {
   expect_null(getOption("dpsc_ran"))
 })
 
-test_that("a file with a changed field is refused, and the error names the field", {
+test_that("a file of a release with a changed field is refused, and the error names the field", {
   for (name in setdiff(names(objects), "hc")) {
     found <- leaf_results(objects[[name]], anew = FALSE)
     expect_identical(found$leaf[!grepl("^refused", found$result)], character(), label = name)
@@ -126,7 +126,7 @@ free_fields <- paste0("^(", paste(c(
   "fallback", "spread", "correct"
 ), collapse = "|"), ")\\b")
 
-test_that("budget, steps, noise and guarantee cannot be changed, even with recomputed checksums", {
+test_that("edits of budget, steps, noise or guarantee fail even with recomputed checksums", {
   for (name in c("output", "objective", "lm", "glm", "adaops", "pursuit", "winsorised", "mean")) {
     found <- leaf_results(objects[[name]], anew = TRUE)
     public <- !grepl("^(statistics|release)\\b", found$leaf)

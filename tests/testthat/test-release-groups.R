@@ -11,7 +11,7 @@ group_releases <- function(panel, cuts, epsilon = 1, features = 4) {
 }
 union_of <- function(parts) do.call(combine_releases, unname(parts))
 
-test_that("the moments of a union equal the moments of all its donors", {
+test_that("the moments of a union of releases equal the moments of all donors", {
   withr::local_seed(2)
   panel <- sim_panel(n = 3000, T0 = 10, T1 = 3)
   panel$donors[1:1000, ] <- pmin(panel$donors[1:1000, ] + 0.3, 1)
@@ -26,7 +26,7 @@ test_that("the moments of a union equal the moments of all its donors", {
   expect_identical(union$groups, c(1000, 800, 1200))
 })
 
-test_that("errors of the mean of a union have roughly the stated noise variance", {
+test_that("the mean of a union of releases has roughly the stated noise variance", {
   withr::local_seed(3)
   panel <- sim_panel(n = 2000, T0 = 8, T1 = 2)
   made <- replicate(40, {
@@ -62,7 +62,7 @@ test_that("a union is nearly as precise as one release of all donors, with nomin
   expect_gte(mean(results[2, ]), 0.85)
 })
 
-test_that("nobody's loss in a union exceeds the loss in the release of the person's group", {
+test_that("nobody's loss in a union exceeds the loss in the release of their group", {
   withr::local_seed(5)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)
@@ -81,7 +81,7 @@ test_that("nobody's loss in a union exceeds the loss in the release of the perso
   )
 })
 
-test_that("releases that do not match cannot form a union", {
+test_that("releases that do not match cannot be combined", {
   withr::local_seed(6)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)

@@ -91,7 +91,7 @@ test_that("calibrated intervals and releases without privacy are read back", {
   }
 })
 
-test_that("a release for the mean of many people is read, and its steps and factors are checked", {
+test_that("a release for the mean of many people is read back and checked", {
   p <- toy_panel(900, 8, 2)
   for (delta in c(1e-6, 0)) {
     release <- dp_release(p$donors,
@@ -124,7 +124,7 @@ test_that("releases by version 0.1.0 are read, printed and fitted, without an in
   }
 })
 
-test_that("donors' names that were declared public are read back, including unusual names", {
+test_that("public names of donors are read back, including unusual names", {
   p <- toy_panel(4, 5, 2)
   rownames(p$donors) <- c("\u00e9\u4e16 \"x\"", "a\\b\n\t", "NA", "</script>")
   release <- dp_release(p$donors,
@@ -152,7 +152,7 @@ test_that("periods of any kind are read back", {
   }
 })
 
-test_that("a release that was read works like the original", {
+test_that("a release read from a file works like the original", {
   p <- toy_panel(60, 5, 2)
   for (method in c("gram", "output", "objective")) {
     release <- file_release(method)
@@ -162,7 +162,7 @@ test_that("a release that was read works like the original", {
   }
 })
 
-test_that("a release that is not private is refused unless allowed", {
+test_that("writing a release that is not private is refused unless allowed", {
   path <- withr::local_tempfile(fileext = ".json")
   not_private <- list(
     file_release(epsilon = Inf), file_release("output", epsilon = Inf), file_release(),
@@ -196,7 +196,7 @@ test_that("reading and writing releases with invalid arguments is refused", {
   }
 })
 
-test_that("a missing file, a directory and a file of another kind are refused", {
+test_that("read_release() refuses a missing file, a directory and a file of another kind", {
   folder <- withr::local_tempdir()
   path <- file.path(folder, "x.json")
   expect_error(read_release(path), "does not exist", class = "dpsc_error_release")
@@ -221,7 +221,7 @@ test_that("a missing file, a directory and a file of another kind are refused", 
   }
 })
 
-test_that("a field that is absent, empty or of another type is refused", {
+test_that("a file with a field that is absent, empty or of another type is refused", {
   path <- withr::local_tempfile(fileext = ".json")
   good <- file_release("output")
   refused <- function(release) {
@@ -276,7 +276,7 @@ test_that("a field that is absent, empty or of another type is refused", {
   refused(changed)
 })
 
-test_that("a truncated file is refused, at any length", {
+test_that("a truncated file of a release is refused at any length", {
   path <- withr::local_tempfile(fileext = ".json")
   for (method in c("gram", "output")) {
     save_release(file_release(method, n = 8), path)
@@ -290,7 +290,7 @@ test_that("a truncated file is refused, at any length", {
   }
 })
 
-test_that("random damage leads to a refusal or a release, never to another error", {
+test_that("randomly damaged files are refused or read, without other errors", {
   path <- withr::local_tempfile(fileext = ".json")
   for (method in c("gram", "objective")) {
     save_release(file_release(method, n = 8), path)
@@ -311,7 +311,7 @@ test_that("random damage leads to a refusal or a release, never to another error
   }
 })
 
-test_that("lost, repeated or swapped lines lead to a refusal or a release, not to other errors", {
+test_that("files with lost, repeated or swapped lines are refused or read, without other errors", {
   path <- withr::local_tempfile(fileext = ".json")
   save_release(file_release("output", n = 8), path)
   lines <- readLines(path)

@@ -18,7 +18,7 @@ draw <- function(p, fun = dp_release, ..., epsilon = 1, bounds = c(-1, 1), rng =
 printed <- function(x) utils::capture.output(print(x))
 statistics_of <- function(x) serialize(x$statistics, NULL)
 
-test_that("an invalid argument causes an error before anything is drawn or spent", {
+test_that("an invalid argument of a release causes an error before anything is spent", {
   p <- small_panel()
   ledger <- dp_ledger(5, 1e-6)
   withr::local_seed(1)
@@ -100,7 +100,7 @@ test_that("every kind of input refuses an unnamed or misspelt argument", {
   expect_error(dp_synth(release, p$target, estimator = "lasso"), class = "dpsc_error_argument")
 })
 
-test_that("the plan precedes the charge, which precedes the draw; an overspend draws nothing", {
+test_that("the charge follows the plan and precedes the draw; an overspend draws nothing", {
   p <- small_panel()
   for (method in every_method[1:4]) {
     ledger <- dp_ledger(1.2, 1e-6)
@@ -170,7 +170,7 @@ test_that("panels that a method cannot release are refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("a failure in the draw stays charged, since the charge comes first", {
+test_that("the charge precedes the draw, so a failure in the draw stays charged", {
   p <- small_panel()
   ledger <- dp_ledger(5, 1e-6)
   reads <- 0
@@ -278,7 +278,7 @@ test_that("every print of a seeded release states that it is not private", {
   expect_true(glance(fit)$private)
 })
 
-test_that("all prints of published objective perturbation give the reason it is not private", {
+test_that("prints of published objective perturbation give the reason that it is not private", {
   p <- small_panel()
   for (rng in c("secure", "R")) {
     fit <- draw(p, dp_synth, method = "objective", calibration = "published", rng = rng)
@@ -325,7 +325,7 @@ test_that("the lines of a printed release have a stable structure", {
   }
 })
 
-test_that("a delta causes a warning if and only if it is 1/n or more", {
+test_that("a delta of 1/n or more causes a warning, and a smaller delta causes no warning", {
   p <- small_panel(n = 50)
   expect_warning(draw(p, delta = 0.02), class = "dpsc_warning_delta")
   expect_warning(draw(p, delta = 0.5, method = "objective"), class = "dpsc_warning_delta")
@@ -334,7 +334,7 @@ test_that("a delta causes a warning if and only if it is 1/n or more", {
   expect_no_warning(draw(p, delta = 0.5, epsilon = Inf))
 })
 
-test_that("the smallest panel works: two donors, two periods before the treatment, one after", {
+test_that("a panel of two donors, two periods before the treatment and one after is released", {
   p <- small_panel(n = 2, T0 = 2, T1 = 1)
   for (method in every_method) {
     for (delta in c(0, 1e-6)) {
@@ -511,7 +511,7 @@ test_that("the order of the rows of long data does not change the release", {
   }
 })
 
-test_that("secure noise leaves R's generator unchanged, while R's noise advances it", {
+test_that("secure noise leaves R's generator unchanged; noise from R's generator advances it", {
   p <- small_panel()
   withr::local_seed(6)
   state <- .Random.seed
@@ -526,7 +526,7 @@ test_that("secure noise leaves R's generator unchanged, while R's noise advances
   expect_false(identical(draw(p)$statistics, first$statistics))
 })
 
-test_that("a target mostly outside the bounds is refused; a target partly outside is fitted", {
+test_that("a target mostly outside the bounds is refused, and a target partly outside is fitted", {
   p <- toy_panel(20, 5, 2)
   ledger <- dp_ledger(5, 1e-6)
   for (method in c("gram", "output", "objective")) {

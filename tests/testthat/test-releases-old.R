@@ -10,7 +10,7 @@ reportable <- c("dp_release", "dp_synth", "dp_cohorts", "dp_outcomes", "dp_lm", 
 
 # A resumed state is claimed, so the fixtures contain public states only, which may be resumed any
 # number of times.
-test_that("fixture files and recorded numbers cover the same configurations", {
+test_that("files of old releases and recorded numbers cover the same configurations", {
   there <- list.files(old_folder, "[.](json|rds|state)$")
   expect_setequal(there, old_files)
   expect_gte(length(there), 65L)

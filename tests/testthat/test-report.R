@@ -9,7 +9,7 @@ report_fit <- function(rng = "secure", epsilon = 1, ...) {
   ))
 }
 
-test_that("the sentence of the result contains estimate, interval, p-value and budget", {
+test_that("the report's sentence on the result gives estimate, interval, p-value and budget", {
   fit <- report_fit()
   said <- report(fit, level = 0.9)$result
   limits <- confint(fit, "average", level = 0.9)
@@ -21,7 +21,7 @@ test_that("the sentence of the result contains estimate, interval, p-value and b
   expect_match(said, "(1, 1e-06)-differentially private for each donor", fixed = TRUE)
 })
 
-test_that("the guarantee in words gives the power of the best test between two neighbours", {
+test_that("the report's guarantee gives the power of the best test between two neighbours", {
   # The most powerful test of randomised response at epsilon succeeds with exactly this share.
   for (epsilon in c(0.1, 1, 3)) {
     said <- report(report_fit(epsilon = epsilon, delta = 0))$guarantee
@@ -38,7 +38,7 @@ test_that("the guarantee in words gives the power of the best test between two n
   expect_no_match(said, "protects little")
 })
 
-test_that("reports of results that are not private state this in place of a guarantee", {
+test_that("reports of results that are not private state this fact in place of a guarantee", {
   fits <- list(
     report_fit(epsilon = Inf), report_fit(rng = "R"),
     report_fit(method = "objective", calibration = "published"),
@@ -52,7 +52,7 @@ test_that("reports of results that are not private state this in place of a guar
   }
 })
 
-test_that("a range that covers the noise alone is not called an interval", {
+test_that("a report does not call a range for noise alone an interval", {
   fit <- report_fit(method = "output")
   expect_match(report(fit)$result, "not a confidence interval")
   expect_no_match(report(fit)$result, "p =")
@@ -120,7 +120,7 @@ test_that("the LaTeX output of a report compiles", {
   expect_identical(status, 0L)
 })
 
-test_that("results and plots for papers contain no donor's data", {
+test_that("tables and plots for publications contain no donor's data", {
   p <- canary_panel()
   for (method in c("gram", "output")) {
     fit <- suppressWarnings(canary_fit(p,
@@ -153,7 +153,7 @@ test_that("results and plots for papers contain no donor's data", {
   }
 })
 
-test_that("plots of inference over time keep no environment of the caller", {
+test_that("plots of inference over time contain no environment of the caller", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()
   draw <- function(verb, ...) {
@@ -183,7 +183,7 @@ test_that("without an interval a report gives the reason and mentions no calibra
   expect_match(said$methods, "what the outcome of target would have been", fixed = TRUE)
 })
 
-test_that("an assessment gives budget, neighbours and charge of any private result", {
+test_that("an assessment by report() gives budget, neighbours and charge of any private result", {
   skip_if_not_installed("RSQLite")
   skip_if_not_installed("openssl")
   ledger <- dp_ledger(9, 1e-5, path = withr::local_tempfile(fileext = ".sqlite"))

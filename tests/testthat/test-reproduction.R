@@ -79,7 +79,7 @@ test_that("errors of objective perturbation in an eigenbasis are distributed as 
   expect_gt(stats::ks.test(fast, plain)$p.value, 1e-4)
 })
 
-test_that("the reproduction's bounded loop solves the same problem as a release", {
+test_that("the reproduction's loop with bounds solves the same problem as a release", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(3)
@@ -116,7 +116,7 @@ test_that("the reproduction's loop refuses invalid parameters", {
   expect_error(run("gaussian", 1, spread = 1), class = "std::invalid_argument")
 })
 
-test_that("the corrected bound holds where the published bound fails", {
+test_that("the corrected error bound is valid in cases in which the published bound fails", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(3)

@@ -12,7 +12,7 @@ unit <- function(...) {
   c(stats::setNames(rep(list(c(0, 1)), 6), c("x", "w", "y", "z", "max", "mean")), list(...))
 }
 
-test_that("logicals, columns named like functions and inline functions are refused", {
+test_that("formulas refuse logicals, columns named like functions and inline functions", {
   refused <- function(formula, ..., data = rows_of()) {
     for (make in list(dp_lm, dp_glm)) {
       expect_error(make(formula, data, epsilon = 1, bounds = unit(), ...),
@@ -36,7 +36,7 @@ test_that("logicals, columns named like functions and inline functions are refus
   )
 })
 
-test_that("whether an argument given by a column is refused does not depend on its first value", {
+test_that("refusal of a column as an argument does not depend on the column's first value", {
   n <- 40
   data <- rows_of(n)
   data$w[1:30] <- NA
@@ -51,7 +51,7 @@ test_that("whether an argument given by a column is refused does not depend on i
   expect_identical(dim(lm_table(columns, data, TRUE)), c(40L, 2L))
 })
 
-test_that("numbers computed for a row do not depend on other rows", {
+test_that("numbers computed for a row by a formula do not depend on other rows", {
   data <- rows_of()
   other <- data
   other[1, c("x", "w", "y", "z", "max", "mean")] <- 1e6
@@ -104,7 +104,7 @@ test_that("errors about people's rows name a type, never a value", {
   }
 })
 
-test_that("ledgers refuse streams and selections that have no valid guarantee", {
+test_that("ledgers refuse streams and selections without a valid guarantee", {
   seeded <- dp_control(rng = "R")
   ledger <- dp_ledger(epsilon = 50, delta = 1e-3)
   b <- list(y = c(0, 1), x = c(0, 1))

@@ -146,7 +146,7 @@ lasso_cases <- function() {
   )
 }
 
-test_that("certificates equal the theorems' numbers, whichever condition is the strictest", {
+test_that("stability certificates equal the theorems' numbers, whichever condition is strictest", {
   # Plants faults 70.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {
@@ -164,7 +164,7 @@ test_that("certificates equal the theorems' numbers, whichever condition is the 
   }
 })
 
-test_that("certificates equal the theorems' numbers for arbitrary tables, even of two variables", {
+test_that("stability certificates equal the theorems' numbers for arbitrary tables", {
   withr::local_seed(21)
   stable <- c(stability = 0, lasso = 0)
   for (k in 1:16) {
@@ -186,7 +186,7 @@ test_that("certificates equal the theorems' numbers for arbitrary tables, even o
   expect_gte(min(stable), 4)
 })
 
-test_that("one person can change each condition by nearly one, but none by more than one", {
+test_that("one person changes each condition of a certificate by at most one, nearly attained", {
   # Plants faults 71.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {

@@ -23,7 +23,7 @@ selection_methods <- c(
   "subsamples", "stability", "lasso"
 )
 
-test_that("a noisy choice has the exact distribution", {
+test_that("a noisy choice of a variable has the exact distribution", {
   withr::local_seed(1)
   loss <- c(0, 3, 1, 40)
   draws <- replicate(6000, select_choose_cpp(loss, 2, 4, "R"))
@@ -35,7 +35,7 @@ test_that("a noisy choice has the exact distribution", {
   expect_identical(select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
 })
 
-test_that("the odds of a choice change by exactly the exponent for the worst neighbours", {
+test_that("for the worst neighbours the odds of a choice change by exactly the exponent", {
   # Plants faults 47.
   withr::local_seed(2)
   # Utilities (3, 1) and (1, 3): the odds change from exp(x/2) to exp(-x/2).
@@ -85,7 +85,7 @@ test_that("a person changes rank correlations by at most two units", {
   expect_gt(moved(4), 2.5)
 })
 
-test_that("with few people, variables are chosen by Kendall's correlation over all pairs", {
+test_that("with few people variables are chosen by Kendall's correlation over all pairs", {
   withr::local_seed(18)
   for (repetition in 1:20) {
     table <- matrix(stats::runif(6 * 5, -1, 1), 6)
@@ -121,11 +121,11 @@ test_that("residuals of earlier steps find variables that others hide, also 0/1 
   }
 })
 
-test_that("every selection method has its own record", {
+test_that("every selection method has a separate record", {
   expect_identical(names(dpsc:::mechanism_table$dp_select), selection_methods)
 })
 
-test_that("the shares of the budget add up to the whole budget", {
+test_that("the budget shares of a selection add up to the whole budget", {
   tests <- c("blocks", "subsamples", "stability", "lasso")
   for (method in setdiff(selection_methods, c("gram", tests))) {
     for (refit in c(TRUE, FALSE)) {
@@ -143,7 +143,7 @@ test_that("the shares of the budget add up to the whole budget", {
   }
 })
 
-test_that("without noise every method finds the support", {
+test_that("without noise every method of dp_select() finds the support", {
   withr::local_seed(3)
   rows <- sparse_rows(6000, 8)
   truth <- c("x.2", "x.4", "x.6")
@@ -157,7 +157,7 @@ test_that("without noise every method finds the support", {
   }
 })
 
-test_that("with noise methods find the support, and its conditional intervals have coverage", {
+test_that("with noise dp_select() finds the support, and conditional intervals have coverage", {
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")
@@ -211,7 +211,7 @@ test_that("a selection by method gram allows a further selection at no cost", {
   expect_error(dp_select(other, size = 1), class = "dpsc_error_argument")
 })
 
-test_that("unstable tables pass with probability delta, stable tables as Laplace noise implies", {
+test_that("tables pass the stability test with the probabilities that Laplace noise implies", {
   withr::local_seed(6)
   rate <- function(distance, epsilon, delta) {
     mean(replicate(20000, select_passes_cpp(distance * 1024, 1026, epsilon, delta, "R")))
@@ -263,7 +263,7 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   c(worst = worst, positive = positive)
 }
 
-test_that("an attack on the certificates finds no false certificate", {
+test_that("an attack on stability certificates finds no false certificate", {
   withr::local_seed(7)
   # With given constants, and with the constants that certify the largest distance.
   free <- stable_facts(400, psi = 0, kappa1 = 0, kappa2 = 0)
@@ -281,7 +281,7 @@ test_that("an attack on the certificates finds no false certificate", {
   }
 })
 
-test_that("the attack on certificates refutes a certificate that claims too much", {
+test_that("the attack on stability certificates refutes a certificate that claims too much", {
   # Plants faults 48.
   withr::local_seed(8)
   # A fault: as if one person could change a tenth of the certificate's allowance only.
@@ -353,7 +353,7 @@ test_that("with overlapping subsets a neighbour changes the distance by one, nev
   }
 })
 
-test_that("method subsamples reports the number of people it needs, and that number suffices", {
+test_that("method subsamples reports how many people it needs, and this number suffices", {
   withr::local_seed(15)
   go <- function(rows, ...) {
     dp_select(y ~ ., rows, epsilon = 4, size = 2, bounds = select_bounds(rows),
@@ -369,7 +369,7 @@ test_that("method subsamples reports the number of people it needs, and that num
   expect_setequal(found$selected, c("x.2", "x.4"))
 })
 
-test_that("without user-given constants the certificate works for uniform columns and signs", {
+test_that("without constants by the user the certificate works for uniform columns and signs", {
   withr::local_seed(16)
   n <- 4000
   draws <- list(
@@ -396,7 +396,7 @@ test_that("without user-given constants the certificate works for uniform column
   }
 })
 
-test_that("an abstention counts as an answer and is charged", {
+test_that("an abstention of dp_select() counts as an answer and is charged", {
   withr::local_seed(9)
   rows <- sparse_rows(300, 6)
   for (method in c("stability", "lasso", "blocks")) {
@@ -471,7 +471,7 @@ test_that("dp_select() refuses invalid arguments before any charge", {
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("a budget outside the samplers' range is refused before the charge", {
+test_that("dp_select() refuses a budget outside the samplers' range before the charge", {
   withr::local_seed(3)
   rows <- data.frame(y = stats::runif(300), x = stats::runif(300))
   bounds <- list(y = c(0, 1), x = c(0, 1))
@@ -495,7 +495,7 @@ test_that("a budget outside the samplers' range is refused before the charge", {
   expect_s3_class(found, "dp_selection")
 })
 
-test_that("a budget beyond the largest exponent of a choice causes no failure after the charge", {
+test_that("a budget above the largest exponent of a choice causes no failure after the charge", {
   withr::local_seed(3)
   rows <- data.frame(y = stats::runif(300), x = stats::runif(300), z = stats::runif(300))
   rows$y <- (rows$y + 4 * rows$x) / 5
@@ -508,7 +508,7 @@ test_that("a budget beyond the largest exponent of a choice causes no failure af
   }
 })
 
-test_that("0/1 variables are not shrunk and may be logical", {
+test_that("dp_select() does not shrink 0/1 variables, which may be logical", {
   flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
   full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
   expect_equal(usual_length(full), 2)
@@ -539,7 +539,7 @@ wide_people <- function(n, p, wide) {
   ))
 }
 
-test_that("bounds that are too wide cost little, and slopes are in the variables' units", {
+test_that("too wide bounds cost a selection little, and slopes are in the variables' units", {
   withr::local_seed(11)
   p <- wide_people(20000, 8, 20)
   for (method in c("pursuit", "gram", "screening", "ranks")) {
@@ -563,7 +563,7 @@ test_that("bounds that are too wide cost little, and slopes are in the variables
   }
 })
 
-test_that("the charge for preliminary medians and scales depends on public facts only", {
+test_that("the charge for medians and scales of a selection depends on public facts only", {
   p <- wide_people(3000, 8, 20)
   budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
   columns <- dpsc:::new_columns(y ~ ., p$bounds, "gaussian")
@@ -614,7 +614,7 @@ test_that("the charge for preliminary medians and scales depends on public facts
 })
 
 # One person's influence is tested with the same draws of dp_lm(): test-lm-privacy.R.
-test_that("medians and scales equal direct computations from the columns, in scaled units", {
+test_that("medians and scales of a selection equal direct computations from the columns", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
   p$rows$V1[5:40] <- NA
@@ -630,7 +630,7 @@ test_that("medians and scales equal direct computations from the columns, in sca
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))
 })
 
-test_that("a file of a selection contains medians, scales and the quantities derived from them", {
+test_that("a file of a selection contains medians, scales and quantities derived from both", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(13)
   p <- wide_people(20000, 6, 5)

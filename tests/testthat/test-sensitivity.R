@@ -83,7 +83,7 @@ test_that("ridge_sensitivity() refuses invalid arguments", {
   expect_error(ridge_sensitivity(-1, 2, 1), class = "dpsc_error_argument")
 })
 
-test_that("the sensitivity of the post-periods is the diameter of the bounds' box", {
+test_that("the sensitivity of the post-period outcomes is the diameter of the bounds' box", {
   expect_equal(post_sensitivity(4), sqrt(sum((rep(1, 4) - rep(-1, 4))^2)))
   expect_equal(post_sensitivity(9, bound = 0.5), 3)
 })
@@ -93,7 +93,7 @@ log_det <- function(basis, x, mu) {
   as.numeric(determinant(2 * tcrossprod(crossprod(basis, x)) + mu * diag(k))$modulus)
 }
 
-test_that("determinants restricted to a face stay within the bound and reach it", {
+test_that("determinants restricted to a face stay within the bound, and some attain the bound", {
   withr::local_seed(2)
   T0 <- 2
   for (n in 2:4) {
@@ -134,7 +134,7 @@ gradient_difference <- function(x, row, y, f) {
   sqrt(sum((gradient(other) - gradient(x))^2))
 }
 
-test_that("gradient differences on the feasible set stay within the bound and reach it", {
+test_that("gradient differences on the feasible set are within the bound, and some attain it", {
   withr::local_seed(3)
   for (n in c(1, 2, 3, 6, 10)) {
     for (cap in c(1, 0.5, 2 / sqrt(n), 0.2)) {
@@ -171,7 +171,7 @@ test_that("gradient differences on the feasible set stay within the bound and re
   }
 })
 
-test_that("the gradient bound is smaller than a simpler bound and the published bound", {
+test_that("the gradient bound is smaller than a simpler bound and than the published bound", {
   simpler <- function(n, cap) {
     u <- c(1e-12, seq(1e-6, cap, length.out = 2000))
     phi <- ifelse(u <= 2 / 3, 4 - 2 * u, (2 + u)^2 / (4 * u))

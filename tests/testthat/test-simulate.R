@@ -27,7 +27,7 @@ test_that("the simulated effect is added only to the target after the treatment"
   expect_identical(draw(0.2)$effect, rep(0.2, 3))
 })
 
-test_that("the same seed simulates the same panel", {
+test_that("sim_panel() gives the same panel for the same seed", {
   draw <- function() withr::with_seed(3, sim_panel(20, 5))
   expect_identical(draw(), draw())
   expect_false(identical(sim_panel(20, 5)$donors, sim_panel(20, 5)$donors))
@@ -86,7 +86,7 @@ test_that("print() of a simulated panel shows the design, never a value", {
   expect_output(print(panel), "\"factor\": 1500 donors, 5 periods before the treatment, 2 after")
 })
 
-test_that("the panel in the package agrees with its help page", {
+test_that("the data set clinic_panel agrees with its help page", {
   expect_gte(length(unique(clinic_panel$patient)), 1001)
   expect_identical(nrow(clinic_panel), 24L * length(unique(clinic_panel$patient)))
   expect_named(clinic_panel, c("patient", "month", "pressure", "enrolled"))

@@ -40,7 +40,7 @@ test_that("the index of the site lists every topic and every article once", {
   for (article in articles) expect_identical(sum(listed == article), 1L, label = article)
 })
 
-test_that("the site contains every file that its pages load", {
+test_that("the web site contains every file that its pages load", {
   head <- text_of(in_sources("pkgdown", "templates", "head.html"))
   tags <- regmatches(head, gregexpr("(?s)<(script|link)[^>]*>", head, perl = TRUE))[[1L]]
   expect_gt(length(tags), 1)
@@ -79,7 +79,7 @@ test_that("the home page has an entry for each kind of reader, and its links exi
 
 typed_words <- function() utils::read.csv(test_path("fixtures", "typed-words.csv"))
 
-test_that("common search words are listed as concepts of the page that answers them", {
+test_that("common search words are listed as concepts of the help page that covers them", {
   words <- typed_words()
   expect_gt(nrow(words), 25)
   for (i in seq_len(nrow(words))) {

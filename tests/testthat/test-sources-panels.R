@@ -2,7 +2,7 @@
 # equals that of the data frame, or there is an error before the charge that reveals no person's
 # data.
 
-test_that("covariates from a table equal covariates from a data frame, streamed or summed", {
+test_that("covariates from a table equal covariates from a data frame, by rows or by sums", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- with_covariates_in(p$data)
@@ -148,7 +148,7 @@ test_that("gaps in tables are filled as in memory, whether rows or sums are read
   expect_identical(sort(DBI::dbListTables(con)), c("sales", "tame"))
 })
 
-test_that("an engine's filled rows equal the rows of interpolate_rows(), value by value", {
+test_that("gaps filled by a database equal the rows of interpolate_rows(), value by value", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   periods <- 9L
@@ -174,7 +174,7 @@ test_that("an engine's filled rows equal the rows of interpolate_rows(), value b
   }
 })
 
-test_that("gaps require a single table, and a person's absence changes no other row", {
+test_that("gaps require a single table, and missing rows of a person change no other row", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(80, 5, 2)
   roster <- roster_of(p$data)

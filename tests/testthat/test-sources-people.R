@@ -58,7 +58,7 @@ test_that("sums by SQLite give the same release as a data frame, bit for bit", {
   expect_identical(sort(DBI::dbListTables(con)), c("few", "people"))
 })
 
-test_that("weights, conditions and missing values mean the same in a database and in R", {
+test_that("weights, conditions and missing values have the same meaning in a database and in R", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -118,7 +118,7 @@ test_that("sources can be mixed, and only one block is in memory at a time", {
   expect_identical(run(facts, chunks), run(most, table))
 })
 
-test_that("people are read from CSV files", {
+test_that("dp_lm() reads people from CSV files", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(900)
   folder <- withr::local_tempdir()
@@ -130,7 +130,7 @@ test_that("people are read from CSV files", {
   expect_identical(people_fit(dp_files(file.path(folder, "*.csv"), block = 200)), people_fit(read))
 })
 
-test_that("in engines without logicals flags are 0 or 1, whether rows or sums are read", {
+test_that("in databases without logicals flags are 0 or 1, whether rows or sums are read", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -192,7 +192,7 @@ test_that("queries about people match their snapshots and the rules in every SQL
   }
 })
 
-test_that("SQLite computes the core's integers for any rows and any regression", {
+test_that("SQLite computes the package's integers for any rows and any regression", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(12)
   formulas <- list(y ~ x, y ~ x + z + g, y ~ x * z + I(z^2) + g, y ~ x * g + I(z <= 0.25))
@@ -270,7 +270,7 @@ test_that("a database is tested on rows of people and refused if its results are
   refused("sql_within", function(x, range, dialect) paste0("COALESCE(", x, ", 0)"))
 })
 
-test_that("methods that sums cannot serve are refused before the charge", {
+test_that("sources that return sums refuse methods that need rows before the charge", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(400)
   con <- sqlite_of(people, "people")
@@ -338,7 +338,7 @@ test_that("people who disappear between two passes stop the release, and the cha
   }
 })
 
-test_that("an engine's impossible sums of people's rows are rejected", {
+test_that("impossible sums of people's rows from a database are rejected", {
   people <- people_frame(700)
   columns <- lm_columns(wage ~ age + region, people_bounds)
   design <- lm_design(columns)

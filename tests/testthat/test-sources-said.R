@@ -1,7 +1,7 @@
 # Messages for users of engines: the engine's own words if no row was read, tbl() as data, CSV by
 # name.
 
-test_that("an engine's error before any row is read is shown, with code that avoids it", {
+test_that("a database error before any row is read is shown, with code that avoids the error", {
   p <- long_panel(60, 4, 2)
   con <- sqlite_of(p$data)
   said <- function(call) {
@@ -37,7 +37,7 @@ test_that("database errors about rows are hidden, both before and after the char
   expect_true("sales" %in% DBI::dbListTables(con))
 })
 
-test_that("a tbl of a database is accepted as data in the same way as its table", {
+test_that("a lazy tbl of a database is accepted as data like its table", {
   skip_if_not_installed("dbplyr")
   skip_if_not_installed("dplyr")
   p <- long_panel(300, 4, 2)
@@ -130,7 +130,7 @@ test_that("errors about separators and columns name file and place, never a pers
   expect_match(said(a.csv = c("id,id,y", "a,1,2")), "stopped in .*a.csv")
 })
 
-test_that("dates of SQLite, stored as numbers or text, are read as dates", {
+test_that("dates that SQLite stores as numbers or text are read as dates", {
   withr::local_seed(1)
   p <- sim_panel(300, 8, 2)
   months <- seq(as.Date("2023-01-01"), by = "month", length.out = 10)

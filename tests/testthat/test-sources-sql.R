@@ -108,7 +108,7 @@ doubtful_sums <- function(query, dialect) {
   unique(arguments[!fits])
 }
 
-test_that("no SQL query adds doubles, within a person or across people", {
+test_that("no SQL query adds doubles within or across people", {
   # Plants faults 28.
   made <- proof_people()
   design <- lm_design(made$columns)
@@ -182,7 +182,7 @@ test_that("queries for panels with covariates or gaps match their snapshots and 
   })
 })
 
-test_that("SQLite computes the core's integers for any rows and any row map", {
+test_that("SQLite computes the package's integers for any rows and any map of rows", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(42)
   for (round in 1:25) {
@@ -241,7 +241,7 @@ test_that("SQLite computes the core's integers for any rows and any row map", {
   }
 })
 
-test_that("a database is tested, and refused if it rounds or misreads constants", {
+test_that("a database is tested and refused if it rounds or misreads constants", {
   # Plants faults 30, 31, 32, 33, 34.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(long_panel(20, 3, 1)$data)

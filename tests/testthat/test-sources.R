@@ -65,7 +65,7 @@ test_that("intervals are calibrated with the same donors for every source", {
   expect_identical(seeded(in_sqlite(con, compute = "database", calibrate = TRUE)), reference)
 })
 
-test_that("tables, matrices, chunks and sums together give the release of all rows", {
+test_that("tables, matrices, chunks and sums combined give the release of all rows", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   units <- sort(unique(p$data$unit), method = "radix")
@@ -294,7 +294,7 @@ test_that("a single block is read once, but several blocks are read in every pas
   expect_identical(count(249), 6L)
 })
 
-test_that("impossible sums from a database are rejected", {
+test_that("impossible sums of donors' rows from a database are rejected", {
   p <- long_panel(200, 4, 2)
   donors <- pmax(pmin(donors_of(p$data), 1), -1)
   blocks <- dp_chunks(list(donors[1:80, ], donors[81:200, ]))
@@ -331,7 +331,7 @@ test_that("impossible sums from a database are rejected", {
   }), "dp_release")
 })
 
-test_that("a failure after the parts of a source were opened closes all parts", {
+test_that("a failure closes all opened parts of a source", {
   con <- sqlite_of(long_panel(60, 4, 2)$data, "panel")
   DBI::dbWriteTable(con, "people", data.frame(y = stats::runif(60), x = stats::runif(60)))
   left <- function() {

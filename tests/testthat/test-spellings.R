@@ -76,7 +76,7 @@ test_that("two levels that are spellings of the same number are refused in block
   ))
 })
 
-test_that("in blocks all spellings of a numeric identifier refer to one person", {
+test_that("in blocks all spellings of a numeric identifier mean one person", {
   first <- spelled_rows()
   second <- first
   second$id <- sprintf("%03d", seq_len(nrow(first)))
@@ -190,7 +190,7 @@ test_that("tables with the names of the package's internal columns are refused",
   expect_no_error(dp_table(con, DBI::SQL("SELECT y FROM rows")))
 })
 
-test_that("a condition without a column is refused for any number of rows", {
+test_that("a `subset` without a column is refused for any number of rows", {
   for (rows in c(1L, 30L)) {
     expect_error(
       lm_source(lm_columns(y ~ x, spelled_bounds), spelled_rows(30)[seq_len(rows), ],

@@ -80,7 +80,7 @@ test_that("a stream's private state can be continued in one place only", {
   expect_false(file.exists(file))
 })
 
-test_that("if two processes compete for one state, only one of them gets it", {
+test_that("if two processes compete for a stream's state, only one process gets the state", {
   skip_on_os("windows")
   folder <- local_registry()
   file <- file.path(folder, "state")
@@ -100,7 +100,7 @@ test_that("if two processes compete for one state, only one of them gets it", {
   expect_identical(sum(outcome == "refused"), 5L)
 })
 
-test_that("a copied private state cannot continue with another registry or an emptied one", {
+test_that("a copied private state of a stream cannot continue with another or an empty registry", {
   # Plants faults 75.
   folder <- local_registry()
   own <- Sys.getenv("DPSC_REGISTRY")
@@ -142,7 +142,7 @@ test_that("a copied private state cannot continue with another registry or an em
   expect_false(file.exists(file))
 })
 
-test_that("foreign, damaged and existing files of states give errors of a documented class", {
+test_that("for foreign, damaged and existing state files errors have a documented class", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("blt")
@@ -255,7 +255,7 @@ unmasked <- function(continue, publications = 1) {
   )
 }
 
-test_that("subtracting a public state from later releases does not reveal the rows between", {
+test_that("the difference of a later release and a public state does not reveal the rows between", {
   # Plants faults 27.
   for (continue in c("writer", "reader")) {
     seen <- replicate(200, unmasked(continue)[["seen"]])
@@ -271,7 +271,7 @@ test_that("subtracting a public state from later releases does not reveal the ro
   expect_true(p > 1e-5 && p < 1 - 1e-5)
 })
 
-test_that("a stream's public state may be continued anywhere, and its cost is stated", {
+test_that("a stream's public state can be continued anywhere, and prints state the cost", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("tree")

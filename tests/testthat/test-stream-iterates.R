@@ -14,7 +14,7 @@ clean <- function(facts, table) {
 }
 declared <- function(facts) dpsc:::iterates_plan_cpp(facts)$sensitivity
 
-test_that("steps and constants of the papers' streams agree with a computation by hand", {
+test_that("steps and constants of the papers' streams agree with a direct computation", {
   # PIGD from 0 with x = 1, y = 1, psi = 1: 1/3 (y = -1: -1/3).
   for (y in c(1, -1)) {
     expect_equal(clean(iterate_facts("pigd", 9, clip = 9, ball = 9), cbind(1, y))[1, 1], y / 3)
@@ -73,7 +73,7 @@ worst_ratio <- function(facts, tries = 60) {
   }, 0))
 }
 
-test_that("no iterate changes by more than its declared bound, which is nearly attained", {
+test_that("no iterate of a stream changes by more than its bound, which is nearly attained", {
   withr::local_seed(1)
   for (family in c("gaussian", "binomial")) {
     for (p in 1:3) {
@@ -88,7 +88,7 @@ test_that("no iterate changes by more than its declared bound, which is nearly a
   }
 })
 
-test_that("the logistic iterate is the minimiser on the ball, and its bound is nearly attained", {
+test_that("the logistic iterate of a stream minimises on the ball and nearly attains its bound", {
   withr::local_seed(3)
   x <- matrix(stats::runif(80, -1, 1), 40)
   table <- cbind(x, as.numeric(stats::runif(40) < stats::plogis(3 * x[, 1])))
@@ -153,7 +153,7 @@ test_that("a logistic stream by pocp is charged, is close to glm() and has a lim
   )
 })
 
-test_that("published pgiga and poffl exceed their stated sensitivities", {
+test_that("published methods pgiga and poffl exceed their stated sensitivities", {
   # PGIGA's box: f = -+ 10 v + v^2/2 on [-1, 1], step 200: .2 against 2 G / (psi t), G = 11.
   shift <- 2 / (1 * 200) * 2 * 10
   expect_equal(shift / (2 * 11 / 200), 1.8182, tolerance = 1e-4)

@@ -5,7 +5,7 @@ path <- function(plan, x = matrix(0, 12, 1), learner = stream_learner(columns = 
   stream_path_cpp(plan, learner, x, rng)
 }
 
-test_that("the sampler for integer standard deviations has the exact distribution", {
+test_that("the discrete Gaussian sampler for streams has the exact distribution", {
   withr::local_seed(1)
   for (sigma in c(1, 2, 7)) {
     x <- whole_sigma_gaussian_cpp(2e5, sigma, "R")
@@ -159,7 +159,7 @@ test_that("people with several entries in a stream are protected as declared", {
   }
 })
 
-test_that("faults planted in the charge of a stream are detected", {
+test_that("an audit detects faults planted in the charge of a stream", {
   # Plants faults 23, 24, 25.
   withr::local_seed(7)
   x <- matrix(stats::runif(64), 64)
@@ -184,7 +184,7 @@ test_that("faults planted in the charge of a stream are detected", {
   expect_gt(replayed_share(forgotten, stream_learner(), zero, one, charged = plan), 1.1)
 })
 
-test_that("steps beyond the horizon and budgets that are too small are refused without effect", {
+test_that("streams refuse steps beyond the horizon and budgets that are too small", {
   plan <- stream_plan("tree", horizon = 3)
   expect_error(path(plan, matrix(0, 4, 1)), "horizon")
   expect_error(stream_plan("blt", horizon = 1e6, rho = 1e-18), "too small")

@@ -10,7 +10,7 @@ linear_stream <- function(n, p = 3, sd = 0.2) {
 unnoised <- function(..., epsilon = Inf) dp_online(..., epsilon = epsilon)
 simulated <- dp_control(rng = "R")
 
-test_that("without noise the steps of a stream agree with a computation by hand", {
+test_that("without noise the steps of a stream agree with a direct computation", {
   # FTAL: p = 1, x = 1, y = 1, psi = 1: theta_2 = theta_3 = 1.
   plan <- stream_plan("tree", shape = "vector", horizon = 4, rho = Inf)
   rows <- cbind(rep(1, 3), 1)
@@ -105,7 +105,7 @@ test_that("one row changes all releases of a stream by at most the charged sensi
   }
 })
 
-test_that("a stream that does not clip its gradients is detected", {
+test_that("an audit detects a stream that does not clip its gradients", {
   # Plants faults 26.
   withr::local_seed(5)
   n <- 16
@@ -145,11 +145,11 @@ test_that("a stream dominated by noise predicts the middle of the bounds, as its
     update(ample, rows)
     expect_identical(ample$released$share, 1)
   }
-  expect_output(print(stream), "these may all be noise")
+  expect_output(print(stream), "all of these may be noise")
   expect_equal(predict(stream, rows[1:2, ]), c(0.5, 0.5))
 })
 
-test_that("rows are used once and in order, and predictions precede the use of a row", {
+test_that("a stream uses rows once and in order, and predicts each row before using it", {
   withr::local_seed(6)
   rows <- linear_stream(50)
   stream <- unnoised(y ~ ., horizon = 50, bounds = unit_bounds(3), method = "ftal")
@@ -172,7 +172,7 @@ test_that("rows are used once and in order, and predictions precede the use of a
   expect_identical(glance(batch)$steps, 2)
 })
 
-test_that("a batch of rows may be empty, as for sums and counts", {
+test_that("dp_online() accepts empty batches of rows, as sums and counts do", {
   bounds <- list(y = c(0, 1), x = c(0, 1), g = c("a", "b", "c"))
   none <- data.frame(y = numeric(), x = numeric(), g = character())
   for (family in c("gaussian", "binomial")) {

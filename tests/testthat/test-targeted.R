@@ -27,7 +27,7 @@ targeted_rows <- function(donors, s, y, options) {
   (1 + drop(x %*% h)) * r / s$weight
 }
 
-test_that("the correction's sum for the target equals a direct sum of the clipped rows", {
+test_that("the correction's sum for the target equals a direct sum of clipped rows", {
   withr::local_seed(1)
   n <- 1500
   donors <- sim_panel(n, 6, 2)$donors
@@ -69,7 +69,7 @@ test_that("replacing a row changes the sum for the target by at most twice the r
   expect_gt(max(apart), 1.8 * limit)
 })
 
-test_that("a neighbour changes the losses of the correction's radii within a range of three", {
+test_that("replacing a row changes losses of the correction's radii within a range of three", {
   withr::local_seed(3)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -112,7 +112,7 @@ test_that("the correction for a target applies only to this target, estimator an
   expect_equal(effect(release, moved) - effect(release), c(0.1, 0.2), ignore_attr = TRUE)
 })
 
-test_that("releases that cannot use the correction for a target are not charged for it", {
+test_that("releases that cannot use the correction for a target are not charged for correction", {
   p <- sim_panel(1500, 8, 2)
   steps <- function(...) {
     withr::local_seed(5)
@@ -126,7 +126,7 @@ test_that("releases that cannot use the correction for a target are not charged 
   expect_false(own %in% steps(epsilon = 1, control = dp_control(rng = "R", features = Inf)))
 })
 
-test_that("with hardly any noise the corrected result is the non-private prediction", {
+test_that("with hardly any noise the corrected estimate equals the non-private prediction", {
   withr::local_seed(6)
   p <- sim_panel(3000, 6, 2)
   exact <- dp_synth(p$donors, target = p$target, T0 = 6, epsilon = Inf)
@@ -153,7 +153,7 @@ test_that("the correction for a target reduces the errors of estimates", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("with individual trends, many features and much noise the correction costs nothing", {
+test_that("with trends, many features and much noise the correction does not increase errors", {
   # Personal levels and skewed slopes: the covariance of eleven features is mostly noise, and the
   # correction's remainder, a product of noises, can exceed its gain.
   n <- 2000

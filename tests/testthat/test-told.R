@@ -46,7 +46,7 @@ test_that("fits without gaps or covariates have prints and reports that mention 
   for (said in c(printed(fit), report(fit)$methods)) expect_no_match(said, "gap|covariate")
 })
 
-test_that("the print notes if an interval is more than twice as wide as usual", {
+test_that("the print notes an interval that is more than twice as wide as usual", {
   withr::local_seed(4)
   p <- sim_panel(n = 1000, T0 = 10, T1 = 2)
   fit <- dp_synth(p$donors, p$target, 10,
@@ -60,7 +60,7 @@ test_that("the print notes if an interval is more than twice as wide as usual", 
   expect_match(report(fit)$methods, "5 times as wide")
 })
 
-test_that("slopes with intervals at least twice as wide as planned are named; others are not", {
+test_that("prints name exactly the slopes with intervals at least twice as wide as planned", {
   withr::local_seed(2)
   n <- 20000
   d <- data.frame(x = stats::rnorm(n), rare = as.numeric(stats::runif(n) < 0.02))

@@ -33,7 +33,7 @@ test_that("coef(), vcov() and tidy() report the same estimates and variances", {
   }
 })
 
-test_that("in vcov() the row of the average follows from the rows of the periods", {
+test_that("in vcov() the row of the average is the mean of the periods' rows", {
   fit <- verbs_fit()
   for (type in c("privacy", "sampling")) {
     part <- fit$variance[[1L]][[c(privacy = "privacy", sampling = "prediction")[[type]]]]
@@ -45,7 +45,7 @@ test_that("in vcov() the row of the average follows from the rows of the periods
   expect_equal(unname(coef(fit)["average"]), mean(effects(fit)))
 })
 
-test_that("the total covariance combines the parts' correlations with the calibrated errors", {
+test_that("the total covariance combines the parts' correlations with calibrated errors", {
   fit <- verbs_fit()
   parts <- vcov(fit, type = "privacy") + vcov(fit, type = "sampling")
   expect_equal(stats::cov2cor(vcov(fit)), stats::cov2cor(parts))
@@ -62,7 +62,7 @@ test_that("vcov() reveals no more than the fit", {
   expect_error(vcov(inf, type = "HC1"), class = "dpsc_error_argument")
 })
 
-test_that("weights() returns weights if the fit has them", {
+test_that("weights() returns weights if the fit contains weights", {
   classical <- classical_fit()
   expect_equal(sum(weights(classical)), 1)
   expect_named(weights(classical), sprintf("state %02d", 1:30))
@@ -82,7 +82,7 @@ test_that("tidy() and glance() ignore the arguments that table packages pass", {
   expect_match(knitr::kable(tidy(fit)), "average", all = FALSE)
 })
 
-test_that("a formula is kept without its environment", {
+test_that("a fit contains its formula without the formula's environment", {
   secret <- stats::rnorm(10) # nolint: object_usage_linter.
   bare <- bare_formula(log(y) ~ treated)
   expect_identical(environment(bare), baseenv())
@@ -165,7 +165,7 @@ test_that("simultaneous cumulative limits are wider than pointwise limits", {
   expect_true(all(all$conf.high > one$conf.high & all$conf.low < one$conf.low))
 })
 
-test_that("percentage limits use the counterfactual and are missing if it is not positive", {
+test_that("percentage limits are missing if the counterfactual is not positive", {
   withr::local_seed(43)
   panel <- sim_panel(400, 8, 3, effect = 0.3)
   percent_of_fit <- function(shift) {

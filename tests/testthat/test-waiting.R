@@ -1,6 +1,6 @@
 # Progress is visible during long calls, and an interrupt leaves ledger and engine in order.
 
-test_that("the progress bar of the outermost call starts after a delay and disappears", {
+test_that("the progress bar of the outermost call starts after a delay and then disappears", {
   expect_true(start_waiting())
   expect_false(start_waiting())
   tick_waiting(after = 1e6)

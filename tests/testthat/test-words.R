@@ -62,7 +62,7 @@ test_that("the report of a classical fit mentions no budget and names functions 
   expect_match(said, "placebo = placebo_space(fit)", fixed = TRUE)
 })
 
-test_that("the error for a covariate in the wrong place recommends a bar in the formula", {
+test_that("the error for a misplaced covariate recommends a bar in the formula", {
   panel <- data.frame(
     id = rep(1:30, 6), t = rep(1:6, each = 30), y = stats::runif(180), age = 40,
     tr = as.numeric(rep(1:30, 6) == 1 & rep(1:6, each = 30) > 4)
@@ -84,7 +84,7 @@ test_that("the error for a covariate in the wrong place recommends a bar in the 
   expect_match(said, "The formula has no `sex`", fixed = TRUE)
 })
 
-test_that("every fit can be written, and the error for a part of a regression names the whole", {
+test_that("every fit can be written; the error for a part of a regression recommends the whole", {
   skip_if_not_installed("jsonlite")
   path <- withr::local_tempfile(fileext = ".json")
   panel <- sim_panel(n = 300, T0 = 6, T1 = 3)
@@ -186,7 +186,7 @@ test_that("if a ledger refuses a call, the error gives the budget that remains f
   expect_match(said, "like this one with `delta = 0`", fixed = TRUE)
 })
 
-test_that("p-values are printed without padding", {
+test_that("prints give p-values without padding", {
   expect_identical(format_p(1), "= 1")
   expect_identical(format_p(0.0312), "= 0.031")
 })

@@ -33,7 +33,7 @@ test_that("intervals from workers' sums in databases equal intervals from rows i
   expect_identical(seeded(w$source), seeded(p$data))
 })
 
-test_that("workers give the release of pooled rows, and another process cannot draw its noise", {
+test_that("workers give the release of pooled rows, and no other process can draw the noise", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(300, 5, 2)
@@ -80,7 +80,7 @@ test_that("workers give the release of pooled rows, and another process cannot d
   expect_identical(release(w$source), reference)
 })
 
-test_that("no worker's rows are counted twice, whichever process does the work", {
+test_that("no worker's rows are counted twice, whichever process sums the rows", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
@@ -118,7 +118,7 @@ test_that("no worker's rows are counted twice, whichever process does the work",
   expect_identical(release(again), reference)
 })
 
-test_that("workers can keep the rows of a regression in memory or in a database", {
+test_that("workers can hold the rows of a regression in memory or in a database", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   skip_if_not_installed("RSQLite")
@@ -172,7 +172,7 @@ test_that("donors' rows leave workers only if the user permits it", {
   expect_identical(fit(w$source, FALSE), fit(donors, FALSE))
 })
 
-test_that("a worker that fails reveals nothing about its rows, and the charge remains", {
+test_that("a failing worker reveals nothing about its rows, and the charge remains", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(200, 5, 2)
