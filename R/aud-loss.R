@@ -51,7 +51,7 @@ loss_of_release <- function(mechanism) {
   if (identical(mechanism$method, "objective") && identical(mechanism$calibration, "tight")) {
     abort(c(
       "The output distribution of constrained objective perturbation has parts of every dimension.",
-      i = "Its exact loss is computed face by face in the package's tests; use another mode here."
+      i = "The package's tests compute its exact loss face by face; use another mode here."
     ), "argument")
   }
   hooked <- as_hooked(mechanism)

@@ -38,7 +38,7 @@ people_by_account <- function(release, donors, treated, adopted) {
   if (!fits) {
     abort(c(
       "These treated people do not match the release.",
-      x = "It protects {sum(m)} people{if (length(m) > 1L) ' with several adoption dates'}.",
+      x = "The release protects {sum(m)} people{if (length(m) > 1L) ' with several dates'}.",
       i = paste(
         "Give their rows as {.arg target}",
         if (is.null(dates)) "." else "and the number of periods before each treatment as {.arg T0}."

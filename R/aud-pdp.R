@@ -102,7 +102,8 @@ pdp.default <- function(x, ...) door("pdp", {
     )
   }
   abort(c(
-    "{.arg x} must be a private release or a fit that contains one.", x = "It is {describe(x)}."
+    "{.arg x} must be a private release or a fit that contains a release.",
+    x = "It is {describe(x)}."
   ), "argument")
 })
 
@@ -227,7 +228,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
   if (inherits(donors, "dp_source") || inherits(data, "dp_source")) {
     abort(c(
       "{.fn pdp} needs donors' rows in this R session.",
-      i = "Read them into a data frame or a matrix, or give them as {.fn dp_chunks}."
+      i = "Read the rows into a data frame or a matrix, or give {.fn dp_chunks}."
     ), "argument")
   }
   if (inherits(donors, "formula")) {
@@ -254,7 +255,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
         "The release has {facts$n} donors, {facts$T0} periods before the treatment and {facts$T1}",
         "from the treatment on."
       ),
-      i = "Give the donors as they were given to {.fn dp_release}."
+      i = "Give the same donors as to {.fn dp_release}."
     ), "panel")
   }
   if (!is.null(target)) {

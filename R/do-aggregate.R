@@ -418,7 +418,7 @@ warn_of_fallback <- function(x) {
   if (length(failed)) {
     rlang::warn(cli::format_message(c(
       "On most blocks {.val {failed}} equals {.arg fallback}.",
-      i = "Did the statistic fail? Try it on simulated rows ({.arg example}). The budget is spent."
+      i = "If the statistic fails, try it on simulated rows ({.arg example}). The budget is spent."
     )), class = "dpsc_warning_fallback")
   }
 }

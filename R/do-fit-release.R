@@ -13,7 +13,11 @@ check_target_covariates <- function(release, covariates, k) {
   if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
     abort(c(
       "{.arg covariates} must contain the release's covariates, one row per target.",
-      i = if (q > 0L) "They are {.val {columns$name}}." else "This release has no covariates."
+      i = if (q > 0L) {
+        "The covariates are {.val {columns$name}}."
+      } else {
+        "This release has no covariates."
+      }
     ), "covariate")
   }
   matrix(as.double(covariates), k, q, byrow = is.null(dim(covariates)))

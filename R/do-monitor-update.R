@@ -117,7 +117,7 @@ update_growing <- function(object, newdata, target = NULL, times = NULL, ledger 
   if (!is_growing(release)) {
     abort(c(
       "New periods cannot be added to this fit: they were not paid for in advance.",
-      i = "Pay for them with {.code dp_synth(..., monitor = )}."
+      i = "Pay for new periods with {.code dp_synth(..., monitor = )}."
     ), "monitor")
   }
   again <- check_flag(again)
@@ -171,7 +171,7 @@ newer_long_panel <- function(object, people, formula = object$formula,
   if (is.null(formula)) {
     abort(c(
       "{.arg formula} is required: this fit does not contain its formula.",
-      i = "Give it as in {.fn dp_synth}.",
+      i = "Give the same formula as to {.fn dp_synth}.",
       i = if (elsewhere) "For a source that holds donors only, give {.arg target}."
     ), "argument")
   }
@@ -221,7 +221,11 @@ known_covariates <- function(columns, names) {
 abort_other_covariates <- function(columns) {
   abort(c(
     "{.arg newdata} must contain the fit's covariates, in the same order.",
-    x = if (is.null(columns)) "The fit has no covariates." else "They are {.val {columns$name}}."
+    x = if (is.null(columns)) {
+      "The fit has no covariates."
+    } else {
+      "The fit's covariates are {.val {columns$name}}."
+    }
   ), c("covariate", "monitor"))
 }
 
@@ -260,7 +264,7 @@ check_newer <- function(object, panel, group) {
   fail <- function(what, ...) {
     abort(c(what, ...), "monitor")
   }
-  if (!is.null(panel$adopted)) fail("{.arg newdata} has several adoption dates; the fit has one.")
+  if (!is.null(panel$adopted)) fail("{.arg newdata} has several adoption dates, not one.")
   size <- object$release$statistics$monitor$size
   if (panel$n != known$n || nrow(panel$target) != length(size)) {
     fail(

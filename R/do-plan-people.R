@@ -47,7 +47,7 @@ pilot_people <- function(pilot, scale, periods) {
     abort(c(
       "{.arg pilot} must be a matrix of finite numbers, one row per person, one column per period.",
       x = "It is {describe(pilot)}; the plan has {periods} periods.",
-      i = "It must be public data, never the donors to be protected."
+      i = "A pilot must be public data, never the donors to be protected."
     ), "argument")
   }
   if (nrow(pilot) < 20) {

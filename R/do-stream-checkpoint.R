@@ -173,7 +173,7 @@ check_registry <- function(identity) {
     return(invisible(NULL))
   }
   abort(c(
-    "This state belongs to another registry than {.file {registry_folder()}}.",
+    "This state belongs to a registry other than {.file {registry_folder()}}.",
     x = "This registry does not record whether the state was resumed, and no state may run twice.",
     i = "Set {.envvar DPSC_REGISTRY} to the registry of the session that wrote the state."
   ), "stream")

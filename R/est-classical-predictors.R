@@ -54,7 +54,7 @@ match_predictors <- function(given, donors) {
   } else if (!is.null(donor_names) || nrow(given$donors) != nrow(donors)) {
     abort(c(
       "The predictors cannot be matched with the donors.",
-      x = if (!is.null(donor_names)) "The donors have names; the rows of the predictors have none.",
+      x = if (!is.null(donor_names)) "The donors have names; rows of the predictors have no names.",
       x = if (is.null(donor_names)) {
         "There are {nrow(donors)} donors and {nrow(given$donors)} rows."
       },

@@ -104,7 +104,7 @@ prepare_objective_glm <- function(public, columns) {
   if (!is.null(penalty) && isTRUE(columns$weighted)) {
     abort(c(
       "{.arg penalty} cannot be combined with {.arg weights}.",
-      x = "It is relative to the mean loss, and the total of the weights is private."
+      x = "A penalty is relative to the mean loss, and the total of the weights is private."
     ), "argument")
   }
   if (is.null(penalty) && is.null(limits)) {

@@ -14,7 +14,7 @@ gram_noise_conflict <- function(release) {
   first_fault(
     "The release is marked not private, but it reports noise." =
       !private && (any(noise != 0) || !all(vapply(extra, is.null, NA))),
-    "The release is marked private, but it holds statistics without noise." = private &&
+    "The release is marked private, but it contains statistics without noise." = private &&
       (any(noise == 0) || !is.null(s$leave_one_out) || !is.null(s$cohorts$leave_one_out)),
     # Some releases of version 0.1.0 contain no rounds.
     "The noise of the statistics does not match the noise steps." =

@@ -21,7 +21,7 @@ gram_rounds <- function(release) {
   if (is.null(rounds)) {
     abort(c(
       "This release does not contain the radii, on which its donors' losses depend.",
-      i = "It was made by an older version of the package."
+      i = "The release was made by an older version of the package."
     ), "argument")
   }
   rounds

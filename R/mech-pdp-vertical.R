@@ -131,7 +131,7 @@ pdp_objective <- function(release, donors, delta) {
   if (is.null(p$cap)) {
     abort(c(
       "This release does not contain the weights' cap, on which its donors' losses depend.",
-      i = "It was made by an older version of the package."
+      i = "The release was made by an older version of the package."
     ), "argument")
   }
   cover <- p$steps$epsilon[[2L]]

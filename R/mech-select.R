@@ -239,7 +239,7 @@ subset_constants <- function(subsets, n, shares) {
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
-      "There are too few {.arg subsets}: some person would be in too many of them.",
+      "There are too few {.arg subsets}: some person would be in too many subsets.",
       i = "For these people and this budget {signif(log(n) * 6 / rate, 2)} subsets are enough."
     ), "argument")
   }
@@ -266,7 +266,7 @@ check_subset_people <- function(constants, facts) {
   if (facts$n < least) {
     abort(c(
       "{.val subsamples} needs {format(least, big.mark = \",\")} people at this {.arg epsilon}.",
-      x = "One of its subsets would have about {signif(facts$n * constants$rate, 2)} people.",
+      x = "A subset would have about {signif(facts$n * constants$rate, 2)} people.",
       i = "{.val blocks} needs 6 to 12 times fewer people."
     ), "argument")
   }

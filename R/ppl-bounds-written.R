@@ -112,7 +112,7 @@ check_named <- function(bounds, left) {
   abort(c(
     "{.arg bounds} must name a column or an expression: {.code {label}} is not a single column.",
     i = paste(
-      "Limits of the {if (several) 'columns' else 'variable'}, before the formula:",
+      "Limits of the {if (several) 'columns' else 'variable'}, before the formula is applied:",
       "{.code {columns}}."
     ),
     i = paste(
@@ -219,7 +219,7 @@ check_size_of_range <- function(range, name) {
   if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
     abort(c(
       "The bounds of {.code {name}} must lie within 1e100 and be at least 1e-100 apart.",
-      x = "They are {format(range[[1L]])} and {format(range[[2L]])}.",
+      x = "The bounds are {format(range[[1L]])} and {format(range[[2L]])}.",
       i = "Use other units."
     ), "bounds")
   }

@@ -34,7 +34,7 @@ new_bounds <- function(bounds, periods) {
   if (anyNA(bounds)) fail("Some limits are missing.")
   if (!all(is.finite(bounds))) fail("Some limits are infinite.")
   if (any(bounds[, 1L] >= bounds[, 2L])) {
-    fail("The lower limit is not below the upper one. Are they the wrong way round?")
+    fail("The lower limit is not below the upper limit. Are the limits interchanged?")
   }
   half <- (bounds[, 2L] - bounds[, 1L]) / 2
   if (!all(is.finite(half))) fail("The limits are too far apart for double precision.")

@@ -339,7 +339,7 @@ check_whole_columns <- function(data, class) {
   if (length(damaged)) {
     abort(c(
       "The data frame is damaged: every column must have a value for each row.",
-      x = "{.code {damaged}} {?has/have} another number of values.",
+      x = "{.code {damaged}} {?has/have} a different number of values.",
       i = "Create it again, for instance by {.code data.frame()} from its columns."
     ), class)
   }

@@ -64,7 +64,7 @@ count_outcome <- function(expression, given) {
   if (response$lower < 0 || response$upper < 1) {
     abort(c(
       "The bounds of a count must start at 0 or above, and reach 1.",
-      x = "They are {response$lower} and {response$upper}."
+      x = "The bounds are {response$lower} and {response$upper}."
     ), "bounds")
   }
   response

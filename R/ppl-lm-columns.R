@@ -64,7 +64,7 @@ check_lm_terms <- function(terms) {
   if (length(attr(terms, "offset"))) {
     abort(c(
       "The formula of a private regression has no offsets.",
-      i = "In a linear model subtract it from the outcome: {.code I(y - z) ~ x}.",
+      i = "In a linear model subtract the offset from the outcome: {.code I(y - z) ~ x}.",
       i = "{.fn dp_glm} has the argument {.code offset = ~ z}."
     ), "argument")
   }
@@ -311,7 +311,7 @@ image_of <- function(expression, name, given) {
   if (!length(variables) || length(variables) > 3L) {
     abort(c(
       "{.code {name}} must be a function of one, two or three variables.",
-      i = "Put it in a separate column with its own bounds."
+      i = "Compute it beforehand as a column with separate bounds."
     ), "argument")
   }
   steps <- c(1001L, 101L, 41L)[[length(variables)]]

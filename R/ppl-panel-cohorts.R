@@ -24,7 +24,7 @@ check_adopted <- function(adopted, labels, times, hide = FALSE) {
       },
       i = paste(
         "Leave these units out (their counterfactual cannot be estimated), or add earlier periods.",
-        "They cannot be donors."
+        "These units cannot be donors."
       )
     ), "panel")
   }

@@ -85,8 +85,8 @@ check_own_names <- function(sides, names, bounds) {
     text <- code_label(sides[[k]], "outcome")
     limits <- limits_text(bounds[[name]])
     abort(c(
-      "{.code {name}} in {.arg bounds} could be the column or the outcome computed from it.",
-      i = "Write the outcome without a name, {.code {text}}, and its limits as one of these.",
+      "{.code {name}} in {.arg bounds} could be a column or the outcome computed from it.",
+      i = "Write the outcome without a name, {.code {text}}, and give limits in one of two ways.",
       i = "Limits of the variable, before the formula: {.code bounds = list({name} = {limits})}.",
       i = "Limits of the expression, by its text: {.code bounds = list(`{text}` = {limits})}."
     ), "bounds")

@@ -115,7 +115,7 @@ check_size <- function(size, k) {
     abort(c(
       "{.arg size} must be the number of people over whom the target is averaged.",
       x = "It is {describe(size)}.",
-      i = if (k > 1L) "Give one whole number for all {k} treated units, or one for each."
+      i = if (k > 1L) "Give one whole number for all {k} treated units, or one number per unit."
     ), "argument")
   }
   rep_len(as.double(size), k)

@@ -118,7 +118,7 @@ check_not_protected <- function(fit, what) {
   if (is_released_group(fit)) {
     abort(c(
       "{what} needs the treated unit's own data, and here treated people are protected.",
-      i = "Only their released path, with noise, is available."
+      i = "Only the released path of these people, with noise, is available."
     ), "argument")
   }
 }

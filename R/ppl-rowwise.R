@@ -90,7 +90,7 @@ check_rowwise <- function(code) {
   unknown <- setdiff(called_by_code(code), names(rowwise_functions))
   if ("cbind" %in% unknown) {
     abort(c(
-      "The formula takes one outcome, and no {.fn cbind}.",
+      "The formula takes one outcome, without {.fn cbind}.",
       i = "For counts of successes and failures use one row per trial.",
       i = "For several outcomes use one call for each."
     ), "argument")
@@ -105,7 +105,7 @@ check_rowwise <- function(code) {
   if (!has_single_constants(code)) {
     abort(c(
       "The formula may only use columns and single numbers, but it contains a vector.",
-      i = "Add it to the rows as a column, with separate bounds."
+      i = "Add the vector to the rows as a column, with separate bounds."
     ), "argument")
   }
   check_text_compared(code)

@@ -34,7 +34,7 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
     words <- if (!charged) planning_words(con, text)
     abort(c(
       "{what} failed in the engine that holds the donors.",
-      x = if (!is.null(words)) "The engine's error, before it read any row: {words}",
+      x = if (!is.null(words)) "The engine's error, before any row was read: {words}",
       i = if (is.null(words)) {
         "The engine's error is not shown, since it may contain data. Is the connection open?"
       },

@@ -20,7 +20,7 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups 
   kind <- unique(sub(".*[.]", "", kind))
   if (length(kind) != 1L || !kind %in% c("csv", "parquet")) {
     abort(c(
-      "The files must all be CSV or all be Parquet.", x = "They end in {.val {kind}}."
+      "The files must all be CSV or all be Parquet.", x = "The names end in {.val {kind}}."
     ), "argument")
   }
   if (kind == "parquet" && !has_duckdb()) {
@@ -192,7 +192,7 @@ check_csv_names <- function(path, found, names, wanted) {
     abort(c(
       "{.file {file}} has {names(marks)[is_one][[1L]]} between its columns, not commas.",
       i = paste(
-        "Write it with commas, a point in numbers and a header line, as {.fn write.csv} does",
+        "Write the file with commas, points in numbers and a header, as {.fn write.csv} does",
         "(not {.fn write.csv2})."
       )
     ), "argument")
@@ -207,7 +207,7 @@ check_csv_names <- function(path, found, names, wanted) {
         "It lacks {cli::qty(length(absent))}column{?s} {absent} of the first file."
       },
       x = if (length(found) != length(names)) {
-        "It has {length(found)} column{?s}; the first file has {length(names)}."
+        "It has {length(found)} column{?s}; the first file has {length(names)} column{?s}."
       },
       i = "Columns are matched by name, in any order and with regard to case."
     ), "argument")

@@ -197,8 +197,8 @@ check_people_travel <- function(source) {
   if (source$compute == "database" && !source$calibrate) {
     abort(c(
       paste(
-        "With {.code protect = \"everyone\"} the sums over treated people are computed in R: their",
-        "rows would leave the database."
+        "With {.code protect = \"everyone\"} the sums over treated people are computed in R, so",
+        "rows of these people would leave the database."
       ),
       i = "Permit this by {.code calibrate = TRUE}, or set {.code protect = \"donors\"}."
     ), "argument")

@@ -124,7 +124,7 @@ worker_task <- function(given, task, opening) {
         if (!own()) worker_open(given$open, given$i, opening)
         list(value = TRUE)
       } else {
-        if (!own()) abort("It holds rows for another {.fn dp_workers}.", "worker")
+        if (!own()) abort("The worker has rows for another {.fn dp_workers}.", "worker")
         list(value = do.call(steps[[task]], given[[worker_state$index]]))
       }
     },
@@ -134,7 +134,7 @@ worker_task <- function(given, task, opening) {
         class = sub("^dpsc_error_", "", class(e)[[1L]])
       )
     },
-    error = function(e) list(error = "Its error is not shown, since it may contain data.")
+    error = function(e) list(error = "The worker's error is not shown, since it may contain data.")
   )
   answer$index <- worker_state$index
   structure(answer, class = "dpsc_answer")
@@ -151,7 +151,7 @@ worker_open <- function(open, i, opening) {
   if (!fits) {
     abort(c(
       "{.arg open} must give a table, files, chunks, a matrix or people's rows.",
-      x = "It gave {describe(source)}."
+      x = "It returned {describe(source)}."
     ), "argument")
   }
   worker_state$source <- source
@@ -182,7 +182,7 @@ read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_bloc
 
 worker_begin <- function(token) {
   if (!is.null(worker_state$token) && !identical(worker_state$token, token)) {
-    abort("It is busy with another release: a worker serves one release at a time.", "worker")
+    abort("The worker is busy with another release and serves one release at a time.", "worker")
   }
   worker_state$token <- token
 }

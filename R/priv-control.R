@@ -120,7 +120,7 @@ check_control <- function(control) {
   if (!is.list(fields) || !setequal(names(fields), names(formals(dp_control))) ||
       anyDuplicated(names(fields))) {
     abort(c(
-      "{.arg control} must come from {.fn dp_control}.", x = "Its fields are wrong."
+      "{.arg control} must come from {.fn dp_control}.", x = "It has wrong fields."
     ), "argument")
   }
   if (typeof(fields$rng) == "externalptr") {

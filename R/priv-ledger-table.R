@@ -60,7 +60,7 @@ check_same_total <- function(given, total) {
   if (given$epsilon != total$epsilon || given$delta != total$delta) {
     abort(c(
       "The total of this ledger is different.",
-      x = "It was made with epsilon = {total$epsilon} and delta = {total$delta}.",
+      x = "The ledger was made with epsilon = {total$epsilon} and delta = {total$delta}.",
       i = "Leave {.arg epsilon} and {.arg delta} out to use this total."
     ), "budget")
   }

@@ -267,8 +267,8 @@ charged_history <- function(ledger, history, cost, label) {
     abort(c(
       "The ledger does not hold enough budget for this release.",
       x = paste(
-        "With it the total would be epsilon = {format_epsilon(total)} at delta = {ledger$delta};",
-        "the limit is {ledger$epsilon}."
+        "With this release the total would be epsilon = {format_epsilon(total)} at",
+        "delta = {ledger$delta}; the limit is {ledger$epsilon}."
       ),
       i = budget_left(ledger, cost, history)
     ), "budget")
@@ -301,7 +301,7 @@ check_live <- function(ledger) {
     },
     x = "Later charges to the original are not known here.",
     i = paste(
-      "Use the ledger where it was made, or take it",
+      "Use the ledger in the session in which it was made, or take it",
       "over with {.code dp_ledger(resume = )}."
     )
   ), "budget")

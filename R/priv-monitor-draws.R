@@ -66,8 +66,8 @@ next_draw <- function(monitor, period, known, again) {
       x = "A second draw under the same share of the budget would not be private.",
       i = paste(
         "Use the fit that the first call of",
-        "{.fn update} returned. If it is lost, {.code again = TRUE} draws again, with the share of",
-        "one of the {monitor$announced - known$taken} announced period{?s} that {?is/are} left."
+        "{.fn update} returned. If this fit is lost, {.code again = TRUE} uses the share of",
+        "one of the {monitor$announced - known$taken} remaining period{?s} for a second draw."
       )
     ), c("monitor", "budget"))
   }
@@ -130,7 +130,7 @@ check_draw_ledger <- function(monitor, ledger) {
   if (is.null(ledger)) {
     abort(c(
       "{.arg ledger} is required: the ledger that paid for this release's periods.",
-      i = "It records which periods have been drawn, and is not charged again."
+      i = "The ledger records which periods have been drawn, and is not charged again."
     ), "monitor")
   }
   check_live(ledger)

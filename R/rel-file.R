@@ -47,7 +47,7 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   if (inherits(release, "dp_pdp")) {
     abort(c(
       "Privacy losses of donors are for the curator only and are not written.",
-      x = "They are computed from the donors' data without noise; no guarantee covers them.",
+      x = "Losses are computed from the donors' data without noise, and no guarantee covers them.",
       i = "Write the release. {.fn pdp_bound} gives the publishable bound on losses."
     ), "release")
   }
@@ -96,7 +96,7 @@ write_release.dp_synth <- function(release, path, allow_not_private = FALSE) doo
   if (release$release$calibration == "none") {
     abort(c(
       "A fit by estimator {.val {release$estimator}} has no release: it uses raw donors.",
-      i = "{.fn saveRDS} saves it, donors included."
+      i = "{.fn saveRDS} saves the fit, donors included."
     ), "release")
   }
   write_release.default(release$release, path, allow_not_private)
@@ -157,7 +157,7 @@ read_release <- function(path) door("read_release", {
     jsonlite::fromJSON(path, simplifyVector = FALSE),
     error = function(e) NULL, warning = function(w) NULL
   )
-  if (is.null(content)) fail("It is not valid JSON. Was it truncated?")
+  if (is.null(content)) fail("The file is not valid JSON. Was the file truncated?")
   if (!is.list(content)) fail("It is JSON with other content.")
   object_of_file(content, fail)
 })

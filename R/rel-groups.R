@@ -98,7 +98,7 @@ check_same_release <- function(parts) {
   alike(function(part) part$statistics[c("loadings", "pre", "weight", "demean")], "features")
   once <- anyDuplicated(lapply(parts, function(part) part$statistics$mean)) > 0L
   if (once || any(vapply(parts, function(part) !is.null(part$groups), NA))) {
-    abort("Give every group once, as it was released.", "release")
+    abort("Give the release of every group once.", "release")
   }
   if (!parts[[1L]]$privacy$private) {
     abort(c(

@@ -69,7 +69,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
       "A release has one outcome.",
-      i = "{.fn dp_synth} releases several, {.code cbind(y1, y2) ~ treated}, with one charge."
+      i = "{.fn dp_synth} releases several outcomes, {.code cbind(y1, y2) ~ treated}, in one call."
     ), "panel")
   }
   people <- panel_people(data, index, na, roster, substitute(index))
@@ -354,7 +354,7 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
   outside <- abs(t(target[, pre, drop = FALSE])) > scale$half[pre]
   if (mean(outside) > 1 / 2) {
     abort(c(
-      "{.arg bounds} miss the target: most of its pre-treatment values lie outside them.",
+      "{.arg bounds} miss the target: most of the target's pre-treatment values lie outside.",
       x = paste(
         "The values range from {signif(min(panel$target[, pre]), 4)} to",
         "{signif(max(panel$target[, pre]), 4)}, the bounds from {signif(min(scale$lower), 4)} to",
@@ -370,7 +370,7 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
     warn(c(
       "The target leaves {.arg bounds} before the treatment.",
       i = paste(
-        "Donors like it are clipped, so the counterfactual's bias exceeds the width of its",
+        "Donors like the target are clipped, so the counterfactual's bias exceeds the width of the",
         "interval. Widen {.arg bounds}."
       )
     ), "bounds")

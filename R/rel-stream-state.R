@@ -207,7 +207,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
     abort(c(
       "The stream would exceed its horizon of {object$plan$facts$horizon} step{?s}.",
       x = "{left} step{?s} {?is/are} left, but {steps} {?was/were} given. No rows were added.",
-      i = "Noise was planned for the horizon. A new stream needs its own budget."
+      i = "Noise was planned for the horizon. A new stream needs a separate budget."
     ), "stream")
   }
   if (!nrow(table) && !object$batch) {

@@ -39,7 +39,7 @@ processing_words <- function(x, privacy) {
     "Numbers computed from the data of ",
     if (is.null(people)) "people" else paste(format(people, big.mark = ","), "people"),
     " were released by the R package dpsc ", privacy$version %||% own_version(),
-    if (privacy$holds) ", with random noise that was drawn before they left the computation",
+    if (privacy$holds) ", with random noise that was added during the computation",
     ". The released object", if (!is.null(id)) paste0(" (id ", id, ")"),
     " contains no record of a person",
     if (!privacy$holds) ", but its numbers are not, or not known to be, protected", "."

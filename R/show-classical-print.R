@@ -107,7 +107,7 @@ fit_quality_lines <- function(fit) {
   perfect <- error < 1e-8 * max(abs(fit$raw$donors), abs(own))
   poor <- !perfect && error > spread / 2
   c(
-    paste0("  pre-treatment RMSPE ", format_value(error), " (the target's own deviation ",
+    paste0("  pre-treatment RMSPE ", format_value(error), " (standard deviation of the target ",
       format_value(spread), ")"),
     if (perfect) {
       c(

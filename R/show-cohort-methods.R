@@ -267,7 +267,7 @@ print_cohort_table <- function(fit, type, level) {
   # Residuals are not effects.
   rownames(shown) <- sub("^[+]0$", "0", rows)
   print(shown)
-  if (left) cat("  and ", left, " more: see tidy()\n", sep = "")
+  if (left) cat("  and ", left, " more rows: see tidy()\n", sep = "")
 }
 
 cohort_meaning <- function(fit) {
@@ -327,7 +327,8 @@ cohort_sentences <- function(fit, level) {
       format_value(overall$estimate), " (", limits(overall), "; ", short_guarantee(fit), ")."
     ),
     paste0(
-      "In the first treated period it is ", format_value(first$estimate), " (", limits(first), ")."
+      "In the first treated period the effect is ", format_value(first$estimate), " (",
+      limits(first), ")."
     )
   )
 }

@@ -38,9 +38,9 @@ print.dp_ledger <- function(x, ...) say_lines(x, format(x), where_ledger_lives(x
 
 where_ledger_lives <- function(ledger) {
   if (!is_outside(ledger)) {
-    return("It is stored in this R session, and in files that you save (saveRDS()).")
+    return("The ledger is in this R session, and in files that you save by saveRDS().")
   }
-  paste0("It is stored in ", if (!is.null(ledger$path)) {
+  paste0("The ledger is in ", if (!is.null(ledger$path)) {
     paste0("the file ", ledger$path)
   } else {
     paste0("the table ", ledger$table, " of a database")

@@ -60,9 +60,9 @@ lm_notes <- function(x) {
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",
       if (x$plan$located) {
-        "Their intervals cover all slopes that the outcome's standard deviation allows."
+        "The intervals cover all slopes that the outcome's standard deviation allows."
       } else {
-        "Their intervals are unbounded."
+        "The intervals are unbounded."
       }
     ),
     robust_words(x), wide_lm(x),

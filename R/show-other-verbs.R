@@ -55,7 +55,7 @@ abort_of_people <- function(what, name, private = TRUE) {
     if (private) {
       "{what} are values of single people; a private fit does not contain them."
     } else {
-      "{what} are values of single people; a fit does not keep them, even without privacy."
+      "{what} are values of single people; a fit does not contain them, even without privacy."
     },
     i = "{.code predict(fit, newdata = )} predicts for public rows."
   ), "argument")

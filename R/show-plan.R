@@ -200,9 +200,9 @@ given_words <- function(x, row) {
     "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: "
   )
   paste0(share, if (x$protect == "everyone") {
-    "the treated people are too far from the donors, or the donors' own errors are too small."
+    "the treated people are too far from the donors, or the donors' errors are too small."
   } else {
-    "the donors' own errors are too small relative to their noise for this many people."
+    "the donors' errors are too small relative to the noise for this many people."
   })
 }
 

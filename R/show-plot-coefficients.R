@@ -220,7 +220,7 @@ autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door
   if (is.null(table$estimate) || !nrow(table)) {
     abort(c(
       "This selection has no estimates to plot.",
-      i = if (is.null(object$coefficients)) "It has no regression, or it abstained."
+      i = if (is.null(object$coefficients)) "The selection has no regression, or it abstained."
     ), "argument")
   }
   table$term <- labelled(table$term, labels)
@@ -326,8 +326,8 @@ autoplot.dp_plan_lm <- function(object, ...) door("plot", {
       x = NULL, y = "standard error relative to lm()",
       title = paste("Plan of", object$text),
       subtitle = paste(
-        "The grey line is for lm(), the dotted line marks this plan. There is no line where noise",
-        "hides the moments"
+        "The grey line is for lm(), and the dotted line marks this plan. No line is drawn where",
+        "noise hides the moments"
       )
     ) +
     plan_panels()

@@ -31,7 +31,7 @@ chosen_dates <- function(object, dates) {
   if (anyNA(at) || !length(at)) {
     abort(c(
       "{.arg dates} must be placebo dates of the result.",
-      i = "They are {period_text(known)}."
+      i = "The dates are {period_text(known)}."
     ), "argument")
   }
   known[at]

@@ -211,7 +211,7 @@ plot_plan_funnel <- function(plan, method) {
   if (!nrow(data)) {
     abort(c(
       "There is no interval to plot: method {.val {method}} gives no interval here.",
-      i = "{.code print()} of the plan reports how to get one."
+      i = "{.code print()} of the plan reports how to get an interval."
     ), "argument")
   }
   found <- paste("detected with power", percent_shown(plan$power))

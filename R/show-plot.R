@@ -87,7 +87,7 @@ chosen_targets <- function(fit, targets) {
   if (anyNA(at) || !length(at)) {
     abort(c(
       "{.arg targets} must name targets of the fit, or give their positions.",
-      i = "It has {length(names)}."
+      i = "The fit has {length(names)} target{?s}."
     ), "argument")
   }
   at

@@ -221,9 +221,9 @@ interval_meaning <- function(fit) {
       "confint(simultaneous = TRUE)."
     ),
     if (fit$release$privacy$private) {
-      "They are calibrated on the donors' own placebo errors, released with noise."
+      "Intervals are calibrated on the donors' placebo errors, which are released with noise."
     } else {
-      "They are based on the donors' leave-one-out errors."
+      "Intervals are based on the donors' leave-one-out errors."
     }
   )
 }

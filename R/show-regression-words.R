@@ -148,10 +148,10 @@ robust_words <- function(x) {
   }
   paste0(
     "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
-    "standard deviations, and those beyond ", format(last_clip(x), digits = 2L), " are clipped: ",
-    "the slopes belong to a robust regression (Huber's), not to least squares, and may differ ",
-    "from those of lm() by several standard errors. The residual standard error is smaller than ",
-    "lm()'s, and R-squared larger."
+    "standard deviations, and residuals beyond ", format(last_clip(x), digits = 2L),
+    " are clipped: the slopes belong to a robust regression (Huber's), not to least squares, and ",
+    "may differ from the slopes of lm() by several standard errors. The residual standard error ",
+    "is smaller than in lm(), and R-squared is larger."
   )
 }
 

@@ -14,7 +14,8 @@ wide_slopes <- function(fit, planned, where) {
   if (length(wide)) {
     paste0(
       "Intervals more than twice as wide as planned: ", paste(wide, collapse = ", "), ". ", where,
-      " predicts standard errors ", format(planned, digits = 2L), " times those without privacy; ",
+      " predicts standard errors ", format(planned, digits = 2L),
+      " times as large as without privacy; ",
       "here they are up to ", format(max(ratio[wide]), digits = 2L), " times as large. Rare ",
       "levels and nearly collinear regressors cause this."
     )

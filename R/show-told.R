@@ -8,7 +8,7 @@ gaps_words <- function(release) {
     return(NULL)
   }
   paste(
-    "Gaps in a row were filled from that row alone: linearly between its own values, flat before",
+    "Gaps in a row were filled from that row alone: linearly between observed values, flat before",
     "the first and after the last. A row without a value before the treatment is the middle of the",
     "bounds. Rows of people who leave early stay flat, an error that no interval covers."
   )
@@ -77,7 +77,7 @@ unseen_interval_words <- function(fit) {
   paste0(
     "The target's outcome stays at a bound, and in this release the donors' placebo errors seem ",
     "small. A few donors with large errors may be hidden: the standard error allows for ",
-    format(100 * unseen_share(fit$release), digits = 2L), " % of them, with errors of half the ",
+    format(100 * unseen_share(fit$release), digits = 2L), " % of donors with errors of half the ",
     "bounds' width."
   )
 }

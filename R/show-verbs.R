@@ -119,7 +119,7 @@ weights.dp_synth <- function(object, ...) door("weights", {
   if (is.null(weights)) {
     abort(c(
       "A fit by method {.val {release$method}} has no weights for single donors.",
-      i = "It releases sums. Methods {.val output} and {.val objective} release noisy weights."
+      i = "It releases sums; methods {.val output} and {.val objective} release noisy weights."
     ), "argument")
   }
   names(weights) <- release$panel$donor_names %||% seq_along(weights)
@@ -133,7 +133,7 @@ formula.dp_synth <- function(x, ...) door("formula", {
   if (is.null(x$formula)) {
     abort(c(
       "This fit has no formula: it was made from a matrix or from a release.",
-      i = "Its outcome is {.val {x$release$panel$outcome}}."
+      i = "The outcome is {.val {x$release$panel$outcome}}."
     ), "argument")
   }
   x$formula

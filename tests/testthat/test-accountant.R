@@ -41,7 +41,7 @@ test_that("the delta of Gaussian differential privacy equals the reference value
   expect_equal(gaussian_delta(10, 0.681894), 1.086e-10, tolerance = 1e-3)
 })
 
-test_that("the logarithm of the normal distribution function agrees with R's everywhere", {
+test_that("the logarithm of the normal distribution function agrees with R everywhere", {
   x <- c(-1e4, -300, -40, -10, -5.0001, -5, -4.9999, -1, 0, 1, 5, 5.1, 9, 30)
   expect_equal(vapply(x, log_normal_cdf_cpp, 0), pnorm(x, log.p = TRUE), tolerance = 1e-13)
 })

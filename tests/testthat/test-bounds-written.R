@@ -111,7 +111,7 @@ test_that("bounds of a panel's outcome refer to a column or an expression, as in
   # In 0.2.0 limits under the outcome's own name were limits of the expression.
   expect_error(
     run(cbind(z = log(z), y) ~ on, list(z = log(c(5, 200)), y = c(0, 400))),
-    "could be the column or the outcome", class = "dpsc_error_bounds"
+    "could be a column or the outcome", class = "dpsc_error_bounds"
   )
 })
 

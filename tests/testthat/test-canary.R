@@ -323,7 +323,7 @@ test_that("errors and warnings contain no donor's data, backtrace, parent or eva
   }
 })
 
-test_that("errors from dp_chunks() contain no donor's data, even if the reader's error does", {
+test_that("errors from dp_chunks() contain no donor's data even if the reader's errors do", {
   p <- canary_panel()
   reads <- 0
   fail_at <- function(k) {

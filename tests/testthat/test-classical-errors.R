@@ -49,7 +49,7 @@ test_that("placebos for several treated units are groups of equally many donors"
   expect_equal(tidy(found)$std.error[1], sqrt(mean((average - mean(average))^2)), tolerance = 1e-8)
 })
 
-test_that("intervals have nominal coverage in panels with exchangeable units", {
+test_that("intervals from placebo standard errors have nominal coverage for exchangeable units", {
   hit <- vapply(1:150, function(seed) {
     panel <- model_panel(n = 20, T0 = 8, T1 = 3, seed = seed)
     fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = Inf, estimator = "sdid")

@@ -33,7 +33,7 @@ test_that("estimator factor equals alternating least squares", {
   expect_equal(none$counterfactual, unname(did$counterfactual), tolerance = 1e-10)
 })
 
-test_that("the number of factors is chosen by leaving out one period at a time", {
+test_that("estimator factor chooses its number of factors by leaving out one period at a time", {
   panel <- model_panel(n = 20)
   fit <- fit_classical(panel$donors, panel$target, 9, "factor")
   time <- colMeans(panel$donors)

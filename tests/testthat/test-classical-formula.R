@@ -124,7 +124,7 @@ test_that("the error about a predictor that cannot be computed names the predict
   bad(y ~ treated | over(x1, 1900), "before the treatment")
   bad(y ~ treated | over(x1), "takes a column")
   data$x1[data$unit == "c"] <- NA
-  bad(y ~ treated | x1, "none for 1 unit")
+  bad(y ~ treated | x1, "missing for 1 unit")
   data$when <- as.Date("2020-01-01")
   bad(y ~ treated | when, "Date")
   given <- list(donors = matrix(1:8 + 0, 8, dimnames = list(letters[1:8], "x")), target = 1)

@@ -360,7 +360,7 @@ test_that("predictors are matched with donors by name, in any order", {
   expect_error(run(wrong), "1 of 12", class = "dpsc_error_argument")
   rownames(wrong)[[2L]] <- rownames(wrong)[[1L]]
   expect_error(run(wrong), "more than once", class = "dpsc_error_argument")
-  expect_error(run(unname(predictors)), "have none", class = "dpsc_error_argument")
+  expect_error(run(unname(predictors)), "have no names", class = "dpsc_error_argument")
   expect_error(run(predictors, c(early = 1, late = 1, other = 1)), "differ from the donors",
     class = "dpsc_error_argument"
   )

@@ -279,7 +279,7 @@ test_that("forecasts before the adoption equal single-date fits with fewer perio
   expect_equal(event$estimate[event$event %in% -3], fitted, ignore_attr = TRUE)
 })
 
-test_that("the classical estimators fit every cohort separately", {
+test_that("classical estimators fit every cohort separately", {
   panel <- cohort_panel(25, 8, 5)
   rownames(panel$donors) <- paste0("d", 1:25)
   for (estimator in c("simplex", "demeaned", "hsvt")) {

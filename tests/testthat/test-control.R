@@ -79,7 +79,7 @@ test_that("a fit without intervals states that no intervals were requested", {
   )
 })
 
-test_that("if a group is too large to calibrate, the reason is the size, not a missing request", {
+test_that("if a group is too large to calibrate, the stated reason is the size", {
   panel <- sim_panel(n = 300, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), size = 50

@@ -29,7 +29,7 @@ test_that("simulated people of the app have the requested standard deviations wi
   expect_equal(rowSums(waves$treated - none$treated), -8 * c(5, 5, 3, 3))
 })
 
-test_that("no ledger pays for simulated people, not even if one is compulsory", {
+test_that("no ledger pays for simulated people, even if a ledger is compulsory", {
   ledger <- dp_ledger(10, 1e-5)
   withr::local_options(dpsc.ledger = ledger)
   explore_fit(a_design())

@@ -159,7 +159,7 @@ test_that("paths, selections, aggregates and plans have plots", {
   expect_error(plot(nothing), "nothing to plot", class = "dpsc_error_argument")
 })
 
-test_that("plots show a protected group's path as released, within bounds, and no earlier fit", {
+test_that("plots show a protected group's released path within the bounds and no earlier fit", {
   withr::local_seed(3)
   donors <- matrix(stats::runif(2000 * 12), 2000)
   treated <- matrix(stats::runif(200 * 12, 0.9, 1), 200)
@@ -224,7 +224,7 @@ test_that("in all figures intervals are pale and the share of noise is dark, in 
   )
 })
 
-test_that("with several outcomes, protected people's paths are cut at each outcome's own bounds", {
+test_that("with several outcomes, paths of protected people are cut at each outcome's bounds", {
   withr::local_seed(4)
   long <- data.frame(
     id = sprintf("p%04d", rep(1:1300, 10)), time = rep(1:10, each = 1300),

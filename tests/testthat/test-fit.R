@@ -62,7 +62,7 @@ test_that("with epsilon = Inf method gram is ridge also with more periods than d
   expect_lt(max(abs(predict(fit, "all") - hand$vertical)), 1e-8)
 })
 
-test_that("chunks and several targets give the same fit without privacy", {
+test_that("without privacy fits from chunks or to several targets equal separate fits", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3, k = 2)
   whole <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
   chunks <- dp_chunks(list(p$donors[20:30, ], p$donors[1:19, ]))

@@ -97,7 +97,7 @@ test_that("the gaps of a person change only that person's row", {
   expect_identical(dim(gap_rows(p, none)), dim(whole))
 })
 
-test_that("people with gaps keep their own covariates or get the middle of the bounds", {
+test_that("people with gaps keep their covariates or get the middle of the bounds", {
   p <- gap_panel(n = 40)
   p$data$age <- 30
   p$data$sex <- "m"

@@ -70,7 +70,7 @@ test_that("the exponential mechanism for counts does not exceed its Gaussian pri
   }
 })
 
-test_that("a discrete Gaussian is a rounded Gaussian up to the error that the lemma gives", {
+test_that("a discrete Gaussian is a rounded Gaussian up to the error bound in the proof", {
   # Small t2, for which the lemma's error exp(-2 pi^2 t2) is visible.
   for (t2 in c(0.3, 0.6, 1)) {
     s2 <- 3

@@ -106,7 +106,7 @@ test_that("dp_glm() minimises the objective for all limits of an offset", {
   }
 })
 
-test_that("the loss between neighbours with offsets at opposite limits is within the claim", {
+test_that("the loss between neighbours with offsets at opposite limits is within epsilon", {
   withr::local_seed(4)
   b <- noise_nodes(2L, radii = 60L)
   bounds <- list(y = c(0, 1), a = c(-1, 1), o = c(-30, 30))

@@ -276,7 +276,7 @@ test_that("by exact densities linear constraints in dp_glm() do not increase the
   }
 })
 
-test_that("the solution under linear limits satisfies the normal-cone condition", {
+test_that("solutions of dp_glm() under linear limits satisfy the normal-cone condition", {
   data <- glm_people(3000)
   facts <- glm_facts_of(n = 3000, epsilon = 3, intervals = FALSE)
   A <- rbind(c(1, 1), c(0, -1), c(1, 0))

@@ -28,7 +28,7 @@ test_that("the slope of a rare dummy is nearly as precise as in glm(), with nomi
   expect_identical(mean(found["known", ]), 1)
 })
 
-test_that("rows of dp_glm() are shrunk by the released factor, and none exceeds the limit", {
+test_that("dp_glm() shrinks rows by the released factor, and no row exceeds the limit", {
   data <- withr::with_seed(2, rare_people(20000, 0.03))
   facts <- function(n, intervals = TRUE) {
     columns <- lm_columns(y ~ t + a, rare_bounds, glm_families$binomial$outcome)

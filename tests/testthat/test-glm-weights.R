@@ -77,7 +77,7 @@ test_that("a private weighted fit is close to glm() with weights and far from th
   }
 })
 
-test_that("sampling standard errors refer to the weighted estimator, not to the unweighted one", {
+test_that("sampling standard errors are for the weighted, not for the unweighted, estimator", {
   data <- weighted_people(60000)
   ratio <- function(...) {
     fit <- seeded_glm(y ~ a + b + g, data,
@@ -144,7 +144,7 @@ worst_weighted <- function(ridge, scale = 1) {
   c(found = worst, claim = glm_plan_cpp(facts)$objective.epsilon)
 }
 
-test_that("the loss between neighbours with weights at opposite limits is within the claim", {
+test_that("the loss between neighbours with weights at opposite limits is within epsilon", {
   # Plants faults 76.
   found <- worst_weighted(1)
   expect_lte(found[["found"]], found[["claim"]] * (1 + 1e-6))
@@ -184,7 +184,7 @@ test_that("with any weights every step except the minimiser costs no more than d
   expect_gt(max(unlist(reached[grep("^moments", names(reached))])), 0.5)
 })
 
-test_that("too large, zero and missing weights in dp_glm() are treated as documented", {
+test_that("dp_glm() treats weights that are too large, zero or missing as documented", {
   data <- weighted_people(3000)
   released <- function(w, ...) {
     data$w[1:40] <- w

@@ -522,7 +522,7 @@ test_that("if no minimiser is found, dp_glm() is charged and returns a fit inste
   expect_identical(coef(read_release(path)), coef(fit))
 })
 
-test_that("the number of whitening rounds depends on people, columns and epsilon alone", {
+test_that("the number of whitening rounds depends on the data's size and on epsilon alone", {
   rounds <- function(n, epsilon, columns = 2L) {
     formula <- stats::reformulate(paste0("I(a^", seq_len(columns), ")"), "y")
     glm_plan_cpp(glm_facts_of(formula, n = n, epsilon = epsilon))[c("rounds", "located")]
@@ -639,7 +639,7 @@ test_that("the report of a fit by dp_glm() gives its results and its guarantee",
   expect_match(report(seeded)$guarantee, "NOT PRIVATE")
 })
 
-test_that("dp_glm() finds the minimiser for uninformative data and for far too wide bounds", {
+test_that("dp_glm() finds the minimiser for uninformative data and for excessively wide bounds", {
   withr::local_seed(15)
   people <- data.frame(x = stats::runif(1000))
   for (wide in c(10, 1e4)) {

@@ -106,7 +106,7 @@ test_that("clipped rows equal the documented integers and are within the limit f
   expect_gt(closest, 0.9995)
 })
 
-test_that("rows inside the radius are only shrunk and rounded, and others keep their direction", {
+test_that("rows inside the radius are only shrunk and rounded; other rows keep their direction", {
   map <- identity_map(4)
   inside <- c(0.3, -0.2, 0.1, 0.7)
   one <- function(x) drop(integers_of(matrix(x, 1L), map, 0.9)$clipped)

@@ -68,7 +68,7 @@ grid_oracle <- function(p, cell) {
   })
 }
 
-test_that("every combination of options works; without privacy simple fits give the same", {
+test_that("options can be combined; without privacy such fits are combinations of simple fits", {
   for (several in c(FALSE, TRUE)) {
     p <- grid_panel(several)
     half <- c(y = 50, z = 5)

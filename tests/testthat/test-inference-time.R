@@ -23,7 +23,7 @@ test_that("without noise conformal residuals are the residuals of the ridge fit 
   expect_equal(residual, u - drop(gram %*% solve(gram + penalty * diag(10), u)), tolerance = 1e-8)
 })
 
-test_that("conformal p-values are never 0 and valid, and conformal intervals invert the test", {
+test_that("conformal p-values are valid and never 0, and conformal intervals invert the test", {
   p <- vapply(1:60, function(seed) {
     conformal(full_fit(n = 300, seed = seed), intervals = FALSE)$test$p.value
   }, 0)

@@ -77,7 +77,7 @@ test_that("the leave-one-out interval contains the effects that a conformal test
   expect_true(any(limits$high[, 1L] < 2) && any(limits$high[, 1L] > 0.05))
 })
 
-test_that("intervals, p-values and ranks of one fit are consistent", {
+test_that("leave-one-out intervals, p-values and ranks of a fit are consistent", {
   rows <- random_rows(39L, 10L)
   y <- random_rows(1L, 10L, seed = 3)[1L, ]
   release <- raw_release(rows, 7L)

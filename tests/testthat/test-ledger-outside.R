@@ -182,7 +182,7 @@ test_that("a killed process leaves a readable ledger and no uncharged release", 
   }
 })
 
-test_that("prints, files and checks of a release name the charge that paid for it", {
+test_that("prints, files and checks of a release name the charge that paid for the release", {
   file <- ledger_file()
   ledger <- dp_ledger(50, 1e-2, path = file, data = "claims", study = "trial 7")
   withr::local_seed(1)

@@ -178,7 +178,7 @@ test_that("a ledger with delta = 0 pays for pure releases only", {
   expect_error(charge(ledger, 1e-2, 0), class = "dpsc_error_budget")
 })
 
-test_that("a delta that is larger than the delta of the ledger is refused", {
+test_that("a ledger refuses a delta above the ledger's delta", {
   ledger <- dp_ledger(2, 1e-6)
   expect_error(charge(ledger, 1, 2e-6, "objective"), class = "dpsc_error_budget")
   charge(ledger, 1, 1e-6, "objective")

@@ -209,7 +209,7 @@ test_that("a fit by dp_lm() contains no person's values", {
   expect_output(print(summary(secure)), "private: epsilon = .*neighbours replace one person's row")
 })
 
-test_that("intervals at delta = 0 contain the estimates by lm()", {
+test_that("intervals of dp_lm() at delta = 0 contain the estimates by lm()", {
   data <- lm_people(20000)
   fit <- seeded_lm(y ~ a + b, data, epsilon = 4, delta = 0, bounds = lm_bounds())
   limits <- confint(fit)

@@ -121,7 +121,7 @@ test_that("every function charges the promised cost once, by the only call of sp
   }
 })
 
-test_that("a call that exceeds the budget of its ledger draws nothing", {
+test_that("a call that exceeds the budget of its ledger draws no noise", {
   drawn <- 0
   run <- dpsc:::new_request
   counted <- function(record, ...) {

@@ -76,7 +76,7 @@ twin_calls <- function() {
   )
 }
 
-test_that("the record of every method has the fields that its function needs and no others", {
+test_that("the record of every method has exactly the fields that its function needs", {
   for (verb in names(dpsc:::mechanism_table)) {
     # dp_describe() has one method only.
     expect_gt(length(dpsc:::mechanism_table[[verb]]), if (verb == "dp_describe") 0 else 2)
@@ -123,7 +123,7 @@ test_that("a release by a copy of a method states the theorem of the copy", {
   })
 })
 
-test_that("audits run a method that was added, and detect an added method with a fault", {
+test_that("audits can run added methods and detect faults in these methods", {
   p <- toy_panel(n = 8, T0 = 4, T1 = 2)
   other <- p$donors
   other[1, ] <- -other[1, ]
@@ -179,7 +179,7 @@ test_that("calls excluded by a method's plan or needs are refused before the cha
   })
 })
 
-test_that("a stream by a copied method learns the same coefficients as by the original", {
+test_that("a stream by a copied method gives the same coefficients as the original method", {
   rows <- twin_rows()[1:50, ]
   learn <- function(method) {
     set.seed(3)

@@ -99,7 +99,7 @@ test_that("updates read covariates as the first release does, in memory and from
   expect_false(levels[[1]] %in% levels[-1])
 })
 
-test_that("a new period is predicted with the covariates as well", {
+test_that("predictors of a new period include the covariates", {
   withr::local_seed(44)
   p <- growing_covariates(n = 2000)
   fit <- update(covariates_start(p, epsilon = 60), until(p, 8))

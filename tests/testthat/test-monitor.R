@@ -192,7 +192,7 @@ test_that("new data that do not continue the fit's periods are refused at no cos
   refused(grow(target = p$target[1:13] + 0.01), words = "past")
   refused(grow(times = c(1:12, 14)), words = "skips")
   refused(grow(times = 2:14), words = "must begin with")
-  refused(grow(p$donors, p$target), words = "2 are left")
+  refused(grow(p$donors, p$target), words = "2 announced periods are left")
   refused(grow(target = p$target[1:12]), "dpsc_error_panel")
   refused(update(fit, p$donors[, 1:13]), "dpsc_error_argument", "target")
   refused(grow(estimator = "did"), "dpsc_error_argument")

@@ -94,7 +94,7 @@ test_that("with R's generator the same seed gives the same noise", {
   expect_identical(discrete_gaussian_cpp(rep(100, 5), "R"), x)
 })
 
-test_that("given random bytes determine every draw of noise, and too few bytes are an error", {
+test_that("given random bytes determine all noise, and too few bytes cause an error", {
   withr::local_seed(10)
   words <- tape(4000)
   x <- discrete_gaussian_cpp(rep(2^24, 20), words)

@@ -48,7 +48,7 @@ kkt_violation <- function(h, g, cap, f, theta) {
   )
 }
 
-test_that("the projection onto the bounded set of objective satisfies optimality conditions", {
+test_that("the projection onto the bounded set of method objective is optimal", {
   withr::local_seed(1)
   for (i in 1:100) {
     n <- sample(c(1, 2, 5, 40), 1)

@@ -66,7 +66,7 @@ test_that("with privacy a type II test is a Wald test from coef() and vcov()", {
   expect_identical(is.na(car::Anova(lost)$F), c(FALSE, FALSE, TRUE, FALSE))
 })
 
-test_that("lmtest::waldtest() compares our fits in the same way as fits by lm() and glm()", {
+test_that("lmtest::waldtest() compares this package's fits like fits by lm() and glm()", {
   skip_if_not_installed("lmtest")
   f <- other_fits()
   small <- update(f$raw, . ~ . - x:g)

@@ -232,7 +232,7 @@ test_that("invalid outcomes give one error and spend nothing", {
   fails("dpsc_error_panel", "each given once", cbind(y, y = log(z)) ~ on)
   fails("dpsc_error_bounds", "no limits for `?z", bounds = p$both["y"])
   fails("dpsc_error_bounds", "not a single column", bounds = c(0, 100))
-  fails("dpsc_error_bounds", "could be the column or the outcome", cbind(y = log(y), z) ~ on)
+  fails("dpsc_error_bounds", "could be a column or the outcome", cbind(y = log(y), z) ~ on)
   fails("dpsc_error_bounds", NULL, bounds = c(p$both, list(w = c(0, 1))))
   fails("dpsc_error_bounds", NULL, bounds = list(y = c(0, 100), z = c(10, 0)))
   fails("dpsc_error_bounds", "miss the target", bounds = list(y = c(0, 100), z = c(80, 90)))

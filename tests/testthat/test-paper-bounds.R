@@ -6,7 +6,7 @@ bound <- function(method, form, lambda = 10, ...) {
   do.call(paper_rmse_bound, c(list(method), arguments))
 }
 
-test_that("the papers' error bounds equal their formulas for every term", {
+test_that("every term of the papers' error bounds equals its formula", {
   moved <- 4 * 10 * sqrt(18) / (10 * 50)
   expect_equal(
     bound("output", "published"),

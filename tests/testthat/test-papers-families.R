@@ -109,7 +109,7 @@ test_that("the minimiser on a box equals another solver's minimiser within toler
   }
 })
 
-test_that("Algorithm 4.1 has its published constants for rows of length one", {
+test_that("for rows of length one published KST has the constants of Algorithm 4.1", {
   # As printed: variance p^3 (32 log(2 / delta) + 16 epsilon) / epsilon^2 for outcomes in [-p, p]
   # and an added row. Here rows have length one, outcomes are in [-1, 1], and a replaced row doubles
   # the sensitivity.

@@ -204,7 +204,7 @@ test_that("in two dimensions a replaced row attains the epsilon of a pure calibr
   }
 })
 
-test_that("a ridge minimiser changes by at most 2 / ridge, nearly attained by some neighbours", {
+test_that("ridge minimisers change by at most 2 / ridge, which some neighbours nearly attain", {
   worst <- 0
   for (ridge in c(0.1, 3)) {
     for (t in c(0.2, 0.35, 0.6)) {
@@ -248,7 +248,7 @@ test_that("the worst pair's loss is just below epsilon, and above epsilon with h
   }
 })
 
-test_that("audits of papers' methods pass valid claims and detect known faults", {
+test_that("audits of papers' methods accept valid claims and detect known faults", {
   # Plants faults 51.
   withr::local_seed(8)
   # Some faults are found by 1,200 runs only.

@@ -19,7 +19,7 @@ without <- function(rows, i) {
   rows
 }
 
-test_that("a single factorisation of a posterior gives all refits without one person", {
+test_that("one factorisation of a posterior gives all leave-one-out refits", {
   data <- paper_people(400)
   for (method in c("ops", "adaops")) {
     withr::local_seed(2)

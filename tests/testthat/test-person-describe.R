@@ -167,7 +167,7 @@ described_steps <- function(verb, found, here, there) {
   tapply(out, names(out), max)
 }
 
-test_that("no person changes a step by more than its sensitivity; the worst nearly attain it", {
+test_that("no person changes a step by more than its sensitivity, and some nearly attain it", {
   withr::local_seed(31)
   others <- visits(200, most = 3)
   # Corners of each step, as one row or as several rows.

@@ -62,7 +62,7 @@ test_that("dp_plan_lm() returns the required number of people or the required ep
   expect_identical(levels$columns, 2L)
 })
 
-test_that("more people or a larger budget lower the hurdle above which variables are selected", {
+test_that("more people or a larger budget lower the planned hurdle for selecting variables", {
   bounds <- plan_bounds(40, 1)
   plan <- function(n, epsilon) {
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)

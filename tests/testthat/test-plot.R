@@ -237,7 +237,7 @@ test_that("lines in plots of plans end at twice the bounds' width; omitted metho
   picture <- ggplot2::autoplot(plan, method = c("gram", "output"))
   expect_equal(picture$coordinates$limits$y[[2L]], 4)
   expect_lt(ggplot2::autoplot(plan)$coordinates$limits$y[[2L]], 4)
-  expect_match(ggplot2::autoplot(plan)$labels$subtitle, "errs more than 10 times as much: output")
+  expect_match(ggplot2::autoplot(plan)$labels$subtitle, "more than 10 times as large: output")
   expect_no_match(picture$labels$subtitle, "Not shown")
 })
 
@@ -258,7 +258,7 @@ test_that("plots of classical fits are marked NOT PRIVATE", {
   }
 })
 
-test_that("plots omit conformal intervals that do not exist at the level", {
+test_that("plots omit conformal intervals that do not exist at the requested level", {
   skip_if_not_installed("ggplot2")
   expect_error(
     ggplot2::autoplot(conformal(fixed_classical(), level = 0.99)), "highest level possible",

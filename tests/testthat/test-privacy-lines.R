@@ -49,7 +49,7 @@ privacy_objects <- function(rng = "secure") {
 
 on_privacy <- "private: |neighbours|theorem|proofs/|noise from|samplers|floating|assumed"
 
-test_that("prints have one line on the guarantee and one on noise and exactness", {
+test_that("prints have one line on the guarantee and one line on noise and exactness", {
   objects <- suppressWarnings(privacy_objects())
   for (name in names(objects)) {
     x <- objects[[name]]
@@ -78,7 +78,7 @@ test_that("prints have one line on the guarantee and one on noise and exactness"
   )
 })
 
-test_that("a summary gives the theorem in full and lists every step", {
+test_that("summaries give the theorem in full and list every privacy step", {
   objects <- suppressWarnings(privacy_objects())
   objects$path <- NULL
   for (name in names(objects)) {

@@ -67,7 +67,7 @@ test_that("a seeded release whose field `holds` was changed is detected", {
   })
 })
 
-test_that("a file cannot be edited to turn an invalid guarantee into a valid one", {
+test_that("edits cannot turn an invalid guarantee into a valid guarantee", {
   # Plants faults 62.
   expect_caught("objective", "published",
     change = edit("privacy", "holds", TRUE), regexp = "promise"
@@ -270,7 +270,7 @@ test_that("a release by method gram with noise unlike its rounds or steps is det
   }, 1e-6, "cost")
 })
 
-test_that("statistics without noise in a private release are detected, and noise in a raw one", {
+test_that("a private release with raw statistics and a raw release with noise are detected", {
   # Plants faults 67.
   raw <- doctored(epsilon = Inf)
   expect_caught(change = function(release) {

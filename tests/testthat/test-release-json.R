@@ -221,7 +221,7 @@ test_that("read_release() refuses a missing file, a directory and a file of anot
   }
 })
 
-test_that("a file with a field that is absent, empty or of another type is refused", {
+test_that("a file in which a field is absent, empty or of another type is refused", {
   path <- withr::local_tempfile(fileext = ".json")
   good <- file_release("output")
   refused <- function(release) {

@@ -35,7 +35,7 @@ radial <- function(d, norm) {
   z / sqrt(sum(z^2)) * norm
 }
 
-test_that("errors of output perturbation are distributed as in a plain loop", {
+test_that("in the reproduction errors of output perturbation are distributed as in a plain loop", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(1)
@@ -144,7 +144,7 @@ test_that("the corrected error bound is valid in cases in which the published bo
   expect_lt(mean(errors), at("corrected"))
 })
 
-test_that("errors of method gram are distributed as in dp_synth()", {
+test_that("in the reproduction errors of method gram are distributed as in dp_synth()", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(4)

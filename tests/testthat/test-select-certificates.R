@@ -186,7 +186,7 @@ test_that("stability certificates equal the theorems' numbers for arbitrary tabl
   expect_gte(min(stable), 4)
 })
 
-test_that("one person changes each condition of a certificate by at most one, nearly attained", {
+test_that("one person can change each condition of a certificate by nearly one, never by more", {
   # Plants faults 71.
   for (method in c("stability", "lasso")) {
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {

@@ -103,7 +103,7 @@ test_that("with few people variables are chosen by Kendall's correlation over al
   expect_identical(picks(table), picks(zero))
 })
 
-test_that("residuals of earlier steps find variables that others hide, also 0/1 variables", {
+test_that("residuals of earlier steps find hidden variables, also 0/1 variables", {
   withr::local_seed(19)
   n <- 4000
   x <- matrix(stats::rnorm(n * 6), n)
@@ -369,7 +369,7 @@ test_that("method subsamples reports how many people it needs, and this number s
   expect_setequal(found$selected, c("x.2", "x.4"))
 })
 
-test_that("without constants by the user the certificate works for uniform columns and signs", {
+test_that("without user-given constants the certificate works for uniform columns and signs", {
   withr::local_seed(16)
   n <- 4000
   draws <- list(
@@ -539,7 +539,7 @@ wide_people <- function(n, p, wide) {
   ))
 }
 
-test_that("too wide bounds cost a selection little, and slopes are in the variables' units", {
+test_that("bounds that are too wide cost little, and selected slopes are in the variables' units", {
   withr::local_seed(11)
   p <- wide_people(20000, 8, 20)
   for (method in c("pursuit", "gram", "screening", "ranks")) {

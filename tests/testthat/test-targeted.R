@@ -112,7 +112,7 @@ test_that("the correction for a target applies only to this target, estimator an
   expect_equal(effect(release, moved) - effect(release), c(0.1, 0.2), ignore_attr = TRUE)
 })
 
-test_that("releases that cannot use the correction for a target are not charged for correction", {
+test_that("a release that cannot use the correction for a target is not charged for it", {
   p <- sim_panel(1500, 8, 2)
   steps <- function(...) {
     withr::local_seed(5)

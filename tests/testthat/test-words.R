@@ -81,7 +81,7 @@ test_that("the error for a misplaced covariate recommends a bar in the formula",
   said <- message_of(dp_synth(y ~ tr | age, panel, c("id", "t"),
     epsilon = 1, bounds = list(y = c(0, 1), age = c(0, 99), sex = c(0, 1))
   ))
-  expect_match(said, "The formula has no `sex`", fixed = TRUE)
+  expect_match(said, "The formula does not contain `sex`", fixed = TRUE)
 })
 
 test_that("every fit can be written; the error for a part of a regression recommends the whole", {
@@ -139,12 +139,12 @@ test_that("prints and errors of fits without privacy do not call them private or
   for (verb in list(residuals, fitted)) {
     expect_match(message_of(verb(closed)), "a private fit does not contain them")
     expect_no_match(message_of(verb(open)), "a private fit")
-    expect_error(verb(open), "does not keep them", class = "dpsc_error_argument")
+    expect_error(verb(open), "does not contain them", class = "dpsc_error_argument")
   }
   open <- dp_glm(y ~ a, glm_people(300), epsilon = Inf, bounds = glm_bounds())
   for (verb in list(residuals, fitted, deviance, logLik, hatvalues)) {
     expect_no_match(message_of(verb(open)), "a private fit")
-    expect_error(verb(open), "does not keep them", class = "dpsc_error_argument")
+    expect_error(verb(open), "does not contain them", class = "dpsc_error_argument")
   }
   expect_no_match(text_of(summary(open)), "privacy together")
 })
