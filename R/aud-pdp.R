@@ -39,8 +39,7 @@
 #' and `"objective"` only a product of the results is published, so the true loss can be lower.
 #' Gaussian steps add up to one Gaussian shift `mu`, and the exact trade-off of the Gaussian
 #' mechanism gives epsilon at the given delta. Discrete Gaussian noise with variance V is counted as
-#' normal noise with variance V - 16, since it can be computed from such noise
-#' (`inst/proofs/accounting.md`).
+#' normal noise with variance V - 16, from which it can be computed (`inst/proofs/accounting.md`).
 #'
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
 #'   a private release.
@@ -73,8 +72,8 @@
 #'   [write_release()] refuses this object.
 #'
 #'   `pdp_delta()`: a data frame with each donor's delta at `epsilon`. PRIVATE.
-#' @section Errors: `dpsc_error_argument`; `dpsc_error_panel` for a panel that cannot be the
-#'   released panel. No error quotes a donor's value.
+#' @section Errors: `dpsc_error_argument`, and `dpsc_error_panel` for a panel that cannot be the
+#'   panel of the release. No error contains a donor's value.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).
 #'

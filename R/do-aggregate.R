@@ -8,8 +8,9 @@
 #' With `correct = TRUE` the answer of a block is twice the statistic of the block minus the mean of
 #' the statistics of its two halves. This correction removes the part of the small-sample bias that
 #' is inversely proportional to the number of people (Quenouille, 1949). The remaining bias is not
-#' included in the standard error. For means, counts, regressions and selections, [dp_describe()],
-#' [dp_stream_sum()], [dp_lm()] and [dp_select()] are several to many times more accurate.
+#' included in the standard error. For means, counts, regressions and selections use
+#' [dp_describe()], [dp_stream_sum()], [dp_lm()] and [dp_select()], which have errors that are
+#' several to many times smaller.
 #'
 #' @section Methods:
 #' * `"winsorised"`: first releases the median of the answers and the median distance from this
@@ -27,11 +28,11 @@
 #'   the limits.
 #'
 #' @section The statistic:
-#' The statistic must use its argument only. It must not read the whole table from the workspace,
-#' nor values stored by another block (`<<-`, files). Every block starts from a new random seed.
-#' Factors become text and attributes are removed, since levels depend on all people. If the
-#' statistic fails, returns `NA`, or does not return `length(lower)` numbers, the answer of that
-#' block is `fallback`. A statistic that always fails therefore spends the budget and releases
+#' The statistic must use its argument only. The statistic must not read the whole table from the
+#' workspace, nor values stored by another block (`<<-`, files). Every block starts from a new
+#' random seed. Factors become text and attributes are removed, since levels depend on all people.
+#' If the statistic fails, returns `NA`, or does not return `length(lower)` numbers, the answer of
+#' that block is `fallback`. A statistic that always fails therefore spends the budget and releases
 #' `fallback`, with a warning if the released numbers show the failure. To prevent such a charge,
 #' give `example`: simulated rows on which the statistic must work before anything is charged. If
 #' `lower` and `upper` have no names, the names of the answer for `example` become the names of the
@@ -75,8 +76,9 @@
 #'   * `estimate`: one number per statistic. RELEASED.
 #'   * `quantiles`: the quartiles over blocks (with `spread`), or the median and the standard
 #'     deviation over blocks (method `"winsorised"`). RELEASED.
-#'   * `std.error`, `privacy.se`: standard errors, see [dp_aggregate-methods]; `NA` if the budget
-#'     does not identify the statistic (`plan$identified`) or if blocks are too small. RELEASED.
+#'   * `std.error`, `privacy.se`: standard errors as in [dp_aggregate-methods], or `NA` if the
+#'     budget does not identify the statistic (`plan$identified`) or if blocks are too small.
+#'     RELEASED.
 #'   * `release`: the noisy numbers from which the other results are computed, divided by the width
 #'     of the limits. RELEASED.
 #'   * `plan`: blocks, limits and cost. PUBLIC.

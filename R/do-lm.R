@@ -21,9 +21,9 @@
 #'
 #' Where the noise is small enough, the third round uses a wide clipping bound. If the wide bound
 #' moves the level of the outcome or the slopes by more than the noise does, errors are taken to be
-#' skewed, and the last rounds also use a wide bound. The last rounds use a wide bound also where
-#' the expected error is no larger than with a narrow bound. Clipping bounds therefore grow with the
-#' budget, up to the outcome's range, and the fit approaches the fit of `lm()` as epsilon grows.
+#' skewed, and the last rounds also use a wide bound. A wide bound is also used if the expected
+#' error is no larger than with a narrow bound. Clipping bounds therefore grow with the budget, up
+#' to the outcome's range, and the fit approaches the fit of `lm()` as epsilon grows.
 #'
 #' @section Distance from lm():
 #' The privacy part of the covariance (`vcov(type = "privacy")`) describes the distance from the fit
@@ -72,8 +72,8 @@
 #' functions. Bounds must be known before the data are seen. Numbers outside the bounds are moved to
 #' the nearest bound; a level that is not listed counts as missing. A warning appears if the
 #' released numbers contradict the bounds. Part of the budget is spent on the medians and scales of
-#' numeric variables; factors and logicals need no such part. For a variable with numeric codes,
-#' list the codes and write `factor(code)` in the formula.
+#' numeric variables; factors and logicals need no budget of this kind. For a variable with numeric
+#' codes, list the codes and write `factor(code)` in the formula.
 #'
 #' @section Formula:
 #' Use functions of one row only (`log()`, `sqrt()`, `I()`, comparisons, `:` and `*`). Functions of

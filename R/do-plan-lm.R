@@ -6,12 +6,12 @@
 #' people or the epsilon needed for a given error. The computation uses the plan of [dp_lm()] for
 #' this formula and these bounds.
 #'
-#' Errors are relative to the errors of [stats::lm()] for the same people, which no private method
-#' can improve: a ratio of 1.5 means a standard error that is 1.5 times as large. The ratios hardly
-#' depend on the outcome, the slopes, or the width of the bounds. In simulations (`bench/plan-lm.R`)
-#' the planned error was .79 to 1.23 times the observed error in 27 of 28 designs whose moments are
-#' resolved. In the remaining design (300 people, two columns, `epsilon = 1`) it was a third of the
-#' observed error.
+#' The planned ratio compares the error of [dp_lm()] with the error of [stats::lm()] for the same
+#' people, the lower limit for any private method. A ratio of 1.5 means a standard error that is 1.5
+#' times as large. The ratios hardly depend on the outcome, the slopes, or the width of the bounds.
+#' In simulations (`bench/plan-lm.R`) the planned error was .79 to 1.23 times the observed error in
+#' 27 of 28 designs whose moments are resolved. In the remaining design (300 people, two columns,
+#' `epsilon = 1`) it was a third of the observed error.
 #'
 #' A rare level requires a larger limit on the length of rows, and therefore more noise for every
 #' slope. Give the share of people with the rarest level as `share`.
@@ -31,7 +31,7 @@
 #' @param ... unused.
 #' @return An object of class `dp_plan_lm`, a list. PUBLIC:
 #'   * `n`, `epsilon`, `delta`: number of people and budget (`NA` if no value suffices).
-#'   * `columns`, `located`: the number of columns, and the number of columns with a median to find.
+#'   * `columns`, `located`: the number of columns, and the number of columns that need a median.
 #'   * `ratio`: the error of a slope divided by the error of `lm()`; `NA` where moments are not
 #'     resolved or medians are not found.
 #'   * `privacy`: the privacy part of `ratio`, in standard errors of `lm()`.

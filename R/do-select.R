@@ -18,7 +18,7 @@
 #'   people, for epsilon of at least 4).
 #' * `"gram"`: releases noisy moments of all variables once. The selection, selections of other
 #'   sizes and the fit then have no further cost.
-#' * `"screening"`: selects the largest correlations in one step; for uncorrelated variables.
+#' * `"screening"`: selects the largest correlations in one step, for uncorrelated variables.
 #' * `"votes"`: lets disjoint blocks of people vote; wide bounds do not increase the errors.
 #' * `"frank-wolfe"`: selects variables by Frank-Wolfe iterations on an l1 ball.
 #' * `"exhaustive"`: applies the exponential mechanism to all supports; for few candidates, and less

@@ -16,8 +16,8 @@
 #'   This method is the default if the noise is too large for `"ftal"`.
 #'
 #' All three methods release running sums of clipped integers with exact integer noise. They are
-#' private for every loss, also for streams that react to released values (proofs/streams.md,
-#' Theorem 1). Neighbouring streams differ in one entry (one row); the number of entries is public.
+#' private for every loss and for streams that react to released values (proofs/streams.md, Theorem
+#' 1). Neighbouring streams differ in one entry (one row); the number of entries is public.
 #'
 #' Four algorithms of Thakurta (2013, chapter 5) are available for reproduction, with corrections
 #' (proofs/streams.md, Theorem 5):

@@ -86,9 +86,9 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
 
 #' Leave one donor out
 #'
-#' Fits the target again without each donor that has a nonzero weight, one at a time. The fits
-#' reveal whether the effect depends on one donor. Donors with weight zero are skipped, since the
-#' fit would not change.
+#' Fits the target again, each time without one of the donors with nonzero weight. The fits reveal
+#' whether the effect depends on one donor. Donors with weight zero are skipped, since the fit would
+#' not change.
 #'
 #' @inheritSection placebo_space Not for private fits
 #' @inheritParams placebo_space

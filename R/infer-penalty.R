@@ -6,7 +6,7 @@
 #' fit, at no cost. If the release contains a separate round for the target (see [dp_release()]),
 #' this round corrects the fit but not the points of the path.
 #'
-#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit by method `"gram"`.
+#' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit by method `"gram"`.
 #' @param x (`dp_penalty_path`)\cr a result.
 #' @param ... unused.
 #' @return A data frame of class `dp_penalty_path` with one row per target and penalty, and columns:

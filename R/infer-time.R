@@ -87,8 +87,8 @@ conformal_engine_release <- function(fit, i) {
 #' Intervals invert the test. The test uses only the release and the target, and costs nothing. The
 #' p-value is never 0.
 #'
-#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit with a release that contains every
-#'   pre-period, or a fit by a classical estimator. `dp_control(features = Inf)` makes such a
+#' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit with a release that contains
+#'   every pre-period, or a fit by a classical estimator. `dp_control(features = Inf)` makes such a
 #'   release and treats all periods in the same way.
 #' @param effect (`number` or `numeric(T1)`)\cr effect under the null hypothesis, in outcome units.
 #' @param permutations (`string`)\cr `"block"`: all cyclic shifts of the periods, valid for
@@ -105,13 +105,13 @@ conformal_engine_release <- function(fit, i) {
 #'     row `"average"` assumes a constant effect. A row is missing if the number of permutations is
 #'     too small for the level.
 #'   * `note`: the highest possible level for missing rows. With `T0` periods before the treatment
-#'     and `T1` periods from the treatment on, a single period has `T0 + 1` cyclic shifts and the
-#'     average has `T0 + T1`. Therefore intervals with 95 % coverage for single periods need 19
-#'     periods before the treatment.
+#'     and `T1` periods from the treatment on, there are `T0 + 1` cyclic shifts for a single period
+#'     and `T0 + T1` cyclic shifts for the average. Therefore intervals with 95 % coverage for
+#'     single periods need 19 periods before the treatment.
 #'
 #'   `tidy()` returns the intervals.
-#' @section Errors: `dpsc_error_release` if the release does not contain every pre-period;
-#'   `dpsc_error_argument`.
+#' @section Errors: `dpsc_error_argument`, and `dpsc_error_release` if the release does not contain
+#'   every pre-period.
 #' @references Chernozhukov, V., Wuthrich, K. and Zhu, Y. (2021). An Exact and Robust Conformal
 #'   Inference Method for Counterfactual and Synthetic Controls. JASA 116.
 #' @examples
@@ -230,8 +230,8 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
 #' treatment, in which the treatment has no effect. The tests cost nothing, since they use the same
 #' release.
 #'
-#' @param object (`dp_synth`; of `autoplot()` a result)\cr a fit with a release that contains every
-#'   pre-period (see [conformal()]), or a fit by a classical estimator.
+#' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit with a release that contains
+#'   every pre-period (see [conformal()]), or a fit by a classical estimator.
 #' @param periods (`vector` or `NULL`)\cr placebo dates: the first periods of placebo treatments,
 #'   which are before the true date and have at least two earlier periods. `NULL`: every period in
 #'   the second half of the pre-period.

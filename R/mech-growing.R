@@ -75,7 +75,8 @@ run_growing <- function(plan, donors, public) {
 #' The name of a growing release, a hash of the numbers in its first release and of whether a ledger
 #' was charged
 #'
-#' A file with another name could draw periods again, but it contradicts its numbers.
+#' With another name periods could be drawn again, but a file with another name contradicts its
+#' numbers.
 #' @param statistics (`list`)\cr the statistics of the release. RELEASED.
 #' @noRd
 monitor_id <- function(statistics, paid) {

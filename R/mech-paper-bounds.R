@@ -4,17 +4,17 @@
 #' Accuracy bounds of the published algorithms
 #'
 #' Computes the upper bounds of Rho, Cummings and Misra (2023) on the error
-#' `E||y_hat - m_post|| / sqrt(T1)`. Here `y_hat` is the prediction by one of their two algorithms,
-#' and `m_post` is the signal of the target in the `T1` periods from the treatment on. The bounds
-#' are Theorem 3.2 (output perturbation) and Theorem 3.5 (objective perturbation), or Corollaries
-#' 5.5 and 7.2 if `weights_error` is not given. All arguments are PUBLIC or describe a simulated
-#' model; the function uses no data.
+#' `E||y_hat - m_post|| / sqrt(T1)`. Here `y_hat` is the prediction by one of the paper's two
+#' algorithms, and `m_post` is the signal of the target in the `T1` periods from the treatment on.
+#' The bounds are Theorem 3.2 (output perturbation) and Theorem 3.5 (objective perturbation), or
+#' Corollaries 5.5 and 7.2 if `weights_error` is not given. All arguments are PUBLIC or describe a
+#' simulated model; the function uses no data.
 #'
-#' @section Forms: `"published"` is the formula of the paper. Its Eq. 10 states that a noise vector
-#' v in d dimensions with density proportional to `exp(-||v|| / a)` has expected length `a`. The
-#' length has a Gamma distribution with shape d, so its expectation is `d a`, and simulated errors
-#' exceed the published bounds. `"corrected"` changes only the consequences of this error and of
-#' three other errors:
+#' @section Forms: `"published"` is the formula of the paper. Equation 10 of the paper states that a
+#' noise vector v in d dimensions with density proportional to `exp(-||v|| / a)` has expected length
+#' `a`. The length has a Gamma distribution with shape d, so its expectation is `d a`, and simulated
+#' errors exceed the published bounds. `"corrected"` changes only the consequences of this error and
+#' of three other errors:
 #' * for the paper's noise vectors `v` and `b` and its noise matrix `W`, `E||v|| = n a`,
 #'   `E||b|| = n beta`, and `E||W||_F = n T1 b` with scale `b = 2 sqrt(T1) / epsilon2`;
 #' * the paper's `sqrt(2) / epsilon2` should be `b / sqrt(T1) = 2 / epsilon2` even before that

@@ -4,8 +4,8 @@
 #' Donors in worker processes
 #'
 #' Each worker opens a part of the data, such as a shard of a table, some files or a block of rows.
-#' It returns sums of integers, which the coordinating process adds. The release is equal, bit for
-#' bit, to the release from all rows in one place.
+#' The worker returns sums of integers, and the coordinating process adds these sums. The release is
+#' equal, bit for bit, to the release from all rows in one place.
 #'
 #' **One process draws the noise**: the process that calls [dp_release()]. In a worker
 #' [dp_release()], [dp_synth()] and [dp_lm()] stop with an error, since every process that adds
@@ -61,7 +61,7 @@ dp_workers <- function(cluster, open, calibrate = FALSE) door("dp_workers", {
   out
 })
 
-#' Give every worker its task, to be done at the same time
+#' Give all workers their tasks at the same time
 #'
 #' Not every cluster gives the work of its k-th node to the same process each time (mirai's cluster
 #' uses any free process). If a process answered for two workers, its people would be counted twice,

@@ -165,9 +165,9 @@ live_state <- function(stream) {
 #' value. The steps of an update depend only on the number of rows.
 #'
 #' @section Each row once:
-#' `update()` cannot detect repeated rows. For a person with k entries instead of the declared
-#' single entry, the budget rho of zero-concentrated differential privacy is k^2 times as large. You
-#' must check the keys of rows, and ensure that a queue delivers each row once. Declare several
+#' `update()` cannot detect repeated rows. A person with k entries instead of the declared single
+#' entry has a privacy loss rho (zero-concentrated differential privacy) that is k^2 times as large.
+#' You must check the keys of rows, and ensure that a queue delivers each row once. Declare several
 #' entries per person by `participation`.
 #'
 #' @param object (`dp_stream`)\cr from [dp_online()], [dp_stream_sum()] or [dp_stream_count()]. A

@@ -7,9 +7,9 @@
 #' @param x,object (`dp_description`).
 #' @param conf.int (`flag`)\cr whether to add confidence limits.
 #' @param level,conf.level (`number`, in (0, 1))\cr coverage of limits.
-#' @param clusters (`flag`)\cr whether limits of means and standard deviations allow for a cluster
-#'   far from all other values that noise would hide; see [dp_describe()], section Confidence
-#'   limits.
+#' @param clusters (`flag`)\cr whether limits of means and standard deviations allow for a hidden
+#'   cluster: values far from all other values, but hidden by the noise. See [dp_describe()],
+#'   section Confidence limits.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param ... no further arguments, except those that table packages pass to `tidy()`. `glance()`
 #'   ignores further arguments.

@@ -9,7 +9,8 @@
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector, one value per row. `coef()`, `nobs()`, `formula()`: see [dp_estimates].
+#' * `predict()`: a vector with one value per row.
+#' * `coef()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `tidy()`: a data frame with `term`, `estimate` and `std.error` (`NA`).
 #' * `glance()`: one row of facts.
 #' * `augment()`: `newdata` with `.fitted`.

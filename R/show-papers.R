@@ -194,10 +194,10 @@ NULL
 
 #' @name dp_glm
 #' @section Same names in other packages: CRAN's DPrivStats exports functions called `dp_lm()` and
-#' `dp_glm()`, and flexsynth one called `dp_control()`. A call uses the package that was attached
-#' last; write `dpsc::dp_glm()` to be explicit. The functions are not interchangeable. DPrivStats
-#' calibrates its `dp_lm()` on a privately released eigenvalue, without a bound on the probability
-#' that this value is too small, so its privacy is not guaranteed.
+#' `dp_glm()`, and flexsynth exports a function called `dp_control()`. A call uses the package that
+#' was attached last, so write `dpsc::dp_glm()` to be explicit. The functions are not
+#' interchangeable. DPrivStats calibrates its `dp_lm()` on a privately released eigenvalue, without
+#' a bound on the probability that this value is too small, so its privacy is not guaranteed.
 #' @concept output perturbation
 #' @concept objective perturbation
 #' @concept Obj-Pert
@@ -225,11 +225,11 @@ NULL
 
 #' @name dp_lm
 #' @section Same names in other packages:
-#' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth one called
-#' `dp_control()`. A call uses the package that was attached last; write `dpsc::dp_lm()` to be
-#' explicit. The functions are not interchangeable. DPrivStats calibrates its `dp_lm()` on a
-#' privately released eigenvalue, without a bound on the probability that this value is too small,
-#' so its privacy is not guaranteed.
+#' CRAN's DPrivStats exports functions called `dp_lm()` and `dp_glm()`, and flexsynth exports a
+#' function called `dp_control()`. A call uses the package that was attached last, so write
+#' `dpsc::dp_lm()` to be explicit. The functions are not interchangeable. DPrivStats calibrates its
+#' `dp_lm()` on a privately released eigenvalue, without a bound on the probability that this value
+#' is too small, so its privacy is not guaranteed.
 #' @concept OPS
 #' @concept one posterior sample
 #' @concept posterior sampling

@@ -12,9 +12,9 @@
 #' @param conf.level (`number`, in (0, 1))\cr coverage of the confidence limits.
 #' @param ... unused.
 #' @return
-#' * `predict()`: a vector with one value per row; `NA` if a regressor is missing. Predictions by
-#'   `"gram"`, `"ftal"` and `"ftrl"` use coefficients that are shrunk towards a prediction of the
-#'   middle of the outcome's bounds. The prediction is this middle as long as noise alone could have
+#' * `predict()`: a vector with one value per row; `NA` if a regressor is missing. For `"gram"`,
+#'   `"ftal"` and `"ftrl"` the coefficients are shrunk, which moves predictions towards the middle
+#'   of the outcome's bounds. The prediction is this middle as long as noise alone could have
 #'   produced the coefficients. In `bench/online.R` the regret is at most 1.05 times the regret of
 #'   predicting zero.
 #' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums.
