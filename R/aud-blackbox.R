@@ -4,7 +4,7 @@
 audit_events <- 4L
 
 #' @param run (`function`)\cr a function from a panel to numbers.
-#' @return The fields that dp_audit() adds to its own record.
+#' @return The fields that dp_audit() adds to the record of the audit.
 #' @noRd
 audit_blackbox <- function(run, pair, claimed, n_runs, level) {
   outputs <- collect_outputs(run, pair, n_runs)

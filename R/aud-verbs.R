@@ -76,7 +76,7 @@ steps_of_calls <- function(calls, steps) {
   steps[order, ]
 }
 
-#' @param whole (`list`)\cr from [whole_budget()], for a call without a step of its own.
+#' @param whole (`list`)\cr from [whole_budget()], for a call without a separate step.
 #' @noRd
 verb_row <- function(call, step, whole) {
   account <- if (is.null(step)) whole$account else account_of(step)

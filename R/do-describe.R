@@ -278,7 +278,7 @@ row_shares <- function(counts, who) {
   if (is.null(who)) counts else counts / pmax(1, stats::ave(counts, who, FUN = sum))
 }
 
-#' The position of the 1 among several 0/1 columns; `NA`: none
+#' The position of the 1 among several 0/1 columns, or `NA` without a 1
 #' @noRd
 max_level <- function(table, after, count) {
   of <- rep(NA_integer_, nrow(table))

@@ -76,7 +76,7 @@ with_penalty <- function(release, lambda) {
   release
 }
 
-#' The fit of a release's own targets
+#' The fit of the targets of a release
 #' @param panel (`dpsc_panel`)\cr a panel with `size`; its donors are not read.
 #' @noRd
 fit_released <- function(release, panel) {

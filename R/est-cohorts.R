@@ -104,7 +104,7 @@ modelled_second <- function(T0, release) {
   mean(gram_estimate_cpp(s, options, matrix(path, 1L), 1)[[1L]]$prediction)
 }
 
-#' A cohort's path in its own order of columns, with its covariates, scaled units
+#' A cohort's path and covariates in scaled units, in the cohort's order of columns
 #' @param fit (`dp_synth`)\cr the fit of the cohort; for protected people it contains the released
 #'   path.
 #' @noRd

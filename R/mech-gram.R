@@ -110,7 +110,7 @@ with_estimator <- function(statistics, plan, public = NULL) {
   statistics
 }
 
-#' The estimator whose placebo errors a release calibrates
+#' The estimator with calibrated placebo errors in a release
 #' @noRd
 release_options <- function(plan, public) {
   gram_options(TRUE, public$n, public$bounds, plan$settings$estimator, plan$settings$lambda)

@@ -6,8 +6,8 @@
 #' Public constants of output perturbation
 #'
 #' `calibration = "tight"` uses the exact sensitivity of ridge weights from [ridge_sensitivity()].
-#' With `delta > 0` the noise of both releases is discrete Gaussian, and they share one Gaussian
-#' shift (mu). With `delta = 0` the noise of both is gamma-norm, and they split epsilon.
+#' With `delta > 0` both releases contain discrete Gaussian noise and share one Gaussian shift (mu).
+#' With `delta = 0` both releases contain gamma-norm noise and share epsilon.
 #' `calibration = "published"` uses the constants of Algorithm 2, which are private but many times
 #' too large.
 #'
@@ -80,7 +80,7 @@ check_solvable <- function(plan) {
   }
 }
 
-#' Refuse an epsilon whose noise, or product of two noises, is outside double precision
+#' Refuse an epsilon if the noise, or a product of two noises, is outside double precision
 #' @noRd
 check_representable <- function(public) {
   if (public$epsilon < 1e-100 || public$epsilon > 1e100) {

@@ -218,7 +218,7 @@ text_64 <- function(x) {
   out
 }
 
-#' Strings, with those that no encoding makes readable set to missing
+#' Strings, with missing values in place of strings that no encoding makes readable
 #'
 #' R fails when it compares or converts such a string: the error would reveal that a person has such
 #' a cell, and in some messages even its value.

@@ -124,7 +124,7 @@ sum_over_donors <- function(donors, statistic) {
   total
 }
 
-#' Donors whose errors from now on state that the budget is spent
+#' Donors with errors that, from now on, state that the budget is spent
 #' @param donors (`matrix` or `dp_chunks`, PRIVATE)
 #' @noRd
 after_charge <- function(donors, private) {

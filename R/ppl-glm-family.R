@@ -38,7 +38,7 @@ check_family <- function(family) {
   family
 }
 
-#' A binary outcome, whose variable is 1 for the second value
+#' The variable of a binary outcome, which is 1 for the second value
 #' @noRd
 binary_outcome <- function(expression, given) {
   response <- lm_atom(expression, given)

@@ -204,7 +204,7 @@ give_column <- function(known, k) {
   known
 }
 
-#' Range of a product of powers, within the bounds of its variables
+#' Range of a product of powers of variables within their bounds
 #' @noRd
 column_range <- function(known, column) {
   range <- c(1, 1)
@@ -278,7 +278,7 @@ whole_atom <- function(expression, given) {
   if (atom$kind == "power") image_of(expression, atom$label, given) else atom
 }
 
-#' An expression with its own limits or levels, found by its text
+#' An expression with given limits or levels, found by its text
 #' @noRd
 own_atom <- function(expression, name, bound) {
   check_rowwise(expression)

@@ -242,7 +242,7 @@ row_middle <- function(bounds, periods, private) {
   rep(NA_real_, periods)
 }
 
-#' Fill the rows of donors, and of treated units by their own dates
+#' Fill the rows of donors, and the rows of treated units by the units' dates
 #' @param treatment (`list`)\cr from [roster_treatment()].
 #' @noRd
 fill_rows <- function(rows, treatment, middle) {

@@ -272,7 +272,7 @@ without_sign <- function(code) {
   if (signed) code[[2L]] else code
 }
 
-#' The arguments of a call, without empty ones
+#' The nonempty arguments of a call
 #' @noRd
 arguments_of <- function(code) {
   Filter(function(part) !identical(part, quote(expr = )), as.list(code)[-1L]) # nolint

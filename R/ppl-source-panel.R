@@ -286,7 +286,7 @@ source_design <- function(treated, times, n, columns, request) {
   )
 }
 
-#' Build a panel from chunks, after one pass over them that checks every block
+#' Build a panel from chunks, after one pass that checks every block
 #'
 #' The pass stores the size and a checksum of every block, for comparison in later passes.
 #' @return A `dpsc_panel` whose `donors` are the chunks.

@@ -19,7 +19,7 @@ prove_people <- function(table, person = FALSE) {
   table$state[[proved]] <- TRUE
 }
 
-#' Simulated people, and the questions about them. PUBLIC.
+#' Simulated people, and questions about these people. PUBLIC.
 #' @return A list: `rows`, `columns`, `choice`, `questions`.
 #' @noRd
 proof_people <- function(person = FALSE) {

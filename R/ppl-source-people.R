@@ -14,7 +14,7 @@ people_parts <- function(source) {
 }
 
 #' People's rows as blocks of numbers from [lm_table()], or functions that answer questions about
-#' them
+#' the rows
 #'
 #' The columns of a table are copied into a temporary table, so that every pass reads the same rows.
 #' @param columns (`list`)\cr from `lm_columns()`.

@@ -123,7 +123,7 @@ dialect_of <- function(con) {
 #'   `time`, `outcome` (`string`): columns, quoted; `text` (`flag`): are the identifiers strings?
 #'   `before` (`count`): the number of people who already have numbers.
 #' @param periods (`character`)\cr literals, in order.
-#' @param map (`list` or `NULL`)\cr `centre`, `scale`, `limit`, and `times`, which of them are
+#' @param map (`list` or `NULL`)\cr `centre`, `scale`, `limit`, and `times`, the positions of
 #'   periods; `NULL`: unchanged outcomes.
 #' @param more (`list` or `NULL`)\cr covariates, from [sql_covariates()], to be placed after the
 #'   first `more$T0` periods.
@@ -344,7 +344,7 @@ moment_pairs <- function(d) {
   list(i = unlist(lapply(seq_len(d), seq_len)), j = rep(seq_len(d), seq_len(d)))
 }
 
-#' Cells of people by number: a block of people, or some of them
+#' Cells of people by number, for a block or a selection of people
 #' @noRd
 sql_block <- function(table, periods, first, last) {
   paste0(

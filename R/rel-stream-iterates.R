@@ -46,7 +46,7 @@ open_iterates <- function(columns, learner, budget, request) {
   )
 }
 
-#' The ridge with the smallest error, which is the shrinkage of coefficients plus noise that
+#' The ridge with the smallest error; the error is the shrinkage of coefficients plus noise that
 #' decreases with the ridge
 #'
 #' The assumed norm of the coefficients is half the ball's radius, and the assumed curvature of the

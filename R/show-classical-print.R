@@ -219,7 +219,7 @@ tuning_lines <- function(fit) {
   ), covariate_line(fit))
 }
 
-#' Covariates, with the coefficients of those that change over time
+#' Covariates, with the coefficients of covariates that change over time
 #' @noRd
 covariate_line <- function(fit) {
   names <- covariate_names(fit$settings)

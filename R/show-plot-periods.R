@@ -17,7 +17,7 @@ plot_periods <- function(times) {
   }
 }
 
-#' First days of zoo's months and quarters, which are years and fractions of years
+#' First days of the months and quarters of package zoo, which are years and fractions of years
 #' @noRd
 first_day <- function(times) {
   months <- round(12 * as.numeric(times))

@@ -121,7 +121,7 @@ plan_centre <- function(plan) {
   centre
 }
 
-#' Names of panels, placed below them
+#' Names of panels, placed below the panels
 #' @noRd
 two_lines <- function(names) {
   vapply(names, function(name) paste(whole_terms(name, 24L), collapse = "\n"), "")

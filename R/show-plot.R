@@ -176,7 +176,7 @@ with_note <- function(plot, note) {
   plot + ggplot2::labs(caption = paste(c(plot$labels$caption, note), collapse = " "))
 }
 
-#' Is a figure of effects drawn from the treatment on only?
+#' Does a figure of effects start with the treatment?
 #'
 #' This is the case for sums, which start with the treatment, and for protected people, whose
 #' pre-treatment fit is exact.

@@ -129,7 +129,7 @@ noise_words <- function(privacy) {
   })
 }
 
-#' Results that are not private or whose guarantee does not hold, with the reason
+#' Sentence on results without a valid guarantee, with the reason
 #' @noRd
 unkept_lines <- function(privacy, whole = NULL) {
   if (!privacy$private) {
