@@ -20,8 +20,8 @@
 #'   `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)` for donor i, and one fit gives the terms for all
 #'   donors (`inst/proofs/ridge.md`). The outcomes after the treatment change by the norm of the
 #'   row.
-#' * `"objective"`, `calibration = "tight"`: the largest gradient difference over the feasible set
-#'   and the determinant term of the proof, for this donor instead of the worst donor.
+#' * `"objective"`, `calibration = "tight"`: the terms of the proof (the largest gradient difference
+#'   over the feasible set, and the determinant) for this donor instead of the worst donor.
 #' * `"objective"`, `calibration = "published"`: the Renyi divergence of the two Gaussian
 #'   distributions of the weights (removal only). With `delta = 0`, for which the published
 #'   guarantee is not valid, the loss is infinite. The published noise does not guarantee the stated

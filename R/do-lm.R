@@ -168,6 +168,7 @@
 #' Dong, J., Roth, A. and Su, W. (2022). Gaussian Differential Privacy. JRSS B.
 #'
 #' Wang, Y.-X. (2018). Revisiting Differentially Private Linear Regression. UAI.
+#'
 #' White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator. Econometrica.
 #'
 #' Anderson, T. and Rubin, H. (1949). Estimation of the Parameters of a Single Equation in a

@@ -26,7 +26,7 @@ split_outcomes <- function(formula, bounds, private) {
   rlang::set_names(out, names)
 }
 
-#' Names of outcomes, which are given or otherwise are the outcomes' text
+#' Names of outcomes: the given names, or the text of the outcomes
 #' @noRd
 outcome_names <- function(sides) {
   given <- names(sides) %||% character(length(sides))

@@ -312,7 +312,7 @@ sample_table <- function(wide, places, charged) {
   fetch_rows(wide, sql_sample(wide$name, kept, wide$periods), length(at), charged)
 }
 
-#' Can positions be stored? The check precedes the charge; if it fails, the table is closed
+#' Check before the charge that positions can be stored; otherwise the table is closed
 #' @noRd
 check_places <- function(wide) {
   done <- FALSE

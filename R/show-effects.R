@@ -71,7 +71,7 @@ coef_effects <- function(object, type = NULL, ...) {
   stats::setNames(table$estimate, table$label)
 }
 
-#' A fit, or one fit per outcome, with the released periods
+#' A fit, or one fit per outcome, with the periods of the release
 #' @noRd
 as_released <- function(object) {
   object["translation"] <- NULL
