@@ -168,7 +168,8 @@ with_own_predictors <- function(panel, at, known = seq_along(panel$times)) {
   panel
 }
 
-#' One-step forecasts between the first adoption and each cohort's adoption, from fits up to then
+#' One-step forecasts between the first adoption and each cohort's adoption, from fits to earlier
+#' periods
 #' @inheritParams classical_cohorts
 #' @return As [held_out_residuals()]; `NULL` if predictors define the fit. NOT PRIVATE.
 #' @noRd

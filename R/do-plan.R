@@ -230,7 +230,7 @@ plan_covariates <- function(covariates, explained) {
   list(count = count, explained = explained)
 }
 
-#' The facts, besides donors and budget, on which a plan's errors depend, scaled units
+#' The facts on which a plan's errors depend besides donors and budget, in scaled units
 #' @return A list: `T0`, `T1`, `dates`, `size` (see [plan_groups()]), `delta`, `people`, `protect`,
 #'   `covariates` (count), `explained`, `effect` (for protected people, whose errors depend on it;
 #'   else 0), `studies` (the number of simulated studies, if whole studies are simulated, see
@@ -284,7 +284,7 @@ recommend <- function(table, unknown) {
   table$method %in% best
 }
 
-#' A method's results at its answer: one row, or all dates together and then each
+#' A method's results at its answer: one row, or one row for all dates together and one row per date
 #' @param at (`list`)\cr `n`, `epsilon`, `size`; one may be `NA`, if no value reaches the goal.
 #' @noRd
 plan_rows <- function(method, at, question, facts, unit) {
@@ -351,7 +351,7 @@ plan_interval <- function(table, facts) {
 }
 
 #' The results of a study of the same people without covariates
-#' @return A list, outcome units, or `NULL` without covariates.
+#' @return A list in outcome units, or `NULL` without covariates.
 #' @noRd
 without_covariates <- function(table, facts, unit) {
   if (facts$covariates == 0 || anyNA(table[1L, c("n", "epsilon", "size")])) {

@@ -147,7 +147,7 @@ rows_by_person <- function(table, people) {
   list(table = cbind(table[order, , drop = FALSE], people$of[order]), n = people$n)
 }
 
-#' Definition of neighbours, in words for prints
+#' Words on the definition of neighbours, for prints
 #' @noRd
 person_neighbours <- function(who) {
   if (is.null(who)) {

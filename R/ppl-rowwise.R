@@ -355,13 +355,13 @@ evaluate_rowwise <- function(code, environment, data) {
   outcome_column(value_by_row(code, values))
 }
 
-#' A column as the outcome: numbers, if its class can have them
+#' A column as the outcome, as numbers if its class permits numbers
 #' @noRd
 outcome_column <- function(x) {
   if (is.null(plain_column(x)) || cell_kind(x) == "date") x else cell_numbers(plain_column(x))
 }
 
-#' The reason why code may mix rows, in words, or `NULL`
+#' Words on the reason why code may mix rows, or `NULL`
 #' @noRd
 rowwise_problem <- function(code, environment, data) {
   other <- setdiff(called_by_code(code), names(rowwise_functions))

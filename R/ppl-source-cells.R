@@ -71,7 +71,7 @@ number_column <- function(name, row) {
   )
 }
 
-#' SQL condition that a column's cell has this level
+#' SQL condition that a column's cell equals this level
 #' @noRd
 holds_level <- function(name, level, row) {
   column <- row$short[[name]]
@@ -97,7 +97,7 @@ holds_level <- function(name, level, row) {
   if (of_any) paste0("(", same, " OR ", column, " = ", row$quote(level), ")") else same
 }
 
-#' SQL for whether a number equals a public one, which may be infinite
+#' SQL condition that a number equals a public number, which may be infinite
 #' @noRd
 sql_equals <- function(x, value, dialect) {
   largest <- sql_real(.Machine$double.xmax, dialect)
@@ -147,7 +147,7 @@ bounded_operand <- function(name, row) {
 }
 
 #' A table with a column of doubles as outcome
-#' @return The table, with `y`, that column's name in SQL.
+#' @return The table, with `y`, the name of the outcome's column in SQL.
 #' @section Errors: `dpsc_error_panel` for a column of text, by its type.
 #' @noRd
 with_outcome <- function(table, outcome) {

@@ -149,7 +149,7 @@ copy_csv <- function(path, write, names, wanted) {
 #' The table of copied rows, which is created from the first block; further blocks are appended
 #'
 #' In SQLite one prepared statement is used, since `DBI::dbWriteTable()` takes 15 ms per block.
-#' @return A list of functions: `write` a block, and `close`.
+#' @return A list of functions: `write`, which writes a block, and `close`.
 #' @noRd
 csv_copy <- function(con) {
   insert <- NULL

@@ -122,7 +122,7 @@ sql_balanced <- function(terms) {
   terms
 }
 
-#' Refuse more columns than a query by person can have
+#' Refuse columns beyond the limit of a query by person
 #' @noRd
 check_person_columns <- function(columns) {
   count <- length(columns$columns)

@@ -26,7 +26,7 @@ assumed <- function(drawn, assumes) {
   if (!is.null(assumes) && is_kept(drawn)) list(assumes = assumes)
 }
 
-#' The definition of neighbours, in words
+#' Words on the definition of neighbours
 #' @param treated (`count` or `NULL`)\cr number of protected treated people.
 #' @param named (`flag`)\cr whether the donors' identifiers were declared public and are released.
 #' @noRd
