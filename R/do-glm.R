@@ -157,8 +157,8 @@
 #'
 #' The linear term is drawn by comparing random digits, so that it is an exact draw, rounded. The
 #' optimiser stops at a small gradient; the bound on this gradient, rounding included, is part of
-#' the proof. Exact noise on a public grid covers the remaining error. With `delta = 0` the
-#' exception is linear terms that have a probability below `exp(-60)`, and the printed fit states
+#' the proof. Exact noise on a public grid covers the remaining error. With `delta = 0` the noise is
+#' exact except for linear terms with a probability below `exp(-60)`, and the printed fit states
 #' that the noise is not exact. If the minimiser is not found, the fit is returned and charged, with
 #' `NA` for coefficients that are not identified. This event is the only event that the guarantee
 #' does not cover. It did not occur in 1,500 fits to uninformative data within bounds up to a

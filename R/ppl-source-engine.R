@@ -3,7 +3,7 @@
 
 #' Let drivers draw random numbers, for names and similar uses, without changing R's generator
 #'
-#' Otherwise a seeded release would depend on the source of the rows.
+#' Without this function a seeded release would depend on the source of the rows.
 #' @noRd
 keep_seed <- function(expr) {
   seed <- globalenv()[[".Random.seed"]]
