@@ -103,8 +103,8 @@ sql_medians <- function(table, variable, question, dialect, design = NULL) {
   sql_counts(cell, paste(table, "WHERE a > 0"), design, dialect)
 }
 
-#' Counts of people by the number, from 0, of the first limit that their distance from the middle
-#' does not exceed
+#' Counts of people by limit: the first limit, numbered from 0, that is at least a person's distance
+#' from the middle
 #' @noRd
 sql_scales <- function(table, variable, middle, limits, dialect, design = NULL) {
   last <- length(limits)

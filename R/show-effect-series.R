@@ -60,7 +60,7 @@ with_bounds <- function(fit, data) {
   data
 }
 
-#' Effects in per cent, or `NA` if their base may be zero or negative within the noise
+#' Effects in per cent, or `NA` if noise leaves unknown whether their base is positive
 #'
 #' The error of the level of a protected group's released path can exceed the level.
 #' @param error (`numeric`)\cr standard errors of the base.
