@@ -1,5 +1,5 @@
-# Audits: the privacy loss that can be demonstrated for a mechanism, compared with its claim. Each
-# mode has its own file: aud-blackbox.R, aud-loss.R, aud-replay.R.
+# Audits compare the privacy loss demonstrated for a mechanism with its claimed loss. The modes are
+# in aud-blackbox.R, aud-loss.R and aud-replay.R.
 
 #' Audit the privacy loss of a mechanism
 #'
@@ -215,7 +215,7 @@ check_claim <- function(mechanism, epsilon, delta, mode) {
     delta <- delta %||% mechanism$delta
   }
   if (is.null(epsilon)) {
-    # A replay compares sensitivities and does not depend on the budget.
+    # A replay compares sensitivities, so it needs no budget.
     if (mode == "replay") return(list(epsilon = NA_real_, delta = NA_real_))
     abort("{.arg epsilon} is required: the budget that the mechanism claims.", "argument")
   }

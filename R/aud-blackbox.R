@@ -1,6 +1,7 @@
-# Black-box audits: learn events on one half of the runs, count them on the other.
+# Black-box audits choose events on one half of the runs and count them on the other half.
 
-# The number of events counted on the second half; their limits share the confidence level.
+# The number of events counted on the second half. Their confidence limits share the error
+# probability.
 audit_events <- 4L
 
 #' @param run (`function`)\cr a function from a panel to numbers.
@@ -39,7 +40,7 @@ collect_outputs <- function(run, pair, n_runs) {
       ), "argument")
     }
     x <- do.call(rbind, rows)
-    # Infinite and missing outputs are events like any other.
+    # An infinite or missing output is an event like any other.
     x[is.na(x)] <- -.Machine$double.xmax / 4
     pmin(pmax(x, -.Machine$double.xmax / 4), .Machine$double.xmax / 4)
   })
@@ -64,7 +65,7 @@ learn_scores <- function(outputs) {
     pmin(pmax(z, -1e6), 1e6)
   }
   z <- lapply(outputs, standard)
-  # With heavy tails a shift of most outputs must still be visible.
+  # A shift of most outputs must remain visible if outputs have heavy tails.
   tame <- function(z) z / (1 + abs(z) / 3)
   shift <- colMeans(tame(z$neighbour)) - colMeans(tame(z$data))
   within <- lapply(z, function(x) stats::var(tame(x)))

@@ -1,6 +1,6 @@
 # Exact-loss audits: the privacy loss of each output, and delta(epsilon) with confidence limits.
 
-# delta(epsilon) >= (1 - exp(-t)) P(loss > epsilon + t) for every t; these values of t are tried.
+# delta(epsilon) >= (1 - exp(-t)) P(loss > epsilon + t) for every t. These are the values of t used.
 loss_margins <- c(1e-3, 0.1, 0.5, 2)
 
 #' @noRd
@@ -17,7 +17,7 @@ audit_loss <- function(mechanism, pair, claimed, n_runs, level, log_density, ...
   if (ncol(losses) != n_runs || anyNA(losses)) {
     abort("{.arg log_density} must return one number that is not missing.", "argument")
   }
-  # The two directions share the confidence level.
+  # The two directions share the error probability.
   tail <- (1 - level) / 2
   table <- do.call(rbind, lapply(1:2, function(i) {
     audit_loss_table(losses[i, ], claimed, tail, c("data", "neighbour")[[i]])
@@ -84,7 +84,7 @@ call_loss <- function(call) {
         log_mass <- call$offset - call$scale * losses
         log_mass - max(log_mass) - log(sum(exp(log_mass - max(log_mass))))
       }
-      # Choices count from 0.
+      # The outputs of a choice are numbered from 0.
       if (length(call$output) > 1L) {
         joint_log_law(call$value, call$scale, call$output) -
           joint_log_law(call$other$value, call$scale, call$output)
@@ -103,7 +103,7 @@ call_loss <- function(call) {
 joint_log_law <- function(losses, exponent, at) {
   lists <- matrix(losses, ncol = length(at))
   levels <- sort(unique(losses))
-  # Tuples up to a level: products of counts, in logarithms.
+  # The number of tuples up to a level is a product of counts, computed in logarithms.
   upto <- rowSums(log(apply(lists, 2L, function(own) findInterval(levels, sort(own)))))
   before <- c(-Inf, upto[-length(upto)])
   log_mass <- upto + log1p(-exp(pmin(0, before - upto))) - exponent * levels

@@ -1,5 +1,5 @@
-# A donor's privacy loss from a release by moments, as a function of the donor's own row: the part
-# of pdp() that may be published.
+# A donor's privacy loss from a release by moments, as a function of that donor's row. This part of
+# pdp() may be published.
 
 #' Bound on a donor's privacy loss from the donor's row alone
 #'
@@ -41,7 +41,7 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
     ), "argument")
   }
   check_noisy(release)
-  # With weights the sum of shares is noisy, too, so that a person moves more than the norm shows.
+  # With weights, the sum of shares is also noisy, so the norm alone understates a person's shift.
   coarse <- c(
     if (is_growing(release)) "A growing release",
     if (!is.null(release$panel$weights)) "A release with weights"
@@ -78,7 +78,7 @@ rounds_at_norm <- function(rounds, norm) {
   }
   lapply(rounds, function(round) {
     length <- pmin(norm, 1) * round$clipped
-    # The largest absolute values of a row with this norm.
+    # The largest sum of squares and the largest sum of absolute values of a row with this norm.
     c(round, list(squared = length^2, absolute = sqrt(length(round$origin)) * length))
   })
 }

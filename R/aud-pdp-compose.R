@@ -1,4 +1,4 @@
-# Losses of single people over several releases. PRIVATE, for the curator only.
+# Losses of single people over several releases: PRIVATE, for the curator only.
 
 #' Privacy loss of each person over several releases
 #'

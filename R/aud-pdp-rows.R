@@ -1,5 +1,5 @@
-# Privacy loss of each person in the table of a private regression. Works on raw rows, so
-# everything here is PRIVATE and for the curator only. Formulas: inst/proofs/papers.md, section 8.
+# Privacy loss of each person in the table of a private regression. The code reads raw rows, so all
+# results are PRIVATE and for the curator only. Formulas: inst/proofs/papers.md, section 8.
 
 #' Privacy loss of each person in a regression
 #'
@@ -77,7 +77,7 @@ pdp.dp_lm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...)
     )
   }
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
-  # A person's shift depends on their own row and on released values, not on other rows.
+  # A person's shift depends only on the person's row and on released values.
   loss <- lm_row_losses(x, outsiders(x, newdata) %||% at$table, at$delta)
   new_row_losses(x, loss, at$delta, "moments")
 })
@@ -186,7 +186,7 @@ lm_row_losses <- function(fit, table, delta) {
       taken <- taken + squared^2 / (noise - 32)
       replaced <- replaced + (squared^2 + made$bound^2) / (noise - 32)
     } else {
-      # Entries on and above the diagonal.
+      # The sum covers the entries on and above the diagonal.
       taken <- taken + (rowSums(abs(made$rows))^2 + rowSums(made$rows^2)) / 2 / noise
       replaced <- replaced + steps$epsilon[moments][[k]]
     }
@@ -207,7 +207,7 @@ lm_row_losses <- function(fit, table, delta) {
 posterior_row_losses <- function(fit, rows, delta) {
   law <- posterior_law(fit, rows)
   inside <- pmin(colSums(backsolve(law$root, t(rows$x), transpose = TRUE)^2), 1 - 1e-12)
-  # The residual of a fit without the person.
+  # The residual from a fit without the person.
   error <- drop(rows$y - rows$x %*% law$theta) / (1 - inside)
   loss <- posterior_losses(fit, rows, inside / (1 - inside), error, delta)
   realised <- realised_posterior(fit, rows, inside, error, law$theta)
@@ -242,7 +242,7 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
   whole <- if (adaptive) epsilon / 2 else epsilon
   one_way <- part / (1 + exp(whole / 2))
   removal <- posterior_loss_cpp(leverage, fit$plan$gamma, error, one_way, TRUE)
-  # Any row in the person's place, with half of the budget for each direction.
+  # Any row may replace the person's row; each direction takes half of the budget.
   half <- if (is.finite(nominal_epsilon(fit, delta))) whole / 2 else Inf
   removal <- pmin(removal, half)
   replacement <- removal + half
@@ -259,7 +259,7 @@ posterior_losses <- function(fit, rows, leverage, error, delta) {
 realised_posterior <- function(fit, rows, inside, error, theta) {
   drawn <- fit$release$theta * sqrt(ncol(rows$x))
   own <- rows$y - drop(rows$x %*% drawn)
-  # H increases by xx', and the exponent by the person's squared residual minus the improvement of
-  # the best fit.
+  # Adding the person increases H by xx'. The exponent increases by the person's squared residual
+  # minus the improvement of the best fit.
   -0.5 * log1p(-inside) - fit$plan$gamma / 2 * (own^2 - (1 - inside) * error^2)
 }

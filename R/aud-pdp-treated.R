@@ -1,6 +1,6 @@
-# Losses of each person if everyone is protected: donors and treated people have separate accounts,
-# and each person is in one. In every round of moments a person's shift follows as in
-# mech-pdp-gram.R; choices count at their charge.
+# Losses of each person if everyone is protected. Donors and treated people have separate accounts,
+# and each person belongs to one account. In a round of moments a person's shift follows as in
+# mech-pdp-gram.R; a choice counts at its full charge.
 
 #' Losses of donors and treated people in a release by method gram
 #' @param rows (`list`, PRIVATE)\cr matrices of rows by account, with all periods, in outcome units.

@@ -1,5 +1,5 @@
-# Privacy loss of each donor from one release. The code works on the raw panel, so everything here
-# is PRIVATE and for the curator only; only `pdp_bound()` uses no row except its argument.
+# Privacy loss of each donor from one release. The code reads the raw panel, so all results are
+# PRIVATE and for the curator only, except `pdp_bound()`, which reads only the row in its argument.
 
 #' Privacy loss of each donor
 #'

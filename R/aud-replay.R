@@ -1,8 +1,7 @@
-# Record and replay: run a mechanism on one panel and record every noise call; run it on the
+# Record and replay: run a mechanism on one panel and record every noise call, run it on the
 # neighbour with the same outputs, and compare the values before noise.
-#
-# The package's verbs draw in C++, with noise passed in by an audit: an external pointer in place of
-# the name of a generator. It records, or returns the recorded answers.
+# The package draws its noise in C++. For an audit, an external pointer replaces the name of the
+# generator; it records each call, or returns the recorded answers.
 
 #' A recorder of noise calls
 #'
@@ -78,7 +77,7 @@ stop_diverged <- function() {
 record_and_replay <- function(hooked, from, to) {
   recorder <- hooked$recorder
   recorder$start("record")
-  # No value of a panel remains behind a pointer that somebody may have stored.
+  # A user may have stored the pointer, so it must not lead to values of a panel.
   on.exit(noise_close_cpp(recorder$noise))
   result <- hooked$run(from)
   recorder$collect()
@@ -155,7 +154,7 @@ handing <- function(mechanism, noise) {
 call_shift <- function(call) {
   move <- call$other$value - call$value
   switch(call$law,
-    # Range of the log-ratios: an equal change in all losses has no effect.
+    # The effect is the range of the log-ratios, since an equal change of all losses has no effect.
     exponential = call$scale * (max(move) - min(move)),
     discrete_laplace = , laplace = sum(abs(move)),
     discrete_gaussian = sqrt(sum(move^2 * max(call$scale) / call$scale)),
@@ -180,7 +179,7 @@ call_declared <- function(call, step) {
   )
 }
 
-# Steps whose numbers are rounded to a grid of their own: sensitivities are in outcome units.
+# These steps round their numbers to a separate grid; their sensitivities are in outcome units.
 weights_calls <- c(
   "ridge weights", "linear term of the objective", "accuracy of the solver", "post-period outcomes"
 )
@@ -191,7 +190,7 @@ moments_declared <- function(call, step) {
   largest <- max(call$scale)
   gaussian <- !is.na(step$mu)
   switch(call$law,
-    # Each entry's variance must exceed the shift's requirement by 16.
+    # The variance of each entry must exceed the variance that the shift requires by 16.
     discrete_gaussian = min(
       step$sensitivity, step$mu * sqrt(max(0, largest - 16 * largest / min(call$scale)))
     ),
@@ -214,7 +213,7 @@ audit_replay <- function(hooked, pair, n_runs) {
   table <- if (steady) {
     best <- runs[[1L]]
     best$observed <- do.call(pmax, lapply(runs, `[[`, "observed"))
-    # Declared sensitivities are public but may follow earlier releases.
+    # The declared sensitivities are public but may depend on earlier releases.
     best$ratio <- do.call(pmax, lapply(runs, `[[`, "ratio"))
     best
   }

@@ -23,7 +23,7 @@ repeat_runs <- function(n_runs, run) {
 #' @noRd
 run_release <- function(mechanism, panel, release = dp_release.matrix) {
   donors <- seq_len(nrow(panel) - (mechanism$treated %||% 0))
-  # Warnings about delta are irrelevant to the audit.
+  # Warnings about delta do not concern the audit.
   withCallingHandlers(
     release(panel[donors, , drop = FALSE],
       target = mechanism$target %||% panel[-donors, , drop = FALSE], T0 = mechanism$T0,

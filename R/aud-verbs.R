@@ -1,5 +1,5 @@
-# Audits of any verb: the audit passes in its noise, and the cost of every call follows from the
-# noise used.
+# Audits of any verb. The audit supplies the noise and computes the cost of each call from the noise
+# used.
 
 #' A call of a verb whose noise is recorded
 #' @return As [as_hooked()]; `run` returns `privacy` and the released `numbers`.
@@ -17,7 +17,7 @@ hooked_verb <- function(mechanism, recorder) {
 run_verb <- function(mechanism, people, noise = NULL) {
   control <- mechanism$control
   if (!is.null(noise)) control$rng <- noise
-  # Messages about numbers and delta are irrelevant to the audit.
+  # Messages about group sizes and delta do not concern the audit.
   suppressWarnings(mechanism$verb(people, control), classes = "dpsc_warning")
 }
 
@@ -43,7 +43,7 @@ verb_rows <- function(calls) {
   if (!is.null(whole)) {
     rows <- rbind(rows, summed_row("all calls", whole$most, sum(rows$observed)))
   }
-  # Given all answers of the noise, no other value may depend on the people.
+  # Given the answers of all noise calls, the released numbers must not depend on the people.
   same <- identical(ran$numbers, attr(calls, "again")$numbers)
   rows <- rbind(rows, summed_row("released numbers, given the noise", 0, if (same) 0 else Inf))
   rows$ratio <- ifelse(rows$observed == 0, 0, rows$observed / rows$declared)
@@ -58,8 +58,7 @@ steps_of_calls <- function(calls, steps) {
   if (is.null(steps) || all(streamed)) return(NULL)
   laws <- vapply(calls, `[[`, "", "law")
   labels <- vapply(calls, `[[`, "", "label")
-  # Match by name rather than place: a plan may list its steps in another order, and number its
-  # stages.
+  # Steps are matched by name, since a plan may list them in another order and number its stages.
   known <- sub(", stage [0-9]+$", "", steps$step)
   named <- match(make.unique(labels), make.unique(known))
   if (length(named) == nrow(steps) && !anyNA(named)) return(steps[named, ])
@@ -116,7 +115,7 @@ account_of <- function(step) {
 #' @noRd
 call_cost <- function(call, account) {
   move <- call$other$value - call$value
-  # A known density is more informative than a shift.
+  # The exact log-ratio of a known density is more informative than a shift.
   if (account != "scaled" && is.finite(call$log_curvature)) return(abs(linear_loss(call)))
   over <- ifelse(move == 0, 0, abs(move) / call$scale)
   exponent <- call$scale[[1L]] * diff(range(move))

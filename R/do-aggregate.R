@@ -172,7 +172,8 @@ aggregate_record <- function() {
         c(aggregate_plan(facts, public$budget), list(facts = facts))
       }
       plan <- plan_of(public$method, public$spread)
-      # By public facts: the whole budget goes to one number if blocks are too few for three.
+      # If the blocks are too few for three numbers, by public facts, the whole budget pays for one
+      # number.
       if (!public$chosen && !plan$identified) plan_of("median", FALSE) else plan
     },
     promise = function(request, plan) aggregate_promise(request$public$budget, plan, plan$facts),
@@ -243,7 +244,7 @@ aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
   c(list(n = n, blocks = blocks, method = method, spread = spread, core = core), limits)
 }
 
-# Below this number, a statistic's bias in small samples is no longer small relative to its error.
+# In smaller blocks, a statistic's small-sample bias is no longer small relative to its error.
 least_block <- 30
 
 #' Number of blocks beyond the outermost released quantile, in units of the noise on ranks
@@ -274,7 +275,7 @@ aggregate_plan <- function(facts, budget) {
   stopifnot(spent <= plan$total * (1 + 1e-9))
   plan$cost <- new_cost("gdp", budget$epsilon, mu = plan$total, pure = !plan$gaussian)
   plan$ranks <- mechanism_table$dp_aggregate[[facts$method]]$ranks(plan)
-  # A median alone comes without a standard deviation, so its error is unknown.
+  # Method median without quartiles releases no standard deviation, so the error is unknown.
   needed <- if (facts$core$located || facts$spread) 6 else 10
   plan$identified <- facts$core$mean ||
     clearance(facts$core, plan$exponent, facts$blocks) >= needed
@@ -353,7 +354,8 @@ aggregate_errors <- function(released, values, width, facts, plan) {
     spread <- width * released[, 3L]
     noise <- if (is.null(plan$scale)) 0 else added_deviation(plan)
     privacy <- pmin(width, 6 * spread) * noise / facts$blocks
-    # The standard deviation has an error of one sixth: its square may be 1.2 times too small.
+    # The relative error of the standard deviation is about one sixth, so its square may be 1.2
+    # times too small.
     return(list(
       quantiles = cbind(median = values[, 2L], spread = spread), privacy.se = privacy,
       std.error = sqrt(1.2 * (spread^2 / facts$blocks + privacy^2))
@@ -363,8 +365,8 @@ aggregate_errors <- function(released, values, width, facts, plan) {
     return(NULL)
   }
   one <- pmax(values[, 3L] - values[, 2L], 0) / diff(stats::qnorm(c(0.25, 0.75)))
-  # The median of k answers has 1.25 times the error of their mean; one rank corresponds to one over
-  # the density at the median.
+  # The standard error of the median of k answers is 1.25 times the standard error of their mean.
+  # One rank corresponds to the inverse density at the median.
   privacy <- plan$ranks * one * sqrt(2 * pi) / facts$blocks
   list(
     quantiles = cbind("25%" = values[, 2L], "75%" = values[, 3L]), privacy.se = privacy,
@@ -396,7 +398,7 @@ at_fallback <- function(x) {
 #' @noRd
 lost_spread <- function(x) {
   located <- mechanism_table$dp_aggregate[[x$method]]$located
-  # Without an identified statistic the print has its reason.
+  # For an unidentified statistic the print shows the reason instead.
   if (is.null(x$quantiles) || !located || !x$plan$identified) {
     return(character())
   }

@@ -1,5 +1,5 @@
-# Fits by the classical estimators, on raw donors: NOT PRIVATE, for comparison and for panels whose
-# donors need no protection. They keep the donors, since placebos need them.
+# Fits by the classical estimators on raw donors: NOT PRIVATE, for comparison and for panels whose
+# donors need no protection. The fits store the donors, since placebos need them.
 
 #' Fit a classical estimator to a checked panel
 #' @return A `dp_synth_classical`, which is also a `dp_synth`, with the fields of [dp_synth()],

@@ -1,5 +1,5 @@
-# Fits for several adoption dates: one ordinary fit per cohort, all from one release, and the shared
-# part of their errors. No code here reads donors, except the classical estimators.
+# Fits for several adoption dates. Each cohort has one ordinary fit, and all fits use one release
+# and share a part of their errors. Only the classical estimators read donors here.
 
 #' Several adoption dates
 #'
@@ -188,7 +188,7 @@ classical_forecasts <- function(panel, fits, fit_one) {
       own$times <- panel$times[known]
       own[c("T0", "T1", "adopted")] <- list(T0, 1L, NULL)
       own <- with_own_predictors(own, panel$adopted == dates[[g]], known)
-      # Covariates may be collinear in so few periods: then there is no forecast.
+      # With few periods the covariates may be collinear; such a fit gives no forecast.
       fit <- tryCatch(fit_one(own), dpsc_error_covariate = function(e) NULL)
       if (is.null(fit)) NA_real_ else fit$target[[T0 + 1L]] - fit$counterfactual[[T0 + 1L]]
     }, 0)

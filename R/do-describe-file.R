@@ -29,7 +29,7 @@ object_again.dp_description <- function(parts) {
   promise <- describe_promise(public, plan)
   out <- new_description(columns, public, list(drawn = parts$statistics, plan = plan,
     promise = promise))
-  # Numbers that do not match the columns are refused here.
+  # Numbers that do not match the columns are an error.
   description_table(out, 0.95)
   out
 }

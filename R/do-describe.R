@@ -1,4 +1,4 @@
-# Descriptive statistics: plan, charge, draw. All code that touches values is in C++
+# Descriptive statistics: plan, charge, draw. Only C++ code reads values
 # (inst/include/dpsc/release/describe.hpp).
 
 #' Descriptive statistics under differential privacy
@@ -306,7 +306,7 @@ shared_quantiles <- function(x, share, q) {
   size <- drop(rowsum(share, match(x, value)))
   upto <- cumsum(size)
   people <- upto[[length(upto)]]
-  # The ranks at which a value begins and ends; less than a person has one rank.
+  # The first and last rank of each value; a total weight below one person gives a single rank.
   first <- upto - size + pmin(0, size - 1) / 2
   last <- upto - 1 - pmin(0, size - 1) / 2
   stats::approx(c(first, last), c(value, value), q * (people - 1), rule = 2, ties = mean)$y

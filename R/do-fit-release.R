@@ -1,5 +1,5 @@
 # From a release to the fit of its targets, for one date or several: checks of the request, and the
-# fit itself. All code here is post-processing: no donor is read.
+# fit. All code here is post-processing and reads no donor.
 
 #' Check the covariates of a release's targets
 #' @return A matrix, k x q, or `NULL`.
@@ -114,7 +114,7 @@ fit_cohorts <- function(release, target, adopted, estimator, size, covariates = 
   penalty <- vapply(fits, function(fit) fit$penalty[[1L]], 0)
   errors <- shared_errors(release, dates, lapply(fits, cohort_path), penalty, estimator)
   if (is.null(target)) {
-    # The number of adoptions per date is public; their order by name is not.
+    # The number of adoptions per date is public, but the order of the units by name is not.
     order <- order(adopted, size)
     out <- new_cohorts(release, fits, adopted[order], size[order], estimator, errors)
     out$protected <- TRUE
@@ -166,7 +166,7 @@ fit_release <- function(release, target, estimator, size, covariates = NULL) {
   }
   check_growing_target(release, group, size, estimator, mean_covariates)
   overall <- fit_targets(release, group, sum(size), estimator, mean_covariates)
-  # New periods contain the group's mean.
+  # New periods contain only the group's mean.
   several <- nrow(target) > 1L && gives_moments(release$method) && !periods_grown(release)
   structure(c(
     list(release = release), overall, list(

@@ -1,4 +1,4 @@
-# Help pages that supplement ?dp_synth: donors in other forms than long data, and single topics.
+# Help pages that supplement ?dp_synth: other forms of donors, and single topics.
 
 #' Synthetic control from a matrix of donors, from other sources, and from a release
 #'

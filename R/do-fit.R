@@ -198,11 +198,11 @@ fit_formula <- function(formula, people, request) {
     }
   }
   fit$formula <- shown_formula(formula)
-  # New periods are read by these column names, which are public. A table has its own names.
+  # New periods are read by these public column names. A table in a database has its own names.
   if (!is.null(request$monitor) && !is.null(people$index)) {
     fit$index <- unname(as.character(people$index))
   }
-  # Rows that are read again, for new periods or losses, are clipped as the released ones were.
+  # Rows read later, for new periods or losses, are clipped as the released rows were.
   if (is.null(several)) fit$limits <- panel$limits
   fit
 }

@@ -1,6 +1,6 @@
-# A private generalised linear model as a file. Only the formula, the bounds, the budget and the
-# released values are written; the rest (columns, plan, promise, estimates) is recomputed from them,
-# so that it cannot disagree.
+# A private generalised linear model as a file. The file contains the formula, the bounds, the
+# budget and the released values. Columns, plan, promise and estimates are recomputed from these, so
+# that no part can contradict another.
 
 glm_json_facts <- c("family", "method", "calibration", "text", "nobs")
 
@@ -9,7 +9,7 @@ file_parts.dp_glm <- function(x) {
   options <- x$public$options
   c(unclass(x)[glm_json_facts], list(
     bounds = lapply(x$columns$given, plain_bound),
-    # The requested delta: plans depend on it.
+    # The file stores the requested delta, since plans depend on it.
     delta = x$public$delta, privacy = x$privacy, options = options[lengths(options) > 0L],
     release = x$release, person = x$columns$person
   ), if (!is.null(x$columns$offset)) list(offset = x$columns$offset$text),
@@ -43,7 +43,7 @@ object_again.dp_glm <- function(parts) {
   public <- glm_public(budget, columns, check_count(parts$nobs, 1), asked, most)
   stopifnot(identical(public$private, privacy$private))
   public$assumes <- privacy$assumes
-  # Releases of 0.2.0 have no dispersion.
+  # Releases of version 0.2.0 do not allow for overdispersion.
   if (family == "poisson" && is.null(parts$release$scores)) public$facts$dispersed <- FALSE
   plan <- if (public$private) glm_plan(public) else list()
   fit <- new_glm(columns, public, plan, parts$release)

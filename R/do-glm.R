@@ -1,5 +1,5 @@
-# Private generalised linear models: check, plan, charge, draw. A method is its record in
-# R/mech-glm.R; only R/ppl-lm-columns.R and C++ use a row's values.
+# Private generalised linear models: check, plan, charge, draw. Each method has a record in
+# R/mech-glm.R. Only R/ppl-lm-columns.R and C++ code use a row's values.
 
 #' Generalised linear models under differential privacy
 #'
@@ -244,8 +244,8 @@ glm_record <- function() {
       }
       tryCatch(
         mechanism_table$dp_glm[[public$method]]$run(plan, rows, public),
-        # An error would reveal the failure in another way: this result names its fault and stays
-        # charged.
+        # A failure is part of the result, which stays charged. An error would reveal the failure
+        # outside the result.
         `dpsc::solver_failed` = function(e) list(failed = TRUE)
       )
     }
@@ -339,7 +339,7 @@ raw_glm <- function(table, columns, family) {
   y <- table[, length(columns$variables)]
   known <- if (!is.null(columns$offset)) table[, columns$offset$at]
   weight <- if (isTRUE(columns$weighted)) pmax(table[, length(columns$variables) + 1L], 0)
-  # Counts vary more than the model says: their errors come from the scores.
+  # Counts vary more than the Poisson model predicts, so their errors come from the scores.
   if (!is.null(weight) || !is.null(columns$person$column) || family == "poisson") {
     who <- if (is.null(columns$person$column)) seq_along(y) else table[, ncol(table)]
     return(raw_glm_by_person(x, y, who, family, known, weight))
@@ -373,7 +373,7 @@ raw_glm_by_person <- function(x, y, who, family, offset = NULL, weights = NULL) 
   fit <- glm_of_rows(x, y, family, share, offset)
   known <- which(!is.na(fit$coefficients))
   V <- matrix(NA_real_, ncol(x), ncol(x))
-  # Links are canonical.
+  # The formula for the scores requires canonical links.
   scores <- rowsum(x[, known, drop = FALSE] * (share * (fit$y - fit$fitted.values)), who)
   bread <- chol2inv(fit$qr$qr[seq_along(known), seq_along(known), drop = FALSE])
   n <- nrow(scores)
@@ -383,7 +383,7 @@ raw_glm_by_person <- function(x, y, who, family, offset = NULL, weights = NULL) 
 
 #' @noRd
 new_glm <- function(columns, public, plan, release) {
-  # A method that needs no delta promises delta = 0.
+  # For a method that needs no delta, the promised delta is 0.
   pure <- identical(plan$cost$kind, "pure")
   privacy <- c(list(
     private = public$private, epsilon = public$epsilon, delta = if (pure) 0 else public$delta,

@@ -1,4 +1,4 @@
-# Checks of ledgers by people who did not make them.
+# Checks of ledgers by people who did not create them.
 
 #' Check a ledger in a file or database
 #'
@@ -71,7 +71,7 @@ verify_ledger <- function(ledger, releases = list(), receipts = character()) doo
 #' @noRd
 listed_releases <- function(releases) {
   if (is.character(releases)) return(lapply(releases, read_release))
-  # A single release: it is a list, too.
+  # A single release is also a list, so its class decides.
   if (is.object(releases)) return(list(releases))
   if (!is.list(releases)) {
     abort("{.arg releases} must be a list of releases, or names of their files.", "argument")
@@ -102,13 +102,13 @@ record_of_release <- function(x) {
 #' @noRd
 identity_of <- function(x) {
   if (inherits(x, "dp_stream")) {
-    # A stream moves on: its released values change, its plan does not.
+    # The released values of a stream change with time; its plan does not.
     return(x$id %||% rlang::hash(list(x$what, x$columns$text, x$learner, x$plan)))
   }
   release <- if (inherits(x, "dp_release")) x else x$release
   growing <- if (inherits(release, "dp_release")) release$statistics$monitor$id
   if (!is.null(growing)) return(growing)
-  # A submodel of released moments is the same release.
+  # A submodel uses the same released moments as the full model and counts as the same release.
   if (inherits(x, "dp_regression")) {
     return(id_of_parts(list(kind = class(x)[[1L]], values = release)))
   }
@@ -128,7 +128,7 @@ charge_state <- function(privacy, rows) {
   at <- match(charge$hash, rows$hash)
   if (is.na(at) || rows$number[[at]] != charge$number) return("missing")
   if (!is.null(charge$drawn) && !charge$drawn %in% rows$hash) return("undrawn")
-  # One charge may pay for several releases, each with a share of it.
+  # One charge may cover several releases, each with a share of the budget.
   if (isTRUE(privacy$epsilon <= rows$epsilon[[at]] * (1 + 1e-9))) "paid" else "unpaid"
 }
 
@@ -142,7 +142,7 @@ paid_twice <- function(records, state, rows) {
   hashes <- vapply(records[paid], function(one) one$charge$hash, "")
   over <- lapply(split(paid, hashes), function(places) {
     parts <- unlist(lapply(records[places], `[[`, "parts"), recursive = FALSE)
-    # A fit and the file of its release are one release.
+    # A fit and the file of its release count as one release.
     parts <- parts[!duplicated(vapply(parts, `[[`, "", "key"))]
     row <- rows[match(records[[places[[1L]]]]$charge$hash, rows$hash), ]
     if (length(parts) > 1L && !covers_parts(row, parts)) places

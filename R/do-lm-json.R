@@ -1,6 +1,6 @@
-# A private regression as JSON. Values that follow from public facts are not read but recomputed:
-# the columns from formula and bounds, the noise and its cost from the plan, frames from earlier
-# rounds.
+# A private regression as JSON. Values that follow from public facts are recomputed, not read: the
+# columns from formula and bounds, the noise and its cost from the plan, the coordinates of a round
+# from earlier rounds.
 
 #' @export
 file_parts.dp_lm <- function(x) {
@@ -30,7 +30,7 @@ object_again.dp_lm <- function(parts) {
   public$assumes <- privacy$assumes
   plan <- lm_plan(public)
   if (public$private) {
-    # The noise and its cost follow from formula, bounds, n and budget.
+    # Formula, bounds, n and budget determine the noise and its cost.
     old <- at_most_version(privacy$version, last_other_plan)
     same <- if (old) {
       is_old_plan(privacy$steps, plan)
@@ -65,7 +65,7 @@ file_parts.dp_paper <- function(x) {
   settings <- x$facts[mechanism_table$dp_lm[[x$method]]$options]
   list(
     formula = columns$text, bounds = lapply(columns$given, plain_bound), method = x$method,
-    # Zero: no delta was given.
+    # A setting of zero means that no delta was given.
     settings = settings[vapply(settings, `>`, NA, 0)], n = x$nobs, privacy = x$privacy,
     release = x$release, person = columns$person
   )

@@ -1,4 +1,4 @@
-# Methods "ops" and "adaops" of dp_lm(): one draw from a posterior, rows in public units. They
+# Methods "ops" and "adaops" of dp_lm() draw once from a posterior, with rows in public units. They
 # release coefficients only. Core: inst/include/dpsc/mechanism/posterior.hpp; proofs:
 # inst/proofs/papers.md, sections 2 and 3.
 

@@ -1,5 +1,5 @@
-# Private linear regression: plan, charge, draw. Everything that touches a row's values is in
-# R/ppl-lm-columns.R (one row at a time) and in C++ (inst/include/dpsc/release/lm_release.hpp).
+# Private linear regression: plan, charge, draw. Only R/ppl-lm-columns.R (one row at a time) and C++
+# code (inst/include/dpsc/release/lm_release.hpp) use a row's values.
 
 #' Linear regression under differential privacy
 #'
@@ -199,7 +199,7 @@ dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, w
   choice <- list(subset = substitute(subset), weights = substitute(weights), max_weight = 1)
   record <- mechanism_table$dp_lm[[check_choice(method, names(mechanism_table$dp_lm))]]
   person <- check_person(person, record, method, data)
-  # Rows of one person are correlated, so errors that treat rows as independent would be wrong.
+  # Rows of one person are correlated, so errors for independent rows would be wrong.
   if (missing(vcov) && !is.null(person$column)) vcov <- "HC"
   vcov <- check_choice(vcov, c("const", "HC"))
   columns <- lm_columns(formula, bounds)
@@ -339,12 +339,12 @@ estimate_lm <- function(fit) {
   fit$covariance <- list(total = privacy + sampling, privacy = privacy, sampling = sampling)
   fit$sigma <- sqrt(estimate$residual * weight_scale(fit, estimate$rows))
   fit$r.squared <- estimate$r.squared
-  # Eigenvalues of the whitened moments below the noise's edge are uninformative.
+  # Eigenvalues of the whitened moments below the upper edge of the noise are uninformative.
   known <- fit$plan$located & estimate$identified > 1
   absurd <- fit$privacy$private & beyond_bounds(fit, fit$coefficients[-1L])
   if (fit$privacy$private) known <- known & !absurd & !impossible_slopes(fit)
   fit$identified <- stats::setNames(c(all(known), known), names[own])
-  # If medians are not found either, such a slope is pure noise.
+  # If the medians are not found either, such a slope is only noise.
   if (!fit$plan$located && any(estimate$identified <= 1)) {
     fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA
     fit$sigma <- fit$r.squared <- NA_real_

@@ -1,4 +1,4 @@
-# New periods of a fit whose release grows.
+# Updates of a growing fit with new periods.
 
 #' Monitor a treated unit: a release that grows
 #'
@@ -150,7 +150,7 @@ newer_panel <- function(object, newdata, target, times, index = NULL, ...) {
   }
   elsewhere <- is_elsewhere(newdata)
   if (elsewhere && !is.null(index)) abort_index_given()
-  # A source of donors only, or long rows.
+  # The source contains donors only, or long rows.
   if (elsewhere && is.null(target)) {
     return(newer_long_panel(object, panel_people(newdata), ...))
   }
@@ -334,7 +334,7 @@ skipped_period <- function(times, old) {
   steps <- diff(as.numeric(unclass(times)))
   known <- steps[seq_len(old - 1L)]
   new <- seq_along(steps) >= old
-  # Lengths of months differ by up to a tenth.
+  # Months differ in length by up to a tenth.
   far <- which(new & steps > 1.3 * max(known))
   if (length(far)) far[[1L]] + 1L else NA_integer_
 }

@@ -1,5 +1,5 @@
-# Fits of several outcomes, `cbind(y1, y2) ~ treated`: one ordinary fit each, under one charge.
-# No code here reads donors: that code is in rel-release.R.
+# Fits of several outcomes, `cbind(y1, y2) ~ treated`: one ordinary fit per outcome, under one
+# charge. Only rel-release.R reads donors.
 
 #' Several outcomes of the same people
 #'
@@ -90,8 +90,8 @@ fit_outcomes <- function(panels, request) {
     abort("Several outcomes need {.code method = \"gram\"}, or {.code epsilon = Inf}.", "argument")
   }
   ledger <- paying_ledger(request$ledger, budget$private)
-  # Each outcome is a separate request with its share of the budget. Only the joint request is made,
-  # and charged.
+  # Each outcome is a separate request with a share of the budget. Only the joint request is
+  # released and charged.
   request$epsilon <- share_of_epsilon(budget$epsilon, budget$delta, 1 / length(panels))
   panels <- lapply(panels, guard_panel, request)
   requests <- lapply(panels, function(panel) {

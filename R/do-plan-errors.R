@@ -1,13 +1,14 @@
-# Expected errors of a future release, in scaled units: the bounds are [-1, 1].
+# Expected errors of a future release, in units in which the bounds are [-1, 1].
 
-# Number of simulated panels of a plan, and number of panels with intervals.
+# Number of simulated panels per plan, and number of these with intervals.
 plan_releases <- 96L
 plan_intervals <- 16L
-# Number of studies if whole studies are simulated, and number per step of a search.
+# Number of simulated studies for a plan that needs whole studies, and for one step of a search.
 plan_studies <- 40L
 plan_searched <- 12L
-# A larger number of donors is represented by this number with a larger budget. The mean of more
-# people than this is represented by this number: its error is hardly larger.
+# The largest number of simulated donors; a larger budget represents more donors. A simulated group
+# has at most the second number of people, since the error of a larger group's mean is hardly
+# smaller.
 plan_donors <- 1000
 most_in_group <- 2000
 
@@ -29,7 +30,7 @@ gram_errors <- function(n, epsilon, facts) {
   remembered(list("gram", n, epsilon, facts), {
     plan <- gram_plan_of(n, epsilon, facts)
     if (is.null(plan)) {
-      # Such a release is impossible, and only the bounds are known.
+      # Such a release is impossible; only the bounds are known.
       data.frame(
         error = Inf, floor = NA_real_, average = Inf, half_width = NA_real_,
         period_width = NA_real_, given = 0
@@ -41,9 +42,10 @@ gram_errors <- function(n, epsilon, facts) {
 }
 
 simulated_errors <- function(n, epsilon, facts, calibrated) {
-  # The number of simulated people is whole; the rest of n becomes budget.
+  # The number of simulated people is rounded down; the remainder of n is represented by a larger
+  # budget.
   people <- min(floor(n), plan_donors)
-  # Groups are expensive to simulate.
+  # A large group is expensive to simulate.
   size <- min(facts$size, most_in_group)
   targets <- max(1L, min(10L, as.integer(most_in_group / size)))
   # A step of a search needs fewer panels.
@@ -54,8 +56,9 @@ simulated_errors <- function(n, epsilon, facts, calibrated) {
       epsilon = same_noise(epsilon, n / people, facts$delta), group = facts$size >= group_size
     ), targets, size, releases, if (calibrated) plan_intervals else 0L, 1
   )
-  # Releases are judged by their own target, which is the first. Its error without privacy reflects
-  # chance in its future and serves as a control variate, whose mean comes from all targets.
+  # The first target of each release gives the error of the release. The error without privacy of
+  # the same target reflects chance in its future and serves as a control variate, with its mean
+  # over all targets.
   own <- seq.int(1L, nrow(sim$error), by = targets)
   error <- function(of) {
     raw <- rowMeans(of(sim$raw)^2)
@@ -104,7 +107,7 @@ plan_half_width <- function(widths) {
 #' @noRd
 interval_widths <- function(intervals, n, epsilon) {
   vapply(intervals, function(e) {
-    # The parts of a release that intervals need.
+    # The parts of a release that the intervals require.
     release <- list(
       panel = list(n = n), privacy = list(private = TRUE, epsilon = epsilon),
       settings = list(lambda = NULL), statistics = list(
@@ -119,7 +122,7 @@ interval_widths <- function(intervals, n, epsilon) {
     }
     variance <- e$prediction + e$privacy
     error <- sqrt(spread$floor * c(mean(variance), stats::median(diag(variance))))
-    # A counterfactual stays within the bounds.
+    # A counterfactual lies within the bounds.
     pmin(1, interval_quantile(0.95) * c(spread$average, spread$period) * error)
   }, numeric(2L))
 }
@@ -132,7 +135,8 @@ vertical_errors <- function(deviation, n, epsilon, facts) {
   noise <- deviation(n, epsilon, facts, truth)
   data.frame(
     error = sqrt(truth$floor^2 + noise[[1L]]^2), floor = truth$floor,
-    # The noise of weights affects a whole path; if nothing is known, use a single period's noise.
+    # The noise of the weights affects the whole path. If its effect on the average is unknown, use
+    # the noise of a single period.
     average = sqrt(truth$average^2 + (if (is.na(noise[[2L]])) noise[[1L]] else noise[[2L]])^2),
     half_width = NA_real_, period_width = NA_real_, given = 0
   )

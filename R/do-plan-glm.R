@@ -1,4 +1,4 @@
-# Planning a logistic regression before any data are touched: from public formulas alone.
+# Plans for a logistic regression from public formulas alone, before any data are read.
 
 #' Plan a logistic regression before touching any data
 #'
@@ -90,13 +90,13 @@ plan_logistic_row <- function(n, p, epsilon, delta, numbers, share) {
   }
   d <- p + 1
   group <- 1 + (1 - share) / share + p - 1
-  # Rows that are all two-valued are no longer than those of the rarest group.
+  # If all columns are two-valued, no row is longer than the rows of the rarest group.
   square <- max(group, if (numbers > 0) plan$stretch * d)
   square <- min(square, max(d, plan$longest^2))
   weight <- min(1, square / group)
   told <- 0.17 * n * weight
   noise <- 1.2 * (d + 1) * (2 / plan$reach)^2 * square
-  # The information's own noise: rows of half the limit.
+  # The noise of the information, computed from rows clipped at half the limit.
   mu <- plan$steps$mu[plan$steps$step == "information"]
   doubt <- 2.5 * sqrt(2) * square / 4 / mu
   data.frame(

@@ -1,4 +1,4 @@
-# The expected accuracy of a private regression, from its own plan, before any data are touched.
+# The expected accuracy of a private regression, from its plan, before any data are read.
 
 #' Plan a private regression before touching any data
 #'

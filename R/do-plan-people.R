@@ -1,5 +1,5 @@
-# The simulated people of a plan: from a design, from given standard deviations, or from a public
-# pilot.
+# The simulated people of a plan come from a design, from given standard deviations, or from a
+# public pilot.
 
 #' Simulated people, from facts given by the user
 #' @param spreads (`list`)\cr `between`, `within` (outcome units, or `NULL`), `shared`.
@@ -78,8 +78,8 @@ spread_people <- function(spreads, scale, periods) {
     ), "argument")
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit)
-  # The standard deviations refer to the panel's periods: there, a part of a persistent path counts
-  # as level.
+  # The standard deviations refer to the panel's periods, in which a part of a persistent path
+  # appears as level.
   seen <- path_seen(periods)
   path <- latent[[2L]] / sqrt(seen[["within"]])
   alone <- (1 - spreads$shared) / 2
@@ -87,7 +87,8 @@ spread_people <- function(spreads, scale, periods) {
   list(
     kind = "spreads", level = sqrt(max(latent[[1L]]^2 - moved, latent[[1L]]^2 / 4)),
     loading = path * sqrt(spreads$shared / 3), time = latent[[2L]] / 2,
-    # A person's own deviations persist in part: half is an autoregressive path, half is noise.
+    # A person's deviations persist in part: half of the variance is an autoregressive path, half is
+    # noise.
     drift = path * sqrt(alone), noise = latent[[2L]] * sqrt(alone), shift = 0,
     between = between, within = within, shared = spreads$shared
   )

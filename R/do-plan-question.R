@@ -1,4 +1,5 @@
-# Questions to a plan: expected errors; the donors, budget or group size for a goal; and power.
+# Questions to a plan: expected errors; the number of donors, budget or group size for a goal; and
+# power.
 
 #' The checked question of a plan
 #' @param scale (`dpsc_bounds`)\cr the bounds of one period.
@@ -109,7 +110,7 @@ plan_power <- function(rows, method, at, question, facts) {
   detectable <- if (facts$protect == "donors" || anyNA(rows$average)) {
     each(rows, least_effect, question$power)
   } else if (!is.null(question$unknown) && !is.null(question$effect)) {
-    # These errors were found for an effect close to the detectable one.
+    # At the goal these errors belong to an effect close to the detectable effect.
     each(rows, least_effect, question$power)
   } else {
     found <- detectable_among_protected(method, at, question, facts)
@@ -171,7 +172,7 @@ solve_question <- function(method, question, facts) {
   at
 }
 
-# The range in which an unknown is searched, and the starting value.
+# The search range and starting value of each unknown.
 plan_limits <- list(n = c(10, 1e7), epsilon = c(0.01, 1000), size = c(2, 1e4))
 plan_starts <- list(n = 1000, epsilon = 1, size = 100)
 
@@ -207,7 +208,7 @@ corrected <- function(f, value, x, limits) {
   if (abs(off) < 0.05) {
     return(x)
   }
-  # If errors fall as the square root of the unknown, or more slowly.
+  # The step assumes errors that fall as the square root of the unknown, or more slowly.
   step <- sign(off) * min(2 * abs(off), log(3))
   then <- log(f(exp(log(x) + step)) / value)
   if (is.finite(off) && is.finite(then) && off != then) {
@@ -223,7 +224,7 @@ goal_value <- function(method, at, question, facts) {
   facts$size <- rep_len(at$size, length(study_dates(facts)))
   rows <- tryCatch(
     plan_errors(method, at$n, at$epsilon, facts),
-    # Groups too small to be protected, or donors or budgets too small for any release.
+    # The plan is refused, since the group, the number of donors or the budget is too small.
     dpsc_error_argument = function(e) NULL
   )
   if (is.null(rows)) {
@@ -269,7 +270,7 @@ plan_progress <- function(method, steps = 12L) {
   done <- 0L
   list(
     step = function() {
-      # A completed progress bar disappears.
+      # A completed progress bar disappears, so the last step stays open.
       done <<- min(done + 1L, steps - 1L)
       cli::cli_progress_update(set = done, id = bar)
     },

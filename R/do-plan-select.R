@@ -1,4 +1,4 @@
-# The expected accuracy of a selection or a stream, before any data are touched.
+# The expected accuracy of a selection or a stream, before any data are read.
 
 #' Plan a selection or a stream before touching any data
 #'
@@ -63,7 +63,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
   if (budget$rho == 0) abort("{.fn dp_select} needs {.arg delta} above 0.", "argument")
   radius <- radius %||% usual_length(columns)
   methods <- c("ranks", "pursuit", "screening", "gram")
-  # In units of a variable's standard deviation a row is shorter than in units of its bounds.
+  # In standard deviations of the variables, a row is shorter than in units of the bounds.
   located <- !is.null(selection_location("gram", facts, budget))
   if (located) radius <- min(radius, sqrt(1 + facts$p / location_reach[["moments"]]^2 * 1.5))
   if (facts$p > 400) methods <- setdiff(methods, "gram")
@@ -83,7 +83,7 @@ dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, sign
 #' @noRd
 selection_hurdle <- function(method, facts, budget, radius) {
   if (is.null(mechanism_table$dp_select[[method]]$pick)) {
-    # Noise of an off-diagonal entry: rows x and y have norms of at most `radius` and 1.
+    # Noise of an off-diagonal entry, for rows x and y with norms of at most `radius` and 1.
     sd <- (radius^2 + 1) / sqrt(2 * budget$rho)
     return(sqrt(2 * log(facts$p)) * sd / facts$n)
   }
@@ -93,7 +93,7 @@ selection_hurdle <- function(method, facts, budget, radius) {
   )
   constants[c("exponent", "rho_step")] <- choice_budget(method, shares, constants)
   hurdle <- covariance_hurdle(method, facts, constants)
-  # The clipped covariance of two normal variables with this rank correlation.
+  # For two normal variables the clipped covariance is about 0.65 times the rank correlation.
   if (mechanism_table$dp_select[[method]]$hurdle == "covariance") hurdle else 0.65 * hurdle
 }
 
@@ -193,6 +193,6 @@ made_up_column <- function(column, intercept, width, n) {
     shown <- if (intercept) seq_along(column$levels)[-1L] else seq_along(column$levels)
     return(outer(level, shown, `==`) + 0)
   }
-  # A 0/1 variable that is 1 for one person in five: rarer ones are less informative.
+  # A 0/1 variable is simulated as 1 for one person in five; rarer variables are less informative.
   if (always_full(column)) sample(c(-1, 1), n, TRUE, c(0.8, 0.2)) else stats::rnorm(n) / width
 }

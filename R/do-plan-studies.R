@@ -1,15 +1,16 @@
-# Whole studies of simulated people, released and fitted by dp_synth()'s own functions, for designs
-# that the core's simulation does not cover: protected groups, several adoption dates, covariates.
+# Whole studies of simulated people, released and fitted by the functions of dp_synth(). Plans use
+# them for designs that the core's simulation does not cover: protected groups, several adoption
+# dates, covariates.
 
-# The number of a plan's first studies that have intervals.
+# Intervals are computed for this number of a plan's first studies.
 study_intervals <- 12L
 # The number of studies if several protected groups make each study expensive.
 few_studies <- c(24L, 8L)
 study_seed <- 2024L
-# A larger number of donors is represented by this number with a larger budget.
+# The largest number of simulated donors; a larger budget represents more donors.
 study_donors <- 1000
-# The smallest number of simulated people that represent a protected group, with a larger budget; no
-# group is represented by more people than it has.
+# The smallest number of simulated people for a protected group; a larger budget represents the
+# rest. A group is never represented by more people than it contains.
 study_group <- c(100, 5000)
 
 #' Does a plan need simulations of whole studies?
@@ -46,7 +47,7 @@ study_errors <- function(n, epsilon, facts) {
     studies <- if (dear) few_studies[[1L + made$search]] else facts$studies
     intervals <- min(studies, study_intervals)
     with_generator(study_seed, {
-      # The result does not depend on the kind of generator that the user has chosen.
+      # The result must not depend on the user's choice of generator.
       set.seed(study_seed, "Mersenne-Twister", "Inversion", "Rejection")
       runs <- lapply(seq_len(studies), function(r) one_study(made, r, r <= intervals))
     })
@@ -63,7 +64,7 @@ study_errors <- function(n, epsilon, facts) {
 #' @noRd
 study_sizes <- function(n, epsilon, facts) {
   m <- facts$size
-  # A protected group needs many donors for comparison.
+  # A protected group is compared with many donors.
   most <- study_donors * (if (facts$protect == "everyone" && is.null(facts$dates)) 2 else 1)
   people <- min(floor(n), most)
   share <- people / n
@@ -86,7 +87,8 @@ one_study <- function(made, seed, intervals) {
   people <- study_people(made, seed)
   fit <- study_fit(people, made, made$epsilon)
   error <- study_measures(fit, people, made)
-  # A step of a search needs only this error, unless each simulated person represents several.
+  # A step of a search needs only this error, unless each simulated person represents several
+  # people.
   raw <- if (bare_step(made)) {
     error
   } else {
@@ -150,7 +152,7 @@ foretold <- function(rows, between, facts) {
   pre <- seq_len(facts$T0)
   change <- rowMeans(rows[, -pre, drop = FALSE]) - rowMeans(rows[, pre, drop = FALSE])
   change <- change - mean(change)
-  # Uniform numbers on [-1, 1] have variance 1/3.
+  # A uniform variable on [-1, 1] has variance 1/3.
   score <- rowSums(between) / sqrt(ncol(between) / 3)
   share <- facts$explained
   move <- sqrt(share) * stats::sd(change) * score - (1 - sqrt(1 - share)) * change
@@ -176,7 +178,7 @@ study_fit <- function(people, made, epsilon) {
     people$donors, own(people$treated), if (single) dates[people$cohort] else dates, NULL, request
   )
   panel$covariates <- study_known(people, facts, own)
-  # Warnings would be about simulated people.
+  # Warnings would concern simulated people only.
   suppressWarnings({
     panel <- guard_panel(panel, request)
     fit_released(of_simulated(release_panel(panel, request)), panel)
@@ -273,7 +275,7 @@ study_luck <- function(people, made) {
 #' @param runs (`list`)\cr from [one_study()].
 #' @noRd
 study_rows <- function(runs, made, facts) {
-  # Real groups are larger than the groups that represent them, and vary less.
+  # A real group is larger than the simulated group, so its mean varies less.
   less <- made$size / facts$size
   if (length(less) > 1L) less <- c(sum(made$size) / sum(facts$size), less)
   widths <- Filter(Negate(is.null), lapply(runs, `[[`, "width"))
@@ -283,7 +285,7 @@ study_rows <- function(runs, made, facts) {
     average <- expected_error(of("error")[, 1L]^2, of("raw")[, 1L]^2, of("luck")[, 1L], less[[i]])
     width <- t(vapply(widths, function(width) width[i, ], numeric(2L)))
     data.frame(
-      # A step of a search has no errors without privacy.
+      # A step of a search computes no errors without privacy.
       error = period[["error"]], floor = if (bare_step(made)) NA_real_ else period[["floor"]],
       average = average[["error"]],
       half_width = plan_half_width(width[, 1L]) * average[["shrunk"]],

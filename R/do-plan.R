@@ -1,4 +1,4 @@
-# Planning before any data are touched: the questions that a plan answers, and its wording.
+# Plans before any data are read: the questions that a plan answers, and its wording.
 
 #' Plan a release before touching any data
 #'

@@ -1,4 +1,4 @@
-# Moments of the chosen columns, and the resulting fit: one step of a stream, and arithmetic.
+# Moments of the chosen columns, computed as one step of a stream, and the resulting fit.
 
 #' Covariance in scaled units, or rank correlation, at which a variable is found 2 times in 3
 #'

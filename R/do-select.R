@@ -281,7 +281,7 @@ selection_constants <- function(settings, facts, method) {
   number <- function(name, default, ...) {
     check_number(settings[[name]] %||% default, 0, open = "min", arg = name)
   }
-  # 0: the value with the largest certificate.
+  # A kappa of 0 requests the value with the largest certificate.
   kappa <- settings$kappa %||% c(0, 0)
   if (!is.numeric(kappa) || length(kappa) != 2L ||
       !all(is.finite(kappa) & (kappa > 0 | is.null(settings$kappa)))) {
@@ -324,7 +324,7 @@ choice_budget <- function(method, shares, constants) {
     return(shares[c("exponent", "rho_step")])
   }
   selector <- mechanism_table$dp_select[[method]]
-  # Steps that release sums next to the choices.
+  # The number of steps that release sums beside the choices.
   sums <- selector$sums(constants, shares$location)
   for_sums <- if (sums) sums_share else 0
   list(
@@ -437,7 +437,7 @@ selection_steps <- function(method, facts, budget, shares) {
   sums <- mechanism_table$dp_select[[method]]$sums(facts, shares$location)
   choices <- shares$select_rho %||% 0
   for_sums <- if (sums) sums_share * choices else 0
-  # With a test, the moments have the rest of epsilon.
+  # With a stability test, the moments receive the rest of epsilon.
   rest <- if (shares$epsilon > 0 && shares$fit_rho > 0) budget$epsilon - shares$epsilon else NA
   steps <- data.frame(
     step = c("medians and scales", "choices", "sums beside choices", "stability test", "moments"),

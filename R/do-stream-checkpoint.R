@@ -1,5 +1,5 @@
-# States on disk. A private state is in one place at a time; a public state may be copied, since
-# every continuation adds noise of its own.
+# Stream states on disk. A private state exists in one place at a time. A public state may be
+# copied, since every continuation adds fresh noise.
 
 #' Move a stream to a file, or publish its state
 #'
@@ -92,7 +92,7 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   ))
 })
 
-# A file's facts about its stream besides the state: public facts and the guarantee.
+# The contents of a file besides the state: public facts and the guarantee.
 stream_public_parts <- c("what", "columns", "learner", "plan", "batch", "rng", "privacy", "id")
 
 #' @rdname checkpoint
@@ -102,14 +102,15 @@ resume_stream <- function(file) door("resume_stream", {
   path <- path.expand(file)
   known <- reading(stream_peek_cpp(path))
   parts <- tryCatch(unserialize(known$meta), error = function(e) NULL)
-  # The registry to which a private state belongs; 0.2.0 did not write it.
+  # The registry to which a private state belongs; files of 0.2.0 do not name it.
   registry <- if (!known$public) parts$registry
   parts$registry <- NULL
-  # Files of 0.3.0 and earlier have no `id`.
+  # Files of 0.3.0 and earlier contain no `id`.
   if (!identical(union(names(parts), "id"), stream_public_parts)) {
     abort("The public part of the checkpoint is damaged.", "checkpoint")
   }
-  # Every step that can fail comes before the claim, and no value is released in between.
+  # Every step that can fail comes before the claim of the state, and no value is released between
+  # these steps.
   state <- reading(stream_load_cpp(path, known$id, parts$rng))
   if (!known$public) {
     check_registry(registry)
@@ -156,7 +157,8 @@ registry_identity <- function() {
   if (!file.exists(file)) {
     own <- tempfile("identity-", registry)
     on.exit(unlink(own))
-    # The file is complete before it gets its name, and the first of several files keeps the name.
+    # The file is complete before it gets its name. If several files get this name, the first file
+    # keeps it.
     suppressWarnings(try({
       writeLines(paste(format(state_id_cpp()), collapse = ""), own)
       file.link(own, file)
@@ -184,7 +186,7 @@ check_registry <- function(identity) {
 claim_state <- function(id) {
   registry <- registry_folder()
   mark <- file.path(registry, paste(format(id), collapse = ""))
-  # One system call that either makes the folder or reports that it exists.
+  # One system call either makes the folder or reports that it exists.
   if (dir.create(mark, FALSE, mode = "0700")) {
     return(invisible(NULL))
   }

@@ -93,7 +93,7 @@ make_sums <- function(method, columns, request) {
 stream_table.dp_stream_sum <- function(stream, newdata) {
   names <- stream$columns$names
   if (stream$learner$method == "count" && length(names) > 1L) {
-    # `NA` is logical; a logical value is text outside all categories.
+    # `NA` has type logical, and a logical value counts as text outside all categories.
     if (!cell_kind(newdata) %in% c("text", "factor", "flag")) {
       abort(c(
         "Entries of a count in categories must be text or a factor.",

@@ -1,11 +1,11 @@
-# Changes of a fit by update(): free, from the release, or new periods that are paid for.
+# update() changes a fit at no cost from its release, or adds new periods that were paid for.
 
 #' @rdname coef.dp_synth
 #' @importFrom stats update
 #' @export
 update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = NULL, lambda,
                             size = NULL, ...) door("update", {
-  # As in older versions, numbers as the second argument are a target.
+  # As in older versions, a numeric second argument is a target.
   if (is.numeric(newdata) && is.null(target) &&
         (is.null(dim(newdata)) || !is_growing(object$release))) {
     target <- newdata
@@ -22,7 +22,7 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
            call {.fn dp_synth}."
     ), "argument")
   }
-  # With several treated units the fit is for the group; its members are stored separately.
+  # The fit of several treated units is for the group; `units` stores its members.
   members <- object$units %||% object
   if (is.null(target)) size <- size %||% members$size
   estimator <- estimator %||% object$estimator
@@ -31,7 +31,7 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
     return(update_classical(object, target, estimator, if (!missing(lambda)) lambda))
   }
   arguments <- list(object$release, estimator = estimator)
-  # The group that a release protects is in the release.
+  # The release contains the group that it protects.
   if (!is.null(target) || !is_released_group(object)) {
     arguments$target <- target %||% members$target
     arguments$size <- size
@@ -72,7 +72,7 @@ update_classical <- function(fit, target, estimator, lambda) {
     target = target, T0 = raw$T0, times = raw$times, epsilon = Inf, estimator = estimator,
     control = dp_control(settings = settings)
   )
-  # A matrix has no name for its outcome.
+  # The donors' matrix does not contain the name of the outcome.
   out$release$panel$outcome <- fit$release$panel$outcome
   out$formula <- fit$formula
   out
@@ -93,7 +93,7 @@ update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...
     return(do.call("dp_synth", arguments))
   }
   paths <- lapply(object$cohorts, function(fit) (fit$units %||% fit)$target)
-  # Cohort by cohort; units in a cohort keep their order.
+  # Units are sorted by cohort and keep their order within a cohort.
   order <- order(object$adopted)
   arguments <- list(
     object$release, target = do.call(rbind, paths), T0 = object$adopted[order],

@@ -1,6 +1,6 @@
-# Covariates as regressors in the estimators that model outcomes ("sdid", "factor", "mcnnm"):
-# covariates that change over time have one coefficient each; covariates that are constant over time
-# have one coefficient per period.
+# Covariates as regressors in the estimators that model outcomes ("sdid", "factor", "mcnnm"). A
+# covariate that varies over time has one coefficient; a constant covariate has one coefficient per
+# period.
 
 #' Check the covariates of an estimator that models outcomes
 #' @param settings (`list`)\cr `covariates`, a list of `donors` (n x T x p) and `target` (T x p)
@@ -68,7 +68,7 @@ check_told_apart <- function(raw, given) {
     x <- given$covariates$donors[, , at - q]
     all(abs(x - x[, 1L]) <= 1e-8 * max(abs(x)))
   }
-  # The fit is not private, so the name may be shown.
+  # The fit is not private, so the error may name the covariate.
   name <- covariate_names(given)[[at]]
   abort(c(
     "The covariates are collinear.",

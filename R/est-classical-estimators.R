@@ -1,6 +1,6 @@
-# Estimators on raw data, for fits that are not private (epsilon = Inf). Every estimator returns a
-# path for the target over all periods, from the donors' rows and the target's periods before
-# treatment.
+# Estimators on raw data, for fits without privacy (epsilon = Inf). Every estimator uses the donors'
+# rows and the target's periods before treatment, and returns a path for the target over all
+# periods.
 
 #' Fit one estimator on raw data
 #'

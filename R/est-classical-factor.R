@@ -41,7 +41,7 @@ most_factors <- function(n, T0, settings) {
 #' @return As `fit_classical()`; the implied weights may be negative, and have sum one.
 #' @noRd
 fit_factor <- function(donors, target, T0, settings) {
-  # Fits at earlier dates or without a donor may not support as many factors.
+  # Fits at earlier dates or without a donor may support fewer factors.
   rank <- max(min(settings$rank, most_factors(nrow(donors), T0, settings)), 0L)
   own <- covariate_blocks(donors, settings)
   factor_fit_cpp(donors, target, T0, rank, own$varying, own$units)

@@ -1,5 +1,5 @@
 # Matrix completion with nuclear norm minimisation (Athey, Bayati, Doudchenko, Imbens and Khosravi,
-# 2021), unit and period effects not penalised.
+# 2021). Unit and period effects are not penalised.
 
 #' Settings of estimator "mcnnm", with the penalty on the nuclear norm
 #'
@@ -28,7 +28,8 @@ complete_mcnnm <- function(raw, settings) {
   }
   own <- covariate_blocks(raw$donors, given)
   path <- mcnnm_path_cpp(raw$donors, raw$target, raw$T0, 30L, 1e-3, own$varying, own$units)
-  # The largest singular value of the residuals from effects and covariates, against rounding.
+  # The largest singular value of the residuals from effects and covariates, compared with rounding
+  # errors.
   largest <- path$lambda[[1L]] * (length(raw$donors) + raw$T0) / 2
   if (largest <= 1e-7 * max(abs(raw$donors), abs(raw$target))) {
     abort(c(

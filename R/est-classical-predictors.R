@@ -34,7 +34,7 @@ check_predictors <- function(given, donors) {
 #' @noRd
 match_predictors <- function(given, donors) {
   donor_names <- rownames(donors)
-  # Donors without names are numbered.
+  # The default row names are the numbers of the donors.
   if (identical(donor_names, as.character(seq_len(nrow(donors))))) {
     donor_names <- NULL
   }
@@ -152,7 +152,7 @@ balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = 
   centre <- colMeans(predictors$donors)
   spread <- apply(predictors$donors, 2L, stats::sd)
   spread[!is.finite(spread) | spread == 0] <- Inf
-  # The standard deviation of all centred outcomes.
+  # The standard deviation of all centred outcomes is the unit.
   unit <- stats::sd(sweep(out$donors, 2L, colMeans(out$donors)))
   scale <- sqrt(v %||% 1) * unit / spread
   list(
@@ -165,7 +165,7 @@ balanced_columns <- function(donors, target, T0, predictors, v = NULL, demean = 
 #' @noRd
 scale_predictors <- function(donors, target = NULL) {
   spread <- apply(rbind(donors, target), 2L, stats::sd)
-  # A constant predictor does not distinguish donors; any scale will do.
+  # A constant predictor does not distinguish donors, so any scale gives the same result.
   spread[!is.finite(spread) | spread == 0] <- 1
   list(
     donors = sweep(donors, 2L, spread, "/"), target = if (!is.null(target)) target / spread

@@ -1,4 +1,5 @@
-# The estimators on raw data, one record each: everything that depends on the estimator is here.
+# The estimators on raw data, with one record each, which contains everything that depends on the
+# estimator.
 
 #' The estimators by name
 #'

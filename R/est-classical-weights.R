@@ -1,4 +1,4 @@
-# Estimators with a closed form: ridge weights, least squares on the largest singular values, and
+# Closed-form estimators: ridge weights, least squares on the largest singular values, and
 # difference-in-differences. NOT PRIVATE.
 
 complete_penalised <- function(raw, settings) {
@@ -74,7 +74,7 @@ fit_hsvt <- function(donors, target, T0, settings) {
   )
 }
 
-# Singular values above the threshold of Gavish and Donoho (2014), noise level unknown.
+# Singular values above the threshold of Gavish and Donoho (2014) for an unknown noise level.
 complete_hsvt <- function(raw, settings) {
   rank <- settings$rank
   pre <- raw$donors[, seq_len(raw$T0), drop = FALSE]

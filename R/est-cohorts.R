@@ -1,5 +1,5 @@
-# Estimates from a release for cohorts with different adoption dates. All code here is
-# post-processing: every cohort's counterfactual is a function of the same release.
+# Estimates for cohorts with different adoption dates. All cohorts use the same release, and all
+# code here is post-processing.
 
 #' A release in the form for a cohort that adopts after `T0` periods
 #'
@@ -16,7 +16,7 @@ cohort_view <- function(release, T0, pooled = pooled_seconds(release)) {
   panel <- release$panel
   s <- release$statistics
   cohorts <- s$cohorts
-  # A release for one date is calibrated for that date.
+  # A release for one date is calibrated for that date only.
   same <- is.null(cohorts) && T0 == panel$T0
   g <- match(T0, cohorts$T0)
   release$panel$T0 <- as.integer(T0)
@@ -182,7 +182,7 @@ held_out_residuals <- function(release, dates, target, size, estimator, covariat
   rows <- lapply(seq.int(from, length.out = max(0L, max(dates) - from)), function(T0) {
     later <- which(dates > T0)
     view <- cohort_view(release, T0, pooled)
-    # The penalties that the fit would choose without further information.
+    # The penalties that the fit would choose by default.
     scale <- release_scale(release)
     scaled <- with_covariates(
       view, unname(to_scale(target[later, , drop = FALSE], scale)),

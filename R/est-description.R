@@ -1,4 +1,4 @@
-# Numbers of a released description, as a table.
+# The numbers of a released description as a table.
 
 #' All statistics of a description
 #' @param clusters (`flag`)\cr whether limits allow for people far from all others.

@@ -1,4 +1,4 @@
-# The effects in a fit, for the whole group or for its members.
+# The effects of a fit, for the whole group or for its members.
 
 #' A fit of the whole group, or its members' fits
 #' @param type (`string`)\cr `"overall"` or `"unit"`.

@@ -1,4 +1,4 @@
-# Estimates from a gram release, and their errors. All code here is post-processing.
+# Estimates from a release by method "gram", and their errors. All code here is post-processing.
 
 #' Counterfactuals of targets from a gram release
 #' @param release (`dp_release`)\cr a release by method gram.
@@ -16,9 +16,9 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
   n <- counted_donors(release)
   private <- release$privacy$private
   scale <- release_scale(release)
-  # A penalty chosen by evidence or cross-validation, unless the user fixed one.
+  # Evidence or cross-validation chooses the penalty, unless the user fixed it.
   lambda <- if (estimator == "ridge") release$settings$lambda
-  # Without noise cross-validation has chosen one.
+  # Without noise the penalty comes from cross-validation.
   penalty <- if (private) NaN else s$leave_one_out$penalty %||% raw_penalty(s, n)
   options <- gram_options(private, n, scale, estimator, lambda, penalty)
   own <- has_own_round(release, target, estimator)
@@ -28,7 +28,8 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     e$penalty <- 2 * n * e$penalty
     e$unseen <- unseen
     e$apart <- placebo_apart(s$intervals, e)
-    # For the mean of this number of people, and the donors' own regression error.
+    # The prediction variance covers the mean of this number of people, and the error of the donors'
+    # regression.
     own <- group_variance(s$intervals, e)
     e$own <- own
     e$prediction <- group_scale(e) * own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement
@@ -88,7 +89,7 @@ unseen_share <- function(release) {
 #' Upper limit of a released second moment of placebo errors, given its noise
 #' @noRd
 least_variance <- function(intervals) {
-  # For several adoption dates the second moments are pooled.
+  # The second moments are pooled over adoption dates.
   second <- intervals$pooled %||% intervals[c("second", "second_sd")]
   max(second$second, 0) + second$second_sd
 }
@@ -110,9 +111,9 @@ placebo_apart <- function(intervals, e) {
   if (!is.null(intervals)) (e$apart %||% 0) / placebo_lift(intervals, e)
 }
 
-# Hardly any random target is this many times as far from the donors, in mean square, as random
-# targets are on average, but nearly every group of 30 people who resemble only one donor in ten is
-# (bench/selected.R).
+# Multiple of the mean squared distance of random targets from the donors beyond which a target
+# counts as far. Hardly any random target exceeds this limit, but nearly all groups of 30 people who
+# resemble only one donor in ten exceed it (bench/selected.R).
 most_apart <- 7
 
 #' Variance ratio of a group's people to the donors, implied by the distance of the group's mean
@@ -144,7 +145,7 @@ interval_spread <- function(release, e, estimator) {
     if (estimator == "did" && !is.null(release$panel$covariates)) {
       return(list(reason = "difference-in-differences does not use covariates"))
     }
-    # The donors' leave-one-out errors suffice: see raw_intervals().
+    # The donors' leave-one-out errors suffice (see raw_intervals()).
     return(list(raw = !is.null(release$statistics$leave_one_out)))
   }
   intervals <- release$statistics$intervals
@@ -153,8 +154,9 @@ interval_spread <- function(release, e, estimator) {
     return(list(reason = reason))
   }
   if (e$size > 1) {
-    # The tails of a mean of people become lighter with their number; the tails of a single period,
-    # and of the largest of several, more slowly than the average's.
+    # The tails of a mean of people become lighter with the number of people. The tails of a single
+    # period, and of the largest of several periods, become lighter more slowly than the tails of
+    # the average.
     fade <- if (e$size >= group_size) 0 else 1 / sqrt(e$size)
     lift <- function(factor, rest) 1 + max(0, factor - 1) * fade + rest / e$size
     band <- lift(intervals$band, 4)
@@ -164,7 +166,7 @@ interval_spread <- function(release, e, estimator) {
     ))
   }
   list(
-    # The second moment must be visible above the noise.
+    # The second moment counts as at least half of the standard deviation of its noise.
     floor = max(1, (max(intervals$second, intervals$second_sd / 2) + (e$unseen %||% 0)) /
       mean(e$prediction + e$privacy)),
     unseen = e$unseen %||% 0,
@@ -181,9 +183,9 @@ period_factor <- function(period, band, T1) {
   min(period, band * interval_quantile(0.95, T1) / interval_quantile(0.95))
 }
 
-# A mean of people varies less over time than one person. If a mean varies this many times as much
-# as the released donors, it is unlike them, or most donors are so similar (none ever has a cost or
-# an event) that the release describes only these and not the others.
+# A mean of people varies less over time than one person. A mean that varies this many times as much
+# as the released donors is unlike them, or most donors are so similar (no cost or event in any
+# period) that the release describes only these donors.
 most_variation <- 10
 
 #' Reason why the released moments do not describe people like the target's people, or `NULL`
@@ -202,7 +204,7 @@ unseen_words <- paste(
 #' @noRd
 tail_signal <- function(release) {
   steps <- release$privacy$steps
-  # A union of groups has one value per group.
+  # A union of groups contains one value per group.
   min(1 / steps$scale[steps$step == "range of placebo errors"])
 }
 

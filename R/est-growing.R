@@ -1,5 +1,5 @@
-# Estimates from a growing release: its first release, and the additions of each new period. All
-# code here is post-processing.
+# Estimates from a growing release: from its first release, and from the additions of each new
+# period. All code here is post-processing.
 
 #' Counterfactuals from a release, possibly with added periods
 #'
@@ -11,8 +11,8 @@ estimate_growing <- function(release, target, size = rep(1, nrow(target)), estim
   first <- base_release(release)
   if (!periods_grown(release)) {
     fits <- estimate_gram(first, target, size, estimator)
-    # Results for a period do not change when further periods arrive: they use the noise of the base
-    # release only.
+    # Results for a period use only the noise of the first release, so that they do not change when
+    # further periods arrive.
     growing <- !is.null(release$statistics$monitor)
     return(if (growing) lapply(fits, `[<-`, c("released", "hidden"), NULL) else fits)
   }

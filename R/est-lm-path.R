@@ -1,4 +1,4 @@
-# Ridge and lasso from the moments of a private regression: post-processing.
+# Ridge and lasso paths from the moments of a private regression: post-processing.
 
 #' Ridge and lasso of a private regression
 #'

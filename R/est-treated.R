@@ -1,5 +1,5 @@
-# The estimate for a protected group: its released path in place of a public target. All code here
-# is post-processing.
+# Estimates for a protected group, whose released path replaces the public target. All code here is
+# post-processing.
 
 #' The released path of a protected group
 #' @param release (`dp_release`)\cr a release with `protect = "everyone"`.
@@ -10,7 +10,7 @@ released_path <- function(release) {
   x <- release$statistics$treated
   pre <- seq_len(release$panel$T0)
   level <- if (release$statistics$demean) mean(x$path[pre]) else 0
-  # Covariates have none.
+  # Covariates have no level.
   own <- insert_covariates(
     matrix(level, 1L, release$panel$T0 + release$panel$T1),
     matrix(0, 1L, NROW(release$panel$covariates)), release$panel$T0
@@ -79,7 +79,7 @@ fit_treated <- function(release, estimator, estimate, scale) {
 #' @noRd
 level_variance <- function(release) {
   s <- release$statistics
-  # Without its own feature the level follows from the other features.
+  # Without a feature for the level, the level follows from the other features.
   if (!s$demean) {
     return(0)
   }
@@ -100,13 +100,13 @@ group_excess <- function(release) {
 cut_doubt <- function(release) {
   x <- release$statistics$treated
   residual <- seq.int(to = length(x$mean), length.out = release$panel$T1)
-  # From features to outcomes, scaled units.
+  # This map leads from features to outcomes in scaled units.
   back <- utils::tail(x$moves, release$panel$T1)[, residual, drop = FALSE] / x$mean_sd
   if (is.null(x$kept)) {
-    # Versions up to 0.2.0 did not estimate the share of a shift that clipping keeps.
+    # Releases of versions up to 0.2.0 do not estimate the share of a shift that clipping keeps.
     return((0.8 * sum(from_centre(x)[residual]) * abs(mean(back)))^2)
   }
-  # Donors contain little information on the part that clipping removes around a distant centre.
+  # If the centre is distant, the donors reveal little about the part that clipping removes.
   tcrossprod(0.3 * back %*% from_centre(x)[residual]) +
     (x$stray %||% 0) * length(residual) * mean(back)^2
 }

@@ -1,9 +1,8 @@
 # Conformal inference for counterfactuals (Chernozhukov, Wuthrich and Zhu, 2021). The refit is a
-# function argument: raw data and private releases share everything here.
-#
-# A residual function takes `effects`, a matrix with one row for each null hypothesis and one column
-# for each of `periods`, and `periods`, positions of periods. It subtracts each row from the target,
-# refits on all those periods, and returns the residuals in the same shape.
+# function argument, so that raw data and private releases share all code here.
+# A residual function takes `effects`, a matrix with one row per null hypothesis and one column per
+# element of `periods`, and `periods`, the positions of periods. It subtracts each row from the
+# target, refits on all these periods, and returns the residuals in a matrix of the same shape.
 
 #' A residual function from a refit of one path
 #' @param y (`numeric(T)`)\cr the target.
@@ -123,7 +122,8 @@ conformal_interval <- function(residual_fun, T0, centre, level = 0.95, permutati
       share_at_least(set_statistics(residual_fun(null, periods), sets, statistic))
     })
   }
-  # Every effect is tested with the same permutations: new ones would make the ends noisy.
+  # Every effect is tested with the same permutations, since new permutations would add noise to the
+  # limits.
   one <- permutation_sets(T0, 1, permutations, n_perm)
   ends <- lapply(which(parts[seq_len(T1)]), function(t) {
     invert(centre[[t]], c(pre, T0 + t), one, "mean_abs")
@@ -146,7 +146,7 @@ conformal_interval <- function(residual_fun, T0, centre, level = 0.95, permutati
 #' @return Two numbers, possibly infinite; `NA` if every value tried was rejected.
 #' @noRd
 invert_test <- function(centre, unit, sets, level, test) {
-  # With a small tolerance: p-values and levels are both multiples of small fractions.
+  # p-values and levels are multiples of small fractions, so the comparison needs a small tolerance.
   limit <- (1 - level) * (1 + 1e-9)
   if (1 / sets > limit) {
     return(c(-Inf, Inf))
@@ -158,14 +158,14 @@ invert_test <- function(centre, unit, sets, level, test) {
     if (p[[1L]] > limit) {
       break
     }
-    # If the estimate itself is rejected, which can happen with refits, start at the largest
-    # p-value.
+    # If the test rejects the estimate itself, which can happen with refits, start at the value with
+    # the largest p-value.
     centre <- values[[which.max(p)]]
   }
   if (!any(p > limit)) {
     return(c(NA_real_, NA_real_))
   }
-  # Column 1 searches downwards, column 2 upwards: each end lies between two offsets.
+  # Column 1 searches downwards and column 2 upwards. Each limit lies between two offsets.
   last <- apply(matrix(p > limit, ncol = 2L), 2L, function(ok) max(which(ok), 1L))
   inner <- offsets[last]
   outer <- c(offsets[-1L], Inf)[last]
@@ -181,7 +181,7 @@ invert_test <- function(centre, unit, sets, level, test) {
       outer[[side]] <- inner[[side]] + width[[side]] / 9
     }
   }
-  # The outer end of each bracket, so that rounding does not cost coverage.
+  # The outer end of each bracket is the limit, so that rounding does not reduce coverage.
   centre + sign * outer
 }
 

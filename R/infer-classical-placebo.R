@@ -1,5 +1,5 @@
-# Placebos in space and leave-one-out fits: both show donors, so they exist only for fits that are
-# not private.
+# Placebos in space and leave-one-out fits. Both show donors, so they exist only for fits without
+# privacy.
 
 #' Placebo tests with donors as targets
 #'
@@ -65,14 +65,14 @@ placebo_space.dp_synth <- function(fit, squared = FALSE, max_ratio = Inf,
   gaps <- rbind(raw$target - own$counterfactual, raw$donors - others)
   dimnames(gaps) <- list(c(parts$target_name, rownames(raw$donors)), as.character(parts$times))
   error <- rmspe(gaps, raw$T0)
-  # A fit with no error except rounding counts as perfect.
+  # A fit whose error is only rounding counts as perfect.
   error$pre[error$pre < 1e-10 * max(abs(raw$donors), abs(raw$target))] <- 0
   ratio <- error$post / error$pre
   ratio[is.nan(ratio)] <- 0
   ranked <- is.infinite(max_ratio) | error$pre <= max_ratio * error$pre[[1L]]
   ranked[[1L]] <- TRUE
   rank <- rep(NA_integer_, length(ratio))
-  # All equal ratios get the last rank: ties count against the target.
+  # Equal ratios share the last rank, so ties count against the target.
   rank[ranked] <- rank(-ratio[ranked], ties.method = "max")
   structure(list(
     table = data.frame(

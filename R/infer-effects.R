@@ -1,8 +1,7 @@
-# Intervals and p-values from a release: post-processing, no privacy is spent.
-#
+# Intervals and p-values from a release: post-processing at no cost.
 # The counterfactual has two independent errors, reported separately: the target's prediction error,
-# and the release's noise with its known distribution. Factors from the donors' placebo errors, also
-# released, multiply them.
+# and the release's noise, whose distribution is known. Factors from the donors' released placebo
+# errors multiply both errors.
 
 #' Covariance of the estimated effects of one target over the post-period
 #' @param fit (`dp_synth`).
@@ -197,7 +196,7 @@ raw_rows <- function(fit, table, level, simultaneous) {
 allowed_effects <- function(fit) {
   post <- post_periods(fit)
   bounds <- fit$release$bounds
-  # The level of a released path is uncertain: an effect cannot exceed the bounds.
+  # The level of a released path is uncertain, but the effect must respect the bounds.
   nearest <- function(limit) {
     other <- if (identical(limit, bounds$upper)) bounds$lower else bounds$upper
     if (is_released_group(fit)) matrix(other[post], 1L) else fit$target[, post, drop = FALSE]
@@ -217,8 +216,7 @@ any_effect_test <- function(fit, i = 1L) {
   if (!is.null(missing_interval(fit, i)) || isTRUE(fit$spread[[i]]$raw)) {
     return(NULL)
   }
-  # Errors of this target alone: a table of all targets, made for each target, would take quadratic
-  # time.
+  # The table of all targets, built once per target, would take quadratic time.
   error <- effect_errors(fit, i)$band[-1L]
   largest <- max(abs(effects_of(fit)[i, ]) / error)
   list(

@@ -1,4 +1,4 @@
-# The penalty of a ridge fit, and the dependence of the estimate on it, from the release alone.
+# The penalty of a ridge fit, and the estimate as a function of it, from the release alone.
 
 #' The penalty path of a fit by method gram
 #'

@@ -1,5 +1,5 @@
 # Inference over time: conformal tests, placebo dates, the penalty path. All code here is
-# post-processing of a release; functions of single pre-periods need a release with all of them.
+# post-processing of a release. Functions of single pre-periods need a release with all pre-periods.
 
 #' The statistics of a gram release in terms of single periods
 #'
@@ -49,11 +49,11 @@ period_statistics <- function(release, what, alike = FALSE) {
   s
 }
 
-# predict_columns_cpp(s, A, B, u, penalties, whitened) predicts periods B from A, at each penalty
-# (one per donor; none: the grid around the noise's edge), from statistics in terms of single
-# periods or of features and a unit's u at A, minus the donors' mean. It returns a list for each
-# penalty: `fitted`, for A and then B, the mean plus `t(map) %*% u`; for B the covariances
-# `prediction` and `privacy`; `penalty`, `evidence`.
+# predict_columns_cpp(s, A, B, u, penalties, whitened) predicts periods B from periods A at each
+# penalty per donor (by default, on a grid around the edge of the noise). `s` contains the
+# statistics, by single periods or by features, and `u` a unit's values at A minus the donors' mean.
+# The result is a list per penalty: `fitted`, for A and then B, is the mean plus `t(map) %*% u`;
+# `prediction` and `privacy` are covariances for B; `penalty` and `evidence` are numbers.
 
 #' The penalty for refits, which is the penalty of the fit and depends only on pre-periods
 #' @noRd
@@ -330,7 +330,7 @@ print.dp_placebo_time <- function(x, ...) {
     sep = ""
   )
   shown <- as.data.frame(unclass(x), stringsAsFactors = FALSE)
-  # Empty columns are not shown.
+  # Empty columns are omitted.
   shown <- shown[!vapply(shown, function(column) all(is.na(column)), NA)]
   print(shown, digits = 4L, row.names = FALSE)
   invisible(x)
