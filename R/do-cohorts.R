@@ -36,12 +36,13 @@
 #' each donor is predicted as if it were in each cohort. The second moment of these errors in every
 #' cohort, and their tails in all cohorts together, are released under the same budget. The variance
 #' of an average over cohorts is the sum of one part per cohort, for the prediction error of its
-#' people, and of a shared part, for the noise of the release and the donors' regression. The tails
-#' are the tails of a mean over the same number of people. With `simultaneous = TRUE` the limits
-#' cover all rows of a table together, by Sidak's inequality. If a cohort in an average has no
-#' interval, the average has no interval either, and the print gives the reason. The release is
-#' calibrated for means if *every* cohort has at least 20 people, and for single people otherwise.
-#' Coverage is measured (`bench/cohorts.R` of the sources), not proved.
+#' people, and of a shared part, for the noise of the release and the donors' regression. The error
+#' of such an average is assumed to have the tails of the error for a mean of equally many people.
+#' With `simultaneous = TRUE` the limits cover all rows of a table together, by Sidak's inequality.
+#' If a cohort in an average has no interval, the average has no interval either, and the print
+#' gives the reason. The release is calibrated for means if *every* cohort has at least 20 people,
+#' and for single people otherwise. Coverage is measured (`bench/cohorts.R` of the sources), not
+#' proved.
 #'
 #' Rows before the adoption are residuals. Between the first adoption and a cohort's own adoption,
 #' the release permits forecasts of each period from all periods before it. Rows of kind

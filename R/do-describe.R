@@ -44,13 +44,13 @@
 #'   table, and therefore cover noise alone. The `n` of a variable is at most the released size of
 #'   its group (unless people have several rows).
 #'
-#'   Limits of means treat the sampling error as normal, and allow for a power law beyond the
-#'   window. Limits of quantiles are read from the curve through the released quantiles: with few
-#'   quantiles they are wide where the slope of the curve changes. Since recorded values are often
-#'   round, 0, the bounds and multiples of powers of ten are drawn more often than other numbers. If
-#'   drawn quantiles are round, their limits extend to the next round number. With few people limits
-#'   always extend to the next round number, since a quantile of a column with few different values
-#'   is then often drawn between two of these values.
+#'   Limits of means are computed as if the sampling error were normal, and allow for values beyond
+#'   the window that follow a power law. Limits of quantiles are read from the curve through the
+#'   released quantiles: with few quantiles these limits are wide where the slope of the curve
+#'   changes. Since recorded values are often round, 0, the bounds and multiples of powers of ten
+#'   are drawn more often than other numbers. If drawn quantiles are round, their limits extend to
+#'   the next round number. With few people limits always extend to the next round number, since a
+#'   quantile of a column with few different values is then often drawn between two of these values.
 #'
 #'   With few people, noise and sampling cannot exclude that a skewed column has an infinite
 #'   variance. Limits of its standard deviation then extend to the largest standard deviation that
@@ -89,8 +89,8 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
-#'   different person. See [dp_person]; [dp_sources()] refuses a column.
+#'   neighbouring data sets then differ in all rows of one person. `"row"`, also assumed for `NULL`:
+#'   each row is a different person. See [dp_person]; [dp_sources()] refuses a column.
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
 #'   * `columns`, `plan`, `quantiles`, `nobs`: the columns, the noise of each step, the

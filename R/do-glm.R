@@ -82,8 +82,8 @@
 #'   For a lasso, an elastic net or a group penalty use `"objective"` with `penalty`. The proofs are
 #'   in `proofs/papers.md`.
 #' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that this package proves.
-#'   `"published"`: the constants of the paper, for methods with published constants. `NULL`: the
-#'   first calibration of the method.
+#'   `"published"`: the constants of the paper, for methods with published constants. `NULL`:
+#'   `"tight"`.
 #' @param intervals (`flag`)\cr whether to spend a tenth of the budget on a noisy information
 #'   matrix, from which standard errors are computed. Decide before the release.
 #' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights per person, as in
@@ -113,12 +113,13 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
-#'   different person. A column requires method `"objective"`, and rows in memory, in chunks, or
-#'   read by this process from one table or set of files; see [dp_person]. Standard errors in
-#'   Poisson regressions, and standard errors with `weights`, are then clustered by person. Other
-#'   standard errors assume that all rows of a person are equal. If the rows differ, these standard
-#'   errors are too large, by a factor of up to the square root of the number of rows per person.
+#'   neighbouring data sets then differ in all rows of one person. `"row"`, also assumed for `NULL`:
+#'   each row is a different person. A column requires method `"objective"`, and rows in memory, in
+#'   chunks, or read by this process from one table or set of files; see [dp_person]. Standard
+#'   errors in Poisson regressions, and standard errors with `weights`, are then clustered by
+#'   person. Other standard errors assume that all rows of a person are equal. If the rows differ,
+#'   these standard errors are too large, by a factor of up to the square root of the number of rows
+#'   per person.
 #' @param offset (`formula` or `string`, PUBLIC)\cr a known part of each person's linear predictor:
 #'   for example `~ log(years)` for rates of counts, or `~ logit` for known log odds. The offset is
 #'   an expression of columns with limits in `bounds`. These columns are clipped like all columns,

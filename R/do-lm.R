@@ -137,9 +137,9 @@
 #'   acceptable condition number for `"adaops"`. Both refer to columns scaled so that rows have
 #'   length at most 1. By default a public rule sets these values.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbours then replace all rows of one person. `"row"`, also assumed for `NULL`: each row is a
-#'   different person. A column requires method `"moments"`, and rows in memory, in chunks, or in
-#'   one table or set of files; see [dp_person].
+#'   neighbouring data sets then differ in all rows of one person. `"row"`, also assumed for `NULL`:
+#'   each row is a different person. A column requires method `"moments"`, and rows in memory, in
+#'   chunks, or in one table or set of files; see [dp_person].
 #' @return An object of class `dp_lm` (for method `"moments"`; otherwise `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: three matrices, `total`, `privacy` and `sampling`. RELEASED.

@@ -34,10 +34,11 @@
 #' @section Data:
 #' `newdata` contains the complete data again: the same people with all earlier periods and the new
 #' periods, in the form of the fit's data. The past is needed again because a fit contains no
-#' person's row. Sizes and periods must agree. The guarantee also requires the same people, which
-#' cannot be checked, since no name is stored. `na` determines the treatment of people who left:
-#' with `"interpolate"` their last value is continued. New periods follow the last period
-#' immediately, with the bounds of the last period; several new periods are drawn one by one.
+#' person's row. The numbers of donors and treated units, and the earlier periods, must be the same
+#' as in the fit. The guarantee also requires the same people, which cannot be checked, since no
+#' name is stored. `na` determines the treatment of people who left: with `"interpolate"` their last
+#' value is continued. New periods follow the last period immediately, with the bounds of the last
+#' period; several new periods are drawn one by one.
 #'
 #' Covariates (`y ~ treated | x1 + x2`) are measured before the treatment and remain as in the first
 #' release. `newdata` must contain the same columns, with the bounds and levels stored in the fit,

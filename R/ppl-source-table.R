@@ -86,10 +86,11 @@
 #' after the header, even an empty line, is one row. Remove line feeds from people's text before you
 #' write the file, since otherwise one person's text makes several rows. A cell that begins with a
 #' quote ends at the next quote in its line that is not doubled; quotes inside other cells are text.
-#' All cells of a line are missing if the line contains more or fewer cells than the header, a quote
-#' that is not closed, or text after a closing quote. Cells without quotes that are empty or `NA`
-#' are missing, as are cells with bytes that no string can contain. Units are text. Periods are
-#' numbers if all periods are whole numbers, or if the periods of a [dp_roster()] are numbers.
+#' All cells of a line count as missing if the line contains more or fewer cells than the header, a
+#' quote that is not closed, or text after a closing quote. Cells without quotes that are empty or
+#' `NA` count as missing, as do cells with bytes that a string in R cannot contain. Names of units
+#' are read as text. Periods are read as numbers if all periods are whole numbers, or if the periods
+#' of a [dp_roster()] are numbers.
 #'
 #' @section Requirements on the engine: The temporary table is a snapshot. Every pass must find the
 #' same rows, so the number of rows (and a checksum, for blocks) is compared in every pass. Faults
@@ -120,10 +121,10 @@
 #'
 #' @section Order: People are numbered source by source, and within a source in the order of their
 #' identifiers, as in a data frame (strings by their bytes). A person's identifier is part of the
-#' row that neighbours may change, and is protected. No released number depends on the order: with
-#' more than 10,000 people, the people whose errors calibrate the intervals are drawn at random, and
-#' the engine receives the positions of these people in a temporary table. Periods and the treated
-#' units are public.
+#' row in which neighbouring data sets differ, and is protected. No released number depends on the
+#' order: with more than 10,000 people, the people whose errors calibrate the intervals are drawn at
+#' random, and the engine receives the positions of these people in a temporary table. Periods and
+#' the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Omit this

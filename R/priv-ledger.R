@@ -56,11 +56,12 @@
 #' @param ... unused.
 #' @return An object of class `dp_ledger`, with reference semantics: an assignment to another name
 #'   does not copy the balance. `as.data.frame()` gives one row per charge, with the columns
-#'   `label`, `kind`, `epsilon`, `delta`, `rho`, `mu` (`NA` if a charge has no such value), and for
-#'   a ledger outside R `number`, `time` (UTC), `account`, `data`, `study`, `version`, `hash`.
-#'   `summary()` gives a list: `epsilon`, `delta` (totals), `spent` and `left` (epsilon, for a
-#'   release by method "gram"), and `charges`, the data frame of charges. The whole ledger is
-#'   PUBLIC.
+#'   `label`, `kind`, and `epsilon`, `delta`, `rho` and `mu`, each of which is `NA` if it does not
+#'   apply to the charge. For a ledger outside R there are also the columns `number`, `time` (UTC),
+#'   `account`, `data`, `study`, `version` and `hash`. `summary()` gives a list: `epsilon` and
+#'   `delta` (the totals), `spent` (the epsilon of all charges together), `left` (the largest
+#'   epsilon of a further release by method `"gram"`), and `charges`, the data frame of charges. The
+#'   whole ledger is PUBLIC.
 #' @section Compulsory ledgers: A private call without the argument `ledger` charges the ledger in
 #' `options(dpsc.ledger = )`, or the ledger at the path in the environment variable `DPSC_LEDGER`.
 #' With `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without

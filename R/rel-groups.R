@@ -13,9 +13,8 @@
 #' The groups must be public, and must not depend on outcomes. In neighbouring data sets one donor's
 #' row is replaced by another row **of the same group**: group membership is not protected. Use a
 #' separate [dp_ledger()] for each group. Set the same number of features for all groups by
-#' [dp_control()], since the default depends on the number of donors. The noise variances of the
-#' groups in a union add up, so the noise is equal to or slightly larger than the noise of one
-#' release of all donors.
+#' [dp_control()], since the default depends on the number of donors. In a union the noise variances
+#' of the groups' sums over donors add up.
 #'
 #' Intervals are conservative. Tails and second moments of the placebo errors are released within
 #' each group, and the union uses the widest tails and the mean of the second moments.

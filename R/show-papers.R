@@ -105,8 +105,8 @@
 #' * Dual-purpose regularisation and mitigated over-regularization (MOOR) with a lasso, elastic net
 #'   or group penalty: `dp_glm(penalty = )` with method `"objective"`, where the penalty is part of
 #'   the minimisation and costs nothing. Within `"napp"` a penalty that depends on the estimate
-#'   cannot be private (`papers.md`, sections 6 and 7). Without noise such a penalty is effective
-#'   with half of the weight (figure 3).
+#'   cannot be private (`papers.md`, sections 6 and 7). Without noise such a penalty works as
+#'   intended if its weight is halved (figure 3).
 #' * Theorem 8, excess risk: the bound can be negative, but the part from Thakurta's Lemma 3.19 is
 #'   valid.
 #' * Theorem 10, sample complexity: the theorem is not valid for small errors, where its bound is
