@@ -1,5 +1,6 @@
 # Record and replay: run a mechanism on one panel and record every noise call, run it on the
 # neighbour with the same outputs, and compare the values before noise.
+#
 # The package draws its noise in C++. For an audit, an external pointer replaces the name of the
 # generator; it records each call, or returns the recorded answers.
 

@@ -171,7 +171,7 @@ learner_settings <- function(columns, radius, ball, psi) {
     # A residual of a scaled outcome is at most about 1; larger residuals are clipped.
     clip = radius, ball = positive(ball, (if (linear) 1 else 3) * sqrt(p), "ball"),
     psi = positive(psi, (if (linear) 0.9 else 0.13) * radius^2 / p, "psi"), lambda = 0,
-    damping = 1  # complete_learner() replaces this value
+    damping = 1 # complete_learner() replaces this value
   )
 }
 

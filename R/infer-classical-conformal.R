@@ -1,5 +1,6 @@
 # Conformal inference for counterfactuals (Chernozhukov, Wuthrich and Zhu, 2021). The refit is a
 # function argument, so that raw data and private releases share all code here.
+#
 # A residual function takes `effects`, a matrix with one row per null hypothesis and one column per
 # element of `periods`, and `periods`, the positions of periods. It subtracts each row from the
 # target, refits on all these periods, and returns the residuals in a matrix of the same shape.

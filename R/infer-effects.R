@@ -1,4 +1,5 @@
 # Intervals and p-values from a release: post-processing at no cost.
+#
 # The counterfactual has two independent errors, reported separately: the target's prediction error,
 # and the release's noise, whose distribution is known. Factors from the donors' released placebo
 # errors multiply both errors.

@@ -1,4 +1,4 @@
-# The methods of dp_aggregate(), as the table of methods has them.
+# The records of the methods of dp_aggregate() for the table of methods.
 
 #' Summary of the blocks' answers
 #'

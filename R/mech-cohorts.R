@@ -1,6 +1,6 @@
-# Several adoption dates by method "gram": the never-treated are released once, relative to the
-# first adoption, with placebo errors of every cohort's estimator. All code that reads a donor's row
-# is in C++ (inst/include/dpsc/release/cohorts_release.hpp).
+# Several adoption dates by method "gram": the never-treated donors are released once, relative to
+# the first adoption, with placebo errors of every cohort's estimator. Only C++ code reads a donor's
+# row (inst/include/dpsc/release/cohorts_release.hpp).
 
 #' Budget and steps of a release for several dates, the same as of a release for the first date
 #' @param public (`list`)\cr from `public_facts()`, with `dates`.
@@ -45,7 +45,7 @@ raw_cohorts <- function(plan, donors, public) {
     run_gram(plan, own, facts)
   })
   stores <- lapply(each, `[[`, "leave_one_out")
-  # Without covariates the rows are the same and are stored once.
+  # Without covariates all cohorts have the same rows, which are stored once.
   if (q == 0L) {
     stores <- lapply(stores, function(store) {
       if (!is.null(store$rows)) store$rows <- stores[[1L]]$rows

@@ -1,4 +1,4 @@
-# The method of dp_describe(), as the table of methods has it.
+# The record of the method of dp_describe() for the table of methods.
 
 #' @noRd
 describe_mechanism <- function() {
@@ -52,7 +52,7 @@ late_columns <- function(plan, facts, release) {
   if (!isTRUE(plan$late)) {
     return(0L)
   }
-  # All groups of a column or none.
+  # A column's radii are drawn for all groups or for no group.
   drawn <- vapply(release$numbers, function(own) max(own$radii) > 0, NA)
   sum(drawn) %/% max(1L, facts$groups)
 }

@@ -1,7 +1,7 @@
-# Linear constraints on slopes of a private generalised linear model: public rows A and limits b.
-# The core minimises with the constraints as stiff quadratic penalties ("springs"); afterwards, or
-# instead, the code here moves the released point to the nearest feasible one in the metric of the
-# released errors. Post-processing.
+# Linear constraints on slopes of a private generalised linear model, with public rows A and limits
+# b. The core minimises with the constraints as stiff quadratic penalties ("springs"). Afterwards,
+# or instead, the code here moves the released point to the nearest feasible point in the metric of
+# the released errors: post-processing.
 
 #' @param limits (`list`, PUBLIC)\cr `A`, `b`, `simplex`, `lower`, `upper`, as in `dp_glm()`.
 #' @param names (`character`)\cr the names of the slopes.
@@ -77,8 +77,8 @@ constrain_estimate <- function(estimate, limits, within = FALSE) {
   }
   tight <- limits
   if (within) {
-    # The minimiser satisfies these with equality, except for the noise that covers the solver's
-    # error.
+    # The minimiser satisfies these constraints with equality, except for the noise that covers the
+    # solver's error.
     blur <- sqrt(rowSums((limits$A %*% estimate$blur) * limits$A))
     tight$equal <- limits$equal | drop(limits$A %*% from) - limits$b > -8 * blur
   }

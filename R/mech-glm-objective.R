@@ -1,5 +1,5 @@
 # Method "objective" of dp_glm(): whitened objective perturbation with spherical Laplace noise.
-# The core is inst/include/dpsc/release/glm_release.hpp; proofs are in inst/proofs/glm.md.
+# Core: inst/include/dpsc/release/glm_release.hpp; proofs: inst/proofs/glm.md.
 
 #' @noRd
 objective_glm <- function() {
@@ -23,7 +23,7 @@ objective_glm <- function() {
       if (length(limits)) {
         estimate <- constrain_estimate(estimate, limits, !is.null(public$facts$wishes))
       }
-      # The effect of a lasso or a limit on an error is unknown.
+      # With a lasso penalty or a limit, the errors are unknown.
       bare <- !public$facts$intervals || length(limits)
       if (bare) estimate[c("privacy", "sampling")] <- list(NULL)
       estimate
@@ -40,8 +40,8 @@ promise_objective_glm <- function(public) {
     } else {
       "pure objective perturbation (proofs/glm.md, Theorem 2)"
     },
-    # The linear term is an exact draw, rounded, and exact noise covers the rounding, except for the
-    # longest terms, of probability exp(-60), which is counted in delta if delta > 0.
+    # The linear term is an exact draw and is rounded. Exact noise covers the rounding, except for
+    # the longest terms, whose probability of exp(-60) is counted in delta if delta > 0.
     exact = public$delta > 0
   )
 }
@@ -52,8 +52,8 @@ plan_objective_glm <- function(public) {
   plan
 }
 
-# With four fifths of the requirement for a balanced design, 2 of 440 simulated fits identified a
-# slope.
+# With four fifths of the requirement, for a balanced design, only 2 of 440 simulated fits
+# identified a slope.
 hopeless_share <- 0.8
 
 #' Refuse if, by the plan, the ridge outweighs the rows so that no slope would be identified
@@ -95,8 +95,8 @@ check_row_length <- function(settings) {
 #' Constraints on slopes in the core's form
 #' @noRd
 prepare_objective_glm <- function(public, columns) {
-  # Smaller than the largest accepted loss: beyond it the noise is negligible, and the best order
-  # lies outside the search.
+  # This limit is below the largest accepted loss. Beyond it the noise is negligible, and the best
+  # order lies outside the search range.
   public$facts$epsilon <- min(public$facts$epsilon, 1000)
   public$facts$length <- check_row_length(public$options$settings)
   penalty <- public$options$penalty
@@ -133,7 +133,7 @@ prepare_objective_glm <- function(public, columns) {
     }
     public$linear <- linear_limits(limits, names)
     if (!is.null(limits$A)) {
-      # Without names, as a file does not store them.
+      # The names are removed, since a file does not store them.
       public$options$constraints$A <- check_constraint_rows(limits$A, names) + 0
       dimnames(public$options$constraints$A) <- NULL
     }
@@ -164,7 +164,7 @@ prepare_objective_glm <- function(public, columns) {
     groups = unname(split(seq_along(terms), terms)), lower = lower, upper = upper
   ))
   if (!only_ridge(public$facts$wishes)) {
-    # Noisy information would be useless.
+    # With such a penalty, noisy information would be useless.
     public$facts$intervals <- public$options$intervals <- FALSE
   }
   public

@@ -1,5 +1,5 @@
-# The papers' own methods of dp_glm(): regressions in public units, coefficients only. The
-# core is inst/include/dpsc/mechanism/papers.hpp; proofs are in inst/proofs/papers.md.
+# The papers' methods of dp_glm(): regressions in public units that release coefficients only. Core:
+# inst/include/dpsc/mechanism/papers.hpp; proofs: inst/proofs/papers.md.
 
 #' Records of the papers' methods
 #' @noRd

@@ -1,5 +1,5 @@
-# Does the reported noise of a release by method "gram" agree with its steps? Each part is
-# recomputed from the steps.
+# Check that the reported noise of a release by method "gram" agrees with its steps, from which each
+# part is recomputed.
 
 #' Does the noise that a gram release reports agree with its steps?
 #' @noRd
@@ -31,7 +31,7 @@ donor_steps <- function(release) {
   if (is.null(steps$account)) {
     return(steps)
   }
-  # Without the steps before and after the treated group, which serve that group.
+  # The steps before and after the treated group serve that group and are left out.
   steps[steps$account == "donors" & !seq_len(nrow(steps)) %in% unlist(group_looks(release)), ]
 }
 
@@ -42,7 +42,7 @@ donor_steps <- function(release) {
 group_looks <- function(release) {
   steps <- release$privacy$steps
   groups <- length(release$panel$treated)
-  # Versions up to 0.2.0 had no step before the treated group.
+  # Releases of versions up to 0.2.0 contain no step before the treated group.
   before <- which(steps$account != "donors")[1L] - 1L
   asked <- !is.null(protected_groups(release)[[1L]]$x$look)
   list(
@@ -86,7 +86,7 @@ treated_conflict <- function(release) {
 group_conflict <- function(group, steps, control) {
   x <- group$x
   release <- group$release
-  # Versions up to 0.2.0 did not estimate the group's place.
+  # Releases of versions up to 0.2.0 contain no estimate of the group's place.
   placed <- !is.null(x$place)
   problem <- if (placed) place_conflict(x$place, steps[1L, ])
   if (!is.null(problem)) {
@@ -104,10 +104,10 @@ group_conflict <- function(group, steps, control) {
   donors <- c(x$control, last[c("loadings", "origin", "radius")])
   asked <- c(split(moments, seq_len(count)), list(control))
   made <- mapply(round_of_step, c(x$rounds, list(donors)), asked)
-  # The donors are clipped around their own centre.
+  # The donors are clipped around a separate centre.
   donors$origin <- donor_origin(x)
   own <- vapply(rounds, function(round) round_noise(round, release, group$m)$mean, 0)
-  # Releases of versions that took the last round's mean alone have no such field.
+  # Versions that used only the mean of the last round wrote no such field.
   weights <- x$weights %||% c(x$of_first %||% 0, 1 - (x$of_first %||% 0))
   kept <- vapply(x$rounds, function(round) round$kept %||% 1, 0)
   pooled <- sqrt(sum((weights * own / kept)^2))
@@ -162,7 +162,7 @@ target_conflict <- function(release) {
   if (paid != 1L || last$step != "sum for the target" || last$law != "discrete_gaussian") {
     return("The correction for the target does not match the noise steps.")
   }
-  # Rows as long as the radius have half the sensitivity, minus the effect of rounding.
+  # A row as long as the radius has half of the sensitivity, minus the effect of rounding.
   longest <- (last$sensitivity / 2 - sqrt(release$panel$T1) / 2) * (1 - 2^-40)
   if (!about_equal(x$sd, last$scale * x$radius / (longest * counted_donors(release)))) {
     "The noise of the statistics does not match the noise steps."
@@ -231,20 +231,21 @@ intervals_conflict <- function(release) {
   x <- release$statistics$intervals %||% release$statistics$cohorts$intervals
   steps <- donor_steps(release)
   rounds <- max(2L, length(release$statistics$rounds))
-  # A radius and moments for each round, the target's own round included.
+  # Each round, including the target's round, has a step for its radius and a step for its moments.
   count <- nrow(steps) - 2L * (rounds + !is.null(release$statistics$target))
   if (is.null(x)) {
     if (count > 0L) return("Results of some charged noise steps are missing.")
     return(NULL)
   }
   group <- isTRUE(x$group)
-  # A group's factors are not used: they are 1.
+  # A group does not use these factors, so they are 1.
   bare <- all(c(x$average, x$period, x$band) == 1)
   if (count != (if (group) 2L else 5L) || (group && !bare) || x$tail > 0.5) {
     return("The intervals do not match the noise steps.")
   }
-  # The second moment's noise is a share of the clip's square that follows from its step; with
-  # several cohorts each has one, and one person changes them all.
+  # The noise of the second moment is a share of the square of the clipping bound; the step
+  # determines the share. With several cohorts each cohort has such a second moment, and one person
+  # changes them all.
   step <- steps[steps$law != "exponential", ][rounds + 1L, ]
   laplace <- step$law == "discrete_laplace"
   cohorts <- length(x$second)

@@ -1,4 +1,4 @@
-# Method "gram" of dp_synth(), as the table of methods has it.
+# The record of method "gram" of dp_synth() for the table of methods.
 
 #' @noRd
 gram_mechanism <- function() {
@@ -26,13 +26,13 @@ gram_variants <- function() {
       plan = function(public) plan_everyone_cohorts(public, plan_cohorts),
       run = function(plan, rows, public) run_everyone_cohorts(plan, rows, public, run_cohorts)
     ),
-    # Each person's numbers are clipped before they are summed, which engines cannot do.
+    # Each person's numbers are clipped before they are summed, which a database engine cannot do.
     growing = list(plan = plan_growing, run = run_growing, needs = "blocks")
   )
 }
 
 gram_theorem <- function(public, steps) {
-  # Version 0.1.0 counted in zCDP.
+  # Version 0.1.0 counted losses in zCDP.
   kind <- if (in_shifts(steps)) "Gaussian" else "zero-concentrated"
   composition_theorem(if (public$delta == 0) "pure" else kind, "gram")
 }

@@ -1,6 +1,6 @@
-# Method "gram": joint releases of mean and second moments of the donors' features, and of the
-# donors' own placebo errors for intervals. All code that reads a donor's row is in C++
-# (inst/include/dpsc/release/gram_release.hpp), which returns only values with noise.
+# Method "gram": joint releases of the mean and second moments of the donors' features, and of the
+# donors' placebo errors for intervals. Only C++ code reads a donor's row
+# (inst/include/dpsc/release/gram_release.hpp), and it returns only values with noise.
 
 #' Budget and steps of a gram release
 #' @param public (`list`)\cr from `public_facts()`.
@@ -30,22 +30,24 @@ plan_gram <- function(public) {
 gram_facts <- function(public) {
   control <- public$control
   ridge <- (public$estimator %||% "ridge") == "ridge"
-  # One public target: a protected group's path is not public, cohorts have several targets, and a
-  # target's covariates are not among the facts.
+  # A round for the target needs one public target. A protected group's path is not public, cohorts
+  # have several targets, and the facts do not contain a target's covariates.
   plain <- ridge && is.null(public$dates) && is.null(public$treated) && is.null(public$covariates)
   further <- !isFALSE(control$target_round)
   facts <- list(
     n = public$n, T0 = public$T0, T1 = public$T1, epsilon = public$epsilon, delta = public$delta,
     y = public$y, features = control$features %||% NaN, intervals = control$intervals %||% TRUE,
     group = (public$size %||% 1) >= group_size, covariates = NROW(public$covariates),
-    # May the core plan a round for the target?
+    # Whether the core may plan a round for the target.
     targeted = plain && further,
-    # Or a third round of moments? With protect = "everyone" it pays (bench/protect.R), because the
-    # remaining error, after the group's round, depends on the donors' regression. For several dates
-    # alone it does not; with covariates it was not measured.
+    # Whether the core may plan a third round of moments. With protect = "everyone" this round
+    # reduces the error (bench/protect.R), because the error that remains after the group's round
+    # depends on the donors' regression. For several dates alone it does not; with covariates its
+    # effect was not measured.
     thrice = ridge && !is.null(public$treated) && further,
-    # Is a row's own level among the features, in addition to the features relative to it? Not with
-    # a penalty fixed by the user, which is the penalty of a fit without noise that shrinks to zero.
+    # Whether a row's level is one of the features, in addition to the features relative to it. With
+    # a penalty fixed by the user it is not, since that penalty is for a fit without noise, which
+    # shrinks to zero.
     level = plain && is.null(control$lambda)
   )
   facts$weights <- public$weights
@@ -58,7 +60,8 @@ gram_facts <- function(public) {
 gram_options <- function(private, n, scale, estimator = "ridge", lambda = NULL, penalty = NaN) {
   list(
     estimator = estimator, private = private, half = scale$half, n = n,
-    # The paper's lambda applies to the sum over donors and is halved.
+    # The paper adds the penalty with lambda / 2 to a sum over donors; the core divides this sum by
+    # n.
     penalty = if (is.null(lambda)) penalty else lambda / (2 * n)
   )
 }
@@ -78,7 +81,7 @@ run_gram <- function(plan, donors, public) {
   scale <- public$bounds
   if (q > 0L) scale <- insert_scale(scale, q, public$T0)
   if (!public$private) {
-    # Facts known before the treatment.
+    # Covariates count as periods before the treatment.
     public$T0 <- public$T0 + q
     public$bounds[names(scale)] <- scale
     statistics <- raw_statistics(donors, public)
@@ -210,7 +213,7 @@ gram_plan_of <- function(n, epsilon, facts) {
   )
 }
 
-# From this number of people on, the tails of single people do not matter for the mean.
+# For a mean of at least this number of people, the tails of single people do not matter.
 group_size <- 20
 
 #' Divisor of sums: the number of donors with the largest weight that has the same total weight.
@@ -230,7 +233,7 @@ weights_fit <- function(release) {
     limits[[1L]] <= limits[[2L]] && limits[[2L]] > 0 && is_number(share) && share > 0 && share <= 1
 }
 
-# Reason given for a fit without privacy.
+# The reason why a fit without privacy and with weights has no intervals.
 weights_reason <- paste(
   "without privacy there is no interval if donors have weights: leave-one-out errors are for",
   "donors with equal weights"

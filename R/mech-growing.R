@@ -1,6 +1,6 @@
-# A release that grows: method "gram" now, with a part of the budget, and one small release for each
-# announced period, each with its own noise, all paid for at the start. All code that reads a
-# person's row is in C++ (inst/include/dpsc/release/growing_release.hpp).
+# A growing release uses method "gram" at once, with a part of the budget, and then makes one small
+# release with fresh noise for each announced period. All are paid for at the start. Only C++ code
+# reads a person's row (inst/include/dpsc/release/growing_release.hpp).
 
 #' Check `monitor`
 #' @return A whole number, or `NULL`.
@@ -59,7 +59,7 @@ growing_facts <- function(public) {
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)
-  # Two releases from one seed have the same numbers but are two releases.
+  # Two releases from one seed contain the same numbers but are two releases.
   id <- if (identical(public$control$rng, "secure")) {
     monitor_id(statistics, public$paid)
   } else {
@@ -84,7 +84,7 @@ monitor_id <- function(statistics, paid) {
   numbers_of <- function(x) {
     if (is.list(x)) unlist(lapply(unname(x), numbers_of)) else if (is.numeric(x)) as.double(x)
   }
-  # Here zero has no sign.
+  # Adding 0 removes the sign of zero.
   numbers <- numbers_of(statistics) + 0
   rlang::hash(list(numbers, isTRUE(paid)))
 }
@@ -152,7 +152,7 @@ growing_conflict <- function(release) {
   if (is.null(x)) {
     return(NULL)
   }
-  # Releases of 0.2.0 and seeded ones have a random identifier.
+  # Releases of version 0.2.0 and seeded releases have random identifiers.
   named <- at_most_version(release$privacy$version, "0.2.0") || release$privacy$rng != "secure" ||
     identical(x$id, monitor_id(release$statistics, x$paid))
   if (!named) {

@@ -1,19 +1,19 @@
-# Intervals without privacy: each donor's prediction error, given all the others.
+# Intervals without privacy, from the error of predicting each donor from all other donors.
 #
-# With donors as samples and a fixed penalty, leaving a donor out has a closed form, and so does the
-# set of outcomes that a conformal test accepts for the target: its interval covers for any
+# With donors as samples and a fixed penalty, leaving out a donor has a closed form. So has the set
+# of outcomes that a conformal test accepts for the target: this interval covers for any
 # distribution of the errors, if the target is exchangeable with the donors. NOT PRIVATE.
 
-# The largest number of donors whose rows a release keeps; for more donors it keeps counts of
+# The largest number of donors whose rows a release stores. For more donors it stores counts of
 # errors.
 leave_one_out_rows <- 2000
 
-# Weight of the common scale in a row's own scale: kappa^2 = (4 + v / v_bar) / 5, v the row's
-# variation before the treatment. Intervals are narrower where some people vary more than others
-# (bench/few-donors.R).
+# Weight of the common scale in the scale of a row: kappa^2 = (4 + v / v_bar) / 5, where v is the
+# row's variation before the treatment. Such intervals are narrower if some people vary more than
+# others (bench/few-donors.R).
 row_softness <- 4
 
-# For a group's mean: the required relative accuracy of the errors' variance.
+# The relative accuracy that the variance of the errors of a group's mean must reach.
 variance_known <- 0.6
 
 #' Statistics of the donors for intervals without privacy
@@ -105,7 +105,7 @@ raw_intervals <- function(release, y, size = 1, level = 0.95, simultaneous = FAL
     reach$low[-1L] <- -reach$band
     reach$high[-1L] <- reach$band
   }
-  # The counterfactual lies in predicted + [low, high].
+  # The counterfactual lies between predicted + low and predicted + high.
   data.frame(
     term = account$term, estimate = account$gap, conf.low = account$gap - reach$high,
     conf.high = account$gap - reach$low, std.error = raw_errors(account, size)
@@ -255,7 +255,7 @@ group_reach <- function(account, size, level) {
   }
   variance <- account$squares * (1 + account$doubt) * (1 / size + account$leverage)
   periods <- length(variance) - 1L
-  # A mean retains a part of the tails of single people.
+  # The tails of a mean retain a part of the tails of single people.
   single <- ranked_reach(account, min(deciding_rank(account$n, 0.95), account$n))
   widest <- pmax(single$high, -single$low) / (account$scale * account$spread)
   tail <- function(widest, statements) {

@@ -1,4 +1,4 @@
-# The methods of dp_lm(), as the table of methods has them.
+# The records of the methods of dp_lm() for the table of methods.
 
 #' @noRd
 moments_mechanism <- function() {

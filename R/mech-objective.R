@@ -1,7 +1,7 @@
-# Method "objective": Algorithm 3 of Rho, Cummings and Misra (2023), as published and repaired. A
-# random linear term is added to the ridge objective, then noise is added to the post-period
-# outcomes, in C++ (inst/include/dpsc/release/weights_release.hpp). The repaired version and its
-# proof: inst/proofs/objective.md.
+# Method "objective": Algorithm 3 of Rho, Cummings and Misra (2023), as published and repaired. The
+# method adds a random linear term to the ridge objective, then noise to the post-period outcomes,
+# in C++ (inst/include/dpsc/release/weights_release.hpp). Proof of the repaired version:
+# inst/proofs/objective.md.
 
 #' Public constants of objective perturbation
 #'

@@ -1,4 +1,4 @@
-# The methods of dp_online(), as the table of methods has them.
+# The records of the methods of dp_online() for the table of methods.
 
 #' Record of a method that learns from a stream
 #'

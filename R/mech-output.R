@@ -1,7 +1,7 @@
-# Method "output": Algorithm 2 of Rho, Cummings and Misra (2023). Noise on the ridge weights, then
-# noise on the donors' post-period outcomes. The cost of each step, and all code that reads a
-# donor's row, is in C++ (inst/include/dpsc/mechanism/weights_constants.hpp,
-# release/weights_release.hpp).
+# Method "output": Algorithm 2 of Rho, Cummings and Misra (2023). The method adds noise to the ridge
+# weights, then to the donors' post-period outcomes. C++ code computes the cost of each step
+# (inst/include/dpsc/mechanism/weights_constants.hpp), and only C++ code reads a donor's row
+# (release/weights_release.hpp).
 
 #' Public constants of output perturbation
 #'

@@ -1,4 +1,4 @@
-# The accuracy bounds of Rho, Cummings and Misra (2023), as published and with the true standard
+# The accuracy bounds of Rho, Cummings and Misra (2023), as published and with the correct standard
 # deviation of the noise.
 
 #' Accuracy bounds of the published algorithms

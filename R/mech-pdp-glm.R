@@ -1,5 +1,5 @@
-# Privacy loss of each person from dp_glm()'s own objective perturbation: log-ratios of densities at
-# the released coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only.
+# Privacy loss of each person from method "objective" of dp_glm(): log-ratios of densities at the
+# released coefficients, and Renyi bounds by the length of a row. PRIVATE, for the curator only.
 # Formulas: inst/proofs/papers.md, section 8.
 
 #' Losses of objective perturbation by the default method of dp_glm()
@@ -15,7 +15,7 @@ whitened_row_losses <- function(fit, rows, delta, others = NULL) {
   loss <- glm_loss_cpp(fit$family, fit$release$span, numeric(), numeric())
   up <- function(x, most) pmin(ceiling(x * 1024) / 1024, most)
   reach <- up(rows$weight * sqrt(rowSums(rows$x^2)), rows$limit)
-  # Curvature is bounded by weight |xi|^2, which may exceed the square of weight |xi|.
+  # The bound on the curvature is weight |xi|^2, which may exceed the square of weight |xi|.
   most <- up(rows$weight * rowSums(rows$x^2), rows$limit^2)
   bend <- loss$bend * most / ridge
   ends <- slope_ends(fit$family, fit$release$span, rows$outcome)
@@ -32,7 +32,7 @@ whitened_row_losses <- function(fit, rows, delta, others = NULL) {
     removal <- losses[match(key, key[first])]
     return(row_losses(pmin(removal, nominal), nominal, realised))
   }
-  # At corners the loss is the shift's length; at slope zero the curvature is at most `bend`
+  # At a corner the loss is the length of the shift. At slope zero the curvature is at most `bend`
   # (glm.md, Theorem 2 with one row).
   other <- fit$privacy$epsilon - fit$plan$objective.epsilon
   corner <- reach / scale * pmax(ends$low, ends$high)
@@ -84,7 +84,8 @@ renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
   values_at <- function(log_t) {
     t <- exp(log_t)
     stage <- function(ends, c) {
-      # All orders at once: half of a moment's time depends on the length alone.
+      # All orders are computed together, since half of the time for a moment depends on the length
+      # alone.
       moments <- function(part, more) {
         lapply(ends * part, function(x) spherical_log_moment_cpp(t, x, d) + more)
       }
@@ -93,7 +94,7 @@ renyi_taken <- function(lengths, c, symmetric, d, rho, delta) {
     total <- Reduce(`+`, Map(stage, lengths, c))
     (total + t * (t + 1) * rho - (t + 1) * log1p(1 / t) - log(t) - log(delta)) / t
   }
-  # Every order is a certificate: the best of a coarse grid, and of a fine one around it.
+  # Every order gives a valid bound; take the best of a coarse grid, then of a fine grid around it.
   coarse <- seq(-2, 9, 0.75)
   values <- values_at(coarse)
   near <- coarse[[which.min(values)]] + c(-0.5, -0.25, 0.25, 0.5)
@@ -110,7 +111,7 @@ realised_linear <- function(x, slope, curvature, theta, centre, ridge, scale, ga
   H <- crossprod(x, curvature * x) + diag(ridge, ncol(x))
   b <- -(colSums(g) + ridge * (theta - centre))
   a <- curvature * colSums(backsolve(chol(H), t(x), transpose = TRUE)^2)
-  # Without the person the linear term that leads to theta is b + g.
+  # Without the person the linear term of theta is b + g.
   size <- function(v) if (gaussian) v^2 / (2 * scale^2) else v / scale
   moved <- sqrt(pmax(0, sum(b^2) + 2 * drop(g %*% b) + rowSums(g^2)))
   -log1p(-pmin(a, 1 - 1e-12)) + size(moved) - size(sqrt(sum(b^2)))

@@ -1,15 +1,16 @@
-# Per-donor loss of method "gram": the donor's own contributions to the rounds of the release.
+# Privacy loss of each donor from method "gram", by the donor's contributions to the rounds of the
+# release.
 #
-# In a round, a donor's features z (whole numbers) are shrunk and rounded to w, |w| <= R; released
-# are a radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K) with noise
-# of variance v on the diagonal and v / 2 off it. Given the radius and the transforms, which were
-# released, the shift that a donor causes has a closed form:
-# * taken out:        |ww'|^2 + 2 K^2 |w|^2 = |w|^4 + 2 K^2 |w|^2;
-# * replaced by w':   |uu' - u'u''|^2 = |u|^4 + |u'|^4 - 2 (u.u')^2, u = (w, K). Over |w'| <= R it
-#   is largest at |w'| = R and w.w' as close to -K^2 as can be: (|w|^2 + K^2)^2 + (R^2 + K^2)^2 - 2
-#   max(0, K^2 - |w| R)^2. Divided by v - 32 they are squared Gaussian shifts (proofs/accounting.md,
-#   Theorem 3). The other steps (radii, calibration of the intervals, the target's own round) count
-#   at their charge.
+# In a round, a donor's features z (whole numbers) are shrunk and rounded to w, |w| <= R. The round
+# releases a radius, by the exponential mechanism, and the Gram matrix of the vectors (w, K), with
+# noise of variance v on the diagonal and v / 2 off it. Given the released radius and transforms,
+# the squared shift that a donor causes has a closed form:
+# * removed: |ww'|^2 + 2 K^2 |w|^2 = |w|^4 + 2 K^2 |w|^2;
+# * replaced by w': |uu' - u'u''|^2 = |u|^4 + |u'|^4 - 2 (u.u')^2, u = (w, K). Over |w'| <= R the
+#   maximum is at |w'| = R and w.w' as close to -K^2 as possible: (|w|^2 + K^2)^2 + (R^2 + K^2)^2 -
+#   2 max(0, K^2 - |w| R)^2.
+# Divided by v - 32 these values are squared Gaussian shifts (proofs/accounting.md, Theorem 3). The
+# other steps (radii, calibration of the intervals, the target's round) count at their full charge.
 
 # Allowance for discrete noise (proofs/accounting.md, section 2).
 discrete_margin <- 1 + 1e-12
@@ -47,7 +48,8 @@ gram_contributions <- function(round, donors, scale) {
   if (is.null(round$radii)) {
     return(own)
   }
-  # Version 0.1.0 did not shrink rows before rounding them: undo that, and allow for the rounding.
+  # Version 0.1.0 did not shrink rows before rounding. Undo the shrinking, and allow for the
+  # rounding.
   d <- length(round$origin)
   rounding <- sqrt(d) / 2
   shrunk <- (round$clipped - rounding) * (1 - 2^-40)
@@ -69,7 +71,7 @@ other_costs <- function(release) {
   if (!is.null(other$mu)) {
     return(sum(other$mu^2))
   }
-  # Version 0.1.0 charged choices in zCDP, and had no other charges of this kind.
+  # Version 0.1.0 charged choices in zCDP and made no other such charges.
   sum(vapply(1 / other$scale, exponential_step_mu_cpp, 0)^2)
 }
 
@@ -79,8 +81,8 @@ other_costs <- function(release) {
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")
   if (!identical(steps$account[1L] %||% "donors", "donors")) {
-    # Steps that follow the choice of their radius: all steps of moments, but not the group's
-    # location.
+    # Steps after the choice of their radius are the steps of moments; the step of the group's
+    # location is not among them.
     return(noisy[noisy > 1L & steps$law[pmax(noisy - 1L, 1L)] == "exponential"])
   }
   control <- length(release$panel$treated)

@@ -36,7 +36,7 @@ sided_epsilon <- function(low, high, delta) {
   }
   most <- pmax(low, high)
   least <- pmin(low, high)
-  # Twice the larger one's epsilon is enough.
+  # Twice the epsilon of the larger shift suffices.
   start <- most^2 / 2 + most * sqrt(-2 * log(delta / 2))
   bisect(function(epsilon) {
     first <- log_shift_delta(most, epsilon)

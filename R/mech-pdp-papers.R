@@ -1,6 +1,6 @@
-# Privacy loss of each person from the papers' methods of dp_glm(): a linear term or noise on the
-# output, in public units. PRIVATE, for the curator only. Formulas: inst/proofs/papers.md, section
-# 8.
+# Privacy loss of each person from the papers' methods of dp_glm(), which add a linear term, or
+# noise to the output, in public units. PRIVATE, for the curator only. Formulas:
+# inst/proofs/papers.md, section 8.
 
 #' Losses by a method of the papers
 #' @param facts (`list`)\cr facts for the core. PUBLIC.
@@ -83,7 +83,8 @@ stage_losses <- function(rows, scale, ridge) {
   one <- rows$unit / scale
   lengths <- unique(rows$reach)
   top <- mapply(loss, lengths * one, rows$bend * lengths^2 / ridge)[match(rows$reach, lengths)]
-  # For an outcome within the range, the slope's limit is smaller by the distance to the nearer end.
+  # If the outcome lies within the range, the limit of the slope is smaller by the distance to the
+  # nearer end.
   removal <- top - (rows$reach * one - steep)
   list(removal = removal, replacement = pmax(removal + one, loss(one, rows$bend / ridge) + steep))
 }
@@ -129,7 +130,7 @@ realised_on_box <- function(fit, rows) {
   scale <- fit$plan$scale
   limit <- rows$box * sqrt(d)
   theta <- stage_units(fit, d)[[1L]]
-  # Noise that covers the solver's error is longer only with probability exp(-60).
+  # The noise that covers the solver's error exceeds this length only with probability exp(-60).
   wall <- abs(theta) > limit - fit$plan$cover * (d + sqrt(120 * d) + 61)
   if (any(wall) && !gaussian_term(fit)) {
     return(rep(NA_real_, nrow(rows$x)))
@@ -142,7 +143,7 @@ realised_on_box <- function(fit, rows) {
       theta[!wall], numeric(sum(!wall)), fit$plan$ridge, scale, gaussian_term(fit))
   }
   for (j in which(wall)) {
-    # The end of the terms that lead to this wall, with the person and without.
+    # Limits of the linear terms that lead to this bound, with the person and without.
     g <- slope * rows$x[, j]
     edge <- -(sum(g) + fit$plan$ridge * theta[[j]])
     beyond <- function(b) stats::pnorm(sign(theta[[j]]) * b / scale, log.p = TRUE)
@@ -185,7 +186,7 @@ output_row_losses <- function(fit, rows, others, delta) {
 #' people in turn.
 #' @noRd
 minimiser_moves <- function(rows, theta, ridge, others = NULL) {
-  sign <- if (is.null(others)) -1 else 1 # of the row that H gains
+  sign <- if (is.null(others)) -1 else 1 # sign of the row that H gains
   of <- others %||% rows
   p <- stats::plogis(drop(rows$x %*% theta))
   H <- crossprod(rows$x, p * (1 - p) * rows$x) + diag(ridge, ncol(rows$x))
@@ -194,7 +195,7 @@ minimiser_moves <- function(rows, theta, ridge, others = NULL) {
   curvature <- own * (1 - own)
   solved <- of$x %*% chol2inv(chol(H))
   length <- rowSums(solved * of$x)
-  # H without the person, or with another: Sherman and Morrison.
+  # The formula of Sherman and Morrison for H without the person, or with another row.
   a <- 1 + sign * curvature * length
   step <- -sign * slope * solved / a
   norm <- sqrt(rowSums(step^2))

@@ -1,5 +1,5 @@
-# Per-donor loss of the vertical methods, "output" and "objective", where a donor is a feature of
-# the ridge regression. Closed forms for all donors from one fit. Everything here is PRIVATE.
+# Privacy loss of each donor from methods "output" and "objective", where a donor is a feature of
+# the ridge regression. One fit gives closed forms for all donors. All results are PRIVATE.
 
 #' Change of the ridge weights by each donor
 #'
@@ -28,7 +28,7 @@ ridge_shifts <- function(x, y, lambda, reach, cap = Inf) {
   h <- pmin(rowSums(rows * x), 1 - .Machine$double.eps)
   g <- rowSums(rows^2)
   removal <- abs(weights) * sqrt(pmax(1 - h - c * g, 0)) / (1 - h)
-  # Sherman and Morrison for K_-i^-1 and (K_-i + reach I)^-1, inside y' . y.
+  # The formula of Sherman and Morrison for K_-i^-1 and (K_-i + reach I)^-1 in the product y' . y.
   rows2 <- x %*% K2
   search <- sum(y * (K %*% y)) + weights^2 / (1 - h) -
     sum(y * (K2 %*% y)) - drop(rows2 %*% y)^2 / (1 - rowSums(rows2 * x))
@@ -110,7 +110,7 @@ pdp_objective <- function(release, donors, delta) {
   p$mu <- deviation / sqrt(release$settings$weights_variance)
   post <- post_shifts(p$post, p$half_post)
   last <- p$steps[nrow(p$steps), ]
-  # As in the release: with delta > 0, half of it goes to each step of the tight version.
+  # As in the release, each step of the tight version uses half of a positive delta.
   part <- if (release$calibration == "tight") delta / 2 else delta
   post_loss <- lapply(post, function(shift) {
     if (last$law == "gamma_norm") {
@@ -170,7 +170,7 @@ bounded_terms <- function(p, sensitivity) {
   reach <- sum(p$half^2)
   norm2 <- rowSums(p$x^2)
   size <- abs(p$x)
-  # The largest total weight of the other donors, at the worst allocation.
+  # The bound is largest at an end of the range of the donor's weight, or at its kink.
   kink <- 1 - floor(1 / p$cap) * p$cap
   ends <- unique(c(0, if (kink > 0 && kink < p$cap) kink, min(p$cap, 1)))
   largest <- function(own, others, offset) {
@@ -193,7 +193,8 @@ bounded_terms <- function(p, sensitivity) {
   faces <- if (n * p$cap <= 1) "box" else "l1"
   worst <- log1p(curvature_bound_cpp(n, ncol(p$x), faces, sqrt(mean(p$half^2))) / p$mu)
   longest <- if (faces == "box") 0 else sqrt(max(norm2))
-  # `far`: the longer of both rows; `gap`: bound on their distance and on the sum of their norms.
+  # `far` is the norm of the longer row; `gap` bounds the distance of the rows and the sum of their
+  # norms.
   ratio <- function(far, gap) {
     k <- 2 / p$mu
     pmin(worst, log1p(k * (far + longest)^2), sqrt(k) * gap, k * gap * (gap + 2 * longest))
@@ -252,7 +253,7 @@ removal_laws <- function(x, moment, K, c, mean, scale) {
   s <- sum(x^2)
   h <- sum(x * a)
   xGa <- sum(x * Ga)
-  # Basis e, Xx, XK^-1 x; E = A_0 - A maps w to -(Xx'w - s e'w) e - (e'w) Xx.
+  # In the basis e, Xx, XK^-1 x, E = A_0 - A maps w to -(Xx'w - s e'w) e - (e'w) Xx.
   gram <- matrix(c(1, s, h, s, sum(x * Gx), xGa, h, xGa, sum(a * Ga)), 3L)
   own <- c((1 - h) / c, h, sum(a^2))
   cross <- c((s - xGa) / c, xGa, sum(Gx * drop(K %*% a)))

@@ -1,8 +1,8 @@
-# The record of a method, for every verb. All records are in one table, mechanism_table
-# (rel-mechanisms.R); no other code depends on a method's name.
+# The record of a method, for every verb. The one table mechanism_table (rel-mechanisms.R) contains
+# all records; no other code depends on the name of a method.
 
-# The fields that a verb's records have besides `title`, `needs` and `options`; unneeded fields may
-# be absent.
+# The fields of a verb's records besides `title`, `needs` and `options`. Unneeded fields may be
+# absent.
 mechanism_fields <- list(
   dp_synth = list(
     needed = c("plan", "run", "settings", "theorem", "gives", "calibrations", "problem", "cost",

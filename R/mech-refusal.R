@@ -1,10 +1,10 @@
-# Calls that cannot succeed, judged by public facts: refused before any budget is spent.
+# Calls that cannot succeed, judged by public facts. They are refused before any budget is spent.
 
-# The noise on a mean square of people's features, relative to its largest possible value, beyond
-# which donors are uninformative. Found by simulation of the best case (bench/plan-refusal.R): all
-# people identical and a common change after the treatment of a third to four fifths of the bounds'
-# half-width. Above this value the release reduces the error of extrapolating the target's own level
-# by about a tenth at most; below it, by a half and more.
+# The largest noise on a mean square of people's features, relative to its largest possible value,
+# at which donors are informative. It was found by simulation of the best case
+# (bench/plan-refusal.R): identical people and a common change after the treatment of a third to
+# four fifths of the bounds' half-width. Above this noise the release reduces the error of
+# extrapolating the target's level by at most about a tenth; below it, by at least a half.
 hopeless_noise <- 2.5
 
 #' Can a release by method "gram" succeed, judged by public facts alone?

@@ -1,4 +1,5 @@
-# The methods of dp_select(), one record each: everything that depends on the method is here.
+# The methods of dp_select(), with one record each, which contains everything that depends on the
+# method.
 
 #' Record of a method of selection
 #'
@@ -144,7 +145,7 @@ moment_shares <- function(facts, budget) {
   )
 }
 
-# The share of the choices' budget for the sums released with them.
+# Share of the budget of the choices that the sums released beside them receive.
 sums_share <- 0.15
 
 #' Sums besides the choices by ranks: a step after each pick except the last, and the mean of the
@@ -173,7 +174,7 @@ pick_by_ranks <- function(candidates, method, constants, shares, rng) {
   half <- which(constants$zero_one)
   candidates[, half] <- 2 * candidates[, half] - 1
   if (!is.null(constants$rows)) {
-    # Somebody without a counting row has one missing row.
+    # A person without a row that counts has one missing row.
     facts$rows <- pmax(1, constants$rows)
     at <- which(rep(constants$rows > 0, facts$rows))
     counting <- candidates
@@ -235,7 +236,7 @@ subset_constants <- function(subsets, n, shares) {
     printed <- ceiling(12 * max(log(n), 2) / rate)
   }
   subsets <- check_count(subsets %||% printed, 2, arg = "subsets")
-  # Subsets are drawn again until nobody is in more than twice the mean number of subsets.
+  # Subsets are drawn again until no person is in more than twice the mean number of subsets.
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(

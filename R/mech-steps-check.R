@@ -1,4 +1,4 @@
-# Do the steps of a release from a file add up to its promised budget?
+# Check that the steps of a release from a file add up to its promised budget.
 
 #' Check of methods with composed steps, by Gaussian shifts or zCDP for delta > 0 and otherwise by
 #' sums of epsilons
@@ -7,7 +7,7 @@
 #' @noRd
 composed_conflict <- function(release) {
   steps <- release$privacy$steps
-  # Disjoint groups have one account each.
+  # Each of the disjoint groups has a separate account.
   for (account in split(steps, steps$account %||% rep("donors", nrow(steps)))) {
     problem <- account_conflict(account, release$privacy)
     if (!is.null(problem)) {

@@ -1,4 +1,4 @@
-# Are a release's statements about a protected group possible?
+# Check that the statements of a release about a protected group are possible.
 
 #' Fault in the statistics of a treated group from a file, or `NULL`
 #' @noRd

@@ -1,6 +1,6 @@
-# protect = "everyone" with several adoption dates: every cohort is a separate group, released in
-# coordinates from the one release of the donors, adapted to the cohort's date. All code that reads
-# a person's row is in C++ (inst/include/dpsc/release/treated_release.hpp).
+# protect = "everyone" with several adoption dates: every cohort is a separate group. Its
+# coordinates come from the one release of the donors, adapted to the date of the cohort. Only C++
+# code reads a person's row (inst/include/dpsc/release/treated_release.hpp).
 
 #' Budget and steps of a release for everyone with several dates
 #'
@@ -12,7 +12,7 @@
 #' @return As [plan_everyone()], with `groups`, the core's facts on each cohort.
 #' @noRd
 plan_everyone_cohorts <- function(public, plan_first) {
-  # The same share for each cohort as for a single date, within the limit of the donors' budget.
+  # Each cohort gets the same share as a single date, up to the limit on the donors' budget.
   share <- min(control_share * length(public$dates), largest_control_share)
   public <- with_share(public, 1 - share)
   donors <- plan_first(public)
@@ -40,7 +40,7 @@ plan_everyone_cohorts <- function(public, plan_first) {
   donors
 }
 
-# The share of the donors' budget for all last steps on the donors together.
+# The largest share of the donors' budget for all last steps on the donors together.
 largest_control_share <- 0.2
 
 #' Release for everyone: donors, then every cohort, then the donors again
@@ -61,7 +61,7 @@ run_everyone_cohorts <- function(plan, rows, public, run_first) {
   given <- lapply(seq_along(orders), function(g) {
     c(cohort_view_cpp(statistics, public$dates[[g]]), second = max(second[[g]], 0))
   })
-  # The donors' columns keep the release's order.
+  # The columns of the donors remain in the order of the release.
   asked <- function(g, x) {
     x$loadings[orders[[g]], ] <- x$loadings
     x

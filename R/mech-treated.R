@@ -1,6 +1,6 @@
-# protect = "everyone": after the donors' release by method "gram", one more of the same kind for
-# the treated people, in coordinates from the donors' release. All code that reads a person's row is
-# in C++ (inst/include/dpsc/release/treated_release.hpp).
+# protect = "everyone": after the donors' release by method "gram", a second such release covers the
+# treated people, in coordinates from the donors' release. Only C++ code reads a person's row
+# (inst/include/dpsc/release/treated_release.hpp).
 
 #' Budget and steps of a release for everyone
 #'
@@ -11,7 +11,7 @@
 #' @return As [plan_gram()]; `steps` contains a column `account`, and `group` the core's facts.
 #' @noRd
 plan_everyone <- function(public, plan_first) {
-  # A part of the donors' account is for the steps after the treated group.
+  # A part of the donors' account is reserved for the steps after the treated group.
   public <- with_share(public, 1 - control_share)
   donors <- plan_first(public)
   group <- treated_facts(public, donors$features, public$treated)
@@ -45,7 +45,7 @@ plan_group <- function(group) {
   plan
 }
 
-# The shares of the donors' budget for the steps on the donors before and after the treated group
+# The shares of the donors' budget for the steps on donors before and after the treated group
 # (inst/include/dpsc/release/treated_release.hpp).
 control_share <- 0.07
 
@@ -63,7 +63,7 @@ with_share <- function(public, share) {
 share_of_epsilon <- function(epsilon, delta, share) {
   if (delta > 0) {
     mu <- gdp_budget_cpp(epsilon, delta) * sqrt(share)
-    # Rounding must not make the parts exceed the whole.
+    # The parts must not exceed the whole by rounding.
     gdp_epsilon_cpp(mu * (1 - 1e-9), delta)
   } else {
     epsilon * share
@@ -78,8 +78,9 @@ whole_cost <- function(public) {
   )
 }
 
-# Standard deviation of the noise on a group's mean, relative to the length at which its people are
-# clipped, beyond which an effect larger than that length would not be noticed (bench/protect.R).
+# The largest accepted standard deviation of the noise on a group's mean, relative to the length at
+# which the group's people are clipped. With more noise, an effect larger than that length would go
+# unnoticed (bench/protect.R).
 largest_group_noise <- 0.23
 
 #' Refuse a group that is too small for its budget, by its public size and the public budget
@@ -154,7 +155,7 @@ run_everyone <- function(plan, rows, public, run_first) {
 #' @noRd
 less_control <- function(treated, control, T1) {
   residual <- seq.int(to = length(treated$mean), length.out = T1)
-  # In units of the share of a shift that clipping keeps.
+  # The map is divided by the share of a shift that clipping keeps.
   back <- treated$moves[, residual, drop = FALSE] / (treated$mean_sd * treated$kept)
   for (path in c("path", "lean")) {
     treated[[path]] <- treated[[path]] - drop(back %*% control$mean[residual])

@@ -1,4 +1,4 @@
-# Methods "output" and "objective" of dp_synth(), as the table of methods has them.
+# The records of methods "output" and "objective" of dp_synth() for the table of methods.
 
 #' @noRd
 output_mechanism <- function() {

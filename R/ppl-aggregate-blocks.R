@@ -1,5 +1,5 @@
-# A statistic on disjoint blocks of people. A block's answer is a function of its own rows and of
-# public values: one person changes one row of the table of answers.
+# A statistic on disjoint blocks of people. The answer of a block is a function of its rows and of
+# public values, so one person changes one row of the table of answers.
 
 #' Rows of people, without attributes that depend on all rows (levels, names, groups, an index)
 #' @return A plain vector, matrix or data frame. PRIVATE.
@@ -112,7 +112,7 @@ block_answer <- function(data, statistic, people, facts, seeds, state, rows = NU
   if (!isTRUE(facts$correct) || length(people) < 4L) {
     return(whole)
   }
-  # Halves of a random order: a person's place in the data does not determine the half.
+  # The order is random, so a person's place in the data does not determine the person's half.
   first <- seq_along(people) <= length(people) / 2
   halves <- (of(people[first], seeds[[2L]]) + of(people[!first], seeds[[3L]])) / 2
   ifelse(is.na(halves), whole, 2 * whole - halves)
@@ -131,7 +131,7 @@ take_rows <- function(data, rows) {
 #' @noRd
 quiet_answer <- function(statistic, part, size) {
   stopped <- FALSE
-  # A condition that is not an error may pass every handler up to the top level, as "abort" does.
+  # A condition that is not an error, such as "abort", may pass every handler up to the top level.
   answer <- withRestarts(
     tryCatch(
       suppressMessages(suppressWarnings(plain_answer(statistic(part), size))),
@@ -154,8 +154,8 @@ plain_answer <- function(answer, size) {
   }
 }
 
-# Side effects of a statistic on the next block or the caller: the generator's state, options,
-# output, messages.
+# A statistic may affect the next block or the caller through the generator's state, options, output
+# and messages.
 hold_state <- function() {
   list(
     seed = get0(".Random.seed", globalenv(), inherits = FALSE), kind = RNGkind(),
@@ -179,7 +179,7 @@ restore_state <- function(state) {
   sink(if (state$messages == 2L) NULL else getConnection(state$messages), type = "message")
   close(state$silence)
   options(error = state$options$error)
-  # The text of the last error would still be there for geterrmessage().
+  # geterrmessage() would still return the text of the last error.
   try(stop("a statistic failed on some people"), silent = TRUE)
   do.call(RNGkind, as.list(state$kind))
   home <- globalenv()

@@ -1,5 +1,5 @@
-# Meaning of `bounds` for a formula's code, one convention for every verb: an entry named by a
-# column limits that column, an entry named by an expression's text limits the expression.
+# Meaning of `bounds` for the code of a formula, the same for every verb: an entry whose name is a
+# column limits that column; an entry whose name is the text of an expression limits the expression.
 
 #' Meaning of `bounds`
 #'
@@ -89,7 +89,7 @@ as_written <- function(names) {
 #' Refuse an unnamed entry that could be for the expression or for its column
 #' @noRd
 check_named <- function(bounds, left) {
-  # Code that contains data has a separate error, which does not show the data.
+  # Code that contains data causes a separate error, which does not show the data.
   if (is.null(bounds) || is.data.frame(bounds) || !is_plain_code(left)) {
     return(invisible(NULL))
   }
@@ -288,8 +288,10 @@ clipped_code <- function(code, limits) {
   if (!is.call(code)) code else code_of_parts(as.list(code), clipped_code, limits, head = FALSE)
 }
 
-# One error requests all limits that `bounds` lacks, with a line to paste: from the formula and
-# the classes of its columns, which are public ----------------------------------------------------
+# The error for lacking limits ---------------------------------------------------------------------
+#
+# One error requests all limits that `bounds` lacks, with a line to paste. The line follows from the
+# formula and the public classes of its columns.
 
 #' Refuse `bounds` that lack some of a formula's variables
 #' @param formula,bounds (`any`)\cr in the user's form; `bounds` is `NULL` if it was not given.
@@ -324,7 +326,7 @@ check_every_bound <- function(formula, bounds, data = NULL) {
 #' @param given (`character`)\cr names of the given limits.
 #' @noRd
 lacking_limits <- function(formula, given, data) {
-  # The outcome and the factors of all terms.
+  # The variables are the outcome and the factors of all terms.
   terms <- tryCatch(stats::terms(formula, allowDotAsName = TRUE), error = function(e) NULL)
   atoms <- as.list(attr(terms, "variables"))[-1L]
   atoms <- atoms[!vapply(atoms, function(atom) written(atom) %in% given, NA)]

@@ -1,9 +1,10 @@
-# From a cell to a number or a level: one rule for every verb and source. The value of a cell
-# depends on itself, on its column's public class and on public bounds. No cell causes an error.
+# From a cell to a number or a level, by one rule for every verb and source. The value of a cell
+# depends on the cell, on the public class of its column and on public bounds. No cell causes an
+# error.
 #
-# Numbers stay unchanged; TRUE and FALSE are 1 and 0; text is read by `text_numbers()`. Unreadable
-# cells are missing. With bounds, a number beyond them, infinite or not, is the nearest bound. The
-# same rule in SQL is in R/ppl-source-cells.R, the reader of CSV in rows/csv.hpp.
+# Numbers stay unchanged; TRUE and FALSE are 1 and 0; `text_numbers()` reads text. An unreadable
+# cell is missing. With bounds, a number beyond them, infinite or not, becomes the nearest bound.
+# R/ppl-source-cells.R contains the same rule in SQL, and rows/csv.hpp reads CSV.
 
 #' Content of a column, by its class alone
 #' @return `"number"`, `"flag"`, `"text"`, `"factor"`, `"date"` or `"other"`.
@@ -17,7 +18,7 @@ cell_kind <- function(x) {
   } else if (type %in% c("integer", "double") && inherits(x, c("Date", "POSIXct"))) {
     "date"
   } else if (inherits(x, c("POSIXlt", "difftime"))) {
-    # The unit of a time difference may depend on all its values.
+    # The unit of a time difference may depend on all values of the column.
     "other"
   } else {
     switch(type, integer = , double = "number", logical = "flag", character = "text", "other")
@@ -48,7 +49,7 @@ without_attributes <- function(x) {
 
 factor_codes <- function(x) {
   x <- as.integer(without_attributes(x))
-  # For a damaged factor: codes of 0 and below would shift other rows.
+  # In a damaged factor, codes of 0 and below would shift other rows.
   x[x < 1L] <- NA
   x
 }
@@ -102,7 +103,7 @@ block_text <- function(x) {
 #' Numbers as text, different for different numbers
 #' @noRd
 exact_text <- function(x) {
-  # Zero has no sign here.
+  # Adding 0 removes the sign of zero.
   x <- x + 0
   out <- sprintf("%.17g", x)
   whole <- which(is.finite(x) & x == floor(x))
@@ -125,7 +126,7 @@ same_cells <- function(x, y) {
 comparisons <- function(same) {
   list(
     "==" = function(x, y) same(x, y), "!=" = function(x, y) !same(x, y),
-    # The table is written out in full, see `plain_code()`.
+    # The values are written out in the formula (see `plain_code()`).
     "%in%" = function(x, ...) {
       Reduce(`|`, lapply(list(...), function(value) same(x, value) %in% TRUE))
     }
@@ -288,7 +289,7 @@ code_index <- function(x, name) {
     values <- as.character(attr(x, "levels"))
     used <- which(tabulate(code, length(values)) > 0L)
     values <- values[used]
-    # For a damaged factor: codes beyond its levels.
+    # In a damaged factor, some codes exceed the number of levels.
     code <- match(code, used)
     missing <- anyNA(code) || anyNA(values)
   } else {

@@ -1,5 +1,5 @@
-# Donors that come in blocks of rows. Sums over donors are exact integers, so the statistics are the
-# same bit for bit, for any order and number of blocks.
+# Donors that come in blocks of rows. Sums over donors are exact integers, so the statistics are
+# identical bit for bit in any order and for any number of blocks.
 
 #' Donors in chunks
 #'
@@ -78,7 +78,7 @@ print.dp_chunks <- function(x, ...) {
 #' @noRd
 read_block <- function(chunks, i) {
   tick_waiting()
-  # The package's own code, not the user's, reads rows of an engine.
+  # For an engine the package's code, not the user's, reads the rows.
   if (is.function(chunks$reader)) {
     return(chunks$reader(i, isTRUE(chunks$charged)))
   }
@@ -136,7 +136,7 @@ after_charge <- function(donors, private) {
 #' Close the rows that a release opened
 #' @noRd
 close_donors <- function(rows) {
-  # A table in memory: a column of it may have any name.
+  # In a table in memory a column may have any name.
   if (!is.list(rows) || is.data.frame(rows)) {
     return(invisible())
   }

@@ -1,7 +1,8 @@
 # Predictors in a formula, `outcome ~ treated | x1 + over(x2, 1980:1985)`, for the estimators on raw
-# data that take them: one number per unit, the mean of its observed values before treatment.
+# data that balance them. Each unit has one number, the mean of its observed values before
+# treatment.
 
-# The estimators that balance predictors, and the estimators with regressors.
+# The estimators that balance predictors, and the estimators that use regressors.
 predictor_estimators <- c("simplex", "demeaned", "penalised", "predictors", "augmented")
 regressor_estimators <- c("sdid", "factor", "mcnnm")
 
@@ -153,7 +154,7 @@ is_window <- function(term) is.call(term) && identical(term[[1L]], quote(over))
 #' Numeric columns of one term, with one row per row of `data`
 #' @noRd
 term_columns <- function(term, environment, data, rows) {
-  # The fit is not private: years may be shown in full, which code_label() would not.
+  # The fit is not private, so years may be shown in full, unlike in code_label().
   label <- if (is_plain_code(term)) paste(deparse(term, 500L), collapse = " ") else "predictor"
   if (is_window(term)) {
     check_window(term)

@@ -1,5 +1,6 @@
 # Regressors in a formula, `outcome ~ treated | x1 + x2`, for the estimators on raw data that model
-# outcomes: the columns' values in every period, or one value per unit if they do not change.
+# outcomes. A column gives its values in every period, or one value per unit if it is constant over
+# time.
 
 #' Regressors of the units of a panel from long data
 #'
@@ -22,7 +23,7 @@ formula_regressors <- function(parts, data, index, panel, gaps) {
     regressor_cells(term, environment(parts$formula), data, rows, gaps)
   })
   cells <- unlist(found, recursive = FALSE)
-  # Are a unit's values the same in all periods?
+  # Whether the values of a unit are the same in all periods.
   still <- vapply(cells, function(x) all(x == x[, 1L]), NA)
   units <- c(
     lapply(parts$terms[windows], function(term) {

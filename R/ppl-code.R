@@ -1,4 +1,4 @@
-# Code as text: labels for users' code, without constants that might be somebody's value.
+# Code as text: labels for users' code, without constants that might be a person's value.
 
 #' Code as a label, unless it contains data
 #'
@@ -21,7 +21,7 @@ code_label <- function(code, default) {
 is_plain_code <- function(code) {
   if (is.call(code)) {
     for (i in seq_along(code)) {
-      # x[, 1] has an empty argument, which must not be evaluated.
+      # The empty argument of x[, 1] must not be evaluated.
       if (!identical(code[[i]], quote(expr = )) && !is_plain_code(code[[i]])) { # nolint
         return(FALSE)
       }
@@ -32,7 +32,7 @@ is_plain_code <- function(code) {
     (is.atomic(code) && !is.character(code) && length(code) == 1L && is.null(attributes(code)))
 }
 
-# Enough digits for 100, 0.01 or 1.5, too few for a measurement.
+# These digits suffice for 100, 0.01 or 1.5, but not for a measurement.
 label_digits <- 2L
 
 without_long_numbers <- function(code) {
@@ -68,7 +68,7 @@ without_qualified_names <- function(code) {
 #' A call with a function applied to each of its parts
 #' @noRd
 code_of_parts <- function(parts, change, ..., head = TRUE) {
-  # x[, 1] has an empty argument, which must not be evaluated.
+  # The empty argument of x[, 1] must not be evaluated.
   changed <- !vapply(parts, identical, NA, quote(expr = )) # nolint
   changed[[1L]] <- head
   parts[changed] <- lapply(parts[changed], change, ...)
@@ -107,7 +107,7 @@ plain_text <- function(expression) {
 holds_column <- function(code) {
   if (is.call(code)) {
     parts <- as.list(code)
-    # x[, 1] has an empty argument, which must not be evaluated.
+    # The empty argument of x[, 1] must not be evaluated.
     parts <- parts[!vapply(parts, identical, NA, quote(expr = ))] # nolint
     return(any(vapply(parts, holds_column, NA)))
   }

@@ -1,5 +1,5 @@
-# Covariates of people: further columns of a person's row, `outcome ~ treated | x1 + x2`. Each has
-# one value per person, by a rule that uses that person's rows alone.
+# Covariates of people are further columns of a person's row, `outcome ~ treated | x1 + x2`. Each
+# covariate has one value per person, by a rule that uses only that person's rows.
 
 #' Separate the covariates from a formula
 #' @param formula (`any`)\cr the user's argument; its faults are found by later checks.
@@ -152,7 +152,7 @@ with_constants <- function(code, environment, columns) {
 
 #' @noRd
 check_covariate_bounds <- function(x, name) {
-  # A flag is a number, 0 or 1.
+  # A logical column is a number, 0 or 1.
   if (is_flag_pair(x)) x <- c(0, 1)
   limits <- is.numeric(x) && length(x) == 2L && all(is.finite(x)) && x[[1L]] < x[[2L]] &&
     is.finite(x[[2L]] - x[[1L]])

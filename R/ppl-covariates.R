@@ -1,4 +1,4 @@
-# The values of covariates: one per person, by the person's own rows alone.
+# The values of covariates: one per person, from that person's rows alone.
 
 #' Covariates of all units, with one row per unit
 #'
@@ -30,7 +30,7 @@ covariates_of_units <- function(people, units, times, treatment, request) {
     x <- .subset2(data, name)
     kind <- cell_kind(x)
     if (!kind %in% c("number", "flag", "text", "factor")) abort_covariate_type(name, x)
-    # Without privacy there may be no declaration.
+    # Without privacy, covariates need no declaration.
     declared <- people$covariates[[name]]
     is_factor <- is.character(declared) || (is.null(declared) && kind %in% c("text", "factor"))
     make <- if (is_factor) factor_covariate else numeric_covariate
@@ -65,7 +65,7 @@ numeric_covariate <- function(x, name, people, units, times, treatment, request)
   if (!has_gaps(people)) check_covariate_finite(x[before], name)
   limits <- people$covariates[[name]] %||% c(-Inf, Inf)
   columns <- data.frame(name = name, lower = limits[[1L]], upper = limits[[2L]])
-  # A person's values in the order of time, for any order of the rows.
+  # A person's values are in the order of time, for any order of the rows.
   values <- matrix(NA_real_, length(units$values), T0)
   at <- cbind(units$code[before], times$code[before])
   values[at] <- pmin(pmax(x[before], limits[[1L]]), limits[[2L]])
@@ -107,7 +107,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   }
   held <- cell_levels(x, levels %||% character())
   x <- cell_text(x)
-  # An unknown level remains: it is not missing.
+  # An unknown level remains in the data, since it is not a missing value.
   x[!is.na(held)] <- levels[held[!is.na(held)]]
   if (!has_gaps(people) && anyNA(x)) {
     abort(c(
@@ -115,7 +115,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
       i = row_by_row_advice
     ), "covariate")
   }
-  # Levels are declared if anything is private.
+  # Only without privacy may levels be undeclared.
   if (is.null(levels)) levels <- sort(unique(x[!is.na(x)]), method = "radix")
   if (length(levels) < 2L) {
     abort("{.code {name}} has only one level and contains no information.", "covariate")
@@ -125,7 +125,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   } else if (!request$hide) {
     treatment$units
   }
-  # A gap is not a level.
+  # A missing value is not a level.
   rows <- units$code %in% shown & !is.na(x)
   varies <- lengths(lapply(split(x[rows], units$code[rows]), unique)) > 1L
   if (any(varies)) {
@@ -136,12 +136,12 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
       i = "Use its level before the treatment."
     ), "covariate")
   }
-  # The earliest known level is written last.
+  # The earliest known level is assigned last and therefore remains.
   first <- character(length(units$values))
   at <- order(times$code, decreasing = TRUE)
   at <- at[!is.na(x[at])]
   first[units$code[at]] <- x[at]
-  # The first level is the reference; an unknown level counts as the first.
+  # The first level is the reference. An unknown level counts as the first level.
   values <- vapply(levels[-1L], function(level) as.double(first %in% level), numeric(length(first)))
   values <- matrix(values, length(first))
   columns <- data.frame(name = paste0(name, ": ", levels[-1L]), lower = 0, upper = 1)

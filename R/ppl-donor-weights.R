@@ -1,5 +1,5 @@
-# Weights of donors in dp_synth(), of a survey or a population: one more column of a person's row,
-# as private as the others. Proof: inst/proofs/gram.md, section 10.
+# Weights of donors in dp_synth(), from a survey or a population. A weight is one more column of a
+# person's row, as private as the other columns. Proof: inst/proofs/gram.md, section 10.
 
 #' A request with the user's weights and their limits, and with `bounds` without the limits of the
 #' weights' column

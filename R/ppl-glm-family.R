@@ -18,7 +18,7 @@ check_family <- function(family) {
     link <- family$link
     family <- family$family
   }
-  # Errors hold under overdispersion whatever the name.
+  # The errors allow for overdispersion under either name.
   if (rlang::is_string(family, c("quasibinomial", "quasipoisson"))) {
     family <- sub("quasi", "", family)
   }
@@ -86,7 +86,7 @@ glm_families <- list(
     words = "Poisson regression (capped)"
   ),
   gaussian = list(
-    # Defined in a file that is read later.
+    # The function is defined in a file that is read later.
     link = "identity", outcome = function(...) lm_outcome(...), mean = identity,
     slopes = "symmetric", words = "Robust linear regression (log-cosh)"
   )

@@ -1,6 +1,6 @@
 # Offsets of private generalised linear models: a known part of a person's linear predictor, from
-# columns with public limits. It is one more variable, between the regressors and the outcome,
-# without a column in the model. Proof: inst/proofs/glm.md, section 8.
+# columns with public limits. An offset is one more variable, between the regressors and the
+# outcome, but not a column of the model. Proof: inst/proofs/glm.md, section 8.
 
 #' The expression in `offset`, which is computed from columns
 #' @param offset (one-sided formula or string).

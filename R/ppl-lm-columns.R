@@ -1,6 +1,6 @@
-# Columns of a private regression: from a formula and public bounds to variables (contents of a row)
-# and columns (products of variables). Nothing here uses rows: ranges, levels, the number of columns
-# and their names come from `bounds`.
+# Columns of a private regression: from a formula and public bounds to variables (the contents of a
+# row) and columns (products of variables). No code here uses rows; `bounds` determines ranges,
+# levels, and the number and names of columns.
 
 #' Meaning of a formula, from public facts alone
 #' @param formula (`formula`)\cr `.` means all other names of `bounds`.
@@ -118,7 +118,7 @@ add_term <- function(known, factors, k) {
       variables = as.integer(names(merged)), powers = as.integer(merged)
     )
   })
-  # An indicator is its own square; the product of two levels of one factor is zero.
+  # The square of an indicator is the indicator; the product of two levels of one factor is zero.
   known$columns <- c(known$columns, columns)
   known
 }
@@ -182,7 +182,7 @@ give_unclosed <- function(known) {
     for (k in which(open)) known <- give_column(known, k)
   }
   used <- sort(unique(unlist(lapply(known$columns, `[[`, "variables"))))
-  # Products may refer to variables without a column, which are not in the table.
+  # Products may refer to variables that are not columns and thus not in the table.
   known$columns <- lapply(known$columns, function(column) {
     column$variables <- match(column$variables, used)
     column

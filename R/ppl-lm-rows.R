@@ -1,5 +1,5 @@
 # People's rows of a private regression as the core reads them: one table of numbers, or chunks of
-# it. The numbers of a row depend on that row and on public facts.
+# it. The numbers of a row depend only on that row and on public facts.
 
 #' Rows in memory, in chunks or in a source, as numbers
 #'

@@ -1,5 +1,5 @@
-# People's rows as numbers, one column per variable, row by row; and the model's columns computed
-# from them.
+# People's rows as numbers, row by row, with one column per variable; and the columns of the model,
+# computed from these numbers.
 
 #' The numbers of people's rows, one column per variable
 #'

@@ -1,6 +1,6 @@
 # A method's requirements on people's rows, in increasing order: sums, computed at the source;
-# blocks of rows, one after the other, in any number of passes; all rows at once. Only these
-# requirements, and only in this file, determine whether a source is refused.
+# blocks of rows, one after the other, in any number of passes; all rows at once. These requirements
+# alone decide, in this file, whether a source is refused.
 row_needs <- c("sums", "blocks", "rows")
 
 #' The access to people's rows that a source offers

@@ -1,4 +1,4 @@
-# Gaps in the calendar: periods that are missing for everybody. Periods are public, and so are these
+# Gaps in the calendar are periods without a row of any unit. Periods are public, and so are these
 # messages.
 
 #' Warn of periods that are missing for everybody

@@ -1,5 +1,5 @@
-# From a formula and long data to two vectors, outcome and treatment: the user's code is checked and
-# evaluated here, and neither the formula nor its environment is passed on.
+# From a formula and long data to two vectors, outcome and treatment. The user's code is checked and
+# evaluated here; the formula and its environment are not passed on.
 
 #' Check that a formula has the form `outcome ~ treated`
 #' @param formula (`any`)\cr the user's argument.
@@ -57,7 +57,7 @@ formula_problem <- function(formula) {
   }
 }
 
-# Advice if covariates are added to the treatment, or have bounds but are not in the formula.
+# Advice if covariates are added to the treatment, or if bounds name columns outside the formula.
 covariate_advice <- "Covariates follow a bar: {.code outcome ~ treated | age + sex}."
 
 #' Does the right side contain several terms?
@@ -88,7 +88,7 @@ evaluate_formula <- function(formula, data, n_rows, index, private) {
   if (private) {
     check_indicator(formula, index)
     outcome <- evaluate_rowwise(formula[[2L]], environment(formula), data)
-    # Without a left-hand side.
+    # The formula without its left-hand side gives the treatment.
     frame <- evaluate_frame(formula[-2L], data)
     treated <- frame[[1L]]
     failed <- is.null(outcome) || is.null(frame)
@@ -184,7 +184,7 @@ check_outcome <- function(outcome, label) {
     abort(c(
       "The outcome must be numeric, or TRUE and FALSE.",
       x = "{.code {label}} is of class {class(outcome)[[1L]]}.",
-      # The codes of a factor with levels 0 and 1 are 1 and 2.
+      # The condition is needed because the codes of a factor with levels 0 and 1 are 1 and 2.
       i = if (codes) {
         "For an event write a condition on it, such as {.code {label} == \"yes\"}."
       } else {
@@ -218,7 +218,7 @@ check_treated <- function(treated, label) {
   check_one_column(treated, "treatment indicator", label)
   kind <- class(treated)[[1L]]
   attr(treated, "dim") <- NULL
-  # No class's method is called.
+  # No method of the column's class is called.
   type <- cell_kind(treated)
   plain <- without_attributes(treated)
   missing <- is.atomic(plain) && anyNA(plain)

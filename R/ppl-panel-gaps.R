@@ -1,4 +1,4 @@
-# Panels with gaps, `na = "interpolate"`: each row is filled separately; units, roles, dates and
+# Panels with gaps, `na = "interpolate"`. Each row is filled separately. Units, roles, dates and
 # periods are declared, so that no missing cell can change them.
 
 #' Declare the units, roles, dates and periods of a panel

@@ -1,4 +1,4 @@
-# The panel from long data: rows in any order become cells of a unit x period matrix.
+# The panel from long data: rows in any order become cells of a matrix of units and periods.
 
 #' Build a panel from a formula and long data
 #'
@@ -45,14 +45,14 @@ panel_from_formula.default <- function(formula, people, request) {
   treated <- unique(units$code[variables$treated])
   ask <- request$ask <- ask_of_units(request$ask, treated)
   quiet <- request$quiet
-  # Before any message names a period, since the periods might be the donors.
+  # This check comes before any message that names a period, since the periods might be the donors.
   check_orientation(units, times, variables$treated, ask)
   if (request$private) {
     check_few_numbers(units, times, length(units$values) - length(treated), ask)
   }
   cells <- match_cells(units, times, if (request$hide) integer() else treated, quiet, ask)
   treatment <- find_treatment(units, times, variables$treated, quiet, ask)
-  # Column-major, so that a whole row of the panel is one unit.
+  # The cells are in column-major order, so that each row of the matrix is one unit.
   outcome <- numeric(n_rows)
   outcome[cells] <- variables$outcome
   dim(outcome) <- c(length(units$values), length(times$values))
@@ -190,7 +190,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
   n_units <- length(units$values)
   n_times <- length(times$values)
   n_rows <- length(units$code)
-  # As many rows as cells, and every cell hit: each cell is hit once.
+  # If the rows are as many as the cells and every cell is hit, each cell is hit once.
   if (n_rows == as.double(n_units) * n_times) {
     cells <- units$code + n_units * (times$code - 1L)
     hit <- logical(n_rows)
@@ -199,7 +199,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
       return(cells)
     }
   }
-  # The target's own rows are public, so they come first and are named.
+  # The target's rows are public, so they come first and the message names them.
   own <- which(units$code %in% treated)
   twice <- own[duplicated(cbind(units$code, times$code)[own, , drop = FALSE])]
   label <- function(code) if (quiet) "A unit" else unit_labels(units$values[code])
@@ -219,7 +219,8 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
     unit <- label(min(short))
     abort(c(
       "The panel must be balanced: every unit must have a row in every period.",
-      # The message does not name the period, which may be in the panel because of one donor.
+      # The message does not name the period, since the panel may contain the period because of one
+      # donor.
       x = "{unit}, which is treated, has no row in some period of the panel.",
       i = "Complete the treated units, which are public."
     ), "panel")

@@ -1,5 +1,5 @@
-# Panels from a formula: of one outcome, or of several, `cbind(y1, y2) ~ treated`, each with its own
-# bounds. One person's row has all outcomes.
+# Panels from a formula, of one outcome or of several, `cbind(y1, y2) ~ treated`, each with separate
+# bounds. The row of a person contains all outcomes.
 
 #' Separate several outcomes
 #' @param formula (`any`)\cr the user's argument; its other faults are found later.
@@ -105,7 +105,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
   bounds <- named_bounds(request$bounds, left, strict = FALSE)
   predictors <- if (isTRUE(request$classical)) split_predictors(formula, request$estimator)
   parts <- if (is.null(predictors)) split_covariates(formula) else predictors
-  # Without privacy covariates need no bounds; bounds from a private call may remain.
+  # Without privacy, covariates need no bounds, but the call may contain bounds from a private call.
   names <- if (is.null(predictors)) parts$names else bounded_predictors(parts, bounds)
   limits <- split_bounds(bounds, names, request$private, left, own, people$data)
   named <- c(parts$names, request$weights$column)
@@ -117,7 +117,7 @@ formula_panel <- function(formula, people, request, own = NULL) {
     people$covariates <- weighed_covariates(people$covariates, request$weights, people$data)
   }
   panel <- panel_with_gaps(outcome$formula, people, request)
-  # Faults of the formula come first.
+  # Errors in the formula are reported first.
   if (is.call(left)) check_named(request$bounds, left)
   panel$outcome <- code_label(left, "outcome")
   found <- if (isTRUE(request$estimator %in% regressor_estimators)) {

@@ -1,4 +1,4 @@
-# Who is treated, and from when: the pattern of the indicator in long data.
+# The treated units and the start of their treatment, from the indicator in long data.
 
 #' Check that there is a treated row and that unit and time are not interchanged
 #'
@@ -56,7 +56,7 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
 #' @noRd
 check_few_numbers <- function(units, times, n, ask = function() NULL) {
   unclear <- is.numeric(units$values) && (is.numeric(times$values) || is.character(times$values))
-  # Without any donor the panel is refused for this reason, whatever the order.
+  # A panel without donors is refused for this reason, for any order of `index`.
   if (unclear && n > 0L && n < length(times$values)) {
     ask()
     abort(c(

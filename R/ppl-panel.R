@@ -1,6 +1,6 @@
-# The panel: donors and targets as matrices. From the user's input to a "dpsc_panel", and the checks
-# for every input; all later code uses matrices, sizes and periods. The panel from a matrix of
-# donors is here, too.
+# The panel: donors and targets as matrices. This file leads from the user's input to a
+# "dpsc_panel", contains the checks of every input, and builds the panel from a matrix of donors.
+# All later code uses matrices, sizes and periods.
 #' Construct a panel
 #'
 #' A panel is internal and never returned to a user: it is the last object with raw donor values
@@ -33,7 +33,7 @@ new_panel_design <- function(donors, design, source, n = nrow(donors), outcome =
   panel
 }
 
-# Checks that every input shares -------------------------------------------------------------------
+# Checks shared by all inputs ----------------------------------------------------------------------
 
 #' Check that there are at least two donors
 #' @param n (`integer`)\cr number of donors.
@@ -333,7 +333,7 @@ interpolate_rows <- function(rows, T0, middle) {
   at <- matrix(rep(seq_len(periods), each = n), n)
   share <- (at - at_before) / (at_after - at_before)
   gap <- after - before
-  # The difference of two huge values need not be a number; their mean is.
+  # The difference of two huge values may be infinite, but their weighted mean is finite.
   between <- ifelse(is.finite(gap), before + share * gap, (1 - share) * before + share * after)
   out <- ifelse(is.na(at_before), after, ifelse(
     is.na(at_after) | at_after == at_before, before, between

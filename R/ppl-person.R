@@ -1,5 +1,5 @@
-# Several rows of one person. The declaration `person` is public; identities are private, and the
-# frequency of an identifier affects time and memory only.
+# Several rows per person. The declaration `person` is public and identities are private. The
+# frequency of an identifier affects only time and memory.
 
 #' @name dp_person
 #' @title Several rows of one person
@@ -108,13 +108,14 @@ identifiers_of <- function(data, who, text = FALSE) {
   kind <- cell_kind(cells)
   if (kind == "other") abort("Column {.code {who$column}} must be a plain vector.", "data")
   if (text && inherits(cells, "POSIXct")) {
-    # Another block may have the same times as text, in any format: one person would be two.
+    # Another block may contain the same times as text, in any format, and one person would become
+    # two.
     abort(
       "Column {.code {who$column}} must not contain times if {.arg data} is chunks.", "data"
     )
   }
   cells <- if (inherits(cells, "integer64")) {
-    # As doubles, identifiers of 17 digits would be one person.
+    # As doubles, different identifiers of 17 digits would become one person.
     text_64(cells)
   } else if (kind %in% c("text", "factor") || text && kind == "date") {
     cell_text(cells)
@@ -127,7 +128,7 @@ identifiers_of <- function(data, who, text = FALSE) {
   cells
 }
 
-# Bounds of rounding errors use this number of rows in place of the private one.
+# Bounds of rounding errors use this number of rows instead of the private number.
 most_person_rows <- 2^27
 
 check_person_rows <- function(rows) {

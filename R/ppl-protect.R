@@ -1,7 +1,6 @@
-# Who is protected: the donors, or everyone in the panel.
+# Protection of the donors only, or of everyone in the panel.
 
-# The estimators of `dp_synth()` that work on raw donors only ("ridge" and "did" come from a
-# release).
+# The estimators of `dp_synth()` that need raw donors ("ridge" and "did" use a release).
 raw_estimators <- c(
   "simplex", "demeaned", "hsvt", "penalised", "predictors", "augmented", "sdid", "factor", "mcnnm",
   "elastic"
@@ -103,7 +102,7 @@ guard_panel <- function(panel, request) {
   periods <- panel$T0 + panel$T1
   middle <- if (is.null(bounds)) numeric(periods) else new_bounds(bounds, periods)$centre
   panel$target <- matrix(middle, 1L, dimnames = list(NULL, NULL))
-  # With several dates each person belongs to one.
+  # With several dates each person belongs to one date.
   panel$size <- if (is.null(panel$adopted)) nrow(panel$treated) else rep(1, nrow(panel$treated))
   panel
 }

@@ -1,10 +1,10 @@
-# Row-by-row code on people: the functions it may call, and its evaluation. A change to one person
-# must change that person's row only.
+# Row-by-row code on people: the functions that it may call, and its evaluation. A change of one
+# person must change only the row of that person.
 
-# Elementwise functions: each value of the result depends on the same element of the arguments
-# alone, if every argument has length 1 or one value per row. Arguments become doubles first, text
-# by `cell_numbers()`: a column's own class, or text in one person's cell, changes no other row.
-# Excluded although they look similar: cumsum() and the like, `&&` and `||` (the first value
+# Elementwise functions: each value of the result depends only on the same element of the arguments,
+# if every argument has length 1 or one value per row. Numeric arguments first become doubles, text
+# by `cell_numbers()`, so that neither the class of a column nor text in one cell changes other
+# rows. Excluded although they look similar: cumsum() and the like, `&&` and `||` (the first value
 # decides), `[`, `:`.
 rowwise_functions <- local({
   of_doubles <- function(f) {
@@ -34,7 +34,7 @@ rowwise_functions <- local({
   functions$as.logical <- function(x) as.logical(cell_numbers(x))
   functions$as.character <- function(x) cell_text(x)
   functions <- c(functions, comparisons(same_cells))
-  # Logical arguments such as na.rm are read from the first row, not row by row.
+  # A logical argument such as na.rm would be read from the first row, not row by row.
   functions$pmin <- function(..., na.rm = FALSE) {
     if (!is_single(na.rm)) stop("not one flag")
     do.call(pmin, c(lapply(list(...), cell_numbers), na.rm = na.rm))
@@ -43,11 +43,11 @@ rowwise_functions <- local({
     if (!is_single(na.rm)) stop("not one flag")
     do.call(pmax, c(lapply(list(...), cell_numbers), na.rm = na.rm))
   }
-  # With a test of length 1, base R's function gives the first row's value to all rows, and its
-  # result's type depends on the tests of all rows.
+  # With a test of length 1, base R's function would give all rows the value of the first row.
+  # Moreover, the type of its result depends on the tests of all rows.
   functions$ifelse <- function(test, yes, no) {
     size <- max(length(test), length(yes), length(no))
-    # A quoted constant converts both sides to text, for any content of the column.
+    # With a quoted constant both sides become text, for any content of the column.
     quoted <- any(vapply(list(yes, no), function(x) is_text(x) && length(x) == 1L, NA))
     value <- if (quoted || (is_text(yes) && is_text(no))) cell_text else cell_numbers
     test <- rep_len(as.logical(cell_numbers(test)), size)
@@ -60,18 +60,18 @@ rowwise_functions <- local({
   functions
 })
 
-# In blocks, whose columns may have another class in each.
+# The class of a column may differ between blocks.
 rowwise_in_blocks <- local({
   own <- comparisons(function(x, y) block_text(x) == block_text(y))
   c(rowwise_functions[setdiff(names(rowwise_functions), names(own))], own)
 })
 
-# Functions that accept strings; all other functions would read a quoted constant as a number.
+# Functions that accept strings. All other functions would read a quoted constant as a number.
 functions_of_text <- c(
   "(", "I", "==", "!=", "%in%", "c", "ifelse", "is.na", "as.character", "as.Date", "as.POSIXct"
 )
 
-# Functions that make dates of single constants: in a column the first value would determine the
+# Functions that make dates from single constants. For a column the first value would determine the
 # format.
 is_constant_date <- function(code) {
   is.call(code) && is.symbol(code[[1L]]) &&
@@ -305,8 +305,8 @@ has_single_constants <- function(code) {
 }
 
 # Outcomes of long data ----------------------------------------------------------------------------
-# Outcomes that are computed row by row. With a finite epsilon a change to one donor must change
-# that donor's row only: `y / max(y)` or `rank(y)` would change everybody's row.
+# Outcomes that are computed row by row. With a finite epsilon, a change of one donor must change
+# only the row of that donor: `y / max(y)` or `rank(y)` would change every row.
 
 #' Evaluate an outcome row by row
 #'
@@ -348,7 +348,7 @@ evaluate_rowwise <- function(code, environment, data) {
   values <- lapply(rlang::set_names(all.vars(code)), function(name) {
     if (name %in% names(data)) plain_column(.subset2(data, name)) else find_value(name, environment)
   })
-  # A name without a value.
+  # A name in the code has no value.
   if (any(vapply(values, is.null, NA))) {
     return(NULL)
   }
@@ -365,7 +365,7 @@ outcome_column <- function(x) {
 #' @noRd
 rowwise_problem <- function(code, environment, data) {
   other <- setdiff(called_by_code(code), names(rowwise_functions))
-  # Functions and variables that do not exist are left to the error that names them.
+  # Missing functions and variables are left to a later error, which names them.
   known <- grepl("[: ]", other) | vapply(other, exists, NA, envir = environment, mode = "function")
   other <- other[known]
   if (length(other) > 0L) {

@@ -1,7 +1,7 @@
-# Cells of an engine's columns as SQL, by the rule of R/ppl-cells.R. The engine reports a column's
-# type without reading rows, so it does not depend on the cells.
+# Cells of an engine's columns as SQL, by the rule of R/ppl-cells.R. The engine reports the type of
+# a column without reading rows, so the type does not depend on the cells.
 #
-# Engines convert text to numbers in different ways, some with an error. So text is converted here:
+# Engines convert text to numbers in different ways, some with an error. So text is converted here,
 # block by block, or when a file is copied (R/ppl-source-files.R), which stores a number beside each
 # cell.
 
@@ -31,7 +31,8 @@ column_types <- function(table, names) {
   types <- vapply(looked[names], function(x) {
     switch(cell_kind(x),
       text = , factor = "text", number = "number",
-      # SQLite has no logicals: it reports logicals, or raw bytes, for columns of unknown type.
+      # SQLite has no logical type and reports logical values, or raw bytes, for columns of unknown
+      # type.
       flag = if (table$dialect$loose) "any" else "flag", if (table$dialect$loose) "any" else "other"
     )
   }, "")
@@ -83,9 +84,9 @@ holds_level <- function(name, level, row) {
   if (type == "text") {
     return(paste(column, "=", row$quote(level)))
   }
-  # In an engine without logicals, a logical is 0 or 1.
+  # In an engine without a logical type, a logical value is 0 or 1.
   value <- text_numbers(level)
-  # In an engine without strict types, a numeric column may hold text.
+  # In an engine without strict types, a numeric column may contain text.
   of_any <- type == "any" || row$dialect$loose
   if (of_any && is.na(value)) {
     return(paste(column, "=", row$quote(level)))
@@ -106,7 +107,7 @@ sql_equals <- function(x, value, dialect) {
   } else if (value < 0) {
     paste0("(", x, " < -", largest, ")")
   } else {
-    # Some engines sort NaN above all numbers and treat it as equal to -NaN.
+    # Some engines sort NaN above all numbers and treat NaN as equal to -NaN.
     paste0("(", x, " > ", largest, " AND -", x, " < ", x, ")")
   }
 }
@@ -190,7 +191,7 @@ treated_cells <- function(table, declared, hide) {
       return(column)
     }
     holds <- vapply(levels, holds_level, "", name = name, row = row)
-    # An unknown level counts as the first.
+    # An unknown level counts as the first level.
     paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "), " WHEN ",
       column, " IS NOT NULL THEN ", row$quote(levels[[1L]]), " END")
   }, "")
@@ -212,7 +213,7 @@ streamed_column <- function(name, row, choice) {
   of_text <- type %in% c("text", "cell") ||
     (as_is && type == "any" && any(vapply(choice, is_compared_with_text, NA, name = name)))
   out <- if (of_text && loose) {
-    # R would read text up to its first byte of zero.
+    # R would read text only up to its first zero byte.
     paste0("CASE WHEN typeof(", column, ") = 'text' AND instr(", column, ", char(0)) = 0 THEN ",
       column, " END")
   } else if (of_text || type %in% c("flag", "other")) {

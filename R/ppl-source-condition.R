@@ -1,5 +1,6 @@
-# Conditions on one row as SQL: comparisons, AND, OR, NOT. With NULL for NA they have R's meaning.
-# No value can cause an error in them: there is no arithmetic and there are no functions.
+# Conditions on one row as SQL: comparisons, AND, OR, NOT. With NULL for NA they have the same
+# meaning as in R. No value can cause an error, since conditions contain no arithmetic and no
+# functions.
 
 #' A condition of R as SQL
 #'

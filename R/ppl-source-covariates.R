@@ -1,4 +1,4 @@
-# Covariates of people outside R: integers that the engine computes from a person's own rows, in the
+# Covariates of people outside R: integers that the engine computes from a person's rows, in the
 # query that reshapes outcomes, by the rule of `covariates_of_units()`.
 
 #' Covariates of the public units, and the facts for queries about the other units
@@ -114,7 +114,7 @@ sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private
     paste0("CASE WHEN ", x, " < ", ends[[1L]], " THEN ", ends[[1L]], " WHEN ", x, " > ",
       ends[[2L]], " THEN ", ends[[2L]], " ELSE ", x, " END")
   }
-  # If gaps are allowed, infinities are gaps, as are NaN and missing values.
+  # If gaps are allowed, infinite values, NaN and missing values are gaps.
   beyond <- c(
     paste0(x, " > ", largest, " AND -", x, " < ", x), paste0(x, " < -", largest)
   )[rep(gaps && private, 2L)]
@@ -145,7 +145,7 @@ sql_number_covariate <- function(name, k, limits, before, T0, row, gaps, private
 sql_factor_covariate <- function(name, k, levels, at, row, gaps, private) {
   known <- paste0(row$short[[name]], " IS NOT NULL")
   holds <- vapply(levels[-1L], holds_level, "", name = name, row = row)
-  # An unknown level counts as the first.
+  # An unknown level counts as the first level.
   code <- paste0(
     "CASE ", paste0("WHEN ", holds, " THEN ", seq_along(holds), collapse = " "), " WHEN ", known,
     " THEN 0 END"

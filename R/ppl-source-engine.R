@@ -1,5 +1,5 @@
-# Communication with the engine that stores rows: its own messages are shown only if it failed
-# before it read any row, since they may contain values.
+# Communication with the engine that stores rows. The engine's messages may contain values, so they
+# are shown only if it failed before it read any row.
 
 #' Let drivers draw random numbers, for names and similar uses, without changing R's generator
 #'
@@ -83,7 +83,7 @@ sql_numbers <- function(con, text, charged = FALSE) {
   if (nrow(row) != 1L) abort_sums(charged)
   out <- vapply(row, function(x) {
     x <- as.double(x)
-    # The sum over no rows is NULL.
+    # SQL returns NULL for a sum over no rows.
     if (is.na(x)) 0 else x
   }, 0)
   if (!all(is.finite(out)) || !all(out == floor(out)) || any(abs(out) > 2^53)) {

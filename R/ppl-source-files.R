@@ -1,4 +1,4 @@
-# Files of people's rows: the package's own strict reader reads CSV, duckdb reads Parquet.
+# Files of people's rows: the package's strict reader reads CSV, and duckdb reads Parquet.
 
 #' @rdname dp_table
 #' @export
@@ -37,7 +37,7 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups 
   }
   out <- new_table(engine$con, from, index, outcome, "here", FALSE, block, groups)
   if (kind == "csv") out <- with_numbers(out)
-  # Closes the engine when the object is garbage-collected.
+  # The engine is closed when the object is garbage-collected.
   out$state$engine <- engine
   class(out) <- c("dp_files", class(out))
   out
@@ -107,7 +107,7 @@ copied_csv <- function(paths, con, wanted = character()) {
   csv_from(con, names)
 }
 
-# The number of bytes read at a time.
+# Number of bytes per read.
 csv_bytes <- 2^22
 
 #' @param write (`function`)\cr a function that appends a block of rows.
@@ -159,7 +159,7 @@ csv_copy <- function(con) {
       return(DBI::dbWriteTable(con, "rows", block, append = TRUE))
     }
     if (is.null(insert)) {
-      # Without a transaction SQLite would end one per row.
+      # Without a transaction SQLite would commit each row separately.
       DBI::dbBegin(con)
       places <- paste(rep("?", length(block)), collapse = ", ")
       insert <<- DBI::dbSendStatement(con, paste0("INSERT INTO rows VALUES (", places, ")"))
@@ -243,7 +243,7 @@ csv_from <- function(con, names, numeric = character()) {
   columns <- vapply(names, quoted, "", con = con)
   is_number <- names %in% numeric
   shown <- if (dialect_of(con)$loose) {
-    # An engine's integers are integers in R.
+    # Whole numbers become integers, which R reads as integers.
     paste0("CASE WHEN ", numbers, " = CAST(", numbers, " AS INTEGER) THEN CAST(", numbers,
       " AS INTEGER) ELSE ", numbers, " END")
   } else {

@@ -1,5 +1,5 @@
-# SQL for panels with gaps: units of a roster in a temporary table, their rows joined to it, and
-# each person's gaps filled from that person's own values, as `interpolate_rows()` does.
+# SQL for panels with gaps: the units of a roster in a temporary table, their rows joined to it, and
+# the gaps of each person filled from that person's values, as by `interpolate_rows()`.
 
 #' Store units in a temporary table, so that no statement contains a unit
 #' @param units (`vector`)\cr units of a roster, or positions of people, in order.
@@ -76,7 +76,7 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
   columns <- if (is.null(more)) {
     paste0("c", k, " AS q", k)
   } else {
-    # If gaps are allowed, nothing counts as missing.
+    # If gaps are allowed, no cell counts as missing.
     sql_columns_of(paste0("c", k), utils::modifyList(more, list(whole = "1 = 1")))
   }
   paste0(

@@ -1,4 +1,4 @@
-# Panels with gaps outside R: a roster declares units, roles and periods; they are never derived
+# Panels with gaps outside R. A roster declares units, roles and periods, which are never derived
 # from the data. The engine fills each row separately (R/ppl-source-gaps-sql.R).
 
 #' Build a panel with gaps from a source and a roster
@@ -83,11 +83,11 @@ roster_covariates <- function(own, people, treatment, request) {
   roster <- people$roster
   times <- list(plain = roster$periods)
   units <- roster$unit[treatment$units]
-  # Every unit of the roster, even without rows, in the roster's order.
+  # Every unit of the roster, also a unit without rows, in the order of the roster.
   none <- own[rep(NA_integer_, length(units)), , drop = FALSE]
   none$unit <- units
   none$time <- roster$periods[[1L]]
-  # First, so that known facts about the period overwrite it.
+  # These rows come first, so that known values of the period overwrite them.
   all <- rbind(none, own)
   at <- match(all$unit, units)
   all$unit <- at

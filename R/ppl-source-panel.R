@@ -1,5 +1,5 @@
-# The panel from donors outside R: periods, treated units and the number of donors, all public, are
-# read; donors' rows stay at their source until the release.
+# The panel from donors outside R. Periods, treated units and the number of donors, all public, are
+# read now; donors' rows remain at their source until the release.
 
 #' Build a panel from a formula and a source
 #' @param formula (`formula`)\cr `outcome ~ treated`, where both are columns.
@@ -260,9 +260,9 @@ source_design <- function(treated, times, n, columns, request) {
   y <- check_outcome(treated$y, columns$outcome)
   rows <- check_treated(treated$on, columns$treated)
   named <- units$values
-  # Donors: the checks only need to know whether there are enough.
+  # Of the donors, the checks need only whether there are enough.
   padded <- pad_units(units, min(n, 2))
-  # Before any message may name a period: the periods might be the donors.
+  # This check comes before any message that names a period, since the periods might be the donors.
   check_orientation(padded, own, rows, ask)
   if (quiet) {
     units$values <- rep("a treated unit", length(named))
@@ -294,14 +294,14 @@ source_design <- function(treated, times, n, columns, request) {
 #' @exportS3Method
 panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide = FALSE) {
   n <- 0
-  # One more column, of weights.
+  # Weights are one more column.
   more <- sum(donors$weighted)
   sizes <- checksums <- vector("list", donors$count)
   for (i in seq_len(donors$count)) {
     block <- read_block(donors, i)
     check_donor_matrix(block)
     if (i == 1L) {
-      # The first block determines sizes and periods.
+      # The first block determines the sizes and the periods.
       design <- design_public(target, T0, times, ncol(block) - more, hide)
     } else if (ncol(block) - more != ncol(design$target)) {
       abort(c(

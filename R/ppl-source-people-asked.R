@@ -1,5 +1,5 @@
-# People's rows whose sums an engine computes: a temporary table of integers, one row per person,
-# and the core's questions about it.
+# People's rows whose sums an engine computes: a temporary table of integers, with one row per
+# person, and the core's questions about this table.
 
 #' People in an engine, as integers, with functions that answer the core's questions
 #' @param table (`dp_table`). PRIVATE.
@@ -45,7 +45,7 @@ people_query <- function(table, columns, choice) {
   needed <- needed_columns(table, columns, choice)
   given <- cell_row(table, needed)
   check_typed_levels(columns$given, given$types, dialect)
-  # Cells are converted to numbers when they are copied.
+  # Copying a file converts its cells to numbers.
   is_number <- given$types %in% c("number", "exact")
   row <- given
   row$short <- stats::setNames(as.list(paste0("c", seq_along(needed))), needed)
@@ -183,7 +183,7 @@ ask_cells <- function(people, cells, charged, query) {
     at <- as.double(found[[1L]]) / asked$size
     counts <- as.double(found[[2L]])
     if (anyNA(at) || any(at < 0 | at != floor(at)) || anyNA(counts)) abort_sums(charged)
-    # The upper bound itself is in the last cell.
+    # A value at the upper bound belongs to the last cell.
     at <- pmin(at, cells - 1) + 1
     for (i in seq_along(at)) sums[at[[i]], k] <- sums[at[[i]], k] + counts[[i]]
   }

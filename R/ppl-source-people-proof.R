@@ -1,4 +1,4 @@
-# An engine's test for sums over people: on generated rows, before its first use.
+# The test of an engine for sums over people: on generated rows, before the first use of the engine.
 
 #' Test an engine on questions of a regression, once per table
 #'
@@ -61,7 +61,7 @@ proof_rows_shared <- function(rows) {
   rbind(rows, more, more, twice)
 }
 
-# The range in which ties of the grid are searched, in grid steps.
+# The range, in grid steps, in which ties of the grid are searched.
 proof_middle <- 980
 
 #' Neighbouring numbers between which the rounded cell changes
@@ -103,7 +103,7 @@ proof_asked <- function(columns) {
   asked <- function(kind, ...) c(list(kind = kind), list(...), round)
   list(
     list(kind = "medians", cells = 64, width = 2^15),
-    # With ties every step of the grid matters.
+    # Ties make every step of the grid matter.
     list(kind = "scales", middle = rep(proof_middle, sum(!design$indicator)), limits = 0:60),
     list(
       kind = "scales", middle = c(1000, -70000, 5),

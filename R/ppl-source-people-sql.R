@@ -1,10 +1,10 @@
 # SQL text for sums over people of a regression: from a row's columns to integers on the core's
 # grid, and from these to the integers of inst/include/dpsc/rows/people.hpp, bit for bit. The rules
-# are as in R/ppl-source-sql.R: only integers are summed, constants are integers divided by powers
-# of two, with one level per step. Nothing here runs a query. The statements avoid overflow,
-# underflow and casts that an engine may refuse.
+# are the rules of R/ppl-source-sql.R: only integers are summed, constants are integers divided by
+# powers of two, and each level of the query makes one step. No code here runs a query. The
+# statements avoid overflow, underflow and casts that an engine may refuse.
 
-# The number of grid steps in half a range.
+# Number of grid steps in half a range.
 grid_one <- 1048576
 
 #' A finite number on the grid, which is (x - centre) / half, clipped to one and rounded to steps

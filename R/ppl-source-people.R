@@ -1,5 +1,5 @@
-# People's rows outside R: blocks of a table's rows, as numbers, or sums that an engine or a worker
-# computes from them, for dp_lm().
+# People's rows outside R, for dp_lm(): blocks of a table's rows as numbers, or sums that an engine
+# or a worker computes.
 
 #' @noRd
 people_parts <- function(source) {
@@ -24,7 +24,7 @@ people_parts <- function(source) {
 #' @noRd
 open_people <- function(source, columns, choice, private) {
   open_all(people_parts(source), open_rows, columns, choice, private, then = function(opened) {
-    # For the snapshot that every pass reads, not for the table at a later time.
+    # The number of rows in the snapshot that every pass reads, not in a later state of the table.
     n <- sum(vapply(opened, count_rows, 0))
     list(table = join_rows(opened), n = whole_count(n))
   })

@@ -1,5 +1,5 @@
-# SQL text for sums over people who have several rows: the integers of
-# inst/include/dpsc/mechanism/person.hpp, bit for bit. People are numbered by `dpsc_p`.
+# SQL text for sums over people with several rows: the integers of
+# inst/include/dpsc/mechanism/person.hpp, bit for bit. The column `dpsc_p` numbers the people.
 
 #' The unit of counts, as a share of a person
 #' @noRd
@@ -28,7 +28,7 @@ sql_shares <- function(cell, rows, dialect) {
   paste0("SELECT f, SUM(", part, ") AS k FROM ", upto, " GROUP BY f")
 }
 
-# For a query level with one row per person, with m rows that count.
+# For a query level with one row per person, where m is the person's number of rows that count.
 sql_people_there <- "COUNT(*) AS n, SUM(CASE WHEN m > 0 THEN 1 ELSE 0 END) AS there"
 sql_rows_there <- "SUM(CASE WHEN a > 0 THEN 1 ELSE 0 END) AS m"
 
@@ -91,7 +91,7 @@ sql_mean_scores <- function(u, people, question, dialect) {
 #' @noRd
 sql_mean_products <- function(count, people, question, dialect) {
   g <- paste0("g", seq_len(count))
-  # The sum of remainders is a short expression, whereas a chain of AND is deeply nested.
+  # A sum of remainders is a short expression; a chain of AND would be deeply nested.
   left <- paste0("ABS(", dialect$modulo(g, "m"), ")")
   whole <- sql_level(c("m", "bad", g, paste0(
     "CASE WHEN m = 0 THEN 0 ELSE ", sql_balanced(left), " END AS rest"

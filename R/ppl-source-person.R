@@ -1,6 +1,6 @@
-# Several rows of one person in chunks and in tables whose rows are read here: blocks of whole
-# people, the same in every pass. The code that copies a table's rows and reads them in blocks is
-# here, too.
+# Several rows per person in chunks and in tables whose rows are read here: blocks of whole people,
+# the same in every pass. This file also contains the code that copies a table's rows and reads them
+# in blocks.
 
 #' Regrouped chunks, in which each block contains all rows of its people
 #'
@@ -13,7 +13,7 @@
 chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
   who <- columns$person
   known <- kinds <- character()
-  # Later reads must have the rows that are assigned to people here, in the same order.
+  # Later passes must read the rows assigned to people here, in the same order.
   rows <- data
   of <- rows$sizes <- rows$checksums <- vector("list", data$count)
   for (i in seq_len(data$count)) {
@@ -66,7 +66,7 @@ identifier_kind <- function(block, who) {
 #' @noRd
 spelled_alike <- function(known, rounded) {
   numbers <- text_numbers(known)
-  # The digits of a long number stay as they are, unless another block has lost them.
+  # The digits of a long number remain unchanged, unless another block has lost them.
   short <- rounded | abs(numbers) < 2^53 | !grepl("^[ \t]*[-+]?[0-9]+([.]0*)?[ \t]*$", known)
   found <- which(!is.na(numbers) & short)
   known[found] <- exact_text(numbers[found])
@@ -126,7 +126,7 @@ stream_copied <- function(table, select, key, count, block_of) {
     if (length(unique(rows[[key]])) != last - first) abort_changed(charged)
     block_of(rows)
   }, close)
-  # Faults of columns are found before the charge.
+  # Errors in columns are found before the charge.
   rows$reader(1L, FALSE)
   done <- TRUE
   rows

@@ -1,4 +1,5 @@
-# An engine's test: on generated rows, before its first use, it must count and sum as the core does.
+# The test of an engine: on generated rows, before its first use, the engine must count and sum as
+# the core does.
 
 #' Test an engine, once per table
 #'
@@ -43,7 +44,7 @@ proof_bounds <- function() {
 #' @noRd
 proof_rows <- function(bounds) {
   grid <- grid_of(bounds)
-  # Neighbouring doubles between which the rounded cell changes.
+  # Adjacent doubles between which the rounded cell changes.
   tie <- function(t, k) {
     y <- grid$centre[[t]] + (k + 0.5) / grid$scale
     step <- 2^(floor(log2(abs(y))) - 52)

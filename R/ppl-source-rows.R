@@ -1,6 +1,6 @@
 # Donors outside R, opened for one release: blocks of integers that stream to the core, or sums that
-# the engine computes. Opened before the charge, so that faults of rows or engine cost nothing;
-# closed after the last pass.
+# the engine computes. They are opened before the charge, so that errors in rows or in the engine
+# cost no budget, and closed after the last pass.
 
 #' Open donors for the passes of one release
 #'
@@ -106,7 +106,7 @@ check_calibration <- function(source, calibrated) {
 answer_question <- function(donors, question) {
   charged <- isTRUE(donors$charged)
   sums <- donors$ask(question, charged)
-  # A row lost or gained between two passes.
+  # A row was lost or added between two passes.
   if (!identical(sums$rows, donors$n)) abort_changed(charged)
   sums
 }

@@ -1,4 +1,4 @@
-# Numbers as SQL text that every engine reads as the same doubles, their rounding, and the grid
+# Numbers as SQL text that every engine reads as the same doubles, with their rounding and the grid
 # cells computed from them.
 
 #' A whole number as text

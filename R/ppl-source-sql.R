@@ -1,10 +1,10 @@
 # SQL text for sums over people: from long rows to one row of integers per person, and from these to
-# the integers of inst/include/dpsc/rows/sums.hpp, bit for bit. Nothing here runs a query.
+# the integers of inst/include/dpsc/rows/sums.hpp, bit for bit. No code here runs a query.
 #
-# Only integers are summed, across and within people. Other operations are - * / SQRT, with rounding
-# fixed by IEEE 754, and comparisons. Constants are integers, or integers divided by powers of two,
-# because engines read decimal literals differently. ROUND and LEAST are avoided: their rules for
-# ties and for NULL differ.
+# Only integers are summed, across and within people. The other operations are - * / SQRT, whose
+# rounding IEEE 754 fixes, and comparisons. Constants are integers, or integers divided by powers of
+# two, because engines read decimal literals differently. ROUND and LEAST are avoided, since engines
+# differ in their rules for ties and for NULL.
 
 # Engines -----------------------------------------------------------------------------------------
 
@@ -50,9 +50,9 @@ sql_dialects <- function() {
   list(
     sqlite = new_dialect("sqlite",
       real = "REAL", whole = "INTEGER", fence = " LIMIT -1 OFFSET 0", index = TRUE,
-      # A column may declare that "A" equals "a".
+      # A column may declare that "A" equals "a", so the collation is given here.
       order = function(x) paste(x, "COLLATE BINARY"),
-      # A column may hold values of any type, and a cast converts them to numbers.
+      # A column may contain values of any type, and a cast converts them to numbers.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
       }, loose = TRUE, tested = TRUE, planning = ""
@@ -63,8 +63,8 @@ sql_dialects <- function() {
       type = function(column, from) {
         paste0("CAST(pg_typeof((SELECT ", column, " FROM ", from, " WHERE 1 = 0)) AS TEXT)")
       },
-      # In this engine a cast of a number too large for a double, or so small that it rounds to
-      # zero, is an error. NaN is above all numbers and equal to -NaN.
+      # In this engine a cast is an error if the number is too large for a double, or so small that
+      # it rounds to zero. NaN is above all numbers and equal to -NaN.
       planning = "", endless = "numeric", exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,
@@ -74,7 +74,8 @@ sql_dialects <- function() {
           " ELSE ", real(x), " END)")
       }
     ),
-    # It reads files while planning, so errors of other kinds may contain lines of these files.
+    # This engine reads files during planning, so errors other than these kinds may contain lines of
+    # the files.
     duckdb = new_dialect("duckdb",
       real = "DOUBLE", tested = TRUE, planning = "(Catalog|Parser|Permission) Error"
     ),
@@ -87,7 +88,7 @@ sql_dialects <- function() {
       modulo = function(a, b) paste0("MOD(", a, ", ", b, ")")
     ),
     snowflake = new_dialect("snowflake", real = "DOUBLE"),
-    # In this engine SUM of INT overflows.
+    # In this engine a SUM of INT can overflow.
     mssql = new_dialect("mssql",
       real = "FLOAT", small = "BIGINT",
       order = function(x) paste0(x, " COLLATE Latin1_General_BIN2"),
@@ -97,7 +98,7 @@ sql_dialects <- function() {
   )
 }
 
-# Built once, after all files are read.
+# The table is built once, after all files are read.
 delayedAssign("sql_dialect_table", sql_dialects())
 
 #' The dialect of a connection, by its class
@@ -274,7 +275,7 @@ sql_feature <- function(q, map, j, dialect) {
 sql_energy <- function(table, question, dialect) {
   nn <- sql_cast("nn", dialect$real)
   radii <- seq_along(question$squared)
-  # Squared norms stay below 2^51.
+  # Squared norms remain below 2^51.
   squared <- vapply(pmin(question$squared, 2^62), sql_whole, "")
   kept <- vapply(radii, function(k) {
     energy <- sql_rint(paste0(nn, " * ", sql_real(question$inverse[[k]], dialect)), dialect)
@@ -290,7 +291,7 @@ sql_energy <- function(table, question, dialect) {
   )
 }
 
-# Columns of one query: Postgres takes 1,664, SQLite 2,000.
+# Columns per query: Postgres takes 1,664, SQLite 2,000.
 sql_columns <- 1500L
 
 #' Sums and products of people's clipped rows w: integers, |w| <= limit
@@ -314,7 +315,7 @@ sql_moments <- function(table, question, dialect) {
     "CASE WHEN l <= ", real(question$radius), " THEN ", real(question$zoom), " ELSE ",
     real(question$zoom), " * (", real(question$radius), " / l) END AS f"
   )), norms, "e", dialect)
-  # Squares of up to 2^20 do not fit 32 bits.
+  # The square of 2^20 does not fit into 32 bits.
   type <- if (question$limit > 4096) dialect$whole else dialect$small
   clipped <- sql_level(paste0(
     sql_cast(sql_rint(paste0(sql_cast(z, dialect$real), " * f"), dialect), type), " AS ", w
@@ -362,5 +363,5 @@ sql_sample <- function(table, kept, periods) {
   )
 }
 
-# A condition on a row
+# A condition on a row, as SQL text.
 flag_sql <- function(...) list(text = paste0(...), type = "flag")

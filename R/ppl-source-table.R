@@ -179,7 +179,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
     from <- from_text(con, table)
   }
   out <- new_table(con, paste(from, "s"), index, outcome, compute, calibrate, block, groups)
-  # A query numbers people in columns of its own, whose names must be free.
+  # A query numbers people in additional columns, whose names must be free.
   reserved <- out$fields[startsWith(tolower(out$fields), "dpsc_")]
   if (length(reserved)) {
     abort(c(
@@ -187,7 +187,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
       i = "Give such columns other names by a view or a query."
     ), "argument")
   }
-  # Anything else is a query.
+  # Text that begins with a parenthesis is a query.
   out$query <- grepl("^[(]", from)
   out
 })
@@ -208,7 +208,7 @@ from_text <- function(con, table) {
 }
 
 new_table <- function(con, from, index, outcome, compute, calibrate, block, groups) {
-  # dp_files() has only one way to compute.
+  # dp_files() computes in one way only.
   compute <- check_choice(compute, c("here", "database"))
   if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
     abort(c(
@@ -226,7 +226,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
     groups = check_count(groups, 1, 1000),
     dialect = dialect_of(con), state = state
   ), class = c("dp_table", "dp_source"))
-  # Columns of an empty result: all names, and the types of the index.
+  # The query returns no rows, only the names of all columns and the types of the index.
   looked <- look_at_table(con, from)
   out$fields <- names(looked)
   named <- c(index, outcome)

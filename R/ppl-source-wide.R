@@ -1,5 +1,5 @@
-# One row of integers per person, in a temporary table of the engine: built once per release, read
-# in blocks or queried for sums.
+# One row of integers per person, in a temporary table of the engine. The table is built once per
+# release and read in blocks or queried for sums.
 
 #' The map from rows to the core's grid, with centre, scale and limit, and with an `id`
 #' @param covariates (`count`)\cr columns after the first `T0` periods.
@@ -274,7 +274,7 @@ fetch_rows <- function(wide, query, rows, charged) {
   ok <- nrow(block) == rows && length(block) == wide$periods &&
     all(vapply(block, is.numeric, NA))
   if (!ok) abort_changed(charged)
-  # A column has integers or, in some engines, doubles.
+  # A column contains integers or, in some engines, doubles.
   values <- unlist(block, use.names = FALSE)
   if (gridded) storage.mode(values) <- "integer" else storage.mode(values) <- "double"
   block <- matrix(values, rows, wide$periods)
@@ -283,7 +283,7 @@ fetch_rows <- function(wide, query, rows, charged) {
   block
 }
 
-# Sums made there ---------------------------------------------------------------------------------
+# Sums computed by the engine ---------------------------------------------------------------------
 
 #' A wide table with sums computed by its engine
 #' @noRd

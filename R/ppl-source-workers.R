@@ -1,5 +1,5 @@
 # Sources in other processes. They answer the core's questions with sums; the coordinator adds these
-# and draws the noise. A process that stores rows for a coordinator draws no noise.
+# sums and draws the noise. A process that stores rows for a coordinator draws no noise.
 
 #' Donors in worker processes
 #'
@@ -260,7 +260,7 @@ worker_close <- function(token) {
 #' @exportS3Method
 part_facts.dp_workers <- function(part, columns) {
   workers <- part
-  # A worker's own table does not limit later tables.
+  # The restriction of a worker's table does not apply to later tables.
   if (isTRUE(columns$hide)) check_people_travel(workers)
   columns$hide <- NULL
   facts <- ask_workers(workers, "facts", same_task(workers, list(columns = columns)))

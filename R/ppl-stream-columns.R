@@ -1,6 +1,5 @@
 # Columns of a person's row from a formula and public bounds. No fact here is learned from data:
-# ranges, levels and scales all come from `bounds`, so that a row's numbers depend on that row
-# alone.
+# `bounds` gives ranges, levels and scales, so that the numbers of a row depend on that row alone.
 
 #' Columns of a regression on people, from public facts alone
 #' @param formula (`formula`)\cr outcome and regressors, possibly with products; `.` stands for all
@@ -43,7 +42,7 @@ find_bounds <- function(expression, bounds) {
     image <- image_of(expression, written(expression), given)
     found <- if (is.null(image$levels)) c(image$lower, image$upper) else c(FALSE, TRUE)
   }
-  # A flag is a number, 0 or 1.
+  # A logical column is a number, 0 or 1.
   if (is_flag_pair(found)) c(0, 1) else found
 }
 
@@ -193,7 +192,7 @@ table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
     lapply(columns$regressors, scaled_column, data, columns$intercept, batch),
     if (outcome) list(scaled_outcome(columns$outcome, data, batch))
   )
-  # A batch may be empty.
+  # An empty batch has no rows.
   out <- matrix(
     as.double(unlist(parts, use.names = FALSE)), nrow(data), length(columns$names) + outcome
   )
@@ -207,7 +206,7 @@ table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
 values_of <- function(column, data, batch = TRUE) {
   code <- with_dates(column$expression, data)
   own <- columns_of_code(code, data)
-  # A reader may guess a batch's classes.
+  # A reader may guess the classes of a batch's columns.
   value <- own_column(column, data, batch) %||% value_by_row(code, own, blocks = batch)
   if (is.null(value) || length(value) != nrow(data)) {
     abort(c(
@@ -234,7 +233,7 @@ own_column <- function(column, data, batch) {
   }
   x <- .subset2(data, as.character(code))
   check_cell_kind(x, column$name, is.null(column$levels))
-  # An entirely missing batch may be logical.
+  # A column of a batch may be logical if all its values are missing.
   if (!is.null(column$levels) && !(batch && is.logical(x))) {
     check_levels_fit(column$levels, type_of_cells(x), column$name)
   }
@@ -300,8 +299,7 @@ usual_length <- function(columns) {
   full <- sum(vapply(columns$regressors, always_full, NA))
   deviations <- unlist(lapply(columns$regressors, `[[`, "deviation"))
   numbers <- length(columns$regressors) - full - length(deviations)
-  # Columns with a known standard deviation: normal columns seldom exceed this norm, within their
-  # limits.
+  # If standard deviations are known, normal columns seldom exceed this norm within their limits.
   squares <- pmin(deviations^2, 0.4)
   located <- sum(squares) + 2 * sqrt(sum(2 * squares^2))
   sqrt(columns$intercept + full + located + if (numbers) 0.65 + 0.35 * numbers else 0)

@@ -1,4 +1,5 @@
-# Known faults of published versions, whose files must not be read as if the guarantee held.
+# Known faults of published versions. Files of these versions must not be read as if their guarantee
+# were valid.
 
 #' The current version of the package
 #' @noRd

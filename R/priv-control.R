@@ -83,7 +83,7 @@ dp_control <- function(rng = c("secure", "R"), lambda = NULL, features = NULL, s
   ), class = "dp_control")
 })
 
-# A constant, built, like the table of methods, after all files are read.
+# A constant, built after all files are read, like the table of methods.
 delayedAssign("default_control", dp_control())
 
 #' @export
@@ -112,7 +112,7 @@ check_control <- function(control) {
       "{.arg control} must come from {.fn dp_control}.", x = "It is {describe(control)}."
     ), "argument")
   }
-  # Unedited settings were checked when they were made.
+  # Settings that the user did not edit were checked when they were made.
   if (identical(control, default_control)) {
     return(control)
   }

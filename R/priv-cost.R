@@ -1,4 +1,4 @@
-# The cost of a release, and a history of such costs.
+# The cost of a release, and the history of the costs of several releases.
 
 #' The cost of a release, in its proof's unit
 #' @param kind (`string`)\cr `"gdp"`, `"zcdp"`, `"pure"` or `"approximate"`.
@@ -40,7 +40,8 @@ warn_of_delta <- function(delta, n, who = "person") {
 #' @noRd
 in_shifts <- function(steps) is.numeric(steps$mu) && any(!is.na(steps$mu))
 
-# Who proved adaptive composition, by the kind of privacy that composes; `key` is of inst/works.dcf.
+# Authors of the proof of adaptive composition, by the kind of privacy that composes; `key` refers
+# to inst/works.dcf.
 composition_works <- data.frame(
   row.names = c("zero-concentrated", "Gaussian", "pure"), key = c("zcdp", "gdp", "pure"),
   authors = c("Bun and Steinke", "Dong, Roth and Su", "Dwork and Roth"),

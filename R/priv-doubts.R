@@ -1,8 +1,8 @@
-# Contradictions between released numbers and their bounds: wrong units, misspelt
-# levels, impossible slopes. They cost no budget, since no code here uses people's rows. The rate of
-# false alarms: bench/doubts.R.
+# Contradictions between released numbers and their bounds: wrong units, misspelt levels, impossible
+# slopes. They cost no budget, since no code here uses people's rows. bench/doubts.R estimates the
+# rate of false alarms.
 
-# Half of the people share one value, up to the finest radius: see location.hpp.
+# The scale if half of the people share one value, up to the finest radius (see location.hpp).
 shared_scale <- 0.5
 
 #' Sentences about bounds that contradict the released numbers
@@ -13,7 +13,7 @@ shared_scale <- 0.5
 #' @noRd
 doubt_words <- function(numbers, few = FALSE) {
   if (isTRUE(few)) {
-    # In this case no other fact is known.
+    # If few rows count, no other fact is known.
     return(paste(
       "Fewer than half of the rows count. Are the levels in bounds spelt as in the data? A missing",
       "value, an unlisted level or a row outside the subset has weight zero."
@@ -51,7 +51,7 @@ doubt_lines <- function(doubts) {
 #' @noRd
 warn_doubts <- function(doubts) {
   if (length(doubts)) {
-    # As values: a brace in a name is no code.
+    # The doubts are passed as values, since a name may contain a brace.
     shown <- rlang::set_names(paste0("{doubts[[", seq_along(doubts), "]]}"), "x")
     warn(c("The released numbers suggest that {.arg bounds} are wrong.", shown), "bounds")
   }
@@ -85,7 +85,7 @@ number_facts <- function(fit, variable, j, spread) {
   cells <- location_bits(median)
   width <- variable$upper - variable$lower
   own <- if (j == length(fit$columns$variables)) {
-    # If a constant is fitted, only the noise remains.
+    # For a fitted constant only the noise remains.
     spread / width
   } else {
     column_spread(fit, j) * scale / 2
@@ -95,7 +95,7 @@ number_facts <- function(fit, variable, j, spread) {
   } else {
     0
   }
-  # If about half of the people share one value, a small budget may draw a small scale by chance.
+  # If about half of the people share one value, a small budget may give a small scale by chance.
   surely <- isTRUE(fit$plan$signal >= 1500)
   is_outcome <- j == length(fit$columns$variables)
   data.frame(
@@ -211,7 +211,7 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
   scaled <- c(list(NULL), scaled, list(columns$outcome))[c(places, length(columns$names) + 1L)]
   facts <- lapply(seq_along(scaled), function(k) {
     column <- scaled[[k]]
-    # For located variables the location is the evidence.
+    # The location of a located variable is sufficient evidence.
     if (is.null(column) || !is.null(column$levels) || !is.null(column$deviation)) {
       return(NULL)
     }
@@ -219,9 +219,9 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
     square <- M[k, k] / count
     spread_within <- function(doubt) sqrt(max(0, square - mean^2 + 2.5 * doubt)) / 2
     spread <- spread_within(noise)
-    # The noise of all three sums.
+    # The bound on the standard deviation allows for the noise of all three sums.
     widest <- spread_within(noise * sqrt(1 + 4 * mean^2 + (2 * mean^2 - square)^2))
-    # Amounts are often massed near a lower bound, hardly ever near an upper one.
+    # Many amounts lie near a lower bound, but hardly ever near an upper bound.
     near <- if (mean > 0) 0.02 + 2 * noise else if (noise < 0.001) noise else 0
     at <- 1 - abs(mean) < near && spread < 0.04 && noise < 0.003
     data.frame(
@@ -262,7 +262,7 @@ panel_doubts <- function(release, target = NULL) {
   if (spread >= 0.001 || is_natural_end(bounds$lower, bounds$upper, end)) {
     return(character())
   }
-  # Only a path with little noise can be shown to lie at a bound.
+  # The position at a bound can be shown only for a path with little noise.
   if (off > 0.1) end <- 0
   doubt_words(data.frame(
     name = release$panel$outcome, lower = bounds$lower, upper = bounds$upper, end = end,

@@ -1,13 +1,13 @@
 # Ledgers outside R: one table of a database, or of a separate SQLite file if the user gives a path.
-# A row is a charge, and no row is ever changed. Its hash covers the row and the previous row's
-# hash, so that an edit, a deleted row and a changed order are detected.
+# Each row is a charge, and no row is ever changed. The hash of a row covers the row and the
+# previous row's hash, so that an edited row, a deleted row and a changed order are detected.
 
 ledger_fields <- c(
   "number", "time", "account", "data", "study", "label", "kind", "epsilon", "delta", "rho", "mu",
   "version", "earlier", "hash"
 )
 
-# A release's record of the charge that paid for it.
+# A release stores these fields of the charge that paid for it.
 charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 
 #' Open or create a ledger in a table
@@ -36,7 +36,7 @@ open_ledger <- function(given) {
     make_ledger_table(con, ledger, given)
     ledger_rows(con, ledger)[1L, ]
   })
-  # A file that is deleted later is not made again.
+  # If the file is deleted later, it is not created again.
   self$creates <- FALSE
   self$epsilon <- total$epsilon
   self$delta <- total$delta
@@ -82,7 +82,7 @@ in_ledger <- function(ledger, run, writes = TRUE) {
   }
   if (writes) begin_ledger(con, ledger) else ledger_sql(con, "BEGIN")
   done <- FALSE
-  # An uncommitted transaction has no effect.
+  # A transaction that is not committed has no effect.
   on.exit(if (!done) quiet_sql(con, "ROLLBACK"), add = TRUE, after = FALSE)
   value <- run(con)
   ledger_sql(con, "COMMIT")
@@ -132,7 +132,7 @@ begin_ledger <- function(con, ledger) {
     return(invisible())
   }
   ledger_sql(con, "BEGIN")
-  # One lock number per name: its holder may write, even before the table exists.
+  # One lock per name: its holder may write even before the table exists.
   ledger_sql(con, paste0(
     "SELECT pg_advisory_xact_lock(", strtoi(substr(sha(ledger$table), 1L, 7L), 16L), ")"
   ), fetch = TRUE)
@@ -171,7 +171,7 @@ new_charge_row <- function(ledger, cost, label, number, earlier) {
 hash_of_charge <- function(row) {
   fields <- setdiff(ledger_fields, "hash")
   text <- vapply(row[fields], function(x) format(x, scientific = FALSE, trim = TRUE), "")
-  # Lengths first, so that no two rows have the same text.
+  # The text contains the lengths, so that no two rows have the same text.
   sha(paste0(nchar(text, "bytes"), ":", text, collapse = ""))
 }
 
@@ -241,7 +241,7 @@ charge_outside <- function(ledger, cost, label, pay) {
   in_ledger(ledger, function(con) {
     rows <- chained_rows(con, ledger)
     charges <- with_parsed_costs(rows)[is_charge_row(rows), ]
-    # The table's own total: the handle's may be of a file that was replaced.
+    # The total is read from the table, since the handle's total may be from a replaced file.
     total <- as.list(with_parsed_costs(rows)[1L, c("epsilon", "delta")])
     pay(charges[c("label", "kind", "epsilon", "delta", "rho", "mu")], total)
     row <- add_charge_row(con, ledger, rows, cost, label)
@@ -253,7 +253,7 @@ charge_outside <- function(ledger, cost, label, pay) {
 #' Is this `NULL` or a ledger's record of a charge?
 #' @noRd
 is_charge <- function(x) {
-  # `drawn`: the ledger's hash after the last draw of a growing release.
+  # `drawn` is the hash of the ledger after the last draw of a growing release.
   is.null(x) || is.list(x) && identical(setdiff(names(x), "drawn"), charge_fields) &&
     (is.null(x$drawn) || is_string(x$drawn)) &&
     all(vapply(x[setdiff(charge_fields, "number")], is_string, NA)) && is_number(x$number) &&

@@ -117,10 +117,11 @@ resume_ledger <- function(copy, alone) {
     ), "argument")
   }
   id <- copy$id
-  # An older copy may belong to a ledger that was taken over here before.
+  # An earlier copy of this ledger may have been taken over in this session.
   while (is.character(id) && !is.null(session$heirs[[id]])) id <- session$heirs[[id]]
   if (is.character(id) && !is.null(session$live[[id]])) {
-    # The original, or its successor, is in this session, and has later charges than a copy.
+    # The original, or the ledger that replaced it, is in this session and contains later charges
+    # than a copy.
     copy <- session$live[[id]]
     session$live[[id]] <- NULL
   }
@@ -165,7 +166,7 @@ session <- new.env(parent = emptyenv())
 #' @noRd
 total_epsilon <- function(history, delta) {
   basic <- !after_gaussian(history) | history$kind == "approximate"
-  # A small tolerance, so that the shares of a split total add up to it.
+  # The small tolerance lets the shares of a split total add up to the total.
   left <- delta * (1 + 1e-12) - sum(history$delta[basic])
   if (left < 0) {
     return(Inf)
@@ -195,7 +196,7 @@ gaussian_epsilon <- function(charges, delta) {
   if (any(charges$kind == "zcdp")) {
     return(cdp_epsilon_cpp(sum(charges$rho[!pure]) + sum(charges$epsilon[pure]^2) / 2, delta))
   }
-  # Log-ratios of a pure step lie in [-epsilon, epsilon].
+  # The log-ratios of a pure step lie in [-epsilon, epsilon].
   covers <- vapply(2 * charges$epsilon[pure], exponential_step_mu_cpp, 0)
   gdp_epsilon_cpp(gdp_compose_cpp(c(charges$mu[!pure], covers)), delta)
 }
@@ -289,7 +290,7 @@ budget_left <- function(ledger, cost, history) {
 
 #' @noRd
 check_live <- function(ledger) {
-  # Every handle of a ledger outside R may pay: its stored rows decide.
+  # Every handle of a ledger outside R may pay, since the stored rows decide.
   if (is_outside(ledger) || is_live(ledger)) {
     return(invisible(NULL))
   }
@@ -350,7 +351,7 @@ check_order <- function(history) {
 #' @noRd
 remaining_epsilon <- function(ledger, cost = NULL, history = ledger_history(ledger)) {
   history <- history[c("label", "kind", "epsilon", "delta", "rho", "mu")]
-  # With delta = 0 only pure charges are possible.
+  # With delta = 0 only charges with pure privacy are possible.
   kind <- if (ledger$delta > 0) cost$kind %||% "gdp" else "pure"
   last <- nrow(history) + 1L
   more <- rbind(history, frame_of(

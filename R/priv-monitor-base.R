@@ -1,4 +1,4 @@
-# A growing release: its first release, and its remaining announced periods.
+# A growing release: the first release, and the remaining announced periods.
 
 #' Is the release a growing release?
 #' @noRd

@@ -1,6 +1,6 @@
-# Records of drawn periods of growing releases: a period paid for once must not be drawn twice. A
-# ledger keeps the record for its releases, the session for all others. A ledger outside R has a row
-# for each draw, which costs nothing and is part of the chain of hashes, like a charge.
+# Records of drawn periods of growing releases: a period that is paid for once must not be drawn
+# twice. A ledger records the draws of its releases, the session all other draws. A ledger outside R
+# contains one row per draw, which costs nothing and belongs to the chain of hashes, like a charge.
 
 #' Record a growing release in the ledger that was charged for its periods
 #' @param id (`string` or `NULL`)\cr the identifier of the release; `NULL` for a release that does
@@ -28,7 +28,7 @@ reserve_draws <- function(ledger, id) {
 #' @section Errors: `dpsc_error_monitor`, `dpsc_error_budget`.
 #' @noRd
 take_draw <- function(monitor, period, ledger, again) {
-  # As for a charge, the session's or the machine's ledger takes the place of a missing one.
+  # As for a charge, the ledger of the session or the machine replaces a missing ledger.
   if (monitor$paid) ledger <- paying_ledger(ledger, TRUE)
   check_draw_ledger(monitor, ledger)
   if (monitor$paid && is_outside(ledger)) {
@@ -49,7 +49,7 @@ take_draw <- function(monitor, period, ledger, again) {
 #' @return The records with this draw.
 #' @noRd
 next_draw <- function(monitor, period, known, again) {
-  # The fit's own record: it may come from another session.
+  # The record in the fit, which may come from another session.
   known <- list(
     periods = union(known$periods, seq_along(monitor$periods)),
     taken = max(monitor$drawn, known$taken)

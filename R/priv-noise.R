@@ -1,4 +1,4 @@
-# Variances of noise. All random numbers are drawn in C++.
+# Variances of the noise. All random numbers are drawn in C++.
 
 #' Variance of one coordinate of a step's noise
 #' @param dimension (`count`)\cr the dimension of the vector to which the noise is added.

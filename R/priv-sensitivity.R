@@ -1,5 +1,6 @@
 # The sensitivity of ridge weights to one donor, for users. The sensitivities of the other steps are
-# in C++ (inst/include/dpsc/mechanism/weights_sensitivity.hpp), proofs in inst/proofs/ridge.md.
+# computed in C++ (inst/include/dpsc/mechanism/weights_sensitivity.hpp). Proofs:
+# inst/proofs/ridge.md.
 
 #' Exact sensitivity of ridge synthetic control weights
 #'

@@ -1,6 +1,6 @@
-# Do the parts of a release from a file agree with each other? Facts implied by other parts are
-# recomputed, so that a damaged or edited file is noticed. This does not prove the origin: only a
-# signature can expose a forger who recomputes everything.
+# Check that the parts of a release from a file agree. Facts implied by other parts are recomputed,
+# so that a damaged or edited file is noticed. This check does not prove the origin of the file:
+# only a signature can expose a forger who recomputes everything.
 
 #' Contradictions within a release, in words, or `NULL`
 #'
@@ -27,7 +27,8 @@ release_conflict <- function(release) {
 #' @noRd
 record_conflict <- function(release) {
   privacy <- release$privacy
-  # Up to version 0.2.0 releases with names had the same neighbours as those without.
+  # In versions up to 0.2.0, the neighbours of releases with names were the neighbours of releases
+  # without names.
   told <- c(neighbours_of(release$panel$treated), if (!is.null(release$panel$donor_names)) {
     neighbours_of(NULL, named = TRUE)
   })

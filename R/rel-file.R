@@ -1,5 +1,5 @@
-# Files of releases: one format for every kind of release, checked against a new plan. Their
-# contents are RELEASED or PUBLIC.
+# Files of releases: one format for every kind of release. A file is checked against a new plan. All
+# contents of a file are RELEASED or PUBLIC.
 
 #' Write and read a release
 #'
@@ -176,7 +176,7 @@ object_of_file <- function(content, fail) {
   object <- with_charge(file_object(structure(file$parts, class = file$kind), fail), charge)
   known <- known_release(object)
   other <- file_difference(file, object)
-  # Releases with known faults are written as such.
+  # A release with a known fault is written with this fact.
   if (identical(other, "privacy$holds")) other <- file_difference(file, known)
   if (!is.null(other)) {
     fail(paste0("Its field ", other, " does not follow from its public facts."))
@@ -225,7 +225,7 @@ file_object.dp_release <- function(parts, fail) {
   if (!is.null(problem)) fail(problem)
   promise <- read_promise(release)
   release$privacy[names(promise)] <- promise
-  # Its version's faults are known now, but were unknown when it was written.
+  # The faults of this version were unknown when the file was written.
   release$privacy[c("looked", "doubt")] <- NULL
   if (is.null(release$asked) || at_most_version(release$privacy$version, last_other_plan)) {
     return(release)
@@ -235,8 +235,8 @@ file_object.dp_release <- function(parts, fail) {
   })
 }
 
-# The last version whose plans differ from today's: for older files the steps can only be added up.
-# Raise it with every change of a plan.
+# The last version whose plans differ from the current plans. The steps of older files can only be
+# added up. Change this number with every change of a plan.
 last_other_plan <- "0.2.0"
 
 #' A release with the settings and privacy record that its facts and the plan of its mechanism imply
@@ -245,7 +245,7 @@ planned_again <- function(release) {
   public <- public_again(release)
   plan <- release_mechanism(public)$plan(public)
   settings <- mechanism_table$dp_synth[[release$method]]$settings(public, plan)
-  # Moments are valid for any penalty.
+  # Moments do not depend on the penalty.
   if (gives_moments(release$method)) settings["lambda"] <- list(release$settings$lambda)
   promise <- guarantee(public, plan, release$privacy$assumes)
   made <- c(list(
@@ -323,7 +323,7 @@ first_formats <- function() {
     `dpsc-release` = list(kind = "dp_release", part = "release", upgrade = identity),
     `dpsc-regression` = list(kind = "dp_lm", part = "regression", upgrade = identity),
     `dpsc-glm` = list(kind = "dp_glm", part = "model", upgrade = function(parts) {
-      # The requested delta was stored in the field of the promised delta.
+      # The field of the promised delta contained the requested delta.
       if (is.list(parts$privacy)) {
         parts["delta"] <- list(parts$privacy$delta)
         parts$privacy$delta <- NULL

@@ -1,5 +1,5 @@
-# Unions of releases of disjoint groups of donors: the groups' moments add up to the union's
-# moments. Post-processing.
+# Unions of releases of disjoint groups of donors: the moments of the groups add up to the moments
+# of the union. Post-processing.
 
 #' Combine releases of disjoint groups of donors
 #'
@@ -120,7 +120,7 @@ union_statistics <- function(parts, share) {
   restore <- t(chol(total(function(part) tcrossprod(part$restore))))
   half <- forwardsolve(restore, second)
   covariance <- t(forwardsolve(restore, t(half)))
-  # The noise in the new units, approximated by one common variance.
+  # In the new units one common variance approximates the noise.
   size <- vapply(parts, function(part) sum(forwardsolve(restore, part$restore)^2) / d, 0)
   noise <- function(name, power) {
     sd <- vapply(parts, `[[`, 0, name)
@@ -163,7 +163,7 @@ union_privacy <- function(parts) {
     max(value("epsilon")), max(value("delta")), max(value("rho"))
   )
   out$neighbours <- "replace one donor's row by another of the same group"
-  # The version of the oldest part.
+  # The version of the union is the version of its oldest part.
   versions <- lapply(parts, `[[`, "version")
   old <- vapply(versions, at_most_version, NA, last = "0.2.0")
   out["version"] <- versions[order(!old)[[1L]]]

@@ -1,6 +1,6 @@
-# The written parts of a release, the checksums of its fields, and its id.
+# The parts of a release that are written to a file, the checksums of its fields, and its id.
 
-# Classes with a file format.
+# The classes with a file format.
 file_kinds <- c(
   "dp_release", "dp_lm", "dp_glm", "dp_paper", "dp_selection", "dp_aggregate",
   "dp_description"
@@ -50,5 +50,5 @@ fields_of <- function(parts) {
   do.call(c, inner)
 }
 
-# The package's own wording, which a later version may change.
+# Fields with the package's wording, which a later version may change.
 file_words <- c("privacy$theorem", "privacy$reason")

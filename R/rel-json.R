@@ -1,11 +1,11 @@
-# Values as JSON: every number is written so that it reads back bit for bit.
+# Values as JSON. Every number is written so that it reads back bit for bit.
 
 # The possible classes of periods in a file.
 json_classes <- c("IDate", "Date", "POSIXct", "POSIXt", "difftime", "yearmon", "yearqtr")
 json_attributes <- c("labels", "dim", "class", "tzone", "units")
 
-# Every vector becomes {type, values} and, where it has them, dim, names or class. Doubles are
-# written with 17 significant digits, which determine them.
+# Every vector becomes {type, values}, with dim, names and class if present. Doubles are written
+# with 17 significant digits, which determine them.
 to_json <- function(x) {
   if (is.null(x)) {
     return(NULL)
@@ -32,7 +32,7 @@ to_json <- function(x) {
 json_values <- function(x) {
   x <- as.vector(unclass(x))
   if (is.double(x)) {
-    # Here zero has no sign.
+    # Adding 0 removes the sign of zero.
     x <- x + 0
     number <- sprintf("%.17g", x)
     other <- which(!is.finite(x))

@@ -1,6 +1,6 @@
-# The spine: this one function makes every release of every verb, and it alone charges a ledger. A
-# verb parses the user's arguments into a request and calls make_release(); the verb's own steps are
-# the functions of the verb's record, below (not of a method's record, R/mech-record.R).
+# This function makes every release of every verb, and it alone charges a ledger. A verb parses the
+# user's arguments into a request and calls make_release(). The steps that differ between verbs are
+# functions in the record of the verb, below (not in the record of a method, R/mech-record.R).
 
 #' The request of a verb
 #'

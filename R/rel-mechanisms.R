@@ -1,4 +1,4 @@
-# The one table of all verbs' methods, with one record each (see new_mechanism()).
+# The table of the methods of all verbs, with one record each (see new_mechanism()).
 
 #' All records, by verb and by name
 #' @noRd
@@ -16,7 +16,7 @@ make_mechanisms <- function() {
   )
 }
 
-# A constant: built once, after all files are read.
+# A constant, built once, after all files are read.
 delayedAssign("mechanism_table", make_mechanisms())
 
 #' Does a method release moments of the donors, unlike estimators on raw donors?

@@ -1,4 +1,4 @@
-# The promise of a release, and whether it holds.
+# The promise of a release, and the check of its validity.
 
 #' Is there noise, and does it come from the operating system's generator?
 #' @param drawn (`list`)\cr `private`, `rng`.

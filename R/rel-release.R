@@ -1,4 +1,4 @@
-# The release: the noisy statistics, the only result computed from donors that leaves this file.
+# The release: the noisy statistics, the only result computed from donors that this file returns.
 
 #' Release the donors' statistics once, privately
 #'
@@ -120,15 +120,15 @@ panel_request <- function(..., control, weights = NULL, max_weight = NULL, formu
   request <- list(..., control = control)
   size <- request$size
   single <- is.null(size) || !is.numeric(size) || !all(size > 1)
-  # An epsilon that is missing or wrong counts as finite: its own check comes later.
+  # A missing or invalid epsilon counts as finite; it is checked later.
   request$private <- !(is_number(request$epsilon) && request$epsilon == Inf)
   request$classical <- isTRUE(request$estimator %in% raw_estimators)
   request$hide <- request$private && identical(request$protect, "everyone")
   if (request$hide) request$guarding <- methods_with("everyone")
   request$quiet <- request$hide || (request$private && single)
   request$keep_names <- request$control$donor_names || request$classical
-  # One treated unit without `size` may be a person or a clinic: `protect` is required only if its
-  # rows have a fault, before any message about them.
+  # One treated unit without `size` may be a person or a clinic. `protect` is required only if the
+  # unit's rows contain a fault, before any message about them.
   request$ask <- function(k, failing = FALSE) {
     check_protect(request, k, people = single && (failing || !is.null(size)))
   }
@@ -171,7 +171,7 @@ release_guarded <- function(panel, request) {
 #' @return A `dp_release`. RELEASED.
 #' @noRd
 release_panel <- function(panel, request, refuse = FALSE) {
-  # The ledger that pays, also if it is the session's, records the draws of announced periods.
+  # The ledger that pays, which may be the session's ledger, records the draws of announced periods.
   request["ledger"] <- list(paying_ledger(request$ledger, request$private))
   public <- release_facts(panel, request)
   public$refuse <- refuse
@@ -193,7 +193,7 @@ panel_record <- function(public) {
     },
     open = function(request, plan) {
       donors <- request$people$donors
-      # Rows in memory need no opening.
+      # Rows in memory need not be opened.
       if (is.matrix(donors)) return(donors)
       open_donors(donors, request$public, isTRUE(plan$calibrated))
     },
@@ -210,7 +210,7 @@ panel_record <- function(public) {
       public <- request$public
       panel <- request$people
       if (!is.null(public$covariates)) rows <- mechanism_rows(rows, "donors", panel, public)
-      # The core reads weights as the last column.
+      # The core expects weights in the last column.
       if (!is.null(panel$weights)) rows <- unname(cbind(rows, panel$weights))
       if (!is.null(panel$treated)) {
         treated <- mechanism_rows(panel$treated, "target", panel, public)
@@ -251,7 +251,7 @@ release_facts <- function(panel, request) {
 #' @param who (`string`)\cr `"donors"` or `"target"`.
 #' @noRd
 mechanism_rows <- function(rows, who, panel, public) {
-  # Donors outside R have covariates in their rows.
+  # The rows of donors outside R contain the covariates.
   if (is.null(public$covariates) || (who == "donors" && is.null(panel$covariates$donors))) {
     return(rows)
   }
@@ -316,7 +316,7 @@ public_facts <- function(panel, request) {
   }
   if (!private) check_nothing_to_charge(check_ledger(request$ledger))
   size <- panel$size %||% rep(1, nrow(panel$target))
-  # The single row is the group's mean, for any size.
+  # A single row is the mean of the group, for any group size.
   group <- if (nrow(panel$target) > 1L) mean_target(panel$target, size) else panel$target
   pre_mean <- unname(group[1L, seq_len(panel$T0)])
   scale <- if (is.null(bounds)) no_bounds(periods) else new_bounds(bounds, periods)

@@ -1,14 +1,15 @@
-# Medians and scales, at the start of a selection or of its picks: they determine its columns'
-# limits, so that much too wide bounds cost little. Everything except the draws is post-processing.
+# Medians and scales, at the start of a selection or of its choices. They determine the limits of
+# the columns, so that much too wide bounds cost little accuracy. Only the draws use people's
+# values; all else is post-processing.
 
-# The largest share of the budget, and the value of n exponent / 2 that suffices for fine cells:
-# if bounds are ten times too wide, choices in the bounds' units find next to nothing; if bounds are
-# right, the location costs little accuracy.
+# The largest share of the budget, and the value of n exponent / 2 that suffices for fine cells. If
+# bounds are ten times too wide, choices in units of the bounds find hardly any variable. If bounds
+# are right, the location costs little accuracy.
 location_share <- 0.4
 location_enough <- 16
-# Clips in robust standard deviations on either side of the median: for choices, for moments that
-# are also fitted, for refits. A choice uses covariances of clipped values, and tighter clipping
-# needs less noise: half of 2.4 finds more variables in every design (bench/selection.R).
+# Clipping bounds in robust standard deviations on either side of the median: for choices, for
+# moments that are also fitted, for refits. A choice uses covariances of clipped values, and tighter
+# clipping needs less noise. Half of 2.4 finds more variables in every design (bench/selection.R).
 location_reach <- c(choice = 1.2, moments = 3, refit = 4)
 
 #' The draws that find medians and scales, from public facts
@@ -26,16 +27,18 @@ selection_location <- function(method, facts, budget) {
   }
   exponent <- min(sqrt(location_share * budget$rho / facts$numbers), 2 * location_enough / facts$n)
   cell <- select_cells_cpp(facts$n, exponent)
-  # Two draws per column; the changes of their losses have a range of twice the exponent.
+  # Each column has two draws. The changes of their losses have a range of twice the exponent.
   if (!is.null(cell)) list(exponent = exponent, cell = cell, rho = facts$numbers * exponent^2)
 }
 
-# A pursuit by ranks takes residuals if a step's slope, in standard deviations, has less noise than
-# this; otherwise residuals are worse than the outcome (bench/selection.R, designs not used there).
+# A pursuit by ranks uses residuals if the noise of a step's slope, in standard deviations, is below
+# this value. Otherwise residuals give worse choices than the outcome (bench/selection.R, on designs
+# not used to find this value).
 largest_step_noise <- 0.13
 
-# Below this noise a pursuit's steps, which are orthogonal, distinguish variables that replace each
-# other better than ranks do (with n = 20,000 and correlations of .8: from epsilon 4 on).
+# Below this noise the steps of a pursuit, which are orthogonal, distinguish better than ranks
+# between variables that replace each other (with n = 20,000 and correlations of 0.8, from epsilon =
+# 4).
 orthogonal_step_noise <- 0.004
 
 #' Location of the picked variables and the outcome, with at most a fifth of the budget

@@ -1,5 +1,5 @@
-# A stream of people: its promise, its released values, and the entry of rows. The state itself
-# (sums without noise) is in the core, behind a pointer that no file and no fork can copy.
+# A stream of people: its promise, its released values, and the entry of rows. The state (sums
+# without noise) is in the core, behind a pointer that no file and no fork can copy.
 
 #' @param columns (`list` or `NULL`)\cr the map from a table to numbers.
 #' @param learner (`list`)\cr public settings for the core.
@@ -26,7 +26,7 @@ start_stream <- function(class, shown, budget, ledger, promise, start) {
   ), budget, NULL, ledger))
   stream <- list2env(shown, new.env(parent = emptyenv()))
   stream$rng <- budget$rng
-  # Two streams of one plan are two releases.
+  # Two streams with the same plan are two releases.
   stream$id <- paste(format(state_id_cpp()), collapse = "")
   stream$privacy <- with_charge(made["promise"], made$charge, "promise")$promise
   stream$session <- session_mark()
@@ -66,8 +66,8 @@ plan_stream <- function(noise, shape, size, horizon, participation, budget) {
   })
 }
 
-# An unknown horizon is planned as 2^30 steps, with at most 1.5 times the noise of the right
-# horizon.
+# An unknown horizon is planned as 2^30 steps. The noise is at most 1.5 times the noise with the
+# right horizon.
 unknown_horizon <- 2^30
 
 check_horizon <- function(horizon) {

@@ -1,7 +1,7 @@
-# The one place where conditions are built and arguments are checked.
+# All conditions are built and all arguments are checked here.
 #
 # A condition of the package is an output like any other: it contains no donor's value, no backtrace
-# and no evaluated call. A backtrace or a call made by do.call() would contain the whole panel.
+# and no evaluated call. A backtrace, or a call made by do.call(), would contain the whole panel.
 
 #' Signal a classed error that contains only its text
 #' @param message (`character`)\cr cli-styled lines; the first line is the headline, and the other
@@ -162,8 +162,8 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   x
 }
 
-# The range of a finite epsilon. Below it, no panel is large enough for the noise; above it, nothing
-# is protected.
+# The range of a finite epsilon. Below it, no panel is large enough for the noise; above it, the
+# noise protects nobody.
 epsilon_range <- c(1e-9, 1e9)
 
 #' Check the privacy loss of a release
@@ -296,11 +296,11 @@ check_table_dots <- function(...) {
 passed_by_tables <- c(
   "vcov", "vcov_args", "coef_rename", "exponentiate", "data", "newdata", "parametric", "effects",
   "component", "quick", "metrics", "shape", "verbose",
-  # By R's own data.frame().
+  # These arguments belong to R's data.frame().
   "stringsAsFactors", "check.names"
 )
 
-# The exported function's wrapper, `door`, names the verb's help page.
+# `door`, the wrapper of the exported function, adds the name of the verb's help page.
 help_words <- "The help page lists the arguments."
 
 #' Describe an argument's value: a scalar in full, a larger object by its type and size
@@ -368,18 +368,18 @@ need_package <- function(name, what) {
   }
 }
 
-# Sums and products that are computed again may differ in the last digits.
+# Recomputed sums and products may differ in the last digits.
 read_tolerance <- 1e-9
 at_most <- function(x, limit) isTRUE(x <= limit * (1 + read_tolerance))
 about_equal <- function(x, y) at_most(x, y) && at_most(y, x)
 
-# The door ----------------------------------------------------------------------------------------
+# Wrappers of exported functions ------------------------------------------------------------------
 #
-# The doors of the package: every exported function's code runs inside one of these wrappers, which
-# add the user's call to the package's conditions. No code below uses the user's call.
+# The code of every exported function runs inside one of these wrappers ("doors"), which add the
+# user's call to the conditions of the package. No code below uses the user's call.
 
-# The number of charges in this session, with and without a ledger: a failure after a charge has
-# cost budget.
+# The number of charges in this session, with and without a ledger. A failure after a charge has
+# already cost budget.
 charges <- new.env(parent = emptyenv())
 charges$made <- 0
 
@@ -411,8 +411,8 @@ door <- function(verb, code, page = verb, pays = FALSE) {
 
 as_called <- function(condition, verb, page = verb) {
   condition$call <- call(verb)
-  # The package's own verb has its own page; a method of another package's generic has the page of
-  # its class.
+  # A verb of the package has a page of the same name. A method of another package's generic is on
+  # the page of its class.
   if (is.function(get0(page, topenv(), inherits = FALSE))) {
     words <- sub("The help page", paste0("`?", page, "`"), help_words, fixed = TRUE)
     condition$message <- sub(help_words, words, condition$message, fixed = TRUE)

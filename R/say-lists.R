@@ -1,4 +1,4 @@
-# Helpers for lists and tables, which call no other function of the package.
+# Functions for lists and tables, which call no other function of the package.
 
 #' Numeric options with their names and sizes, without other attributes
 #' @noRd

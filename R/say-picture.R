@@ -1,4 +1,4 @@
-# Figures: code shared by all verbs that draw.
+# Code for figures that all drawing verbs share.
 
 #' Checks of a figure's arguments, and of the package that draws it
 #' @param purpose (`string`)\cr "to plot a fit."

@@ -1,5 +1,5 @@
 # Progress while people's rows are read: a cli bar, shown after two seconds in interactive sessions.
-# It counts blocks and statements, whose number follows from public facts.
+# The bar counts blocks and statements, whose number follows from public facts.
 
 waiting <- new.env(parent = emptyenv())
 

@@ -1,4 +1,4 @@
-# The smallest number with a given property.
+# Search for the smallest number with a given property.
 
 #' The smallest number with a property that all larger numbers share; `NA` without such a number
 #' @noRd

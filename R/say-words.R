@@ -1,7 +1,7 @@
-# Counts and numbers in words.
+# Counts and numbers as words.
 
 count_of <- function(n, noun) {
-  # formatC() takes longer than a small release.
+  # formatC() would take longer than a small release.
   text <- if (n < 1000 && n == round(n)) {
     as.character(n)
   } else {
@@ -57,8 +57,8 @@ charge_stays <- paste(
   "The budget of this release was charged before the failure and stays spent. Nothing was released."
 )
 
-# Advice on gaps: a rule for one row at a time changes no other row. Dropping donors,
-# or filling them in from others, makes rows depend on each other.
+# Advice on gaps. A rule for one row at a time changes no other row. Dropping donors, or filling
+# their gaps from other donors, makes rows depend on each other.
 row_by_row_advice <- paste(
   "Fill gaps by a rule that uses one person's row alone: carry that person's own values",
   "forward, or take the middle of {.arg bounds}. {.code ?preparing_data} lists rules that keep the",
@@ -72,7 +72,7 @@ format_p <- function(p) {
   if (p < 1e-4) "< 0.0001" else paste("=", formatC(p, digits = 2L, format = "g", width = 1L))
 }
 
-# Above this, odds of exp(10) = 22,000 to 1 are allowed.
+# Above this epsilon, the guarantee allows odds of exp(10) = 22,000 to 1.
 weak_epsilon <- 10
 
 #' A note on a finite epsilon that protects little, or `NULL`

@@ -1,4 +1,4 @@
-# Methods of aggregates: released values and public facts.
+# Methods of aggregates, which use released values and public facts.
 
 #' Methods for an aggregate
 #'
@@ -23,7 +23,7 @@ NULL
 #' @noRd
 aggregate_estimates <- function(fit) {
   k <- length(fit$estimate)
-  # Medians of the same blocks are correlated, but the correlation is not released.
+  # Medians of the same blocks are correlated, but the release does not contain the correlation.
   apart <- function(error) {
     out <- named_square(rep(NA_real_, k^2), names(fit$estimate))
     diag(out) <- error^2
@@ -89,7 +89,7 @@ aggregate_reason <- function(x) {
   if (!has_spread(x)) {
     return("No interval: the standard deviation over blocks was not released.")
   }
-  # Objects of 0.2.0 lack this fact.
+  # Objects of version 0.2.0 lack this fact.
   if (isFALSE(x$plan$large)) {
     paste0("No interval: blocks have fewer than ", least_block, " people, and the bias of a ",
       "statistic in small samples is not known.")

@@ -1,5 +1,5 @@
-# The paragraphs of a data protection impact assessment on one release: public facts of its privacy
-# record. No claim of certification.
+# The paragraphs of a data protection impact assessment on one release, from the public facts of its
+# privacy record. They claim no certification.
 
 #' @return `TRUE` if these further arguments of report() request an assessment.
 #' @noRd

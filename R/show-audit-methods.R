@@ -107,7 +107,7 @@ autoplot.dp_audit <- function(object, ...) door("plot", {
 #' @export
 plot.dp_audit <- plot_by(autoplot.dp_audit)
 
-# Okabe and Ito's blue and vermillion.
+# The blue and vermillion of Okabe and Ito.
 audit_colours <- c(claimed = "#0072B2", observed = "#D55E00")
 
 audit_title <- function(x) {
@@ -163,7 +163,7 @@ plot_audit_events <- function(x) {
     )
 }
 
-# Events are often rare, so show the corner with the events.
+# Events are often rare, so the figure shows the corner that contains them.
 shown_range <- function(share) min(1, max(0.1, 1.5 * share))
 
 #' Plot of delta(epsilon) against the claim

@@ -1,5 +1,5 @@
-# Plots of raw data: placebos, ranks, weights and paths without a donor. Each plot has a
-# function that computes its data, tested on its own.
+# Plots of raw data: placebos, ranks, weights, and paths without a donor. The data of each plot are
+# computed by a separate function, which is tested alone.
 
 placebo_colours <- c(target = "#0072B2", others = "grey65")
 
@@ -98,7 +98,7 @@ most_ratios <- 50L
 plot_placebo_ratios <- function(x) {
   data <- x$table[!is.na(x$table$rank), ]
   data$role <- ifelse(data$treated, "target", "others")
-  # The first and the treated unit fit on a page, not every one of 1,000 donors.
+  # The page shows the first ratios and the treated unit, since 1,000 donors would not fit.
   order <- order(-data$ratio)
   kept <- union(utils::head(order, most_ratios), which(data$treated))
   left <- nrow(data) - length(kept)
@@ -106,7 +106,7 @@ plot_placebo_ratios <- function(x) {
   data <- data[order[order %in% kept], ]
   labels <- make.unique(short_name(as.character(data$unit)))
   data$unit <- factor(labels, levels = rev(labels))
-  # A perfect fit before treatment has an infinite ratio and is drawn at the edge.
+  # A perfect fit before treatment has an infinite ratio, which is drawn at the edge.
   finite <- data$ratio[is.finite(data$ratio)]
   data$shown <- pmin(data$ratio, if (length(finite)) max(finite) * 1.1 else 1)
   ggplot2::ggplot(data, ggplot2::aes(x = .data$shown, y = .data$unit, colour = .data$role)) +

@@ -1,4 +1,4 @@
-# Prints of the classical fits, and substitutes for the intervals that they lack.
+# Prints of the classical fits, and substitutes for the intervals that these fits lack.
 
 #' @rdname print.dp_synth
 #' @export

@@ -1,5 +1,5 @@
 # Effects of several cohorts and their averages, with errors. Every row of a table is an average
-# over cohorts, with one number per cohort: a period's effect, or the mean over the cohort's
+# over cohorts of one number per cohort: the effect in a period, or the mean over the cohort's
 # periods.
 
 cohort_types <- c("event", "cohort", "calendar", "group_time", "overall")
@@ -42,7 +42,7 @@ cohort_table <- function(fit, type, level = 0.95, simultaneous = FALSE) {
     table$conf.low <- pmax(table$estimate - width, table$least)
     table$conf.high <- pmin(table$estimate + width, table$most)
   }
-  # The past of protected people is released as fitted values: there are no residuals.
+  # The release contains the past of protected people as fitted values, so there are no residuals.
   if (type == "event" && !is_released_group(fit)) {
     table <- with_residuals(table, cohort_residuals(fit))
   }
@@ -158,7 +158,7 @@ cohort_tails <- function(fit, error) {
   }
   single <- fit$size[[1L]] == 1
   intervals <- fit$release$statistics$intervals
-  # For one person the spread includes the row's own scale.
+  # For one person the spread includes the scale of the person's row.
   scale <- if (single) spread$average / intervals$average else 1
   tail <- c(spread$average, rep(spread$period, T1)) / scale
   band <- c(spread$average, rep(spread$band, T1)) / scale

@@ -1,4 +1,4 @@
-# The verbs of a fit of several adoption dates. They read the fit and no donors.
+# Methods of a fit of several adoption dates, which read the fit and no donors.
 
 #' @rdname dp_cohorts
 #' @export
@@ -254,7 +254,7 @@ cohort_quality_lines <- function(fit) {
 
 print_cohort_table <- function(fit, type, level) {
   table <- cohort_table(fit, type, level)
-  # The overall average was printed before.
+  # The overall average is already printed.
   table <- table[!table$term %in% "average", ]
   before <- type == "event" & table$kind != "effect"
   most <- 12L
@@ -264,7 +264,7 @@ print_cohort_table <- function(fit, type, level) {
   if (type != "cohort") shown$cohorts <- table$cohorts
   if (type == "event") shown[[" "]] <- ifelse(table$kind == "effect", "", table$kind)
   rows <- if (type == "event") sprintf("%+d", table$event) else table$term
-  # Residuals are not effects.
+  # Residuals are not effects, so their row names carry no sign.
   rownames(shown) <- sub("^[+]0$", "0", rows)
   print(shown)
   if (left) cat("  and ", left, " more rows: see tidy()\n", sep = "")

@@ -1,5 +1,5 @@
 # Plots of several adoption dates: effects by time since adoption, by cohort and by period, and the
-# cohorts' paths. Donors are never plotted.
+# paths of the cohorts. Donors are never plotted.
 
 #' @rdname dp_cohorts
 #' @exportS3Method ggplot2::autoplot
@@ -66,7 +66,7 @@ draw_cohort_effects <- function(fit, data, type, level, simultaneous) {
   plot <- ggplot2::ggplot(data, ggplot2::aes(.data$at, .data$estimate)) + zero_line() +
     cohort_bars(fit, data, level, simultaneous) +
     ggplot2::geom_point(ggplot2::aes(shape = .data$kind), size = 2, na.rm = TRUE) +
-    # Points at the ends of the axis are drawn in full.
+    # The expansion keeps points at the ends of the axis whole.
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(0.08)) +
     ggplot2::scale_shape_manual(NULL, values = kind_shapes[kinds], labels = kind_labels[kinds],
       guide = if (length(kinds) > 1L) ggplot2::guide_legend(order = 1) else "none"
@@ -104,7 +104,7 @@ cohort_title <- function(fit) {
 }
 
 cohort_subtitle <- function(fit) {
-  # The whole release, which every cohort's fit contains.
+  # The subtitle describes the whole release, which every cohort's fit contains.
   plot_subtitle(fit$cohorts[[1L]], 1L)
 }
 

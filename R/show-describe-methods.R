@@ -1,4 +1,4 @@
-# Methods of descriptions: released values and public facts.
+# Methods of descriptions, which use released values and public facts.
 
 #' Methods for a description
 #'
@@ -155,7 +155,7 @@ description_cells <- function(table) {
       )
     }, "")
   }
-  # The released variance is not positive: only its limits are informative.
+  # If the released variance is not positive, only its limits are informative.
   drowned <- table$statistic == "sd" & table$estimate %in% 0 & known
   paste0(
     ifelse(drowned, "below the noise", text(table$estimate)),

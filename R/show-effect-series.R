@@ -1,5 +1,5 @@
-# The plotted paths, which `as.data.frame()` returns: one row for each target and period, with
-# limits. Computed from the fit alone.
+# The plotted paths, as returned by `as.data.frame()`: one row per target and period, with limits.
+# They are computed from the fit alone.
 
 #' A series of a fit with its limits
 #' @param type (`string`)\cr `"path"` (the counterfactual), `"effect"`, `"cumulative"` or
@@ -28,8 +28,8 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
     data$estimate[data$treated] <- data$estimate[data$treated] + fit$translation
   }
   for (name in names(limits)) {
-    # At this point the limits are for the effect. A counterfactual is the observed value minus the
-    # effect, so its upper limit follows from the effect's lower limit.
+    # Here the limits are for the effect. A counterfactual is the observed value minus the effect,
+    # so its upper limit follows from the lower limit of the effect.
     data[[name]] <- switch(type,
       path = data$.observed - data[[name]],
       percent = percent_of(data$.observed, data$.observed - data[[name]]), data[[name]]
@@ -89,7 +89,7 @@ share_limits <- function(low, high, base, width) {
 #' Limits of the effects by target and period, `low` and `high`, and limits from the noise alone
 #' @noRd
 series_limits <- function(fit, type, level, simultaneous) {
-  # Sums and paths use the released values.
+  # Only effects are centred; sums and paths use the released values.
   table <- effect_limits(fit, level, simultaneous, centred = type == "effect")
   rows <- table$term != "average"
   if (type == "cumulative") {
@@ -133,8 +133,8 @@ cumulative_limits <- function(fit, table, level, simultaneous) {
     ratio <- function(limit) interval_quantile(level)
   }
   noise <- if (fit$release$privacy$private) cumulative_errors(fit, "privacy") else 0
-  # Simultaneous limits of all sums: wider by the same factor as the periods' limits, and at least
-  # by Sidak's.
+  # Simultaneous limits of all sums are wider by the same factor as the limits of the periods, and
+  # by at least Sidak's factor.
   sidak <- if (simultaneous) {
     interval_quantile(level, fit$release$panel$T1) / interval_quantile(level)
   } else {

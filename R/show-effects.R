@@ -1,5 +1,5 @@
-# The table of effects, whose rows are a fit's periods, adoption dates and outcomes, and the methods
-# that read it, each written once.
+# The table of effects, with rows for the periods, adoption dates and outcomes of a fit, and the
+# methods that read this table, each written once.
 
 #' The table of effects
 #' @param fit (`dp_synth`, `dp_cohorts` or `dp_outcomes`).
@@ -47,7 +47,7 @@ effect_index <- c(
   "outcome", "target", "term", "cohort", "period", "event", "kind", "cohorts", "people"
 )
 
-# Verbs -------------------------------------------------------------------------------------------
+# Methods -----------------------------------------------------------------------------------------
 
 tidy_effects <- function(x, conf.int, conf.level, simultaneous, ..., type = NULL) {
   check_table_dots(...)

@@ -1,5 +1,5 @@
 # The record of a private fit's estimates, which all methods read: coefficients, their errors by
-# part, the distribution behind their limits, and facts. Post-processing of the release.
+# part, the distribution of their limits, and facts. Post-processing of the release.
 
 #' A record of estimates
 #' @param estimate (named `numeric`, RELEASED)\cr estimates in the units of the formula, or `NULL`

@@ -1,4 +1,5 @@
-# The methods that read a record of estimates, each written once, and the classes that have one.
+# The methods that read a record of estimates, each written once, and the classes with such a
+# record.
 
 #' Methods for every private fit
 #'
@@ -82,7 +83,7 @@ tidy_estimates <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate 
   out$estimate <- change(out$estimate)
   if (check_flag(conf.int)) {
     level <- check_level(conf.level, "conf.level")
-    # Tables of several models request limits for all models.
+    # A table of several models requests limits for all of them.
     known <- isTRUE(e$lacks$strict) || !is.null(e$covariance$total)
     limits <- if (known) limits_of(e, level, "total") else matrix(NA_real_, nrow(out), 2L)
     out <- with_limits(out, limits, change)

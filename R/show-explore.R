@@ -1,4 +1,4 @@
-# An app for planning. It uses no data: every panel in it is simulated.
+# An app for planning. It uses no data, since every panel in it is simulated.
 
 #' Explore a design without data
 #'
@@ -33,7 +33,7 @@ dp_explore <- function(outcome = "outcome", bounds = c(0, 100)) door("dp_explore
   shiny::shinyApp(explore_page(outcome, limits), explore_server(outcome))
 })
 
-# Choices on a scale whose steps roughly double.
+# Scale of choices whose steps roughly double.
 explore_epsilon <- c(0.1, 0.25, 0.5, 1, 2, 4, 8)
 explore_delta <- c(`1e-9` = 1e-9, `1e-6` = 1e-6, `1e-5` = 1e-5, `0 (pure)` = 0)
 explore_size <- c(1, 20, 50, 100, 200, 300, 500, 1000)
@@ -105,7 +105,7 @@ explore_server <- function(outcome) {
   }
 }
 
-# The app's computations: plain functions of a design -------------------------------------------
+# Computations of the app as plain functions of a design ----------------------------------------
 
 #' The value of code, or the displayed reason why a design cannot be released or planned, such as a
 #' group that is too small

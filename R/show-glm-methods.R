@@ -130,7 +130,7 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
   if (!se.fit) {
     return(out)
   }
-  # To first order, as in predict.glm().
+  # The error is to first order, as in predict.glm().
   slope <- if (type == "response") family.dp_glm(object)$mu.eta(fit) else 1
   list(fit = out, se.fit = stats::setNames(abs(slope) * error, names(fit)), residual.scale = 1)
 })

@@ -1,4 +1,4 @@
-# A private generalised linear model in words, for a paper.
+# A private generalised linear model in words for a paper.
 
 #' @rdname report
 #' @export

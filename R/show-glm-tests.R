@@ -1,4 +1,4 @@
-# Tests of a private generalised linear model's terms, and refusals of other tests.
+# Tests of the terms of a private generalised linear model, and refusals of other tests.
 
 #' @rdname dp_glm-methods
 #' @export

@@ -84,7 +84,7 @@ uncontradicted <- function(fit, level = 0.95) {
   found <- lm_anderson_cpp(
     fit$release, lm_design(fit$columns), fit$nobs, stats::qchisq(level, 1)
   )
-  # Otherwise the limits cover all slopes that the outcome's standard deviation allows.
+  # For other slopes the limits cover all values that the standard deviation of the outcome allows.
   closed <- is.finite(found[, 1L]) & is.finite(found[, 2L])
   out$low[-1L][closed] <- found[closed, 1L]
   out$high[-1L][closed] <- found[closed, 2L]
@@ -108,7 +108,7 @@ coefficient_tests <- function(fit) {
   other <- !is.na(honest$p)
   out$statistic[other] <- NA
   out$p.value[other] <- honest$p[other]
-  # A slope within the noise has no separate test.
+  # A slope within the noise is not tested separately.
   out[!fit$identified & !other, c("statistic", "p.value")] <- NA
   out[is.infinite(honest$low) | is.na(fit$coefficients), ] <- NA
   out

@@ -1,4 +1,4 @@
-# Methods of posterior draws: coefficients only.
+# Methods of posterior draws, which contain coefficients only.
 
 #' Methods for a linear regression by posterior sampling
 #'

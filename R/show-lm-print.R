@@ -51,7 +51,7 @@ lm_notes <- function(x) {
   lost <- names(x$identified)[!x$identified]
   c(
     if (!x$plan$located) bounds_served_note,
-    # NA slopes are not shrunk.
+    # A missing slope is not shrunk.
     if (!x$plan$resolved && !all(is.na(x$coefficients))) paste(
       "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
       "wide. Intervals and p-values come from the noisy moments (after Anderson and Rubin), not",

@@ -1,4 +1,4 @@
-# A private regression in words, for a paper.
+# A private regression in words for a paper.
 
 #' @rdname report
 #' @export

@@ -1,4 +1,4 @@
-# The methods of a fitted model. They read the fit and no donors.
+# The methods of a fitted model, which read the fit and no donors.
 
 #' Effects, intervals and other methods for a fitted model
 #'

@@ -1,5 +1,5 @@
-# Methods for other packages' generics on regressions. They use `coef()`, `vcov()` and public facts,
-# and cost nothing.
+# Methods on regressions for generics of other packages. They use `coef()`, `vcov()` and public
+# facts, and cost nothing.
 
 #' Private regressions in other packages
 #'
@@ -177,7 +177,7 @@ get_parameters.dp_regression <- function(x, ...) {
   data.frame(Parameter = names(estimate), Estimate = unname(estimate))
 }
 
-# marginaleffects changes coefficients for numerical derivatives; `coef()` itself always returns the
+# For numerical derivatives marginaleffects changes the coefficients; `coef()` always returns the
 # fitted coefficients.
 moved_coef <- function(fit) fit$moved %||% stats::coef(fit)
 
@@ -241,7 +241,7 @@ Effect.dp_regression <- function(focal.predictors, mod, data = NULL, ...) door("
   rows[[outcome]] <- rep(0:1, length.out = nrow(rows))
   formula <- stats::formula(mod)
   formula[[2L]] <- as.name(outcome)
-  # The environment in which model.frame() is found.
+  # model.frame() is found in this environment.
   environment(formula) <- topenv(environment(stats::glm))
   family <- if (inherits(mod, "dp_glm")) family.dp_glm(mod) else stats::gaussian()
   # The default method of package effects builds a glm from the formula and replaces its
@@ -252,7 +252,7 @@ Effect.dp_regression <- function(focal.predictors, mod, data = NULL, ...) door("
   fake$coefficients <- stats::coef(mod)[names(stats::coef(fake))]
   fake$vcov <- stats::vcov(mod)[names(fake$coefficients), names(fake$coefficients)]
   fake$df.residual <- degrees_of(mod)
-  # The call is evaluated again.
+  # The call of this fit is evaluated again.
   fake$call[c("formula", "family", "data")] <- list(formula, family, rows)
   class(fake) <- c("fakeeffmod", class(fake))
   effects::Effect(focal.predictors, fake, ...)

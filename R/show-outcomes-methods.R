@@ -1,5 +1,5 @@
-# The methods of a fit of several outcomes: they combine the results of each outcome's fit and read
-# no donors.
+# The methods of a fit of several outcomes. They combine the results of the single fits and read no
+# donors.
 
 #' @noRd
 #' @exportS3Method
@@ -187,12 +187,12 @@ outcome_lines <- function(fit, name, level) {
   } else {
     c(average_lines(fit, level), if (inherits(fit, "dp_synth_classical")) fit_quality_lines(fit))
   }
-  # Statements on the budget are for all outcomes.
+  # Statements on the budget appear once, for all outcomes.
   lines <- setdiff(lines, weak_line(fit))
   c(paste0("  ", name), paste0("  ", lines))
 }
 
-# A single outcome states its share.
+# A single outcome would report its share.
 all_outcomes <- "for all outcomes together"
 
 weak_together <- function(fit) {
@@ -207,7 +207,7 @@ weak_together <- function(fit) {
 report.dp_outcomes <- function(x, format = c("text", "markdown", "latex"), ...) door("report", {
   format <- check_choice(format, c("text", "markdown", "latex"))
   each <- lapply(x$outcomes, function(fit) {
-    # The budget covers all outcomes.
+    # The reported budget covers all outcomes.
     share <- c("epsilon", "delta", "rho")
     release <- fit$release
     release$privacy[share] <- x$privacy[share]

@@ -1,5 +1,6 @@
-# Help pages only: the papers under their own names, and the names by which other pages are found.
-# tests/testthat/fixtures/paper-names.csv lists the names; test-papers-found.R searches for each.
+# Help pages only: the papers under their names, and the names by which other pages are found.
+# tests/testthat/fixtures/paper-names.csv lists the names; test-papers-found.R searches for each of
+# them.
 
 #' Algorithms of the papers, the calls that run them, and their privacy
 #'

@@ -152,7 +152,7 @@ pdp_lines <- function(x) {
   )
 }
 
-# For the published objective perturbation the loss under replacement is unknown.
+# For the published objective perturbation, the loss under replacement is unknown.
 known_losses <- function(donors) {
   Filter(function(kind) !anyNA(donors[[kind]]), c("removal", "replacement"))
 }

@@ -1,4 +1,4 @@
-# A plan in words.
+# The text of a plan.
 
 #' @rdname dp_plan
 #' @export

@@ -105,8 +105,8 @@ predictor_balance <- function(fit) {
 }
 
 plot_balance <- function(fit, shown) {
-  # A plot keeps this frame: an unforced promise in it would keep the caller's frame, with its
-  # donors.
+  # A plot keeps this frame. An unforced promise in the frame would keep the frame of the caller,
+  # with its donors.
   data <- balance_data(fit, shown)
   kinds <- levels(data$against)
   size <- vapply(kinds, function(kind) {

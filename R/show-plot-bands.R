@@ -1,11 +1,11 @@
-# The display of errors in every figure, as a band, a vertical or a horizontal bar: pale for the
-# interval, dark for the interval from the privacy noise alone.
+# Errors in every figure, as a band, a vertical or a horizontal bar. The pale part is the interval,
+# the dark part the interval from the privacy noise alone.
 
 band_colour <- "#0072B2"
 band_alpha <- c(all = 0.25, noise = 0.4)
-# The dark part lies on the pale part; alone it has the same tone.
+# The dark part lies on the pale part. A dark part without a pale part is drawn in the same tone.
 dark_alpha <- 1 - prod(1 - band_alpha)
-# Both parts have a legend key, for bands only.
+# The legend has a key for each part, for bands only.
 fill_key <- c(fill = TRUE, colour = FALSE, linetype = FALSE)
 bar_width_pt <- 2.6
 

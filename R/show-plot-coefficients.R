@@ -1,4 +1,4 @@
-# Figures of coefficients: estimates with their limits; the dark part is from noise alone.
+# Figures of coefficients: estimates with their limits. The dark part is from the noise alone.
 
 #' A table of coefficients in a figure's form
 #'
@@ -80,7 +80,7 @@ cut_arrows <- function(data, limits) {
   )
 }
 
-# The number of coefficients with room for a label between them.
+# The largest number of coefficients with room for labels between them.
 most_words <- 8L
 
 #' Labels of coefficients that are not identified, unless they would overlap
@@ -151,11 +151,11 @@ draw_slopes <- function(object, limits, noise, level, labels) {
   )
 }
 
-# Okabe and Ito's colours that are distinguishable on white, the highest contrast first.
+# The colours of Okabe and Ito that are distinguishable on white, in descending order of contrast.
 term_colours <- c(
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"
 )
-# Without the dotted line, which marks a penalty.
+# The dotted line is omitted, since it marks a penalty.
 term_lines <- c("solid", "dashed", "dotdash", "longdash", "twodash", "F2", "4222")
 
 #' A legend of names in as many columns as fit on a narrow page

@@ -1,7 +1,7 @@
 # Plots of inference over time, drawn from the result, never from donors.
 #
-# A ggplot keeps the frame in which it was made, and the frame of an S3 method refers to its
-# caller's environment, where a user may have the donors. So methods call functions that draw.
+# A ggplot keeps the frame in which it was made. The frame of an S3 method refers to its caller's
+# environment, which may contain the donors. So the methods call separate functions that draw.
 
 #' @rdname placebo_time
 #' @exportS3Method ggplot2::autoplot
@@ -17,7 +17,7 @@ autoplot.dp_placebo_time <- function(object, type = c("effect", "path"), dates =
 #' @export
 plot.dp_placebo_time <- plot_by(autoplot.dp_placebo_time)
 
-# The default number of plotted placebo dates.
+# The default number of placebo dates in a plot.
 most_dates <- 4L
 
 #' The placebo dates to draw
@@ -86,7 +86,7 @@ draw_placebo_dates <- function(object) {
   errors <- data.frame(
     target = data$target, at = data$date, low = data$effect - width, high = data$effect + width
   )
-  # Classical fits, on raw donors, have no standard errors; nor do fits without an interval.
+  # Classical fits, on raw donors, and fits without an interval contain no standard errors.
   bars <- !all(is.na(width))
   across <- min(3, length(levels(data$target)))
   ggplot2::ggplot(data, ggplot2::aes(.data$date, .data$effect)) +

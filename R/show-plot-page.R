@@ -1,8 +1,9 @@
-# Figures that fit the page. In ggplot2 a title does not depend on the device's width and is cut off
-# at the edge. Our figures therefore break lines, and use smaller text on a narrow page, when they
-# are built for an open device. Everything else is ggplot2's default.
+# Figures that fit the page. In ggplot2 the length of a title does not depend on the width of the
+# device, so a long title is cut off at the edge. Our figures therefore break lines, and use smaller
+# text on a narrow page, when they are built for an open device. Everything else is ggplot2's
+# default.
 
-# A narrower page is a column of a paper, where text of size base_text is too large.
+# A narrower page is a column of a paper, for which text of size base_text is too large.
 narrow_page <- 4.5
 base_text <- 11
 narrow_text <- 8.5
@@ -45,7 +46,7 @@ label_room <- function(panels) {
 #' @param taken (`count`)\cr number of letters of the axis beside each panel.
 #' @noRd
 breaks_that_fit <- function(make, text, range, panels, taken = 0L) {
-  # A plot keeps this frame: an unforced promise in it would keep a caller's frame.
+  # A plot keeps this frame. An unforced promise in the frame would keep the frame of a caller.
   for (given in list(make, text, range, panels, taken)) force(given)
   function(limits) {
     ends <- c(max(range[[1L]], limits[[1L]]), min(range[[2L]], limits[[2L]]))
@@ -79,7 +80,7 @@ fit_page <- function(plot, inches) {
   if (narrow) plot <- plot + narrow_theme(plot)
   size <- if (narrow) narrow_text else base_text
   room <- 72 * inches - 26
-  # Complete themes of ggplot2 align titles with the panel.
+  # Complete themes of ggplot2 align the title with the panel.
   title <- room[[1L]] - if (identical(plot$theme$plot.title.position, "plot")) 0 else 5 * size
   plot + do.call(ggplot2::labs, Filter(Negate(is.null), list(
     title = break_lines(plot$labels$title, 1.2 * size, title),
@@ -98,7 +99,7 @@ narrow_theme <- function(plot) {
     return(NULL)
   }
   place <- plot$theme$legend.position
-  # Complete themes of ggplot2 put legends to the right, where they leave no room for the figure.
+  # Complete themes of ggplot2 put the legend to the right, which leaves no room for the figure.
   ggplot2::theme(
     legend.position = if (identical(place, "right")) "bottom" else place,
     legend.box = "vertical", legend.margin = ggplot2::margin(0, 0, 0, 0),

@@ -1,4 +1,4 @@
-# Plots of plans: the gain from more donors or more budget. No data are involved.
+# Plots of plans: the gain from more donors or a larger budget. No data are used.
 
 #' @rdname dp_plan
 #' @exportS3Method ggplot2::autoplot
@@ -19,7 +19,7 @@ autoplot.dp_plan <- function(object, type = c("error", "funnel"), method = NULL,
 #' @export
 plot.dp_plan <- plot_by(autoplot.dp_plan)
 
-# The multiple of the best method's error beyond which a method is not plotted.
+# A method is not plotted if its error exceeds the best method's error by more than this factor.
 most_error_drawn <- 10
 
 #' The recommended methods of a plan, and methods with up to ten times their error
@@ -63,7 +63,7 @@ plan_knots <- function(facts, centre, decades, method) {
   all <- 10^seq(decades[[1L]], decades[[2L]], by = 0.1)
   every <- if (method == "gram") 5L else 1L
   if (is_study(facts)) {
-    # Studies take long, so there is one decade on each side.
+    # Studies take long, so the plot covers one decade on each side.
     all <- centre * 10^seq(-1, 1, by = 0.1)
   }
   through <- function(x) sort(c(x[abs(log(x / centre)) > 1e-6], centre))
@@ -77,7 +77,7 @@ sweep_line <- function(method, of, knots, centre, facts, plan) {
   found <- lapply(knots$at, function(x) {
     at <- centre[c("n", "epsilon")]
     at[[of]] <- if (of == "n") round(x) else x
-    # The plotted value at the plan's own point is the plan's result.
+    # At the plan's point, the plotted value is the plan's result.
     if (x != centre[[of]]) facts$studies <- plan_searched
     row <- tryCatch(plan_errors(method, at$n, at$epsilon, facts)[1L, ],
       dpsc_error_argument = function(e) NULL
@@ -166,7 +166,7 @@ plot_plan_error <- function(plan, methods) {
       ggplot2::geom_line(ggplot2::aes(y = .data$floor), linewidth = 0.3, show.legend = FALSE)
     }) +
     ggplot2::scale_y_log10(labels = plain_labels) +
-    # Lines end where the error exceeds the error of knowing the bounds alone.
+    # Lines end where the error exceeds the error from the bounds alone.
     ggplot2::coord_cartesian(ylim = error_limits(data, range)) +
     two_scales(colours, c(gram = 1, output = 2, objective = 4), breaks = methods, guide = legend) +
     ggplot2::labs(

@@ -1,7 +1,7 @@
-# Code shared by all plots: colours, theme, axes of periods, names that fit.
+# Code shared by all plots: colours, theme, axes of periods, and shortened names.
 
-# Okabe and Ito's black, blue and vermillion: distinguishable for colour-blind readers, and in grey.
-# Line types repeat the colours' meaning.
+# The black, blue and vermillion of Okabe and Ito: distinguishable for colour-blind readers, and in
+# grey. Line types repeat the meaning of the colours.
 line_colours <- c(observed = "#000000", released = "#000000", counterfactual = "#0072B2")
 line_labels <- c(
   observed = "observed", released = "treated, released with noise",
@@ -9,7 +9,7 @@ line_labels <- c(
 )
 contrast_colours <- c("#D55E00", "#0072B2")
 muted_colour <- "grey65"
-# Lines at zero and at dates are visible on white and on a dark panel.
+# Lines at zero and at dates are visible on a white and on a dark panel.
 guide_colour <- "grey25"
 
 #' The common theme of all figures
@@ -18,7 +18,7 @@ dpsc_theme <- function() {
   list(
     structure(list(), class = "dpsc_page"), ggplot2::theme_minimal(base_size = base_text),
     ggplot2::theme(
-      # Figures are pasted onto pages of any colour.
+      # Figures may be pasted onto pages of any colour.
       plot.background = ggplot2::element_rect(fill = "white", colour = NA),
       legend.position = "bottom", legend.box = "vertical",
       legend.margin = ggplot2::margin(0, 0, 0, 0),

@@ -1,4 +1,5 @@
-# Text in a fit's figures (title, promise, reasons for missing parts), and their rows.
+# Texts in the figures of a fit (title, promise, reasons for missing parts), and the rows of these
+# figures.
 
 #' The rows of the displayed targets, with the targets in the order of display
 #' @noRd
@@ -21,7 +22,7 @@ no_interval_words <- function(fit, shown, level) {
 plot_title <- function(fit, shown = seq_len(nrow(fit$target))) {
   names <- rownames(fit$target)[shown]
   names <- short_name(names, if (length(names) > 1L) 28L else 60L)
-  # A number is not a readable name.
+  # A number alone is not a readable name.
   if (length(names) == 1L && grepl("^[0-9]+$", names)) names <- paste("unit", names)
   paste0(
     if (length(names) > 1L) enumerate(utils::head(names, 3L), length(names)) else capital(names),

@@ -12,7 +12,7 @@ autoplot.dp_synth <- function(object, type = c(
   level <- check_level(level)
   simultaneous <- check_flag(simultaneous)
   object$release$panel$outcome <- labelled(object$release$panel$outcome, labels)
-  # With several treated units the fit is for the group; named units are drawn separately.
+  # With several treated units the fit is for the group. Named units are drawn separately.
   if (!is.null(targets)) object <- fit_view(object, "unit")
   shown <- chosen_targets(object, targets)
   switch(type,
@@ -73,7 +73,7 @@ plot.dp_release <- function(x, ...) door("plot", {
 #' @export
 plot.dp_synth <- plot_by(autoplot.dp_synth)
 
-# Small multiples stay readable up to three by three.
+# Small multiples remain readable up to a grid of three by three.
 most_panels <- 9L
 
 #' Positions of the targets to draw

@@ -1,5 +1,5 @@
-# Lines on privacy in prints and summaries, for every verb: two lines in a print; all facts and the
-# steps in a summary.
+# Lines on privacy in prints and summaries, for every verb. A print contains two lines, a summary
+# all facts and the steps.
 
 #' The privacy record of a result, with faults that were discovered later
 #' @param x (`list`)\cr a release, or a fit with a release or with a privacy record.
@@ -109,7 +109,7 @@ new_summary <- function(x, lines, ...) {
 print.summary.dp_lines <- function(x, ...) print_lines(x, x$lines, x$privacy)
 
 stated_budget <- function(privacy, whole = NULL) {
-  # A method that needs no delta promises delta = 0.
+  # For a method that needs no delta, the promised delta is 0.
   delta <- if (privacy$delta > 0) paste0(", delta = ", format(privacy$delta))
   paste(c(paste0("epsilon = ", format(privacy$epsilon), delta), whole), collapse = " ")
 }
@@ -174,7 +174,7 @@ growing_line <- function(release) {
 step_lines <- function(x) {
   if (is.null(x$privacy)) x <- x$release
   steps <- x$privacy$steps %||% x$steps
-  # Steps of announced periods are identical.
+  # The steps of all announced periods are the same and are printed once.
   if (is_growing(x)) {
     count <- x$statistics$monitor$announced
     last <- nrow(steps) - 2L * count + 1:2

@@ -1,5 +1,5 @@
-# The methods common to all private regressions, which use released coefficients and no people's
-# values. Post-processing.
+# The methods of all private regressions, which use released coefficients and no people's values.
+# Post-processing.
 
 #' Public rows in the form of the fit
 #' @return A list: `x`, the model matrix of the rows; `offset`, one number per row; `fit`, the

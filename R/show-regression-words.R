@@ -124,7 +124,7 @@ lm_counts <- function(x) {
     return(c(used = x$release$rows, far = 0, noise = 0))
   }
   counts <- x$release$counts
-  # Versions up to 0.2.0 counted clipped residuals, a different number.
+  # Versions up to 0.2.0 counted clipped residuals instead.
   if (is.null(counts) || !"far" %in% names(counts)) {
     return(c(used = NA_real_, far = NA_real_, noise = NA_real_))
   }

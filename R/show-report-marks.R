@@ -1,4 +1,4 @@
-# Texts of reports: their print, and their markup in Markdown and LaTeX.
+# Texts of reports: the print, and the markup in Markdown and LaTeX.
 
 #' @param parts (`list`)\cr plain texts `result`, `methods`, `guarantee` and `references`.
 #' @noRd
@@ -43,7 +43,7 @@ mark_up_latex <- function(text) {
   text <- gsub("~", "\\textasciitilde{}", text, fixed = TRUE)
   text <- gsub("^", "\\textasciicircum{}", text, fixed = TRUE)
   text <- gsub("\1", "\\textbackslash{}", text, fixed = TRUE)
-  # A minus, not a hyphen; and no line break before a per cent sign.
+  # The number gets a minus instead of a hyphen. No line break may precede a per cent sign.
   text <- gsub("(^|[ (])-([0-9])", "\\1$-$\\2", text)
   text <- gsub("([<>])", "$\\1$", text)
   gsub("([0-9]) \\\\%", "\\1~\\\\%", text)

@@ -1,4 +1,4 @@
-# Text on a fit for a paper. All its content is public, released, or a theorem.
+# Text on a fit for a paper. Its contents are public, released, or theorems.
 
 #' Report of a fit in words: the sentence and the methods paragraph of a paper
 #'
@@ -229,7 +229,7 @@ release_words <- function(release) {
     "computed from that release ", if (everyone) "alone" else "and the treated units' data",
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
     "for neighbours that ", privacy$neighbours, " (all periods), by ",
-    # References to files are for readers of the package, not of the paper.
+    # Readers of the paper do not need the references to files of the package.
     gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ".", assumed_words(privacy)
   )
 }
@@ -249,7 +249,7 @@ interval_words <- function(release, parts) {
   }
   steps <- release$privacy$steps$step
   if (any(grepl("placebo", steps))) {
-    # For a group's mean, tails of single people do not matter, and none are released.
+    # For a group's mean the tails of single people do not matter, so no tails are released.
     calibrated_by <- if (any(grepl("tail", steps))) "the scale and the tails" else "the scale"
     return(paste(
       "Standard errors combine the prediction error and the known distribution of the privacy",
@@ -308,7 +308,7 @@ published_works <- function() {
 }
 
 report_references <- function(release) {
-  # The theorem's text names its authors.
+  # The text of the theorem contains the names of its authors.
   named <- vapply(composition_works$authors, grepl, NA, release$privacy$theorem, fixed = TRUE)
   of_theorem <- composition_works$key[named]
   wanted <- if (release$method %in% names(mechanism_table$dp_synth)) {

@@ -1,4 +1,4 @@
-# Methods of streams: released values and public facts, at no cost.
+# Methods of streams, from released values and public facts, at no cost.
 
 #' Methods for a stream
 #'
@@ -52,7 +52,7 @@ sum_estimates <- function(fit) {
   width <- columns$width
   noise <- fit$released$noise
   if (!length(noise)) noise <- diag(0, length(width))
-  # Running sums have no sampling error: their only error is the noise.
+  # The only error of running sums is the noise, since they have no sampling error.
   noise <- named_square(noise * tcrossprod(width), columns$names)
   new_estimates(
     stats::setNames(
@@ -78,7 +78,7 @@ predict.dp_online <- function(object, newdata, type = c("response", "link"), ...
   check_given(missing(newdata), "newdata", "the rows to predict")
   type <- check_choice(type, c("response", "link"))
   table <- table_of_rows(object$columns, newdata, outcome = FALSE)
-  # Objects of old versions have no share.
+  # Objects of old versions do not contain the share.
   score <- drop(table %*% object$released$estimate) * (object$released$share %||% 1)
   score[is.nan(score)] <- NA_real_
   if (type == "response") {
@@ -237,7 +237,7 @@ horizon_se <- function(plan) {
     factor <- if (plan$facts$noise == "toeplitz") 4096 else 1
     return(one * 2^-plan$grid / factor * sqrt(1.066 + log(horizon) / pi))
   }
-  # Honaker's variances by level, for the levels that compose the horizon.
+  # Honaker's variances by level, for the levels that make up the horizon.
   levels <- floor(log2(horizon)) + 1
   v <- Reduce(function(v, l) 1 / (1 + 1 / (2 * v)), seq_len(levels - 1), 1, accumulate = TRUE)
   used <- floor(horizon / 2^(seq_len(levels) - 1)) %% 2 == 1
@@ -252,7 +252,7 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
   data <- stream_path(object, level)
   if (!nrow(data)) abort("The stream has no steps yet.", "stream")
   online <- inherits(object, "dp_online")
-  # Every coefficient has its own units and its own axis.
+  # Each coefficient has different units and a separate axis.
   data$term <- factor(data$term, levels = object$columns$names)
   levels(data$term) <- labelled(levels(data$term), labels)
   across <- min(3L, nlevels(data$term))
@@ -304,13 +304,13 @@ stream_path <- function(stream, level) {
   }
   released <- stream$released
   terms <- stream$columns$names
-  # The path has the solutions of some steps; the last one is current.
+  # The path contains the solutions of some steps; the current solution is the last one.
   before <- released$trace[, 1L] < released$steps
   step <- c(released$trace[before, 1L], if (released$steps > 0) released$steps)
   scaled <- rbind(
     released$trace[before, -(1:3), drop = FALSE], if (released$steps > 0) released$estimate
   )
-  # As `coef()` returns them, in the units of the variables.
+  # The units are the units of the variables, as in `coef()`.
   units <- unscaling(stream$columns)
   estimate <- sweep(scaled %*% t(units$map), 2L, units$shift, `+`)
   data.frame(

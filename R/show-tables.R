@@ -1,4 +1,4 @@
-# Methods for table packages (modelsummary, parameters): readable terms and rounded numbers.
+# Methods for table packages (modelsummary, parameters), with readable terms and rounded numbers.
 
 #' Estimates in the form of package parameters
 #' @param labels (`character`)\cr readable terms.
@@ -18,7 +18,7 @@ parameters_table <- function(labels, table, ci, df = Inf) {
   out
 }
 
-# If no limits are requested, modelsummary passes NULL.
+# modelsummary passes NULL if the user requests no limits.
 table_level <- function(ci) ci %||% 0.95
 
 #' @exportS3Method parameters::model_parameters
@@ -27,7 +27,7 @@ model_parameters.dp_regression <- function(model, ci = 0.95, exponentiate = FALS
   ci <- table_level(ci)
   table <- generics::tidy(model, conf.int = TRUE, conf.level = ci, exponentiate = exponentiate)
   out <- parameters_table(table$term, table, ci, degrees_of(model))
-  # As for other models, the error is to first order.
+  # The error is to first order, as for other models.
   if (exponentiate) out$SE <- out$SE * out$Coefficient
   attr(out, "exponentiate") <- exponentiate
   out
@@ -50,7 +50,7 @@ effects_to_read <- function(fit, ci) {
   if (inherits(fit, "dp_outcomes")) {
     each <- lapply(fit$outcomes, effects_to_read, ci = ci)
     out <- do.call(rbind, each)
-    # A colon would be read as an interaction.
+    # Other packages would read a colon as an interaction.
     out$Parameter <- paste0(rep(names(each), vapply(each, nrow, 0L)), ", ", out$Parameter)
     rownames(out) <- NULL
     attributes(out) <- c(attributes(out), list(ci = ci)[is.null(attr(out, "ci"))])
@@ -74,7 +74,7 @@ adoption_terms <- function(event) {
   ifelse(is.na(event), "average", ifelse(event == 0L, "period of adoption", words))
 }
 
-# Rows below the estimates. modelsummary rounds the statistics that it knows and shows others in
+# Rows below the estimates. modelsummary rounds the statistics that it knows and shows all others in
 # full.
 
 #' @exportS3Method modelsummary::glance_custom

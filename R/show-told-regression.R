@@ -1,4 +1,4 @@
-# Notes for the reader of a regression: slopes with limits much wider than planned.
+# Notes for readers of a regression: slopes whose limits are much wider than planned.
 
 #' Sentence on slopes with standard errors more than twice as large as planned, or `NULL`
 #' @param planned (`number`)\cr ratio of standard errors with and without privacy.

@@ -1,5 +1,5 @@
 # Notes on the origin of the results: filled gaps, covariates, and intervals much wider than
-# planned. From public settings and released numbers only.
+# planned. They use public settings and released numbers only.
 
 #' Words on the rule for gaps, or `NULL`; the positions and the number of gaps are never stated
 #' @noRd
@@ -42,9 +42,9 @@ covariates_words <- function(release) {
 
 # Width -------------------------------------------------------------------------------------------
 
-# The factor by which the donors' placebo errors, with their noise, increase a person's standard
-# error: medians over 150 releases at six sizes and budgets were 1.6 to 2.3; for groups they are
-# 1.02.
+# The usual factor by which the donors' placebo errors, with their noise, increase a person's
+# standard error. Medians over 150 releases at six sizes and budgets were 1.6 to 2.3; for groups the
+# factors are 1.02.
 usual_lift <- 2.3
 
 #' The ratio of a fit's standard error to the error implied by its moments alone

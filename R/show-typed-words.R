@@ -1,6 +1,7 @@
-# Common search words that differ from the package's own: help.search() finds pages by them, as does
-# the site's search (tools/build-site.R). Names of the papers are in show-papers.R. A word leads to
-# a page on its topic; tests/testthat/fixtures/typed-words.csv lists the words that must do so.
+# Common search words that differ from the terms of the package. help.search() finds pages by these
+# words, as does the search of the site (tools/build-site.R). Names of the papers are in
+# show-papers.R. Each word leads to a page on its topic; tests/testthat/fixtures/typed-words.csv
+# lists the words that must do so.
 
 #' @name dp_synth
 #' @concept causal inference

@@ -1,5 +1,5 @@
-# The methods that tables, tests and papers need from a model: `coef()` and `vcov()` match, in the
-# order of `tidy()`. All use `effect_table()` and `effect_covariance()`, and cost nothing.
+# The methods that tables, tests and papers need from a model. `coef()` and `vcov()` match, in the
+# order of `tidy()`. All methods use `effect_table()` and `effect_covariance()`, and cost nothing.
 
 #' Coefficients, covariances and data frames of a fit, for other packages
 #'
@@ -85,14 +85,14 @@ vcov.dp_synth <- function(object, type = c("total", "privacy", "sampling"), ...)
   )
   table <- effect_table(object)
   out <- matrix(NA_real_, nrow(table), nrow(table))
-  # Rows that belong to several targets remain unknown.
+  # Covariances of rows that belong to different targets remain unknown.
   for (target in intersect(table$target, rownames(object$target))) {
     rows <- which(table$target == target)
     i <- match(target, rownames(object$target))
     out[rows, rows] <- average_and_periods(known_covariance(object, i, parts))
   }
   if (type == "total") {
-    # Calibrated as the standard errors are.
+    # The covariance is calibrated like the standard errors.
     lift <- table$std.error / sqrt(diag(out))
     lift[!is.finite(lift) | is.na(table$std.error)] <- if (noise_only(object)) 1 else NA_real_
     out <- out * tcrossprod(lift)
@@ -154,7 +154,7 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) door("simulate
   }
   T1 <- object$release$panel$T1
   draws <- with_generator(seed, lapply(seq_len(nrow(object$target)), function(i) {
-    # The rows of a target: its average, which is not simulated, and its periods.
+    # The rows of a target are its average, which is not simulated, and its periods.
     periods <- (i - 1L) * (T1 + 1L) + 1L + seq_len(T1)
     root <- covariance_root(total[periods, periods, drop = FALSE])
     centre <- object$counterfactual[i, post_periods(object)]

@@ -1,6 +1,6 @@
 .onLoad <- function(libname, pkgname) {
   announce_classes()
-  # Tables are built here, once, and not inside a user's call.
+  # Tables are built here, once, not inside a user's call.
   force(mechanism_table)
   force(default_control)
   force(sql_dialect_table)
