@@ -102,8 +102,10 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...
   at <- pdp_rows_input(x, data, substitute(subset), delta, ...)
   if (isTRUE(x$release$failed) || length(x$public$facts$wishes) || isTRUE(x$columns$weighted)) {
     abort_unknown_losses("this fit",
-      i = "Losses are known for a fit that succeeded, without {.arg penalty}, {.arg constraints} and
-        {.arg weights}."
+      i = paste(
+        "Losses are known for a fit that succeeded, without {.arg penalty}, {.arg constraints}",
+        "and {.arg weights}."
+      )
     )
   }
   record <- mechanism_table$dp_glm[[x$method]]

@@ -253,8 +253,10 @@ lm_public <- function(budget, columns, n, vcov, max_weight) {
       } else {
         "There must be more people than columns."
       },
-      x = "{if (is.null(columns$person$column)) 'Rows' else 'People'}: {n}. Columns besides the
-        intercept: {p}."
+      x = paste(
+        "{if (is.null(columns$person$column)) 'Rows' else 'People'}: {n}.",
+        "Columns besides the intercept: {p}."
+      )
     ), "data")
   }
   if (budget$private && budget$delta >= 1 / n) warn_of_delta(budget$delta, n)

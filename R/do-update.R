@@ -18,8 +18,10 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   if (...length() || !is.null(newdata) || inherits(target, "formula")) {
     abort(c(
       "{.fn update} can change {.arg target}, {.arg size}, {.arg estimator} and {.arg lambda}.",
-      i = "These changes cost nothing. Any other change needs a new release, which spends budget: \\
-           call {.fn dp_synth}."
+      i = paste(
+        "These changes cost nothing. Any other change needs a new release, which spends budget:",
+        "call {.fn dp_synth}."
+      )
     ), "argument")
   }
   # The fit of several treated units is for the group; `units` stores its members.

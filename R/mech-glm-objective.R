@@ -5,7 +5,7 @@
 objective_glm <- function() {
   new_mechanism("dp_glm",
     title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
-    weighs = "Rows far from the middle have smaller weights, a function of the regressors. ",
+    weighs = "Rows far from the middle have smaller weights, which depend on regressors alone. ",
     references = c("kst", "rkw"),
     loss = function(fit, table, delta, others = NULL) {
       read <- function(x) if (!is.null(x)) glm_rows_cpp(x, fit$public$facts, fit$release)
@@ -142,8 +142,10 @@ prepare_objective_glm <- function(public, columns) {
     }
     if (!is.null(public$person$column)) {
       abort(c(
-        "With {.arg person}, {.code A} and {.code simplex} can be imposed only {.code after} the
-          release.",
+        paste(
+          "With {.arg person}, {.code A} and {.code simplex} can be imposed only {.code after} the",
+          "release."
+        ),
         i = "During the fit, rounding over an unknown number of rows has no tight enough bound."
       ), "argument")
     }

@@ -55,9 +55,10 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   kind <- intersect(class(release), file_kinds)
   if (!length(kind)) {
     abort(c(
-      "{.arg release} must come from {.fn dp_release}, or be a fit by {.fn dp_synth}, \\
-       {.fn dp_lm}, {.fn dp_glm}, {.fn dp_select}, {.fn dp_aggregate} or \\
-       {.fn dp_describe}.",
+      paste(
+        "{.arg release} must come from {.fn dp_release}, or be a fit by {.fn dp_synth},",
+        "{.fn dp_lm}, {.fn dp_glm}, {.fn dp_select}, {.fn dp_aggregate} or {.fn dp_describe}."
+      ),
       x = "It is {describe(release)}.",
       i = if (is.list(release) && !is.object(release)) {
         paste(

@@ -49,7 +49,7 @@ capped_counts <- function(x) {
   }
   paste0(
     "Counts above ", format(cap, digits = 3), " (about ", format(100 * x$plan$beyond, digits = 2),
-    " % of people or fewer) count as ", format(cap, digits = 3), ": where such counts belong to ",
+    " % of people or fewer) count as ", format(cap, digits = 3), ". If such counts go with ",
     "certain values of a regressor, its coefficient is smaller in size than in glm()."
   )
 }

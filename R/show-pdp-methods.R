@@ -132,7 +132,7 @@ pdp_lines <- function(x) {
     ),
     paste0(
       "  epsilon at delta = ", format(x$delta),
-      "; the release's epsilon, for any ",
+      "; the release's epsilon for any ",
       if (is.null(x$unit)) "donor of any panel" else paste("person of any", x$of %||% "table"),
       ": ", format(x$worst)
     ),

@@ -58,10 +58,10 @@ plan_assumption <- function(x) {
       range, "."
     ),
     spreads = paste0(
-      "Assumed: people's levels have standard deviation ", format(people$between), ", and each ",
-      "person's values vary around it with standard deviation ", format(people$within), " (",
-      round(100 * people$shared), " % of this variance follows patterns that others share); ",
-      range, "."
+      "Assumed: people's levels have standard deviation ", format(people$between), ". Each ",
+      "person's values vary around the person's level with standard deviation ",
+      format(people$within), " (", round(100 * people$shared),
+      " % of this variance follows patterns that others share); ", range, "."
     ),
     paste0(
       "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
@@ -191,7 +191,7 @@ detectable_words <- function(x, row) {
   }
   paste0(
     "An effect of ", format_value(row$detectable), " is detected with power ",
-    percent_shown(x$power), " (two-sided 5 % test), smaller effects less often."
+    percent_shown(x$power), " (two-sided 5 % test). Smaller effects are detected less often."
   )
 }
 

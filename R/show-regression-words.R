@@ -160,7 +160,7 @@ robust_words <- function(x) {
 allowance_words <- function(x) {
   if (x$privacy$private && x$plan$resolved && is.finite(last_clip(x))) paste(
     "Rows far from the middle and large residuals count less than in lm(). The errors allow for",
-    "the usual effect of this on real data. The effect is larger if the mean is far from linear."
+    "the usual effect on real data. The effect is larger if the mean is far from linear."
   )
 }
 

@@ -203,7 +203,7 @@ share_words <- function(stream) {
     return(NULL)
   }
   if (share == 0) {
-    return("  all of these may be noise, so predictions are the middle of the outcome's bounds")
+    return("  all coefficients may be noise, so predictions are the middle of the outcome's bounds")
   }
   paste0("  predictions go ", format(100 * share, digits = 2L),
     " % of the way from the middle of the outcome's bounds")

@@ -145,7 +145,7 @@ test_that("a stream dominated by noise predicts the middle of the bounds, as its
     update(ample, rows)
     expect_identical(ample$released$share, 1)
   }
-  expect_output(print(stream), "all of these may be noise")
+  expect_output(print(stream), "all coefficients may be noise")
   expect_equal(predict(stream, rows[1:2, ]), c(0.5, 0.5))
 })
 
