@@ -326,7 +326,7 @@ placebo_date <- function(fit, s, i, T0) {
 print.dp_placebo_time <- function(x, ...) {
   cat(
     if (!isTRUE(attr(x, "private"))) "NOT PRIVATE: ",
-    "Placebo dates: mean effect from a placebo treatment to the true one\n",
+    "Placebo dates: mean effect from the placebo start to the true start of the treatment\n",
     sep = ""
   )
   shown <- as.data.frame(unclass(x), stringsAsFactors = FALSE)

@@ -22,7 +22,7 @@ with_weights <- function(request, weights, max_weight, formula) {
   }
   column <- if (is_long) as.character(weights)
   if (is_long && column %in% all.vars(rlang::f_lhs(formula))) {
-    abort("{.code {column}} cannot be the outcome and the weights.", "argument")
+    abort("{.code {column}} cannot be both the outcome and the weights.", "argument")
   }
   bound <- if (is.list(request$bounds) && is_long) request$bounds[[column]]
   if (!is.null(bound)) request$bounds[[column]] <- NULL
@@ -79,7 +79,7 @@ weighed_covariates <- function(covariates, weights, data) {
     abort("{.arg data} has no column {.code {weights$column}} for {.arg weights}.", "argument")
   }
   if (weights$column %in% names(covariates)) {
-    abort("{.code {weights$column}} cannot be a covariate and the weights.", "argument")
+    abort("{.code {weights$column}} cannot be both a covariate and the weights.", "argument")
   }
   c(covariates, rlang::set_names(list(weights$limits), weights$column))
 }

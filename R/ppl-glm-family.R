@@ -63,7 +63,7 @@ count_outcome <- function(expression, given) {
   response <- lm_outcome(expression, given)
   if (response$lower < 0 || response$upper < 1) {
     abort(c(
-      "The bounds of a count must start at 0 or above, and reach 1.",
+      "The bounds of a count must start at 0 or above and end at 1 or above.",
       x = "The bounds are {response$lower} and {response$upper}."
     ), "bounds")
   }

@@ -96,7 +96,7 @@ check_can_grow <- function(public, donors = NULL) {
     return(invisible())
   }
   problem <- if (!is.null(public$outcomes)) {
-    c("A growing release has one outcome.",
+    c("A growing release can have only one outcome.",
       "Monitor each outcome separately, with one {.fn dp_ledger}.")
   } else if (!public$private) {
     c("Without privacy, periods need not be announced.", "Fit the longer panel each time.")
@@ -107,7 +107,7 @@ check_can_grow <- function(public, donors = NULL) {
     c("A growing release needs {.code protect = \"donors\"}.",
       "With {.code protect = \"everyone\"} make one release once all periods have been observed.")
   } else if (!is.null(public$dates)) {
-    c("A growing release has one adoption date.", each_date_words(public))
+    c("A growing release can have only one adoption date.", each_date_words(public))
   } else if (!identical(public$estimator, "ridge")) {
     c("A growing release needs {.code estimator = \"ridge\"}.",
       "Difference-in-differences for a new period needs a separate release.")

@@ -68,7 +68,7 @@ dp_release.formula <- function(x, data, index, epsilon, delta = 1e-6, bounds = N
   )
   if (!is.null(split_outcomes(x, bounds, request$private))) {
     abort(c(
-      "A release has one outcome.",
+      "A release can have only one outcome.",
       i = "{.fn dp_synth} releases several outcomes, {.code cbind(y1, y2) ~ treated}, in one call."
     ), "panel")
   }

@@ -88,9 +88,9 @@ unseen_note <- function(x, clusters) {
       paste("outside", text(far$low), "to", text(far$high))))
   hidden <- paste0(far$variable, " (", text(100 * far$share), " % ", where, ")", collapse = ", ")
   c("", strwrap(if (clusters) {
-    paste0("Limits of mean and sd allow for people far from all others, whom noise may hide: ",
+    paste0("Limits of mean and sd allow for far outliers that noise may hide: ",
       hidden, ". Narrower bounds, a larger epsilon or fewer numbers shorten these limits; ",
-      "print(clusters = FALSE) assumes that there are no such people.")
+      "print(clusters = FALSE) assumes that there are no such outliers.")
   } else {
     paste0("Limits of mean and sd assume that no cluster of people lies far from all others. ",
       "Noise may hide: ", hidden, ".")

@@ -245,7 +245,7 @@ interval_words <- function(release, parts) {
     ))
   }
   if (!release$privacy$private) {
-    return("Intervals are based on the donors' errors, each donor predicted by the others.")
+    return("Intervals are based on the errors of predicting each donor from the other donors.")
   }
   steps <- release$privacy$steps$step
   if (any(grepl("placebo", steps))) {

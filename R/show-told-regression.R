@@ -17,7 +17,7 @@ wide_slopes <- function(fit, planned, where) {
       " predicts standard errors ", format(planned, digits = 2L),
       " times as large as without privacy; ",
       "here they are up to ", format(max(ratio[wide]), digits = 2L), " times as large. Rare ",
-      "levels and nearly collinear regressors cause this."
+      "levels and nearly collinear regressors widen intervals."
     )
   }
 }

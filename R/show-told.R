@@ -9,8 +9,8 @@ gaps_words <- function(release) {
   }
   paste(
     "Gaps in a row were filled from that row alone: linearly between observed values, flat before",
-    "the first and after the last. A row without a value before the treatment is the middle of the",
-    "bounds. Rows of people who leave early stay flat, an error that no interval covers."
+    "the first and after the last. A row without a value before the treatment is set to the middle",
+    "of the bounds. Rows of people who leave early stay flat; no interval covers this error."
   )
 }
 

@@ -79,7 +79,7 @@ test_that("quasi-likelihood families give the same fits as the families with a l
   )
 })
 
-test_that("rows within the length limit have weight one on request or if people are enough", {
+test_that("rows within the length limit have weight one on request or with enough people", {
   data <- glm_people(20000)
   weights <- function(data, settings = list(), epsilon = 1) {
     fit <- seeded_glm(y ~ a + b, data,

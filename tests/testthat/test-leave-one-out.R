@@ -145,7 +145,7 @@ test_that("donors that are identical before the treatment have intervals too", {
   expect_match(raw_intervals(raw_release(constant, 5L), rep(0.25, 7L), size = 5), "variance")
 })
 
-test_that("leave-one-out errors of many donors are stored as counts with the same intervals", {
+test_that("leave-one-out errors of many donors are stored as counts, and intervals are unchanged", {
   rows <- random_rows(leave_one_out_rows + 500L, 9L)
   y <- random_rows(1L, 9L, seed = 8)[1L, ]
   release <- raw_release(rows, 6L)

@@ -25,7 +25,7 @@ implied_variance <- function(second, clip) {
   stats::uniroot(function(v) clipped(v) - second, c(0.1, 10) * second, tol = 1e-12)$root
 }
 
-test_that("the intercept extrapolated from several clips to no clip is within two SEs", {
+test_that("the intercept extrapolated from several clips is within two SEs of the truth", {
   clips <- c(1.2, 3, 4.5, 6)
   levels <- function(g, sd = 1e-4) cbind(clips, -g(clips), sd, as.double(clips > 2))
   tails <- list(

@@ -90,7 +90,7 @@ test_that("steps for new periods and their budget shares agree with the proof", 
   )
 })
 
-test_that("a new period is predicted by the residual, the average and unit-variance directions", {
+test_that("predictors of a new period are the residual, the average and unit-variance directions", {
   withr::local_seed(27)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   fit <- next_period(start_monitor(p, epsilon = 50), p, by = 2)

@@ -241,7 +241,7 @@ test_that("invalid outcomes give one error and spend nothing", {
   fails("dpsc_error_panel", NULL, cbind(y, nothing) ~ on,
     bounds = list(y = c(0, 100), nothing = c(0, 1)))
   fails("dpsc_error_protect", "required", protect = NULL)
-  fails("dpsc_error_panel", "has one outcome", fun = dp_release)
+  fails("dpsc_error_panel", "only one outcome", fun = dp_release)
   fails("dpsc_error_budget", "does not hold enough", epsilon = 5)
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(
