@@ -169,7 +169,7 @@ check_units_recur <- function(units, times) {
       "{.arg data} must follow the same units over time.",
       x = "In {.code {units$name}} every unit appears once, as in a repeated cross-section.",
       i = paste(
-        "Check that {.code {units$name}} identifies units, not rows. Donors may also",
+        "Check that {.code {units$name}} identifies units, not rows. Donors can also",
         "be recurring groups, such as regions. Then regions are protected, not people."
       )
     ), "panel")

@@ -97,14 +97,14 @@ check_rowwise <- function(code) {
   }
   if (length(unknown)) {
     abort(c(
-      "The formula may only use functions of one row at a time, not {.code {unknown}}.",
+      "The formula can only use functions of one row at a time, not {.code {unknown}}.",
       x = "A function of several rows could reveal information without noise.",
       i = "Compute the column beforehand, from public constants."
     ), "argument")
   }
   if (!has_single_constants(code)) {
     abort(c(
-      "The formula may only use columns and single numbers, but it contains a vector.",
+      "The formula can only use columns and single numbers, but it contains a vector.",
       i = "Add the vector to the rows as a column, with separate bounds."
     ), "argument")
   }

@@ -98,7 +98,7 @@ choose_noise <- function(noise, horizon, budget) {
   }
   if (noise == "toeplitz" && horizon > 4096) {
     abort(c(
-      "{.code noise = \"toeplitz\"} stores the stream: {.arg horizon} may be at most 4,096.",
+      "{.code noise = \"toeplitz\"} stores the stream: {.arg horizon} can be at most 4,096.",
       i = "{.code noise = \"blt\"} is as accurate, within a thousandth, at any horizon."
     ), "argument")
   }

@@ -182,7 +182,7 @@ test_that("a release for several dates with covariates is read back and contains
   )
 })
 
-test_that("a roster may have several dates, and gaps are filled from the unit's own values", {
+test_that("a roster can have several dates, and gaps are filled from a unit's other values", {
   p <- staggered_covariates(n = 200, dates = rep(c(5, 7), each = 2))
   roster <- dp_roster(p$units, c(rep(NA, p$n), p$dates + 1), 1:9)
   full <- withr::with_seed(1, staggered_fit(p, epsilon = 4, control = dp_control(rng = "R")))

@@ -374,7 +374,7 @@ test_that("with several dates no row and no sum of rows leaves compiled code", {
   }
 })
 
-test_that("with several dates a donor's loss adds up both rounds' losses and the calibration", {
+test_that("with several dates a donor's loss is the sum over both rounds and the calibration", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

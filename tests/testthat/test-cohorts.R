@@ -355,7 +355,7 @@ test_that("with several dates tidy(), coef(), vcov() and confint() report the sa
   expect_error(formula(fit), class = "dpsc_error_argument")
 })
 
-test_that("with several dates periods may be dates or strings", {
+test_that("with several dates periods can be dates or strings", {
   panel <- cohort_panel(60)
   days <- as.Date("2020-01-01") + 31 * 0:12
   fit <- dp_synth(panel$donors,

@@ -119,7 +119,7 @@ test_that("a joint choice of several quantiles has the stated probabilities", {
   )
 })
 
-test_that("no replaced row changes a joint choice's probabilities by more than its budget allows", {
+test_that("replacing a row changes the probabilities of a joint choice only within the budget", {
   # Plants faults 80, 81.
   withr::local_seed(9)
   exponent <- 0.3

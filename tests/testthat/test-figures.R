@@ -297,7 +297,7 @@ test_that("in figures the line at the treatment has the class of the time axis, 
   expect_identical(between_periods(c(2001, 2002), 1L), 2001.5)
 })
 
-test_that("readable names may replace the names of variables in figures", {
+test_that("readable names can replace the names of variables in figures", {
   fit <- dp_synth(matrix(stats::runif(600), 60), target = stats::runif(10), T0 = 7, epsilon = 2,
     bounds = c(0, 1), control = dp_control(rng = "R")
   )

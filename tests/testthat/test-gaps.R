@@ -117,7 +117,7 @@ test_that("people with gaps keep their covariates or get the middle of the bound
   expect_equal(found[1:3, ], cbind(c(40, 30, 30), c(0, 1, 1)))
 })
 
-test_that("an error requests missing declarations about gaps, and nothing is spent", {
+test_that("an error requests missing declarations about gaps before anything is spent", {
   p <- gap_panel()
   ledger <- dp_ledger(1, 1e-6)
   fails <- function(..., class = "dpsc_error_roster") {

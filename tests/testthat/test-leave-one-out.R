@@ -134,7 +134,7 @@ test_that("donors with equal values count as ties in spite of rounding", {
   expect_true(all(table$conf.low <= 0 & 0 <= table$conf.high))
 })
 
-test_that("donors that are identical before the treatment have intervals too", {
+test_that("leave-one-out intervals exist even if donors are identical before the treatment", {
   rows <- cbind(matrix(0.5, 30L, 5L), random_rows(30L, 2L))
   release <- raw_release(rows, 5L)
   table <- raw_intervals(release, c(rep(0.5, 5L), 0, 0))

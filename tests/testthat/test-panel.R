@@ -33,7 +33,7 @@ test_that("the smallest panel has two donors, two periods before the treatment a
   expect_toy_panel(p$data, p)
 })
 
-test_that("periods may be dates, date-times, factors, strings and numbers", {
+test_that("periods can be dates, date-times, factors, strings and numbers", {
   p <- toy_panel()
   k <- p$data$time - 2000L
   recode <- function(values) {
@@ -64,7 +64,7 @@ test_that("unused factor levels of periods are dropped, and the other levels giv
   expect_identical(panel$times, as.character(p$times))
 })
 
-test_that("units may be numbers, dates and strings of any locale", {
+test_that("units can be numbers, dates and strings of any locale", {
   p <- toy_panel()
   number <- match(p$data$unit, p$units)
   for (ids in list(c(3L, 20L, 100L, 101L, 1000L, 7L), c(.5, 1, 2.25, 3, 4e15, 1e5),
@@ -104,7 +104,7 @@ test_that("a pdata.frame is accepted with its index as columns or as an attribut
   expect_null(attributes(panel$times))
 })
 
-test_that("the treatment indicator may be integer, logical, a factor or an expression", {
+test_that("the treatment indicator can be integer, logical, a factor or an expression", {
   p <- toy_panel(k = 2)
   on <- p$data$treated == 1
   indicators <- list(

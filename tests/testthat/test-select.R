@@ -508,7 +508,7 @@ test_that("a budget above the largest exponent of a choice causes no failure aft
   }
 })
 
-test_that("dp_select() does not shrink 0/1 variables, which may be logical", {
+test_that("dp_select() does not shrink 0/1 variables, which can be logical", {
   flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
   full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
   expect_equal(usual_length(full), 2)

@@ -66,7 +66,7 @@ test_that("the variances of a stream's noise agree with the literature", {
   }
 })
 
-test_that("a stream with an unknown horizon has at most 50 % more noise", {
+test_that("an unknown horizon of a stream increases the noise by at most 50 %", {
   known <- stream_plan("blt", horizon = 1e4)
   unknown <- stream_plan("blt", horizon = 2^30)
   x <- matrix(0, 1e4, 1)

@@ -112,7 +112,7 @@ test_that("every fit can be written; the error for a part of a regression recomm
   expect_error(read_release(), "`path` is required", class = "dpsc_error_argument")
 })
 
-test_that("averages over cohorts may be requested by the names that `did::aggte()` uses", {
+test_that("averages over cohorts can be requested by the names that `did::aggte()` uses", {
   panel <- sim_panel(n = 300, T0 = 6, T1 = 4)
   fit <- dp_synth(panel$donors,
     target = rbind(a = panel$target, b = panel$target), T0 = c(6, 8), epsilon = 2,
