@@ -96,7 +96,7 @@ read_block <- function(chunks, i) {
   if (!is.null(chunks$checksums) && !is_same_block(block, chunks, i)) {
     abort(c(
       "Block {i} of the donors changed between two reads.",
-      i = "The function that reads it must return the same rows each time.",
+      i = "The function that reads the block must return the same rows each time.",
       i = if (isTRUE(chunks$charged)) charge_stays
     ), c("reader", "panel"))
   }

@@ -14,7 +14,7 @@ said_offset <- function(offset) {
   if (!formula || !length(all.vars(offset[[2L]]))) {
     abort(c(
       "{.arg offset} must be a formula such as {.code ~ log(years)}, or a column's name.",
-      x = "It is {describe(offset)}.", i = "Its columns need limits in {.arg bounds}."
+      x = "It is {describe(offset)}.", i = "The offset's columns need limits in {.arg bounds}."
     ), "argument")
   }
   offset[[2L]]

@@ -160,7 +160,7 @@ panel_from_donors <- function(donors, target, T0, times = NULL, hide = FALSE) {
 #' @exportS3Method
 panel_from_donors.default <- function(donors, target, T0, times = NULL, hide = FALSE) {
   donors <- check_donor_matrix(donors)
-  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, columns are periods.")
+  check_donor_count(nrow(donors), "Rows of {.arg donors} are donors, and columns are periods.")
   design <- design_public(target, T0, times, ncol(donors), hide)
   check_donors_finite(donors, "donors")
   new_panel_design(donors, design, "matrix")

@@ -306,7 +306,7 @@ panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide =
     } else if (ncol(block) - more != ncol(design$target)) {
       abort(c(
         "All blocks of donors must have the same periods.",
-        x = "Block {i} has {ncol(block)} column{?s}; the first has {ncol(design$target) + more}."
+        x = "Block {i} has {ncol(block)} column{?s}; block 1 has {ncol(design$target) + more}."
       ), "panel")
     }
     check_donors_finite(block, "donors")
@@ -314,7 +314,7 @@ panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide =
     sizes[[i]] <- dim(block)
     checksums[[i]] <- checksum_cpp(block)
   }
-  check_donor_count(n, "Rows of the blocks are donors, columns are periods.")
+  check_donor_count(n, "Rows of the blocks are donors, and columns are periods.")
   donors$sizes <- sizes
   donors$checksums <- checksums
   new_panel_design(donors, design, "chunks", n)

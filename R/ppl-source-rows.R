@@ -86,7 +86,7 @@ check_calibration <- function(source, calibrated) {
   if (calibrated && !source$calibrate) {
     abort(c(
       paste(
-        "Intervals are calibrated by the placebo errors of 10,000 donors or more, whose rows",
+        "Intervals are calibrated by the placebo errors of up to 100,000 donors, whose rows",
         "would leave the database."
       ),
       i = paste(

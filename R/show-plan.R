@@ -197,7 +197,7 @@ detectable_words <- function(x, row) {
 
 given_words <- function(x, row) {
   share <- paste0(
-    "In about ", round(100 * (1 - row$given)), " % of releases there is no interval: "
+    "In about ", round(100 * (1 - row$given)), " % of releases there is no interval, because "
   )
   paste0(share, if (x$protect == "everyone") {
     "the treated people are too far from the donors, or the donors' errors are too small."
