@@ -119,13 +119,13 @@ stated_budget <- function(privacy, whole = NULL) {
 noise_words <- function(privacy) {
   continuous <- any(privacy$steps$law == "gamma_norm")
   paste0("noise from the operating system, ", if (privacy$exact && continuous) {
-    "exact samplers, and exact integer noise over all rounding"
+    "exact samplers, with exact integer noise that covers all rounding"
   } else if (privacy$exact) {
     "exact integer samplers"
   } else if (isTRUE(privacy$integers)) {
     "exact integer samplers, applied to a solver's result"
   } else {
-    "in floating point: not exact (rounded as a precaution; the theorem is for real numbers)"
+    "in floating point and not exact: the theorem is for real numbers, and rounding is a precaution"
   })
 }
 

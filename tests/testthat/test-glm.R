@@ -688,7 +688,7 @@ test_that("the default noise of dp_glm() is declared exact, and the noise for de
   people <- glm_people(2000)
   fit <- function(...) dp_glm(y ~ a + g, people, "binomial", 4, bounds = glm_bounds(), ...)
   expect_true(fit()$privacy$exact)
-  expect_output(print(fit()), "exact samplers, and exact integer noise over all rounding")
+  expect_output(print(fit()), "exact samplers, with exact integer noise that covers all rounding")
   expect_false(fit(delta = 0)$privacy$exact)
   expect_output(print(fit(delta = 0)), "not exact")
 })
