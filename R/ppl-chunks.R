@@ -16,9 +16,10 @@
 #'
 #'   If blocks are data frames, set the classes of their columns, for example by
 #'   `read.csv(colClasses = )`. If a reader guesses classes, one cell can turn all numbers of a
-#'   block into text. Therefore a number in a block is the same level, person or constant in every
-#'   class and spelling (1, `"1.0"`, `"01"`), and two levels that spell the same number are refused.
-#'   Hexadecimal numbers and numbers of more than 15 digits still need fixed classes.
+#'   block into text. Therefore a number in a block has the same meaning, as a level, an identifier
+#'   or a constant, in every class and spelling (1, `"1.0"`, `"01"`), and two levels that are
+#'   spellings of the same number are refused. Hexadecimal numbers and numbers of more than 15
+#'   digits still need fixed classes.
 #'
 #' If, after the charge, a block cannot be read again or has changed, a `dpsc_error_reader` occurs:
 #' the charge remains, and nothing is released. The error message contains only the number of the
