@@ -19,7 +19,7 @@ test_that("the calibrated Gaussian noise scale gives at most the requested delta
   for (epsilon in c(0.01, 1, 10, 50)) {
     for (delta in c(0.1, 1e-6, 1e-15, 1e-100, 1e-300)) {
       sigma <- gaussian_sigma(epsilon, delta)
-      # Recomputing so small a delta has its own rounding error.
+      # The recomputation of so small a delta has a rounding error.
       expect_lte(gaussian_delta(epsilon, sigma), delta * (1 + 1e-7))
       expect_gt(gaussian_delta(epsilon, sigma * (1 - 1e-6)), delta)
     }
@@ -37,7 +37,7 @@ test_that("the delta of Gaussian differential privacy equals the reference value
   expect_equal(gaussian_delta(0, 1), 0.38292492254802621, tolerance = 1e-13)
   expect_equal(gaussian_delta(1, 1 / 0.5), 0.0068295949831145754, tolerance = 1e-13)
   expect_equal(gaussian_delta(1, 1 / 2), 0.50986166005467015, tolerance = 1e-13)
-  # The classic formula under-noises at large epsilon.
+  # The classic formula gives too little noise at large epsilon.
   expect_equal(gaussian_delta(10, 0.681894), 1.086e-10, tolerance = 1e-3)
 })
 

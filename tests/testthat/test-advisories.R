@@ -1,4 +1,4 @@
-# Files of faulty versions are not read as if their guarantee held.
+# Files of faulty versions are not read as if their guarantee were valid.
 
 skip_if_not_installed("jsonlite")
 
@@ -24,7 +24,7 @@ test_that("prints and reports of releases by version 0.2.0 show no guarantee and
   pins <- utils::read.csv(test_path("fixtures", "0.2.0", "pins.csv"))
   promised <- pins$file[pins$number == "holds" & pins$value == 1]
   expect_gt(length(promised), 50L)
-  # These values are not from a formula, table or file, so the fault does not affect them.
+  # These values do not come from a formula, table or file, so the fault does not affect them.
   plain <- c("aggregate-median.rds", "aggregate-mean.rds", "stream-count.state", "stream-sum.state")
   for (file in promised) {
     x <- of_020(file)
@@ -43,7 +43,7 @@ test_that("prints and reports of releases by version 0.2.0 show no guarantee and
 })
 
 test_that("a known fault is stated if the file reveals the fault, and is else listed as possible", {
-  # A formula's outcome shows that rows had names.
+  # The outcome of a formula shows that the rows had names.
   for (file in c("output-long.json", "objective-long.json")) {
     x <- of_020(file)
     expect_null(x$privacy$doubt)
@@ -61,7 +61,7 @@ test_that("a known fault is stated if the file reveals the fault, and is else li
   }
   expect_no_match(of_020("output-names.json")$privacy$reason, "places|weights")
   expect_match(of_020("files.json")$privacy$reason, "dp_files")
-  # A separate reason is kept.
+  # A release with a separate reason keeps this reason.
   expect_match(of_020("gram-seeded.json")$privacy$reason, "seed")
   expect_match(of_020("gram-not-private.json")$privacy$reason, "Inf")
 })

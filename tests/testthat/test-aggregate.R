@@ -1,4 +1,5 @@
-# Sample and aggregate: one person changes one answer; the distribution of the released median.
+# Sample and aggregate: one person changes one answer. Tests of the distribution of the released
+# median.
 
 seeded_aggregate <- function(..., seed = 5) {
   withr::local_seed(seed)
@@ -42,7 +43,7 @@ test_that("dp_aggregate() charges every quantile for the full range of its losse
       facts <- list(blocks = 100, names = names, epsilon = 1, delta = delta, mean = FALSE,
         percents = c(50L, 25L, 75L))
       plan <- aggregate_plan_cpp(facts)
-      # A rank is a loss of 100; losses change by at most two ranks.
+      # One rank counts as a loss of 100, and a loss changes by at most two ranks.
       range <- 2 * plan$exponent
       cost <- if (plan$gaussian) exponential_step_mu_cpp(range) else range
       charged <- if (plan$gaussian) plan$steps$mu else plan$steps$epsilon
@@ -53,23 +54,24 @@ test_that("dp_aggregate() charges every quantile for the full range of its losse
       expect_gte(total, 0.99)
     }
   }
-  # Sixty draws cost less as Gaussian shifts, three do not.
+  # As Gaussian shifts sixty draws cost less, but three draws do not.
   few <- list(blocks = 100, names = "a", epsilon = 1, delta = 1e-6, mean = FALSE, percents = 50L)
   expect_false(aggregate_plan_cpp(few)$gaussian)
   expect_true(plan$gaussian)
 })
 
 test_that("a median from dp_aggregate() has the distribution of the exponential mechanism", {
-  # All answers are in one cell: its loss is 0, and every other cell's loss is that of all answers.
+  # All answers are in one cell, whose loss is 0. The loss of every other cell is the loss of all
+  # answers.
   k <- 10
   answers <- matrix(0.5, k)
   facts <- list(blocks = k, names = "a", epsilon = 2.6, delta = 0, mean = FALSE, percents = 50L)
   withr::local_seed(2)
-  # 2^18 cells per draw.
+  # A draw has 2^18 cells.
   runs <- if (is_audit()) c(400, 200) else c(40, 24)
   draws <- replicate(runs[[1L]], aggregate_release_cpp(answers, facts, "R"))
   share <- mean(abs(draws - 0.5) < 2^-17)
-  # An exponent of 1.3 per rank, with every other cell five ranks away.
+  # The exponent per rank is 1.3, and every other cell is five ranks away.
   expected <- 1 / (1 + (2^18 - 1) * exp(-1.3 * 5))
   expect_gt(stats::binom.test(round(share * runs[[1L]]), runs[[1L]], expected)$p.value, 1e-4)
   facts$epsilon <- 8
@@ -90,7 +92,7 @@ test_that("the noise of a mean released by dp_aggregate() equals the planned noi
     sd <- (if (plan$gaussian) sqrt(plan$scale) else sqrt(2) * plan$scale) / 2^plan$grid / 40
     expect_equal(stats::sd(draws), sd, tolerance = 0.15)
     expect_equal(mean(draws), 0.25, tolerance = 5 * sd / sqrt(600) / 0.25)
-    # Laplace noise of scale d / (k epsilon), as in the dissertation.
+    # The Laplace noise has scale d / (k epsilon), as in the dissertation.
     if (delta == 0) expect_equal(plan$scale / 2^plan$grid, 3, tolerance = 1e-5)
   }
 })
@@ -105,8 +107,7 @@ test_that("one person changes one block's answer only, even if the statistic has
   facts <- list(n = n, blocks = 12, lower = c(-100, -100), upper = c(100, 100),
     fallback = c(0, 0))
   greedy <- function(rows) {
-    # A statistic that uses random numbers, prints, and leaves objects behind, depending on its
-    # rows.
+    # This statistic uses random numbers, prints, and leaves objects behind, depending on its rows.
     if (any(rows$x > 1)) {
       options(dpsc.left = 1, digits = 3)
       sink(nullfile())
@@ -134,7 +135,7 @@ test_that("one person changes one block's answer only, even if the statistic has
   expect_null(getOption("dpsc.left"))
   expect_identical(sink.number(), sinks)
   expect_identical(sum(rowSums(a != b) > 0), 1L)
-  # Without fresh seeds the next block would change as well: the test is able to fail.
+  # Without fresh seeds the next block would change as well, so the test can fail.
   expect_gt(length(unique(a[, 1])), 10)
 })
 
@@ -159,7 +160,7 @@ test_that("dp_aggregate() estimates the statistic and its standard error", {
       spread = FALSE, seed = i)
   })
   errors <- vapply(found, coef, 0) - truth
-  # The sample's own estimate is off by .027; root mean squares, fixed seeds.
+  # The estimate from the whole sample has an error of 0.027. Root mean squares; seeds are fixed.
   expect_lt(sqrt(mean(errors^2)), 0.07)
   fit <- seeded_aggregate(people, q75, lower = c(q75 = 0), upper = 10, epsilon = 2, blocks = 150)
   table <- tidy(fit, conf.int = TRUE)
@@ -206,7 +207,7 @@ test_that("results of dp_aggregate() contain no rows and no function", {
       ledger = ledger),
     class = "dpsc_error_budget"
   )
-  # An example that fails is detected before anything is spent.
+  # An example that fails is detected before the charge.
   expect_error(
     dp_aggregate(people, function(rows) mean(rows$z), lower = 0, upper = 1, epsilon = 0.1,
       ledger = ledger, example = data.frame(x = 1:3)),
@@ -240,7 +241,8 @@ test_that("every invalid input of dp_aggregate() gives one error of a documented
   }
 })
 
-# One person's large number makes the column a 64-bit integer column: this must not cause an error.
+# One person's large number turns the column into a 64-bit integer column, which must not cause an
+# error.
 test_that("64-bit integers are read as integers, not as doubles with the same bits", {
   skip_if_not_installed("bit64")
   long <- bit64::as.integer64(c("3", "9007199254740992", "-5", NA))
@@ -295,7 +297,8 @@ test_that("messages and errors of a user's statistic are suppressed and cannot e
 
 test_that("intervals of dp_aggregate() have nominal coverage; for a median 50 blocks are too few", {
   withr::local_seed(6)
-  # Blocks of at least 30 people: 96 / epsilon blocks, and the corresponding number of people.
+  # Blocks contain at least 30 people, which gives 96 / epsilon blocks and the corresponding number
+  # of people.
   people <- stats::rexp(8000, 0.1)
   for (epsilon in if (is_audit()) c(0.5, 1) else 0.5) {
     inside <- replicate(if (is_audit()) 60 else 3, {
@@ -321,18 +324,18 @@ test_that("blocks of fewer than 30 people give no interval, and the print gives 
   go <- function(...) {
     seeded_aggregate(people, mean, lower = 0, upper = 10, ...)
   }
-  # 33 blocks of 30 people: one median gets the whole budget.
+  # One median of 33 blocks of 30 people gets the whole budget.
   small <- go(epsilon = 1)
   expect_identical(small$method, "median")
   expect_identical(small$plan$blocks, 33)
   expect_identical(nrow(small$privacy$steps), 1L)
   expect_true(is.na(tidy(small)$std.error))
-  # A fifth of such medians are drawn from empty parts of a wide range.
+  # A fifth of such medians come from empty parts of a wide range.
   expect_false(small$plan$identified)
   expect_output(print(small), "Not identified at this budget")
   wide <- go(epsilon = 1, blocks = 60, method = "median", spread = FALSE)
   expect_output(print(wide), "No interval: the standard deviation over blocks was not released")
-  # If blocks of four people are requested, there is an estimate and no error.
+  # Requested blocks of four people give an estimate and no error.
   crowded <- go(epsilon = 1, blocks = 250, method = "winsorised")
   expect_true(crowded$plan$identified)
   expect_true(is.na(tidy(crowded)$std.error))
@@ -349,8 +352,8 @@ test_that("the three adaptive steps of a private mean change by at most their se
   plan <- aggregate_plan_cpp(facts)
   expect_equal(sum(plan$steps$epsilon), 1, tolerance = 1e-6)
   expect_identical(plan$steps$law, c("exponential", "exponential", "discrete_laplace"))
-  # Window and median are released: for any values of them, one answer changes the sum by at most 2
-  # x 2^grid.
+  # The window and the median are released. For any values of these, one answer changes the sum by
+  # at most 2 x 2^grid.
   reach <- 2^plan$grid
   expect_identical(plan$steps$sensitivity[[3L]], 2 * reach)
   for (round in 1:200) {
@@ -363,7 +366,7 @@ test_that("the three adaptive steps of a private mean change by at most their se
       ifelse(is.nan(x), 0, round(pmin(pmax((x - median) / window, -1), 1) * reach))
     }
     expect_lte(abs(sum(part(answers)) - sum(part(other))), plan$steps$sensitivity[[3L]])
-    # The same holds for the distances' ranks: one answer changes one distance.
+    # One answer also changes the rank of only one distance.
     expect_lte(sum(abs(answers - median) != abs(other - median), na.rm = TRUE), 1)
   }
   delta <- c(facts, list())
@@ -384,8 +387,8 @@ test_that("the noise of a three-step mean has the distribution of the last step'
   expect_equal(mean(out[1, 2, ]), 0.4, tolerance = 2e-3)
   expect_equal(stats::median(out[1, 3, ]), 0.01, tolerance = 0.05)
   plan <- aggregate_plan_cpp(facts)
-  # Laplace noise in windows of six standard deviations, and hardly any other error: few answers are
-  # clipped.
+  # Laplace noise in windows of six standard deviations is nearly the only error, since few answers
+  # are clipped.
   expect_equal(stats::sd(out[1, 1, ]), 6 * 0.01 * sqrt(2) * plan$scale / 2^plan$grid / k,
     tolerance = 0.2)
 })
@@ -398,10 +401,10 @@ test_that("answers from half blocks remove the bias that small blocks cause", {
   order <- sample.int(6000)
   plain <- 10 * mean(block_answers(people, variance, facts, order, 1:600))
   better <- 10 * mean(block_answers(people, variance, c(facts, correct = TRUE), order, 1:600))
-  # The divisor n makes the variance of 30 people too small by a thirtieth.
+  # With divisor n the variance of 30 people is too small by a thirtieth.
   expect_equal(plain, stats::var(people) * 29 / 30, tolerance = 0.01)
   expect_equal(better, stats::var(people), tolerance = 0.01)
-  # If the statistic fails on a half, the block's answer remains unchanged.
+  # If the statistic fails on one half, the answer of the block remains unchanged.
   touchy <- function(x) if (length(x) < 20) stop("few") else mean(x)
   expect_equal(
     block_answers(people, touchy, c(facts, correct = TRUE), order, 1:600),
@@ -416,12 +419,12 @@ test_that("a statistic that always fails causes a warning, and results take the 
     "equals .*fallback", class = "dpsc_warning_fallback"
   )
   expect_output(print(lost), "the statistic may have\\s+failed")
-  # With few blocks the cell of the common answer may not be found: the standard deviation shows the
-  # fault.
+  # With few blocks the cell of the common answer may not be found, which the standard deviation
+  # shows.
   lost$quantiles[, "spread"] <- 0.51
   expect_output(print(lost), "is impossible within\\s+the")
   expect_warning(warn_of_fallback(lost), "same answer", class = "dpsc_warning_fallback")
-  # A quantile has a name; names of answers computed from people are ignored.
+  # A quantile has a name. Names that a statistic computes from people are ignored.
   q <- function(x) stats::quantile(x, c(0.25, 0.75))
   found <- seeded_aggregate(stats::runif(9000), q, lower = c(0, 0), upper = 1, epsilon = 2,
     example = stats::runif(20))

@@ -1,4 +1,4 @@
-# Targets unlike most donors: their distance from the released donors, given their level.
+# Targets unlike most donors: their distance from the released donors, given the targets' level.
 
 apart_statistics <- function(moment_sd = 1e-6, mean_sd = 0.01) {
   plan <- gram_plan_cpp(c(gram_facts_of(T0 = 6, T1 = 3, n = 200, features = 4), level = TRUE))
@@ -42,7 +42,7 @@ test_that("a group's distance from donors of its level equals a direct computati
   }
   noisy <- apart_statistics(moment_sd = 5e-4)
   expect_equal(apart_of(noisy, y, 40), oracle_apart(noisy, y, 40, 500), tolerance = 1e-8)
-  # The fault is noticed: without the donors' own error the distance is larger.
+  # The test notices the fault: without the error of the donors' regression the distance is larger.
   expect_gt(apart_of(s, y, 40, n = 1e9), 1.01 * apart_of(s, y, 40, n = 500))
 })
 
@@ -77,13 +77,13 @@ test_that("a group's variance grows with its distance, but less if placebo error
   with_apart <- function(apart) utils::modifyList(e, list(apart = apart))
   expect_equal(group_scale(e), 1)
   expect_equal(group_scale(with_apart(6)), 2)
-  # The excess over the distance of random groups counts in full.
+  # The distance in excess of random groups counts in full.
   expect_equal(group_scale(with_apart(32)), 27.2)
   expect_equal(group_scale(with_apart(0)), 1)
   # The distance does not increase the donors' clipping radius or a single person's interval.
   expect_equal(group_variance(intervals, with_apart(32)), diag(2))
   expect_equal(group_scale(utils::modifyList(e, list(apart = 32, size = 1))), 1)
-  # The model implies two variances of one half: placebo errors are ten times as large.
+  # The model implies two variances of one half, and the placebo errors are ten times as large.
   wide <- list(second = 4.5, second_sd = 0.5)
   expect_equal(placebo_lift(wide, e), 10)
   expect_equal(placebo_apart(wide, utils::modifyList(e, list(apart = 30))), 3)

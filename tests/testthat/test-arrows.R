@@ -1,6 +1,6 @@
-# The floors of the package: a file uses its own floor and the floors below.
+# The floors of the package. A file uses only its floor and the floors below.
 
-# Folders of inst/include/dpsc from the lowest floor up; files outside the folders are listed by
+# Folders of inst/include/dpsc from the lowest floor up. Files outside the folders are listed by
 # name.
 core_floors <- c(
   "engine.hpp", "linalg.hpp", "os_engine.hpp", "runtime.hpp", "accountant", "noise", "rows",
@@ -12,7 +12,8 @@ core_floors <- c(
 # releases, est- estimates, infer- intervals, do- doors, aud- audits, show- verbs that print and
 # plot. Files on one floor may use each other, but not in a circle.
 r_floors <- c("say", "ppl", "priv", "mech", "rel", "est", "infer", "do", "aud", "show")
-# By convention: help of the package, and code that runs when it is loaded.
+# By convention these files contain the help of the package, and the code that runs when it is
+# loaded.
 r_others <- c(`dpsc-package.R` = 1, zzz.R = length(r_floors))
 floor_of_header <- function(files) match(sub("/.*", "", files), core_floors)
 

@@ -1,4 +1,5 @@
-# A guarantee's assumptions are stated, and damaged or edited input is refused before spending.
+# The assumptions of a guarantee are stated, and damaged or edited input is refused before the
+# charge.
 
 said_in <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
 
@@ -45,7 +46,7 @@ test_that("fits to several sources or groups state the assumption that nobody is
   expect_match(said_in(fit), "assumed: nobody is in two of the sources")
   model <- dp_glm(y ~ x, halves, "gaussian", 1, bounds = unit_limits)
   expect_match(said_in(model), "assumed: nobody is in two of the sources")
-  # The statement is the same whether or not somebody is in both sources.
+  # The statement is the same if a person is in both sources.
   twice <- dp_lm(y ~ x, dp_sources(list(rows[1:1500, ], rows[1:1500, ])), 1, bounds = unit_limits)
   expect_identical(twice$privacy$assumes, fit$privacy$assumes)
   expect_null(dp_lm(y ~ x, rows, 1, bounds = unit_limits)$privacy$assumes)
@@ -125,7 +126,7 @@ test_that("a data frame with a column that is too short is refused at no cost", 
     ledger = ledger))
   stream <- dp_online(y ~ x, 1, horizon = 5000, bounds = unit_limits)
   refused(update(stream, rows))
-  # Columns that contain lists still have one entry per row.
+  # Columns that contain lists also have one entry per row.
   whole <- assumption_rows(3)
   whole$when <- as.POSIXlt("2020-01-01") + 1:3
   whole$pair <- matrix(1:6, 3)
@@ -150,7 +151,7 @@ test_that("a growing release with an edited identifier or payment flag is refuse
       expect_error(read_release(path), "identifier of the growing", class = "dpsc_error_release")
     }
   }
-  # Another first release has another name; a seeded release gets a new name each time.
+  # Another first release has another name. A seeded release gets a new name each time.
   expect_false(paid$release$statistics$monitor$id == free$release$statistics$monitor$id)
   seeded <- lapply(1:2, function(k) withr::with_seed(1, start_monitor(p)))
   ids <- vapply(seeded, function(fit) fit$release$statistics$monitor$id, "")

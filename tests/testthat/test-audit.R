@@ -1,4 +1,4 @@
-# The quick version of the audits; tools/audit.R has longer runs and more mechanisms.
+# The quick version of the audits. tools/audit.R contains longer runs and more mechanisms.
 
 test_that("an audit's confidence bound from counts is the bound of Clopper and Pearson", {
   expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
@@ -20,7 +20,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
 }
 
 test_that("inputs of noise functions change by at most their declared sensitivities", {
-  # The drawn radii determine how close a call comes to its declared cost.
+  # The drawn radii determine how closely a call reaches its declared cost.
   withr::local_seed(14)
   worst <- list()
   for (case in list(c(0, 9), c(1e-6, 2))) {
@@ -34,7 +34,7 @@ test_that("inputs of noise functions change by at most their declared sensitivit
       }
     }
   }
-  # The audit is not vacuous: some call of each method reaches its declared cost.
+  # The audit can detect a fault, since some call of each method reaches its declared cost.
   expect_gt(min(unlist(worst)), 0.99)
 })
 
@@ -50,7 +50,7 @@ test_that("integer joint moments change by at most their sensitivity, which some
     K <- round(sample(c(0.2, 0.7, 1), 1) * R)
     x <- switch(sample(5, 1),
       matrix(stats::runif(2 * d, -1, 1), 2), matrix(sample(c(-1, 1), 2 * d, TRUE), 2),
-      # Just beyond and just within the radius.
+      # The lengths are just beyond and just within the radius.
       t(apply(matrix(stats::rnorm(2 * d), 2, d), 1, function(z) {
         z / sqrt(sum(z^2)) * radius * (1 + stats::runif(1, -1e-6, 1e-6))
       })),
@@ -62,7 +62,7 @@ test_that("integer joint moments change by at most their sensitivity, which some
     expect_true(all(w == round(w)) && all(rowSums(w^2) <= R^2))
     gram <- tcrossprod(w[1L, ]) - tcrossprod(w[2L, ])
     mean <- K * (w[1L, ] - w[2L, ])
-    # All below 2^53: the comparison is exact.
+    # All numbers are below 2^53, so the comparison is exact.
     expect_lte(sum(gram^2) + 2 * sum(mean^2), 2 * (R^2 + K^2)^2)
     upper <- gram[upper.tri(gram, diag = TRUE)]
     sensitivity <- laplace_gram_sensitivity_cpp(R, K, d)
@@ -81,7 +81,7 @@ test_that("integer joint moments change by at most their sensitivity, which some
   expect_equal(sum(shift^2), 2 * (64^2 + 64^2)^2)
 })
 
-# Exact law of a choice as the sampler has it: exp(-(loss units + offset) 2^-shift).
+# The exact distribution of a choice by the sampler: exp(-(loss units + offset) 2^-shift).
 choice_law <- function(losses, units, log_prior, shift) {
   offset <- round((max(log_prior) - log_prior) * 2^shift)
   log_mass <- -(losses * units + offset) * 2^-shift
@@ -92,7 +92,8 @@ choice_law <- function(losses, units, log_prior, shift) {
 test_that("replacing a row changes log ratios of choice probabilities by at most the exponent", {
   withr::local_seed(2)
   hinge <- function(outside, allowed) pmax(0, outside - allowed)
-  # Distances to the limits: one expectation for all cases, as each takes half a millisecond.
+  # The cases of the distances to the limits share one expectation, since each expectation takes
+  # half a millisecond.
   share <- spread <- size <- numeric(2000)
   for (i in 1:2000) {
     periods <- sample.int(4, 1)
@@ -105,7 +106,7 @@ test_that("replacing a row changes log ratios of choice probabilities by at most
       hinge(vapply(thresholds, function(at) sum(is.nan(x) | x > at), 0), allowed)
     }
     move <- of(rows) - of(other)
-    # A row has that many values; the exponent is divided by their number.
+    # The exponent is divided by the number of values per row.
     share[[i]] <- (max(move) - min(move)) / periods
     exponent <- stats::runif(1, 0.01, 3)
     units <- floor(exponent / periods * 2^20)
@@ -132,7 +133,7 @@ test_that("no step of an audited release changes by more than its sensitivity", 
     other[1L, ] <- sample(c(-1, 1, 0, 0.05), 7, TRUE)
     run <- gram_core(donors, facts)
     outputs <- call_parts(run$calls, "output")
-    # Unlikely answers are tried as well.
+    # Unlikely answers are also tried.
     if (i %% 2 == 0) outputs[[5L]] <- sample(0:8, 1)
     run <- gram_core(donors, facts, outputs = outputs)
     again <- gram_core(other, facts, outputs = outputs)
@@ -176,7 +177,7 @@ test_that("the exponential mechanism has the exact probabilities, even for unlik
 })
 
 test_that("the number, distributions and scales of noise draws do not depend on the donors", {
-  # The replay checks this for neighbours; here the two panels have no common row.
+  # The replay checks this value for neighbours; these two panels share no row.
   for (delta in c(0, 1e-6)) {
     for (release in releases(delta)) {
       hooked <- as_hooked(release)
@@ -214,7 +215,7 @@ test_that("an audit replays mechanisms that users have written", {
   expect_error(dp_audit(sum, 1, 2, mode = "replay"), class = "dpsc_error_argument")
 })
 
-# A budget whose delta is large enough to be resolved by a few hundred runs.
+# The budget has a delta that a few hundred runs can resolve.
 test_that("exact losses of methods gram and output are within epsilon for the worst neighbours", {
   withr::local_seed(3)
   largest <- c()
@@ -279,7 +280,7 @@ test_that("audits that use outputs alone find no violation in the package's rele
   }
 })
 
-# Faults to be caught -----------------------------------------------------------------------------
+# Faults that audits must detect ------------------------------------------------------------------
 
 test_that("published objective perturbation violates its claim at the rates in the errata", {
   # Plants faults 3.
@@ -298,7 +299,7 @@ test_that("published objective perturbation violates its claim at the rates in t
   pair <- lapply(swap_pair(10, 10), cbind, 0)
   audit <- dp_audit(release, pair$data, pair$neighbour, n_runs = 100, mode = "loss")
   expect_true(audit$violated)
-  # The mechanism fails because of the gradient's sensitivity.
+  # The sensitivity of the gradient is wrong in this mechanism.
   replay <- dp_audit(release, pair$data, pair$neighbour, n_runs = 20, mode = "replay")
   expect_true(replay$violated)
 })
@@ -306,18 +307,19 @@ test_that("published objective perturbation violates its claim at the rates in t
 test_that("audits detect radial Laplace noise and a variance used as a standard deviation", {
   # Plants faults 4, 5.
   withr::local_seed(8)
-  # Document: 0.077 for the variance, 0.014 for the published Gaussian.
+  # The expected values are 0.077 for the variance and 0.014 for the published Gaussian noise.
   audit <- audit_published(10, 10, 50, 1, 1e-6, "variance", 500)
   expect_true(audit$violated)
   expect_equal(mean(tidy(audit)$delta.estimate), 0.077, tolerance = 0.3)
   audit <- audit_published(10, 10, 50, 1, 1e-6, "radial", 1000)
   expect_true(audit$violated)
-  # A length drawn from |Laplace| times a direction, sensitivity and scale 1: 0.35, 0.76, 0.93.
+  # The noise is a length drawn from |Laplace| times a direction, with sensitivity and scale 1. It
+  # gives 0.35, 0.76 and 0.93.
   audits <- lapply(c(2, 10, 38), audit_radial, n_runs = 500)
   expect_true(all(vapply(audits, `[[`, logical(1), "violated")))
   found <- vapply(audits, function(audit) mean(tidy(audit)$delta.estimate), numeric(1))
   expect_equal(found, c(0.35, 0.76, 0.93), tolerance = 0.1)
-  # The density is not used.
+  # This audit does not use the density.
   d <- 10
   radial <- function(panel) {
     direction <- stats::rnorm(d)
@@ -339,7 +341,7 @@ test_that("audits detect radial Laplace noise and a variance used as a standard 
 test_that("audits detect faults planted in a release that uses method gram", {
   # Plants faults 6, 7, 8, 9, 10, 11.
   withr::local_seed(9)
-  # Enough donors for all steps. A remote row counts fully, so no fault is hidden by a small shift.
+  # The donors suffice for all steps. A remote row counts fully, so a small shift hides no fault.
   pair <- audit_pairs(300, 6, 4)$jump
   for (delta in c(0, 1e-6)) {
     release <- releases(delta, epsilon = 2)$gram
@@ -363,7 +365,7 @@ test_that("an audit detects noise with a fixed seed", {
   audit <- dp_audit(seeded, matrix(0, 2, 2), rbind(1, c(0, 0)), epsilon = 50, n_runs = 20)
   expect_true(audit$violated)
   expect_match(audit$note, "noise is not fresh")
-  # A constant that is the same on both panels reveals nothing.
+  # A constant that is equal on both panels reveals nothing.
   constant <- dp_audit(function(panel) 1, matrix(0, 2, 2), rbind(1, c(0, 0)), 1, n_runs = 20)
   expect_false(constant$violated)
   expect_null(constant$note)
@@ -401,7 +403,7 @@ test_that("dp_audit() refuses invalid arguments", {
     dp_audit(releases()$objective, pair$data, pair$neighbour, mode = "loss"),
     class = "dpsc_error_argument"
   )
-  # Two rows differ.
+  # Two rows differ between the panels.
   pair$data[2L, ] <- 0
   expect_error(dp_audit(release, pair$data, pair$neighbour), class = "dpsc_error_argument")
 })

@@ -1,12 +1,13 @@
-# A short version of bench/battery.R: cells that failed before, with fixed seeds. Thresholds allow
-# for the Monte Carlo error of a few hundred people (a coverage of .93 may be observed as .90); the
-# acceptance criteria, and all cells, are in the bench.
+# A short version of bench/battery.R with cells that failed before and fixed seeds. The thresholds
+# allow for the Monte Carlo error of a few hundred people (an observed coverage of 0.90 may be a
+# true coverage of 0.93). The bench contains the acceptance criteria and all cells.
 
 unit_table <- function(fit, simultaneous = FALSE) {
   suppressWarnings(tidy(fit, conf.int = TRUE, simultaneous = simultaneous, type = "unit"))
 }
 
-# Donors and targets from one distribution; the release is made for the first person's path.
+# Donors and targets come from one distribution. The release is made for the path of the first
+# person.
 release_for <- function(rows, n, T0, bounds, epsilon, size = 1) {
   target <- colMeans(rows[n + seq_len(size), , drop = FALSE])
   fit <- suppressWarnings(dp_synth(rows[seq_len(n), ],
@@ -20,15 +21,15 @@ group_means <- function(rows, size) {
   unname(rowsum(rows, (seq_len(nrow(rows)) - 1L) %/% size)) / size
 }
 
-# Fresh targets without effect: `rows` are n donors, the person or group of the release, and the
-# others.
+# Fresh targets without effect. The rows are n donors, then the person or group of the release, then
+# the other people.
 judge <- function(rows, n, T0, bounds, epsilon = 1, size = 1) {
   release <- release_for(rows, n, T0, bounds, epsilon, size)
   fresh <- group_means(rows[-seq_len(n + size), , drop = FALSE], size)
   fit <- suppressWarnings(dp_synth(release, target = fresh, size = size))
   table <- unit_table(fit)
   k <- nrow(fresh)
-  # Bands hold jointly for the periods of one target.
+  # A band covers all periods of one target jointly.
   bands <- do.call(rbind, lapply(seq_len(min(k, 25L)), function(i) {
     one <- suppressWarnings(dp_synth(release, target = fresh[i, , drop = FALSE], size = size))
     unit_table(one, simultaneous = TRUE)
@@ -44,7 +45,7 @@ judge <- function(rows, n, T0, bounds, epsilon = 1, size = 1) {
   )
 }
 
-# `make audit` and the bench have more.
+# `make audit` and the bench use more releases.
 fewer <- function(releases) if (is_audit()) releases else ceiling(releases / 2)
 
 judge_often <- function(releases, draw, ...) {
@@ -98,7 +99,7 @@ test_that("in 0/1 data with 17 % events, one event in four months is not signifi
     ))
     unlist(unit_table(fit)[1L, c("std.error", "p.value")])
   })
-  # The mean of four months of such a person has a standard deviation near .15.
+  # The mean of four months of such a person has a standard deviation of about 0.15.
   expect_gte(min(first["std.error", ]), 0.05)
   expect_gt(min(first["p.value", ]), 0.05)
 })
@@ -120,8 +121,8 @@ test_that("intervals have nominal coverage for zero-inflated costs, for users an
     rows[c(seq_len(1000), people), ]
   }
   run <- judge_often(fewer(12), users, n = 1000, T0 = 10, bounds = c(0, 3000))
-  # The 95 % refers to a random person; people with costs are covered less often, but far more often
-  # than in 10 % of cases.
+  # The 95 % refers to a random person. People with costs are covered less often, but in far more
+  # than 10 % of cases.
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
@@ -133,7 +134,8 @@ test_that("with 300 donors intervals have nominal coverage for answers from 1 to
 })
 
 test_that("in smooth panels intervals are at most 1.4 times as wide as the errors require", {
-  # Panels of some seeds need a factor of 1.45, in this version and in 0.2.0; most need 1.1 to 1.3.
+  # Panels of some seeds need a factor of 1.45, in this version and in 0.2.0; most panels need 1.1
+  # to 1.3.
   withr::local_seed(3)
   draw <- function() {
     panel <- sim_panel(1100, 10, 3)
@@ -164,8 +166,8 @@ test_that("intervals for the mean of 100 people with rare events are NA or have 
 })
 
 test_that("with rare events a change common to all units is not mistaken for an effect", {
-  # Three people in four never have an event: a release shrunk towards these people would miss the
-  # others' change.
+  # Three people in four never have an event. A release shrunk towards these people would miss the
+  # change of the other people.
   rows <- function(n, T0 = 10L) {
     rate <- stats::plogis(-4.3 + 0.9 * stats::rnorm(n))
     outer(rate, rep(c(1, 2), c(T0, 3L)), function(p, lift) {
@@ -201,15 +203,15 @@ test_that("the interval for a group's mean is shorter than the interval for one 
     ))
     unlist(unit_table(fit)[1L, c("estimate", "std.error", "conf.low", "conf.high")])
   }, numeric(4L))
-  # 2,900 donors are enough: hardly any interval may be refused.
+  # With 2,900 donors hardly any interval may be refused.
   expect_lte(mean(is.na(read["std.error", ])), 0.1)
   expect_lte(stats::median(read["std.error", ], na.rm = TRUE), 0.5)
   expect_gte(mean(read["conf.low", ] <= 0 & 0 <= read["conf.high", ], na.rm = TRUE), 0.85)
   expect_gte(min(read["std.error", ], na.rm = TRUE), sqrt(mean(read["estimate", ]^2)) / 3)
 })
 
-# Releases of one panel with increasing epsilon: a matrix of estimate, privacy.se and std.error by
-# release.
+# Releases of one panel with increasing epsilon, as a matrix of estimate, privacy.se and std.error
+# per release.
 over_releases <- function(donors, target, T0, bounds, size, epsilons, releases) {
   lapply(epsilons, function(epsilon) {
     vapply(seq_len(releases), function(i) {
@@ -225,8 +227,8 @@ over_releases <- function(donors, target, T0, bounds, size, epsilons, releases) 
 expect_honest_privacy <- function(runs) {
   for (run in runs) {
     ratio <- sqrt(mean(run["privacy.se", ]^2)) / stats::sd(run["estimate", ])
-    # The standard deviation of 30 estimates has a relative error of 13 %: the limits .8 and 1.25,
-    # widened by three times that.
+    # The standard deviation of 30 estimates has a relative error of 13 %. The limits are 0.8 and
+    # 1.25, widened by three times this error.
     testthat::expect_gt(ratio, 0.8 * 0.61)
     testthat::expect_lt(ratio, 1.25 * 1.64)
   }
@@ -276,8 +278,8 @@ test_that("the counterfactual of a group unlike the donors keeps the group's lev
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(90)
-  # The 67 women earn .4 less than the men. Difference-in-differences gives .013, epsilon = Inf
-  # .017; a counterfactual shrunk to the men's level would give about -.3.
+  # The 67 women earn 0.4 less than the men. Difference-in-differences gives 0.013 and epsilon = Inf
+  # gives 0.017; a counterfactual shrunk to the men's level would give about -0.3.
   runs <- over_releases(panel$men, panel$women, 5, c(4, 9), 67, c(4, 16, 64), 10)
   for (run in runs) expect_lt(abs(stats::median(run["estimate", ])), 0.1)
 })

@@ -2,7 +2,7 @@
 # people without noise do not become R objects: functions that return such sums are declared here,
 # with their permitted callers.
 
-# These functions receive no people's data: only public or released numbers, or panels that the core
+# These functions receive no people's data, only public or released numbers, or panels that the core
 # simulates.
 public <- c(
   "cdp_epsilon_cpp", "cdp_rho_cpp", "cohort_errors_cpp", "cohort_plan_cpp", "cohort_view_cpp",
@@ -27,8 +27,8 @@ public <- c(
   "unseen_share_cpp", "unseen_variance_cpp"
 )
 
-# These receive people's data and add noise to their results inside. They are searched for canaries
-# here, in test-canary.R, test-select.R and test-stream-online.R.
+# These functions receive people's data and add noise to their results. Their results are searched
+# for canaries here, in test-canary.R, test-select.R and test-stream-online.R.
 released <- c(
   "aggregate_release_cpp", "paper_release_cpp",
   "cohort_release_cpp", "describe_release_cpp", "glm_release_cpp", "gram_release_cpp",
@@ -38,29 +38,29 @@ released <- c(
   "treated_control_cpp", "treated_look_cpp", "treated_release_cpp", "weights_release_cpp"
 )
 
-# These receive people's data and return one answer without noise that is never shown: whether the
-# table is finite, and whether it is unchanged.
+# These functions receive people's data and return one answer without noise that is never shown:
+# whether the table is finite, and whether it is unchanged.
 checks <- c("all_finite_cpp", "checksum_cpp")
 
-# These receive people's data and return values WITHOUT NOISE: PRIVATE or NOT PRIVATE. Each has a
-# list of permitted callers.
+# These functions receive people's data and return values WITHOUT NOISE: PRIVATE or NOT PRIVATE.
+# Each function has a list of permitted callers.
 unprotected <- list(
-  # Audits, on simulated panels only: the record of the noise that was passed in.
+  # Audits, on simulated panels only, read the record of the noise that was passed in.
   noise_calls_cpp = c("new_recorder", "record_and_replay"),
-  # Losses of single people, for the curator.
+  # The curator alone sees the losses of single people.
   glm_rows_cpp = "objective_glm", lm_rows_cpp = "lm_row_losses",
   gram_contributions_cpp = "gram_contributions", paper_loss_rows_cpp = "paper_losses",
   paper_rows_cpp = "pdp.dp_paper",
   posterior_loss_cpp = "posterior_losses", ridge_logistic_cpp = "output_row_losses",
   # The grid of a round, computed without rows.
   row_integers_cpp = "round_noise",
-  # Simulated rows, for an engine's proof; people's rows, in a worker, for its coordinator.
+  # The proof of an engine uses simulated rows. A worker uses people's rows for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
-  # A file's cells, while they are copied into an engine on this machine.
+  # The cells of a file while they are copied into an engine on this machine.
   csv_cells_cpp = "copy_csv",
-  # Tests: all probes, listed below.
+  # All probes of tests are listed below.
   probe_cpp = NULL,
-  # Without privacy, epsilon = Inf.
+  # These functions serve fits without privacy, epsilon = Inf.
   lm_raw_cpp = "lm_record", paper_raw_cpp = "posterior_record", lm_raw_estimate_cpp = "estimate_lm",
   augmented_fit_cpp = "fit_augmented", augmented_path_cpp = "complete_augmented",
   elastic_fit_cpp = "fit_elastic",
@@ -133,7 +133,7 @@ test_that("compiled functions that receive rows of people are not declared publi
     any(holds_people %in% names(formals(get(name, asNamespace("dpsc")))))
   }, compiled_exports())
   expect_gt(length(given), 20)
-  # Its `rows` are a number of rows.
+  # The argument `rows` of this function is a number of rows.
   expect_identical(intersect(given, public), "fit_moments_cpp")
 })
 
@@ -141,7 +141,7 @@ test_that("only declared callers call functions that return sums without noise",
   for (name in names(unprotected)) {
     expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
   }
-  # The search finds existing callers.
+  # The search finds callers that exist.
   expect_identical(callers("gram_release_cpp"), "run_gram")
 })
 

@@ -1,4 +1,4 @@
-# One convention for bounds in every verb: by column name, or by the text of an expression.
+# One convention for bounds in every verb: by the name of a column, or by the text of an expression.
 
 cost_people <- function(n = 3000) {
   withr::local_seed(1)
@@ -58,7 +58,8 @@ test_that("in every function equivalent bounds of a column and an expression giv
   # `.` stands for all other entries, including expressions.
   dot <- withr::with_seed(7, dp_lm(log(cost) ~ ., data, 20, bounds = of_text, control = control))
   expect_equal(coef(dot), withr::with_seed(7, verbs[[1L]](of_text)))
-  # A column's limits clip it before the expression is computed; a file keeps both spellings.
+  # The limits of a column clip it before the expression is computed. A file contains both
+  # spellings.
   columns <- lm_columns(log(cost) ~ age, list(cost = c(100, 200), age = c(18, 99)))
   expect_identical(range(lm_table(columns, data, TRUE)[, 2L]), log(c(100, 200)))
   stream <- new_columns(
@@ -87,7 +88,7 @@ test_that("bounds of a panel's outcome refer to a column or an expression, as in
   b <- run(log(y) ~ on, list(`log(y)` = log(c(10, 400))))
   expect_equal(effects(a), effects(b))
   expect_identical(a$release$panel$outcome, "log(y)")
-  # Values are clipped before the log: values of 0 cause no error.
+  # Values are clipped before the logarithm, so values of 0 cause no error.
   p$y[1] <- 0
   expect_s3_class(run(log(y) ~ on, list(y = c(10, 400))), "dp_synth")
   expect_error(run(log(y) ~ on, list(y = c(0, 400))), "not finite", class = "dpsc_error_bounds")
@@ -108,7 +109,7 @@ test_that("bounds of a panel's outcome refer to a column or an expression, as in
   both <- run(cbind(log(z), y) ~ on, list(z = c(5, 200), y = c(0, 400)))
   own <- run(cbind(lz = log(z), y) ~ on, list(lz = log(c(5, 200)), y = c(0, 400)))
   expect_equal(unname(coef(both)), unname(coef(own)))
-  # In 0.2.0 limits under the outcome's own name were limits of the expression.
+  # In version 0.2.0, limits under the name of the outcome applied to the expression.
   expect_error(
     run(cbind(z = log(z), y) ~ on, list(z = log(c(5, 200)), y = c(0, 400))),
     "could be a column or the outcome", class = "dpsc_error_bounds"
@@ -148,7 +149,7 @@ test_that("levels impossible for a column's class are refused; logical levels ma
   }
   expect_equal(run(data, c(FALSE, TRUE)), run(transform(data, ill = ill == 1), c(FALSE, TRUE)))
   expect_gt(run(data, c(FALSE, TRUE))[["illTRUE"]], 20)
-  # Both spellings of zip codes are numbers.
+  # Both spellings of 100000 are numbers.
   expect_true(all(is_number_text(c("1", "0.5", "100000", "1e+05", "-3"))))
   expect_false(any(is_number_text(c("01", "a", "", NA))))
 })

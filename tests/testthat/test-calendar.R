@@ -1,4 +1,4 @@
-# Gaps in the calendar: periods that are missing for everybody.
+# Gaps in the calendar: periods without a row of any unit.
 
 calendar_panel <- function(times, n = 6) {
   periods <- length(times)
@@ -46,10 +46,10 @@ test_that("irregular periods, declared periods and periods without a calendar ca
   expect_identical(gap(c(0, 1, 3, 7, 30)), integer())
   expect_identical(gap(c(0.5, 1, 1.5, 2.5)), integer())
   expect_identical(gap(c("1990", "1991", "1993")), integer())
-  # Weeks and days written as numbers jump at the turn of the year.
+  # Weeks and days written as numbers jump between years.
   expect_identical(gap(c(199050, 199051, 199052, 199101)), integer())
   expect_identical(gap(c(20001230, 20001231, 20010101, 20010102)), integer())
-  # Working days.
+  # These dates are working days.
   days <- as.Date("2024-03-04") + c(0:4, 7:11)
   expect_identical(gap(days), integer())
   expect_identical(gap(days[-3]), 2L)

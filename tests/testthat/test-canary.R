@@ -1,4 +1,4 @@
-# No public object holds a donor's value or name, or a statistic without noise.
+# No public object contains a donor's value or name, or a statistic without noise.
 
 methods <- list(
   c("gram", "tight"), c("output", "tight"), c("output", "published"), c("objective", "tight"),
@@ -61,7 +61,7 @@ test_that("the tests' search for donors' data finds planted values", {
 
 for (interface in c("formula", "matrix")) {
   for (how in c("direct", "do.call")) {
-    # Every method with one call of each kind; the default method with all calls.
+    # Every method has one call of each kind, the default method all calls.
     chosen <- if ((interface == "formula") == (how == "do.call")) methods else methods[1L]
     for (method in chosen) {
       label <- paste(c(interface, how, method), collapse = " ")
@@ -93,8 +93,8 @@ test_that("no value passed from compiled code to R contains a donor's data or a 
       })
       expect_gt(length(results), 2)
       expect_no_canary(results, p$secrets, paste("crossings", delta, chunked))
-      # The same draws, with their recorded sums: the sums differ from zero, and none occurs in the
-      # release.
+      # The same draws with their recorded sums. The sums differ from zero, and the release contains
+      # none of them.
       released <- Filter(function(x) is.list(x) && !is.null(x$rounds), results)
       expect_length(released, 1L)
       scale <- new_bounds(p$bounds, 8)

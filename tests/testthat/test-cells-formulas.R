@@ -1,5 +1,5 @@
-# Allowed terms of formulas: a table of accepted ones, and pairs of data sets in which one
-# person's cell used to move everybody's row.
+# Terms of formulas: a table of accepted terms, and pairs of data sets in which one person's cell
+# used to change the rows of all people.
 
 rows_of_all <- function(n = 30) {
   withr::local_seed(8)
@@ -42,7 +42,7 @@ test_that("formulas evaluated row by row give the same results as in R", {
     if (is.logical(expected)) found <- as.logical(found)
     expect_equal(found, if (is.numeric(expected)) as.double(expected) else expected,
       label = deparse(code))
-    # Missing cells of a row affect that row only.
+    # Missing cells of a row affect only that row.
     gap <- data
     gap[4L, ] <- NA
     expect_identical(value(code, gap)[-4L], value(code, data)[-4L], label = deparse(code))
@@ -57,19 +57,19 @@ test_that("formulas can only test text and factors for equality with a quoted co
   }
 })
 
-# Messages about one person's cell that would change everybody's column.
+# Each cell of one person would change the whole column.
 test_that("in formulas one person's value does not change a value of another person", {
   data <- rows_of_all()
   check <- function(code, a, b) {
-    # In the forms that `evaluate_rowwise()` and `subset` accept.
+    # `evaluate_rowwise()` and `subset` accept these forms.
     expect_identical(cell_numbers(value(code, a))[-1L], cell_numbers(value(code, b))[-1L],
       label = deparse(code))
   }
-  # An ordered factor with one more level, or with its levels in another order.
+  # An ordered factor gets one more level, or another order of levels.
   other <- data
   other$o <- factor(replace(data$g, 1, "zz"), c("zz", "c", "b", "a"), ordered = TRUE)
   for (code in alist(o == "zz", o == "b", o != "zz", o %in% "zz", o == f)) check(code, data, other)
-  # Integers that one cell turns into doubles, text, or 64-bit integers.
+  # One cell turns integers into doubles, text, or 64-bit integers.
   data$k[2L] <- 100000L
   whole <- replace(data, "k", list(c(7L, data$k[-1L])))
   real <- replace(data, "k", list(c(7.5, data$k[-1L])))
@@ -88,7 +88,7 @@ test_that("in formulas one person's value does not change a value of another per
     long$k <- bit64::as.integer64(c(2^40, data$k[-1L]))
     for (code in alist(k * 2, k == 100000, k > 3)) check(code, whole, long)
   }
-  # A class with its own methods.
+  # The class of this column has special methods.
   for (generic in c("as.vector", "as.double", "Ops", "Math", "is.na", "as.character")) {
     registerS3method(generic, "telling", function(x, ...) rep(max(unclass(x)), length(unclass(x))),
       envir = baseenv())

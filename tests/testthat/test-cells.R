@@ -1,5 +1,5 @@
-# `bounds` alone determine how a cell becomes a number or a level: a hostile cell changes its own
-# row, causes no error and removes no row, in every source.
+# `bounds` alone determine how a cell becomes a number or a level. In every source a hostile cell
+# changes only its row, causes no error and removes no row.
 
 test_that("every function converts text to numbers by the same rule", {
   expect_identical(
@@ -35,7 +35,7 @@ test_that("values of every class are converted to numbers without calling the cl
   expect_identical(cell_text(c(100000, 1.5, NaN)), c("100000", "1.5", NA))
   expect_identical(cell_text(100000L), "100000")
   expect_identical(plain_column(as.Date("1970-01-11")), 10)
-  # A damaged factor's codes do not select other rows' levels.
+  # The codes of a damaged factor do not select the levels of other rows.
   damaged <- structure(c(1L, 0L, -1L, 9L, 2L), levels = c("7", "8"), class = "factor")
   expect_identical(cell_numbers(damaged), c(7, NA, NA, NA, 8))
   expect_identical(cell_text(damaged), c("7", NA, NA, NA, "8"))
@@ -47,7 +47,7 @@ test_that("values of every class are converted to numbers without calling the cl
   expect_identical(cell_numbers(long), c(1, -1, NA, 2^31, -2^31, 2^53))
 })
 
-# A method of a column's class that uses all rows.
+# The method of this column's class uses all rows.
 looking_methods <- function(class) {
   look <- function(x, ...) rep(unclass(x)[[1L]], length(unclass(x)))
   for (generic in c("as.vector", "[", "as.integer", "as.character", "unique", "is.na", "!=")) {
@@ -108,11 +108,11 @@ test_that("a value matches a declared level by its text or by its number", {
   expect_identical(cell_levels(c("T", "false", "1", "no"), c("FALSE", "TRUE")), c(2L, 1L, 2L, NA))
   expect_identical(cell_levels(c(0, 1, 2), c("FALSE", "TRUE")), c(1L, 2L, NA))
   expect_identical(cell_levels(c(TRUE, NA), c("FALSE", "TRUE")), c(2L, NA))
-  # Integers and doubles have one text: R writes 100000 in two ways.
+  # Integers and doubles give the same text, although R writes 100000 in two ways.
   expect_identical(cell_levels(100000L, "100000"), cell_levels(1e5, "100000"))
 })
 
-# The same cell in a data frame, whose whole column then becomes text, and in blocks.
+# The cell is in a data frame, whose whole column then becomes text, and in blocks.
 test_that("a malformed value in a data frame or a block changes only its own row", {
   n <- 20
   data <- hostile_rows(n)
@@ -145,7 +145,8 @@ test_that("a malformed value in a data frame or a block changes only its own row
   expect_identical(sorted_rows(gather_rows(blocks$table)), rows_of_frame(data))
 })
 
-# Rows 1 and 7, and rows on both sides of the number of rows from which some readers guess types.
+# Rows 1 and 7, and rows on both sides of the number of rows from which some readers guess column
+# types.
 test_that("for every source a malformed value beyond row 50,000 changes only its own row", {
   n <- 50003L
   data <- hostile_rows(n)
@@ -158,7 +159,7 @@ test_that("for every source a malformed value beyond row 50,000 changes only its
   columns <- hostile_columns()
   expect_identical(chosen_rows(columns, bad, list(), TRUE),
     chosen_rows(columns, expected, list(), TRUE))
-  # Numbers in one block, text or a factor in the next.
+  # One block contains numbers, the next block text or a factor.
   blocks <- split(seq_len(n), (seq_len(n) - 1L) %/% 20000L)
   parts <- lapply(blocks, function(rows) data[rows, ])
   parts[[1L]] <- bad[blocks[[1L]], ]
@@ -215,7 +216,8 @@ test_that("a malformed line of a CSV file counts as one row", {
   data <- hostile_rows(12)
   for (at in c(1L, 7L, 12L)) {
     for (k in seq_along(hostile_lines)) {
-      # In the middle each case; a half of the cases in the first line, the others in the last.
+      # The middle line contains each case in turn; the first line contains half of the cases, the
+      # last line the others.
       if (!is_audit() && at == c(12L, 1L)[[k %% 2L + 1L]]) next
       case <- hostile_lines[[k]]
       lines <- plain_lines(data)
@@ -246,7 +248,7 @@ test_that("a malformed value in a CSV file changes only its own row", {
     expect_equal(rows_of_source(dp_files(write_lines(c("y,x,g", lines)))), rows_of_frame(expected),
       tolerance = 1e-15, label = hostile_numbers$text[[k]])
   }
-  # A byte that strings cannot contain, and a file without a final line feed.
+  # The line contains a byte that strings cannot contain, and the file ends without a line feed.
   path <- write_lines(c("y,x,g", plain_lines(data)))
   bytes <- readBin(path, "raw", 1e5)
   ends <- which(bytes == as.raw(10L))
@@ -255,7 +257,7 @@ test_that("a malformed value in a CSV file changes only its own row", {
   expected <- data
   expected$y[[1L]] <- NA
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(expected))
-  # A byte order mark, and line ends of two bytes.
+  # The file begins with a byte order mark and has line ends of two bytes.
   path <- write_lines(paste0(c("y,x,g", plain_lines(data)), "\r"), c("\ufeff", rep("", 12)))
   expect_identical(rows_of_source(dp_files(path)), rows_of_frame(data))
 })
@@ -306,7 +308,7 @@ test_that("a malformed value in SQLite changes only its own row, whether rows or
       DBI::dbExecute(con, paste0("UPDATE people SET x = ", cell, " WHERE rowid = ", at))
       expected <- data
       number <- suppressWarnings(as.double(cell))
-      # By the column's type affinity SQLite converts '5' to a number, as documented.
+      # SQLite converts '5' to a number by the column's type affinity, as documented.
       held <- DBI::dbGetQuery(con, paste("SELECT typeof(x) AS t, CAST(x AS REAL) AS v FROM people",
         "WHERE rowid =", at))
       expected$x[[at]] <- if (held$t %in% c("real", "integer")) held$v else NA
@@ -322,7 +324,7 @@ test_that("a malformed value in SQLite changes only its own row, whether rows or
       DBI::dbExecute(con, paste0("UPDATE people SET x = ", data$x[[at]], " WHERE rowid = ", at))
     }
   }
-  # A column of text, which R converts.
+  # R converts this column of text.
   DBI::dbWriteTable(con, "words", transform(data, x = as.character(x)))
   expect_identical(rows_of_source(dp_table(con, "words", block = 7)), rows_of_frame(data))
 })

@@ -1,11 +1,11 @@
-# Readers of chunks: their conditions, and rows that change between two passes.
+# Readers of chunks: the conditions that they signal, and rows that change between two passes.
 
 chunk_fit <- function(chunks, ledger = NULL, epsilon = 1, fun = dp_release) {
   p <- toy_panel(12, 5, 2)
   fun(chunks, p$target, p$T0, epsilon = epsilon, bounds = c(-1, 1), ledger = ledger)
 }
 
-# A reader of two blocks that returns `other` instead of block 2 when it reads it for the k-th time.
+# A reader of two blocks that returns `other` instead of block 2 at the k-th reading of block 2.
 changing <- function(k, other) {
   donors <- toy_panel(12, 5, 2)$donors
   reads <- 0L
@@ -89,7 +89,7 @@ test_that("rows with equal values in another storage type count as unchanged", {
   chunks <- panel_from_donors(chunks, p$target, p$T0)$donors
   again <- lapply(c(1, 2, 1, 1, 2), function(i) read_block(chunks, i))
   expect_equal(again[[2L]], donors[7:12, ])
-  # Names appear and disappear between passes.
+  # Names appear or disappear between passes.
   expect_identical(unname(again[[1L]]), donors[1:6, ] + 0L)
 })
 

@@ -9,15 +9,15 @@ test_that("the weights of estimator augmented solve the penalised problem", {
     base <- slow_simplex(x, y)
     for (lambda in c(0.01, 1, 100)) {
       fit <- fit_classical(panel$donors, panel$target, 9, "augmented", list(lambda = lambda))
-      # min ||y - x'w||^2 + lambda ||w - base||^2 with sum w = 1 (Ben-Michael et al., lemma 2): one
-      # linear system.
+      # min ||y - x'w||^2 + lambda ||w - base||^2 with sum w = 1 (Ben-Michael et al., lemma 2) is
+      # one linear system.
       system <- rbind(cbind(tcrossprod(x) + diag(lambda, n), 1), c(rep(1, n), 0))
       w <- solve(system, c(unname(drop(x %*% y)) + lambda * base, 1))[seq_len(n)]
       expect_equal(unname(fit$weights), unname(w), tolerance = 1e-4)
       expect_weights_tell(panel, fit)
     }
   }
-  # With a large penalty the simplex weights remain.
+  # A large penalty leaves the simplex weights unchanged.
   large <- fit_classical(panel$donors, panel$target, 9, "augmented", list(lambda = 1e12))
   simplex <- fit_classical(panel$donors, panel$target, 9, "simplex")
   expect_equal(large$weights, simplex$weights, tolerance = 1e-9)
@@ -51,7 +51,7 @@ test_that("the penalty of estimator augmented is chosen by leaving out one perio
 })
 
 test_that("estimator augmented agrees with the authors' package", {
-  # augsynth 0.2.0, ridge.R, with an exact solver for the simplex weights.
+  # Values of augsynth 0.2.0, ridge.R, with an exact solver for the simplex weights.
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "augmented")
   expect_equal(fit$settings$lambda, 429.8375828134, tolerance = 1e-7)
@@ -70,7 +70,7 @@ test_that("estimator augmented reproduces the published estimate for Kansas", {
   data <- utils::read.csv(shared_data("kansas.csv"))
   panel <- split_target(wide_panel(data, "fips", "year_qtr", "lngdpcapita"), "20", 89)
   fit <- fit_classical(panel$donors, panel$target, 89, "augmented")
-  # The vignette of augsynth: -0.0401, imbalance 0.062; without augmentation -0.0294.
+  # The vignette of augsynth gives -0.0401 with imbalance 0.062, and -0.0294 without augmentation.
   expect_equal(effect_on(panel, fit), -0.0400629125765, tolerance = 1e-8)
   expect_equal(sqrt(fit$objective), 0.0615152493632, tolerance = 1e-8)
   expect_equal(round(effect_on(panel, fit_classical(panel$donors, panel$target, 89)), 4), -0.0294)

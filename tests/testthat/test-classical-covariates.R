@@ -1,8 +1,7 @@
-# Covariates of the estimators on raw data: regressors of "sdid", "factor" and "mcnnm", and the
-# balanced columns of "simplex", "demeaned" and "penalised". The oracles share no code with the
-# core.
+# Covariates of the estimators on raw data: regressors of "sdid", "factor" and "mcnnm", and balanced
+# columns of "simplex", "demeaned" and "penalised". The oracles share no code with the core.
 
-# Slopes and coefficients by period from lm() with dummies, on the untreated cells.
+# Slopes, and coefficients by period, from lm() with dummies on the untreated cells.
 dummies_fit <- function(panel, with_units, weight = 1) {
   all <- panel$all
   cells <- expand.grid(unit = factor(seq_len(nrow(all))), time = factor(seq_len(ncol(all))))
@@ -45,7 +44,7 @@ test_that("sdid partials out covariates as lm() does, and then equals sdid of th
     }
   }
   expect_named(fit$slopes, c("price", "rain"))
-  # The origin of a unit's covariate does not matter.
+  # A shift of a unit's covariate does not change the fit.
   moved <- given
   moved$predictors$donors <- 1000 - 3 * given$predictors$donors
   moved$predictors$target <- 1000 - 3 * given$predictors$target
@@ -53,7 +52,7 @@ test_that("sdid partials out covariates as lm() does, and then equals sdid of th
   expect_equal(again$counterfactual, fit$counterfactual, tolerance = 1e-8)
 })
 
-# Alternating least squares: slopes, coefficients by period, effects, and singular vectors.
+# Alternating least squares of slopes, coefficients by period, effects, and singular vectors.
 slow_interactive <- function(panel, rank, with_units, rounds = 4000) {
   y <- panel$donors
   n <- nrow(y)
@@ -95,7 +94,7 @@ test_that("estimator factor finds the same slopes and factors as alternating lea
       expect_equal(unname(fit$slopes), slow$beta, tolerance = 1e-7)
       expect_equal(fit$counterfactual, slow$path, tolerance = 1e-6)
       expect_lt(fit$kkt, 1e-8)
-      # The remainder is the weighted donors minus the covariates' part.
+      # The remainder is the weighted donors minus the part of the covariates.
       said <- function(x) apply(x, seq_len(length(dim(x)) - 1L), function(v) sum(v * fit$slopes))
       path <- drop(fit$weights %*% (panel$donors - said(panel$covariates$donors))) +
         fit$intercept + said(panel$covariates$target)
@@ -135,7 +134,7 @@ test_that("with covariates the number of factors is chosen by leaving out one pe
   expect_identical(fit$settings$rank, 2L)
 })
 
-# Effects, slopes and one step of shrinkage in turn, on the observed cells.
+# Effects, slopes and one step of shrinkage alternate on the observed cells.
 slow_completion_with <- function(panel, lambda, with_units, rounds = 3000) {
   y <- panel$all
   mask <- y * 0 + 1
@@ -188,8 +187,8 @@ test_that("mcnnm fits of wide and tall panels with covariates meet the optimalit
     fit <- fit_classical(panel$donors, panel$target, panel$T0, "mcnnm", given)
     T0 <- panel$T0
     n <- shape[[1]] + 1L
-    # If missing cells are filled with the fit's values, minus the covariates' part, the same fit
-    # must result.
+    # Missing cells filled with the values of the fit, minus the part of the covariates, must give
+    # the same fit.
     filled <- panel$all
     filled[n, -seq_len(T0)] <- fit$counterfactual[-seq_len(T0)]
     filled <- filled - panel$x[, , 1] * fit$slopes[[1]] - panel$x[, , 2] * fit$slopes[[2]]
@@ -230,7 +229,7 @@ test_that("the cross-validation of mcnnm's penalty includes the covariates", {
 
 test_that("a covariate removes a shift that it explains; with slope zero it changes nothing", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
-  # The target's whole change after the treatment is due to a covariate.
+  # A covariate causes the whole change of the target after the treatment.
   shift <- panel$all * 0
   withr::with_seed(1, shift[] <- rnorm(length(shift)))
   shift[31, 15:18] <- shift[31, 15:18] + 6
@@ -249,12 +248,12 @@ test_that("a covariate removes a shift that it explains; with slope zero it chan
     again <- fit(moved, covariates = given(shift))
     expect_equal(unname(again$slopes - with$slopes), 2, tolerance = 1e-6)
     expect_equal(effect(moved, again), effect(panel$all, with), tolerance = 1e-5)
-    # Two-way effects do not remove the factors, which add noise to sdid's slope.
+    # Two-way effects do not remove the factors, which add noise to the slope of sdid.
     away <- abs(effect(moved, again) - effect(panel$all, plain))
     expect_lt(away, if (estimator == "sdid") 3 else 0.3)
     expect_gt(abs(effect(moved, fit(moved)) - effect(panel$all, plain)), 5)
     if (estimator == "mcnnm") next
-    # After its part is subtracted from the outcome, the covariate has no effect.
+    # The covariate has no effect after its part is subtracted from the outcome.
     seen <- shift * 0 + 1
     seen[31, if (estimator == "sdid") 15:18 else 1:18] <- 0
     filled <- panel$all
@@ -317,7 +316,7 @@ test_that("simplex estimators balance covariates scaled by the outcome's standar
     expect_equal(unname(fit$weights), unname(slow_simplex(b$x, b$y)), tolerance = 1e-4)
     expect_equal(fit$objective, loss(fit$weights, b, 0), tolerance = 1e-8)
     expect_equal(unname(fit$counterfactual), unname(drop(fit$weights %*% panel$donors)))
-    # Weights on the simplex by an optimiser without constraints, with the penalty.
+    # An optimiser without constraints computes the weights on the simplex, with the penalty.
     fit <- run("penalised", lambda = 0.2)
     softmax <- function(a) exp(a - max(a)) / sum(exp(a - max(a)))
     slow <- optim(log(fit$weights + 0.02), function(a) loss(softmax(a), b, 0.2),
@@ -325,8 +324,8 @@ test_that("simplex estimators balance covariates scaled by the outcome's standar
     )
     expect_lte(loss(fit$weights, b, 0.2), slow$value * (1 + 1e-9))
     expect_equal(loss(fit$weights, b, 0.2), slow$value, tolerance = 1e-3)
-    # With an intercept: outcomes minus each unit's mean, whose standard deviation scales the
-    # covariates.
+    # With an intercept each unit's mean is subtracted from its outcomes. The standard deviation of
+    # the result scales the covariates.
     unit_own <- sd(scale(x - rowMeans(x), scale = FALSE))
     factor <- unit_own / unit
     own <- list(
@@ -345,7 +344,7 @@ test_that("simplex estimators balance covariates scaled by the outcome's standar
   }
   expect_equal(one(c(1e-14, 0)), plain$weights, tolerance = 1e-5)
   expect_equal(one(c(share = 2, age = 3)), one(c(3, 2)))
-  # Units of measurement do not matter.
+  # The units of measurement do not affect the weights.
   moved <- given
   moved$donors[, 1] <- 50 - 1000 * given$donors[, 1]
   moved$target[[1]] <- 50 - 1000 * given$target[[1]]

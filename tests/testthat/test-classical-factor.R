@@ -1,7 +1,7 @@
 # Interactive fixed effects (generalised synthetic control).
 
-# Alternating least squares of the donors on unit, period and factor effects; then the target's own
-# effects.
+# Alternating least squares of the donors on unit, period and factor effects, then the effects of
+# the target.
 slow_factors <- function(donors, target, T0, rank, rounds = 3000) {
   periods <- ncol(donors)
   common <- matrix(0, nrow(donors), periods)
@@ -52,7 +52,7 @@ test_that("estimator factor chooses its number of factors by leaving out one per
 })
 
 test_that("estimator factor agrees with gsynth, including the number of factors", {
-  # gsynth 1.2.1, force = "two-way".
+  # Values of gsynth 1.2.1, force = "two-way".
   panel <- california()
   att <- c(-27.3491110836, -13.8912234038, -0.404206943991, -1.87277496741, -1.90266188867)
   for (r in 0:4) {

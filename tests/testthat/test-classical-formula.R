@@ -51,7 +51,7 @@ test_that("predictors in a formula are means before treatment, matched with the 
     ))
   )
   expect_equal(fit$weights, same$weights, tolerance = 1e-10)
-  # Several treated units are represented by their mean.
+  # The mean of several treated units represents them.
   two <- data
   two$treated[two$unit == "a" & two$time > 2006] <- 1L
   fit <- fit_predictors_of(y ~ treated | x2, two, v = 1)
@@ -63,7 +63,8 @@ test_that("the augmented estimator, placebos and the balance table use predictor
   fit <- fit_predictors_of(y ~ treated | x1 + x2, panel$data, "augmented", lambda = 0.3)
   plain <- fit_predictors_of(y ~ treated, panel$data, "augmented", lambda = 0.3)
   expect_gt(max(abs(fit$weights - plain$weights)), 1e-3)
-  # The covariates are columns like the periods, on the outcomes' deviation (augsynth's rule).
+  # Covariates are columns like the periods, on the scale of the outcomes' deviations (the rule of
+  # augsynth).
   given <- fit$settings$predictors
   x <- scale(panel$wide[1:8, 1:6], scale = FALSE)
   z <- sweep(scale(given$donors, scale = FALSE), 2, sd(x) / apply(given$donors, 2, sd), "*")

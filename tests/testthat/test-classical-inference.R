@@ -47,7 +47,8 @@ test_that("in placebo tests ties count against the target, and squared ratios gi
   expect_equal(plain$p_value, mean(plain$table$ratio >= plain$table$ratio[[1]]))
   some <- placebo_space(fit, max_ratio = 2)
   expect_true(all(is.na(some$table$rank) == (some$table$rmspe_pre > 2 * some$table$rmspe_pre[[1]])))
-  # A target equal to a donor is fitted perfectly: the ratio is infinite or 0, never rounding.
+  # A target equal to a donor is fitted perfectly, so the ratio is infinite or 0 without rounding
+  # errors.
   fit$raw$target[1, ] <- fit$raw$donors[4, ]
   same <- placebo_space(fit)
   expect_identical(same$table$ratio[[1]], 0)
@@ -65,7 +66,7 @@ released_fit <- function(epsilon = 1, features = NULL, method = "gram", n = 200,
   )
 }
 
-# The functions that a refusal names as free, without those of the refusal itself.
+# The functions that a refusal lists as free, without the functions of the refusal.
 named_free <- function(message) {
   line <- grep("At no cost", strsplit(message, "\n")[[1L]], value = TRUE)
   regmatches(line, gregexpr("[a-z_]+(?=\\(\\))", line, perl = TRUE))[[1L]]
@@ -104,7 +105,7 @@ test_that("errors recommend only functions that work for the given fit", {
       }
     }
   }
-  # Drawing donors is refused for all four, single periods for two.
+  # All four functions refuse to draw donors, and two refuse single periods.
   expect_identical(refused, 12L)
   expect_error(placebo_space(fits$full), "private", class = "dpsc_error_private")
   expect_error(placebo_space(fits$raw), "simplex", class = "dpsc_error_private")
@@ -165,7 +166,7 @@ test_that("p-values from iid permutations use R's generator, are never 0 and are
   withr::local_seed(7)
   test <- conformal_p(engine, 4, 2, "iid", n_perm = 1999)
   expect_identical(test$n_sets, 2000L)
-  # Only 1 of 15 pairs of periods reaches the observed statistic: the observed pair.
+  # Of 15 pairs of periods only the observed pair reaches the observed statistic.
   expect_lt(abs(test$p_value - 1 / 15), 0.025)
   huge <- conformal_p(function(effects, periods) matrix(c(rep(0, 50), 9), 1), 50, 1, "iid", 9)
   expect_gte(huge$p_value, 1 / 10)
@@ -175,15 +176,16 @@ test_that("p-values from iid permutations use R's generator, are never 0 and are
 })
 
 test_that("conformal intervals contain the effects that the conformal test accepts", {
-  # Residuals without a refit: the interval for one period is known.
+  # For residuals without a refit, the interval for one period is known.
   y <- c(0.5, -1, 0.25, 1, -0.75, 0.1, -0.3, 0.9, -0.6, 10)
   engine <- conformal_engine(y, function(path, periods) path)
   got <- conformal_interval(engine, 9, 10, level = 0.8, average = FALSE)
-  # Accepted when more than 2 of 10 absolute residuals reach |10 - effect|: up to the 2nd largest.
+  # An effect is accepted if more than 2 of 10 absolute residuals reach |10 - effect|, that is, up
+  # to the second largest.
   expect_equal(c(got$conf.low, got$conf.high), c(9, 11), tolerance = 1e-3)
   expect_lte(got$conf.low, 9)
   expect_gte(got$conf.high, 11)
-  # Too few periods for the level: nothing can be rejected.
+  # The periods are too few for the level, so no effect can be rejected.
   wide <- conformal_interval(engine, 9, 10, level = 0.95, average = FALSE)
   expect_identical(c(wide$conf.low, wide$conf.high), c(-Inf, Inf))
 
@@ -251,12 +253,12 @@ test_that("conformal intervals exist if the level permits; otherwise the print g
   expect_match(result$note[[2L]], "92.3 % for a period", fixed = TRUE)
   expect_identical(nrow(result$test), 1L)
   expect_output(print(result), "needs 19 periods")
-  # The suggested level works, and no limit is infinite.
+  # The suggested level succeeds, and all limits are finite.
   named <- conformal(fit, level = 0.923)
   expect_identical(named$intervals$term, c("13", "14", "15", "average"))
   expect_true(all(is.finite(named$intervals$conf.low)))
   expect_identical(named$note, NULL)
-  # With 18 periods the average has one more rotation than single periods: it has an interval.
+  # With 18 periods the average has one more rotation than single periods and therefore an interval.
   some <- conformal(simplex_panel_fit(18))
   expect_identical(some$intervals$term, "average")
   all_of_it <- conformal(simplex_panel_fit(19))
@@ -304,7 +306,7 @@ test_that("placebo dates of a classical fit are marked as not private", {
   private <- placebo_time(released_fit(features = Inf, n = 600, rng = "secure"))
   expect_output(print(private), "^Placebo dates")
   expect_output(print(private), "std.error")
-  # There are too few donors for an interval, so the dates have no standard errors either.
+  # The donors are too few for an interval, so the dates have no standard errors either.
   uncalibrated <- placebo_time(released_fit(features = Inf, rng = "secure"))
   expect_true(all(is.na(uncalibrated$std.error) & is.na(uncalibrated$p.value)))
   expect_output(print(uncalibrated), "^Placebo dates")
@@ -339,7 +341,7 @@ test_that("predictors are matched with donors by name, in any order", {
   expect_equal(effects(again), effects(fit), tolerance = 1e-10)
   expect_equal(placebo_space(again)$table, placebo_space(fit)$table, tolerance = 1e-8)
   expect_equal(leave_one_out(again)$table, leave_one_out(fit)$table, tolerance = 1e-8)
-  # The target's predictors are matched by name as well, and rows of units that are not donors are
+  # The target's predictors are also matched by name, and rows of units that are not donors are
   # ignored.
   expect_equal(run(predictors, own[c(3, 1, 2)])$weights, fit$weights, tolerance = 1e-10)
   expect_equal(run(rbind(treated = 9, predictors))$weights, fit$weights, tolerance = 1e-10)
@@ -364,7 +366,7 @@ test_that("predictors are matched with donors by name, in any order", {
   expect_error(run(predictors, c(early = 1, late = 1, other = 1)), "differ from the donors",
     class = "dpsc_error_argument"
   )
-  # Without names on both sides rows are matched by position.
+  # If one side lacks names, rows are matched by position.
   expect_equal(unname(run(unname(predictors), unname(own), unname(donors))$weights),
     unname(fit$weights),
     tolerance = 1e-10

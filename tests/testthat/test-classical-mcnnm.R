@@ -1,6 +1,6 @@
 # Matrix completion with nuclear norm minimisation.
 
-# Soft-impute with fixed effects, as the authors do it: effects, then one step of shrinkage.
+# Soft-impute with fixed effects, as in the authors' code: effects, then one step of shrinkage.
 slow_completion <- function(y, mask, lambda, rounds = 20000) {
   low <- y * 0
   u <- rowSums(y * 0)
@@ -38,7 +38,8 @@ test_that("mcnnm satisfies its optimality conditions, recomputed in R", {
   lambda <- 0.06
   fit <- fit_classical(panel$donors, panel$target, 12, "mcnnm", list(lambda = lambda))
   theta <- lambda * (15 * 17 + 12) / 2
-  # Fill missing cells with the fit's values, demean both ways, shrink: the same fit must result.
+  # Filling missing cells with the values of the fit, demeaning both ways and shrinking must give
+  # the same fit.
   filled <- rbind(panel$donors, c(panel$target[1:12], fit$counterfactual[13:17]))
   centred <- scale(filled - rowMeans(filled), scale = FALSE)
   effects <- filled - centred
@@ -87,7 +88,7 @@ test_that("mcnnm chooses its penalty by leaving out one period of the target at 
     error <- sapply(1:5, function(t) {
       mask <- panel$mask
       mask[7, t] <- 0
-      # The penalty is the paper's, times the number of cells observed in the fit itself.
+      # The penalty is the penalty of the paper times the number of cells observed in this fit.
       slow <- slow_completion(panel$all, mask, path$lambda[j] * 47 / 46, 1500)
       panel$target[t] - slow[7, t]
     })
@@ -99,12 +100,12 @@ test_that("mcnnm chooses its penalty by leaving out one period of the target at 
 test_that("mcnnm agrees with the authors' package and the published estimate", {
   panel <- california()
   run <- function(...) fit_classical(panel$donors, panel$target, 19, "mcnnm", list(...))
-  # MCPanel at relative tolerance 1e-14, at which it stops.
+  # MCPanel stops at relative tolerance 1e-14.
   expect_equal(effect_on(panel, run(lambda = 0.1)), -20.55119, tolerance = 2e-6)
   expect_equal(effect_on(panel, run(lambda = 0.05)), -20.02135, tolerance = 3e-6)
   expect_equal(effect_on(panel, run(lambda = 0.0126)), -19.86107, tolerance = 5e-6)
-  # -20.2 (11.5) in Arkhangelsky et al. (2021), table 1, where the penalty is chosen with random
-  # held-out cells.
+  # Arkhangelsky et al. (2021), table 1, give -20.2 (11.5), with a penalty chosen by random held-out
+  # cells.
   fit <- run()
   expect_equal(effect_on(panel, fit), -20.2, tolerance = 0.4 / 20.2)
   raw <- check_raw(panel$donors, panel$target, 19)

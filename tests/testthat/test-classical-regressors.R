@@ -1,5 +1,5 @@
 # Covariates of the estimators on raw data through the formula, with gaps, several dates, several
-# outcomes, and their inference. The panels are those of test-classical-covariates.R.
+# outcomes, and inference. test-classical-covariates.R defines the panels.
 
 test_that("regressors of a classical fit can vary by period or have one value per unit", {
   panel <- regressor_panel()
@@ -47,8 +47,8 @@ test_that("regressors of a classical fit can vary by period or have one value pe
 test_that("a regressor with one value per unit has a separate slope in every period", {
   panel <- regressor_panel(slopes = c(0, 0), drift = 0, n = 25, seed = 3)
   data <- regressor_data(panel)
-  # The donors' mean is subtracted: a common change is not due to a covariate, but sdid's penalty
-  # depends on it.
+  # The mean of the donors is subtracted. A common change is not due to a covariate, but the penalty
+  # of sdid depends on it.
   age <- data$age - mean(panel$predictors$donors)
   data$moved <- data$y + age * cumsum(sin(1:13))[data$time]
   for (estimator in c("sdid", "factor", "mcnnm")) {
@@ -117,8 +117,8 @@ test_that("placebos, placebo dates and conformal tests are refitted with the cov
       expect_error(conformal(fit), "periods in the same way", class = "dpsc_error_argument")
       next
     }
-    # Under the null hypothesis all periods are fitted; the residuals do not depend on the order of
-    # the periods.
+    # Under the null hypothesis all periods are fitted, and the residuals do not depend on the order
+    # of the periods.
     parts <- raw_parts(fit)
     engine <- conformal_engine_classical(fit)
     null <- matrix(0, 1, 13)
@@ -202,8 +202,7 @@ test_that("placebos of several treated units are groups of donors with their cov
   )
 })
 
-# Several dates, gaps and several outcomes with covariates: each equals the combination of the
-# simple fits.
+# The covariate fit for several dates, gaps and outcomes equals the combination of the simple fits.
 test_that("covariates of classical fits work with several dates, gaps and several outcomes", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
   data <- regressor_data(panel)
@@ -240,7 +239,7 @@ test_that("covariates of classical fits work with several dates, gaps and severa
     expect_false(anyNA(tidy(several)$estimate))
     both <- run(cbind(y, z) ~ on | price + age, data)
     expect_equal(tidy(both$outcomes$y)$estimate, tidy(several)$estimate, tolerance = 1e-8)
-    # Gaps of outcome and covariates are filled row by row; rows of other units are omitted.
+    # Gaps in outcomes and covariates are filled row by row; rows of other units are omitted.
     holes <- data
     gone <- holes$unit == "c" & holes$time == 5
     holes$y[gone] <- holes$price[gone] <- NA
@@ -278,7 +277,7 @@ test_that("the error about an unusable covariate names the covariate", {
   }
   refuse(y ~ on | price + twice, "twice.* is determined by effects")
   refuse(y ~ on | season, "season.* is determined by effects")
-  # Only the target has this level: donors do not identify its effect.
+  # Only the target has this level, so the donors do not identify its effect.
   refuse(y ~ on | level, "level.* is determined by effects")
   refuse(y ~ on | age + same, "same.* is determined by effects")
   refuse(y ~ on | when, "Date", "dpsc_error_panel")
@@ -297,7 +296,7 @@ test_that("the error about an unusable covariate names the covariate", {
   expect_error(fit_formula(y ~ on | price, data, "simplex"), "missing for 1 unit",
     class = "dpsc_error_panel"
   )
-  # Matrices.
+  # The data are matrices.
   run <- function(...) fit_classical(panel$donors, panel$target, 9, "sdid", list(...))
   expect_error(run(covariates = 1), "wrong form", class = "dpsc_error_argument")
   short <- list(donors = panel$covariates$donors[, -1, ], target = panel$covariates$target[-1, ])
@@ -325,7 +324,7 @@ test_that("a factor level of a single donor does not stop fits that leave this d
     fit <- do.call(fit_formula, c(list(y ~ on | coast + price, data, estimator), settings))
     space <- placebo_space(fit)
     expect_false(anyNA(space$gaps))
-    # Without that donor no donor has the level: the fit equals the fit without the level.
+    # Without that donor no donor has the level, so the fit equals the fit without the level.
     own <- list(
       donors = panel$covariates$donors[-3, , 1], target = panel$covariates$donors[3, , 1]
     )
@@ -345,8 +344,8 @@ test_that("update(), print() and report() take covariates into account", {
   again <- update(fit, target = fit$target)
   expect_equal(again$counterfactual, fit$counterfactual)
   expect_equal(again$slopes, fit$slopes)
-  # The covariates of another target are unknown, and another estimator uses covariates in another
-  # way.
+  # The covariates of another target are unknown, and another estimator may use covariates
+  # differently.
   expect_error(update(fit, target = fit$target + 1), "covariates", class = "dpsc_error_argument")
   expect_error(update(fit, estimator = "sdid"), "covariates", class = "dpsc_error_argument")
   expect_output(print(fit), "covariates: age, price \\(1")
@@ -361,7 +360,7 @@ test_that("Proposition 99 with prices gives the results of gsynth, and of synthd
       epsilon = Inf, estimator = estimator, control = dp_control(settings = list(...))
     )
   }
-  # gsynth 1.2.1, force = "two-way", tol = 1e-10.
+  # Values of gsynth 1.2.1, force = "two-way", tol = 1e-10.
   att <- c(-14.748219001, -4.55143062919, -5.28552886424, -6.56071989952, 4.17937070591)
   slope <- c(-0.500123108981, -0.440033707306, -0.442904209509, -0.422158791432, -0.269285751304)
   for (r in 0:4) {
@@ -373,8 +372,8 @@ test_that("Proposition 99 with prices gives the results of gsynth, and of synthd
   expect_equal(path$error, c(57.68676, 20.91823, 9.45907, 9.46689, 5.33796, 5.42844),
     tolerance = 1e-5
   )
-  # lm() with effects of states and years, then synthdid 0.0.9, which reaches -2.33707 after 300,000
-  # steps, with objectives slightly above the minimum.
+  # Values of lm() with effects of states and years, then of synthdid 0.0.9. It reaches -2.33707
+  # after 300,000 steps, with objectives slightly above the minimum.
   fit <- run("sdid")
   expect_equal(fit$slopes[["retprice"]], -0.49951937336, tolerance = 1e-9)
   expect_equal(mean(effects(fit)), -2.33707, tolerance = 4e-4)

@@ -1,4 +1,5 @@
-# Synthetic difference-in-differences, and the simplex solver with the ridge that it needs.
+# Synthetic difference-in-differences, and the simplex solver with the ridge that this estimator
+# needs.
 
 test_that("the simplex solver with a ridge agrees with projected gradients and is optimal", {
   withr::local_seed(1)
@@ -16,8 +17,8 @@ test_that("the simplex solver with a ridge agrees with projected gradients and i
     expect_equal(fit$period_weights, slow_simplex(t(x[, 1:m]), after, 0.01 * n, TRUE, 4000),
       tolerance = 1e-6
     )
-    # The optimality conditions, recomputed: equal gradients for donors with weight, larger
-    # gradients for the others.
+    # The recomputed optimality conditions: equal gradients for donors with weight, larger gradients
+    # for all other donors.
     centred <- x[, 1:m] - rowMeans(x[, 1:m])
     error <- drop(fit$weights %*% centred) - (y[1:m] - mean(y[1:m]))
     gradient <- drop(centred %*% error) + zeta^2 * m * fit$weights
@@ -48,7 +49,7 @@ test_that("sdid equals a direct computation from its definition", {
   by_hand <- sum(c(1, -fit$weights) * drop(both %*% contrast))
   expect_equal(effect_on(panel, fit), by_hand, tolerance = 1e-10)
   expect_weights_tell(panel, fit)
-  # With equal weights of donors and of periods it is difference-in-differences.
+  # Equal weights of donors and of periods give difference-in-differences.
   even <- fit_classical(panel$donors, panel$target, 9, "sdid", list(zeta = 1e6, zeta_periods = 1e6))
   did <- fit_classical(panel$donors, panel$target, 9, "did")
   expect_equal(effect_on(panel, even), effect_on(panel, did), tolerance = 1e-6)
@@ -57,8 +58,8 @@ test_that("sdid equals a direct computation from its definition", {
 test_that("sdid agrees with published estimates and, if it converges, with the authors' package", {
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "sdid")
-  # -15.6 (Arkhangelsky et al., 2021, table 1); synthdid 0.0.9 stops at -15.60383 and, with more
-  # steps, at -15.60564: neither is exactly the minimum.
+  # Arkhangelsky et al. (2021, table 1) give -15.6. synthdid 0.0.9 stops at -15.60383 and, with more
+  # steps, at -15.60564; neither value is exactly the minimum.
   expect_equal(effect_on(panel, fit), -15.6, tolerance = 0.05 / 15.6)
   expect_equal(effect_on(panel, fit), -15.60383, tolerance = 2e-4)
   expect_equal(effect_on(panel, fit), -15.6053979, tolerance = 1e-7)
@@ -66,8 +67,8 @@ test_that("sdid agrees with published estimates and, if it converges, with the a
   largest <- fit$weights[c("Nevada", "New Hampshire", "Connecticut")]
   expect_lt(max(abs(largest - c(0.124489, 0.105048, 0.078287))), 6e-4)
   expect_equal(fit$period_weights[17:19], c(0.36647, 0.20645, 0.42708), tolerance = 1e-4)
-  # The placebo standard error over all 38 donors; synthdid's, over the same 38, is 9.370917. (The
-  # paper's 8.4 is a draw of 200.)
+  # The placebo standard error over all 38 donors. synthdid gives 9.370917 over the same donors.
+  # (The 8.4 of the paper is from 200 random draws.)
   raw <- check_raw(panel$donors, panel$target, 19)
   paths <- placebo_counterfactuals(raw, "sdid", fit$settings)
   placebo <- rowMeans((panel$donors - paths)[, 20:31])

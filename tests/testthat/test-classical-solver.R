@@ -1,6 +1,6 @@
-# The simplex solver against oracles: quadprog, and all supports one by one.
+# The simplex solver compared with oracles: quadprog, and a search over all supports.
 
-# Best point over all sets of donors that may have weight; small problems only.
+# The best point over all sets of donors that may have weight, for small problems only.
 brute_simplex <- function(x, y, cost = rep(0, nrow(x))) {
   p <- sweep(x, 2, y)
   best <- Inf
@@ -82,17 +82,17 @@ test_that("the simplex solver's certificate of optimality equals a recomputation
 })
 
 test_that("for degenerate problems the simplex solver returns one solution and counts its ties", {
-  # Two equal donors: the first one takes the weight.
+  # Of two equal donors the first one gets the weight.
   x <- rbind(c(1, 0), c(0, 1), c(1, 0))
   fit <- solve_simplex(x, c(1, -1))
   expect_identical(fit$weights, c(1, 0, 0))
   expect_identical(fit$ties, 1)
-  # All donors equal, and equal to the target.
+  # All donors are equal to each other and to the target.
   fit <- solve_simplex(matrix(3, 4, 5), rep(3, 5))
   expect_identical(fit$weights, c(1, 0, 0, 0))
   expect_identical(fit$ties, 3)
   expect_identical(fit$objective, 0)
-  # The target is inside the hull of many donors: a perfect fit with at most T0 + 1 of them.
+  # The target is inside the hull of many donors, so at most T0 + 1 donors give a perfect fit.
   withr::local_seed(4)
   x <- matrix(rnorm(200 * 6), 200)
   y <- colMeans(x)
@@ -101,7 +101,7 @@ test_that("for degenerate problems the simplex solver returns one solution and c
   expect_lte(sum(fit$weights > 0), 7)
   expect_identical(solve_simplex(x, y)$weights, fit$weights)
   expect_identical(fit$ties, 200 - sum(fit$weights > 0))
-  # Collinear donors.
+  # The donors are collinear.
   line <- outer(1:9, c(1, 2, 3))
   expect_lt(solve_simplex(line, c(4.5, 9, 13.5))$objective, 1e-24)
   expect_equal(solve_simplex(line, c(20, 40, 60))$weights, c(rep(0, 8), 1))
@@ -120,7 +120,7 @@ test_that("units, a common shift and the order of donors do not change simplex w
   expect_equal(solve_simplex(1e9 * x, 1e9 * y)$weights, w, tolerance = 1e-10)
   expect_equal(solve_simplex(x + 1e4, y + 1e4)$weights, w, tolerance = 1e-8)
   expect_equal(solve_simplex(x[12:1, ], y)$weights[12:1], w, tolerance = 1e-10)
-  # With an intercept, a shift of the target alone does not change the weights either.
+  # With an intercept, a shift of the target alone does not change the weights.
   shifted <- solve_simplex(x, y + 7, demean = TRUE)
   plain <- solve_simplex(x, y, demean = TRUE)
   expect_equal(shifted$weights, plain$weights, tolerance = 1e-9)

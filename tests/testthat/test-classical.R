@@ -1,4 +1,5 @@
-# Reference values: see the shared design notes (classical estimators) and sc_reference_values.json.
+# For reference values see the shared design notes (classical estimators) and
+# sc_reference_values.json.
 
 effect_of <- function(panel, fit) {
   gap <- drop(panel$target) - fit$counterfactual
@@ -95,7 +96,7 @@ test_that("weights from predictors of given importance equal their reference val
   settings <- list(predictors = california_predictors(panel), v = rep(1, 7))
   fit <- fit_classical(panel$donors, panel$target, 19, "predictors", settings)
   expect_weights(fit, ref$california_equalV_W)
-  # Rows of predictors are matched to donors by name, in any order.
+  # Rows of predictors are matched to donors by name, so their order is irrelevant.
   shuffled <- settings
   shuffled$predictors$donors <- rev_rows(settings$predictors$donors)
   expect_weights(
@@ -131,7 +132,7 @@ test_that("the search for predictor weights comes within 1 % of the lowest known
   settings <- list(predictors = basque_predictors(panel), judged = 6:15)
   fit <- fit_classical(panel$donors, panel$target, 15, "predictors", settings)
   expect_lte(fit$loss, 0.004286071 * 1.01)
-  # No importances can give a better fit than the best mixture for those periods.
+  # No importances give a better fit than the best mixture for these periods.
   bound <- fit_classical(panel$donors[, 6:15], panel$target[, 6:15], 10)$objective / 10
   expect_gte(fit$loss, bound * (1 - 1e-9))
 })
@@ -187,7 +188,7 @@ test_that("elastic-net weights are optimal, include ridge weights and can be exa
   expect_equal(run(2, 0)$counterfactual, ridge$counterfactual, tolerance = 1e-7)
   expect_true(all(run(1e4, 1)$weights == 0))
   expect_gt(sum(run(1, 1)$weights == 0), 20)
-  # One donor: the soft threshold, computed by hand.
+  # For one donor the soft threshold is computed by hand.
   one <- fit_classical(matrix(c(1, 2, 0), 1), c(2, 4, 0), 2, "elastic", list(lambda = 4))
   expect_equal(unname(one$weights), (2 * 10 - 4) / 10)
   for (bad in list(

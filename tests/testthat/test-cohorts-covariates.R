@@ -42,7 +42,7 @@ test_that("without privacy every cohort's fit is a ridge regression on its past 
     post <- (p$y[, -pre] - 50) / 50
     z <- sweep(x, 2, colMeans(x[donors, ]))
     away <- sweep(post, 2, colMeans(post[donors, ]))
-    # The penalty of dp_control() multiplies the sum over donors, and is halved.
+    # The penalty of dp_control() is added to the sum over donors and is halved.
     slopes <- solve(
       crossprod(z[donors, ]) + diag(3 / 2, ncol(z)), crossprod(z[donors, ], away[donors, ])
     )
@@ -51,8 +51,8 @@ test_that("without privacy every cohort's fit is a ridge regression on its past 
     one <- fit$cohorts[[as.character(T0 + 1)]]
     expect_equal(unname(predict(one)[1, ]), unname(expected), tolerance = 1e-8)
     others <- p$units[p$n + which(p$dates != T0)]
-    # The other cohort's dates determine the periods of a covariate's mean; constant covariates are
-    # unaffected.
+    # The dates of the other cohorts determine the periods of a covariate's mean, but constant
+    # covariates are unaffected.
     alone <- staggered_fit(p,
       data = p$data[!p$data$unit %in% others, ], control = dp_control(lambda = 3)
     )
@@ -61,7 +61,7 @@ test_that("without privacy every cohort's fit is a ridge regression on its past 
   without <- staggered_fit(p, y ~ on, bounds = p$bounds["y"], control = dp_control(lambda = 3))
   expect_gt(abs(glance(without)$effect - glance(fit)$effect), 1e-3)
   expect_equal(tidy(update(fit), "group_time"), tidy(fit, "group_time"))
-  # A date for which the release was not made, and many rows, which are not stored.
+  # The date is not among the dates of the release, and the rows are too many to be stored.
   treated <- p$n + 1:4
   other <- dp_synth(fit$release,
     target = p$y[treated, ], T0 = c(5, 6, 7, 7), covariates = p$values[treated, ]
@@ -147,7 +147,7 @@ test_that("a person's covariates change no step by more than its charged sensiti
     }), pair, 2)
   }
   for (pair in pairs) expect_false(withr::with_seed(5, replay(pair)$violated))
-  # Covariates that are not clipped: their weight is a public constant for bounds of [-1, 1].
+  # These covariates are not clipped; their weight is a public constant for bounds of [-1, 1].
   wild <- function(donors, mode) {
     if (mode == "replay") donors[2:40, ] <- donors[rep(1, 39), ]
     donors
@@ -214,7 +214,8 @@ test_that("each cohort uses the predictors of its own units", {
       expect_equal(fit$cohorts[[as.character(date + 1)]]$counterfactual, alone$counterfactual)
     }
   }
-  # Forecasts before the adoption use covariates, too: constant covariates are known at any date.
+  # Forecasts before the adoption also use covariates, since constant covariates are known at any
+  # date.
   last <- fit$forecasts[fit$forecasts$cohort == 2 & fit$forecasts$period == 6, ]
   sooner <- p$data
   sooner$on <- as.integer(sooner$unit %in% p$units[p$n + 3:4] & sooner$time > 5)

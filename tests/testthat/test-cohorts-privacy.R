@@ -1,4 +1,5 @@
-# Several adoption dates: the release's cost, one person's influence, reported errors.
+# Several adoption dates: the cost of the release, the influence of one person, and the reported
+# errors.
 
 cohort_mechanism_of <- function(n = 30, dates = c(4, 6, 7), epsilon = 1, delta = 1e-6, size = 1) {
   withr::local_seed(11)
@@ -11,7 +12,7 @@ cohort_mechanism_of <- function(n = 30, dates = c(4, 6, 7), epsilon = 1, delta =
   mechanism
 }
 
-# The same as run_release(), with the size.
+# A copy of run_release() with the size.
 release_of <- function(mechanism, donors, scope) {
   suppressWarnings(scope$dp_release.matrix(donors,
     target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,
@@ -29,7 +30,8 @@ replay_cohorts <- function(mechanism, pair, ..., n_runs = 2, record = identity) 
   ), pair, n_runs)
 }
 
-# Flat donors, one of whom is replaced by another person, with large errors in every cohort or none.
+# Flat donors, one of whom is replaced by another person whose errors are large in every cohort or
+# in none.
 cohort_pairs <- function(n) {
   withr::local_seed(12)
   flat <- matrix(stats::runif(n * 9, -0.1, 0.1), n)
@@ -76,7 +78,7 @@ test_that("audits detect people counted twice and second moments charged for one
   expect_true(any(vapply(pairs, function(pair) {
     replay_cohorts(mechanism, pair, tamper = twice)$violated
   }, NA)))
-  # The sums of all three cohorts change by the sensitivity that was recorded for one.
+  # The sums of all three cohorts change together by the sensitivity recorded for one cohort.
   cheap <- function(privacy) {
     at <- which(privacy$steps$step == "mean squared placebo error")
     for (column in c("sensitivity", "mu")) {
@@ -157,7 +159,7 @@ test_that("the calibration for several dates uses placebo errors as recomputed r
   one <- 2^20
   mine <- vapply(errors, function(e) sum(floor(one * pmin(1, (e$error[, 1] / clip)^2))), 0)
   expect_equal(sums, mine, tolerance = 1e-6)
-  # Tail factors: rows beyond a threshold, in units of each row's interval.
+  # The tail factors count rows beyond a threshold, in units of the interval of each row.
   intervals <- s$cohorts$intervals
   ratio <- lapply(seq_along(dates), function(g) {
     e <- errors[[g]]
@@ -170,7 +172,7 @@ test_that("the calibration for several dates uses placebo errors as recomputed r
   beyond <- function(values) vapply(factors, function(f) sum(values > f * quantile), 0)
   average <- beyond(do.call(cbind, lapply(ratio, function(r) r[, 1])))
   period <- beyond(do.call(cbind, lapply(ratio, function(r) r[, -1])))
-  # Losses are counts beyond a limit, minus the permitted number.
+  # A loss is a count beyond a limit, minus the permitted number.
   left <- function(counts, losses) unique((counts - losses)[losses > 0])
   expect_length(left(average, calls[[7]]$value), 1)
   expect_length(left(period, calls[[8]]$value), 1)
@@ -218,7 +220,7 @@ test_that("the covariance between two cohorts' effects equals the covariance of 
       expected <- expected + tcrossprod(moved) * s$moment_sd^2 / if (i == j) 1 else 2
     }
     moved <- slope(function(s, by) {
-      # The noise of the mean, in whitened units.
+      # The noise of the mean is in whitened units.
       s$mean <- s$mean + s$restore[, i] * by
       s
     })
@@ -226,7 +228,7 @@ test_that("the covariance between two cohorts' effects equals the covariance of 
   }
   shared <- cohort_errors_cpp(s, list(options, options), dates, targets, 200)
   expect_equal(shared$privacy, expected, tolerance = 1e-4)
-  # The diagonal equals the estimate's own variance for a single date.
+  # The diagonal equals the variance of the estimate for a single date.
   own <- gram_estimate_cpp(cohort_view_cpp(s, 7L), options, targets[2, , drop = FALSE], 1)[[1]]
   expect_equal(shared$privacy[6:8, 6:8], own$privacy, tolerance = 1e-6)
   expect_equal(
@@ -238,7 +240,8 @@ test_that("the covariance between two cohorts' effects equals the covariance of 
 test_that("the regression error that cohorts share agrees with refits to resampled donors", {
   withr::local_seed(16)
   rows <- sim_panel(n = 3002, T0 = 5, T1 = 5)$donors
-  # Two equal targets, so that they share much; the penalty leaves only small errors of first order.
+  # Two equal targets share a large part of their errors. The penalty leaves only small errors of
+  # first order.
   target <- rows[c(3001, 3001), ]
   bounds <- new_bounds(c(-1, 1), 10)
   dates <- c(5L, 7L)
@@ -279,7 +282,7 @@ test_that("privacy.se of averages equals their standard deviation over releases"
 test_that("second moments of several dates are pooled if they differ by noise alone", {
   withr::local_seed(21)
   modelled <- seq(1, 3, length.out = 12)
-  # In either case the pooled value plus two standard deviations is at least the truth.
+  # In every case the pooled value plus two standard deviations is at least the true value.
   for (excess in list(rep(1.5, 12), exp(stats::rnorm(12, 0, 0.5)), rep(c(1, 3), 6))) {
     truth <- modelled * excess
     for (noise in c(0.1, 1, 5)) {
@@ -319,7 +322,7 @@ test_that("cohorts without calibration have no interval, and the print gives the
   expect_true(all(is.na(tidy(few, "event")$std.error)))
   expect_true(all(is.finite(tidy(few, "overall")$privacy.se)))
   expect_output(print(few), "no interval: 100 donors at epsilon = 1 cannot calibrate")
-  # Intervals are calibrated for single people if the smallest cohort is one person.
+  # Intervals are calibrated for single people if the smallest cohort consists of one person.
   panel <- cohort_panel(700)
   mixed <- cohort_fit_of(panel, size = c(1, 40), epsilon = 1)
   expect_false(mixed$release$statistics$cohorts$intervals$group)

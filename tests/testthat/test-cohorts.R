@@ -1,4 +1,4 @@
-# Several adoption dates: estimates, averages, verbs, errors.
+# Several adoption dates: estimates, averages, methods, errors.
 
 no_noise_statistics <- function(rows, T0, p = 3) {
   facts <- gram_facts_of(T0 = T0, T1 = ncol(rows) - T0, n = nrow(rows), features = p,
@@ -25,8 +25,8 @@ test_that("moments for a later cohort are computed from features centred at its 
     view$restore %*% view$covariance %*% t(view$restore),
     crossprod(sweep(features, 2, colMeans(features))) / nrow(rows)
   )
-  # The past: features of 6 periods, then 3 single periods; the future: outcomes minus the mean of
-  # all 9 periods.
+  # The past consists of features of 6 periods, then 3 single periods. The future consists of
+  # outcomes minus the mean of all 9 periods.
   own <- rowMeans(rows[, 1:9])
   expect_equal(features[, view$pre + 1:3], s$weight * (rows[, 10:12] - own))
   expect_equal(features[, s$pre + 1:3], s$weight * (rows[, 7:9] - rowMeans(rows[, 1:6])))
@@ -46,7 +46,7 @@ test_that("without noise every cohort's fit equals the fit of a panel with that 
   expect_equal(tidy(fit$cohorts[["11"]], conf.int = TRUE), tidy(alone, conf.int = TRUE),
     tolerance = 1e-7
   )
-  # The cohort's effects and limits are those in the table.
+  # The effects and limits of the cohort equal the effects and limits in the table.
   cells <- tidy(fit, "group_time", conf.int = TRUE)
   own <- tidy(alone, conf.int = TRUE)[-1, ]
   columns <- c("estimate", "std.error", "p.value", "conf.low", "conf.high")
@@ -208,7 +208,7 @@ test_that("with several dates a formula, a matrix and chunks give the same fit",
     control = dp_control(rng = "R")
   ))
   expect_equal(tidy(from_chunks, "event"), tidy(from_matrix, "event"))
-  # A release serves the same targets: fits written out by hand.
+  # A second fit, from the release, equals the first fit.
   again <- dp_synth(from_matrix$release, target = panel$target, T0 = c(8, 10))
   expect_equal(tidy(again, "event"), tidy(from_matrix, "event"))
 })
@@ -236,7 +236,7 @@ test_that("a release for several dates is written, read, and used for one or mor
     write_release(doctored, path, allow_not_private = TRUE)
     expect_error(read_release(path), "adoption dates", class = "dpsc_error_release")
   }
-  # Later dates have an estimate; a date without calibration has no interval, and a reason.
+  # A later date has an estimate. A date without calibration has a reason instead of an interval.
   other <- dp_synth(release, target = panel$target[1, ], T0 = 9)
   expect_s3_class(other, "dp_synth")
   expect_output(

@@ -1,5 +1,5 @@
-# The `bounds` of a column must be possible for its class, which is public, in every verb; otherwise
-# the call stops before the charge, for any values of the cells.
+# The `bounds` of a column must be possible for its public class, in every verb. Otherwise the call
+# stops before the charge, for any values of the cells.
 
 n <- 400L
 
@@ -12,7 +12,7 @@ classes$date <- rep(classes$date, length.out = n)
 
 limits <- list(range = c(0, 1), flags = c(FALSE, TRUE), levels = c("a", "b"))
 
-# Classes that contradict the bounds.
+# These classes contradict the bounds.
 impossible <- list(range = "date", flags = "date", levels = c("number", "whole", "flag", "date"))
 
 long_of <- function(v) {
@@ -75,16 +75,16 @@ test_that("every function refuses bounds impossible for a column's class, before
           )
         }
         out <- run(classes[[class]])
-        # A batch of a stream with missing values only arrives as flags.
+        # A batch of a stream in which all values are missing has logical columns.
         spared <- verb == "online" && limit == "levels" && class == "flag"
         wrong <- class %in% impossible[[limit]] && !spared
         expect_identical(inherits(out, "error"), wrong, label = label)
         if (inherits(out, "error")) {
-          # A stream is charged when it begins, before there are rows.
+          # A stream is charged at its beginning, before it receives rows.
           expect_identical(
             nrow(as.data.frame(ledger)), if (verb == "online") 1L else 0L, label = label
           )
-          # The message is the same for any other contents of the cells.
+          # Other contents of the cells give the same message.
           for (other in list(rev(classes[[class]]), rep(classes[[class]][2L], n))) {
             expect_identical(conditionMessage(run(other)), conditionMessage(out), label = label)
           }

@@ -1,4 +1,4 @@
-# Interactions, powers and factors in verbs that read rows by themselves: columns as lm() has them.
+# Interactions, powers and factors, with the columns of lm(), in verbs that read one row at a time.
 
 product_rows <- function(n = 3000) {
   withr::with_seed(1, {
@@ -24,7 +24,7 @@ test_that("dp_online() and dp_select() with products of columns agree with lm() 
   stream <- dp_online(products, Inf, 1e-6, 3000, product_bounds, method = "gram")
   update(stream, rows)
   expect_setequal(names(coef(stream)), names(raw))
-  # The fit includes a ridge.
+  # The fit includes a ridge penalty, so the tolerance is large.
   expect_equal(coef(stream)[names(raw)], raw, tolerance = 0.1)
   picked <- dp_select(products, rows, Inf, 1e-6, length(raw) - 1, product_bounds, method = "gram")
   expect_setequal(names(coef(picked)), names(raw))
@@ -42,7 +42,7 @@ test_that("products of columns have the same values and names in every function"
   expect_identical(named(dp_lm(products, rows, Inf, bounds = product_bounds)), raw)
   columns <- dpsc:::new_columns(products, product_bounds, "gaussian")
   expect_identical(sort(columns$names), raw)
-  # The results equal those of lm() on the public scale.
+  # The results equal the results of lm() on the public scale.
   table <- dpsc:::table_of_rows(columns, rows)
   x <- stats::model.matrix(products, rows)[, columns$names]
   for (j in seq_along(columns$names)[-1]) {
@@ -66,7 +66,7 @@ test_that("with noise products of columns are selected, written, read and charge
   ledger <- dp_ledger(50, 1e-2)
   fit <- suppressWarnings(dp_select(products, rows, 20, 1e-6, 3, product_bounds, ledger = ledger))
   expect_identical(nrow(as.data.frame(ledger)), 1L)
-  # `a` and its products with `b` and `g` can replace each other; no other column can replace
+  # `a` and its products with `b` and `g` can replace each other, but no other column can replace
   # `gw:hyes`.
   expect_true("gw:hyes" %in% fit$selected)
   expect_true(any(c("a", "a:b", "a:gv") %in% fit$selected))

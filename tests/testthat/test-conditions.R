@@ -1,5 +1,5 @@
-# Conditions: however a verb is called, an error's call is the user's call, without
-# arguments, and "nothing was spent" stands under it if and only if the ledger is unchanged.
+# Conditions: in every way of calling a verb, the call in an error is the user's call, without
+# arguments, and the error states that nothing was spent if and only if the ledger is unchanged.
 
 conditions_scope <- function() {
   withr::local_seed(3)
@@ -31,7 +31,7 @@ outcomes_of_conditions <- function(panel) {
   long
 }
 
-# Errors are identified by their first class; calls with a ledger could charge it.
+# The first class of an error identifies it. Calls with a ledger could charge it.
 bad_inputs <- rlang::exprs(
   dp_synth(donors, target, T0 = 5, epsilon = -1, bounds = c(-1, 1), ledger = ledger),
   dp_synth(donors, target, T0 = 5, epsilon = 1, ledger = ledger),
@@ -171,7 +171,7 @@ ways_of_calling <- function(expr, scope) {
       do.call(verb, values, envir = scope)
     },
     lapply = function() lapply(1L, quoted),
-    # Inside a user's own function that another verb runs, the outermost call is the user's call.
+    # If another verb runs a user's function, the outermost call is the user's call.
     inside = function() dpsc:::door("dp_audit", eval(expr, scope))
   )
 }
@@ -246,7 +246,7 @@ test_that("errors after the charge do not state that nothing was spent", {
 test_that("only exported functions look up the user's call", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
-  # Audits replay calls, and their tables have a column of that name.
+  # Audits replay calls, and their tables contain a column with this name.
   files <- setdiff(list.files(folder, "[.]R$"), c("RcppExports.R", "aud-loss.R"))
   for (file in files) {
     code <- grep("^ *#", readLines(file.path(folder, file)), invert = TRUE, value = TRUE)
@@ -286,7 +286,7 @@ test_that("errors are formatted as by cli", {
     "{brace} {.code {brace}}", "{.code {line}} {line}", "{{one}}", "{paste0('{', one)}",
     "{.code c(\"a\", 'b')}", "{.code weights = {.val {one}}}", "{.or {two}}", "\u00e9 {one}"
   )
-  # The templates of the package, with the same word in all places.
+  # The strings of the package, with the same word substituted in all places.
   strings_in <- function(code) {
     if (is.character(code)) return(code)
     if (!is.call(code) && !is.pairlist(code)) return(NULL)

@@ -1,4 +1,4 @@
-# Addresses come from inst/contact.dcf alone; while it is empty no text shows one.
+# All addresses come from inst/contact.dcf. While this file is empty, no text shows an address.
 
 test_that("no text shows a contact address until the owner has entered one", {
   file <- system.file("contact.dcf", package = "dpsc")

@@ -32,7 +32,7 @@ test_that("dp_control() refuses invalid settings", {
     refused(donor_names = bad)
     refused(intervals = bad)
   }
-  # A seed cannot be stored.
+  # The settings cannot contain a seed.
   expect_error(dp_control(seed = 1))
 })
 
@@ -56,7 +56,7 @@ test_that("without intervals the moments get the budget share meant for calibrat
     without <- fit(FALSE, size)$release$privacy$steps
     expect_true(any(grepl("placebo", with$step)))
     expect_false(any(grepl("placebo", without$step)))
-    # The total is the same, and it is spent completely.
+    # The total is the same and is spent completely.
     expect_equal(sum(without$mu^2), sum(with$mu^2), tolerance = 1e-6)
     noise <- function(steps) steps$mu[grepl("moments", steps$step)]
     expect_true(all(noise(without) > noise(with)))

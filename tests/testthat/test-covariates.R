@@ -1,6 +1,7 @@
 # Covariates, `y ~ treated | x1 + x2`: their meaning, by brute force, and their privacy.
 
-# People whose outcome after the treatment depends on x1 and the group g, not only on their past.
+# The outcome of these people after the treatment depends on x1 and the group g, not only on their
+# past.
 covariate_panel <- function(n = 60, T0 = 5, T1 = 2, k = 1, seed = 1) {
   withr::local_seed(seed)
   x1 <- stats::runif(n + k, 20, 80)
@@ -38,7 +39,7 @@ test_that("without privacy a fit is a ridge regression on past outcomes and cova
   donors <- seq_len(p$n)
   centre <- colMeans(x[donors, ])
   z <- sweep(x, 2, centre)
-  # The penalty of dp_control() multiplies the sum over donors, and is halved.
+  # The penalty of dp_control() is added to the sum over donors and is halved.
   slopes <- solve(
     crossprod(z[donors, ]) + diag(3 / 2, ncol(z)),
     crossprod(z[donors, ], sweep(post[donors, ], 2, colMeans(post[donors, ])))
@@ -120,8 +121,8 @@ test_that("covariates of a protected group are used as features but are not in t
 test_that("a person's covariates depend on that person's rows alone, not on their order", {
   p <- covariate_panel(n = 30)
   data <- p$data[order(p$data$unit, p$data$time), ]
-  # Numbers: the mean before the treatment, with each value clipped to the bounds. Factors: the
-  # value in the first period.
+  # A number is the mean before the treatment, with each value clipped to the bounds. A factor is
+  # the value in the first period.
   data$x1[data$unit == "u0001"] <- c(10, 20, 300, -50, 40, 1e6, 1e6)
   data$g[data$unit == "u0001"] <- c("b", "a", "c", "zzz", "a", "a", "a")
   data$g[data$unit == "u0002"] <- "unheard of"
@@ -163,15 +164,15 @@ test_that("invalid covariates give one error and spend nothing", {
   fails("dpsc_error_bounds", "no limits for", bounds = p$bounds[1:2])
   fails("dpsc_error_bounds", "no limits for `?y", bounds = p$bounds[2:3])
   fails("dpsc_error_bounds", "two finite numbers", bounds = replace(p$bounds, "x1", list(c(5, 5))))
-  # Text is read as numbers: otherwise one person's text would determine an error about a column's
-  # type.
+  # Text is read as numbers, since otherwise one person's text would decide on an error about a
+  # column's type.
   fails("dpsc_error_covariate", "missing or not finite",
     bounds = replace(p$bounds, "g", list(c(0, 1))))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   expect_error(
     covariate_fit(p, epsilon = 1, method = "output"), "gram", class = "dpsc_error_covariate"
   )
-  # Without privacy bounds of covariates are not needed and not used.
+  # Without privacy, bounds of covariates are neither needed nor used.
   expect_error(covariate_fit(p, estimator = "hsvt"), class = "dpsc_error_panel")
   expect_identical(
     weights(covariate_fit(p, estimator = "simplex")),
@@ -182,7 +183,7 @@ test_that("invalid covariates give one error and spend nothing", {
     effects(covariate_fit(p, estimator = "factor", control = one)),
     effects(covariate_fit(p, estimator = "factor", control = one, bounds = c(0, 100)))
   )
-  # A public target's factor must not vary; about a donor's factor there is no message.
+  # A public target's factor must not vary. No message concerns a donor's factor.
   treated <- p$data$unit == "u0031"
   varying <- replace(p$data, "g", list(replace(p$data$g, which(treated)[1], "zzz")))
   expect_error(covariate_fit(p, data = varying, epsilon = 1), class = "dpsc_error_protect")

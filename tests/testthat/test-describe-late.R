@@ -1,4 +1,5 @@
-# Descriptions of few people: late radii, limits above the noise. Proof: inst/proofs/describe.md.
+# Descriptions of few people: radii drawn late, and limits above the noise. Proof:
+# inst/proofs/describe.md.
 
 few_described <- function(x, bounds, ..., seed = NULL, epsilon = 1) {
   if (!is.null(seed)) withr::local_seed(seed)
@@ -17,8 +18,9 @@ mostly_zero <- function(n, share, seed = 1) {
   withr::with_seed(seed, ifelse(stats::runif(n) < share, 0, stats::rexp(n, 1 / 20)))
 }
 
-# Largest log-ratio between neighbours of all outputs, and of the outputs after the quartiles, by
-# brute force: two choices, then a count with geometric noise; a radius before it if they coincide.
+# The largest log-ratio between neighbours, by brute force, of all outputs and of the outputs after
+# the quartiles: two choices, then a count with geometric noise, preceded by a radius if the choices
+# coincide.
 late_loss <- function(here, there, e1, e, coincide = NULL, undivided = FALSE) {
   cells <- seq_along(here)
   choice <- function(losses, cost) {
@@ -117,7 +119,7 @@ test_that("if quartiles coincide, radii are drawn after quantiles, and the steps
   again <- read_release(path)
   expect_equal(tidy(again), tidy(equal))
   expect_identical(again$steps, equal$steps)
-  # Bounds of 250 standard deviations; without a radius the noise on the mean is 40.
+  # The bounds are 250 standard deviations wide. Without a radius the noise on the mean would be 40.
   expect_lt(abs(few_row(equal, "mean")$estimate - 3), 15)
 })
 
@@ -128,9 +130,9 @@ test_that("noisy counts of people beyond a window do not extend limits to the bo
     short <- lapply(c("mean", "sd"), function(what) few_row(found, what, clusters = FALSE))
     c(short[[1L]]$conf.high, short[[2L]]$conf.high)
   }, c(0, 0))
-  # The mean is 1,808, the deviation 2,370.
+  # The mean is 1,808 and the standard deviation 2,370.
   expect_gte(mean(wide[1L, ] < 5000), 0.9)
-  # A quarter of such columns seem too skewed for a limit.
+  # A quarter of such columns appear too skewed for a limit.
   expect_gte(mean(wide[2L, ] < 20000), 0.5)
   expect_gte(mean(wide[2L, ] > 2370), 0.9)
 })
@@ -141,7 +143,7 @@ test_that("for a very skewed column only the bounds limit the standard deviation
   expect_gt(few_row(found, "sd")$conf.high, 4000)
 })
 
-# Most people around 0, a share of them at `far`.
+# Most people are around 0, and a share of them is at `far`.
 clustered <- function(n, share, far) ifelse(stats::runif(n) < share, far, 0) + stats::rnorm(n)
 
 test_that("limits of means and standard deviations are valid if some values are far outliers", {
@@ -173,7 +175,7 @@ test_that("limits of means stay narrow for many people without far outliers", {
 test_that("the limit on the number of people beyond a window is not below their number", {
   found <- few_described(stats::rnorm(500), c(-1000, 1000), seed = 5)
   x <- c(seq(-3, 3, length.out = 470), rep(300, 30))
-  # Sums of this column without noise, in the window that the released quantiles place.
+  # Sums of this column without noise, in the window given by the released quantiles.
   own <- found$release$numbers[[1L]]$quantiles <- c(-0.7, 0, 0.7)
   unit <- found$plan$moments
   expect_identical(found$release$numbers[[1L]]$radii, c(0, 0))
@@ -185,11 +187,11 @@ test_that("the limit on the number of people beyond a window is not below their 
   far <- dpsc:::unseen_people(found)
   expect_equal(c(far$low, far$high), c(-4.9, 4.9))
   noise <- log(10) * unit$scale / unit$square / 500
-  # The number of people has noise as well.
+  # The number of people also contains noise.
   expect_gt(far$share, mean(z^2) - 0.4 / 49 + noise)
   expect_lt(far$share, mean(z^2) - 0.4 / 49 + 1.5 * noise)
   expect_gt(far$share, 0.06)
-  # The limits reach as if they were at a bound.
+  # The limits allow for unseen people at a bound.
   expect_gt(few_row(found, "mean")$conf.high, 0.06 * 995)
   expect_gt(few_row(found, "sd")$conf.high, sqrt(0.06) * 995)
   expect_match(utils::capture.output(print(found)), "noise may hide", all = FALSE)
@@ -217,6 +219,6 @@ test_that("the share of a rare level is as precise as a mean if the number of pe
       epsilon = 1, bounds = list(ill = c(FALSE, TRUE)), control = dp_control(rng = "R")))
     2000 * abs(table$estimate[[2L]] - mean(ill))
   }, 0)
-  # A Laplace draw of scale 1; the standard error of 600 runs is .04.
+  # The error is a Laplace draw of scale 1. The standard error of 600 runs is 0.04.
   expect_lt(mean(off), 1.05)
 })

@@ -1,4 +1,4 @@
-# A paper's first table: numbers, distributions, attacks. Proof: inst/proofs/describe.md.
+# The first table of a paper: numbers, distributions, attacks. Proof: inst/proofs/describe.md.
 
 describe_people <- function(n = 3000, seed = 4) {
   withr::local_seed(seed)
@@ -29,7 +29,7 @@ replayed <- function(verb, here, there) {
 
 test_that("with a large budget the released statistics equal the statistics of every group", {
   data <- describe_people()
-  # With heavier tails a few people would be clipped at any budget.
+  # With heavier tails, a few people would be clipped at any budget.
   data$cost <- withr::with_seed(2, stats::rgamma(nrow(data), 2, scale = 500))
   data$age[1:50] <- NA
   data$sex[51:60] <- "x"
@@ -40,7 +40,7 @@ test_that("with a large budget the released statistics equal the statistics of e
     b <- tidy(truth)
     expect_identical(a[1:4], b[1:4])
     off <- abs(a$estimate - b$estimate)
-    # The sum of squares is noisier in a wide window.
+    # In a wide window the sum of squares contains more noise.
     spread <- b$variable == "cost" & b$statistic == "sd"
     expect_lt(max((off / (abs(b$estimate) + 1))[!spread]), 0.02)
     expect_lt(max((off / a$privacy.se)[spread]), 6)
@@ -88,7 +88,8 @@ test_that("between neighbours losses of quantiles change by at most the amounts 
   }
 })
 
-# Probabilities of all tuples of a joint choice, from its weights; the first list varies fastest.
+# Probabilities of all tuples of a joint choice, from the weights of the choice. The first list
+# varies fastest.
 joint_law <- function(losses, exponent, of_tuple = max) {
   found <- joint_choice_cpp(losses, exponent, 0L, "R")
   clipped <- lapply(losses, function(own) pmin(pmax(own, -found$cap), found$cap))
@@ -112,7 +113,7 @@ test_that("a joint choice of several quantiles has the stated probabilities", {
   likely <- law > 1e-3
   expect_gt(stats::chisq.test(seen[likely], p = law[likely], rescale.p = TRUE)$p.value, 1e-4)
   expect_lte(max(seen[law < 1e-9]), 0)
-  # The distribution that an exact-loss audit computes.
+  # An exact-loss audit computes the same distribution.
   at <- c(1, 2, 0)
   expect_equal(
     dpsc:::joint_log_law(unlist(losses), exponent, at), log(law[[1 + 1 + 8]]), tolerance = 1e-6
@@ -132,7 +133,7 @@ test_that("replacing a row changes the probabilities of a joint choice only with
   }
   worst <- function(exponent, of_tuple = max) {
     ratios <- vapply(1:60, function(run) {
-      # In some runs one cell contains many people: the other cells are then on one side of it.
+      # In some runs one cell contains many people, and all other cells are on one side of it.
       counts <- as.double(stats::rpois(6, 3)) + 30 * (seq_len(6) == run %% 8)
       law <- joint_law(lists(counts), exponent / 1000, of_tuple)
       from <- sample(which(counts > 0), 1)
@@ -142,7 +143,7 @@ test_that("replacing a row changes the probabilities of a joint choice only with
     max(ratios)
   }
   expect_lte(worst(exponent), 2 * exponent)
-  # Faults: a doubled exponent, and the sum of the losses instead of the largest.
+  # The faults are a doubled exponent, and the sum of the losses instead of the largest loss.
   expect_gt(worst(2 * exponent), 2 * exponent)
   expect_gt(worst(exponent, sum), 2 * exponent)
 })
@@ -154,7 +155,7 @@ test_that("if public grid values repeat, the privacy loss of a choice is within 
   law <- function(counts, copies) {
     lists <- lapply(c(250, 500), function(q) rep(place_losses_cpp(counts, q), copies))
     own <- joint_law(lists, exponent / 1000)
-    # A cell's probability is the sum over its copies.
+    # The probability of a cell is the sum over its copies.
     cell <- rep(seq_along(copies), copies)
     pair <- expand.grid(cell, cell)
     tapply(own, paste(pair[[1L]], pair[[2L]]), sum)
@@ -205,7 +206,7 @@ test_that("quantiles of whole numbers with numeric bounds have limits with nomin
 
 test_that("the mean of a column with a power-law tail has limits with nominal coverage", {
   draw <- function(n) pmin(10 / sqrt(stats::runif(n)), 5000)
-  # Expectations of a value that is cut at the bound: 2 a - a^2 / bound.
+  # The expectation of a value that is cut at the bound is 2 a - a^2 / bound.
   truth <- 20 - 100 / 5000
   covered <- vapply(1:40, function(seed) {
     withr::local_seed(seed)
@@ -223,8 +224,8 @@ test_that("replacing a row changes the sums of dp_describe() by at most their se
   parts <- function(k) {
     with(pairs, cbind(a - b, k * (a^2 - b^2), k * (a^4 - b^4), k * (oa - ob)))
   }
-  # One group: values and squares are about the window's middle, the other two sums about the
-  # median, and a missing value counts as the median, `b`.
+  # With one group, values and squares are relative to the middle of the window, the other two sums
+  # to the median. A missing value counts as the median, `b`.
   one <- function(rest) {
     far <- expand.grid(a = z, b = z, power = 0:1, beyond = 0:1)
     with(far, cbind(a - b, a^2 - b^2, rest * power, rest * beyond))
@@ -372,7 +373,8 @@ test_that("the print of a description is a table and marks results that are not 
 })
 
 test_that("confidence limits of standard deviations have nominal coverage under heavy tails", {
-  # t with 2.5 degrees of freedom has no fourth moment; its standard deviation within these bounds.
+  # The t distribution with 2.5 degrees of freedom has no fourth moment. The standard deviation
+  # refers to these bounds.
   bounds <- list(x = c(-500, 1500))
   truth <- 10.69
   covered <- vapply(1:20, function(seed) {
@@ -399,7 +401,7 @@ test_that("a variable's count is at most its group's size, and its limits have c
   inside <- vapply(seq_len(runs), function(run) {
     withr::local_seed(run)
     data <- describe_people(800, seed = run)
-    # A tenth of one group's ages is missing.
+    # A tenth of the ages in one group are missing.
     data$age[data$arm == "new" & seq_len(800) %% 10 == 0] <- NA
     table <- tidy(described(data, by = ~arm, control = dp_control(rng = "R")))
     sizes <- table[table$variable == "arm", ]

@@ -1,7 +1,7 @@
-# weights = in dp_synth() and dp_release(): people of a survey (proofs/gram.md, section 10).
+# weights = in dp_synth() and dp_release(), for people of a survey (proofs/gram.md, section 10).
 
-# Donors of two kinds; the second kind changes after the treatment and was sampled at a quarter of
-# the rate.
+# The donors are of two kinds. The second kind changes after the treatment and was sampled at a
+# quarter of the rate.
 kinds_panel <- function(n = 3000, T0 = 8, T1 = 2, share = 0.2, seed = 1) {
   withr::local_seed(seed)
   periods <- T0 + T1
@@ -45,7 +45,7 @@ test_that("without privacy weighted moments equal the results of stats::cov.wt()
   p <- kinds_panel(300)
   release <- weighted_release(p, epsilon = Inf)
   known <- stats::cov.wt(p$donors, p$w / sum(p$w), method = "ML")
-  # Weights are whole multiples of 2^-20 of the largest.
+  # Weights are multiples of 2^-20 of the largest weight.
   expect_equal(release$statistics$mean, known$center, tolerance = 1e-6, ignore_attr = TRUE)
   expect_equal(release$statistics$covariance, known$cov, tolerance = 1e-5, ignore_attr = TRUE)
   expect_equal(release$statistics$share * 300, sum(p$w)^2 / sum(p$w^2), tolerance = 1e-5)
@@ -53,7 +53,8 @@ test_that("without privacy weighted moments equal the results of stats::cov.wt()
   bare <- weighted_release(p, NULL, NULL, epsilon = Inf, fun = dp_synth)
   expect_gt(mean(fit$counterfactual[9:10]) - mean(bare$counterfactual[9:10]), 0.08)
   expect_true(is.na(tidy(fit, conf.int = TRUE)$conf.low[[1]]))
-  # Only the ratios of weights matter, and the default largest weight is the donors' largest.
+  # Only the ratios of weights matter. The default of the largest weight is the largest weight of
+  # the donors.
   twice <- weighted_release(p, 7 * p$w, NULL, epsilon = Inf, fun = dp_synth)
   expect_equal(twice$counterfactual, fit$counterfactual, tolerance = 1e-6)
 })
@@ -73,7 +74,7 @@ test_that("if all weights are at the maximum, weighted sums equal sums without w
   expect_identical(
     vapply(alike, `[[`, "", "label"), vapply(bare, `[[`, "", "label")
   )
-  # From the second draw on noise differs, since one more moment is drawn.
+  # From the second draw on the noise differs, since one more moment is drawn.
   expect_identical(alike[[1L]]$value, bare[[1L]]$value)
   d <- (sqrt(8 * length(alike[[2L]]$value) + 1) - 1) / 2 - 1
   last <- length(alike[[2L]]$value)
@@ -112,7 +113,7 @@ test_that("with weights chunks and long data give the same release as the matrix
   data$w[light] <- 0.5 + 0.1 * (-1)^data$time[light]
   data$w[later] <- 100
   expect_equal(long_weighted(data)$statistics$share, release$statistics$share, tolerance = 1e-3)
-  # The same with covariates, and in each verb.
+  # The weights also apply with covariates, and in each verb.
   data$age <- stats::ave(data$y, data$unit, FUN = function(x) x[[1L]])
   withr::local_seed(1)
   fit <- dp_synth(y ~ on | age, data, c("unit", "time"),
@@ -154,7 +155,7 @@ weighted_pairs <- function(n = 60, T0 = 4) {
   )
 }
 
-# The release of a panel whose last column contains weights, computed with these functions and this
+# The release of a panel whose last column contains weights, computed with the given functions and
 # noise.
 replayed_weights <- function(pair, n_runs = 4, scope = asNamespace("dpsc"),
                              recorder = new_recorder(), size = NULL) {
@@ -248,7 +249,7 @@ test_that("weights that are meaningless or covered by no theorem are refused bef
   refused(dp_release(y ~ on, data, c("unit", "time"),
     epsilon = 1, bounds = list(y = c(-1, 1)), weights = y, max_weight = 2, ledger = ledger
   ), text = "the outcome and the weights")
-  # Treatment status, which is public, must not depend on weights.
+  # The treatment status is public, so it must not depend on weights.
   refused(dp_release(y ~ I(as.integer(w > 1)), data, c("unit", "time"),
     epsilon = 1, bounds = c(-1, 1), weights = w, max_weight = 2, ledger = ledger
   ), "dpsc_error_panel")
@@ -275,7 +276,7 @@ test_that("a release with weights is read back, mentions them and contains nobod
   fit <- dp_synth(read_release(file), target = p$target)
   expect_match(paste(utils::capture.output(print(fit)), collapse = " "), "weights up to 2, mean ab")
   expect_match(paste(format(report(fit)), collapse = " "), "weights up to 2")
-  # A smaller total weight implies more noise than the file states.
+  # A smaller total weight requires more noise than the file states.
   release$statistics$share <- release$statistics$share / 2
   write_release(release, file, allow_not_private = TRUE)
   expect_error(read_release(file), class = "dpsc_error_release")

@@ -1,4 +1,4 @@
-# Errors about mistakes in a first call contain the line that corrects them; nothing is spent.
+# An error about a mistake in a first call contains the line that corrects it, and costs no budget.
 
 asked <- function(call) conditionMessage(tryCatch(call, dpsc_error = identity))
 

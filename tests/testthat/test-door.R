@@ -1,11 +1,11 @@
-# Calls that are refused at once, from public facts alone: nothing is charged, in any method.
+# Calls that are refused at once, from public facts alone, without a charge, in any method.
 
 every_method <- list(
   list("gram", "tight"), list("output", "tight"), list("output", "published"),
   list("objective", "tight"), list("objective", "published")
 )
 
-# A call with a ledger, which must be unchanged after an error of this class.
+# A call with a ledger, which an error of this class must leave unchanged.
 expect_refused <- function(class, regexp = NULL, ..., fun = dp_release) {
   ledger <- dp_ledger(1e12, 0.5)
   before <- as.list.environment(ledger)
@@ -43,7 +43,7 @@ test_that("within the range of epsilon a call is charged if and only if it retur
             suppressWarnings(dp_release(p$donors, p$target, 5, epsilon, delta, c(-1, 1),
               method[[1L]], method[[2L]], ledger = ledger
             )),
-            # A ledger does not pay for a guarantee that does not hold.
+            # A ledger does not pay for an invalid guarantee.
             dpsc_error_argument = function(e) NULL, dpsc_error_budget = function(e) NULL
           )
           expect_identical(nrow(as.data.frame(ledger)), as.integer(!is.null(result)))
@@ -60,7 +60,8 @@ test_that("bounds that exclude the target are refused before the charge", {
       epsilon = 1, bounds = list(`log(pressure)` = c(80, 200)), fun = fun
     )
     expect_match(conditionMessage(error), "log")
-    # In version 0.2.0 the bounds referred to the expression in one verb, to the column in others.
+    # In version 0.2.0 the bounds referred to the expression in one verb, and to the column in the
+    # others.
     for (bounds in list(c(80, 200), log(c(80, 200)))) {
       error <- expect_refused("dpsc_error_bounds", "not a single column",
         log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
@@ -79,7 +80,7 @@ test_that("bounds that exclude the target are refused before the charge", {
     )
   }
   p <- toy_panel(20, 5, 2, k = 3)
-  # A minority of several targets may lie outside the bounds, but not most.
+  # A minority of several targets may lie outside the bounds, but not the majority.
   one <- replace(p$target, 1, 9)
   one[1, ] <- 9
   expect_warning(
@@ -92,7 +93,7 @@ test_that("bounds that exclude the target are refused before the charge", {
     p$donors, two, 5, 1,
     bounds = c(-1, 1), protect = "donors"
   )
-  # Bounds by period.
+  # The bounds differ by period.
   limits <- cbind(1:7 - 1, 1:7 + 1)
   expect_no_warning(dp_release(p$donors, 1:7 + 0.1, 5, 1, bounds = limits))
   expect_refused("dpsc_error_bounds", NULL, p$donors, 7:1 + 0.1, 5, 1, bounds = limits[7:1, ] + 9)
@@ -139,13 +140,13 @@ test_that("settings edited after dp_control() are checked again", {
 })
 
 test_that("a numeric index with fewer donors than periods causes an error before the charge", {
-  # Six people, forty periods, the last person treated: valid in either order of `index`.
+  # Six people, forty periods, and the last person treated. Either order of `index` is valid.
   withr::local_seed(3)
   data <- expand.grid(id = 1:41, t = 1:7)
   data$y <- stats::runif(nrow(data), -1, 1)
   data$treated <- as.numeric(data$id == 41 & data$t == 7)
   ledger <- dp_ledger(5, 1e-6)
-  # In the wrong order the last readings of all people would be the public target.
+  # In the wrong order the last values of all people would be the public target.
   expect_error(
     dp_release(y ~ treated, data, c("t", "id"),
       epsilon = 1, bounds = c(-1, 1), ledger = ledger, protect = "donors"
@@ -159,8 +160,8 @@ test_that("a numeric index with fewer donors than periods causes an error before
   expect_no_warning(right(data, epsilon = 1))
   few <- data[data$id > 36, ]
   expect_error(right(few, epsilon = 1), class = "dpsc_error_index")
-  # If the identifiers cannot be periods, or nothing is private, a small number of donors is no
-  # reason for an error.
+  # A small number of donors is no reason for an error if the identifiers cannot be periods, or
+  # without privacy.
   expect_no_warning(right(transform(few, id = paste("unit", id)), epsilon = 1))
   expect_no_warning(right(transform(few, t = as.Date("2020-01-01") + t), epsilon = 1))
   expect_no_warning(right(few, epsilon = Inf))
@@ -195,7 +196,8 @@ test_that("a note points out that a large epsilon protects little", {
   expect_match(weak_budget(1e6), "protects little")
 })
 
-# Errors about donors' rows name only the kind of problem, not the donor or the number of rows.
+# Errors about donors' rows contain the kind of problem, but neither the donor nor the number of
+# rows.
 test_that("errors about donors' rows reveal neither donor, period nor number of affected rows", {
   p <- toy_panel(8, 4, 2)
   donor <- function(i, t) p$data$unit == p$units[[i]] & p$data$time == p$times[[t]]
@@ -221,7 +223,7 @@ test_that("errors about donors' rows reveal neither donor, period nor number of 
     missing = function(data, at) replace(data, "y", list(replace(data$y, at, NA))),
     infinite = function(data, at) replace(data, "y", list(replace(data$y, at, -Inf))),
     twice = function(data, at) rbind(data, data[at, ]),
-    # Another donor's row in its place.
+    # Another donor's row takes the place of this row.
     instead = function(data, at) {
       other <- which(!grepl("target", data$unit) & !seq_len(nrow(data)) %in% at)[[1L]]
       rbind(data[-at, ], data[rep(other, length(at)), ])
@@ -239,7 +241,7 @@ test_that("errors about donors' rows reveal neither donor, period nor number of 
     if (kind != "no treatment") expect_no_match(message, "[0-9]", label = kind)
     expect_no_match(message, "drop|[Rr]emove|impute|interpolat|mean of", label = kind)
   }
-  # Matrices and chunks.
+  # The donors are matrices and chunks.
   said <- vapply(rows, function(at) {
     donors <- replace(p$donors, at %% length(p$donors) + 1, NA)
     conditionMessage(tryCatch(
@@ -275,7 +277,7 @@ test_that("an error requests `protect` before treated rows are checked, and name
     expect_error(run(data), "state who is protected", class = "dpsc_error_protect")
     error <- expect_error(run(data, protect = "donors"), class = "dpsc_error_panel")
     expect_no_match(conditionMessage(error), name, fixed = TRUE)
-    # For a group the row does not belong to one person.
+    # With size = 30 the row belongs to a group, not to one person.
     expect_error(run(data, size = 30), class = "dpsc_error_panel")
   }
   expect_error(run(p$data, size = 1), class = "dpsc_error_protect")
@@ -295,7 +297,7 @@ test_that("an error requests `protect` before the order of `index` is checked", 
   run <- function(data, index, ...) {
     dp_synth(y ~ treated, data, index, epsilon = 1, bounds = c(-1, 1), ...)
   }
-  # One row of one person is treated: the last row, or a row in the middle of the periods.
+  # One row of one person is treated, in the last period or in the middle of the periods.
   one <- transform(data, treated = 0)
   last <- which(data$person == max(data$person) & data$time == max(data$time))
   odd <- which(data$person == 2 & data$time == min(data$time) + 2)
@@ -384,7 +386,7 @@ test_that("non-numeric text, wide data and a panel without donors cause specific
     dp_synth(y ~ on, data, c("id", "t"), epsilon = 1, bounds = c(0, 1), protect = "donors", ...)
   }
   expect_error(fit(transform(data, y = paste0("$", y))), "`y` is a column of text")
-  # A brace in a name is not interpreted as code.
+  # A brace in a name is not read as code.
   odd <- stats::setNames(transform(data, y = "$1"), c("id", "t", "y {run}", "on"))
   expect_error(
     dp_synth(`y {run}` ~ on, odd, c("id", "t"), epsilon = 1, bounds = c(0, 1), protect = "donors"),

@@ -114,7 +114,7 @@ test_that("slopes that are impossible within the bounds are marked as not identi
     expect_identical(names(wild$coefficients)[-1L][impossible_slopes(wild)], term)
     expect_match(lm_doubts(wild), term, all = FALSE)
   }
-  # The slope is steep where the regressor hardly varies: this is possible.
+  # The slope is steep in a direction in which the regressor hardly varies, so it is possible.
   wild$coefficients[] <- fit$coefficients
   wild$coefficients[["age"]] <- 0.4 * width / 18
   expect_false(any(impossible_slopes(wild)))
@@ -136,7 +136,7 @@ test_that("correct bounds are not reported as wrong if many true values lie at t
 test_that("a release of an earlier version, with fewer fields, can still be printed", {
   skip_if_not_installed("jsonlite")
   old <- function(file) test_path("fixtures", "0.2.0", file)
-  # Without rounds there are no contradictions to report.
+  # A release without rounds allows no check.
   pure <- suppressWarnings(read_release(old("glm-binomial-pure.json")))
   expect_length(pure$release$rounds, 0L)
   expect_output(print(pure), "NOT KNOWN TO BE PRIVATE")

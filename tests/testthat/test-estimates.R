@@ -1,4 +1,4 @@
-# One record of estimates, and every verb written once for it.
+# One record of estimates, and every method written once for this record.
 
 estimate_objects <- function() {
   withr::local_seed(5)

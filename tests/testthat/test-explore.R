@@ -1,4 +1,4 @@
-# The planning app: its computations, its server, and the app in a browser.
+# The planning app: its computations, the server, and the app in a browser.
 
 a_design <- function(...) {
   utils::modifyList(list(
@@ -13,9 +13,9 @@ test_that("simulated people of the app have the requested standard deviations wi
   expect_equal(dim(panel$donors), c(4000, 13))
   expect_equal(dim(panel$treated), c(30, 13))
   expect_true(all(panel$donors >= 80 & panel$donors <= 200))
-  # Personal levels with standard deviation 5 % of 120, and three factors with loadings of .75 times
-  # .05 of half of 120, whose means over ten periods are smaller: the spread lies between the first
-  # part alone and both parts in full.
+  # Personal levels have a standard deviation of 5 % of 120. Three factors have loadings of 0.75
+  # times 0.05 of half of 120 and smaller means over ten periods. So the spread lies between the
+  # first part alone and the sum of both parts.
   spread <- stats::sd(rowMeans(panel$donors[, 1:10]))
   expect_gt(spread, 6)
   expect_lt(spread, sqrt(6^2 + 3 * (0.75 * 0.05 * 60)^2))
@@ -36,7 +36,7 @@ test_that("no ledger pays for simulated people, even if a ledger is compulsory",
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   withr::local_options(dpsc.ledger = NULL, dpsc.require_ledger = TRUE)
   expect_s3_class(explore_fit(a_design()), "dp_synth")
-  # Releases of real people are still paid for by the session's ledger.
+  # The session's ledger still pays for releases of real people.
   expect_error(
     dp_lm(y ~ x, data.frame(x = 1:400 / 400, y = 1:400 / 400),
       epsilon = 1, bounds = list(x = c(0, 1), y = c(0, 1))
@@ -55,7 +55,7 @@ test_that("the app shows the numbers of the fit", {
   budget <- explore_budget(fit$release)
   expect_equal(sum(budget$cost), fit$release$privacy$rho)
   pure <- explore_budget(explore_fit(a_design(delta = 0))$release)
-  # Laplace scales are rounded up to whole numbers, so a tiny part of the budget is unused.
+  # Laplace scales are rounded up to whole numbers, so a tiny part of the budget remains unused.
   expect_lte(sum(pure$cost), 2)
   expect_gt(sum(pure$cost), 2 * (1 - 1e-6))
   expect_match(explore_code(design), "epsilon = 2, delta = 1e-06, bounds = c(80, 200)",
@@ -116,7 +116,7 @@ test_that("the app's server responds, and waits until a number has been typed", 
     expect_false(identical(output$found, first))
     session$setInputs(epsilon = "0.1")
     expect_match(output$attacker, "at most 52.5 %", fixed = TRUE)
-    # Thirty people cannot be protected at this budget: a message takes the place of the numbers.
+    # This budget cannot protect thirty people, so a message replaces the numbers.
     session$setInputs(protect = "everyone")
     expect_error(output$advice, "30 treated people is too small")
     expect_error(output$found, "30 treated people is too small")
@@ -138,8 +138,8 @@ test_that("the app accepts no data", {
   expect_error(dp_explore(bounds = c(5, 1)), class = "dpsc_error")
 })
 
-# A browser, or a reason to skip. It has a separate folder for user data and connects to localhost
-# only.
+# A browser, or a reason to skip the test. The browser has a separate folder for user data and
+# connects to localhost only.
 browser_session <- function(frame = parent.frame()) {
   skip_on_cran()
   skip_on_os("windows")
@@ -199,7 +199,7 @@ test_that("changing epsilon in a browser changes the page", {
   expect_true(says("advice", "interval of the average effect"))
   page$Runtime$evaluate("Shiny.setInputValue('epsilon', '4')")
   expect_true(says("attacker", "98.2 %"))
-  # Groups of people who are protected as well, at two dates: the plan's table has one row per date.
+  # If protected groups adopt at two dates, the table of the plan has one row per date.
   page$Runtime$evaluate("Shiny.setInputValue('dates', '2')")
   expect_true(says("plan", "after 20"))
   page$Runtime$evaluate("Shiny.setInputValue('protect', 'everyone')")

@@ -1,9 +1,9 @@
-# The list of planted faults and their detectors (fixtures/faults.csv) agrees with the tests.
-# Entries are never removed.
+# The list of planted faults and of the tests that detect them (fixtures/faults.csv) agrees with the
+# tests. Entries are never removed.
 
 faults_listed <- utils::read.csv(test_path("fixtures", "faults.csv"))
 
-# A test that plants faults begins with a comment that has their numbers.
+# A test that plants faults begins with a comment that contains their numbers.
 planted_in <- function(file) {
   lines <- readLines(test_path(file), encoding = "UTF-8")
   at <- grep("^  # Plants faults [0-9, ]+[.]$", lines)
@@ -22,11 +22,11 @@ test_that("the list of planted faults agrees with the tests that plant them", {
   expect_identical(planted$id, faults_listed$id)
   expect_identical(planted$file, faults_listed$file)
   expect_identical(planted$test, faults_listed$test)
-  # Faults that audits plant by name.
+  # Audits plant these faults by name.
   expect_identical(setdiff(names(planted_faults()), faults_listed$fault), character())
 })
 
-# Faults are added at the end of the list; none is removed or replaced by another fault.
+# New faults are added at the end of the list. No fault is removed or replaced by another fault.
 test_that("faults are added to the list, never removed or replaced", {
   expect_gte(nrow(faults_listed), 67L)
   expect_identical(faults_listed$id, seq_len(nrow(faults_listed)))

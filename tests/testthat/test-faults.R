@@ -1,4 +1,4 @@
-# Failures in the middle of a release: the charge stays, no partial release is left, and the error
+# Failures in the middle of a release: the charge remains, no partial release exists, and the error
 # is clear.
 
 fault_panel <- function() toy_panel(n = 12, T0 = 5, T1 = 2)
@@ -63,7 +63,7 @@ interrupt_at <- function(k, real) {
 test_that("an interrupt at any noise step leaves a charge but no release", {
   # Plants faults 54.
   steps <- list(
-    # These methods draw in C++: gram is interrupted at its passes over the donors, below.
+    # These methods draw in C++. Below, method "gram" is interrupted at its passes over the donors.
     list("gram", 1e-6, "gram_release_cpp", 1), list("gram", 0, "gram_release_cpp", 1),
     list("output", 1e-6, "weights_release_cpp", 1), list("output", 0, "weights_release_cpp", 1),
     list("objective", 1e-6, "weights_release_cpp", 1),
@@ -101,7 +101,7 @@ test_that("pressing Ctrl-C between two passes leaves a charge but no release", {
       reads <<- reads + 1L
       if (reads == at) {
         tools::pskill(Sys.getpid(), tools::SIGINT)
-        Sys.sleep(0.1) # where R looks for interrupts
+        Sys.sleep(0.1) # R looks for interrupts here
       }
       donors[if (i == 1) 1:6 else 7:12, ]
     }, 2)
@@ -112,7 +112,7 @@ test_that("pressing Ctrl-C between two passes leaves a charge but no release", {
     expect_identical(outcome, "interrupted", label = paste("read", at))
     expect_identical(reads, at)
     expect_identical(charges(ledger), 1L)
-    # The ledger can still be used and has recorded the charge.
+    # The ledger remains usable and contains the charge.
     fault_release(ledger)
     expect_identical(charges(ledger), 2L)
   }
@@ -177,7 +177,7 @@ test_that("a failed write of a release keeps the old file", {
   release <- fault_release(NULL, "secure")
   write_release(release, path)
   before <- readLines(path)
-  # The file cannot be moved to its name, because a folder has this name.
+  # The file cannot be moved to its final name, because a folder has this name.
   blocked <- file.path(folder, "blocked.json")
   dir.create(blocked)
   expect_error(write_release(release, blocked), class = "dpsc_error")
@@ -185,8 +185,8 @@ test_that("a failed write of a release keeps the old file", {
   expect_setequal(list.files(folder), c("release.json", "blocked.json"))
 })
 
-# A ledger lives in one session: its balance is not shared through files or forks. A copy in another
-# process refuses to pay, since the spending of the original is unknown there.
+# A ledger belongs to one session, and files or forks do not share its balance. A copy in another
+# process refuses to pay, since that process does not know the spending of the original.
 test_that("a ledger from another process cannot pay", {
   # Plants faults 59.
   skip_if(is.null(dp_ledger(1, 1e-6)$session), "ledgers do not know their session")
@@ -198,14 +198,14 @@ test_that("a ledger from another process cannot pay", {
     "ledger <- dpsc::dp_ledger(10, 1e-3)",
     sprintf("saveRDS(ledger, %s)", encodeString(file, quote = "\""))
   ), script)
-  # Two processes write the same file; the last one wins, and the file is complete.
+  # Two processes write the same file. The last process wins, and the file is complete.
   for (i in 1:2) system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)))
   foreign <- readRDS(file)
   expect_output(print(foreign), "Privacy ledger")
   expect_error(fault_release(foreign), class = "dpsc_error_budget")
   expect_identical(charges(foreign), 0L)
 
-  # A forked process has a copy, too.
+  # A forked process has a copy of the ledger.
   own <- dp_ledger(10, 1e-3)
   job <- parallel::mcparallel(tryCatch(fault_release(own), error = function(e) class(e)))
   expect_true("dpsc_error_budget" %in% parallel::mccollect(job)[[1L]])

@@ -1,4 +1,4 @@
-# Figures of coefficients, paths, plans and streams show the same numbers as the verbs.
+# Figures of coefficients, paths, plans and streams show the same numbers as the methods.
 
 skip_if_not_installed("ggplot2")
 
@@ -22,7 +22,7 @@ test_that("in figures the band of privacy noise lies within the interval", {
       expect_true(all(data$noise_low >= data$low & data$noise_high <= data$high))
     }
   }
-  # Uncut it would.
+  # Without the cut, the interval from the noise alone would exceed the limits.
   table <- effect_limits(one, 0.95)
   expect_true(any(table$estimate + 1.96 * table$privacy.se > table$conf.high))
 })
@@ -79,7 +79,7 @@ test_that("an unidentified coefficient does not stretch the axis of the other co
   expect_equal(built$layout$panel_params[[1L]]$x.range, c(-0.354, 0.654))
   said <- unlist(lapply(built$data, function(layer) layer$label))
   expect_identical(said, "-32 to 38: not identified")
-  # Infinite limits are cut as well, and a figure without identified coefficients is no error.
+  # Infinite limits are also cut, and a figure without identified coefficients gives no error.
   table$low <- -Inf
   table$identified <- FALSE
   data <- coefficient_data(table)
@@ -245,7 +245,7 @@ test_that("with several outcomes, paths of protected people are cut at each outc
     value <- pmin(pmax(drop(one$target), c(y = 0, z = 5)[[name]]), c(y = 1, z = 6)[[name]])
     expect_equal(released$value[released$target == name], unname(value))
   }
-  # The plotted past is not one that the fit reproduces by construction.
+  # No past is plotted that the fit reproduces by construction.
   for (type in c("effect", "percent", "cumulative")) {
     picture <- ggplot2::autoplot(fit, type = type)
     expect_true(all(picture$layers[[2L]]$data$at > 7))
@@ -276,12 +276,12 @@ test_that("text in figures is broken into lines that fit, and is smaller on a na
     expect_match(page$plot$labels$subtitle, "epsilon = 2", fixed = TRUE)
   }
   expect_gt(on_page(3.3)$lines, on_page(12)$lines)
-  # Legends stand below the figure on a narrow page, or nowhere if the user wants none.
+  # The legend is below the figure on a narrow page, or absent if the user wants none.
   place <- function(plot) on_page(3.3, plot)$plot$theme$legend.position
   expect_identical(place(picture), "bottom")
   expect_identical(place(picture + ggplot2::theme_dark()), "bottom")
   expect_identical(place(picture + ggplot2::theme(legend.position = "none")), "none")
-  # The user's settings are kept.
+  # The user's settings remain in effect.
   larger <- picture + ggplot2::theme(text = ggplot2::element_text(size = 15))
   expect_identical(on_page(3.3, larger)$size, 15)
   expect_identical(
@@ -324,7 +324,7 @@ test_that("axes of figures have as many labels as fit, and no label outside the 
     shown <- ggplot2::ggplot_build(picture)$layout$panel_params[[1L]]$x$get_labels()
     shown[!is.na(shown)]
   }
-  # The label of January 2025 is on the axis, but would be cut at the edge of the page.
+  # The label of January 2025 belongs to the axis, but would be cut at the edge of the page.
   expect_identical(utils::tail(labels(6.5), 1L), "2024-10")
   for (times in list(months, 2000 + 1:31, paste("week", 1:30))) {
     if (is.character(times)) times <- factor(times, levels = times)
@@ -338,7 +338,7 @@ test_that("axes of figures have as many labels as fit, and no label outside the 
   }
   expect_identical(labels(3.3, panels = 2), c("2023", "2024"))
   expect_identical(labels(6.5, c(5, 5)), "5")
-  # Breaks are powers of ten; a range within one decade has other breaks.
+  # Breaks are powers of ten, except for a range within one decade.
   powers <- function(values) {
     ggplot2::layer_scales(
       ggplot2::ggplot(data.frame(x = values, y = 0), ggplot2::aes(x, y)) + ggplot2::geom_point() +
@@ -370,12 +370,12 @@ test_that("in figures the band of a protected group lies around the released pat
     variance = list(list(prediction = diag(2), privacy = diag(2)))
   )
   band <- path_bands(fit, data, 0.95, FALSE)[[1L]]$data
-  # Limits of the effect, added to the counterfactual and cut at the bounds.
+  # The limits of the effect are added to the counterfactual and cut at the bounds.
   expect_equal(band$low, c(0.6, 0))
   expect_equal(band$high, c(1, 0.5))
   fit$protected <- FALSE
   expect_equal(path_bands(fit, data, 0.95, FALSE)[[1L]]$data$low, c(0.3, 0.3))
-  # Without an interval the legend does not name one.
+  # Without an interval the legend has no entry for it.
   data$low <- data$high <- NA
   labels <- path_bands(fit, data, 0.95, FALSE)[[2L]]$labels
   expect_match(labels, "range of the privacy noise alone")

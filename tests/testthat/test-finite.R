@@ -1,5 +1,5 @@
-# One pass over a table of donors: whether every value is finite, and whether the rows are those
-# that were read before.
+# One pass over a table of donors: whether every value is finite, and whether the rows equal the
+# rows read before.
 
 test_that("the check for finite values agrees with is.finite() for doubles and integers", {
   odd <- c(0, -0, 1, -1, 5e-324, .Machine$double.xmin, .Machine$double.xmax, -.Machine$double.xmax)
@@ -14,7 +14,7 @@ test_that("the check for finite values agrees with is.finite() for doubles and i
       expect_false(all_finite_cpp(replace(x, at, bad)))
     }
   }
-  # Every bit pattern of the exponent.
+  # The values contain every bit pattern of the exponent.
   values <- outer(c(1, -1.5, 1.75), 2^(-1074:1023))
   expect_identical(vapply(values, all_finite_cpp, NA), as.vector(is.finite(values)))
   expect_error(all_finite_cpp("a"), "numeric")
@@ -28,12 +28,12 @@ test_that("the check for finite values takes equally long for any values", {
     ordinary = stats::runif(n), huge = rep_len(c(1.7e308, 1.7e308, 1), n), tiny = rep(5e-324, n),
     bad = rep(NaN, n)
   )
-  # Alternating runs, so that other work on the machine affects all of them equally.
+  # The runs alternate, so that other work on the machine affects all of them equally.
   times <- replicate(9, vapply(tables, function(x) {
     system.time(for (i in 1:4) all_finite_cpp(x))[["elapsed"]]
   }, 0))
   best <- apply(times, 1L, min)
-  # The former check by a sum, with a second pass for "huge" values, took several times as long.
+  # The earlier check by a sum, with a second pass for "huge" values, took several times as long.
   expect_lt(max(best) / min(best), 2)
 })
 
@@ -44,11 +44,11 @@ test_that("the checksum of a panel depends only on the values of the rows and th
   expect_identical(sum_of(x), sum_of(x + 0))
   expect_length(sum_of(x), 2L)
   expect_true(all(sum_of(x) == round(sum_of(x)) & sum_of(x) >= 0 & sum_of(x) < 2^32))
-  # Equal values in another storage type.
+  # The values are equal, but stored in another type.
   whole <- matrix(sample.int(1000, 60), 12)
   expect_identical(sum_of(whole), sum_of(whole + 0))
   expect_identical(sum_of(c(0, 1)), sum_of(c(-0, 1)))
-  # Changes of one value, one sign or one bit, and two exchanged entries.
+  # One value, one sign or one bit changes, or two entries are exchanged.
   changed <- c(
     lapply(seq_along(x), function(i) replace(x, i, x[[i]] + 1e-9)),
     lapply(seq_along(x), function(i) replace(x, i, -x[[i]])),
@@ -57,7 +57,7 @@ test_that("the checksum of a panel depends only on the values of the rows and th
   same <- vapply(changed, identical, NA, x)
   sums <- vapply(changed[!same], function(y) paste(sum_of(y), collapse = " "), "")
   expect_false(paste(sum_of(x), collapse = " ") %in% sums)
-  # A birthday bound: no two of 2,000 similar tables have the same checksum.
+  # By the birthday bound, no two of 2,000 similar tables have the same checksum.
   many <- vapply(1:2000, function(i) paste(sum_of(c(i, 2000 - i)), collapse = " "), "")
   expect_identical(anyDuplicated(many), 0L)
   expect_error(checksum_cpp("a"), "numeric")
