@@ -1,4 +1,5 @@
-# The fit: shapes, names and units of its verbs' values; the non-private limits against base R.
+# The fit: shapes, names and units of the values of its methods, and the limits without privacy
+# compared with base R.
 
 fit_panel_of <- function(p, ..., epsilon = 1, bounds = c(-1, 1), donors = p$donors,
                          target = p$target, rng = "R", seed = 1) {
@@ -11,7 +12,7 @@ fit_panel_of <- function(p, ..., epsilon = 1, bounds = c(-1, 1), donors = p$dono
 
 printed <- function(x) utils::capture.output(print(x))
 
-# Ridge synthetic control with an intercept in two forms: weights of donors, and regression over
+# Ridge synthetic control with an intercept in two forms: weights of donors, and a regression over
 # periods. `lambda / 2` multiplies the squared norm, on the scale of the panel.
 ridge_by_hand <- function(donors, y, T0, lambda, intercept = TRUE) {
   pre <- seq_len(T0)
@@ -39,14 +40,14 @@ test_that("with epsilon = Inf method gram is the ridge synthetic control of the 
       expect_equal(fit$penalty, lambda)
     }
   }
-  # With bounds, the penalty refers to their scale; values are not clipped.
+  # With bounds the penalty refers to their scale. Values are not clipped.
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 8, epsilon = Inf, control = dp_control(lambda = 2),
     bounds = c(-0.5, 0.5)
   )
   hand <- ridge_by_hand(2 * p$donors, 2 * p$target[1, ], 8, 2)
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal / 2)), 1e-8)
-  # If the penalty that the fit chose is given, the same fit results.
+  # The same fit results if the penalty that it chose is given.
   fit <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
   hand <- ridge_by_hand(p$donors, p$target[1, ], 8, fit$penalty)
   expect_lt(max(abs(predict(fit, "all") - hand$vertical)), 1e-8)
@@ -67,7 +68,7 @@ test_that("without privacy fits from chunks or to several targets equal separate
   whole <- dp_synth(p$donors, target = p$target, T0 = 8, epsilon = Inf)
   chunks <- dp_chunks(list(p$donors[20:30, ], p$donors[1:19, ]))
   expect_equal(predict(dp_synth(chunks, p$target, 8, Inf), "all"), predict(whole, "all"))
-  # The group's fit is the fit of its mean; a member's fit is its own.
+  # The group's fit is the fit of its mean. A member's fit is the fit of that member alone.
   second <- dp_synth(p$donors, target = p$target[2, ], T0 = 8, epsilon = Inf)
   members <- fit_view(whole, "unit")
   expect_equal(unname(predict(second)[1, ]), unname(predict(members)[2, ]))
@@ -126,8 +127,8 @@ test_that("with epsilon = Inf estimator did is difference-in-differences", {
   expect_lt(max(abs(effects(fit_view(fit, "unit")) - expected)), 1e-10)
   expect_lt(max(abs(effects(fit) - colMeans(expected))), 1e-10)
   expect_match(printed(fit)[[1L]], "difference-in-differences")
-  # The private fit approaches it with many donors or a large budget, however the features are
-  # chosen.
+  # With many donors or a large budget the private fit approaches the fit without privacy, however
+  # the features are chosen.
   withr::local_seed(3)
   panel <- sim_panel(20000, 10, 3, effect = 0.1)
   for (rows in list(1:500, 1:3000, 1:20000)) {
@@ -270,7 +271,7 @@ test_that("without a calibration a fit has an estimate and the reason for a miss
   expect_null(summary(fit)$test)
   expect_match(printed(fit), "no interval: 40 donors at epsilon = 1", all = FALSE)
   expect_no_match(printed(fit), "% interval")
-  # The summary and the figure state this, too: the band from noise alone is not an interval.
+  # The summary and the figure also state that the band from the noise alone is not an interval.
   expect_match(printed(summary(fit)), "^no interval: 40 donors at epsilon = 1", all = FALSE)
   if (requireNamespace("ggplot2", quietly = TRUE)) {
     for (type in c("path", "effect")) {
@@ -278,7 +279,7 @@ test_that("without a calibration a fit has an estimate and the reason for a miss
       expect_match(under, "NO INTERVAL: 40 donors at epsilon = 1")
     }
   }
-  # An estimator other than the one whose errors were released.
+  # The fit uses another estimator than the estimator whose errors were released.
   fit <- fit_panel_of(toy_panel(n = 400, T0 = 6, T1 = 2), epsilon = 4)
   expect_false(anyNA(confint(fit)))
   other <- update(fit, estimator = "did")
@@ -395,7 +396,7 @@ test_that("fits and plots keep periods of any class", {
       }
     }
   }
-  # Contents of a plot: the target, its counterfactual, the band; one panel for each target.
+  # A plot contains the target, the counterfactual and the band, in one panel per target.
   built <- ggplot2::ggplot_build(ggplot2::autoplot(fit))
   expect_identical(length(unique(built$data[[1L]]$PANEL)), 1L)
 })
@@ -422,7 +423,7 @@ test_that("plots work for every method, for one post-period and without noise", 
 
 test_that("print() and summary() match their snapshots", {
   p <- toy_panel(n = 400, T0 = 6, T1 = 2, k = 2)
-  # Numbers are random, and so are the notes on data dominated by noise and on wide intervals.
+  # The numbers are random, and so are the notes on data dominated by noise and on wide intervals.
   shape <- function(x) {
     text <- sub("^    id [0-9a-f]{32}$", "    id #", printed(x))
     text <- gsub("[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", text)
@@ -432,7 +433,7 @@ test_that("print() and summary() match their snapshots", {
     strsplit(sub(wide, "", paste(text, collapse = "\n"), perl = TRUE), "\n")[[1L]]
   }
   for (method in c("gram", "output")) {
-    # Whether a group has an interval depends on the noise; a single person has one here.
+    # The noise determines whether a group has an interval; a single person has an interval here.
     target <- if (method == "gram") p$target[1, ] else p$target
     fit <- fit_panel_of(p, method = method, rng = "secure", epsilon = 4, target = target,
       protect = "donors"

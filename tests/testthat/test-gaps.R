@@ -1,4 +1,4 @@
-# na = "interpolate": a rule for one row at a time; nothing else depends on gaps.
+# na = "interpolate" fills each row separately, and nothing else depends on gaps.
 
 gap_panel <- function(n = 60, m = 1, T0 = 5, T1 = 2, seed = 1) {
   withr::local_seed(seed)
@@ -36,7 +36,7 @@ test_that("gaps in panels are filled by the documented rule", {
   expect_equal(filled(c(NA, NA, NA, NA, 3, 4)), rep(50, 6))
   expect_equal(filled(rep(NA, 6)), rep(50, 6))
   expect_equal(filled(1:6), 1:6)
-  # Against approx(), row by row.
+  # The results are compared with approx(), row by row.
   withr::local_seed(1)
   rows <- matrix(stats::rnorm(600), 100)
   rows[sample(600, 200)] <- NA
@@ -47,7 +47,7 @@ test_that("gaps in panels are filled by the documented rule", {
     if (length(at) == 1L) rep(row[at], 6) else stats::approx(at, row[at], 1:6, rule = 2)$y
   }))
   expect_equal(interpolate_rows(rows, 4, rep(0, 6))[known, ], slow)
-  # Huge values of one person are numbers as well.
+  # Huge values of one person are also numbers.
   huge <- interpolate_rows(matrix(c(1.7e308, NA, -1.7e308, NA), 1), 2, rep(0, 4))
   expect_true(all(is.finite(huge)))
 })
@@ -90,7 +90,7 @@ test_that("the gaps of a person change only that person's row", {
     }
     expect_identical(said(changes[[name]]), said(p$data), label = name)
   }
-  # The only observation of a month.
+  # This is the only observation of a month.
   lonely <- p$data[p$data$time != 2003 | p$data$unit == "u0003", ]
   none <- p$data[p$data$time != 2003, ]
   expect_identical(gap_rows(p, lonely)[-3, ], gap_rows(p, none)[-3, ])
@@ -104,7 +104,7 @@ test_that("people with gaps keep their covariates or get the middle of the bound
   data <- p$data[p$data$unit != "u0001", ]
   data$age[data$unit == "u0002" & data$time < 2005] <- NA
   data$sex[data$unit == "u0002" & data$time < 2003] <- NA
-  # In a public unit, too, a gap is not a level of its own.
+  # In a public unit a gap is not a separate level either.
   treated <- p$roster$unit[!is.na(p$roster$from)][[1L]]
   data$sex[data$unit == treated & data$time == 2001] <- NA
   limits <- split_bounds(
@@ -135,7 +135,7 @@ test_that("an error requests missing declarations about gaps before anything is 
   fails(na = "interpolate", roster = other)
   units <- sprintf("u%04d", 1:61)
   fails(na = "interpolate", roster = dp_roster(units, rep(NA, 61), 2001:2007))
-  # Two dates, one of which is too early.
+  # One of the two dates is too early.
   two <- dp_roster(units, c(rep(NA, 59), 2002, 2006), 2001:2007)
   fails(na = "interpolate", roster = two, protect = "donors", class = "dpsc_error_panel")
   early <- dp_roster(units, c(rep(NA, 60), 2002), 2001:2007)

@@ -1,12 +1,12 @@
-# Gaussian differential privacy of single steps (inst/proofs/accounting.md), against distributions
-# whose delta can be summed exactly.
+# Gaussian differential privacy of single steps (inst/proofs/accounting.md), compared with
+# distributions whose delta can be summed exactly.
 
 # delta(epsilon) of two finite distributions, for epsilon of any sign.
 delta_of <- function(p, q, epsilon) {
   vapply(epsilon, function(e) sum(pmax(p - exp(e) * q, 0)), 0)
 }
 
-# The same for two Gaussians at distance mu; its error is about 1e-16 here.
+# The delta of two Gaussians at distance mu, with an error of about 1e-16.
 gaussian_curve <- function(mu, epsilon) {
   stats::pnorm(mu / 2 - epsilon / mu) - exp(epsilon) * stats::pnorm(-mu / 2 - epsilon / mu)
 }
@@ -19,7 +19,7 @@ test_that("the Gaussian shift of an exponential draw is 2 probit(logistic(x / 2)
   expect_true(all(mu[x >= 0.1] >= exact[x >= 0.1]))
   expect_equal(exponential_step_mu_cpp(1e-300) / 1e-300, sqrt(2 * pi) / 4, tolerance = 1e-11)
   expect_identical(exponential_step_mu_cpp(0), 0)
-  # Conversion in both directions, which never exceeds the original value.
+  # Conversion in both directions never exceeds the original value.
   mu <- 10^seq(-12, 2, by = 0.25)
   again <- vapply(mu, function(m) exponential_step_mu_cpp(exponential_exponent_cpp(m)), 0)
   expect_true(all(again <= mu) && all(again >= mu * (1 - 1e-11)))
@@ -36,13 +36,13 @@ test_that("choices with losses of bounded range stay within a Gaussian curve, wh
       size <- sample(2:6, 1)
       q <- stats::rgamma(size, sample(c(0.1, 1, 5), 1)) + 1e-9
       q <- q / sum(q)
-      # Arbitrary losses within a range of x; half of them take the end points only.
+      # The losses are arbitrary within a range of x, and half of them take only the end points.
       loss <- x * if (i %% 2) stats::runif(size) else sample(0:1, size, TRUE)
       p <- q * exp(loss) / sum(q * exp(loss))
       expect_lte(max(delta_of(p, q, epsilon) - bound), 1e-14)
       expect_lte(max(delta_of(q, p, epsilon) - bound), 1e-14)
     }
-    # A binary test at any location on the line; in the middle both type II errors are equal.
+    # A binary test at any location on the line. In the middle both type II errors are equal.
     type2_excess <- function(logit, shift) {
       q <- stats::plogis(logit - x)
       stats::plogis(-logit) - stats::pnorm(stats::qnorm(q, lower.tail = FALSE) - shift)
@@ -71,7 +71,7 @@ test_that("the exponential mechanism for counts does not exceed its Gaussian pri
 })
 
 test_that("a discrete Gaussian is a rounded Gaussian up to the error bound in the proof", {
-  # Small t2, for which the lemma's error exp(-2 pi^2 t2) is visible.
+  # With small t2 the error exp(-2 pi^2 t2) of the lemma is visible.
   for (t2 in c(0.3, 0.6, 1)) {
     s2 <- 3
     whole <- -60:60
@@ -98,7 +98,7 @@ test_that("discrete Gaussians stay below the privacy curve of their mu at all in
       q <- discrete_gaussian_mass(k - shift, variance)
       expect_lte(max(delta_of(p, q, epsilon) - gaussian_curve(mu, epsilon)), 1e-14)
     }
-    # If the variance is large compared with 16, the curve is reached.
+    # A variance large compared with 16 reaches the curve.
     expect_equal(delta_of(p, q, 0), gaussian_curve(mu, 0), tolerance = 0.02)
   }
   expect_identical(gaussian_vector_variance_cpp(4, 1), 33)
@@ -113,7 +113,8 @@ test_that("the variances of integer noise give the requested Gaussian shift mu",
     mu <- 10^stats::runif(1, -3, 1)
     V <- gaussian_step_variance_cpp(bound, mu)
     expect_identical(2 * floor(V / 2), V)
-    # On the diagonal V - 16, off it V / 2 - 16: both at least (V - 32) times the entry's weight.
+    # The variance is V - 16 on the diagonal and V / 2 - 16 off it, both at least (V - 32) times the
+    # weight of the entry.
     u <- stats::rnorm(5)
     v <- stats::rnorm(5)
     u <- u * sqrt(bound / sum(u^2))
@@ -138,7 +139,8 @@ test_that("choices and Gaussian noise together stay just below the budget's priv
     exponent <- exponential_exponent_cpp(mu * sqrt(shares[[1L]]))
     expect_lte(exponential_step_mu_cpp(exponent), mu * sqrt(shares[[1L]]))
     rest <- mu * sqrt(shares[[2L]])
-    # Two binary tests before the Gaussian, over a grid of locations of both: four outcomes, exact.
+    # Two binary tests precede the Gaussian, over a grid of locations of both tests. There are four
+    # outcomes, computed exactly.
     total <- function(a, b) {
       loss <- function(p, x) {
         logit <- stats::qlogis(p)
@@ -176,7 +178,8 @@ test_that("a total Gaussian shift mu is converted back to its epsilon", {
 
 test_that("for method gram accounting by GDP needs 5 to 7 % less noise than zCDP", {
   shares <- c(radius1 = 0.015, moments1 = 0.25, radius2 = 0.015, moments2 = 0.72)
-  # The same shares with all steps scaled together: values of an independent computation.
+  # The shares are unchanged and all steps are scaled together. The values come from an independent
+  # computation.
   pins <- c("0.5" = 1.0677, "1" = 1.0634, "2" = 1.0587, "4" = 1.0533, "8" = 1.0468)
   for (epsilon in names(pins)) {
     rho <- cdp_rho(as.numeric(epsilon), 1e-6)
@@ -209,7 +212,8 @@ test_that("no pair of rows exceeds the L1 sensitivity of moments, but some nearl
       value <- function(both) {
         l1_of_moments(on_sphere(both[seq_len(d)]), on_sphere(both[-seq_len(d)]), K)
       }
-      # Rows along the two worst sign patterns, then refined; rows are truncated to integers.
+      # The rows begin along the two worst sign patterns and are then refined. They are truncated to
+      # integers.
       found <- 0
       for (start in if (is_audit()) seq_len(12) else 4:9) {
         both <- stats::rnorm(2 * d, sd = R)
@@ -221,7 +225,7 @@ test_that("no pair of rows exceeds the L1 sensitivity of moments, but some nearl
         expect_lte(l1_of_moments(w, v, K), bound)
       }
       expect_lte(found, bound)
-      # On a line (d = 1) there are only two directions.
+      # For d = 1 there are only two directions.
       if (d > 1) expect_gt(found, 0.85 * bound)
     }
   }
@@ -238,7 +242,7 @@ test_that("no pair of small integer rows exceeds the L1 sensitivity of moments",
       for (j in seq_len(i)) most <- max(most, l1_of_moments(rows[i, ], rows[j, ], K))
     }
     expect_lte(most, laplace_gram_sensitivity_cpp(R, K, 2))
-    # The last entry is free (a row may be missing): the corner is an entry like any other.
+    # The last entry is free, since a row may be missing, so the corner is an entry like any other.
     expect_lte(most, laplace_outer_sensitivity_cpp(R^2 + K^2, 3))
   }
 })
@@ -254,7 +258,7 @@ test_that("the L1 sensitivity of unconstrained vectors is a bound that some pair
     }))
     expect_lte(most, bound)
   }
-  # Against the bound: for m = 1 there is no second direction.
+  # For m = 1 there is no second direction, so the value is compared with the bound.
   expect_equal(laplace_outer_sensitivity_cpp(4, 1), 4 * sqrt(2), tolerance = 1e-11)
 })
 

@@ -1,5 +1,5 @@
-# The estimand of dp_glm() and its sampling errors where the model does not hold
-# (proofs/glm.md, sections 1 and 9).
+# The estimand of dp_glm() and its sampling errors if the model is wrong (proofs/glm.md, sections 1
+# and 9).
 
 overdispersed <- function(n, seed = 3) {
   withr::local_seed(seed)
@@ -15,7 +15,7 @@ test_that("standard errors for counts are valid if the variance exceeds the mean
   x <- stats::model.matrix(plain)
   bread <- stats::vcov(plain)
   robust <- sqrt(diag(bread %*% crossprod(x * (data$y - stats::fitted(plain))) %*% bread))
-  # The model's own errors are far too small here.
+  # The errors that assume the model are far too small here.
   expect_lt(max(sqrt(diag(bread)) / robust), 0.65)
   fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
   ratio <- sqrt(diag(fit$covariance$sampling)) / robust
@@ -23,7 +23,7 @@ test_that("standard errors for counts are valid if the variance exceeds the mean
   expect_lt(max(ratio), 1.15)
   open <- dp_glm(y ~ a + b, data, "poisson", epsilon = Inf, bounds = count_bounds)
   expect_equal(sqrt(diag(vcov(open))), robust, tolerance = 1e-3, ignore_attr = TRUE)
-  # They are a step of the budget, and absent where no errors are asked for.
+  # The scores are a step of the budget, and absent if no errors are requested.
   expect_identical(sum(fit$privacy$steps$step == "dispersion"), 1L)
   bare <- seeded_glm(y ~ a + b, data, "poisson",
     epsilon = 4, bounds = count_bounds, intervals = FALSE
@@ -41,7 +41,7 @@ test_that("the privacy loss of the dispersion is as declared, and halved noise i
     found <- 0
     for (k in 1:25) {
       one <- two <- data
-      # A row at the limit with the largest count, against others and against none.
+      # A row at the limit with the largest count is replaced by other rows or by none.
       one[1L, c("a", "b", "y")] <- list(sample(c(-20, 20), 1), sample(c(-5, 5), 1), 200)
       two[1L, c("a", "b", "y")] <- list(
         sample(c(-20, 3, 20, NA), 1), sample(c(-5, 0, 5), 1), sample(c(0, 200), 1)
@@ -102,7 +102,8 @@ test_that("rows within the length limit have weight one on request or with enoug
   expect_identical(flat$rows$limit, 3 * sqrt(3))
   few <- weights(data[1:1500, ])
   expect_equal(few$rows$weight, with(few, ifelse(q < 1, q^2, q)), tolerance = 1e-6)
-  # The public rule: longer with people, shorter with columns; in steps of half a doubling.
+  # By the public rule the length increases with people and decreases with columns, in steps of half
+  # a doubling.
   stretch <- function(n, formula = y ~ a + b, ...) {
     glm_plan_cpp(glm_facts_of(formula, n = n, epsilon = 1, ...))$stretch
   }
@@ -115,7 +116,7 @@ test_that("rows within the length limit have weight one on request or with enoug
 test_that("with equal weights dp_glm() estimates the same as glm(), even if the model is wrong", {
   withr::local_seed(8)
   data <- data.frame(a = stats::rexp(60000))
-  # A logit that bends: far rows have another slope.
+  # The logit bends, so the slope of distant rows differs.
   data$y <- stats::rbinom(60000, 1, stats::plogis(-1 + 1.5 * pmin(data$a, 1)))
   data$a <- pmin(data$a, 10)
   bounds <- list(y = c(0, 1), a = c(0, 10))
@@ -148,7 +149,7 @@ test_that("dp_glm() refuses an invalid limit on the length of rows before the ch
 test_that("prints mention counts above the cap, and standard errors include the cap's bias", {
   data <- overdispersed(20000)
   fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
-  # The same release with a higher cap has a smaller bias, and no note at the bound.
+  # The same release with a higher cap has a smaller bias and no note on the bound.
   low <- high <- fit
   low$release$span <- 6
   high$release$span <- 40

@@ -1,4 +1,5 @@
-# offset = in dp_glm(): a known part of each person's linear predictor (proofs/glm.md, section 8).
+# offset = in dp_glm(), for a known part of each person's linear predictor (proofs/glm.md, section
+# 8).
 
 offset_people <- function(n = 4000, family = "poisson", seed = 3) {
   withr::local_seed(seed)
@@ -40,7 +41,7 @@ test_that("without privacy dp_glm() with an offset equals glm() with this offset
       predict(fit, data[1:9, ], type = "response"),
       stats::predict(known, data[1:9, ], type = "response"), tolerance = 1e-8
     )
-    # Limits by a column's name, and for a column that is also a regressor.
+    # Limits are given by a column's name, also for a column that is a regressor.
     data$log_years <- log(data$years)
     wide$years <- NULL
     wide$log_years <- c(-5, 5)
@@ -61,7 +62,7 @@ test_that("a private fit with an offset is close to the fit by glm()", {
     fit <- offset_glm(data, family)
     expect_true(all(fit$identified))
     expect_lt(max(abs(coef(fit) - coef(known)) / sqrt(diag(vcov(fit)))), 4)
-    # A fit without the offset is far off, or has another intercept.
+    # A fit without the offset has large errors, or another intercept.
     bare <- stats::glm(y ~ a + b, family, data)
     far <- function(of) sum(abs(predict(fit, data[1:50, ]) - stats::predict(of, data[1:50, ])))
     expect_lt(far(known), far(bare))
@@ -90,7 +91,7 @@ test_that("dp_glm() minimises the objective for all limits of an offset", {
       slope <- found$loss$slope(drop(rows$x %*% found$theta) + rows$offset, rows$outcome)
       left <- colSums(rows$weight * slope * rows$x) + found$release$ridge * found$theta +
         found$release$kappa * linear
-      # The grid's rounding, and the tolerance that the solver's noise covers.
+      # The bound covers the rounding on the grid, and the tolerance that the solver's noise covers.
       steepest <- switch(family, binomial = 0.25, poisson = found$release$span / 2, 1)
       bend <- 400 * rows$limit^2 * steepest + found$release$ridge
       near <- found$grid * sqrt(3) + found$release$out.sd
@@ -137,7 +138,7 @@ test_that("the loss between neighbours with offsets at opposite limits is within
   found <- worst(release$ridge)
   expect_lte(found, claim * (1 + 1e-6))
   expect_gt(found, 0.6 * claim)
-  # A fault, a tenth of the ridge, is noticed.
+  # The test notices a fault, a tenth of the ridge.
   expect_gt(worst(release$ridge / 30), claim)
 })
 

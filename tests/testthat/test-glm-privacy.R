@@ -23,7 +23,7 @@ test_that("the moments of spherical Laplace noise equal their closed form", {
       }
     }
   }
-  # The one-dimensional case by hand; R's own Bessel functions.
+  # The one-dimensional case is computed by hand, with R's Bessel functions.
   t <- 3
   e <- 0.8
   one <- log((t + 1) / (2 * t + 1) * exp(t * e) + t / (2 * t + 1) * exp(-(t + 1) * e))
@@ -44,7 +44,7 @@ test_that("the moments of spherical Laplace noise equal their closed form", {
       expect_lt(abs(spherical_log_moment_cpp(12, e, d) - value - 1e-9), 5e-10)
     }
   }
-  # Known values, computed by other means.
+  # The known values were computed by other means.
   known <- rbind(
     c(40, 0.76, 4, 0.6319626020), c(10, 3, 4, 2.5376364691), c(40, 1.16, 31, 0.5593547579),
     c(3, 4.3, 31, 0.8481964127)
@@ -62,8 +62,8 @@ test_that("the moments of spherical Laplace noise equal their closed form", {
 })
 
 test_that("calibrations of dp_glm() agree with a direct computation and suffice", {
-  # Values from the second review's accurate quadrature; the two-signed form is at most 1.2e-4
-  # smaller.
+  # The values come from the accurate quadrature of the second review; the two-signed form is at
+  # most 1.2e-4 smaller.
   wanted <- rbind(
     c(0.5, 0.38637, 0.41530, 0.60145), c(1, 0.76433, 0.81149, 1.16608),
     c(4, 2.99857, 3.07697, 4.32180)
@@ -75,20 +75,20 @@ test_that("calibrations of dp_glm() agree with a direct computation and suffice"
       found <- calibrate_objective_cpp("pairs", wanted[i, 1], 1e-6, rho, wanted[i, 1] / 2, d)
       expect_equal(found[["reach"]], wanted[i, j + 1], tolerance = 2e-4)
       expect_lt(found[["log.delta"]], log(1e-6))
-      # A slightly larger value would fail: the calibration is not loose either.
+      # A slightly larger value would fail, so the calibration is not loose either.
       t <- found[["order"]] - 1
       delta <- function(reach, c) {
         objective_log_moment_cpp("pairs", t, reach, c, d) + t * ((t + 1) * rho - wanted[i, 1]) -
           (t + 1) * log1p(1 / t) - log(t)
       }
       expect_gt(delta(found[["reach"]] * 1.001, wanted[i, 1] / 2), log(1e-6))
-      # A fault, half the ridge, is noticed.
+      # The test notices a fault, half the ridge.
       expect_gt(delta(found[["reach"]], wanted[i, 1]), log(1e-6))
     }
   }
 })
 
-# The largest of the lemma's terms. `split` = 0: Lemma 1.
+# The largest of the terms in the lemma. `split` = 0 gives Lemma 1.
 lemma_bound <- function(V, ends, other, c, split) {
   corners <- outer(ends, other, Vectorize(V))
   edges <- vapply(other, function(s) V(0, s), 0)
@@ -128,8 +128,8 @@ test_that("Lemmas 1 and 2 of glm.md hold at all tested points; planted faults ar
   }
   expect_lte(most(8000, 0), 1e-12)
   for (a in c(0.7072, 0.9)) expect_lte(most(6000, a), 1e-12)
-  # Faults: the terms at slope zero are missing; the curvature is doubled.
-  # A search ends with its first example.
+  # In the faults the terms at slope zero are missing, or the curvature is doubled. A search ends
+  # with its first example.
   example <- function(tries, ...) {
     largest <- -Inf
     for (i in seq_len(tries)) {
@@ -155,10 +155,10 @@ test_that("the curvature of the loss functions of dp_glm() agrees with the proof
         ends <- loss$ends(y)
         u <- (core$slope - ends[[1L]]) / diff(ends)
         expect_true(all(u >= -1e-15 & u <= 1 + 1e-15))
-        # Log-cosh: the theorem's c is half of k0 R^2 / Lambda.
+        # For log-cosh the c of the theorem is half of k0 R^2 / Lambda.
         k0 <- if (family == "gaussian") 2 * core$bend else core$bend
         expect_true(all(core$curvature <= k0 * u * (1 - u) + 1e-9))
-        # Curvature is the slope's derivative.
+        # The curvature is the derivative of the slope.
         h <- 1e-5
         near <- abs(t) < 20 & abs(t - log(span / 2)) > 2 * h
         rise <- (loss$slope(t + h, y) - loss$slope(t - h, y))[near] / (2 * h)
@@ -192,7 +192,7 @@ test_that("exact densities of dp_glm() in one and two dimensions satisfy the Ren
       }
     }
   }
-  # A point of the privacy curve given by one order is never reached, but the largest delta is close
+  # No delta reaches a point of the privacy curve given by one order, but the largest delta is close
   # to it.
   expect_gt(tightest, 0.1)
 })
@@ -230,7 +230,7 @@ test_that("by exact densities linear constraints in dp_glm() do not increase the
     claim <- exact_claim(1, 0, 2L, family, span)
     for (k in 1:8) {
       pair <- exact_pair(2L, family, span)
-      # Half of the pairs have the same regressors: then outcomes may differ most.
+      # Half of the pairs have the same regressors, so that their outcomes may differ most.
       m <- nrow(pair[[1L]]$x)
       if (k %% 2) {
         pair[[2L]]$x[m, ] <- pair[[1L]]$x[m, ]
@@ -245,7 +245,7 @@ test_that("by exact densities linear constraints in dp_glm() do not increase the
       largest <- max(largest, loss_at(claim$ridge))
       sprung <- max(sprung, loss_at(claim$ridge, stiff = 30 * claim$ridge))
       faulty <- max(faulty, loss_at(claim$ridge / 4))
-      # A fault: a limit that depends on the rows.
+      # The fault is a limit that depends on the rows.
       moved <- max(moved, loss_at(claim$ridge,
         stiff = 30 * claim$ridge, moved = limit + 0.3 * claim$kappa / claim$ridge
       ))
@@ -255,7 +255,7 @@ test_that("by exact densities linear constraints in dp_glm() do not increase the
   expect_gt(min(largest, sprung), 0.95)
   expect_gt(faulty, 1.1)
   expect_gt(moved, 2)
-  # With delta: faces and interior together satisfy the Renyi bound.
+  # With delta > 0 the faces and the interior together satisfy the Renyi bound.
   for (family in c("binomial", "gaussian")) {
     claim <- exact_claim(1, 1e-2, 2L, family, if (family == "binomial") 1 else 2)
     for (k in 1:3) {
@@ -264,7 +264,7 @@ test_that("by exact densities linear constraints in dp_glm() do not increase the
       both <- exact_half_plane(
         pair[[1L]], pair[[2L]], claim$loss, claim$ridge, claim$kappa, stats::rnorm(2), limit
       )
-      # The density on the face is right: masses add up to one.
+      # The density on the face is correct, since the masses add up to one.
       expect_equal(sum(both$mass), 1, tolerance = 2e-3)
       expect_gt(sum(both$edge), 0.01)
       expect_lt(sum(both$mass * pmax(0, -expm1(1 - both$loss))), 1e-2)
@@ -291,7 +291,8 @@ test_that("solutions of dp_glm() under linear limits satisfy the normal-cone con
   left <- b - drop(A %*% S %*% found$theta[-1])
   expect_gt(min(left), -2e-3)
   expect_lt(max(abs(left[1:2])), 2e-3)
-  # Two constraints bind in two dimensions: their forces solve one linear system and point outwards.
+  # If two constraints bind in two dimensions, their forces solve one linear system and point
+  # outwards.
   force <- solve(t(A[1:2, ] %*% S), -gradient[-1])
   expect_true(all(force > 0))
   expect_lt(abs(gradient[[1L]]), 0.3)
@@ -366,7 +367,7 @@ test_that("every step of dp_glm() except the minimiser costs no more than declar
         one[1L, c("a", "b", "y")] <- as.list(pair[[1L]])
         two[1L, c("a", "b", "y")] <- as.list(pair[[2L]])
         ratio <- glm_replayed(one, two, family, delta, stats::rnorm(3))
-        # The minimiser itself changes; its distance from the exact minimiser cannot be measured
+        # The minimiser itself changes, and its distance from the exact minimiser cannot be measured
         # here.
         ratio <- ratio[names(ratio) != "accuracy of the solver"]
         expect_lte(max(ratio), 1 + 1e-9)
@@ -376,7 +377,7 @@ test_that("every step of dp_glm() except the minimiser costs no more than declar
   }
   expect_gt(max(unlist(reached[grep("^moments", names(reached))])), 0.7)
   expect_gt(reached[["cap of the outcome"]], 0.9)
-  # The curvature is rarely largest in both data sets.
+  # The curvature is rarely largest in both data sets, so the limit is low.
   expect_gt(reached[["information"]], 0.1)
   expect_gt(max(unlist(reached[grep("^median", names(reached))])), 0.4)
 })
@@ -397,7 +398,7 @@ test_that("the minimiser of dp_glm() is within the declared distance of the exac
       moves <- mu * sqrt(call$scale[[1L]] - 16)
       tolerance <- (moves - sqrt(3)) / 2 * release$ridge * grid
       expect_gt(tolerance, 0)
-      # Rounding to the grid changes the gradient, too: find the exact minimiser.
+      # Rounding to the grid also changes the gradient, so the exact minimiser is computed.
       exact <- found$theta
       for (i in 1:20) {
         t <- drop(found$rows$x %*% exact)
@@ -407,7 +408,7 @@ test_that("the minimiser of dp_glm() is within the declared distance of the exac
       }
       far <- sqrt(sum((found$theta - exact)^2))
       expect_lte(far, tolerance / release$ridge + sqrt(3) * grid / 2)
-      # The noise that covers the solver's error is small compared with the estimate's noise.
+      # The noise that covers the solver's error is small compared with the noise of the estimate.
       noise <- release$kappa * 2 / (max(eigen(H)$values) + release$ridge)
       expect_lt(release$out.sd, 0.2 * noise)
     }
@@ -427,7 +428,7 @@ test_that("minimisers with penalties or limits satisfy their optimality conditio
     facts$wishes <- c(wish, list(group = 0, groups = list()))
     found <- solved_glm(glm_table_of(data), facts, c(1, -1, 2))
     gradient <- found$gradient(found$theta)
-    # Columns have the standard deviations of the release.
+    # The columns have the standard deviations of the release.
     S <- slope_map(found$release, facts)
     sd <- sqrt(colSums(solve(S)^2))
     z <- drop(sd * S %*% found$theta[-1])

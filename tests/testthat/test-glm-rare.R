@@ -49,7 +49,7 @@ test_that("dp_glm() shrinks rows by the released factor, and no row exceeds the 
   expect_lte(max(rows$weight * long), rows$limit)
   expect_lte(max(rows$weight * long^2), rows$limit^2)
   expect_identical(rows$limit, release$limit)
-  # Row limits that the noise would make useless are not chosen; the longest limit is public.
+  # Row limits that the noise would make useless are not chosen. The longest limit is public.
   longest <- vapply(c(500, 2000, 20000), function(n) glm_plan_cpp(facts(n))$longest, 0)
   expect_true(all(diff(longest) > 0))
   expect_lte(release$limit, longest[[3L]])
@@ -59,7 +59,7 @@ test_that("dp_plan_glm() reports how much wider intervals become if a level is r
   plans <- vapply(c(0.5, 0.1, 0.01), function(share) {
     dp_plan_glm(n = 20000, p = 2, numbers = 1, share = share)$longer
   }, 0)
-  # Where the limit of rows is longer than a group's rows, the group costs nothing more.
+  # If the limit of rows exceeds the length of a group's rows, the group does not widen intervals.
   expect_true(all(diff(plans) >= 0))
   expect_gt(plans[[3L]], plans[[2L]])
   expect_identical(dp_plan_glm(n = 20000, p = 2, numbers = 1)$longer, plans[[1L]])
@@ -82,7 +82,7 @@ test_that("diagonal and off-diagonal blocks of the information matrix are shrunk
   noisy <- diag(c(40, 100, 100, 100))
   mix <- c(12, -9, 6)
   noisy[1L, 2:4] <- noisy[2:4, 1L] <- mix
-  # Noise of three entries with variance sd^2 / 2, and its chance.
+  # Noise of three entries with variance sd^2 / 2, and its probability.
   keep <- function(sd) max(0, 1 - (1 + 2 * sqrt(2 / 3)) * 1.5 * sd^2 / sum(mix^2))
   for (sd in c(0.01, 2, 5)) {
     parted <- parted_information(noisy, sd, 1, 1L)
@@ -91,10 +91,10 @@ test_that("diagonal and off-diagonal blocks of the information matrix are shrunk
   }
   expect_gt(keep(5), 0.3)
   expect_equal(parted_information(noisy, 9, 1, 1L)[1L, 2:4], c(0, 0, 0))
-  # Together, noise of this size would make all eigenvalues equal.
+  # Noise of this size would make all eigenvalues equal without the division into parts.
   whole <- parted_information(noisy, 60, 1, 0L)
   expect_equal(whole, diag(85, 4), tolerance = 1e-8)
-  # No part has less than a fiftieth of the strong part's mean curvature.
+  # The curvature of each part is at least a fiftieth of the mean curvature of the strong part.
   noisy[1L, 1L] <- -5
   expect_equal(parted_information(noisy, 9, 1, 1L)[1L, 1L], 2, tolerance = 1e-8)
 })

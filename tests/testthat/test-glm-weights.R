@@ -1,10 +1,10 @@
-# weights = in dp_glm(): case weights over a public largest one (proofs/glm.md, section 9).
+# weights = in dp_glm(), for case weights up to a public largest weight (proofs/glm.md, section 9).
 
 weighted_people <- function(n = 4000, family = "binomial", seed = 3) {
   data <- glm_people(n, family, seed)
   withr::local_seed(seed + 1)
-  # Weights depend on a regressor and, given it, on the outcome: people with large weights are
-  # fewer, and their intercept differs.
+  # Weights depend on a regressor and, given this regressor, on the outcome. People with large
+  # weights are fewer, and their intercept differs.
   data$w <- stats::runif(n, 0.2, 1) * ifelse(data$g == "u", 3, 1)
   data
 }
@@ -58,7 +58,7 @@ test_that("if all weights are at the maximum, only standard errors differ from u
 test_that("a private weighted fit is close to glm() with weights and far from the unweighted fit", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- weighted_people(40000, family)
-    # Outcomes differ where weights are large.
+    # Outcomes differ if weights are large.
     extra <- stats::quantile(data$w, 0.6) < data$w
     data$y <- switch(family,
       binomial = as.double(data$y | extra & seq_len(40000) %% 3 == 0), poisson = data$y + 2 * extra,
@@ -88,7 +88,7 @@ test_that("sampling standard errors are for the weighted, not for the unweighted
   found <- ratio()
   expect_lt(max(found), 1.15)
   expect_gt(min(found), 0.9)
-  # The value that the model implies for equal weights differs.
+  # The value that the model implies for equal weights is different.
   unweighted <- seeded_glm(y ~ a + b + g, data, epsilon = 20, bounds = weighted_bounds())
   known <- dp_glm(y ~ a + b + g, data, epsilon = Inf, bounds = weighted_bounds(), weights = w)
   naive <- sqrt(diag(unweighted$covariance$sampling) / diag(known$covariance$sampling))
@@ -116,7 +116,7 @@ test_that("released coefficients of dp_glm() with weights minimise the weighted 
   }
 })
 
-# Neighbours with the worst weights: exact densities of a fit with one column, delta = 0.
+# Exact densities for neighbours with the worst weights, in a fit with one column and delta = 0.
 worst_weighted <- function(ridge, scale = 1) {
   withr::local_seed(4)
   b <- noise_nodes(2L, radii = 60L)
@@ -149,8 +149,8 @@ test_that("the loss between neighbours with weights at opposite limits is within
   found <- worst_weighted(1)
   expect_lte(found[["found"]], found[["claim"]] * (1 + 1e-6))
   expect_gt(found[["found"]], 0.6 * found[["claim"]])
-  # A fault: weights that are not divided by the largest, so that noise for people of weight one
-  # covers rows of weight three.
+  # The fault is weights that are not divided by the largest weight, so that noise for people of
+  # weight one covers rows of weight three.
   found <- worst_weighted(1, 3)
   expect_gt(found[["found"]], found[["claim"]])
 })
@@ -229,7 +229,7 @@ test_that("rows get the same weights in chunks, in a database and with `person`"
   here <- fit(data)
   parts <- split(data, rep(1:3, each = 1000))
   expect_identical(fit(dp_chunks(function(i) parts[[i]], 3))$release, here$release)
-  # With one row per person the result is the same.
+  # One row per person gives the same result.
   data$id <- seq_len(3000)
   each <- fit(data, person = ~id)
   expect_equal(each$release$theta, here$release$theta, tolerance = 1e-6)
@@ -252,7 +252,7 @@ test_that("with weights and several rows per person standard errors are clustere
   one <- fit(data)
   copied <- fit(twice, person = ~id)
   expect_equal(diag(copied$covariance$sampling), diag(one$covariance$sampling), tolerance = 0.15)
-  # Two rows per person that come from two people each contain twice the information.
+  # If the two rows of a person come from two people, each person contributes twice the information.
   data$id <- rep(seq_len(10000), 2)
   apart <- fit(data, person = ~id)
   expect_equal(diag(apart$covariance$sampling), diag(one$covariance$sampling), tolerance = 0.15)

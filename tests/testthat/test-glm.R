@@ -1,4 +1,4 @@
-# dp_glm() from formula to verbs.
+# dp_glm() from formula to methods.
 
 test_that("without privacy a fit by dp_glm() equals the fit by glm()", {
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -34,7 +34,7 @@ test_that("with a large budget dp_glm() is close to glm(), for all families and 
     expect_true(all(fit$identified))
     expect_lt(max(sqrt(diag(vcov(fit)) / diag(vcov(plain)))), 2.5)
   }
-  # Outliers affect least squares, but not this fit.
+  # Outliers affect least squares, but not the robust fit.
   data <- glm_people(20000, "gaussian")
   data$y[1:400] <- 50
   fit <- seeded_glm(y ~ a + b, data, "gaussian", epsilon = 4, bounds = glm_bounds("gaussian"))
@@ -167,14 +167,14 @@ test_that("dp_glm() gives finite fits for degenerate data and marks unidentified
       expect_true(all(diag(vcov(fit)) > 0))
     }
   }
-  # Refused before the charge, as a rule: see below.
+  # Such fits are usually refused before the charge (see below).
   unrefused <- function(...) with_internal("check_hopeful", function(...) NULL, seeded_glm(...))
   small <- unrefused(y ~ a + b + g, data[1:60, ], epsilon = 0.3, bounds = glm_bounds())
   expect_false(all(small$identified))
   told <- paste(utils::capture.output(print(small)), collapse = " ")
   expect_match(told, "Not identified at this budget")
-  # Mostly ridge: linear predictors vary no more than the ridge allows noise of norm kappa d / ridge
-  # to do.
+  # The fit is mostly ridge, so linear predictors vary no more than the ridge permits for noise of
+  # norm kappa d / ridge.
   wild <- replicate(20, {
     seed <- sample.int(1e6, 1)
     fit <- unrefused(y ~ a + b + g, data[1:60, ],
@@ -199,7 +199,7 @@ test_that("dp_glm() refuses fits that the plan shows to be useless before the ch
         class = "dpsc_error_argument"
       )
       expect_identical(nrow(as.data.frame(ledger)), 0L)
-      # The suggested number of rows is not refused, nor is a fit whose limits are informative.
+      # The suggested number of rows is accepted, and so is a fit whose limits are informative.
       said <- gsub("\n", " ", conditionMessage(error))
       least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", said))
       expect_lt(least, 400)
@@ -263,7 +263,7 @@ test_that("dp_glm() finds minimisers under penalties and limits, with exact zero
   group <- fits(penalty = list(group = 0.02))
   expect_identical(coef(group)[["gv"]] == 0, coef(group)[["gw"]] == 0)
   expect_true(all(coef(group)[c("a", "b")] != 0))
-  # Table packages request limits for several models; these models have none.
+  # Table packages request limits for several models, and these models have no limits.
   table <- tidy(group, conf.int = TRUE)
   expect_true(all(is.na(table[c("std.error", "conf.low", "conf.high")])))
   expect_error(confint(group), "no standard errors", class = "dpsc_error_argument")
@@ -276,7 +276,7 @@ test_that("dp_glm() finds minimisers under penalties and limits, with exact zero
   expect_true(all(coef(limited)[-1] >= 0))
   expect_error(vcov(limited), class = "dpsc_error_argument")
   expect_match(paste(utils::capture.output(print(limited)), collapse = " "), "No standard errors")
-  # Lower limits above zero: zero is not feasible.
+  # With lower limits above zero, zero is not feasible.
   high <- fits(constraints = list(lower = c(z1 = 0.2)))
   expect_identical(coef(high)[["z1"]], 0.2)
   for (family in c("poisson", "gaussian")) {
@@ -294,7 +294,7 @@ test_that("dp_glm() finds minimisers under penalties and limits, with exact zero
 
 test_that("the projection onto linear constraints is exact to the last digit and costs nothing", {
   withr::local_seed(1)
-  # Against all sets of constraints that may bind.
+  # The result is compared with all sets of constraints that may bind.
   for (i in 1:150) {
     p <- sample(2:4, 1L)
     m <- sample(1:5, 1L)
@@ -380,12 +380,12 @@ test_that("linear constraints and the equivalent limits give the same slopes, wi
   expect_equal(sum(coef(simplex)[-1]), 1)
   expect_true(all(coef(simplex)[-1] >= 0))
   expect_identical(coef(simplex)[["b"]], 0)
-  # If no constraint binds, the result equals the fit without information, without a correction for
-  # the ridge.
+  # If no constraint binds, the result equals the fit without information, which has no correction
+  # for the ridge.
   wide <- fits(A = diag(3), b = rep(90, 3))
   free <- fits(lower = -90)
   expect_equal(coef(wide), coef(free), tolerance = 1e-3)
-  # With a ridge.
+  # The penalty includes a ridge.
   soft <- fits(A = diag(3), b = rep(90, 3), penalty = list(ridge = 0.2))
   same <- fits(lower = -90, penalty = list(ridge = 0.2))
   expect_equal(coef(soft), coef(same), tolerance = 1e-3)
@@ -435,7 +435,7 @@ test_that("standard errors of a ridge fit refer to the ridge fit to the populati
   expect_true(all(se(soft) < se(plain)))
   expect_lt(max(se(hard)), 2e-3 * max(se(plain)))
   none <- fits(penalty = list(ridge = 0))
-  # Another tolerance of the solver, and therefore other noise that covers its error.
+  # The tolerance of the solver differs, and therefore the noise that covers its error.
   expect_equal(vcov(none), vcov(plain), tolerance = 0.02)
   expect_equal(coef(none), coef(plain), tolerance = 1e-3)
   expect_match(paste(utils::capture.output(print(soft)), collapse = " "), "population's ridge fit")
@@ -471,11 +471,11 @@ test_that("every method of dp_glm() gives finite estimates at a large epsilon", 
         epsilon = 1e6, delta = delta, bounds = glm_bounds(), method = method
       )
       expect_true(all(is.finite(coef(fit))))
-      # There is little noise; weights and ridges differ slightly between methods.
+      # The noise is small, but weights and ridges differ slightly between methods.
       expect_lt(abs(coef(fit)[["a"]] - 0.5), 0.3)
     }
   }
-  # A small epsilon as well: the solver's tolerance grows with the noise.
+  # The solver's tolerance grows with the noise, so a small epsilon is tested as well.
   for (i in 1:6) {
     fit <- suppressWarnings(seeded_glm(y ~ a, data,
       epsilon = 1e-9, bounds = glm_bounds(), method = "napp", seed = i
@@ -495,7 +495,7 @@ test_that("a method of dp_glm() that needs no delta promises delta = 0", {
   # Methods that use delta still report it.
   expect_identical(seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(),
     method = "objective-public")$privacy$delta, 1e-6)
-  # Useless advice is not given.
+  # The error gives no useless advice.
   expect_error(vcov(fit), "coefficients alone", class = "dpsc_error_argument")
   bare <- seeded_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), intervals = FALSE)
   expect_error(vcov(bare), "intervals = TRUE", class = "dpsc_error_argument")
@@ -530,7 +530,7 @@ test_that("the number of whitening rounds depends on the data's size and on epsi
   expect_identical(rounds(60, 0.5)$rounds, 0L)
   expect_identical(rounds(400, 0.5)$rounds, 1L)
   expect_identical(rounds(1e5, 1), list(rounds = 1L, located = TRUE))
-  # Nothing is spent on omitted steps.
+  # Omitted steps cost no budget.
   steps <- glm_plan_cpp(glm_facts_of(n = 60, epsilon = 0.5))$steps$step
   expect_false(any(grepl("moments|radius|median", steps)))
 })
@@ -538,7 +538,7 @@ test_that("the number of whitening rounds depends on the data's size and on epsi
 test_that("dp_glm() gives columns with few distinct values a suitable scale", {
   withr::local_seed(4)
   n <- 2000
-  # Slightly more than half of the people share the highest class: most scales contain the same
+  # Slightly more than half of the people are in the highest class, so most scales contain the same
   # people.
   data <- data.frame(class = sample(1:3, n, TRUE, c(0.25, 0.21, 0.54)), b = stats::rnorm(n))
   data$y <- as.double(stats::runif(n) < stats::plogis(1 - data$class / 2))
@@ -591,7 +591,8 @@ test_that("in a small simulation of dp_glm() accuracy and coverage agree with th
     c(error / 3, abs(error) < stats::qnorm(0.975) * sqrt(diag(vcov(fit)))[-1])
   })
   expect_lt(stats::median(sqrt(colSums(runs[1:2, ]^2))), 0.2)
-  # 50 intervals: at most 7 miss the truth, except with probability .001 at a coverage of 95 %.
+  # With 50 intervals and a coverage of 95 %, at most 7 miss the truth, except with probability
+  # 0.001.
   expect_gte(sum(runs[3:4, ]), 43)
 })
 

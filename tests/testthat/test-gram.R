@@ -1,5 +1,6 @@
-# The default method by parts: rows on a grid of integers, the radius, the joint moments, and the
-# division of the budget among rounds. inst/proofs/gram.md explains why each property must hold.
+# The parts of the default method: rows on a grid of integers, the radius, the joint moments, and
+# the division of the budget among rounds. inst/proofs/gram.md explains why each property is
+# necessary.
 
 integers_of <- function(x, map, radius = 1, limit = 4096) {
   row_integers_cpp(x, map$bounds, map$loadings, map$origin, radius, limit)
@@ -34,11 +35,11 @@ test_that("features of a row equal the documented integers, with squared norms b
     expect_identical(z, naive_features(x, got$map))
     norm2 <- rowSums(z^2)
     expect_true(all(z == round(z)) && all(norm2 < 2^53))
-    # The public bound on lengths holds, up to the rounding of d entries.
+    # The lengths respect the public bound, up to the rounding of d entries.
     expect_true(all(sqrt(norm2) * got$unit <= got$reach + 2 * ncol(z) * got$unit))
     largest <- max(largest, norm2)
   }
-  # A much finer grid would not fit.
+  # The numbers on a much finer grid would be too large.
   expect_gt(largest, 2^46)
 })
 
@@ -91,7 +92,7 @@ test_that("clipped rows equal the documented integers and are within the limit f
     limit <- 2^sample(6:12, 1)
     expect_true(within(integers_of(x, map, radius, limit), limit))
   }
-  # All entries round up by a half: shrinking must allow for this.
+  # All entries round up by a half, and shrinking must allow for this.
   closest <- 0
   for (d in c(1, 2, 7, 40, 120)) {
     map <- identity_map(d)
@@ -150,12 +151,12 @@ test_that("replacing a row changes losses of candidate radii within a range of 3
     map <- identity_map(d)
     x <- matrix(stats::runif(4 * d, -1, 1), 4)
     other <- x
-    # Short rows in place of long ones, with radii in between.
+    # Short rows replace long rows, with radii between their lengths.
     x[1L, ] <- stats::runif(d, -1, 1) * 10^stats::runif(1, -4, 0)
     other[1L, ] <- sample(c(-1, 1), d, TRUE) * stats::runif(1, 0.5, 1)
     short <- sqrt(sum(x[1L, ]^2))
     long <- sqrt(sum(other[1L, ]^2))
-    # Radii that just contain the short row, just miss the long row, and just contain it.
+    # The radii just contain the short row, just miss the long row, or just contain it.
     radii <- sort(c(short * c(1, 1.5, 30), long * c(0.5, 1 - 1e-4, 1 + 1e-4, 2)))
     bits <- sample(8:20, 1)
     of <- function(x) {
@@ -177,7 +178,7 @@ test_that("rows at the origin have no influence on the clipping radius", {
   expect_identical(of(rbind(rows, matrix(0, 40, 3))) - of(rows), rep(40 * 2^20, 3))
 })
 
-# The cost of the steps by their noise, from the shifts in the proofs.
+# The cost of the steps from their noise and from the shifts in the proofs.
 proved_cost <- function(steps, delta) {
   choice <- steps$law == "exponential"
   sensitivity <- steps$sensitivity
@@ -205,23 +206,24 @@ test_that("the costs of the steps of method gram add up to the budget and never 
     expect_identical(plan$total, total)
     targeted <- any(plan$steps$step == "sum for the target")
     signal <- facts$n * sqrt(cdp_rho_cpp(facts$epsilon, max(facts$delta, 1e-300)))
-    # A public rule: enough donors or budget, and features other than single periods.
+    # By the public rule the round needs enough donors or budget, and features other than single
+    # periods.
     rule <- facts$targeted && gaussian && !is.infinite(facts$features) && signal >= 40
     expect_identical(targeted, rule)
-    # With a round for the target, moments are released three times, unless there are very many
-    # rows.
+    # With a round for the target, moments are released three times, except for very many rows.
     more <- 2L * targeted + 2L * (targeted && signal <= 20000)
     expect_identical(nrow(plan$steps), (if (plan$calibrated) 9L else 4L) + more)
     expect_true(!plan$calibrated || facts$intervals)
     calibrated <- calibrated + plan$calibrated
     told <- plan$steps[[if (gaussian) "mu" else "epsilon"]]
     proved <- proved_cost(plan$steps, facts$delta)
-    # No step costs more than its record, and all steps together cost no more than the budget.
+    # No step costs more than its record states, and all steps together cost no more than the
+    # budget.
     expect_true(all(proved <= told * (1 + 1e-12)))
     power <- if (gaussian) 2 else 1
     expect_lte(sum(told^power), total^power * (1 + 1e-14))
-    # The difference is due to rounding noise variances to whole numbers: small, except for huge
-    # budgets.
+    # The difference comes from rounding the variances of noise to whole numbers. It is small,
+    # except for huge budgets.
     if (facts$epsilon < 100) expect_gt(sum(told^power) / total^power, 0.999)
     if (gaussian) {
       expect_equal(plan$steps$rho, told^2 / 2)
@@ -247,8 +249,8 @@ test_that("moments get integer noise with variance V on the diagonal and V / 2 o
         call <- run$calls[[k]]
         scale <- call$scale
         if (call$law == "exponential") {
-          # The radius: a third of the exponent per unit, in units of 2^-20. The factor of periods:
-          # 1/T1 of it.
+          # The radius has a third of the exponent per unit, in units of 2^-20; the factor of
+          # periods has 1/T1 of it.
           parts <- if (grepl("radius", call$label)) 3 * 2^20 else if (grepl("period", call$label)) 2
           expect_lte(scale * (parts %||% 1), 1 / steps$scale[[k]])
           expect_equal(scale * (parts %||% 1), 1 / steps$scale[[k]], tolerance = 1e-3)
@@ -304,14 +306,14 @@ test_that("steps after a draw depend on released outputs and not on donors", {
     one <- matrix(stats::runif(3200, -1, 1), 400)
     other <- matrix(sample(c(-1, 1), 3200, TRUE), 400)
     run <- gram_core(one, facts)
-    # There is one more round of moments, and the last two steps are for the target.
+    # The release contains one more round of moments, and its last two steps are for the target.
     expect_length(run$calls, if (delta > 0) 13L else 9L)
     again <- gram_core(other, facts, outputs = call_parts(run$calls, "output"))
     expect_identical(public_parts(again), public_parts(run))
     expect_identical(again$statistics, run$statistics)
-    # The values without noise did differ.
+    # The values without noise differ.
     expect_false(identical(call_parts(again$calls, "value"), call_parts(run$calls, "value")))
-    # Released moments that no donors could have are tried as well: not positive, far beyond the
+    # The replay also tries released moments that no donors could have: not positive, far beyond the
     # radius, all zero.
     for (factor in list(0, -1, 1e6)) {
       outputs <- call_parts(run$calls, "output")
@@ -345,7 +347,7 @@ test_that("whitening and its inverse cancel, and the centre is within the first 
     expect_identical(s$rounds[[1L]]$loadings, s$loadings)
     last <- s$rounds[[length(s$rounds)]]
     expect_equal(last$loadings %*% t(s$restore), s$loadings, tolerance = 1e-6)
-    # In the coordinates of the previous round, no centre moves by more than its radius.
+    # In the coordinates of the previous round, each centre moves by at most its radius.
     for (k in seq_along(s$rounds)[-1L]) {
       before <- s$rounds[[k - 1L]]
       now <- s$rounds[[k]]
@@ -361,7 +363,7 @@ test_that("without noise the release equals the moments of the clipped rows", {
   facts <- gram_facts_of(n = 60)
   donors <- matrix(stats::runif(480, -0.8, 0.8), 60)
   outputs <- call_parts(gram_core(donors, facts)$calls, "output")
-  # The largest radius, and sums without noise, round after round.
+  # The outputs are the largest radius and the sums without noise, round after round.
   plan <- gram_plan_cpp(facts)
   choices <- c(1L, 3L)
   for (k in seq_along(outputs)) {
@@ -373,7 +375,7 @@ test_that("without noise the release equals the moments of the clipped rows", {
   features <- donors %*% plan$loadings
   centred <- sweep(features, 2L, colMeans(features))
   restored <- s$restore %*% s$covariance %*% t(s$restore)
-  # Rows are multiples of a grid step, whose size is at most this.
+  # Rows are multiples of a grid step, whose size is at most this value.
   step <- s$rounds[[2L]]$radius / s$rounds[[2L]]$clipped * max(abs(s$restore))
   expect_lt(max(abs(s$mean - colMeans(features))), step)
   expect_lt(max(abs(restored - crossprod(centred) / 60)), step)
@@ -412,21 +414,21 @@ test_that("a fit has at most one feature per period, the first along the target'
     basis <- f$loadings[1:6, seq_len(p), drop = FALSE]
     expect_equal(crossprod(basis), diag(1 / 6, p))
     expect_equal(colSums(basis), numeric(p))
-    # The first feature follows the target's own path; a post-period value is relative to the row's
-    # own mean.
+    # The first feature follows the target's path. A post-period value is relative to the row's
+    # mean.
     expect_equal(abs(drop(crossprod(basis[, 1], y - mean(y)))), sqrt(sum((y - mean(y))^2) / 6))
     expect_equal(drop(c(y, 1, 2) %*% f$loadings[, p + 1:2]), f$weight * (c(1, 2) - mean(y)))
   }
   full <- of(Inf)
   expect_identical(full$loadings, diag(1 / sqrt(6), 8))
   expect_false(full$demean)
-  # As many features as periods, by the rule: the level is included, and rows are not demeaned.
+  # The rule gives as many features as periods, so the level is included, and rows are not demeaned.
   rich <- of(NaN, n = 1e6)
   expect_identical(rich$pre, 6L)
   expect_false(rich$demean)
   expect_equal(crossprod(rich$loadings[1:6, 1:6]), diag(1 / 6, 6))
   expect_identical(of(NaN, n = 2, epsilon = 0.5)$pre, 1L)
-  # A constant target has no path of its own.
+  # A constant target has no path to follow.
   flat <- gram_plan_cpp(gram_facts_of(y = rep(0.3, 6), features = 2))
   expect_equal(crossprod(flat$loadings[1:6, 1:2]), diag(1 / 6, 2))
   for (f in list(full, rich, flat, of(1))) {
@@ -445,7 +447,8 @@ test_that("an estimate equals the ridge regression of the released moments", {
   centred <- sweep(x, 2L, colMeans(x))
   s <- crossprod(centred) / 400
   u <- (panel$target - colMeans(x))[1:5]
-  # The features are sqrt(5) times smaller than the periods; the penalty is the paper's, on periods.
+  # The features are sqrt(5) times smaller than the periods. The penalty is the paper's penalty, on
+  # periods.
   w <- solve(s[1:5, 1:5] / 5 + diag(8 / 800 / 5, 5), u / sqrt(5))
   expect_equal(fit$path[6:7], colMeans(x)[6:7] + drop(crossprod(s[1:5, 6:7] / sqrt(5), w)),
     tolerance = 0.02
@@ -468,8 +471,8 @@ test_that("every release gives estimates within the bounds with finite positive 
         targets <- unname(rbind(panel$target, far, 0))
         for (fit in estimate_gram(release, targets, estimator = estimator)) {
           expect_true(all(abs(fit$path[6:8]) <= 1 + 1e-9) && all(is.finite(fit$path)))
-          # The prediction error of one person drawn like the donors; the regression's own error is
-          # added.
+          # The prediction error of one person drawn like the donors, to which the error of the
+          # regression is added.
           person <- diag(fit$prediction - fit$disagreement) / (1 + (1 + fit$leverage) / 12)
           variances <- c(person, diag(fit$privacy), diag(fit$disagreement))
           expect_true(all(is.finite(variances) & variances >= 0 & variances <= 1 + 1e-9))

@@ -1,6 +1,6 @@
-# All pairs of covariates, gaps, several dates, protection of everyone and several outcomes: without
-# privacy every combination equals the combined simple fits, and with a large budget it comes close
-# to them; a refused combination gives a remedy and spends nothing.
+# All pairs of covariates, gaps, several dates, protection of everyone and several outcomes. Without
+# privacy every combination equals the combined simple fits, and with a large budget it is close to
+# them. An error for a refused combination gives a remedy and costs no budget.
 
 grid_panel <- function(several, n = 600, m = 120) {
   dates <- if (several) rep(c(5, 7), each = m) else rep(5, m)
@@ -9,7 +9,7 @@ grid_panel <- function(several, n = 600, m = 120) {
   p$data$y <- pmin(pmax(p$data$y + 4 * p$data$on, 0), 100)
   p$data$z <- pmin(pmax(5 + (p$data$y - 50) / 20 + stats::rnorm(nrow(p$data), 0, 0.3), 0), 10)
   p$data <- p$data[order(p$data$unit, p$data$time), ]
-  # Some cells are missing, but never a whole past.
+  # Some cells are missing, but each unit has an observed value before the treatment.
   gone <- stats::runif(nrow(p$data)) < 0.05 & p$data$time > 1
   p$holes <- p$data
   p$holes$y[gone] <- NA
@@ -52,7 +52,7 @@ grid_effects <- function(fit) {
   })
 }
 
-# The same effects from fits of one outcome and one date, with rows filled by hand.
+# The expected effects come from fits of one outcome and one date, with rows filled by hand.
 grid_oracle <- function(p, cell) {
   data <- if (cell$gaps) p$filled else p$data
   right <- if (cell$covariates) "on | x1 + g" else "on"
@@ -122,7 +122,7 @@ test_that("the error for a refused combination of options gives a remedy, and no
     used <- all.vars(call[[1L]])
     limits <- one$limits[setdiff(used, "on")]
     if (length(limits) == 1L) limits <- limits[[1L]]
-    # A refused call charges nothing: the ledger is unchanged.
+    # A refused call leaves the ledger unchanged.
     ledger <- dp_ledger(5, 1e-6)
     given <- utils::modifyList(
       list(index = c("unit", "time"), epsilon = 1, bounds = limits, ledger = ledger), call[-(1:2)]

@@ -1,4 +1,4 @@
-# Noise passed in by an audit: it records or replays every draw of a verb, can be used in this audit
+# Noise passed in by an audit. It records or replays every draw of a verb, can be used in this audit
 # only, and makes no release that counts as private.
 
 people_of <- function(n = 400) {
@@ -11,7 +11,7 @@ people_of <- function(n = 400) {
 
 handed_bounds <- list(y = c(-1, 1), a = c(-1, 1), b = c(-1, 1))
 
-# Fits that draw, as functions of people and control.
+# Fits that draw noise, as functions of people and control.
 drawing_fits <- function() {
   bounds <- handed_bounds
   coded <- list(on = c(0, 1), a = c(-1, 1), b = c(-1, 1))
@@ -78,7 +78,8 @@ drawing_fits <- function() {
   )
 }
 
-# The first person at one corner of the bounds, and at the opposite corner.
+# The first person is at one corner of the bounds in the first data set, and at the opposite corner
+# in the second.
 corner_pair <- function() {
   here <- there <- people_of()
   here[1, ] <- list(-1, 1, 1, 0L)
@@ -127,8 +128,8 @@ test_that("refits, streams and noisy iterates are audited through their own func
   for (name in names(verbs)) {
     audit <- withr::with_seed(6, replayed(verbs[[name]]))
     expect_false(audit$violated, label = name)
-    # The neighbours are as far apart as the bounds allow: an audit that finds no difference is
-    # wrong.
+    # The neighbours are as far apart as the bounds allow, so an audit without any difference would
+    # be wrong.
     expect_gt(audit$observed$ratio, 0.01)
   }
 })
@@ -174,7 +175,7 @@ test_that("audits of dp_synth() cover covariates, chunks, several outcomes and u
 test_that("an audit detects faults that are planted in a function", {
   pair <- corner_pair()
   regression <- drawing_fits()$lm
-  # A fault: bounds that one person determines.
+  # The fault is that one person determines the bounds.
   own <- function(people, control) {
     dp_lm(y ~ a, people, epsilon = 2, bounds = list(y = c(-1, 1), a = range(people$a)),
       control = control
@@ -183,21 +184,21 @@ test_that("an audit detects faults that are planted in a function", {
   wide <- pair
   wide[[1]]$a[1] <- -7
   expect_true(withr::with_seed(1, replayed(own, wide))$violated)
-  # A fault: a number that is returned without noise.
+  # The fault is a number returned without noise.
   beside <- function(people, control) {
     fit <- regression(people, control)
     fit$coefficients[[1]] <- mean(people$y)
     fit
   }
   expect_true(withr::with_seed(1, replayed(beside))$violated)
-  # A fault: only half of the spent budget is recorded.
+  # The fault is that only half of the spent budget is recorded.
   half <- function(people, control) {
     fit <- regression(people, control)
     fit$privacy$steps$mu <- fit$privacy$steps$mu / 2
     fit
   }
   expect_true(withr::with_seed(1, replayed(half))$violated)
-  # A fault: the method depends on the people.
+  # The fault is a method that depends on the people.
   chosen <- function(people, control) {
     if (people$a[[1]] > 0) drawing_fits()$pursuit(people, control) else regression(people, control)
   }
@@ -219,7 +220,7 @@ test_that("noise from an audit works in that audit only and marks the fit as not
   expect_match(paste(cli::ansi_strip(capture.output(print(kept$fit))), collapse = " "),
     "NOT PRIVATE"
   )
-  # Afterwards the noise object cannot be used and contains nothing.
+  # Afterwards the noise object is empty and cannot be used.
   expect_error(noise_calls_cpp(kept$control$rng)$calls[[1]])
   ledger <- dp_ledger(1, 1e-6)
   refused <- function(control) {

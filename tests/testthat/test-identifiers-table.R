@@ -1,8 +1,9 @@
-# With 10,001 donors a random subset calibrates, in every kind of panel and from every source: names
-# do not determine it, and the largest change of any value before noise is one row's contribution.
+# With 10,001 donors a random subset calibrates the release, in every kind of panel and from every
+# source. Names do not determine this subset, and the largest change of any value before noise is
+# the contribution of one row.
 
 several <- function(p) rbind(p$target, p$target * 0.9)
-# Separate people, who do not change.
+# The people of this group are separate and do not change.
 group <- function(p) outer(seq(0.2, 1, length.out = 80), p$target)
 
 by_matrix <- function(p, scope, kind) {
@@ -78,7 +79,7 @@ sources_of_table <- function() {
   held
 }
 
-# Requests that a source cannot serve are tested elsewhere.
+# Other tests cover requests that a source cannot serve.
 cells_of_table <- function() {
   cells <- expand.grid(
     source = names(sources_of_table()), kind = c("date", "dates", "everyone", "growing"),
@@ -96,13 +97,14 @@ check_cells <- function(cells, n, names) {
     run <- function(p, scope) sources_of_table()[[cells$source[[i]]]](p, scope, cells$kind[[i]])
     label <- paste(cells$source[[i]], cells$kind[[i]], n)
     for (name in names) {
-      # With several sources a person remains in the first one, whose last name this one follows.
+      # With several sources a person remains in the first source, whose last name precedes this
+      # name.
       if (cells$source[[i]] == "places") name <- sprintf("p%06dx", n %/% 2)
       other <- renamed(p, 1, name, far_row(p))
       expect_lte(max(moves(p, other, run)), 1 + 1e-9, label = label)
     }
-    # From 10,001 donors on a subset is drawn; the fault, every second donor in the order of names,
-    # is detected.
+    # From 10,001 donors on a subset is drawn, and the test detects the fault, every second donor in
+    # the order of names.
     if (n > 10000) {
       found <- moves(p, other, run, planted = TRUE)
       expect_gt(max(found), 1.5, label = paste("planted:", label))
@@ -112,7 +114,7 @@ check_cells <- function(cells, n, names) {
 
 test_that("names do not determine the calibration donors, for any kind of panel and source", {
   cells <- cells_of_table()
-  # A single date is covered by test-identifiers.R.
+  # test-identifiers.R covers a single date.
   check_cells(cells[cells$kind != "date" & cells$source %in% c("matrix", "database"), ], 10001, "z")
   check_cells(cells[cells$kind != "date", ], 60, c("z", "p000030x"))
 })

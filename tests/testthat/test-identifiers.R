@@ -1,6 +1,6 @@
 # A person's identifier is part of the row that neighbours may change. Two data sets differ in one
-# person, who also gets another name and moves in the order of names: no value computed before noise
-# may change by more than one row's contribution.
+# person, who also gets another name and therefore another place in the order of names. No value
+# computed before noise may change by more than the contribution of one row.
 
 test_that("among 10,001 donors names do not determine the calibration donors, for any source", {
   p <- named_people(10001)
@@ -15,10 +15,10 @@ test_that("among 10,001 donors names do not determine the calibration donors, fo
   }
   for (name in names(sources)) {
     expect_lte(max(moves(p, last, sources[[name]])), 1 + 1e-9, label = name)
-    # The fault, every second donor in the order of names, is detected in each source.
+    # In each source the test detects the fault, every second donor in the order of names.
     expect_gt(max(moves(p, last, sources[[name]], planted = TRUE)), 1.5, label = name)
   }
-  # A move to the middle, and a change of the name alone.
+  # The first renaming moves the person to the middle, the second changes only the name.
   expect_lte(max(moves(p, renamed(p, 1, "p005000x", far_row(p)), from_matrix)), 1 + 1e-9)
   expect_identical(max(moves(p, renamed(p, 10001, "a"), from_matrix)), 0)
 })
@@ -26,11 +26,11 @@ test_that("among 10,001 donors names do not determine the calibration donors, fo
 test_that("several sources and workers share one list of random row positions", {
   skip_if_not_installed("RSQLite")
   p <- named_people(10001)
-  # Within the same source: the first person of the first half.
+  # The first person of the first half remains in the same source.
   other <- renamed(p, 1, "p004000x", far_row(p))
   expect_lte(max(moves(p, other, from_places)), 1 + 1e-9)
   expect_gt(max(moves(p, other, from_places, planted = TRUE)), 1.5)
-  # A worker is asked for its own part of the list only.
+  # A worker is asked only for its part of the list.
   rows <- matrix(seq_len(20), 10)
   places <- c(0, 3, 4, 9)
   worker_state$token <- "t"
@@ -58,7 +58,7 @@ test_that("random row positions depend on random bits only and are in no object 
   at <- one$places[[1L]]
   expect_length(unique(at), 10000L)
   expect_true(all(at >= 0 & at <= 10000 & at == floor(at)))
-  # Another person under another name: the same places are drawn.
+  # Another person under another name leads to the same drawn places.
   expect_identical(drawn(renamed(p, 7, "a", far_row(p)))$places, one$places)
   lengths_in <- function(x) {
     if (is.list(x)) c(0, unlist(lapply(unclass(x), lengths_in))) else length(x)
@@ -95,7 +95,7 @@ test_that("with few donors names do not change results of any function, method o
     out <- scope$dp_synth.matrix(by_name(p),
       target = p$target, T0 = p$T0, epsilon = 2, bounds = c(-1, 1), control = control, monitor = 2
     )$release
-    # A random number that distinguishes releases.
+    # This random number distinguishes releases.
     out$statistics$monitor$id <- NULL
     out
   }
@@ -115,7 +115,8 @@ test_that("with few donors names do not change results of any function, method o
       expect_identical(seeded_fit(renamed(p, 2, name), runs[[run]]), reference, label = run)
     }
   }
-  # Two people with one name are not treated as two rows: an error that does not reveal the name.
+  # Two people with one name cause an error that does not reveal the name, instead of two rows of
+  # one person.
   twice <- renamed(p, 2, p$names[[3]])
   expect_error(seeded_fit(twice, from_data_frame), class = "dpsc_error_panel")
 })
@@ -151,7 +152,7 @@ test_that("regressions, selections and aggregates accept rows in any order", {
     dp_lm(y ~ a + b, data, epsilon = 4, bounds = bounds, control = control)
   }
   expect_identical(coef(seeded_of(data, line)), coef(seeded_of(data[order, ], line)))
-  # Blocks contain the same people once the order of rows is undone.
+  # Blocks contain the same people after the order of rows is undone.
   drawn <- aggregate_order_cpp(n, 30, "R")
   facts <- list(n = n, blocks = 10, lower = -1, upper = 1, fallback = 0)
   answers <- function(data, at) block_answers(data, function(x) mean(x$y), facts, at, drawn$seeds)
@@ -166,7 +167,7 @@ test_that("donors' names do not determine the order of weights", {
       run <- function(p, scope) {
         fitted_to(p, as_long(p), scope, method = method, delta = delta)
       }
-      # The places that the old code used: those in the order of names.
+      # The old code used the places in the order of names.
       sorted <- function(recorder) {
         function(donors, scale, y, plan, rng) {
           plan$shuffled <- FALSE
@@ -204,7 +205,7 @@ test_that("names declared public keep their order, and the release records the d
   expect_named(weights(named), p$names)
   expect_match(named$release$privacy$neighbours, "identifiers are public")
   expect_match(long(control)$release$privacy$neighbours, "replace one donor's row$")
-  # A matrix without names keeps the user's order; with names the order is hidden.
+  # A matrix without names keeps the user's order. With names the order is hidden.
   expect_identical(
     unname(weights(wide(p$rows, control))), unname(weights(named))
   )
@@ -217,7 +218,7 @@ test_that("names declared public keep their order, and the release records the d
   file <- withr::local_tempfile(fileext = ".json")
   write_release(named$release, file, allow_not_private = TRUE)
   expect_identical(read_release(file)$privacy$neighbours, named$release$privacy$neighbours)
-  # Method "gram" has no list of people and keeps no names.
+  # Method "gram" uses no list of people and stores no names.
   gram <- withr::with_seed(4, dp_release(rows,
     target = p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1), control = with_names
   ))
@@ -242,7 +243,7 @@ test_that("the error about the order of `index` does not depend on names", {
       dpsc_error = conditionMessage
     )
   }
-  # The treated unit is the last unit, or one donor follows it.
+  # The treated unit is the last unit, or one donor follows this unit.
   last <- function(data) replace(data, "unit", list(replace(data$unit, who(data, 3), 999)))
   early <- transform(numbers, on = ifelse(week == max(week), 0, on))
   sources <- list(NULL)
@@ -253,7 +254,7 @@ test_that("the error about the order of `index` does not depend on names", {
     expect_match(said(early, source), "ends before the last period")
     expect_identical(said(last(early), source), said(early, source))
   }
-  # With swapped columns neither names nor periods are quoted.
+  # With swapped columns the message contains neither names nor periods.
   swapped <- transform(numbers, unit = match(week, unique(week)), week = sprintf("p%06d", unit))
   expect_match(said(swapped), "wrong way round")
   expect_no_match(said(swapped), "p0000|2020-")

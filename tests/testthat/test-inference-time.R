@@ -28,7 +28,7 @@ test_that("conformal p-values are valid and never 0, and conformal intervals inv
     conformal(full_fit(n = 300, seed = seed), intervals = FALSE)$test$p.value
   }, 0)
   expect_gte(min(p), 1 / 14)
-  # Rejections at 2/14 among 60: above 18 with probability below 1e-3 if the size is right.
+  # Among 60 tests more than 18 reject at 2/14 with probability below 1e-3 if the size is correct.
   expect_lte(sum(p <= 2 / 14 + 1e-9), 18L)
   fit <- full_fit(effect = 0.4)
   result <- conformal(fit, level = 0.9)
@@ -81,7 +81,7 @@ test_that("tests at placebo dates of private fits rarely reject and cost nothing
   rejected <- vapply(1:40, function(seed) {
     placebo_time(full_fit(n = 500, seed = seed), 9)$p.value < 0.05
   }, NA)
-  # Above 9 of 40 with probability below 1e-3 at 5 %.
+  # Among 40 tests more than 9 reject at 5 % with probability below 1e-3.
   expect_lte(sum(rejected), 9L)
   fit <- full_fit()
   expect_identical(placebo_time(fit), placebo_time(fit))
@@ -94,7 +94,7 @@ test_that("tests at placebo dates of private fits rarely reject and cost nothing
 test_that("the weighted average of the penalty path is the fit, and its weights sum to one", {
   fit <- full_fit(features = NULL)
   path <- penalty_path(fit)
-  # The target's own round corrects the fit, but not the path.
+  # The round for the target corrects the fit, but not the path.
   fit$release$statistics$target <- NULL
   fit <- dp_synth(fit$release, target = fit$target)
   kept <- c("penalty", "effect", "weight")
@@ -173,8 +173,8 @@ test_that("a refit with another penalty costs nothing, and a fixed penalty has n
     control = dp_control(lambda = 12, rng = "R")
   ))
   expect_equal(predict(own), predict(raw), tolerance = 0.02, ignore_attr = TRUE)
-  # For another target, changes are relative to its own level, and the penalty shrinks towards no
-  # change: written out.
+  # For another target, changes are relative to that target's level, and the penalty shrinks towards
+  # no change. The formulas are written out.
   pre <- scale(panel$donors[, 1:12], scale = FALSE)
   change <- panel$donors[, 13:14] - rowMeans(panel$donors[, 1:12])
   slopes <- solve(crossprod(pre) + diag(6, 12), crossprod(pre, change))

@@ -1,4 +1,4 @@
-# Variances, intervals and tests, against brute force.
+# Variances, intervals and tests, compared with brute force.
 
 inference_fit <- function(T1 = 2, k = 1, noise_sd = 0.05) {
   withr::local_seed(21)
@@ -35,8 +35,8 @@ test_that("the first-order privacy variance equals the variance of refits under 
   }))
   expect_length(gram_model(s)$noise, 0L)
   claimed <- base$privacy
-  # The variance of 3000 draws has a relative error of 2.6 %; five times that is exceeded with
-  # probability below 1e-6.
+  # The variance of 3000 draws has a relative error of 2.6 %, and five times this error is exceeded
+  # with probability below 1e-6.
   expect_equal(cov(moved) / sqrt(tcrossprod(diag(claimed))),
     claimed / sqrt(tcrossprod(diag(claimed))),
     tolerance = 0.13
@@ -44,7 +44,8 @@ test_that("the first-order privacy variance equals the variance of refits under 
 })
 
 test_that("the estimate in C++ equals the average of the estimates in R over penalties", {
-  # Two independent programs for the same formulas, except for the shrinkage towards the own level.
+  # Two independent programs use the same formulas, except for the shrinkage towards the target's
+  # level.
   fit <- inference_fit()
   s <- fit$release$statistics
   s$mean_sd <- 0
@@ -70,7 +71,8 @@ test_that("the estimate in C++ equals the average of the estimates in R over pen
   expect_equal(e$privacy, mix("privacy") / s$weight^2)
   far <- max(0, sum(weights * vapply(fits, `[[`, 0, "distance")) - 3)
   doubt <- 0.15 * far * mean(diag(mix("prediction")))
-  # Half of the returning level counts as uncertain, as far as the moments were inconclusive.
+  # Half of the returning level counts as uncertain, to the degree that the moments were
+  # inconclusive.
   rest <- sum(weights * vapply(fits, `[[`, 0, "rest")^2)
   level_doubt <- (0.5 * oracle_return(s, full = TRUE) * s$weight / 0.3)^2 * rest
   expect_equal(e$disagreement, (apart + level_doubt + diag(doubt, length(B))) / s$weight^2)
@@ -98,7 +100,8 @@ test_that("intervals and tests equal a direct computation from covariances and f
     post <- view$target[last, 9:11]
     least <- c(mean(post) - 1, post - 1)
     expect_equal(table$conf.low, unname(pmax(least, c(mean(effect), effect) - qnorm(0.975) * se)))
-    # For one person: at least the second moment of the placebo errors, and the row's own scale.
+    # For one person the variance is at least the second moment of the placebo errors, and includes
+    # the scale of the row.
     if (type == "unit") {
       own <- intervals$second * fit$release$bounds$upper[[1L]]^2
       expect_gte(spread$floor * mean(covariance), own * (1 - 1e-9))
@@ -134,8 +137,8 @@ test_that("tails and variance of a group's mean shrink with the number of people
   }
   own <- vapply(fits, function(fit) mean(fit$variance[[1L]]$prediction), 0)
   expect_true(all(diff(own) < 0))
-  # The variance for one person is at least the released second moment plus one standard deviation
-  # of its noise; for the mean of a group it is divided by the number of people.
+  # For one person the variance is at least the released second moment plus one standard deviation
+  # of its noise. For a group's mean it is divided by the number of people.
   least <- (intervals$second + intervals$second_sd) / c(4, 25, 400)
   expect_true(all(own >= least))
 })
@@ -173,8 +176,8 @@ test_that("a group has no interval if all released donors are identical", {
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
   expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are identical")
-  # Eight people in ten never have a cost; after the treatment everybody's costs double. A method
-  # that misses this must not give an interval that excludes it.
+  # Eight people in ten never have a cost, and all costs double after the treatment. A method that
+  # misses this change must not give an interval that excludes it.
   set.seed(1)
   costs <- function(n) {
     spent <- matrix(rbinom(n * 15, 1, 0.5) * rlnorm(n * 15, 5, 0.6), n)

@@ -1,5 +1,5 @@
-# The interface for scripts: every export's arguments, and class and names of every value. A change
-# here affects users: describe it in NEWS and vignette("upgrading"). If it is intended:
+# The interface for scripts: the arguments of every export, and the class and names of every value.
+# A change here affects users, so describe it in NEWS and vignette("upgrading"). If it is intended:
 # testthat::snapshot_accept("interface", "tests/testthat").
 
 #' Arguments with their defaults, as written
@@ -146,7 +146,7 @@ test_that("the arguments of every exported function and method match the snapsho
 test_that("the class and the names of every returned value match the snapshot", {
   for (package in c("RSQLite", "jsonlite")) skip_if_not_installed(package)
   values <- interface_values()
-  # A page of shiny, and processes.
+  # These functions return a page of shiny, and processes.
   elsewhere <- c("dp_explore", "dp_workers")
   expect_identical(
     setdiff(getNamespaceExports("dpsc"), c(sub(",.*", "", names(values)), elsewhere)), character()

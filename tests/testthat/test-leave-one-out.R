@@ -1,4 +1,5 @@
-# Intervals without privacy: closed forms against refits, and the functions that the fit calls.
+# Intervals without privacy: closed forms compared with refits, and the functions that the fit
+# calls.
 
 raw_release <- function(rows, T0, lambda = NULL, settings = list(), blocks = NULL) {
   periods <- ncol(rows)
@@ -12,7 +13,7 @@ raw_release <- function(rows, T0, lambda = NULL, settings = list(), blocks = NUL
   )
 }
 
-# One row's prediction from the others, by refitting: ridge with an unpenalised mean.
+# The prediction of one row from all other rows, by refitting a ridge with an unpenalised mean.
 refit <- function(others, row, T0, ridge) {
   A <- seq_len(T0)
   mean <- colMeans(others)
@@ -46,7 +47,7 @@ test_that("leave-one-out errors equal the errors of n refits at the same penalty
     expect_equal(got$error[, -1L], by_hand, tolerance = 1e-10)
     expect_equal(got$error[, 1L], rowMeans(by_hand), tolerance = 1e-10)
     expect_true(all(got$leverage > 1 / n & got$leverage < 1))
-    # Difference-in-differences: the others' mean change.
+    # Difference-in-differences predicts the mean change of the other rows.
     did <- deleted_errors_cpp(rows, T0, Inf)
     change <- rows[, -seq_len(T0)] - rowMeans(rows[, seq_len(T0)])
     expect_equal(did$error[3L, -1L], change[3L, ] - colMeans(change[-3L, ]), tolerance = 1e-10)
@@ -69,7 +70,7 @@ test_that("the leave-one-out interval contains the effects that a conformal test
     inside <- function(t) limits$low[, t] <= distance & distance <= limits$high[, t]
     expect_identical(inside(1L), at_least(abs(rowMeans(errors))))
     expect_identical(inside(3L), at_least(abs(errors[, 2L])))
-    # The band never excludes a value that the test of the largest period accepts.
+    # The band includes every value that the test of the largest period accepts.
     largest <- apply(sweep(abs(errors), 2L, limits$spread[-1L], "/"), 1L, max)
     accepted <- at_least(largest)
     expect_true(all(max(abs(distance) / limits$spread[-1L]) <= limits$band[accepted]))
@@ -94,8 +95,8 @@ test_that("leave-one-out intervals, p-values and ranks of a fit are consistent",
   table <- raw_intervals(release, y)
   expect_identical(table$term, c("average", "2008", "2009", "2010"))
   expect_equal(table$estimate[[1L]], mean(table$estimate[-1L]))
-  # Each of n + 1 exchangeable rows in turn is the target: exactly the share given by the level is
-  # covered, at a fixed penalty.
+  # Each of n + 1 exchangeable rows is the target in turn. At a fixed penalty the share of covered
+  # rows equals the level exactly.
   all <- random_rows(40L, 10L, seed = 4)
   covered <- vapply(seq_len(40L), function(i) {
     one <- raw_release(all[-i, ], 7L, lambda = 4, settings = list(lambda = 4))
@@ -123,7 +124,7 @@ test_that("with too few donors there is no interval, and the print gives the cor
 })
 
 test_that("donors with equal values count as ties in spite of rounding", {
-  # Most people never have an event: a target without one resembles them, at every level.
+  # Most people never have an event. A target without events resembles them, at every level.
   rows <- withr::with_seed(6, matrix(stats::rbinom(60L * 9L, 1, 0.03), 60L)) + 0
   rows <- rows[order(rowSums(rows)), ]
   release <- raw_release(rows, 6L)
@@ -194,7 +195,7 @@ test_that("the standard error of a group's mean falls with the square root of th
   for (size in c(2, 20, 100)) {
     group <- raw_intervals(release, y, size = size)
     expect_equal(group$estimate, one$estimate)
-    # The regression's own error is at most that of a few rows in 400.
+    # The error of the regression is at most the error of a few rows in 400.
     expect_equal(group$std.error, sqrt(colMeans(errors^2) * (1 / size + 0.004)), tolerance = 0.2)
     p <- raw_p_value(release, y, size = size)[[1L]]
     level <- 1 - p
@@ -207,7 +208,7 @@ test_that("the standard error of a group's mean falls with the square root of th
     c(table$conf.low[[1L]] <= 0 & 0 <= table$conf.high[[1L]],
       all(table$conf.low[-1L] <= 0 & 0 <= table$conf.high[-1L]))
   }, logical(2L))
-  # Below 180 of 200 with probability below 1e-3 at 95 %.
+  # At 95 %, fewer than 180 of 200 intervals cover with probability below 1e-3.
   expect_true(all(rowSums(covered) >= 180))
 })
 

@@ -1,5 +1,5 @@
-# Ledgers outside R: the file's contents decide, a charge is stored before any draw, and changes are
-# detected.
+# Ledgers outside R: the contents of the file decide, a charge is stored before any draw, and
+# changes are detected.
 
 skip_if_not_installed("RSQLite")
 skip_if_not_installed("openssl")
@@ -19,7 +19,7 @@ paid <- function(ledger, epsilon = 0.9, ...) {
   )
 }
 
-# Charges as a verb makes them, without a fit.
+# Charges as a verb makes them, but without a fit.
 charged <- function(ledger, mu = 0.05) {
   spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = mu), "test", list(holds = TRUE))
 }
@@ -34,7 +34,7 @@ test_that("a charge is visible to every R object that refers to the ledger's fil
   expect_identical(history$data, "registry 2026")
   expect_match(history$time, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T.*Z$")
   expect_match(history$hash, "^[0-9a-f]{64}$")
-  # Another handle, which pays from the remaining budget.
+  # Another handle pays from the remaining budget.
   other <- dp_ledger(path = file)
   expect_identical(as.data.frame(other), history)
   expect_error(suppressWarnings(paid(other, 0.9)), class = "dpsc_error_budget")
@@ -42,7 +42,7 @@ test_that("a charge is visible to every R object that refers to the ledger's fil
   expect_output(print(other), "spent of 1")
   expect_output(print(other), basename(file), fixed = TRUE)
   expect_s3_class(summary(other), "summary.dp_ledger")
-  # The numbers equal those of a ledger in this session, to the last bit.
+  # The numbers equal the numbers of a ledger in this session, to the last bit.
   own <- dp_ledger(1, 1e-6)
   suppressWarnings(paid(own, 0.9))
   expect_identical(history$mu, as.data.frame(own)$mu)
@@ -213,7 +213,7 @@ test_that("prints, files and checks of a release name the charge that paid for t
   expect_identical(unique(vapply(records, `[[`, "", "study")), "trial 7")
   expect_output(print(made$lm), "paid by charge 4 of ledger")
   expect_output(print(summary(made$lm)), "hash after it: [0-9a-f]{64}")
-  # Files keep the charge, and the id depends on the numbers alone.
+  # Files contain the charge, and the id depends on the numbers alone.
   files <- vapply(own, function(x) {
     write_release(x, path <- withr::local_tempfile(.local_envir = parent.frame(2)))
     path
@@ -237,11 +237,11 @@ test_that("prints, files and checks of a release name the charge that paid for t
   expect_identical(c(found$other, found$unpaid), c(6L, 7L))
   expect_output(print(found), "ANOTHER LEDGER: release 6")
   expect_output(print(found), "NOT PAID .*: release 7")
-  # A fault: a charge below the cost of the release.
+  # The fault is a charge below the cost of the release.
   cheap <- own$lm
   cheap$privacy$epsilon <- 2
   expect_identical(verify_ledger(ledger, cheap)$unpaid, 1L)
-  # Faults: rows cut off at the end, and forged rows with a valid chain of hashes.
+  # The faults are rows cut off at the end, and forged rows with a valid chain of hashes.
   con <- DBI::dbConnect(RSQLite::SQLite(), file)
   withr::defer(DBI::dbDisconnect(con))
   DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number = 5")
@@ -287,7 +287,7 @@ test_that("a growing release is paid from a ledger outside R, which records the 
   expect_error(next_period(start, p, ledger = elsewhere), "did not pay",
     class = "dpsc_error_monitor")
   fit <- next_period(start, p, ledger = ledger)
-  # Another handle, as in another session, knows of the draw; nothing more is charged.
+  # Another handle, as in another session, reads the record of the draw. Nothing more is charged.
   other <- dp_ledger(path = file)
   expect_identical(as.data.frame(other), charged)
   expect_error(next_period(start, p, ledger = other), "drawn before", class = "dpsc_error_monitor")
@@ -306,14 +306,15 @@ test_that("a growing release is paid from a ledger outside R, which records the 
     DBI::dbGetQuery(con, "SELECT kind FROM dpsc_ledger ORDER BY number")$kind,
     c("total", "gdp", "grows", "draw", "draw", "draw")
   )
-  # Records cut off at the end are detected by the fit, which counts its own draws.
+  # The fit detects records cut off at the end, since it counts its draws.
   draws <- DBI::dbGetQuery(con, "SELECT hash FROM dpsc_ledger WHERE kind = 'draw'")$hash
   expect_identical(last$release$privacy$charge$drawn, draws[[3L]])
   path <- ledger_file()
   write_release(last, path)
   expect_identical(read_release(path)$privacy$charge$drawn, draws[[3L]])
   DBI::dbExecute(con, "DELETE FROM dpsc_ledger WHERE number > 3")
-  # The fit's releases show that draws are missing; without them the loss would be unnoticed.
+  # The fit's releases show that draws are missing. Without these releases the loss would be
+  # unnoticed.
   expect_true(verify_ledger(other, releases = list(start))$whole)
   for (releases in list(list(start, last), path)) {
     expect_identical(verify_ledger(other, releases = releases)$missing, draws[[3L]])
@@ -369,7 +370,7 @@ test_that("a charge copied into another release is detected, while copies of the
   expect_false(found$whole)
   expect_identical(found$twice, 1:5)
   expect_output(print(found), "COVERS ONLY A PART of the releases that name it: release 1, 2")
-  # The outcomes of one fit share its charge, and cost no more together than it.
+  # The outcomes of one fit share one charge, which is at least their joint cost.
   withr::local_seed(1)
   data <- expand.grid(person = 1:260, month = 1:8)
   data$treated <- as.integer(data$person > 230 & data$month > 6)

@@ -1,4 +1,5 @@
-# The ledger's arithmetic against the exported conversions, and its semantics.
+# The arithmetic of the ledger compared with the exported conversions, and the meaning of its
+# entries.
 
 release_panel_small <- function() toy_panel(n = 40, T0 = 5, T1 = 2)
 
@@ -33,7 +34,7 @@ test_that("the squares of Gaussian shifts add up, and the sum is converted to ep
     expect_equal(printed_spent(ledger), gdp_epsilon_cpp(sqrt(k) * mu, 1e-6), tolerance = 1e-3)
   }
   expect_equal(gaussian_delta(gdp_epsilon_cpp(2 * mu, 1e-6), 1 / (2 * mu)), 1e-6, tolerance = 1e-6)
-  # The total is less than the cost of the same releases through zCDP.
+  # The total is less than the cost of the same releases in zCDP.
   expect_lt(gdp_epsilon_cpp(2 * mu, 1e-6), 0.95 * cdp_epsilon(4 * mu^2 / 2, 1e-6))
 })
 
@@ -44,13 +45,13 @@ test_that("zCDP charges of older versions add up as zCDP", {
     pay(ledger, "zcdp", epsilon = 1, rho = rho)
     expect_equal(printed_spent(ledger), cdp_epsilon(k * rho, 1e-6), tolerance = 1e-3)
   }
-  # Later shifts and pure charges count in zCDP in such a ledger.
+  # In such a ledger later shifts and pure charges count in zCDP.
   pay(ledger, "gdp", epsilon = 0.3, mu = 0.1)
   pay(ledger, "pure", epsilon = 0.1)
   expect_equal(
     printed_spent(ledger), cdp_epsilon(3 * rho + 0.1^2 / 2 + 0.1^2 / 2, 1e-6), tolerance = 1e-3
   )
-  # But no shift covers a charge in zCDP.
+  # No shift covers a charge in zCDP.
   ledger <- dp_ledger(3, 1e-6)
   pay_gdp(ledger, 1)
   expect_error(pay(ledger, "zcdp", rho = rho), "must come first", class = "dpsc_error_budget")
@@ -96,7 +97,7 @@ test_that("before the first Gaussian charge epsilons add up; later charges form 
   expect_equal(printed_spent(ledger), 1.2, tolerance = 1e-3)
   charge(ledger, 1, method = "output")
   expect_equal(printed_spent(ledger), 1.2 + gdp_epsilon_cpp(mu, 6e-7), tolerance = 1e-3)
-  # A later pure charge is a separate shift, and is never added in the cheaper way.
+  # A later pure charge is a separate shift and is never added in the cheaper way.
   charge(ledger, 0.1, 0, "output")
   cover <- exponential_step_mu_cpp(2 * 0.1)
   total <- 1.2 + gdp_epsilon_cpp(sqrt(mu^2 + cover^2), 6e-7)
@@ -111,7 +112,7 @@ test_that("before the first Gaussian charge epsilons add up; later charges form 
   expect_identical(as.data.frame(ledger), before)
 })
 
-# Randomised response in every step: the worst pure mechanism.
+# Randomised response in every step is the worst pure mechanism.
 test_that("the combined shift of pure charges bounds the exact composition", {
   for (epsilon in c(0.05, 0.3, 1)) {
     k <- 12
@@ -125,8 +126,9 @@ test_that("the combined shift of pure charges bounds the exact composition", {
 })
 
 # An analyst observes the privacy loss of Gaussian steps, a few at a time, and stops at the best
-# moment to spend the remaining budget on one pure step (randomised response): the delta at epsilon,
-# by backward induction on a grid. `left(mu)` is the pure epsilon that a rule still allows.
+# moment. The remaining budget then pays for one pure step (randomised response). The function
+# returns the delta at epsilon, by backward induction on a grid. `left(mu)` is the pure epsilon that
+# a rule still allows.
 adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   step <- total / sqrt(steps)
   loss <- seq(-8 * total, total^2 / 2 + 9 * total + epsilon, length.out = 1601L)
@@ -150,7 +152,7 @@ test_that("an analyst gains nothing by choosing the kind of charge from earlier 
     epsilon <- case[[1L]]
     delta <- case[[2L]]
     total <- gdp_budget_cpp(epsilon, delta)
-    # The ledger's rule: the remaining budget is one shift.
+    # By the ledger's rule the remaining budget is one shift.
     ours <- function(mu) exponential_exponent_cpp(sqrt(max(total^2 - mu^2, 0))) / 2
     for (mu in total * c(0.1, 0.5, 0.9)) {
       ledger <- dp_ledger(epsilon, delta)
@@ -159,8 +161,8 @@ test_that("an analyst gains nothing by choosing the kind of charge from earlier 
       expect_error(pay(ledger, "pure", epsilon = 1e-4), class = "dpsc_error_budget")
     }
     expect_lte(adaptive_delta(epsilon, delta, total, ours), delta * 1.001)
-    # Adding pure epsilons to the conversion, as older versions did, is not a bound: 2 to 1000 times
-    # delta.
+    # Older versions added pure epsilons to the conversion, which gives no bound: the actual delta
+    # is 2 to 1000 times the stated delta.
     sum_of_both <- function(mu) {
       max(0, epsilon - if (mu > 0) gdp_epsilon_cpp(mu, delta) else 0)
     }
@@ -233,7 +235,7 @@ test_that("a ledger is unchanged after saveRDS() and readRDS(), and a copy canno
     expect_error(charge(copy, 0.1), "is a copy", class = "dpsc_error_budget")
     expect_identical(nrow(as.data.frame(copy)), 1L)
   }
-  # The original can still pay, and records the charge.
+  # The original ledger can still pay, and records the charge.
   pay_gdp(ledger, 0.5)
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
@@ -242,7 +244,7 @@ test_that("if copies of a ledger are taken over in turn, only the last copy can 
   ledger <- dp_ledger(1, 1e-6)
   copy <- unserialize(serialize(ledger, NULL))
   pay_gdp(ledger, 0.9)
-  # The session knows what was spent since the copy was made.
+  # The session knows the spending since the copy was made.
   resumed <- dp_ledger(resume = copy)
   expect_identical(as.data.frame(resumed), as.data.frame(ledger))
   expect_error(pay_gdp(ledger, 0.1), "was taken over", class = "dpsc_error_budget")
@@ -334,7 +336,7 @@ test_that("an older copy of a ledger includes later charges after it is taken ov
     expect_identical(nrow(as.data.frame(heir)), 2L)
     expect_error(pay_gdp(heir, 0.9), "enough budget", class = "dpsc_error_budget")
   }
-  # The same for a copy from another session.
+  # The copy comes from another session.
   foreign <- unserialize(older)
   foreign$session <- c(process = 1, started = 0)
   foreign$id <- "1-0-1"

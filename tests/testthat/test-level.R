@@ -1,4 +1,4 @@
-# A row's own level beside features relative to it: targets chosen for their level.
+# The level of a row beside features relative to this level, for targets chosen for their level.
 
 # Exact moments of people with a lasting level (variance a) and an autoregressive part (variance s).
 level_statistics <- function(a = 1, s = 1, phi = 0.6, T0 = 6, T1 = 3, mean_sd = 0, moment_sd = 0,
@@ -36,7 +36,7 @@ test_that("the level of a group is the first feature and replaces one cosine fea
   expect_identical(beside$pre, alone$pre)
   expect_equal(beside$loadings[, 1], c(rep(0.3 / 6, 6), 0, 0))
   expect_identical(beside$loadings[, -1], alone$loadings[, -4])
-  # However large the budget is, responses remain relative to the own level.
+  # However large the budget is, responses remain relative to the row's level.
   rich <- gram_plan_cpp(c(gram_facts_of(y = y, n = 1e6), level = TRUE))
   expect_true(rich$demean)
   expect_identical(rich$pre, 6L)
@@ -46,8 +46,8 @@ test_that("the estimated regression to the mean follows its closed form without 
   for (phi in c(0, 0.6, 0.9)) {
     s <- level_statistics(phi = phi, moment_sd = 1e-9)
     expect_equal(oracle_return(s), returned(1, 1, phi, 6, 3), tolerance = 1e-4)
-    # All directions are within the edge of the noise, and the level's variance is three times its
-    # noise: the prior alone decides.
+    # All directions lie within the edge of the noise, and the variance of the level is three times
+    # its noise, so the prior alone decides.
     s$moment_sd <- 0.02
     s$restore[1, 1] <- sqrt(s$covariance[1, 1] / 0.06)
     s$covariance <- solve(s$restore, t(solve(s$restore, s$covariance)))
@@ -87,7 +87,7 @@ test_that("the bias of estimates for a group chosen by its level follows its for
   )
 })
 
-# Average effects (truth: 0) on means of `size` people, chosen for their level or not.
+# Average effects (truth: 0) on means of `size` people, chosen for their level or at random.
 level_cell <- function(chosen, releases = 25, n = 1500, size = 100, T0 = 6, T1 = 3) {
   runs <- vapply(seq_len(releases), function(r) {
     withr::local_seed(r)
@@ -111,7 +111,7 @@ level_cell <- function(chosen, releases = 25, n = 1500, size = 100, T0 = 6, T1 =
 test_that("intervals have nominal coverage for groups chosen by level and for random groups", {
   skip_on_cran()
   chosen <- level_cell(TRUE)
-  # If levels are extrapolated unchanged, the bias is -2.5, more than three standard errors.
+  # Levels that are extrapolated unchanged have a bias of -2.5, more than three standard errors.
   expect_gte(chosen$cover, 0.88)
   expect_lt(abs(chosen$bias), 1.25)
   random <- level_cell(FALSE)

@@ -1,4 +1,4 @@
-# Results of one dp_lm() besides coefficients: sandwich errors, weights, chunks, paths, JSON.
+# Further results of dp_lm(): sandwich errors, weights, chunks, paths, JSON.
 
 heteroskedastic <- function(n, seed = 8) {
   withr::local_seed(seed)
@@ -20,7 +20,7 @@ test_that("sandwich standard errors equal White's without privacy and are close 
   fit <- seeded_lm(y ~ a + b, data, epsilon = 4, bounds = bounds, vcov = "HC")
   own <- sqrt(diag(vcov(fit, "sampling")))
   expect_equal(own, sqrt(diag(white)), tolerance = 0.15)
-  # Errors that assume one variance would be far off for a.
+  # Errors that assume one variance would be far too small for a.
   expect_gt(white["a", "a"] / vcov(ols)["a", "a"], 1.8)
   expect_output(print(summary(fit)), "heteroskedasticity-robust")
   part <- update(fit, . ~ . - b)
@@ -140,7 +140,7 @@ test_that("weighted fits equal weighted lm() without privacy and are close with 
   bounded <- c(lm_bounds(), list(weight = c(0, 5)))
   again <- seeded_lm(y ~ a + b, data, epsilon = 50, bounds = bounded, weights = weight)
   expect_identical(coef(again), coef(fit))
-  # Weights above the largest, below zero, and missing weights.
+  # The weights are above the largest weight, below zero, or missing.
   odd <- data
   odd$weight[1:4] <- c(1e9, -3, NA, Inf)
   expect_true(all(is.finite(coef(seeded_lm(y ~ a + b, odd,
@@ -216,7 +216,7 @@ test_that("lm_path() computes penalty paths from the release alone", {
   raw <- dp_lm(y ~ ., data, epsilon = Inf, bounds = wide(names(data)))
   none <- lm_path(raw, penalties = c(1, 0))
   expect_equal(coef(none, 0), coef(raw), tolerance = 1e-6)
-  # Optimality conditions, for columns of variance one.
+  # The optimality conditions are for columns of variance one.
   x <- scale(as.matrix(data[1:6])) * sqrt(n / (n - 1))
   for (alpha in c(1, 0.5, 0)) {
     b <- coef(lm_path(raw, alpha, penalties = 0.2))[-1L] * attr(x, "scaled:scale") *
@@ -325,7 +325,7 @@ test_that("released counts of rows and of outlying residuals are close to the tr
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())
   facts <- glance(fit)
   expect_equal(facts$used, 16000, tolerance = 0.03)
-  # Of a normal distribution .3 % lie beyond three standard deviations.
+  # In a normal distribution 0.3 % of the values lie beyond three standard deviations.
   expect_lt(facts$far, 0.015)
   expect_output(print(summary(fit)), "beyond three standard deviations: 0")
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), "robust\\s+regression")
@@ -355,8 +355,8 @@ test_that("Anderson-Rubin confidence limits have nominal coverage for unresolved
   }
   expect_gt(bounded, 30)
   expect_gte(inside / bounded, 0.93)
-  # Limits are wider at a higher level, and close to the estimate's own interval if the curvature is
-  # well known.
+  # Limits are wider at a higher level. They are close to the usual interval of the estimate if the
+  # curvature is well known.
   strong <- seeded_lm(y ~ a + b, lm_people(20000), epsilon = 4, bounds = lm_bounds())
   design <- lm_design(strong$columns)
   limits <- lm_anderson_cpp(strong$release, design, 20000, stats::qchisq(0.95, 1))
@@ -419,7 +419,7 @@ test_that("wide clips are used for skewed errors only, and the intercept's SE al
   expect_false(any(vapply(plain, stays, NA)))
   own <- vapply(skewed, function(x) abs(x$error[[1L]]) / x$privacy[[1L]], 0)
   expect_lt(max(own), 2)
-  # The allowance for skewed errors that noise may hide.
+  # The intervals contain an allowance for skewed errors that noise may hide.
   normal <- vapply(plain, function(x) x$privacy[[1L]], 0)
   expect_lt(stats::median(normal), 1.1)
   expect_lt(max(normal), 1.7)
@@ -437,6 +437,6 @@ test_that("a numeric column of two values has nearly the standard errors of a 0/
   typical <- function(bounds) stats::median(vapply(1:3, error, 0, bounds = bounds))
   declared <- typical(c(FALSE, TRUE))
   expect_lt(typical(c(0, 1)), 1.2 * declared)
-  # Also where bounds do not show the two values.
+  # The same limit applies if the bounds do not show the two values.
   expect_lt(typical(c(-1, 2)), 1.3 * declared)
 })

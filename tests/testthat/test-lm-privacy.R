@@ -9,7 +9,7 @@ test_that("for all small data sets the losses of a median change within a range 
   }
   widest <- farthest <- 0
   for (n in 3:6) {
-    # The last part is the missing rows.
+    # The last part of a composition is the number of missing rows.
     for (state in compositions(n, 5L)) {
       own <- median_losses_cpp(state[1:4], state[[5]])
       for (from in which(state > 0)) {
@@ -24,7 +24,7 @@ test_that("for all small data sets the losses of a median change within a range 
       }
     }
   }
-  # Losses are doubled, so that n may be odd: a range of 4 corresponds to 2.
+  # Losses are doubled, so that n may be odd. A range of 4 therefore corresponds to 2.
   expect_equal(widest, 4)
   expect_equal(farthest, 2)
 })
@@ -34,7 +34,7 @@ test_that("dp_lm() charges the draw of a median for the full range of its losses
     facts <- lm_facts_of(n = 1e5, delta = delta)
     plan <- lm_plan_cpp(facts)
     run <- lm_audit_cpp(lm_rows(lm_people(500)), c(list(n = 1e5), facts[-1]), "R", NULL)
-    # The exponent per loss of one, with doubled losses.
+    # The exponent is per unit of a doubled loss.
     exponent <- run$calls[[1]]$scale
     range <- 4 * exponent
     step <- plan$steps[1, ]
@@ -57,8 +57,8 @@ test_that("integer rows of dp_lm() and their outer products stay within declared
     far[c("y", "a", "b")] <- lapply(far[c("y", "a", "b")], function(x) {
       x * 10^stats::runif(length(x), -3, 5) * sample(c(-1, 1), length(x), TRUE)
     })
-    # Rows exactly as long as the radius have the largest effect; opposite residuals make the worst
-    # pair.
+    # Rows exactly as long as the radius have the largest effect, and opposite residuals make the
+    # worst pair.
     near <- 21:800
     far[near, c("a", "b")] <- data[near, c("a", "b")]
     far$y[near] <- 1e3 * rep_len(c(-1, 1), length(near))
@@ -215,7 +215,7 @@ test_that("in dp_lm() a row with missing values does not change other rows", {
       expect_identical(one, two)
     }
   }
-  # The row's own contribution is the difference.
+  # The difference is the contribution of this row.
   at <- which(vapply(first$calls, `[[`, "", "law") == "discrete_gaussian")
   for (round in seq_along(at)) {
     u <- lm_rows_cpp(lm_rows(data), facts, first$release, round)$rows[17L, ]

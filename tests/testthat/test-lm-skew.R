@@ -36,19 +36,19 @@ test_that("the intercept extrapolated from several clips is within two SEs of th
   level <- vapply(found, `[[`, 0, "level")
   sd <- sqrt(vapply(found, `[[`, 0, "variance"))
   expect_true(all(abs(level) < 2 * sd))
-  # The last round alone would be off by exp(-6), .14 of 1.2^-4, and .25.
+  # The last round alone would have an error of exp(-6), 0.14 of 1.2^-4, and 0.25.
   expect_lt(sd[["light"]], 0.03)
   expect_lt(sd[["middle"]], 0.08)
   expect_gt(sd[["heavy"]], 0.08)
   expect_lt(abs(level[["heavy"]]), 0.15)
   expect_lt(sd[["none"]], 1e-3)
-  # The heavier a tail, the more of the slopes' bias is left.
+  # With heavier tails, more of the bias of the slopes remains.
   left <- vapply(found, `[[`, 0, "left")
   expect_true(all(diff(left[1:3]) > 0))
   exact <- function(c) (1 + c) * exp(-c)
   used <- mean(exact(clips[2:4]))
   expect_equal(left[["light"]], used / (exact(1.2) - used), tolerance = 0.3)
-  # No residual exceeds the bounds, and noise widens.
+  # No residual exceeds the bounds, and noise widens the intervals.
   near <- extrapolate_level(levels(tails$heavy), 1, 8)
   expect_lt(near$level, found$heavy$level)
   noisy <- extrapolate_level(levels(tails$middle, sd = 0.05), 1, 1e6)
@@ -63,13 +63,14 @@ test_that("with a large budget the fit approaches lm(), even with skewed errors"
   off <- vapply(fits, function(fit) max(abs(coef(fit) - coef(ols)) / se), 0)
   expect_lt(off[[3L]], 0.1)
   for (fit in fits) expect_true(all(abs(coef(fit) - coef(ols)) < 2.5 * privacy_of(fit)))
-  # Clips grow to the outcome's range; then no residual is clipped, and nothing is robust.
+  # The clipping bounds grow to the range of the outcome. Then no residual is clipped, and the fit
+  # is not robust.
   clips <- vapply(fits, function(fit) clips_of(fit)[[5L]], 0)
   expect_true(all(diff(clips) > 0))
   expect_identical(last_clip(fits[[3L]]), Inf)
   expect_null(robust_words(fits[[3L]]))
   expect_lt(last_clip(fits[[1L]]), 30)
-  # Without skewness a moderate clip is enough.
+  # Without skewness a moderate clipping bound suffices.
   plain <- skew_fit(skew_people(function(a) stats::rnorm(length(a)), n = 5000), 100)
   expect_lt(last_clip(plain), 15)
   expect_gt(clips_of(plain)[[5L]], 1.4 * clips_of(plain)[[2L]])
@@ -81,7 +82,8 @@ test_that("the noise of the widest precise clip is about a third of a sampling S
   noise <- vapply(fit$release$rounds[4:5], function(round) {
     round$sd[[2L]] * sqrt(20000) / round$clip
   }, 0)
-  # Per clip in deviations, over three rounds: .35 at the last round's clip.
+  # The noise is per clipping bound in standard deviations, over three rounds: 0.35 at the bound of
+  # the last round.
   deviation <- sigma(fit) / 30 / fit$release$scale[[3L]]
   reach <- clips_of(fit)[[5L]] / deviation
   expect_gt(mean(noise) * reach / sqrt(3), 0.25)
@@ -106,19 +108,19 @@ test_that("shifts of intercept, slopes or variance under a wide clip increase st
     other$release$rounds[[3L]] <- change(rounds[[3L]])
     estimate_lm(other)
   }
-  # The level: .8 of the change.
+  # The error of the level is 0.8 of the change.
   level <- moved(function(round) replace(round, "residual", round$residual + 0.5))
   more <- diag(vcov(level, "privacy") - vcov(fit, "privacy"))[[1L]]
   expect_equal(sqrt(more) / unit / 0.5, 0.8, tolerance = 0.1)
-  # Slopes: .8 of the change along it.
+  # The error of the slopes is 0.8 of the change along it.
   slopes <- moved(function(round) replace(round, "cross", list(round$cross + c(0.5, 0))))
   own <- vcov(slopes, "privacy")[-1L, -1L] - vcov(fit, "privacy")[-1L, -1L]
   largest <- sqrt(max(eigen(own, TRUE)$values))
   whiten <- rounds[[5L]]$whiten %*% c(0.5, 0)
   scale <- 5 * fit$release$scale[1:2]
   expect_equal(largest / sqrt(sum((unit * whiten / scale)^2)), 0.8, tolerance = 0.25)
-  # Variance: a normal error's excess of clipping, and the variance that the narrow clip hid, with
-  # as much again beyond the wide clip as tails like t^-3 have.
+  # The variance has two parts: the effect of clipping on normal errors, and the variance that the
+  # narrow clipping bound hid. Tails like t^-3 add as much again beyond the wide bound.
   second <- 1.6 * rounds[[3L]]$variance
   heavy <- moved(function(round) replace(round, "variance", second))
   clips <- clips_of(fit)
@@ -151,7 +153,7 @@ test_that("intervals with skewed errors contain the intercept and the slopes of 
 })
 
 test_that("heavy symmetric tails increase the privacy variance, but normal errors hardly do", {
-  # A budget at which wide clips are free, so that there is no allowance.
+  # At this budget wide clipping bounds cost nothing, so there is no allowance.
   ratio <- function(errors) {
     stats::median(vapply(1:3, function(seed) {
       data <- skew_people(errors, seed = seed)
@@ -165,8 +167,8 @@ test_that("heavy symmetric tails increase the privacy variance, but normal error
   expect_lt(plain, 0.3)
 })
 
-# The usual distance from lm() of slopes, in residual standard deviations, from a release's own
-# numbers.
+# The usual distance of slopes from lm(), in residual standard deviations, from the numbers of a
+# release.
 usual_distance <- function(fit) {
   last <- fit$release$rounds[[length(fit$release$rounds)]]
   p <- length(coef(fit)) - 1
@@ -184,7 +186,8 @@ test_that("if the budget excludes wide clips, slopes' SEs allow for the usual di
   expect_gt(allowance, 0.5 * plan$privacy^2)
   expect_equal(unname(ratio), rep(plan$privacy^2 + allowance, 2), tolerance = 0.15)
   expect_equal(plan$allowance, allowance, tolerance = 0.2)
-  # The intercept: the clip alone, and noise, of less than two sampling variances.
+  # The error of the intercept comes from the clipping bound alone, and from noise of less than two
+  # sampling variances.
   level <- fit$sigma^2 * (0.045 * (1.5 / last_clip(fit))^1.5)^2
   sampling <- diag(vcov(fit, "sampling"))[[1L]]
   expect_gt(level, 5 * sampling)

@@ -1,4 +1,4 @@
-# dp_lm() from formula to verbs.
+# dp_lm() from formula to methods.
 
 test_that("without privacy a fit by dp_lm() equals the fit by lm()", {
   data <- lm_people(500)
@@ -48,7 +48,7 @@ test_that("with a large budget a fit by dp_lm() approaches the fit by lm()", {
   fit <- seeded_lm(formula, data, epsilon = 1e4, bounds = lm_bounds())
   ols <- stats::lm(formula, data)
   error <- (coef(fit) - coef(ols)[names(coef(fit))]) / sqrt(diag(vcov(ols)))[names(coef(fit))]
-  # The difference is due to the clipping of a few residuals and the weights of long rows.
+  # The difference comes from the clipping of a few residuals and from the weights of long rows.
   expect_lt(max(abs(error)), 1)
   expect_lt(abs(sigma(fit) / sigma(ols) - 1), 0.02)
   expect_true(all(fit$identified))
@@ -91,7 +91,7 @@ test_that("dp_lm() refuses fits that the plan shows to be useless before the cha
     )
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   }
-  # The suggested value works.
+  # The suggested value succeeds.
   words <- gsub("\n", " ", conditionMessage(error))
   least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", words))
   expect_true(lm_plan_cpp(c(lm_facts_of(n = least), scores = FALSE))$located)
@@ -258,7 +258,7 @@ test_that("the rounds of dp_lm() do not diverge if a level is rare", {
       dummy_error(data, formula, truth, bounds)
     }), 1L, stats::median)
   }
-  # Earlier versions had errors of 744 and 292, and of 8 million at 1 %.
+  # Earlier versions gave errors of 744 and 292, and of 8 million at 1 %.
   rare <- runs(y ~ t, 0.5, 0.09)
   expect_lt(rare[["error"]], 1.5)
   expect_lt(runs(y ~ t, 0.5, 0.01)[["error"]], 3)

@@ -1,4 +1,4 @@
-# The spine: one function makes every release, and only this function charges.
+# One function makes every release, and only this function charges a ledger.
 
 spine_sources <- function() {
   folder <- test_path("..", "..", "R")
@@ -7,7 +7,7 @@ spine_sources <- function() {
   lapply(stats::setNames(file.path(folder, files), files), parse, keep.source = FALSE)
 }
 
-# Every verb and every kind of call that charges, as functions of a ledger. `scope`: the namespace
+# Every verb and every kind of call that charges, as functions of a ledger. `scope` is the namespace
 # of the verbs, either the package's or a modified copy.
 spending_calls <- function(scope = asNamespace("dpsc")) {
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
@@ -94,7 +94,7 @@ test_that("one function of at most 25 lines charges all budgets and names no met
     sum(all.names(x) == "spend")
   }
   found <- vapply(code, function(file) sum(vapply(file, calls_spend, 0)), 0)
-  # The definition and the single call.
+  # The expected uses are the definition and the single call.
   expect_identical(found[found > 0], c(`priv-ledger.R` = 1, `rel-make.R` = 1))
   text <- deparse(body(dpsc:::make_release))
   expect_lte(length(text), 25)

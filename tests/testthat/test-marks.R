@@ -40,7 +40,7 @@ test_that("prints and plots of seeded results state that they are not private", 
   plotted <- c("fit", "monitor", "path", "conformal", "dates", "lm", "lm_path", "glm", "online",
     "sums", "selection")
   for (name in plotted) {
-    # Some results have nothing to plot.
+    # Some results have no plot.
     labels <- tryCatch(unlist(ggplot2::autoplot(objects[[name]])$labels),
       dpsc_error = function(e) NULL
     )

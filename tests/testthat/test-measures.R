@@ -30,13 +30,13 @@ test_that("percentage limits of a protected group take the noise in its level in
       control = dp_control(rng = "R")
     )
     table <- as.data.frame(fit, type = "percent")
-    # Sometimes the drawn radius is too short, and there is no interval.
+    # If the drawn radius is too short, there is no interval.
     if (anyNA(table$conf.low)) {
       return(rep(NA, 3))
     }
     plain <- as.data.frame(fit, type = "effect")
-    # The limits are relatively wider than the effect's limits, since the level is uncertain as
-    # well.
+    # The relative width exceeds the width of the effect's limits, since the level is also
+    # uncertain.
     expect_true(all(
       (table$conf.high - table$conf.low) >= 100 * (plain$conf.high - plain$conf.low) /
         fit$counterfactual[1L, post] * 0.999
@@ -72,7 +72,7 @@ test_that("fits of several dates give percentage effects and sums, public or pro
       expect_true(all(share$conf.low < share$estimate & share$estimate < share$conf.high))
       expect_true(all(share$estimate > -30 & share$estimate < -5))
     }
-    # One number by hand: the first period of the first cohort.
+    # The effect in the first period of the first cohort is computed by hand.
     one <- fit$cohorts[[1]]
     cell <- as.data.frame(fit, measure = "percent")[1, ]
     at <- one$release$panel$T0 + 1

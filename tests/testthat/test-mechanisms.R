@@ -1,5 +1,6 @@
-# One table defines the methods. Adding a record is enough to add a method: here a copy of a known
-# method under another name, which must do everything that the original does.
+# One table defines the methods, and an additional record suffices for an additional method. The
+# test adds a copy of a known method under another name, which must give all results of the
+# original.
 
 # The table with one additional record.
 with_twin <- function(verb, of, code, ...) {
@@ -8,8 +9,8 @@ with_twin <- function(verb, of, code, ...) {
   with_internal("mechanism_table", table, code)
 }
 
-# A fit's descriptions of itself: print, summary, tidy, glance, report, with the copy's name
-# replaced by the original's.
+# Descriptions that a fit gives of itself: print, summary, tidy, glance, report, with the original's
+# name in place of the copy's.
 said_by <- function(fit, of) {
   withr::local_options(width = 1000)
   text <- c(
@@ -18,7 +19,7 @@ said_by <- function(fit, of) {
     utils::capture.output(print(as.data.frame(tidy(fit)), digits = 15)),
     utils::capture.output(print(as.data.frame(glance(fit)), digits = 15))
   )
-  # The words only, since lines break in other places.
+  # Only the words are compared, since lines break in other places.
   strsplit(gsub("toy", of, paste(text, collapse = " "), fixed = TRUE), "[ -]+")[[1L]]
 }
 
@@ -42,7 +43,7 @@ twin_rows <- function() {
 
 twin_bounds <- list(y = c(-2, 2), x = c(-1, 1), z = c(-1, 1), ill = c(0, 1))
 
-# Verbs with one of their methods, called by the method's name.
+# Verbs, each with one of its methods, called by the name of the method.
 twin_calls <- function() {
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
   rows <- twin_rows()
@@ -78,7 +79,7 @@ twin_calls <- function() {
 
 test_that("the record of every method has exactly the fields that its function needs", {
   for (verb in names(dpsc:::mechanism_table)) {
-    # dp_describe() has one method only.
+    # dp_describe() offers only one method.
     expect_gt(length(dpsc:::mechanism_table[[verb]]), if (verb == "dp_describe") 0 else 2)
     for (record in dpsc:::mechanism_table[[verb]]) expect_true(record$needs %in% dpsc:::row_needs)
   }
@@ -108,7 +109,7 @@ test_that("a record in the table of methods is enough to add a method to a funct
     expect_identical(twin$said, known$said, label = label)
     expect_identical(gsub("toy", case$of, twin$charged), known$charged, label = label)
     expect_length(twin$charged, 1L)
-    # The table is restored: the method is unknown again.
+    # The table is restored, so the method is unknown again.
     expect_error(case$fit("toy"), class = "dpsc_error_argument", label = label)
   }
 })
@@ -136,7 +137,7 @@ test_that("audits can run added methods and detect faults in these methods", {
   })
   with_twin("dp_synth", "output", plan = function(public) {
     plan <- dpsc:::plan_output(public)
-    # A fault: less noise than stated.
+    # The fault is less noise than stated.
     plan$post$variance <- plan$post$variance / 1e4
     plan
   }, {
@@ -168,7 +169,7 @@ test_that("calls excluded by a method's plan or needs are refused before the cha
   })
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   with_twin("dp_synth", "gram", expect_s3_class(ask(chunks), "dp_release"))
-  # A method without a variant.
+  # This method has no variant.
   with_twin("dp_synth", "gram", variants = NULL, {
     expect_error(dp_synth(p$donors, p$target, T0 = p$T0, epsilon = 1, bounds = c(-1, 1),
       method = "toy", protect = "donors", monitor = 2, ledger = ledger
@@ -204,7 +205,7 @@ test_that("the table of all methods is built once per session", {
   )
 })
 
-# The sources that a method accepts, by its needs: rows in memory, rows in blocks, sums.
+# A method's needs determine the sources that it accepts: rows in memory, rows in blocks, sums.
 given_sources <- function() {
   list(
     `in memory` = data.frame(x = 1), blocks = dp_chunks(list(data.frame(x = 1))),

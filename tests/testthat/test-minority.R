@@ -1,5 +1,5 @@
-# Targets that resemble few of the donors: the release's information about such people must not be
-# lost.
+# Targets that resemble few of the donors. The release must not lose its information about such
+# people.
 
 carrier_panel <- function(n, share = 0.02, T0 = 8, T1 = 4) {
   x <- c(1, stats::rbinom(n, 1, share))
@@ -25,7 +25,7 @@ test_that("a fit uses donors with a rare covariate, or the interval covers the t
       bounds = list(y = c(-6, 8), x = c(0, 1)), control = dp_control(rng = "R")
     ))
   }
-  # The jump of two belongs to the covariate and is not an effect.
+  # The jump of two belongs to the covariate, so it is not an effect.
   many <- vapply(1:5, function(seed) fit_one(20000, seed), numeric(3L))
   expect_lt(stats::median(abs(many[1L, ])), 0.8)
   few <- vapply(1:8, function(seed) fit_one(3000, seed), numeric(3L))
@@ -116,10 +116,10 @@ test_that("standard errors of targets at a bound allow for donors with larger er
   modelled <- mean(e[[1L]]$prediction + e[[1L]]$privacy)
   expect_equal(e[[1L]]$spread$floor * modelled, max(modelled, 1e-3 + share))
   expect_equal(e[[2L]]$spread$unseen, 0)
-  # A range that is not small includes the large errors.
+  # A larger range includes the large errors.
   release$statistics$intervals$clip <- 0.125
   expect_equal(unseen_variance(release, rbind(flat, event)), c(0, 0))
-  # With bounds five times as wide nobody is at a bound.
+  # With bounds five times as wide no person is at a bound.
   release$bounds$lower <- rep(-2, 13)
   release$bounds$upper <- rep(3, 13)
   release$statistics$intervals$clip <- 0.0625
@@ -160,7 +160,7 @@ test_that("the variance that allows for hidden donors equals a computation in R,
   }
 })
 
-# 0/1 outcomes; one person in thirty always has a one before the treatment.
+# The outcomes are 0/1, and one person in thirty always has a one before the treatment.
 often_release <- function(seed, n = 1000, targets = 40) {
   set.seed(seed)
   people <- function(k) {
@@ -186,7 +186,7 @@ test_that("a target with a rare level gets no shorter interval than donors with 
   scale <- function(path) estimate_gram(x$release, path)[[1L]]$spread$band / s$intervals$band
   expect_equal(vapply(c(-1, 0, 1), function(z) scale(at(z)), 0), rep(sqrt(0.8), 3L))
   expect_equal(vapply(c(-4, 4), function(z) scale(at(z)), 0), c(1, 1))
-  # If the path's own scale is larger, it is used at any level.
+  # A larger scale of the path is used at any level.
   wave <- 3 * cos(2 * pi * seq_len(14) / 10)
   expect_gt(scale(at(4) + wave), 1)
   expect_equal(scale(at(4) + wave), scale(at(0) + wave))
@@ -201,6 +201,6 @@ test_that("bands for people at a bound have nominal coverage, which narrower ban
     apply(ratio, 1L, max) / interval_quantile(0.95, 4)
   }))
   expect_gte(mean(need <= 1), 0.93)
-  # The planted fault: a scale from the path's own variation, which is 0.
+  # The planted fault is a scale from the path's variation, which is 0.
   expect_lt(mean(need <= sqrt(0.8)), 0.9)
 })

@@ -1,6 +1,7 @@
-# Growing releases with covariates: in each look a covariate is a column of a person's row.
+# Growing releases with covariates: in each look at the data a covariate is a column of a person's
+# row.
 
-# People whose outcome after the treatment depends on x1 and the group g, with a slope for each
+# The outcome of these people after the treatment depends on x1 and the group g, with a slope per
 # period.
 growing_covariates <- function(n = 300, T0 = 6, T1 = 4, seed = 1, slope = rep(0.3, T1), k = 1) {
   withr::local_seed(seed)
@@ -106,8 +107,8 @@ test_that("predictors of a new period include the covariates", {
   base <- growing_base(fit$release)
   frame <- growing_frame_cpp(base, fit$release$statistics$monitor$periods)
   k <- length(frame$aim) - 1
-  # The columns: six periods, three covariates, one and two periods after the treatment, the new
-  # period.
+  # The columns are six periods, three covariates, one and two periods after the treatment, and the
+  # new period.
   expect_identical(dim(frame$loadings), c(12L, 2L + as.integer(k)))
   expect_gt(max(abs(frame$loadings[7:9, 1])), 0.1)
   expect_gt(max(abs(frame$loadings[7:9, 3])), 0.1)
@@ -178,7 +179,7 @@ test_that("no person's past, new periods or covariates change a draw by more tha
     y = stats::runif(9 * (n + 1), -0.1, 0.1), x1 = rep(stats::runif(n + 1, -0.1, 0.1), 9)
   )
   flat$on <- as.integer(flat$unit == n + 1 & flat$week > 5)
-  # One person's outcomes and covariate differ in each look.
+  # The outcomes and the covariate of one person differ in each look.
   world <- function(y, x1) {
     lapply(1:4, function(k) {
       at <- flat$unit == 1
@@ -221,7 +222,7 @@ test_that("no person's past, new periods or covariates change a draw by more tha
     largest <- max(largest, months$ratio[months$law == "discrete_gaussian"])
   }
   expect_gt(largest, 0.8)
-  # A fault: covariates relative to the donors' mean, so that one person changes everybody's row.
+  # The fault is covariates relative to the donors' mean, so that one person changes every row.
   expect_true(replay(revised, insert_covariates = function(rows, between, T0) {
     insert_covariates(rows, sweep(between, 2, colMeans(between)) * 5, T0)
   })$violated)

@@ -1,4 +1,4 @@
-# Growing releases: one person's influence over all looks, and reported errors.
+# Growing releases: the influence of one person over all looks, and reported errors.
 
 test_that("no person changes a step for new periods by more than charged", {
   withr::local_seed(23)
@@ -15,7 +15,7 @@ test_that("no person changes a step for new periods by more than charged", {
       expect_identical(nrow(months), 6L)
       largest <- max(largest, months$ratio[months$law == "discrete_gaussian"])
     }
-    # The bound is reached by a residual that changes its sign.
+    # A residual that changes its sign reaches the bound.
     if (setting$delta > 0) expect_gt(largest, 0.8)
   }
 })
@@ -30,7 +30,7 @@ test_that("an audit detects a period that spends the budget of all periods", {
   expect_false(replay_growing(mechanism, pair)$violated)
 })
 
-# Recorded noise of the looks' sums.
+# The recorded noise of the sums in all looks.
 monitor_noise <- function(mechanism, panels, ...) {
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, list(
@@ -55,8 +55,9 @@ test_that("each new period has separate noise as charged, and reused noise is de
   sigma <- plan$steps$scale[[2]]
   expect_gt(stats::ks.test(jitter(as.vector(noise)) / sigma, "pnorm")$p.value, 1e-4)
   expect_lt(abs(stats::cor(as.vector(noise[, -60]), as.vector(noise[, -1]))), 0.25)
-  # A fault: the same bits in every look, as after a fork of the generator. Only looks whose earlier
-  # draws took the same number of bits repeat the noise of their sums: about half the tapes.
+  # The fault is that every look uses the same bits, as after a fork of the generator. A look
+  # repeats the noise of its sums only if its earlier draws took the same number of bits, which is
+  # so for about half the tapes.
   found <- vapply(21:30, function(seed) {
     tape <- withr::with_seed(seed, as.raw(sample.int(256, 8 * 4000, TRUE) - 1L))
     repeated(monitor_noise(mechanism, panels, bits = tape))
@@ -100,20 +101,21 @@ test_that("predictors of a new period are the residual, the average and unit-var
   k <- length(frame$aim) - 1
   expect_true(k >= 2 && k <= 4)
   expect_identical(dim(z), c(2000L, 2L + as.integer(k)))
-  # In units of the columns' own standard deviation.
+  # The numbers are in units of the columns' standard deviations.
   expect_true(all(abs(log(apply(z, 2, stats::sd))) < log(2)))
   # Directions depend on the past and are nearly orthogonal to each other.
   expect_equal(frame$loadings[13:16, -(1:2)], matrix(0, 4, k))
   apart <- stats::cor(z[, -(1:2)])
   expect_lt(max(abs(apart[upper.tri(apart)])), 0.35)
-  # The new period affects the residual alone.
+  # The new period affects only the residual.
   expect_gt(frame$loadings[16, 1], 0)
   expect_equal(frame$loadings[16, -1], numeric(k + 1))
   # For the target the prediction is the counterfactual of the previous period.
   scaled <- p$target
   scaled[16] <- fit$counterfactual[1, 15]
   expect_lt(abs(sum(frame$loadings[, 1] * scaled) - frame$origin[1]), 1e-8)
-  # The aim consists of one and the target's directions: its weights balance the past.
+  # The target has the value one and its coordinates in the directions; the weights balance the
+  # past.
   own <- drop(scaled %*% frame$loadings) - frame$origin
   expect_equal(frame$aim, c(1, own[-(1:2)]), tolerance = 1e-8)
   weights <- drop(cbind(1, z[, -(1:2)]) %*% frame$aim)
@@ -145,10 +147,11 @@ test_that("the noise in the effects of new periods has the stated covariance", {
   effects <- do.call(rbind, lapply(runs, `[[`, "effect"))
   stated <- Reduce(`+`, lapply(runs, `[[`, "stated")) / length(runs)
   found <- stats::cov(effects)
-  # A robust standard deviation; that of 120 draws has a relative error of 7 %, of 60 draws 11 %.
+  # The standard deviation is robust. Its relative error is 7 % with 120 draws and 11 % with 60
+  # draws.
   ratio <- apply(effects, 2, stats::mad) / sqrt(diag(stated))
   expect_true(all(ratio > 0.6 & ratio < 1.6))
-  # Contrasts as well: the errors of neighbouring periods have a common part.
+  # The errors of neighbouring periods have a common part, so a contrast is tested as well.
   contrast <- c(0, 0, 1, -1, 0)
   expect_lt(abs(log(stats::mad(effects %*% contrast) / sqrt(contrast %*% stated %*% contrast))),
     log(1.7))

@@ -1,7 +1,7 @@
-# Releases that grow from tables, files and several places: the same as from memory, bit for bit;
-# impossible requests are refused, and no draw is lost.
+# Releases that grow from tables, files and several places equal the releases from memory, bit for
+# bit. Impossible requests are refused, and no draw is lost.
 
-# Long rows of `long_panel()`, whose first release includes one period after the treatment.
+# Long rows of `long_panel()`, with one period after the treatment in the first release.
 growing_table <- function(n = 260, T0 = 5, T1 = 4, seed = 1) {
   p <- long_panel(n, T0, T1, seed)
   p$first <- p$data[p$data$week <= 2000 + T0 + 1, ]
@@ -15,7 +15,7 @@ start_growing <- function(data, ..., seed = 31, formula = y ~ on, bounds = c(-1,
 
 grow <- function(fit, data, ..., seed = 32) withr::with_seed(seed, update(fit, data, ...))
 
-# All fields except the release's own name, which is unique.
+# All fields except the release's unique name.
 nameless <- function(fit) {
   fit$release$statistics$monitor$id <- NULL
   fit[c("formula", "index")] <- NULL
@@ -139,14 +139,14 @@ test_that("fits with `monitor` refuse sources that return sums, before any budge
     class = "dpsc_error_argument")
   expect_identical(ledger$monitors, before)
   expect_identical(nrow(as.data.frame(ledger)), 1L)
-  # Nor can workers.
+  # Workers cannot give rows either.
   workers <- structure(list(compute = "database", calibrate = TRUE), class = c("dp_workers",
     "dp_source"))
   held <- structure(list(parts = list(workers), n = 5), class = "dp_elsewhere")
   expect_identical(source_gives(held), "sums")
   expect_identical(source_gives(structure(list(parts = list(matrix(1, 2, 2), in_sqlite(con))),
     class = "dp_elsewhere")), "blocks")
-  # The core's own entry point.
+  # The call uses the core's entry point directly.
   asked <- structure(list(n = 120), class = "dp_asked")
   base <- growing_base(fit$release)
   expect_error(
@@ -179,7 +179,7 @@ test_that("a table of other people, periods or another target is refused, and no
     expect_identical(DBI::dbListTables(con), "sales", label = name)
   }
   expect_null(session$monitors[[fit$release$statistics$monitor$id]])
-  # A revised past in a person's table causes no error, and no message reveals it.
+  # A revised past in one person's rows of the table causes no error, and no message reveals it.
   con <- sqlite_of(transform(p$data, y = ifelse(someone & week < 2004, -y, y)))
   expect_identical(monitor_left(update(fit, in_sqlite(con))), 0L)
 })
@@ -202,7 +202,7 @@ test_that("an update stops if rows change between passes, but its budget share s
       }
       own(con, text, fetch, charged, what)
     }, {
-      # Each pass has three blocks: the fifth reading is the second reading of rows 101 to 200.
+      # Each pass reads three blocks, so the fifth reading is the second reading of rows 101 to 200.
       error <- tryCatch(update(fit, in_sqlite(con, block = 100)), error = identity)
     })
     expect_s3_class(error, "dpsc_error_engine")
@@ -261,7 +261,7 @@ test_that("each person of a table is listed once and changes no draw by more tha
     expect_false(audit$violated, label = name)
     expect_identical(sum(grepl("of the period", audit$table$call)), 6L)
   }
-  # One person's row in two sources: the number of rows is right, but one other person is missing.
+  # One person's row is in two sources. The number of rows is right, but another person is missing.
   twice <- function(rows) dp_sources(list(rows[1:299, ], rows[1, , drop = FALSE]))
   expect_true(replay_growing(mechanism, pairs$turn, place = twice, n_runs = 1)$violated)
   once <- function(rows) dp_sources(list(rows[1:299, ], rows[300, , drop = FALSE]))

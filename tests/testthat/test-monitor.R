@@ -11,13 +11,13 @@ test_that("a fit can be updated for the announced periods, and earlier results a
   expect_identical(c(later$release$panel$T0, later$release$panel$T1), c(10L, 4L))
   expect_identical(later$release$panel$times, 1:14)
   expect_identical(length(later$release$bounds$lower), 14L)
-  # A period's published values do not change.
+  # The published values of a period do not change.
   expect_equal(later$counterfactual[, 1:12], fit$counterfactual[, 1:12])
   expect_equal(fit$counterfactual[, 1:11], start$counterfactual[, 1:11])
   expect_equal(tidy(later)$std.error[2:3], tidy(fit)$std.error[2:3])
   expect_equal(tidy(fit)$std.error[[2]], tidy(start)$std.error[[2]])
   expect_equal(vcov(later, type = "privacy")[2:3, 2:3], vcov(fit, type = "privacy")[2:3, 2:3])
-  # At epsilon = 4 the estimated effects are small where there is none.
+  # At epsilon = 4 the estimates of an effect of zero are small.
   expect_true(all(abs(coef(later)) < 0.25))
   covariance <- vcov(later)[-1, -1]
   expect_true(all(eigen(covariance, symmetric = TRUE)$values > -1e-10))
@@ -87,7 +87,7 @@ test_that("a fit stores the public names of its index columns", {
     epsilon = 4, bounds = c(-1, 1), monitor = 2, control = dp_control(rng = "R")
   )
   expect_identical(fit$index, c("who", "when"))
-  # Missing columns, an additional unit, another order of rows: nothing is drawn.
+  # With missing columns, an additional unit, or another order of rows, nothing is drawn.
   expect_error(update(fit, stats::setNames(long, c("who", "month", "y", "on"))),
     class = "dpsc_error")
   expect_error(update(fit, rbind(long, transform(long[long$who == 1, ], who = 999))), "same people",
@@ -204,9 +204,9 @@ test_that("new data that do not continue the fit's periods are refused at no cos
   holes <- p$donors[, 1:13]
   holes[7, 13] <- NA
   refused(grow(holes), "dpsc_error_panel")
-  # Nothing was lost: the period can still be drawn.
+  # The period is not lost and can still be drawn.
   expect_identical(monitor_left(grow()), 1L)
-  # New periods are estimated for the release's own target only, by ridge.
+  # New periods are estimated by ridge only, and only for the target of the release.
   refused(update(fit, target = fit$target + 0.1))
   refused(update(fit, estimator = "did"))
   refused(update(fit, lambda = 3))
@@ -238,7 +238,7 @@ test_that("a new period is drawn only once, whichever copy of the fit requests t
   start <- start_monitor(p, monitor = 2)
   fit <- next_period(start, p)
   expect_error(next_period(start, p), "drawn before", class = "dpsc_error_monitor")
-  # A lost draw takes another share.
+  # A lost draw uses another share of the budget.
   other <- next_period(start, p, again = TRUE)
   expect_identical(monitor_left(other), 0L)
   expect_error(next_period(fit, p), "All 2", class = "dpsc_error_budget")
@@ -261,14 +261,14 @@ test_that("the ledger is charged once for all announced periods and records ever
   fit <- next_period(start, p, ledger = ledger)
   expect_identical(as.data.frame(ledger), charged)
   expect_error(next_period(start, p, ledger = ledger), "drawn before", class = "dpsc_error_monitor")
-  # A copy of the ledger cannot pay; a ledger that was taken over remembers the draws.
+  # A copy of the ledger cannot pay. A ledger that was taken over contains the record of the draws.
   copy <- unserialize(serialize(ledger, NULL))
   expect_error(next_period(fit, p, ledger = copy), class = "dpsc_error_budget")
   taken <- dp_ledger(resume = copy)
   expect_error(next_period(start, p, ledger = taken), "drawn before", class = "dpsc_error_monitor")
   expect_error(next_period(fit, p, ledger = ledger), class = "dpsc_error_budget")
   expect_identical(monitor_left(next_period(fit, p, ledger = taken)), 1L)
-  # A request larger than the ledger's remaining budget is refused as a whole.
+  # A request above the remaining budget of the ledger is refused as a whole.
   small <- dp_ledger(1, 1e-6)
   expect_error(start_monitor(p, rng = "secure", ledger = small), class = "dpsc_error_budget")
   expect_null(small$monitors)
@@ -281,7 +281,7 @@ test_that("a ledger of the session pays for a growing release and records its dr
   start <- start_monitor(p, monitor = 3, rng = "secure")
   expect_identical(nrow(as.data.frame(ledger)), 1L)
   fit <- next_period(start, p)
-  # A copy of the fit in another session, which has no record of the draws.
+  # The copy of the fit is in another session, which has no record of the draws.
   session$monitors[[start$release$statistics$monitor$id]] <- NULL
   expect_error(next_period(start, p), "drawn before", class = "dpsc_error_monitor")
   expect_error(next_period(fit, p, ledger = dp_ledger(4, 1e-6)), "did not pay",
@@ -342,7 +342,7 @@ test_that("an updated fit contains no person's values", {
   fit <- dp_synth(y ~ on, long[long$time <= 2007, ], c("unit", "time"),
     epsilon = 8, bounds = p$bounds, monitor = 2)
   expect_no_canary(update(fit, long, index = c("unit", "time")), p$secrets, "long")
-  # An error does not contain secrets either.
+  # An error contains no secrets either.
   long$y[[3]] <- NA
   seen <- tryCatch(update(fit, long, index = c("unit", "time")), error = identity)
   expect_s3_class(seen, "dpsc_error_panel")

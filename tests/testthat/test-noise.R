@@ -81,7 +81,7 @@ test_that("the system's noise has the same distribution and leaves R's generator
   x <- discrete_gaussian_cpp(rep(2^20, 2e4), "secure")
   y <- gaussian_noise_cpp(100, 1, "secure")
   expect_identical(.Random.seed, before)
-  # No seed can be fixed here: the bound fails by chance with probability below 1e-12.
+  # No seed can be fixed here. By chance, the bound fails with probability below 1e-12.
   expect_lt(abs(mean(x)) / 2^10 * sqrt(2e4), 7.2)
   expect_lt(abs(var(x) / 2^20 - 1) * sqrt(2e4 / 2), 7.2)
   expect_false(identical(y, gaussian_noise_cpp(100, 1, "secure")))

@@ -1,5 +1,5 @@
-# A slow oracle: try every face of C and keep the point that satisfies the conditions for a minimum.
-# Codes: 0 zero, +-1 free, +-2 at the cap.
+# A slow oracle that tries every face of C and keeps the point that satisfies the conditions for a
+# minimum. The codes are 0 for zero, +-1 for free, +-2 for the cap.
 brute_force_minimum <- function(h, g, cap) {
   n <- length(g)
   codes <- as.matrix(expand.grid(rep(list(-2:2), n)))
@@ -123,7 +123,7 @@ public_example <- function(n = 2, T0 = 2, T1 = 2, epsilon = 2, delta = 0, calibr
 }
 
 # The exact distribution of the minimiser over C for two donors: densities on the interior and the
-# edges, masses of the corners. `log_noise(b)` takes a two-column matrix.
+# edges, and masses of the corners. `log_noise(b)` takes a matrix of two columns.
 points_of_law <- function(cap, size) {
   axis <- (seq_len(size) - 0.5) / size * 2 * cap - cap
   inside <- as.matrix(expand.grid(axis, axis))
@@ -151,7 +151,7 @@ log_law <- function(points, x, y, mu, log_noise, reach) {
   h <- 2 * tcrossprod(x) + mu * diag(2)
   minus_gradient <- function(f) -sweep(f %*% h, 2L, 2 * drop(x %*% y))
   inside <- as.numeric(determinant(h)$modulus) + log_noise(minus_gradient(points$inside))
-  # Integrals over rays by the trapezoid rule on a square-root scale, fine near the face.
+  # The trapezoid rule integrates over rays on a square-root scale, which is fine near the face.
   steps <- if (is_audit()) 1500 else 300
   node <- seq(0, 1, length.out = steps + 1)
   weight <- c(0.5, rep(1, steps - 1), 0.5) / steps
@@ -170,7 +170,7 @@ log_law <- function(points, x, y, mu, log_noise, reach) {
     reach))
 }
 
-# The cone of each corner, between the normals of the slanted and of the flat edge.
+# The cone of each corner lies between the normals of the slanted edge and of the flat edge.
 log_corners <- function(points, minus_gradient, log_noise, reach) {
   cap <- points$cap
   node <- (seq_len(600) - 0.5) / 600
@@ -217,7 +217,7 @@ gamma_norm_law <- function(scale) {
   function(b) -sqrt(rowSums(b^2)) / scale - log(2 * pi * scale^2)
 }
 
-# Budgets and curvatures that put most of the mass on corners, on edges, or inside.
+# These budgets and curvatures put most of the mass on corners, on edges, or inside.
 audit_cases <- list(c(1, 6), c(2, 1.3), c(2, 20), c(2, 300), c(8, 2), c(8, 30))
 
 audit_step <- function(case, delta, cap = 0.8) {
@@ -235,7 +235,7 @@ test_that("with tight calibration and delta = 0 exact losses are below epsilon o
     for (pair in neighbours()) {
       laws <- lapply(pair, log_law, points = points, y = c(1, 1), mu = step$mu,
         log_noise = noise, reach = 40 * step$scale + 40)
-      # The density formula is right: its integral is one (where the grid resolves it).
+      # The density formula is correct, since its integral is one (if the grid resolves it).
       if (step$mu <= 30) {
         expect_equal(total_mass(laws[[1L]], points), 1, tolerance = 0.02)
       }
@@ -244,7 +244,7 @@ test_that("with tight calibration and delta = 0 exact losses are below epsilon o
     expect_lte(loss, step$epsilon * (1 + 1e-3))
     worst <- c(worst, loss / step$epsilon)
   }
-  expect_gt(min(worst), 0.3) # the audit is not vacuous
+  expect_gt(min(worst), 0.3) # the audit can detect a fault
   expect_gt(max(worst), 0.6)
 })
 
@@ -382,7 +382,7 @@ test_that("weights by method objective equal the minimiser up to declared accura
   x <- matrix(stats::runif(30 * 7, -1, 1), 30)
   weights <- run_objective(plan, x, public)$weights
   expect_lte(sum(abs(weights)), 1 + 30 * 30 * plan$weights$cover$scale)
-  # The public accuracy covers the solver's own certificate, including rounding.
+  # The public accuracy covers the certificate that the solver computes, including rounding.
   for (epsilon in c(1, 20, 500)) {
     for (delta in c(0, 1e-6)) {
       public <- public_example(30, 5, 2, epsilon, delta)

@@ -1,7 +1,7 @@
-# One person's cell of an unexpected kind changes that person's row only: no error, no type and no
-# other row.
+# One person's cell of an unexpected kind changes only that person's row. It causes no error and
+# changes neither a type nor another row.
 
-# Two tables of people in SQLite whose columns accept any type; one cell differs.
+# Two tables of people in SQLite whose columns accept any type. The tables differ in one cell.
 loose_pair <- function(cell, declared = "", at = 1L) {
   withr::local_seed(6)
   n <- 300L
@@ -17,7 +17,7 @@ loose_pair <- function(cell, declared = "", at = 1L) {
   })
 }
 
-# The table as a regression reads it, block by block.
+# The rows of the table as a regression reads them, block by block.
 rows_read <- function(con, subset = NULL) {
   columns <- lm_columns(y ~ g, list(y = c(-5, 5), g = c("a", "b")))
   table <- dp_table(con, "people", block = 100)
@@ -33,10 +33,10 @@ test_that("a value of another type changes only its own row in a block", {
     for (declared in c("", "INTEGER", "NUMERIC", "TEXT", "BLOB")) {
       pair <- loose_pair(cell, declared)
       subsets <- list(NULL, quote(g == "a" | g == "b"), quote(g != "c"))
-      # All three with each cell and with each declaration, in turn; in the audit each with all.
+      # Each cell and declaration uses one of the three subsets in turn, or all three in the audit.
       turn <- turn + 1L
       for (subset in if (is_audit()) subsets else subsets[turn %% 3L + 1L]) {
-        # Rows are ordered by a column, which may give another order.
+        # The rows are ordered by a column, so their order may differ.
         both <- lapply(pair, function(con) {
           factor(apply(rows_read(con, subset), 1L, function(row) {
             paste(sprintf("%a", row), collapse = " ")
@@ -72,8 +72,8 @@ test_that("numbers in text columns and text in numeric columns are read by the c
   expect_identical(read(quote(g >= 2)), c(2, 5))
 })
 
-# Protected treated people of a SQLite table whose columns accept any type; one of their cells is
-# changed.
+# Protected treated people of a SQLite table whose columns accept any type. One cell of these people
+# changes.
 loose_treated <- function(change, gaps) {
   people <- data.frame(
     unit = rep(sprintf("u%02d", 1:30), 6L), week = rep(1:6, each = 30L),
@@ -110,14 +110,13 @@ test_that("a value of a protected treated person changes only this person's row,
     for (column in c("y", "x", "f")) {
       for (cell in c("'zqx'", "'0.3'", "NULL", "9e999", "7", "x'41'")) {
         turn <- turn + 1L
-        # A half of the cells of the covariates with gaps, the other half without.
+        # Half of the cells of the covariates are tested with gaps, the other half without.
         if (!is_audit() && column != "y" && turn %% 2L == as.integer(gaps)) next
-        # The first person's cell is the first that R reads.
+        # R reads the first person's cell first.
         both <- lapply(c("u21", "u27"), function(who) loose_treated(set(who, column, cell), gaps))
         expect_identical(both[[1L]]$said, both[[2L]]$said)
         expect_identical(is.null(both[[1L]]$rows), is.null(both[[2L]]$rows))
-        # If gaps are allowed, no cell causes a message; otherwise the only message is that a value
-        # is missing.
+        # With gaps no cell causes a message. Otherwise the only message is that a value is missing.
         if (gaps) expect_length(both[[1L]]$said, 0L)
         expect_false(any(grepl("class|zqx", unlist(both[[1L]]$said))))
         if (is.null(both[[1L]]$rows)) next
@@ -189,8 +188,8 @@ test_that("a batch whose values are all missing is refused for its type, not for
     }
     expect_identical(counts(none), counts(some))
   }
-  # Text in a column with a range is missing, for one cell as for all: the contents of cells never
-  # stop a call.
+  # Text in a column with a range is missing, for one cell as for all cells, so the contents of
+  # cells never stop a call.
   expect_false(stops(range, rep("a", 3L)))
   expect_false(stops(levels, rep("a", 3L)))
 })

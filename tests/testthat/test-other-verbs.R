@@ -1,5 +1,5 @@
-# Regressions in other packages' verbs: at epsilon = Inf the results of lm() and glm(), with privacy
-# the results that coef() and vcov() imply. Run where the packages are installed.
+# Regressions in methods of other packages. At epsilon = Inf they give the results of lm() and
+# glm(), with privacy the results that coef() and vcov() imply. Each test needs the other package.
 
 other_fits <- local({
   made <- NULL
@@ -134,9 +134,9 @@ test_that("emmeans() and related functions agree with lm() and glm() at given va
   expect_same(function(fit) table(emmeans::emmeans(fit, ~g, at = at, type = "response")))
   expect_same(function(fit) table(graphics::pairs(emmeans::emmeans(fit, ~g, at = at))))
   expect_same(function(fit) table(emmeans::emtrends(fit, ~g, var = "x")), list(f[c("raw", "lm")]))
-  # If public rows are given, means are over these rows.
+  # With public rows, means are over these rows.
   expect_same(function(fit) table(emmeans::emmeans(fit, ~g, data = f$d)))
-  # Without rows, numbers are set to the middle of their bounds.
+  # Without rows, each number is at the middle of its bounds.
   middle <- table(suppressMessages(emmeans::emmeans(f$private, ~g)))
   rows <- data.frame(x = 0, g = c("a", "b", "c"), z = 0.5)
   expect_equal(middle$emmean, unname(predict(f$private, rows)))
@@ -256,7 +256,7 @@ test_that("tidy() and coef() refuse unknown arguments except arguments of table 
     expect_error(tidy(read, nonsense = 1), "nonsense", class = "dpsc_error_argument")
   }
   expect_error(tidy(raw, exponentiate = TRUE), class = "dpsc_error_argument")
-  # The table of a stream ends at the step of its estimates.
+  # The last row of a stream's table is the step of its estimates.
   expect_equal(utils::tail(tidy(sums)$estimate, 1L), coef(sums)[[1L]])
   expect_equal(utils::tail(tidy(sums)$privacy.se, 1L), sqrt(vcov(sums)[[1L]]))
   expect_identical(utils::tail(tidy(sums)$rows, 1L), 700)

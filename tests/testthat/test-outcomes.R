@@ -1,4 +1,4 @@
-# Several outcomes, `cbind(y1, y2) ~ treated`: one charge, one release per outcome.
+# Several outcomes, `cbind(y1, y2) ~ treated`: one charge, and one release per outcome.
 
 two_outcomes <- function(n = 400, dates = rep(5, 30), seed = 1) {
   p <- staggered_covariates(n = n, dates = dates, seed = seed)
@@ -81,7 +81,7 @@ test_that("if the steps for all outcomes exceed the budget, the call stops befor
   steps <- data.frame(mu = c(0.3, 0.4), epsilon = NA_real_)
   budget <- list(epsilon = gdp_epsilon_cpp(0.51, 1e-6), delta = 1e-6)
   expect_silent(check_composed(steps, outcome_cost(budget)))
-  # Accounts without common people have the whole budget each.
+  # Accounts without common people each receive the whole budget.
   both <- cbind(rbind(steps, steps), account = rep(c("a", "b"), each = 2))
   expect_silent(check_composed(both, outcome_cost(budget)))
   budget$epsilon <- gdp_epsilon_cpp(0.49, 1e-6)
@@ -89,7 +89,7 @@ test_that("if the steps for all outcomes exceed the budget, the call stops befor
   expect_error(check_composed(both, outcome_cost(budget)), class = "dpsc_error_internal")
 })
 
-# Changes in a replay on a neighbour, at the cost implied by their noise, as shares of the squared
+# The cost of the changes in a replay on a neighbour, given their noise, as a share of the squared
 # budget.
 moved_share <- function(p, neighbour, epsilon, changes = list()) {
   recorder <- new_recorder()
@@ -112,14 +112,14 @@ test_that("for several outcomes a person's whole row costs no more than the budg
   p$data$z[others] <- 5
   one <- p$data$unit == "u0001"
   neighbour <- p$data
-  # Flat rows are zero relative to their own level: one of them jumps up in the first data set and
-  # down in the second.
+  # A flat row is zero relative to its level. One of them jumps up in the first data set and down in
+  # the second.
   up <- as.numeric(p$data$time[one] > 5)
   p$data[one, c("y", "z")] <- cbind(100 * up, 10 * up)
   neighbour[one, c("y", "z")] <- cbind(100 - 100 * up, 10 - 10 * up)
   honest <- moved_share(p, neighbour, 2)
   expect_lte(honest, 1)
-  # A fault: each outcome gets the whole budget, and the check of the total is removed.
+  # The fault is that each outcome gets the whole budget, and that the total is not checked.
   greedy <- list(
     share_of_epsilon = function(epsilon, delta, share) epsilon,
     check_composed = function(steps, cost, holds) NULL
@@ -248,7 +248,7 @@ test_that("invalid outcomes give one error and spend nothing", {
     dp_synth(cbind(y, z) ~ on, p$data, c("unit", "time"), bounds = p$both, protect = "donors"),
     "`epsilon` is required"
   )
-  # cbind() with one column is one outcome.
+  # cbind() with one column gives one outcome.
   one <- dp_synth(cbind(y) ~ on, p$data, c("unit", "time"), epsilon = Inf)
   expect_s3_class(one, "dp_synth")
 })

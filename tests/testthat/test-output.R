@@ -1,5 +1,5 @@
-# Output perturbation: rounding is included in the sensitivity, no failure depends on donors, and
-# the Gaussian account is reached by a pair of neighbours.
+# Output perturbation: the sensitivity includes rounding, no failure depends on donors, and a pair
+# of neighbours reaches the Gaussian account.
 
 output_public <- function(n, T0, T1, epsilon, delta, lambda = NULL, calibration = "tight",
                           y = rep(1, T0), split = NULL) {
@@ -17,7 +17,7 @@ release_output <- function(donors, y, T1, lambda, ..., ledger = NULL, delta = 0,
   )
 }
 
-# The weights by a QR decomposition of the stacked rows, whose error grows only with the root of the
+# The weights from a QR decomposition of the stacked rows. Its error grows only with the root of the
 # condition number.
 accurate_weights <- function(x, y, lambda) {
   stacked <- rbind(x, diag(sqrt(lambda / 2), ncol(x)))
@@ -60,11 +60,11 @@ test_that("a penalty too small for double precision is refused before the charge
     }
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # The same for a target of zero, whose weights are zero.
+  # For a target of zero the weights are zero, and the plan is refused as well.
   expect_error(plan_output(output_public(60, 2, 2, 1, 0, 1e-16, y = c(0, 0))),
     class = "dpsc_error_argument"
   )
-  # Panels of realistic sizes are not refused.
+  # Panels of realistic sizes are accepted.
   for (n in c(1e3, 1e5, 1e7)) {
     expect_type(plan_output(output_public(n, 20, 5, 1, 1e-6)), "list")
   }
@@ -87,7 +87,7 @@ test_that("method output succeeds for every panel at the smallest accepted penal
       y <- stats::runif(T0, -1, 1)
       weights <- ridge_weights_cpp(x, y, lambda)
       error <- sqrt(sum((weights - accurate_weights(x, y, lambda))^2))
-      # The bound is for two panels, and is doubled.
+      # The bound is for two panels and is therefore doubled.
       expect_lte(error, ridge_rounding(n, T0, lambda, sqrt(sum(y^2))) / 4)
     }
   }
@@ -113,7 +113,7 @@ test_that("computed ridge weights of neighbours differ by no more than planned",
     for (lambda in c(smallest_lambda(n, T0) * (1 + 1e-9), T0)) {
       plan <- plan_output(output_public(n, T0, 1, 1, 0, lambda, y = y))
       claim <- plan$weights$scale * plan$weights$epsilon
-      # The slack is included, also when delta = 0.
+      # The slack is also included when delta = 0.
       expect_gt(claim, plan$weights$sensitivity * (1 + 1e-15))
       expect_lt(claim, plan$weights$sensitivity * if (lambda == T0) 1 + 1e-5 else 1.11)
       for (i in seq_len(4)) {
@@ -190,12 +190,12 @@ test_that("with delta > 0 both steps of output share a Gaussian shift that some 
     expect_null(plan$weights$mu)
     expect_equal(sum(plan$steps$rho), mu^2 / 2, tolerance = 1e-6)
     expect_lte(sum(plan$steps$rho), mu^2 / 2)
-    # The noise is 5.6 to 7.7 % smaller than at the rho of zCDP.
+    # The noise is 5.6 to 7.7 % smaller than with the rho of zCDP.
     gain <- mu / sqrt(2 * cdp_rho(epsilon, 1e-6))
     expect_gt(gain, 1.055)
     expect_lt(gain, 1.078)
-    # All rows are zero except one, which is along the target and then opposite to it, with all of
-    # its outcomes reversed.
+    # Only one row is not zero. It is along the target, then opposite to it, with all outcomes
+    # reversed.
     x <- matrix(0, 50, T0)
     x[1L, ] <- sqrt(T0 / 2 / T0)
     moved <- 2 * sqrt(sum(ridge_weights_cpp(x, public$y, T0)^2))
