@@ -1,6 +1,7 @@
 library(testthat)
 library(dpsc)
 
-# DPSC_TESTS: the files to run, where the others run elsewhere against the same installed package.
+# If other processes test the other files against the same installed package, DPSC_TESTS lists the
+# files to run.
 only <- Sys.getenv("DPSC_TESTS")
 test_check("dpsc", filter = if (nzchar(only)) only)

@@ -1,14 +1,14 @@
-# Bad input: each case is run once for its class, once for its text (snapshot), and once with
+# Bad input. Each case is run once for its class, once for its text (snapshot), and once with
 # canaries as the donors' names and values, which must not occur in any condition.
 
-# Wrong calls on a panel of two targets (T0 = 4, T1 = 2, times 2001 to 2006). Each is a function
-# without arguments; its name describes the fault.
+# Wrong calls on a panel of two targets (T0 = 4, T1 = 2, times 2001 to 2006). Each call is a
+# function without arguments, whose name describes the fault.
 bad_long_data <- function(p) {
   data <- p$data
   index <- c("unit", "time")
   donor <- p$units[[1]]
   long <- function(data, formula = y ~ treated, index = c("unit", "time"), ...) {
-    # Called in the worst way: do.call() puts the data into the call.
+    # In the worst way of calling, do.call() puts the data into the call.
     do.call(read_panel, list(formula, data, index, ...))
   }
   change <- function(column, rows, value) {
@@ -181,7 +181,7 @@ is_argument <- c(
   "T0: fraction", "T0: NA", "T0: string"
 )
 
-# Class and text of each case, checked separately so that a failure names its case.
+# The class and the text of each case are checked separately, so that a failure names its case.
 run_bad_input <- function(cases) {
   vapply(names(cases), function(name) {
     expected <- if (name %in% is_argument) "dpsc_error_argument" else "dpsc_error_panel"

@@ -1,10 +1,10 @@
-# Outcomes of private fits: a change to one donor must change that donor's row only.
+# Outcomes of private fits: a change of one donor must change only that donor's row.
 
 index <- c("unit", "time")
 
 from <- function(formula, data, ...) read_panel(formula, data, index, ...)
 
-# The small panel with more columns for computed outcomes, all computed row by row.
+# The small panel with more columns for outcomes, all of which are computed row by row.
 rich_data <- function(p) {
   data <- p$data
   transform(data,
@@ -79,7 +79,7 @@ test_that("with a computed outcome a change to one donor changes that donor's ro
   data <- rich_data(p)
   mine <- data$unit == p$units[[2L]]
   other <- data
-  # Values beyond those of all others, and of every kind.
+  # The values exceed all other values, and are of every kind.
   other[mine, c("y", "z")] <- c(40, 50)
   other$count[mine] <- 900L
   other$on[mine] <- !other$on[mine]
@@ -99,7 +99,7 @@ test_that("with a computed outcome a change to one donor changes that donor's ro
 test_that("ifelse() with a test of length 1 does not give the first row's value to all rows", {
   p <- toy_panel()
   expect_identical(from(ifelse(TRUE, y, 0) ~ treated, p$data)$donors, p$donors)
-  # The type of the result does not depend on the tests.
+  # The type of the result does not depend on the values of the condition.
   expect_identical(from(ifelse(y > 1e9, 1, FALSE) ~ treated, p$data)$donors, 0 * p$donors)
 })
 
@@ -120,7 +120,7 @@ test_that("an argument of which base R uses only the first element must be a sin
   )
 })
 
-# Every allowed function, separately: if rows are shuffled, the result is shuffled in the same way.
+# If rows are shuffled, every allowed function gives a result that is shuffled in the same way.
 test_that("each function allowed in an outcome commutes with permutations of the rows", {
   withr::local_seed(6)
   n <- 50
@@ -141,7 +141,7 @@ test_that("each function allowed in an outcome commutes with permutations of the
       tried <- tried + 1L
       expect_length(whole, n)
       expect_identical(run(order), whole[order], label = name)
-      # Each row's result equals the result for its value alone.
+      # The result of each row equals the result for its value alone.
       alone <- vapply(seq_len(n), function(i) as.character(run(i)), "")
       expect_identical(alone, as.character(whole), label = name)
     }
@@ -172,7 +172,7 @@ test_that("variables in an outcome are columns or single numbers of the formula'
   expect_identical(from(pmin(y, limit) ~ treated, p$data)$donors, pmin(p$donors, limit))
   expect_identical(from(y * yes ~ treated, p$data)$donors, p$donors)
   expect_identical(from(y * pi ~ treated, p$data)$donors, p$donors * pi)
-  # A vector computed from donors, of any length and form.
+  # The vector is computed from donors; its length and form may be any.
   means <- stats::ave(p$data$y, p$data$time)
   two <- c(1, 2)
   named <- c(a = 1)
@@ -207,10 +207,10 @@ test_that("expressions refuse columns of classes with separate arithmetic method
     formula <- stats::as.formula(call("~", code, quote(treated)))
     expect_error(from(formula, data), "class", class = "dpsc_error_panel")
   }
-  # Numbers with a class are numbers.
+  # Numbers with a class count as numbers.
   expect_identical(from(greedy_number + 1 ~ treated, data)$donors, p$donors + 1)
   expect_identical(from(labelled + 1 ~ treated, data)$donors, p$donors + 1)
-  # A factor's codes depend on the levels in the data, so its text is read.
+  # The codes of a factor depend on the levels in the data, so its text is read.
   data$f <- factor(data$y)
   expect_equal(from(as.numeric(f) ~ treated, data)$donors, p$donors)
   expect_equal(from(as.numeric(as.character(f)) ~ treated, data)$donors, p$donors)
@@ -242,7 +242,7 @@ test_that("labels of computed outcomes contain no number of more than two digits
   expect_identical(code_label(quote(f(NULL, 3.14159, x[, 1], TRUE)), "outcome"),
     "f(NULL, ..., x[, 1], TRUE)"
   )
-  # Nor do errors, prints and releases contain it.
+  # Errors, prints and releases do not contain the value either.
   formula <- stats::as.formula(bquote(I(y - .(value)) ~ treated))
   error <- expect_error(
     dp_synth(formula, p$data, index, epsilon = 5, bounds = c(-3, 3)), class = "dpsc_error_bounds"

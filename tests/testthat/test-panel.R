@@ -1,4 +1,4 @@
-# The panel's input. Bad input is in test-panel-errors.R.
+# The input of a panel. test-panel-errors.R tests bad input.
 
 index <- c("unit", "time")
 
@@ -143,7 +143,7 @@ test_that("the outcome log(y) is the logarithm of the column", {
   expect_identical(panel$outcome, "log(y)")
 })
 
-# Labels of a private fit are tested in test-panel-rowwise.R.
+# test-panel-rowwise.R tests the labels of a private fit.
 test_that("variables of the formula's environment are found unless a column has their name", {
   p <- toy_panel()
   make_formula <- function(shift, y) {
@@ -172,7 +172,7 @@ test_that("the panel contains no formula, environment, row name or attribute of 
   expect_null(attributes(panel$times))
   expect_false(holds_text(panel, "CANARY"))
   expect_false(holds_text(panel, "donor000"))
-  # An inlined column or a string, which may name a donor, is not a label.
+  # An inlined column or a string may name a donor, so it is not a label.
   for (formula in list(bquote(I(.(data$y)) ~ treated), y * (unit != "CANARY") ~ treated)) {
     panel <- read_panel(stats::as.formula(formula), data, index, private = FALSE)
     expect_identical(panel$outcome, "outcome")

@@ -17,8 +17,8 @@ test_that("every term of the papers' error bounds equals its formula", {
     4 / sqrt(3) * (0.05 + 10 * moved) +
       (sqrt(10) * 0.005 + 30 * 2 / 50) * (sqrt(10) * 0.2 + 10 * moved)
   )
-  # Delta = 0: at lambda = 10 the curvature uses log(1 + 2 c / lambda + (c / lambda)^2) of epsilon =
-  # 50.
+  # For delta = 0 and lambda = 10 the curvature uses log(1 + 2 c / lambda + (c / lambda)^2) of
+  # epsilon = 50.
   ratio <- (1 + sqrt(145)) * 10 / 10
   epsilon0 <- 50 - log(1 + 2 * ratio + ratio^2)
   moved <- 2 / 10 * 4 * 10 * sqrt(18) / epsilon0
@@ -26,7 +26,7 @@ test_that("every term of the papers' error bounds equals its formula", {
     bound("objective", "published"),
     4 / sqrt(3) * (0.05 + moved) + (sqrt(10) * 0.005 + sqrt(2) / 50) * (sqrt(10) * 0.2 + moved)
   )
-  # Delta > 0 and Gaussian noise.
+  # For delta > 0 the noise is Gaussian.
   extra <- (1 + sqrt(145)) * 10 / (exp(0.25) - 1)
   beta <- 40 * sqrt(18) * sqrt(2 * log(2e6) + 0.5) / 0.5
   moved <- 2 / extra * sqrt(10) * beta + (1 / 10 + 1 / extra) * 200 * sqrt(10)
@@ -73,4 +73,5 @@ test_that("the functions of the papers' bounds refuse invalid arguments", {
   )
 })
 
-# Simulated errors of Algorithm 2 on one panel: above the published bound, below the corrected one.
+# The simulated errors of Algorithm 2 on one panel exceed the published bound but not the corrected
+# bound.

@@ -1,14 +1,14 @@
-# Losses at the worst pairs of the papers' methods, with all noise drawn and all densities exact: at
-# most the claim, and as close to it as the method's proof is tight.
+# Losses at the worst pairs of the papers' methods, with all noise drawn and all densities exact.
+# They are at most the claim, and as close to it as the proof of the method is tight.
 
-# Delta of N(0, 1) against N(shift, 1), by integration of the densities.
+# The delta of N(0, 1) against N(shift, 1), by integration of the densities.
 normal_delta <- function(shift, epsilon) {
   from <- shift / 2 + epsilon / shift
   rest <- function(z) stats::dnorm(z - shift) - exp(epsilon) * stats::dnorm(z)
   stats::integrate(rest, from, from + 12, rel.tol = 1e-9, abs.tol = 0)$value
 }
 
-# The same for the density exp(-|b|) in the plane, in elliptic coordinates with the two centres as
+# The delta for the density exp(-|b|) in the plane, in elliptic coordinates with the two centres as
 # foci.
 spherical_delta <- function(shift, epsilon) {
   if (shift <= epsilon) {
@@ -22,9 +22,9 @@ spherical_delta <- function(shift, epsilon) {
   sum((exp(-near) - exp(epsilon - far)) * near * far) * 0.02 * width / pi
 }
 
-# The largest loss in the plane of objective perturbation with density exp(-|b| / scale): one record
+# The largest loss in the plane of objective perturbation with density exp(-|b| / scale). One record
 # far on the wrong side is replaced by an almost opposite record with any linear predictor. The
-# other records have slopes and no curvature (thousands of people near zero).
+# other records have slopes but no curvature (thousands of people near zero).
 worst_pair_loss <- function(ridge, scale) {
   one <- c(cos(0.02), sin(0.02))
   two <- c(-cos(0.02), sin(0.02))
@@ -37,7 +37,7 @@ worst_pair_loss <- function(ridge, scale) {
       log_density(others + (p[[2L]] - 1) * two, p[[2L]], two))
   }
   predictors <- seq(-40, 6, 0.1)
-  # `others`: the sum of the others' slopes at this point, including the penalty.
+  # `others` is the sum of the slopes of the other records at this point, including the penalty.
   max(vapply(predictors, loss, 0, c(1e6, 0)), vapply(predictors, loss, 0, c(-1e6, 0)))
 }
 
@@ -58,7 +58,7 @@ test_that("under objective perturbation the loss of the worst pair is just below
         loss <- worst_pair_loss(plan$ridge[[k]], plan$scale[[k]])
         expect_lte(loss, claim[[k]] * (1 + 1e-6))
         expect_gt(loss, as.double(row[[3L]]) * claim[[k]])
-        # The fault.
+        # The fault is half of the scale.
         expect_gt(worst_pair_loss(plan$ridge[[k]], plan$scale[[k]] / 2), 1.05 * claim[[k]])
       }
     }
@@ -69,24 +69,24 @@ test_that("with delta > 0 exact deltas are within the claim, but not with half t
   # Plants faults 73.
   for (epsilon in c(0.4, 1, 3)) {
     for (delta in c(1e-2, 1e-6)) {
-      # Output perturbation: minimisers 2 / ridge apart.
+      # For output perturbation the minimisers are 2 / ridge apart.
       plan <- paper_plan_cpp(core_facts("output", epsilon = epsilon, delta = delta, ridge = 2))
       expect_lte(normal_delta(1 / plan$output, epsilon), delta)
-      # A thousandth of epsilon is for the solver.
+      # A thousandth of epsilon is reserved for the solver.
       expect_gt(normal_delta(1 / plan$output, epsilon), 0.95 * delta)
       expect_gt(normal_delta(2 / plan$output, epsilon), 5 * delta)
-      # Slopes of saturated records are 2 apart.
+      # The slopes of saturated records differ by 2.
       for (method in c("objective", "napp")) {
         plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, delta = delta, stages = 1))
         shift <- 2 / plan$scale[[1L]]
         expect_lte(spherical_delta(shift, epsilon), delta)
-        # The whole epsilon, and the delta that is needed in addition.
+        # The shift costs the whole epsilon, and the delta that is needed in addition.
         expect_gt(shift, 0.98 * epsilon)
         expect_gt(spherical_delta(2 * shift, epsilon), 5 * delta)
       }
     }
   }
-  # If delta is large, nearly all of it is used.
+  # A large delta is used nearly completely.
   plan <- paper_plan_cpp(core_facts("objective", epsilon = 1, delta = 1e-2))
   expect_gt(spherical_delta(2 / plan$scale[[1L]], 1), 0.95e-2)
 })
@@ -106,9 +106,10 @@ test_that("for KST with delta > 0 the loss is at most epsilon / 2 outside a rare
         expect_lte(cost(radius * sd, sd), epsilon / 2)
         expect_gt(cost(radius * sd, sd), (if (calibration == "tight") 0.99 else 0.9) * epsilon / 2)
         expect_gt(cost(radius * sd / 2, sd / 2), 1.9 * epsilon / 2)
-        # Any pair of fixed gradients costs far less: the slack of the proof, which we do not claim.
+        # Any pair of fixed gradients costs far less. The package does not claim this slack of the
+        # proof.
         expect_lt(normal_delta(2 / sd, epsilon), delta)
-        # The other half.
+        # The curvature uses the other half of epsilon.
         expect_lte(log1p(1 / (4 * plan$ridge[[1L]])), epsilon / 2)
       }
     }

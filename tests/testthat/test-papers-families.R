@@ -1,7 +1,7 @@
 # The papers' methods for counts and linear models: NAPP-ERM, and Algorithm 4.1 of Thakurta (2013).
 # Proofs: inst/proofs/papers.md, sections 6 and 7.
 
-# Slope and curvature of a capped count's loss and of log-cosh at a linear predictor.
+# Slope and curvature of the loss of a capped count and of log-cosh at a linear predictor.
 capped <- function(span) {
   mean <- function(t) {
     middle <- log(span / 2)
@@ -80,7 +80,8 @@ test_that("the steps of NAPP add up to the budget, and noise is proportional to 
     for (delta in c(0, 1e-6)) {
       count <- paper_plan_cpp(napp_facts("poisson", 8, epsilon, delta = delta))
       logit <- paper_plan_cpp(core_facts("napp", epsilon = epsilon, delta = delta))
-      # The same loss in units of the slope; the ridge is larger by the factor of the curvature.
+      # In units of the slope the loss is the same, and the ridge is larger by the factor of the
+      # curvature.
       expect_equal(count$scale, 8 * logit$scale, tolerance = 1e-6)
       expect_equal(count$ridge, 16 * logit$ridge, tolerance = 1e-6)
       if (delta == 0) expect_equal(sum(count$steps$epsilon), epsilon, tolerance = 1e-9)
@@ -110,7 +111,7 @@ test_that("the minimiser on a box equals another solver's minimiser within toler
 })
 
 test_that("for rows of length one published KST has the constants of Algorithm 4.1", {
-  # As printed: variance p^3 (32 log(2 / delta) + 16 epsilon) / epsilon^2 for outcomes in [-p, p]
+  # The printed variance is p^3 (32 log(2 / delta) + 16 epsilon) / epsilon^2 for outcomes in [-p, p]
   # and an added row. Here rows have length one, outcomes are in [-1, 1], and a replaced row doubles
   # the sensitivity.
   e <- 0.999
@@ -126,7 +127,7 @@ test_that("for rows of length one published KST has the constants of Algorithm 4
 
 test_that("on a box gradients of two rows differ by at most the declared sensitivity", {
   withr::local_seed(2)
-  d <- 2 # of the design: an intercept and one regressor
+  d <- 2 # columns of the design: an intercept and one regressor
   plan <- paper_plan_cpp(core_facts("kst", epsilon = 1, family = "gaussian", box = 3))
   bound <- plan$steps$sensitivity[[1L]]
   expect_identical(bound, 2 + d * 3)
@@ -145,13 +146,14 @@ test_that("on a box gradients of two rows differ by at most the declared sensiti
 })
 
 test_that("on a box pure-DP noise suffices inside and at the faces; a third of it does not", {
-  # One dimension: the minimiser is (v - b) / H, cut at the walls; b is Laplace. Rows in [-1, 1]. A
-  # wall has the probability of all b beyond it.
+  # In one dimension the minimiser is (v - b) / H, cut at the walls, with Laplace noise b and rows
+  # in [-1, 1]. The probability of a wall is the probability of all b beyond it.
   worst <- function(plan, limit, scale = plan$scale) {
     theta <- seq(-limit, limit, length.out = 401)
     rows <- as.matrix(expand.grid(x = c(-1, -0.5, 0, 0.5, 1), y = c(-1, 1)))
     most <- 0
-    # Thousands of people with x near zero: any sum of products with the outcome, and no curvature.
+    # Thousands of people with x near zero give any sum of products with the outcome, but no
+    # curvature.
     for (base in list(c(0, 0), c(40, 39), c(40, -80), c(0, 80), c(0, -80), c(0, 2 * limit))) {
       laws <- apply(rows, 1L, function(row) {
         H <- base[[1L]] + row[[1L]]^2 + plan$ridge

@@ -1,4 +1,4 @@
-# help.search() as used by a reader of a paper: every name leads to the page listed in the fixture.
+# help.search() as a reader of a paper uses it: every name leads to the page listed in the fixture.
 
 installed_help <- function() {
   aliases <- system.file("help", "aliases.rds", package = "dpsc")

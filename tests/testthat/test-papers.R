@@ -8,7 +8,7 @@ test_that("individual losses of a posterior draw equal the exact values", {
   expect_equal(pin(0.05, 20, 1, 1e-6), 5.3624663919, tolerance = 1e-9)
   expect_equal(pin(0.2, 5, 0.3, 1e-5), 2.6349192399, tolerance = 1e-9)
   expect_identical(pin(0, 5, 0.3, 1e-5), 0)
-  # Six people of an example in another document.
+  # The six people of an example in another document.
   x <- outer(1:6, 1:2, function(i, j) cos(i * j))
   y <- sin(1:6)
   H <- crossprod(x) + diag(0.5, 2)
@@ -26,7 +26,7 @@ test_that("losses of a posterior draw follow from integrating two normal densiti
     h <- case[[1L]]
     gamma <- case[[2L]]
     y <- case[[3L]]
-    # One regressor; the person is x = 1.
+    # There is one regressor, and the person has x = 1.
     theta <- 0.4 / h
     other <- (0.4 + y) / (h + 1)
     delta <- function(epsilon) {
@@ -59,7 +59,7 @@ test_that("the bound on posterior losses is at least the loss at random points",
       posterior_bound_cpp(leverage, gamma, error, delta)
     )
   }
-  # The printed version (Theorem 14) does not hold.
+  # The printed version (Theorem 14) is wrong.
   printed <- function(mu, gamma, e, delta) {
     L <- log(2 / delta)
     abs(-log1p(mu) + gamma * mu * e^2 / (1 + mu)) / 2 + mu / 2 * L + sqrt(gamma * mu * L) * e
@@ -124,13 +124,13 @@ test_that("the closed form for logistic loss is the maximum over slope and curva
 })
 
 test_that("constants of published calibrations equal the papers' constants", {
-  # Rows of length 1, replaced: twice the sensitivity of adding or removing, minus a thousandth of
-  # epsilon for the solver.
+  # A replaced row of length 1 doubles the sensitivity of an added or removed row. The solver uses a
+  # thousandth of epsilon.
   e <- 0.999
   plan <- paper_plan_cpp(core_facts("kst", "published", delta = 1e-6))
   expect_equal(plan$scale, 2 * sqrt(8 * log(2e6) + 4 * e) / e)
   expect_equal(plan$ridge, 2 * 0.25 / e)
-  # 120.0692619 is the printed variance at epsilon = 1.
+  # The printed variance at epsilon = 1 is 120.0692619.
   expect_equal((plan$scale * e / 2)^2, 120.0692619, tolerance = 1e-4)
   expect_equal(paper_plan_cpp(core_facts("kst", "tight", delta = 1e-6))$scale * e / 2,
     10.60731808, tolerance = 1e-4
@@ -167,7 +167,7 @@ test_that("pure calibrations in one dimension stay within epsilon, but not with 
       plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
       expect_lte(worst_replaced(plan$ridge[[1L]], plan$scale[[1L]]), epsilon)
     }
-    # For an added or removed row the loss is reached, and the fault is visible.
+    # An added or removed row reaches the loss, and the fault is visible.
     for (c in epsilon * c(1, 2, 3)) {
       scale <- 1 / joint_shift_cpp(epsilon, c, FALSE)
       worst <- worst_replaced(1 / c, scale, absent = TRUE)
@@ -175,7 +175,7 @@ test_that("pure calibrations in one dimension stay within epsilon, but not with 
       expect_gt(worst, 0.995 * epsilon)
       expect_gt(worst_replaced(0.5 / c, scale, absent = TRUE), 1.005 * epsilon)
     }
-    # Retrieval: a ridge that belongs to the model allows smaller noise, down to the requirement of
+    # Retrieval: a ridge that belongs to the model permits smaller noise, down to the requirement of
     # the slopes.
     plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
     more <- paper_plan_cpp(core_facts("objective", epsilon = epsilon, ridge = 0.7 / epsilon))
@@ -228,20 +228,20 @@ test_that("the worst pair's loss is just below epsilon, and above epsilon with h
     expect_gt(shift / scale, 0.98 * claim)
     expect_gt(shift / (scale / 2), 1.9 * claim)
   }
-  # One person's gradient is (p - y) x, |x| <= 1: a row and its reverse, at a point where all other
-  # slopes cancel.
+  # One person's gradient is (p - y) x with |x| <= 1. The test uses a row and its reverse, at a
+  # point where all other slopes cancel.
   gradient <- function(x, y, theta) (stats::plogis(x * theta) - y) * x
   shift <- abs(gradient(1, 1, -40) - gradient(-1, 1, 40))
   expect_equal(shift, 2)
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("kst", "cms")) {
       plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 1))
-      # The other half of epsilon is for the curvature.
+      # The curvature uses the other half of epsilon.
       expect_claimed(shift, plan$scale[[1L]], epsilon / 2)
     }
     for (ridge in c(0.5, 5)) {
-      # The minimisers of two people alone differ by at most 2 / ridge, and the others' curvature is
-      # zero where slopes are flat.
+      # The minimisers of two people alone differ by at most 2 / ridge. The curvature of the other
+      # people is zero where slopes are flat.
       plan <- paper_plan_cpp(core_facts("output", epsilon = epsilon, ridge = ridge))
       expect_claimed(2 / ridge, plan$output, epsilon)
     }
@@ -251,7 +251,7 @@ test_that("the worst pair's loss is just below epsilon, and above epsilon with h
 test_that("audits of papers' methods accept valid claims and detect known faults", {
   # Plants faults 51.
   withr::local_seed(8)
-  # Some faults are found by 1,200 runs only.
+  # Only 1,200 runs detect some of the faults.
   rows <- paper_audits(1200)
   fewer <- paper_audits(if (is_audit()) 1200 else 300)
   for (i in seq_along(rows)) {
@@ -275,7 +275,7 @@ test_that("the changing penalty of published NAPP-ERM allows results impossible 
   expect_equal(between(c(0.25)), 0.087640683, tolerance = 1e-7)
   expect_equal(between(0.5), 0.108457676, tolerance = 1e-7)
   expect_equal(between(1), 0.081261383, tolerance = 1e-7)
-  # The same by the package's own iterations, from exact noise.
+  # The result of the package's iterations, from exact noise.
   settle <- function(b, rows, lasso, times) {
     theta <- 0
     weight <- low
@@ -298,8 +298,8 @@ test_that("the changing penalty of published NAPP-ERM allows results impossible 
 })
 
 test_that("published NAPP-ERM fails by truncated noise, exact zeros and budget retrieval", {
-  # VS+, one regressor, lasso of half the rows: with k rows (1, 1) the estimate is zero with
-  # certainty, with one more it is not.
+  # VS+, one regressor, lasso of half the rows. With k rows (1, 1) the estimate is zero with
+  # certainty, but with one more row it is not.
   s <- 2
   vs <- function(k, penalty, b) {
     f <- function(t) k * (log1p(exp(t)) - t) + t^2 / 4 + (penalty + b) * abs(t)
@@ -312,25 +312,25 @@ test_that("published NAPP-ERM fails by truncated noise, exact zeros and budget r
     moved <- vapply(b, function(b) vs(k + 1, k / 2, b), 0) > 1e-4
     expect_equal(sum(stats::dexp(b, 1 / s)[moved]) / 400, 0.2211992169, tolerance = 0.02)
   }
-  # Half-Laplace noise, shifted by half a scale: no epsilon covers the gap.
+  # Half-Laplace noise is shifted by half a scale, and no epsilon covers the gap.
   grid <- seq(0, 40, 1e-3)
   left <- stats::dexp(grid) * 1e-3
   moved <- stats::dexp(grid - 0.5) * 1e-3
   for (epsilon in c(1, 10)) {
     expect_equal(hockey_stick(left, moved, epsilon), 0.3934693403, tolerance = 1e-2)
   }
-  # "Privacy budget retrieval" claims a privacy loss of .75 for Huber's loss with a ridge at its
-  # lower limit, but .9054 is reached.
+  # "Privacy budget retrieval" claims a privacy loss of 0.75 for Huber's loss with a ridge at its
+  # lower limit, but the actual loss is 0.9054.
   retrieved <- function(weight, floor) 0.5 * (1 - floor / (2 * weight))
   expect_equal(1 - retrieved(1, 1), 0.75)
   huber <- function(theta) {
-    # Log-ratio where slope and curvature are both 1, just inside the kink (ridge 2 Lambda0 = 2).
+    # Log-ratio at slope and curvature 1, just inside the kink (ridge 2 Lambda0 = 2).
     slope <- pmax(-1, pmin(1, theta))
     abs(slope) * 0.5 + log1p((abs(theta) < 1) / 2)
   }
   expect_gt(huber(0.9999), 0.9053)
   expect_lte(max(huber(seq(-5, 5, 0.01))), 0.5 + log(1.5))
-  # With the joint calibration, and a ridge at the lower limit, no budget is left over.
+  # With the joint calibration and a ridge at the lower limit, no budget remains.
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
@@ -353,7 +353,7 @@ test_that("dp_glm() and dp_lm() offer the papers' methods, and generic functions
       expect_error(vcov(made), class = "dpsc_error_argument")
     }
   }
-  # With a large budget the result is the fit without noise, except for the ridge.
+  # With a large budget the result equals the fit without noise, except for the ridge.
   much <- dp_glm(z ~ a + g, data, "binomial", epsilon = 5000, bounds = paper_bounds(),
     method = "napp")
   expect_equal(coef(much), truth, tolerance = 0.05)
@@ -474,7 +474,8 @@ test_that("papers' methods keep every row and sum of rows in compiled code", {
 })
 
 test_that("the excess risk is within the bound of Theorem 8, which needs its last term", {
-  # Coin flips with probability q at x = 1: every number of heads, and Laplace noise by quadrature.
+  # Coin flips with probability q at x = 1. The sum is over every number of heads, and quadrature
+  # integrates over the Laplace noise.
   u <- (seq_len(60) - 0.5) / 60
   laplace <- ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u))
   excess <- function(n, q, m, kappa) {

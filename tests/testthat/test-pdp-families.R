@@ -1,6 +1,6 @@
-# Losses of single people by the papers' methods for counts and linear models, against exact
-# distributions in one dimension and against densities at the released coefficients; people who are
-# not in the data.
+# Losses of single people by the papers' methods for counts and linear models, compared with exact
+# distributions in one dimension and with densities at the released coefficients. Also losses of
+# people who are not in the data.
 
 families_people <- function(n = 150) {
   withr::local_seed(4)
@@ -18,7 +18,7 @@ families_fit <- function(formula, family, method, delta, data = families_people(
     method = method, intervals = FALSE, control = dp_control(rng = "R"), ...))
 }
 
-# Slope and curvature of a record, implemented a second time.
+# A second implementation of a record's slope and curvature.
 record <- function(family, span = 2) {
   sigmoid <- function(t) 1 / (1 + exp(-t))
   middle <- log(span / 2)
@@ -73,7 +73,7 @@ test_that("realised losses of NAPP equal log density ratios and are within the b
       expect_identical(gone$realised[[5]], 0)
     }
   }
-  # A count in the middle of the range changes the slope by half as much as a count at its end.
+  # A count in the middle of the range changes the slope by half as much as a count at an end.
   fit <- families_fit(k ~ a + b, "poisson", "napp", 0)
   data$a[1:2] <- data$a[[1L]]
   data$b[1:2] <- data$b[[1L]]
@@ -82,9 +82,9 @@ test_that("realised losses of NAPP equal log density ratios and are within the b
   expect_lt(loss[[2L]], 0.8 * loss[[1L]])
 })
 
-# One dimension: log-density of the minimiser of all rows' losses, a ridge and b times theta, over a
-# grid of linear predictors. `rows` are (x, y), in addition to many rows near zero, which add
-# `offset` only.
+# In one dimension, the log-density of the minimiser of all rows' losses, a ridge and b times theta,
+# over a grid of linear predictors. `rows` are (x, y), in addition to many rows near zero that add
+# only `offset`.
 exact_law <- function(one, rows, ridge, log_noise, theta, offset) {
   slope <- ridge * theta + offset
   bend <- rep(ridge, length(theta))
@@ -124,7 +124,7 @@ test_that("in one stage losses for removal and for replacement bound the exact l
           input <- bound_input(family, span, x, y, span * case[[1L]], ridge)
           bound <- pure_losses(input$fit, input$rows)
           most <- other <- 0
-          # A distant row, on either side of the person's row, in place of no row and of the person.
+          # A distant row, on either side of the person's row, replaces no row or the person's row.
           for (offset in c(-200, -2, 0, 2, 200) * span) {
             law <- function(...) exact_law(one, rbind(...), ridge, noise, theta, offset)$density
             for (base in list(NULL, c(-1, 0))) {
@@ -169,11 +169,11 @@ test_that("with delta > 0 exact distributions of one stage satisfy the Renyi bou
 })
 
 test_that("on a box exact distributions satisfy the loss bounds inside and at the faces", {
-  # Masses: cells of a fine grid, and the parts beyond each wall.
+  # The masses are the cells of a fine grid, and the parts beyond each wall.
   masses <- function(rows, ridge, box, offset, cdf) {
     theta <- seq(-box, box, length.out = 4001)
     slope <- exact_law(record("squared"), rows, ridge, identity, theta, offset)$slope
-    # The minimiser is below theta where the term exceeds minus the slope.
+    # The minimiser is below theta if the term exceeds minus the slope.
     below <- 1 - cdf(-slope)
     c(below[[1L]], diff(below), 1 - below[[4001L]])
   }
@@ -239,7 +239,7 @@ test_that("on a box realised losses include the probability of noise beyond a fa
       expect_equal(loss$realised[[i]], log_density(1) - log_density(keep), tolerance = 1e-3)
     }
   }
-  # For spherical noise at a wall there is no closed form.
+  # No closed form is known for spherical noise at a wall.
   pure <- families_fit(y ~ a, "gaussian", "kst", 0, data, settings = list(box = 0.05))
   expect_true(all(is.na(pdp(pure, data)$donors$realised)))
   expect_true(all(is.finite(pdp(pure, data)$donors$removal)))
@@ -265,7 +265,7 @@ test_that("people outside the data have the same losses as members with the same
     expect_equal(joining$removal, own$removal)
     expect_equal(joining$replacement, own$replacement)
   }
-  # Output perturbation: the minimiser with one additional person.
+  # Output perturbation uses the minimiser with one additional person.
   fit <- families_fit(z ~ a + b, "binomial", "output", 1e-6, settings = list(ridge = 2))
   read <- function(data) {
     paper_loss_rows_cpp(lm_table(fit$columns, data, TRUE), paper_facts(fit$public, "output"))

@@ -1,4 +1,4 @@
-# Losses of a gram release against the integer rows whose sums it released.
+# Losses of a release by method "gram", compared with the integer rows whose sums were released.
 
 # The integers that a round sums, row by row.
 clipped_rows <- function(rows, round, bounds) {
@@ -32,7 +32,7 @@ test_that("pdp() computes a person's contribution from the integer row that the 
       own <- moments_of_row(w[i, ])
       mine <- c(round, lapply(got, `[[`, i))
       brute <- gram_shift(own, list(gram = 0, sum = 0), round$constant)
-      # Equal, except for the effect of discreteness on the variance.
+      # The values are equal, except for the effect of discreteness on the variance.
       covered <- round$noise - 32
       expect_equal(sqrt(removal_shift2(mine) * covered), brute, tolerance = 1e-12)
       absolute <- sum(abs(own$gram[upper.tri(own$gram, TRUE)])) + round$constant * sum(abs(own$sum))
@@ -62,7 +62,7 @@ test_that("the largest shift from a replacement within a ball equals the closed 
       v <- v / max(1, sqrt(sum(v^2)) / R)
       sum((tcrossprod(c(w, K)) - tcrossprod(c(v, K)))^2)
     }
-    # A variance of 33 counts as one.
+    # A noise of 33 counts as a variance of one.
     bound <- replacement_shift2(
       list(squared = sum(w^2), constant = K, clipped = R, noise = 33)
     )
@@ -80,17 +80,17 @@ test_that("in pdp() steps that release no moments count with their charge", {
   for (delta in c(0, 1e-6)) {
     release <- release_of(panel, "gram", epsilon = 2, delta = delta)
     steps <- release$privacy$steps
-    # With Gaussian noise there are a third round and the target's own round as well.
+    # With Gaussian noise the release also contains a third round and the round for the target.
     expect_identical(nrow(steps), if (delta > 0) 13L else 9L)
     column <- if (delta > 0) steps$mu^2 else steps$epsilon
     expect_equal(other_costs(release), sum(column[-c(2, 4, if (delta > 0) 6)]))
-    # A row that adds nothing to any sum still pays for them.
+    # A row that adds nothing to any sum still has the loss of the other steps.
     least <- pdp_bound(release, norm = 0)$removal
     mu <- sqrt(other_costs(release))
     expect_equal(least, if (delta > 0) shift_epsilon(mu, delta) else other_costs(release),
       tolerance = 1e-9
     )
-    # The loss of a row as long as both radii equals the release's own loss.
+    # A row as long as both radii has the loss of the whole release.
     expect_equal(pdp_bound(release, norm = 1)$replacement, 2, tolerance = 1e-3)
   }
 })
@@ -107,7 +107,7 @@ test_that("for releases by version 0.1.0 pdp() gives losses that are too large, 
     expect_true(all(loss$replacement <= 2))
     for (round in release$statistics$rounds) {
       got <- gram_contributions(round, panel$donors, bounds)
-      # The summands of that version: unshortened rows, rounded.
+      # Version 0.1.0 summed rounded rows without shrinking them.
       now <- row_integers_cpp(panel$donors, bounds, round$loadings, round$origin,
         round$radius, round$clipped
       )
@@ -137,7 +137,7 @@ test_that("losses under method gram stay below the release's epsilon, with or wi
       expect_true(all(loss$donors$replacement <= epsilon))
       chunks <- dp_chunks(list(panel$donors[1:30, ], panel$donors[31:80, ]))
       expect_identical(pdp(release, chunks)$donors, loss$donors)
-      # The bound that uses a donor's own row only is at least both losses, and equals the loss of a
+      # The bound from a donor's row alone is at least both losses, and equals the loss of a
       # replacement.
       own <- pdp_bound(release, row = panel$donors)
       expect_true(all(own$removal >= loss$donors$removal))
@@ -164,7 +164,7 @@ test_that("pdp() clips columns as the release does", {
       pdp(fit, model, data = data, index = index)$donors,
       pdp(fit$release, model, data = clipped, index = index)$donors
     )
-    # NaN before the value is clipped.
+    # The value becomes NaN before it is clipped.
     data$y[who == 7] <- -3
     clipped$y[who == 7] <- 1
   }

@@ -1,5 +1,6 @@
 # Per-instance losses of people who are not in the data, over several releases, and the propositions
-# of Wang (2019), each against brute force: refits, integration, moments without simulation.
+# of Wang (2019). Each is compared with brute force: refits, integration, moments without
+# simulation.
 
 posterior_fit <- function(data, method = "ops") {
   withr::local_seed(5)
@@ -31,7 +32,7 @@ test_that("a person outside the data has the same loss as a member with the same
       }
       joins <- pdp(fit, missing, newdata = data[i, ])
       expect_identical(nrow(joins$donors), 1L)
-      # The same release, with the person's row in the data.
+      # The same release is evaluated with the person's row in the data.
       inside <- pdp(fit, data)$donors
       expect_equal(joins$donors$removal, inside$removal[[i]])
       expect_lte(joins$donors$removal, 2)
@@ -92,7 +93,8 @@ test_that("pdp_compose() and argument `newdata` of pdp() refuse unusable input",
   expect_error(pdp(fit, data, newdata = data[0, ]), class = "dpsc_error_argument")
 })
 
-# Proposition 16.1, formula (9), for rows of length at most 1; H is the precision without gamma.
+# Proposition 16.1, formula (9), for rows of length at most 1, where H is the precision without
+# gamma.
 formula_9 <- function(x, y, H, theta, gamma, L) {
   least <- min(eigen(H, symmetric = TRUE)$values)
   e <- abs(y - sum(x * theta))
@@ -117,8 +119,8 @@ test_that("formula 9 of Proposition 16.1 is below the exact loss if the precisio
     }, 0)
   }
   expect_gt(min(ratio(10)), 1)
-  # Its last term, the loss due to the covariance, is half of the required size and lacks a factor
-  # gamma.
+  # The last term of the formula, the loss from the covariance, is half of the required size and
+  # lacks a factor gamma.
   expect_lt(min(ratio(1)), 0.95)
   expect_lt(min(ratio(0.01)), 0.5)
 })

@@ -1,4 +1,4 @@
-# Losses of single people in regressions, against refits without them.
+# Losses of single people in regressions, compared with refits without them.
 
 pdp_fit <- function(method, delta, ..., n = 120) {
   withr::local_seed(2)
@@ -6,7 +6,7 @@ pdp_fit <- function(method, delta, ..., n = 120) {
     bounds = paper_bounds(), method = method, ..., control = dp_control(rng = "R"))
 }
 
-# Rows in the form of the papers' methods, and rows of the same table without person i.
+# Rows in the form of the papers' methods, and the rows of this table without person i.
 rows_of <- function(fit, data) {
   rows <- paper_rows_cpp(lm_table(fit$columns, data, TRUE), fit$public$facts$design)
   rows$y <- as.double(rows$y > 0)
@@ -178,7 +178,7 @@ test_that("realised losses of dp_glm() agree with densities, and their bounds ar
         b <- -(colSums(w * exact$slope(t, rows$outcome) * rows$x) + fit$release$ridge * theta)
         list(b = b, log_density = log(det(H)) - sqrt(sum(b^2)) / fit$release$kappa)
       }
-      # A refit with the linear term of the evaluated density gives the same coefficients.
+      # A refit with the linear term of the evaluated density returns the same coefficients.
       refit <- function(keep, b) {
         at <- theta + 0.1
         for (step in 1:60) {
@@ -214,8 +214,8 @@ test_that("realised losses of dp_glm() agree with densities, and their bounds ar
 })
 
 test_that("bounds on the losses of single people hold for exact densities in every family", {
-  # One dimension: a row at its limit among saturated rows is removed; all of the curvature is
-  # nearby.
+  # In one dimension, a row at its limit among saturated rows is removed, and all of the curvature
+  # is nearby.
   withr::local_seed(8)
   for (family in c("binomial", "poisson", "gaussian")) {
     span <- if (family == "poisson") 4 else 1

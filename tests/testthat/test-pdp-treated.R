@@ -1,4 +1,4 @@
-# Losses of each person where everyone is protected.
+# Losses of each person if everyone is protected.
 
 test_that("replacing a row changes the steps for this person by at most the person's loss", {
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
@@ -16,7 +16,7 @@ test_that("replacing a row changes the steps for this person by at most the pers
       mine <- losses[losses$account == account & losses$person == 1, ]
       moved <- sqrt(sum(table$share[table$account == account])) * gdp_budget_cpp(4, 1e-6)
       expect_lte(moved, mine$mu_replacement * (1 + 1e-9))
-      # The opposite direction.
+      # The neighbours are exchanged.
       back <- withr::with_seed(4, audit_protected(other, p, epsilon = 4))
       losses <- pdp(attr(back, "release"), other$donors, target = other$group)$donors
       theirs <- losses[losses$account == account & losses$person == 1, ]

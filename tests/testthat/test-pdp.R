@@ -1,5 +1,5 @@
-# Expected values: reference values from the derivation, computed before this code was written, and
-# brute force.
+# The expected values are reference values from the derivation, computed before this code was
+# written, and results of brute force.
 
 # gaussian shifts ----
 
@@ -136,7 +136,7 @@ test_that("pdp() clips values outside the bounds as the release does", {
 
 # objective ----
 
-# The largest gradient difference of a removal, over a grid of u with the remaining weights
+# The largest difference of gradients by a removal, over a grid of u with the remaining weights
 # allocated greedily.
 reached_gradient <- function(p, i) {
   n <- nrow(p$x)
@@ -162,7 +162,7 @@ test_that("gradient and determinant terms bound losses at any point of the feasi
     n <- sample(3:8, 1)
     T0 <- sample(2:5, 1)
     panel <- toy_panel(n = n, T0 = T0, seed = case)
-    # With a cap of 1 / (2 n) the set is a box, and the sum constraint is never active.
+    # With a cap of 1 / (2 n) the set is a box, and the constraint on the sum is never active.
     cap <- if (case <= 3) 2 / sqrt(n) else 1 / (2 * n)
     p <- list(
       x = panel$donors[, seq_len(T0)], y = panel$target[seq_len(T0)], half = rep(1, T0),
@@ -176,7 +176,7 @@ test_that("gradient and determinant terms bound losses at any point of the feasi
       f <- p$cap * f / max(abs(f), 1e-9)
       f <- f / max(1, sum(abs(f)))
       i <- sample.int(n, 1)
-      # A face: some coordinates are free, with signs, and their signed sum may be fixed.
+      # On a face some coordinates are free, with signs, and their signed sum may be fixed.
       free <- which(stats::runif(n) < 0.7)
       basis <- diag(n)[, free, drop = FALSE]
       if (n * p$cap > 1 && length(free) > 1 && attempt %% 2) {
@@ -195,8 +195,7 @@ test_that("gradient and determinant terms bound losses at any point of the feasi
         }
       }
     }
-    # The bound for a removal is reached: all signs agree, and the weight is allocated to the best
-    # donors.
+    # A removal reaches the bound if all signs agree and the weight is allocated to the best donors.
     expect_equal(reached_gradient(p, 1L), terms$gradient$removal[[1]], tolerance = 1e-3)
   }
 })
@@ -301,16 +300,16 @@ test_that("summaries of pdp() give quantiles of losses and shares of donors belo
 })
 
 test_that("the bound on the generalisation error is above the exact gap for a known mechanism", {
-  # People are fair bits; one bit is released with a probability that is logistic in their sum, and
-  # a missing person counts one half. The loss is one if the released bit differs from the person's
-  # bit.
+  # Each person is a fair bit. One bit is released with a probability that is logistic in the sum,
+  # and a missing person counts as one half. The loss is one if the released bit differs from the
+  # person's bit.
   n <- 6
   gaps <- vapply(c(0.05, 0.2, 0.5, 1), function(slope) {
     chance <- function(sum) stats::plogis(slope * (sum - n / 2))
     sums <- 0:n
     share <- stats::dbinom(sums, n, 0.5)
     wrong <- (sums * (1 - chance(sums)) + (n - sums) * chance(sums)) / n
-    loss <- function(bit) { # of a person with this bit, beside n - 1 others
+    loss <- function(bit) { # loss of a person with this bit, beside n - 1 others
       with <- chance(0:(n - 1) + bit)
       without <- chance(0:(n - 1) + 0.5)
       pmax(abs(log(with / without)), abs(log((1 - with) / (1 - without))))

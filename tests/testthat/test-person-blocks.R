@@ -41,7 +41,7 @@ test_that("all rows of a person are in the same block and in the same half of th
   fit <- blocks_aggregate(data, statistic, blocks = 20, person = ~id, method = "mean")
   expect_identical(fit$nobs, 200L)
   for (rows in seen) expect_identical(as.vector(table(rows$id)), whole[sort(unique(rows$id))])
-  # 20 blocks of 10 people, and both halves of each block.
+  # There are 20 blocks of 10 people, and both halves of each block.
   people <- vapply(seen, function(rows) length(unique(rows$id)), 0L)
   expect_identical(as.vector(table(people)), c(40L, 20L))
 })
@@ -60,7 +60,7 @@ test_that("one row per person gives the same release as without `person`, bit fo
     by_person <- blocks_select(data, method = method, person = ~id, epsilon = epsilon)
     expect_identical(by_person$selected, plain$selected)
   }
-  # A person whose rows are all repeated k times votes as before.
+  # A person whose rows are all repeated k times has the same votes as before.
   several <- block_people()
   again <- several[rep(seq_len(nrow(several)), each = 3), ]
   for (method in c("ranks", "votes")) {
@@ -70,7 +70,7 @@ test_that("one row per person gives the same release as without `person`, bit fo
   expect_identical(blocks_select(several, person = ~id)$method, "ranks")
 })
 
-# The values of a selection by ranks before noise, with the same random circle for all data.
+# The values of a selection by ranks before noise, with one random circle for all data.
 rank_values <- function(data, person, epsilon = 50) {
   calls <- dpsc:::record_and_replay(
     dpsc:::as_hooked(audit_mechanism(function(people, control) {
@@ -95,7 +95,7 @@ test_that("one row per person gives the rank correlations without `person`, also
   without <- withr::with_seed(4, rank_values(both, NULL))
   labels <- function(x) vapply(x$calls, `[[`, "", "label")
   expect_identical(labels(with_person), labels(without))
-  # Medians and scales count in parts of a person; all other values are the same whole numbers.
+  # Medians and scales count in fractions of a person. All other values are the same whole numbers.
   same <- !grepl("median|scale", labels(without))
   expect_gt(sum(same), 4)
   expect_identical(with_person$here[same], without$here[same])
@@ -229,7 +229,7 @@ test_that("methods without a proof for several rows per person are refused befor
     class = "dpsc_error_data"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # None of the person's rows counts: an answer like any other.
+  # If none of a person's rows counts, the person's answer is treated like any other.
   gone <- transform(data, y = NA_real_)
   expect_identical(blocks_select(gone, person = ~id)$facts$n, 200L)
   for (fit in list(blocks_select(data, person = ~id), blocks_aggregate(data, person = ~id))) {
@@ -255,7 +255,7 @@ test_that("rank correlations between people are means over all pairs of their ro
       centred = FALSE, rows = rows
     ), recorder$noise)
     recorder$collect()
-    # Five people: all pairs are in the circle, in both orders.
+    # With five people all pairs are in the circle, in both orders.
     known <- vapply(1:2, function(j) {
       pair <- function(i, k) {
         signs <- outer(table[who == i, j], table[who == k, j], function(a, b) sign(a - b)) *

@@ -90,7 +90,7 @@ test_that("chunks, tables and files of people's rows give the same description a
   expect_identical(visited(dp_files(file), by = ~arm, person = ~id)$release, known$release)
 })
 
-# Rows of one person, at the limits of each step.
+# The rows of one person are at the limits of each step.
 hostile_visits <- function(rows, arms = c("new", "old", "other", "none")) {
   arms <- sample(arms, sample(length(arms), 1))
   data.frame(
@@ -103,7 +103,7 @@ hostile_visits <- function(rows, arms = c("new", "old", "other", "none")) {
 test_that("in no step of dp_describe() do several rows of a person cost more than one row", {
   withr::local_seed(12)
   others <- visits(300, most = 3)
-  # The number of people is public: a person without any counting row has a row.
+  # The number of people is public, so a person without a counting row still has a row.
   gone <- transform(hostile_visits(1), age = NA, cost = NA, ill = NA, kind = "x", arm = "none")
   some <- function(i) {
     if (stats::runif(1) < 0.1) gone else hostile_visits(sample(c(1, 2, 3, 7, 40), 1))
@@ -124,7 +124,7 @@ test_that("in no step of dp_describe() do several rows of a person cost more tha
         )
         expect_false(audit$violated)
         reached <- max(reached, audit$table$ratio)
-        # The released numbers depend on the people through the noise alone.
+        # The released numbers depend on the people only through the noise.
         expect_identical(utils::tail(audit$table$observed, 1), 0)
       }
       expect_lte(reached, 1)
@@ -133,8 +133,8 @@ test_that("in no step of dp_describe() do several rows of a person cost more tha
   }
 })
 
-# The largest cost of each step over its allowance, for two sets of people with the same noise. The
-# choices of a column are one step in all groups together.
+# The largest ratio of a step's cost to its allowance, for two sets of people with the same noise.
+# The choices of a column are one step in all groups together.
 described_steps <- function(verb, found, here, there) {
   calls <- dpsc:::record_and_replay(dpsc:::as_hooked(audit_mechanism(verb)), here, there)
   plan <- found$plan
@@ -224,7 +224,8 @@ test_that("rows in many groups cost a person no more than rows in one, unless sh
   withr::local_seed(14)
   q <- 333
   groups <- 60
-  # One person's rows are in the first half of the groups, the other person's in the second half.
+  # The rows of one person are in the first half of the groups, the rows of the other person in the
+  # second half.
   range_of <- function(g, rounded) {
     others <- 2^20 * as.double(stats::rpois(4, 3))
     share <- floor(2^20 * 2 / groups)
@@ -250,7 +251,7 @@ test_that("mean sums in many groups stay within the bound unless rounded to the 
     z <- sample(c(-1, 1, stats::runif(1, -1, 1)), 1)
     round(one * c(k, z, k * z^2, k * z^4, k * sample(0:1, 1)))
   }
-  # A person's rows are in different groups, some of which both people share.
+  # The rows of a person are in different groups, some of which contain both people.
   person <- function(m, k, rounding, shared) {
     out <- matrix(0, 5, 400)
     for (g in seq_len(m) + if (shared) 0 else 200) out[, g] <- out[, g] + row(k)
@@ -277,7 +278,7 @@ test_that("a joint choice by losses in fractions of a unit has the stated probab
     withr::with_seed(3, joint_choice_cpp(parts, 0.001, 50L, "R", 20L))[c("weight", "drawn")],
     withr::with_seed(3, joint_choice_cpp(losses, 0.001, 50L, "R"))[c("weight", "drawn")]
   )
-  # A person's part of a unit: other weights, by exp(-exponent times the part).
+  # A fraction of a unit of loss multiplies the weight by exp(-exponent times the fraction).
   parts[[1]][[2]] <- parts[[1]][[2]] + 2^20 / 3
   law <- function(found) {
     share <- found$weight / max(found$weight) / found$tuples
@@ -307,7 +308,7 @@ test_that("without privacy each person has weight one in each variable of a desc
   expect_equal(of(found, "cost", "sd"), sqrt(sum(w * (x - middle)^2) / (sum(w) - 1)))
   expect_equal(of(found, "ill", "share"), c(1 - mean(tapply(data$ill, data$id, mean)),
     mean(tapply(data$ill, data$id, mean))))
-  # Ranks: half of the people's weight is below the median.
+  # By ranks, half of the people's weight is below the median.
   median <- of(found, "cost", "q0.5")
   expect_lt(abs(sum(w * (x < median)) - sum(w) / 2), 1.5)
   by_arm <- raw(by = ~arm)
@@ -316,12 +317,12 @@ test_that("without privacy each person has weight one in each variable of a desc
   expect_equal(of(by_arm, "cost", "mean", "new"),
     sum((w * x)[data$arm == "new"]) / sum(w[data$arm == "new"]))
   expect_equal(sum(of(by_arm, "arm", "n", visit_bounds$arm)), length(unique(data$id[known])))
-  # Privacy with a large budget gives the same statistics.
+  # A large budget gives the same statistics as no privacy.
   large <- tidy(visited(data, epsilon = 400, person = ~id))
   expect_identical(large[1:4], found[1:4])
   off <- abs(large$estimate - found$estimate)
   expect_lt(max(off / (abs(found$estimate) + 1)), 0.05)
-  # With one row per person, the table without `person`.
+  # With one row per person, the table equals the table without `person`.
   single <- data[!duplicated(data$id), ]
   expect_equal(tidy(visited(single, epsilon = Inf, by = ~arm, person = ~id)),
     tidy(visited(single, epsilon = Inf, by = ~arm)))

@@ -35,7 +35,7 @@ test_that("one row or k copies per person give the dp_glm() fit without `person`
     for (delta in c(0, 1e-6)) {
       plain <- person_glm(family, single, delta = delta)
       by_person <- person_glm(family, shuffled(single, 1), delta = delta, person = ~id)
-      # The solver's point is within its tolerance, far below the noise that covers it.
+      # The solver's point is within its tolerance, which is far below the noise that covers it.
       steps <- c("theta", "information")
       same <- setdiff(names(plain$release), steps)
       expect_identical(by_person$release[same], plain$release[same])

@@ -1,4 +1,4 @@
-# Several rows of one person in chunks and tables: the release of the data frame, bit for bit.
+# Several rows of one person in chunks and tables give the release of the data frame, bit for bit.
 
 scattered_people <- function(n = 900, seed = 8) {
   withr::local_seed(seed)
@@ -50,7 +50,7 @@ test_that("people whose rows are in several chunks give the same release as in a
     scattered_lm(people, subset = age > 30))
   glm <- scattered_glm(people)
   expect_equal(coef(scattered_glm(dp_chunks(blocks))), coef(glm), tolerance = 1e-4)
-  # A block's column may be a factor with different levels.
+  # The column of a block may be a factor with different levels.
   blocks[[2]]$id <- factor(blocks[[2]]$id)
   expect_identical(scattered_lm(dp_chunks(blocks)), scattered_lm(people))
 })
@@ -62,7 +62,7 @@ test_that("if one identifier turns a block's numbers into text, people's rows st
   blocks <- cut_up(people, 3)
   blocks[[2]]$id[7] <- "1x7"
   together <- do.call(rbind, blocks)
-  # As utils::read.csv() guesses.
+  # utils::read.csv() would guess these classes.
   blocks <- lapply(blocks, function(block) {
     block$id <- utils::type.convert(block$id, as.is = TRUE)
     block
@@ -72,7 +72,7 @@ test_that("if one identifier turns a block's numbers into text, people's rows st
   fit <- scattered_lm(dp_chunks(blocks))
   expect_identical(fit$nobs, scattered_lm(together)$nobs)
   expect_identical(fit$release, scattered_lm(together)$release)
-  # Rows in blocks of both classes belong to the same person.
+  # Rows of both classes of a column belong to the same person.
   with_wage <- function(wage) {
     dp_chunks(lapply(blocks, function(block) {
       block$wage[block$id %in% c("3", "0003")] <- wage
@@ -89,7 +89,7 @@ test_that("if one identifier turns a block's numbers into text, people's rows st
 })
 
 test_that("chunks whose rows change their order after people were assigned are refused", {
-  # One person has 40 equal rows: in another order these rows would belong to other people.
+  # One person has 40 equal rows. In another order these rows would belong to other people.
   reads <- 0
   chunks <- function(after) {
     reads <<- 0

@@ -47,7 +47,7 @@ test_that("repeating every row k times does not change dp_lm(), even if people d
       expect_identical(person_lm(data[rows, ], person = ~id, vcov = vcov)$release, once$release)
     }
   }
-  # One person with more rows than a block of the reader.
+  # One person has more rows than a block of the reader.
   long <- rbind(data, data[rep(which(data$id == data$id[[1]]), 3000), ])
   expect_identical(person_lm(long, person = ~id)$release, person_lm(data, person = ~id)$release)
   expect_identical(once$nobs, 1500L)
@@ -64,7 +64,7 @@ test_that("identifiers of any basic class define the same people", {
   expect_identical(of(as.character(data$id)), known)
   expect_identical(of(factor(data$id)), known)
   expect_identical(of(as.Date("2020-01-01") + data$id), known)
-  # Rows without an identifier are omitted and cause no error.
+  # Rows without an identifier are omitted without an error.
   gone <- data$id == data$id[[1]]
   missing <- data
   missing$id[gone] <- NA
@@ -73,7 +73,7 @@ test_that("identifiers of any basic class define the same people", {
   expect_identical(left$release, person_lm(data[!gone, ], person = ~id)$release)
 })
 
-# Neighbours: all rows of one person are replaced by another person's rows.
+# Neighbours differ in all rows of one person, which are replaced by another person's rows.
 hostile_person <- function(rows) {
   corner <- function() c(20, 5, 30) * sample(c(-1, 1), 3, TRUE)
   near <- function() c(a = 4, b = 1.1, y = 30 * sample(c(-1, 1), 1))
@@ -128,7 +128,7 @@ test_that("an audit detects sums over a person's rows used in place of means", {
 })
 
 test_that("mean outer products of a person's worst rows stay within the declared bound", {
-  # The rule of mean_outer, by search: rows of the largest length, few of which differ.
+  # A search for the worst case of mean_outer uses rows of the largest length, few of which differ.
   withr::local_seed(14)
   worst <- 0
   for (p in c(1, 3, 8)) {
@@ -196,7 +196,8 @@ test_that("unsupported calls with `person` are refused before the charge, for an
     listed$id <- as.list(listed$id)
     expect_error(fit(listed), class = "dpsc_error_data")
   }
-  # The number of people is the same, once with several rows each: the text is the same.
+  # The data contain the same number of people, once with several rows per person, and the text is
+  # the same.
   few <- data.frame(y = 0, a = 0, b = 0, id = c(1, 2, 3, NA))
   expect_identical(told(few), told(few[rep(1:4, 50), ]))
   expect_match(told(few), "People: 3")
@@ -217,7 +218,7 @@ test_that("a fit by dp_lm() and its file state how people were declared", {
   declared <- person_lm(data, person = "row", vcov = "const")
   expect_match(declared$privacy$neighbours, "as declared")
   expect_identical(declared$release, person_lm(data)$release)
-  # The object reveals neither the number of rows nor whose rows they are.
+  # The object reveals neither the number of rows nor their people.
   held <- unlist(lapply(rapply(unclass(fit), identity, how = "unlist"), as.character))
   expect_false(as.character(nrow(data)) %in% held)
 })
@@ -237,7 +238,7 @@ test_that("fits with `person` contain no identifier and no number of rows per pe
   }
   expect_false(held(suppressWarnings(fit())))
   expect_false(held(suppressWarnings(fit(control = dp_control(rng = "R")))))
-  # Errors before and after the charge do not name anybody either.
+  # Errors before and after the charge do not name any person either.
   told <- tryCatch(fit(subset = nothing), error = identity)
   expect_s3_class(told, "dpsc_error_argument")
   expect_false(held(told))

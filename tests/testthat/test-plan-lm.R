@@ -1,4 +1,4 @@
-# Plans of regressions, selections and streams: from public facts, and close to the results.
+# Plans of regressions, selections and streams, which use public facts and are close to the results.
 
 plan_bounds <- function(p, half = 30) {
   stats::setNames(rep(list(c(-half, half)), p + 1L), c("y", paste0("X", seq_len(p))))
@@ -51,7 +51,7 @@ test_that("dp_plan_lm() returns the required number of people or the required ep
   expect_gt(paid$ratio, at(5000, 1))
   levels <- dp_plan_lm(y ~ g, list(y = c(0, 1), g = c("a", "b", "c")), n = 5000, epsilon = 1)
   expect_identical(levels$located, 1L)
-  # A rarer level needs longer rows; a level hidden by the noise has no ratio.
+  # A rarer level needs longer rows. A level that the noise hides has no ratio.
   rare <- function(n, share) {
     dp_plan_lm(y ~ g, list(y = c(0, 1), g = c("a", "b")), n = n, epsilon = 1, share = share)
   }
@@ -78,7 +78,7 @@ test_that("more people or a larger budget lower the planned hurdle for selecting
     data$y <- slope * (data$X3 - data$X9) + stats::runif(n, -0.5, 0.5)
     data
   }
-  # In the plan's units: beyond 1.2 robust standard deviations on either side of the median.
+  # In the units of the plan, values are clipped at 1.2 robust standard deviations from the median.
   expect_true(all(here$located))
   scaled <- function(x) {
     half <- location_reach[["choice"]] * stats::mad(x)

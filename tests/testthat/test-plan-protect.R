@@ -1,4 +1,4 @@
-# Plans of protected groups, of several dates, and with covariates: whole studies are simulated.
+# Plans of protected groups, of several dates, and with covariates, which simulate whole studies.
 
 everyone_plan <- function(..., n = 600, size = 200, protect = "everyone") {
   dp_plan(n = n, T0 = 8, T1 = 3, epsilon = 2, size = size, protect = protect, ...)
@@ -58,8 +58,8 @@ test_that("a plan and a release agree on the required group size", {
 })
 
 test_that("for a protected group with an effect the plan agrees with simulated releases", {
-  # A root mean square of 40 runs has a relative error of about 12 %; the full comparison is
-  # bench/plan-studies.R.
+  # A root mean square of 40 runs has a relative error of about 12 %. bench/plan-studies.R contains
+  # the full comparison.
   withr::local_seed(3)
   effect <- 0.05
   runs <- vapply(1:40, function(r) {
@@ -150,8 +150,8 @@ test_that("in plans useful covariates reduce errors, and useless covariates incr
   expect_output(print(much), "Without the covariates the error of the average would be")
   idle <- plan(covariates = 6)
   expect_gt(idle$table$average, 0.95 * idle$without$average)
-  # Covariates explain the requested share of the simulated people's changes, whose variances are as
-  # requested.
+  # Covariates explain the requested share of the changes of simulated people, and the variances of
+  # the changes are as requested.
   withr::local_seed(5)
   rows <- sim_panel(4000, 8, 3)$donors / 2
   between <- matrix(runif(8000, -1, 1), 4000)
@@ -169,14 +169,14 @@ test_that("the power in a plan is for the test with the plan's error and interva
   for (power in c(0.1, 0.5, 0.8, 0.95)) {
     expect_equal(power_of(row, least_effect(row, power)), power, tolerance = 1e-6)
   }
-  # Releases without an interval detect no effect.
+  # A release without an interval detects no effect.
   row$given <- 0.75
   expect_lt(power_of(row, 100), 0.7500001)
   expect_identical(least_effect(row, 0.8), Inf)
   expect_equal(power_of(row, least_effect(row, 0.5)), 0.5, tolerance = 1e-6)
   row$half_width <- NA
   expect_identical(c(power_of(row, 1), least_effect(row, 0.8)), c(NA_real_, NA_real_))
-  # A test that is always available.
+  # The test always exists here.
   expect_identical(least_effect(data.frame(average = 1, half_width = 0, given = 1), 0.8), 0)
 })
 
@@ -207,7 +207,7 @@ test_that("a plan finds the donors, the budget or the group size for an effect a
   for (unknown in c("n", "epsilon", "size")) {
     at <- stats::setNames(list(NULL), unknown)
     row <- do.call(ask, c(at, list(method = "gram")))$table
-    # Simulated errors vary by some per cent.
+    # The simulated errors vary by a few per cent.
     expect_lt(abs(log(row$detectable / 0.04)), log(1.15))
     expect_gt(row$power, 0.6)
   }

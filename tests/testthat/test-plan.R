@@ -35,8 +35,8 @@ test_that("in plans more donors reduce the errors of gram and increase the error
   error <- function(method, n, epsilon, size = 1) {
     a_plan(n = n, epsilon = epsilon, method = method, size = size)$table$error
   }
-  # One person's error is close to its floor from 1,000 donors on; the error of a mean of people is
-  # not.
+  # From 1,000 donors on, the error of one person is close to its floor, but the error of a mean of
+  # people is not.
   expect_lt(error("gram", 10000, 1, size = 20), 0.9 * error("gram", 1000, 1, size = 20))
   expect_lt(error("gram", 10000, 1, size = 200), 0.75 * error("gram", 1000, 1, size = 200))
   expect_lt(error("gram", 10000, 1), error("gram", 1000, 1))
@@ -51,7 +51,7 @@ test_that("required donors, budgets and group sizes come from the same simulatio
   local_quick_plans()
   plan <- dp_plan(T0 = 10, T1 = 3, epsilon = 1, error = 0.1)
   n <- plan$table$n[[1L]]
-  # Simulated errors vary by some per cent.
+  # The simulated errors vary by a few per cent.
   expect_equal(a_plan(n = n, epsilon = 1)$table$error, 0.1, tolerance = 0.15)
   expect_true(all(is.na(plan$table$n[-1L])))
   plan <- a_plan(n = 1000, error = 0.1)
@@ -59,11 +59,11 @@ test_that("required donors, budgets and group sizes come from the same simulatio
   impossible <- a_plan(epsilon = 1, error = 1e-9)
   expect_true(all(is.na(impossible$table$n)))
   expect_output(print(impossible), "not reached with")
-  # A note states the error that no number of donors and no budget can remove.
+  # A note gives the error without privacy, which no number of donors and no budget can reduce.
   expect_output(print(impossible), "without privacy")
 })
 
-# Errors of releases' own targets, whose outcomes are known.
+# Errors of targets of the releases, whose outcomes are known.
 observed <- function(draw, releases, T0, bounds, epsilon, size = 1, ...) {
   squared <- vapply(seq_len(releases), function(r) {
     panel <- draw()
@@ -77,8 +77,8 @@ observed <- function(draw, releases, T0, bounds, epsilon, size = 1, ...) {
 }
 
 test_that("for simulated people the plan agrees with releases", {
-  # A root mean square of 60 runs has a relative error of about 15 %; the full comparison is
-  # bench/plan.R.
+  # A root mean square of 60 runs has a relative error of about 15 %. bench/plan.R contains the full
+  # comparison.
   withr::local_seed(1)
   error <- observed(function() sim_panel(600, 20, 3), 60, 20, c(-1, 1), 2)
   planned <- dp_plan(n = 600, T0 = 20, T1 = 3, epsilon = 2, method = "gram")$table$error
@@ -111,7 +111,7 @@ test_that("for a patient and for a group of clinic_panel the plan agrees with re
       method = "gram"
     )
     expect_lt(abs(log(plan$table$error / error)), log(1.4))
-    # Without a pilot: with a statistician's knowledge of blood pressures.
+    # The plan has no pilot, but uses a statistician's knowledge of blood pressures.
     plan <- dp_plan(
       n = 600, T0 = 18, T1 = 6, epsilon = 1, bounds = c(80, 200), sd_between = 11, sd_within = 3.3,
       size = size, method = "gram"
@@ -150,8 +150,7 @@ test_that("simulated people of a plan have the requested standard deviations", {
   }
   expect_equal(found(people)[[2L]], 3 / 50, tolerance = 0.1)
   expect_equal(found(people)[[1L]], 5 / 50, tolerance = 0.1)
-  # Near the limits that bounds allow, standard deviations refer to people who stay within the
-  # bounds.
+  # Near the limits of the bounds, standard deviations refer to people who stay within the bounds.
   people <- spread_people(
     list(between = 0.45, within = 0.8, shared = 0), new_bounds(c(-1, 1), 1), 40
   )
@@ -202,7 +201,7 @@ test_that("without an interval a plan gives the budget that an interval needs", 
   expect_true(a_plan(n = few$interval$n, epsilon = 1)$interval$calibrated)
   expect_false(a_plan(n = floor(0.98 * few$interval$n), epsilon = 1)$interval$calibrated)
   expect_true(a_plan(n = 40, epsilon = few$interval$epsilon)$interval$calibrated)
-  # The plan uses the release's own rule.
+  # The plan uses the rule of the release.
   panel <- sim_panel(few$interval$n, 10, 3)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1), control = dp_control(rng = "R")
@@ -223,12 +222,12 @@ test_that("dp_plan() refuses a plan only if the donors would be uninformative", 
   expect_null(refusal(2, Inf, private = FALSE))
   said <- refusal(10, 0.1)
   expect_match(said, "10 donors at epsilon = 0.1 would be uninformative", fixed = TRUE)
-  # The suggested value works.
+  # The suggested value succeeds.
   donors <- as.numeric(gsub(",", "", sub(".*needs at least ([0-9,]+) donors.*", "\\1", said)))
   expect_null(refusal(donors, 0.1))
   epsilon <- as.numeric(sub(".*epsilon = ([0-9.]+) with these donors.*", "\\1", said))
   expect_null(refusal(10, epsilon))
-  # If a call is refused, donors do not reduce the error even in the best case.
+  # A call is refused if donors do not reduce the error even in the best case.
   best <- list(
     kind = "common", level = 0.02, loading = 0, time = 0, drift = 0, noise = 0.02, shift = 0.5
   )
@@ -269,16 +268,16 @@ test_that("plots of plans show the recommended and similar methods, or the reque
   expect_identical(methods_within_reach(plan), "gram")
   expect_identical(unique(ggplot2::autoplot(plan)$data$method), "gram")
   picture <- ggplot2::autoplot(plan, method = plan$table$method)
-  # The plot agrees with the table at the plan's own n and epsilon, in both panels.
+  # At the n and epsilon of the plan, the plot agrees with the table in both panels.
   lines <- picture$data
   at <- lines$method == "gram" & (abs(lines$against - 1000) < 1e-6 | abs(lines$against - 1) < 1e-9)
   expect_equal(unique(signif(lines$error[at], 10)), signif(plan$table$error[[1L]], 10))
-  # One line per method and panel, on logarithmic axes.
+  # The plot shows one line per method and panel, on logarithmic axes.
   drawn <- ggplot2::ggplot_build(picture)$data[[2L]]
   expect_identical(nrow(unique(drawn[c("PANEL", "group")])), 6L)
   expect_equal(sort(drawn$y), sort(log10(lines$error)))
   expect_error(ggplot2::autoplot(plan, method = "ols"), class = "dpsc_error_argument")
-  # A method with a slightly larger error is within the plotted range.
+  # A method with a moderately larger error is within the plotted range.
   plan$table$error[[2L]] <- 5 * plan$table$error[[1L]]
   expect_identical(methods_within_reach(plan), c("gram", "output"))
   plan$table$recommended <- FALSE

@@ -1,5 +1,5 @@
-# Contents of plots, by their numbers, and their appearance. The plotted fits have fixed numbers, so
-# pictures change only if the plots change.
+# Contents of plots, by their numbers, and appearance of plots. The plotted fits have fixed numbers,
+# so pictures change only if the plots change.
 
 fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), private = TRUE) {
   withr::local_seed(5)
@@ -13,7 +13,7 @@ fixed_fit <- function(k = 1, T1 = 4, T0 = 8, times = 2000 + seq_len(T0 + T1), pr
     target = target, T0 = T0, epsilon = if (private) 1 else Inf, bounds = c(-1, 1), times = times,
     control = dp_control(rng = "R"), protect = "donors"
   ))
-  # Errors from their covariances alone, without calibration by placebo errors.
+  # Errors from the covariances alone, without calibration by placebo errors.
   fix <- function(part, shift) {
     part$counterfactual[] <- rep(base, each = length(shift)) + shift
     part$variance <- rep(list(list(
@@ -111,7 +111,7 @@ test_that("a single post-treatment period is plotted as a bar as long as the int
     bar <- drawn(ggplot2::autoplot(fit), 1L)
     numbers <- as.data.frame(fit, type = "effect")
     expect_equal(bar$ymax - bar$ymin, numbers$conf.high - numbers$conf.low)
-    # The label stays on its side of the treatment.
+    # The label remains on its side of the treatment.
     expect_gt(bar$xmin, as.numeric(drawn(ggplot2::autoplot(fit), 5L)$xintercept))
   }
 })
@@ -126,7 +126,7 @@ test_that("plots of fits without noise or standard errors cause no warning", {
     }
   }
   expect_match(texts(ggplot2::autoplot(raw)), "NOT PRIVATE")
-  # If there is no noise, it is not mentioned.
+  # Without noise the plot does not mention noise.
   for (fit in list(raw, fixed_classical())) {
     labels <- ggplot2::autoplot(fit)$scales$get_scales("fill")$labels
     expect_false(any(grepl("noise", labels)))
@@ -202,7 +202,7 @@ test_that("figures omit placebos that fit badly and give the number of these pla
     } else {
       expect_no_match(said, "Not drawn")
     }
-    # All are ranked.
+    # All units are ranked.
     expect_match(said, paste("of", nrow(space$table)))
   }
   expect_gt(sum(times > 2), 0)
@@ -220,7 +220,7 @@ test_that("plots of percentage effects have limits, or a sentence gives the reas
   expect_match(caption(fit), "No effect in per cent where the counterfactual is not positive")
   fit$counterfactual[, 9:12] <- -0.1
   expect_match(caption(fit), "No effect in per cent as the counterfactual")
-  # Positive, but within its error of zero.
+  # The counterfactual is positive, but within its error of zero.
   fit$counterfactual[, 9:12] <- 0.01
   expect_match(caption(fit), "No limits as the counterfactual may be as low as zero")
   fit$counterfactual[, 9] <- -0.1

@@ -1,7 +1,7 @@
 # Every private object prints the same two lines on privacy, by one function, and its
 # steps in its summary.
 
-# One object per verb and kind of noise; `rng = "R"` for guarantees that do not hold.
+# One object per verb and kind of noise. `rng = "R"` is used for invalid guarantees.
 privacy_objects <- function(rng = "secure") {
   n <- 400L
   rows <- withr::with_seed(4, data.frame(y = stats::runif(n), x = stats::runif(n)))

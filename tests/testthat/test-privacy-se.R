@@ -1,5 +1,5 @@
-# The privacy standard error is the standard deviation of the reported path over releases, after
-# shrinkage towards the target's own level and cutting at the bounds.
+# The privacy standard error is the standard deviation over releases of the reported path, after
+# shrinkage towards the target's level and cutting at the bounds.
 
 donors_of <- function(n, T0 = 8, T1 = 2, sd = 0.05) {
   set.seed(n)
@@ -13,7 +13,7 @@ estimates <- function(statistics, targets, periods, half = 1) {
   )
 }
 
-# The core's prediction of a path (relative to the target's own level): shrinkage and bounds.
+# The core's prediction of a path, relative to the target's level, with shrinkage and bounds.
 finished <- function(path, noise, half, level) {
   signal <- min(max(0, mean(path^2) - noise), 0.25)
   pmin(pmax(path * signal / (signal + noise) + level, -half), half)
@@ -22,7 +22,7 @@ finished <- function(path, noise, half, level) {
 test_that("without shrinkage and clipping the privacy SE is 1.2 times the first-order SE", {
   fit <- gram_core(donors_of(4000), gram_facts_of(8, 2, 4000, 4, y = sin(1:8) / 3))
   statistics <- fit$statistics
-  # Hardly any noise in the mean: then paths are not shrunk.
+  # With hardly any noise in the mean, paths are not shrunk.
   statistics$mean_sd <- 1e-9
   targets <- 0.3 * cos(outer(1:3, 1:10)) + 0.1
   for (e in estimates(statistics, targets, 10, half = 1e6)) {
@@ -42,7 +42,7 @@ test_that("effects of shrinkage and bounds on privacy SEs agree with simulation"
     raw <- estimates(s, targets, 10, 1e6)
     for (i in seq_len(nrow(targets))) {
       level <- mean(targets[i, 1:8])
-      # Undo the shrinkage: x (x^2 - noise) / x^2 has a unique inverse above the noise.
+      # To undo the shrinkage, x (x^2 - noise) / x^2 has a unique inverse above the noise.
       about <- raw[[i]]$path[9:10] - level
       if (mean(about^2) == 0 || mean(about^2) > 0.2) next
       root <- eigen(1.2 * raw[[i]]$privacy, symmetric = TRUE)
@@ -114,6 +114,6 @@ test_that("many identical people do not reduce the clipping radius too much", {
   moments <- s$restore %*% s$covariance %*% t(s$restore)
   post <- mean(diag(moments)[-seq_len(s$pre)]) / s$weight^2 * 0.25
   truth <- mean(apply(donors[, 11:13], 2, stats::var))
-  # Shortened rows vary less; an earlier version lost a factor of a hundred.
+  # Shortened rows vary less. An earlier version was too small by a factor of a hundred.
   expect_gt(post, truth / 2)
 })

@@ -32,7 +32,7 @@ test_that("every protected cohort is a group with the whole budget, charged once
     expect_false(anyNA(tidy(fit, "cohort")$std.error))
   }
   expect_output(print(fit), "protects everyone")
-  # A released past has no residuals to print.
+  # A released past has no residuals, so none are printed.
   expect_true(all(tidy(fit, "event")$kind == "effect"))
   expect_match(report(fit)$guarantee, "donor or treated person")
 })
@@ -78,7 +78,7 @@ test_that("an audit of several cohorts finds no loss above the budget and detect
       expect_lte(sum(table$share[table$moved]), 1 + 1e-6)
     }
   }
-  # A fault: steps drawn with a budget that is not charged.
+  # The fault is steps drawn with a budget that is not charged.
   loose <- function(group) {
     group$epsilon <- 3 * group$epsilon
     group
@@ -86,7 +86,7 @@ test_that("an audit of several cohorts finds no loss above the budget and detect
   last <- replaced("group", 61, extreme)
   table <- withr::with_seed(4, audit_protected(p, last, loose, epsilon = 6))
   expect_gt(sum(table$share[table$moved]), 2)
-  # A fault: a person who is in two cohorts.
+  # The fault is a person in two cohorts.
   twice <- function(recorder) {
     hooks <- protected_hooks(recorder)
     honest <- hooks$treated_release_cpp
@@ -189,7 +189,7 @@ test_that("protected cohorts work with covariates, chunks, gaps, tables and esti
   DBI::dbWriteTable(con, "people", p$data)
   table <- run(y ~ on, dp_table(con, "people", index), bounds = c(0, 100))
   expect_equal(tidy(table, "group_time"), tidy(plain, "group_time"))
-  # Two outcomes with everyone protected as well.
+  # Everyone is also protected with two outcomes.
   p$data$z <- p$data$y / 10
   two <- run(cbind(y, z) ~ on, p$data, index, bounds = list(y = c(0, 100), z = c(0, 10)))
   expect_true(all(vapply(two$outcomes, function(fit) isTRUE(fit$protected), NA)))
@@ -234,7 +234,7 @@ test_that("dp_audit() accepts releases for everyone with one date or several dat
         if (person == 151) "cohort 1" else "cohort 2")
     }
   }
-  # A person who affects two accounts was charged for one.
+  # A person who affects two accounts was charged for only one.
   table <- data.frame(observed = c(0, 1, 1), ratio = c(0, 0.5, 0.5))
   expect_identical(account_rows(table, c("a", "b", "b"))$ratio, table$ratio)
   expect_identical(account_rows(table, c("a", "a", "b"))$ratio, c(0, Inf, Inf))

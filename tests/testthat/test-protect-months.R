@@ -1,4 +1,4 @@
-# Single periods of a protected group: the donors' steps, the rounds, limited translation.
+# Single periods of a protected group: the steps on donors, the rounds, and limited translation.
 
 test_that("one row changes the share of a shift left after clipping by at most the row's share", {
   # Plants faults 77.
@@ -15,7 +15,7 @@ test_that("one row changes the share of a shift left after clipping by at most t
   calls_of <- function(other) {
     withr::with_seed(4, record_and_replay(list(recorder = recorder, run = run), p, other))
   }
-  # A typical donor, replaced by a donor as far from the others as the bounds allow.
+  # A typical donor is replaced by a donor as far from the other donors as the bounds allow.
   p$donors[1, ] <- colMeans(p$donors)
   other <- p
   other$donors[1, ] <- rep(c(1, -1), c(5, 2))
@@ -28,8 +28,8 @@ test_that("one row changes the share of a shift left after clipping by at most t
   expect_true(any(moved > 0))
   expect_lte(max(moved), one)
   expect_equal(log2(one), round(log2(one)), tolerance = 1e-9)
-  # The three shares change together by nearly the claim: noise calibrated for one of them is
-  # noticed.
+  # Together the three shares change by nearly the claim, so the test notices noise calibrated for
+  # one of them.
   expect_lte(sqrt(sum(moved^2)), release$privacy$steps$sensitivity[[step]])
   expect_gt(sqrt(sum(moved^2)), 0.95 * release$privacy$steps$sensitivity[[step]])
   planted <- release$privacy$steps$sensitivity[[step]] / sqrt(3)
@@ -87,7 +87,7 @@ test_that("a person changes the sums that locate a group by a length of at most 
   p <- replaced(-1)
   place <- place_of(p, replaced(1), 1e-6)
   expect_lte(sqrt(sum(place$moved^2)), place$claim)
-  # A fault is noticed: noise for one person's vector instead of two.
+  # The test notices a fault, noise for one person's vector instead of two.
   expect_gt(sqrt(sum(place$moved^2)), 0.99 * place$claim)
 
   x <- place$x
@@ -104,14 +104,14 @@ test_that("a person changes the sums that locate a group by a length of at most 
   }
   one <- 2^round(log2(place$claim / sqrt(2)))
   expect_equal(place$value / one, by_hand, tolerance = 1e-3)
-  # The location is found to within 1.5 standard deviations of a person.
+  # The location has an error of at most 1.5 standard deviations of a person.
   person <- knots[[(length(knots) + 3) / 2]] / 4
   expect_gt(abs(mean(at)), 3 * person)
   expect_lt(abs(x$place$centre - mean(at)), 1.5 * person)
 })
 
 test_that("in a smooth panel single-period errors are below four times a public target's errors", {
-  # The ratio was 7.1 in version 0.2.0; an oracle that knows everybody's residuals reaches 2.7
+  # The ratio was 7.1 in version 0.2.0. An oracle that knows all residuals reaches 2.7
   # (bench/protect.R).
   errors <- vapply(1:10, function(seed) {
     withr::local_seed(seed)
@@ -152,7 +152,7 @@ test_that("limited translation moves each period by at most half an SD and keeps
     moves <- limited_translation_cpp(stats::rnorm(periods), diag(periods))
     expect_identical(moves, numeric(periods))
   }
-  # A slow second computation: the posterior by a fine grid, before the limit is applied.
+  # A slow second computation of the posterior by a fine grid, before the limit is applied.
   y <- c(0.3, -0.2, 0.1, 0.25, -0.1)
   tau <- tan(pi / 2 * (seq_len(20000) - 0.5) / 20000)
   precision <- 1 / (1 + tau^2)

@@ -1,4 +1,5 @@
-# protect = "everyone": required arguments, a fit's contents, its cost, and the results of an audit.
+# protect = "everyone": required arguments, the contents of a fit, its cost, and the results of an
+# audit.
 
 test_that("several treated units require `protect`, and the error spends nothing", {
   p <- protected_panel_of(n = 60, m = 5)
@@ -17,7 +18,7 @@ test_that("several treated units require `protect`, and the error spends nothing
     expect_match(conditionMessage(error), "the treated units, if they are people")
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # One treated unit is public; without privacy the argument is not needed.
+  # One treated unit is public, and without privacy the argument is unnecessary.
   one <- dp_synth(p$donors, target = p$group[1, ], T0 = p$T0, epsilon = 4, bounds = c(-1, 1))
   expect_identical(one$release$privacy$neighbours, "replace one donor's row")
   expect_s3_class(dp_synth(p$donors, target = p$group, T0 = p$T0, epsilon = Inf), "dp_synth")
@@ -66,7 +67,7 @@ test_that("groups that cannot be protected are refused before any budget is spen
     class = "dpsc_error_argument"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # Accepted values work.
+  # Accepted values succeed.
   text <- tryCatch(run(), error = conditionMessage)
   people <- as.numeric(sub(".*needs about ([0-9,]+) people.*", "\\1", text))
   many <- p$group[rep(1:5, length.out = people), ]
@@ -168,9 +169,9 @@ test_that("fits report who is protected, also if a release that protects everyon
   expect_equal(tidy(dp_synth(again)), tidy(fit))
   expect_equal(tidy(update(fit)), tidy(fit))
   expect_s3_class(update(fit, lambda = 10), "dp_synth")
-  # The release serves a public target as well.
+  # The release also serves a public target.
   expect_s3_class(dp_synth(again, target = p$group[1, ]), "dp_synth")
-  # Tampering is noticed.
+  # The check detects edited steps.
   treated <- steps$account == "treated"
   without <- list(
     steps = steps[!treated, ], cheap = replace(steps, "mu", list(ifelse(treated, 0.001, steps$mu)))
@@ -198,7 +199,7 @@ test_that("functions that use the treated unit's own data are refused", {
   expect_error(placebo_time(fit), "are protected", class = "dpsc_error_argument")
   expect_error(penalty_path(fit), "are protected", class = "dpsc_error_argument")
   expect_error(pdp(fit, p$donors), class = "dpsc_error_argument")
-  # The uncertain level of the released path does not cut the interval: only the bounds' width does.
+  # Only the width of the bounds cuts the interval, not the uncertain level of the released path.
   moved <- fit
   moved$target <- fit$target + 5
   moved$counterfactual <- fit$counterfactual + 5
@@ -207,7 +208,7 @@ test_that("functions that use the treated unit's own data are refused", {
 
 test_that("percentage effects have limits only if the released base is well above the noise", {
   near <- protected_panel_of()
-  # People whose level is far from zero, and people whose level is near zero.
+  # The levels of these people are far from zero, or near zero.
   far <- near
   far$donors <- pmin(near$donors + 0.6, 1)
   far$group <- pmin(near$group + 0.6, 1)
@@ -221,7 +222,7 @@ test_that("percentage effects have limits only if the released base is well abov
     expect_identical(!is.na(share$conf.high), clear)
     clear
   }, c(NA, NA))
-  # The noise determines whether there is an interval: both cases occur.
+  # The noise determines whether there is an interval, and both cases occur.
   expect_setequal(clear, c(TRUE, FALSE))
 })
 
@@ -242,7 +243,7 @@ test_that("an audit finds no loss above the budget for a donor or a treated pers
       expect_lte(sum(table$share[table$moved]), 1 + 1e-6)
     }
   }
-  # A planted fault: the treated people's steps are drawn with a budget that is not charged.
+  # The planted fault is that the steps of the treated people use a budget that is not charged.
   loose <- function(group) {
     group$epsilon <- 3 * group$epsilon
     group
@@ -255,7 +256,8 @@ test_that("a charge for donors alone does not cover a release that protects ever
   # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release
-  # A fault: the treated people's steps have no cost of their own, so the record contradicts itself.
+  # The fault is that the steps of the treated people have no separate cost, so the record
+  # contradicts itself.
   release$privacy$steps$mu[release$privacy$steps$account == "treated"] <- NA
   expect_match(release_problem(release), "noise step|cost|type")
 })
@@ -283,7 +285,7 @@ test_that("a larger budget gives more precise estimates of a known effect on pro
 })
 
 test_that("replacing a person changes the losses of radii within a range of one", {
-  # Lemma 6, by brute force over small tables of integers.
+  # Lemma 6 by brute force over small tables of integers.
   withr::local_seed(1)
   radii <- sort(sample(1:40, 5))
   counts <- function(norms, allowed) {

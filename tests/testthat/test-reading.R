@@ -1,4 +1,5 @@
-# Verbs that every fit supports: their values agree with other verbs, or an error gives the reason.
+# Methods that every fit supports. Their values agree with other methods, or an error gives the
+# reason.
 
 class_of_error <- function(code) {
   class(tryCatch(code, error = identity))[[1L]]
@@ -53,7 +54,7 @@ test_that("covariances and limits of streams, selections and aggregates agree wi
     stats::setNames(tidy(fits[[1L]])$privacy.se, names(coef(fits[[1L]])))
   )
   expect_equal(unname(sqrt(diag(vcov(fits[[2L]], type = "privacy")))), tidy(fits[[2L]])$privacy.se)
-  # The correlation of medians of the same blocks is not released.
+  # The release does not contain the correlation of medians of the same blocks.
   expect_identical(vcov(fits[[3L]])[1L, 2L], NA_real_)
   expect_error(confint(small_aggregate(spread = FALSE)), "without its standard deviation",
     class = "dpsc_error_argument"

@@ -1,4 +1,4 @@
-# Real panels: the limits of 38 states, and a panel of people.
+# Real panels: cigarette sales in states, with 38 donors, and a panel of people.
 
 proposition_99 <- function() {
   data <- utils::read.csv(shared_data("smoking.csv"))
@@ -52,7 +52,7 @@ test_that("at epsilon = 1 the print states that 38 states are too few for an int
 test_that("a fit to Proposition 99 without noise finds the known effect", {
   data <- proposition_99()
   fit <- smoking_fit(data, epsilon = Inf)
-  # Published synthetic controls: between -15 and -20 packs a year on average.
+  # Published synthetic controls give between -15 and -20 packs per year on average.
   expect_gt(mean(effects(fit)), -30)
   expect_lt(mean(effects(fit)), -8)
   expect_match(printed(fit), "NOT PRIVATE", all = FALSE)
@@ -96,7 +96,7 @@ test_that("the mean log wage of a subgroup is predicted from the other workers",
         control = dp_control(rng = "R")
       ))
     })
-    # Nobody is treated, so the gap is small: wages grow equally.
+    # Nobody is treated, so the gap is small, since wages grow equally.
     expect_lt(max(abs(effects(fits[[3L]]))), 0.1)
     expect_lt(abs(mean(effects(fits[[2L]]))), 0.3)
     expect_lt(abs(mean(effects(fits[[1L]]))), 0.8)

@@ -1,4 +1,4 @@
-# Releases from files whose parts do not agree with each other.
+# Releases from files whose parts contradict each other.
 
 skip_if_not_installed("jsonlite")
 
@@ -59,8 +59,8 @@ test_that("a seeded release whose field `holds` was changed is detected", {
       release
     }, regexp = "promise")
   }, Filter(function(kind) kind[[2L]] == "tight", every_kind))
-  # With a false claim about the source of noise the record is consistent again, but the budget is
-  # not.
+  # A false claim about the source of the noise makes the record consistent again, but not the
+  # budget.
   expect_caught(rng = "R", change = function(release) {
     release$privacy[c("holds", "epsilon")] <- list(TRUE, 0.1)
     release
@@ -94,7 +94,7 @@ test_that("a stated budget below the spent budget is detected, even after furthe
       }
       release
     }, regexp = "cost")
-    # The steps' costs are changed as well, but not their noise.
+    # The costs of the steps are changed as well, but not the noise.
     caught(change = function(release) {
       if ("gaussian" %in% release$privacy$steps$law) {
         release$privacy$steps$epsilon <- release$privacy$steps$epsilon * 2
@@ -216,7 +216,7 @@ test_that("a release by method gram with noise unlike its rounds or steps is det
       release$panel$n <- 500
       release
     }, delta, "noise")
-    # The intervals' second moment has the noise of its step, and the intervals have five paid
+    # The second moment of the intervals has the noise of its step, and the intervals have five
     # steps.
     calibrated(function(release) {
       release$statistics$intervals$second_sd <- release$statistics$intervals$second_sd / 3
@@ -231,7 +231,7 @@ test_that("a release by method gram with noise unlike its rounds or steps is det
       release$privacy$steps <- steps[!grepl("placebo|tail", steps$step), ]
       release
     }, delta, "intervals")
-    # Less noise in a choice than its stated cost implies.
+    # A choice has less noise than its stated cost implies.
     calibrated(function(release) {
       release$privacy$steps$scale[5L] <- release$privacy$steps$scale[5L] / 2
       release
@@ -245,8 +245,8 @@ test_that("a release by method gram with noise unlike its rounds or steps is det
     release$privacy$steps$mu <- release$privacy$steps$mu / 2
     release
   }, 1e-6, "cost")
-  # The target's own round: its noise equals that of the last step, and both of its steps are
-  # present.
+  # The noise of the round for the target equals the noise of the last step, and both steps of this
+  # round are present.
   in_target <- function(field, factor) {
     function(release) {
       release$statistics$target[[field]] <- release$statistics$target[[field]] * factor

@@ -1,5 +1,5 @@
-# One file format for all releases: reading returns the written object; every changed value of a
-# file is refused by name; and recomputed marks must agree with the plan.
+# One file format for all releases. Reading returns the written object, every changed value of a
+# file is refused by name, and recomputed marks must agree with the plan.
 
 skip_if_not_installed("jsonlite")
 
@@ -118,7 +118,7 @@ test_that("a file of a release with a changed field is refused, and the error na
   }
 })
 
-# Values that determine nothing else in a file: measurements, limits, choices without a cost.
+# Values that determine no other value in a file: measurements, limits, choices without a cost.
 free_fields <- paste0("^(", paste(c(
   "panel[$](times|outcome)", "asked[$](size|estimator)",
   "asked[$]control[$](intervals|target_round|features)", "privacy[$]version", "bounds", "weighted",

@@ -1,4 +1,4 @@
-# Unions of groups' releases: the moments of all their donors, and their guarantee.
+# Unions of groups' releases: the moments of all donors, and the guarantee.
 
 group_releases <- function(panel, cuts, epsilon = 1, features = 4) {
   of <- findInterval(seq_len(nrow(panel$donors)), c(1, cuts + 1))
@@ -35,7 +35,7 @@ test_that("the mean of a union of releases has roughly the stated noise variance
     error <- forwardsolve(s$restore, s$mean - colMeans(exact))
     c(mean = mean(error^2) / s$mean_sd^2)
   })
-  # The difference includes the clipping at the radius.
+  # The difference includes the effect of clipping at the radius.
   expect_gt(mean(made), 0.5)
   expect_lt(mean(made), 3)
 })

@@ -1,5 +1,5 @@
-# Releases as JSON: reading returns an identical object; damaged files are refused; no file is half
-# written.
+# Releases as JSON. Reading returns an identical object, damaged files are refused, and no file is
+# half written.
 
 skip_if_not_installed("jsonlite")
 
@@ -14,8 +14,8 @@ file_release <- function(method = "gram", calibration = "tight", epsilon = 1, de
   )
 }
 
-# The releases of these tests are seeded, so they are not private, and writing them requires a
-# statement of this.
+# The releases of these tests are seeded, so they are not private, and the call that writes them
+# must state this.
 save_release <- function(release, path) write_release(release, path, allow_not_private = TRUE)
 
 round_trip <- function(release) {
@@ -24,7 +24,8 @@ round_trip <- function(release) {
   read_release(path)
 }
 
-# Either a classed error, or a release that prints and fits a target or gives a reason.
+# The result is a classed error, or a release that prints and either fits a target or gives a
+# reason.
 read_or_refuse <- function(text, path) {
   writeBin(text, path)
   tryCatch(
@@ -79,7 +80,7 @@ test_that("calibrated intervals and releases without privacy are read back", {
       expect_identical(confint(dp_synth(again, p$target)), confint(dp_synth(release, p$target)))
     }
   }
-  # Rows of few donors, counts for many: seventeen digits each.
+  # The file contains the rows of few donors, or counts for many donors, with seventeen digits each.
   for (n in c(25, 2100)) {
     release <- file_release(n = n, epsilon = Inf)
     kept <- release$statistics$leave_one_out
@@ -112,7 +113,7 @@ test_that("a release for the mean of many people is read back and checked", {
 test_that("releases by version 0.1.0 are read, printed and fitted, without an interval", {
   for (name in c("gaussian", "pure")) {
     release <- read_release(test_path("fixtures", paste0("gram-0.1.0-", name, ".json")))
-    # A file does not record whether columns had methods of their own: see advisories().
+    # A file does not record whether columns had special methods (see advisories()).
     expect_true(release$privacy$doubt)
     expect_match(release$privacy$theorem, if (name == "pure") "pure" else "zero-concentrated")
     expect_output(print(summary(release)), "radius, whitened")
@@ -338,7 +339,7 @@ test_that("a failed write causes an error and leaves only the old file", {
   old <- readBin(path, "raw", file.size(path))
   expect_error(write_release(file_release(epsilon = Inf), path), class = "dpsc_error_release")
   expect_identical(readBin(path, "raw", file.size(path)), old)
-  # A directory in the way cannot be replaced by a file.
+  # A file cannot replace a directory.
   full <- file.path(folder, "folder.json")
   dir.create(file.path(full, "inside"), recursive = TRUE)
   expect_error(save_release(release, full), class = "dpsc_error_release")

@@ -377,7 +377,7 @@ test_that("every method and calibration clips values outside the bounds", {
       expect_identical(statistics[[1L]], statistics[[2L]], label = paste(method, collapse = " "))
     }
   }
-  # By period.
+  # The bounds differ by period.
   bounds <- cbind(-seq(0.3, 1, length.out = 8), seq(0.4, 0.9, length.out = 8))
   clipped <- sweep(sweep(p$donors, 2, bounds[, 1], pmax), 2, bounds[, 2], pmin)
   target <- matrix(0.1 * 1:8 / 8, 1)
@@ -437,7 +437,7 @@ test_that("several treated units share one release", {
   expect_identical(
     unique(tidy(fit, type = "unit")$target), c("target01", "target02", "target03")
   )
-  # The vertical methods use the group's mean.
+  # Methods "output" and "objective" use the group's mean.
   fit <- draw(p, dp_synth, method = "output", protect = "donors")
   expect_identical(dim(effects(fit)), c(1L, 2L))
   expect_output(print(fit), "mean of 3 treated units")
@@ -537,7 +537,7 @@ test_that("a target mostly outside the bounds is refused, and a target partly ou
       ),
       class = "dpsc_error_bounds"
     )
-    # Most of the pre-period is outside the bounds: one of five values inside, or two of five.
+    # Most of the pre-period lies outside the bounds: one or two of five values are inside.
     for (target in list(5 + p$target, replace(5 + p$target, 2, 0), replace(5 + p$target, 1:2, 0))) {
       expect_error(
         dp_synth(p$donors,
@@ -546,13 +546,13 @@ test_that("a target mostly outside the bounds is refused, and a target partly ou
         "bounds.*miss the target", class = "dpsc_error_bounds"
       )
     }
-    # Values after the treatment may be anywhere, since they contain the effect.
+    # Values after the treatment contain the effect, so they may be anywhere.
     expect_no_warning(
       dp_synth(p$donors,
         target = replace(p$target, 6:7, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method
       )
     )
-    # The target is public, and donors like it are clipped: this deserves a warning.
+    # The target is public, and donors like it are clipped, so a warning is appropriate.
     expect_warning(
       fit <- dp_synth(p$donors,
         target = replace(p$target, 1:2, 5), T0 = 5, epsilon = 1, bounds = c(-1, 1), method = method

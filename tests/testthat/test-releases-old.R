@@ -1,4 +1,4 @@
-# Releases of earlier versions: each file of fixtures/0.2.0, one per verb, method and configuration,
+# Releases of earlier versions. Each file of fixtures/0.2.0, one per verb, method and configuration,
 # is read and gives the same numbers as before.
 
 skip_if_not_installed("jsonlite")
@@ -8,8 +8,8 @@ old_pins <- utils::read.csv(file.path(old_folder, "pins.csv"))
 old_files <- unique(old_pins$file)
 reportable <- c("dp_release", "dp_synth", "dp_cohorts", "dp_outcomes", "dp_lm", "dp_glm")
 
-# A resumed state is claimed, so the fixtures contain public states only, which may be resumed any
-# number of times.
+# A resumed private state is claimed, so the fixtures contain only public states, which may be
+# resumed any number of times.
 test_that("files of old releases and recorded numbers cover the same configurations", {
   there <- list.files(old_folder, "[.](json|rds|state)$")
   expect_setequal(there, old_files)
@@ -30,7 +30,7 @@ test_that("releases by version 0.2.0 are read, printed and fitted, with unchange
     }
     now <- pins_of(path)
     then <- old_pins[old_pins$file == file, ]
-    # Some guarantees are now known not to hold: test-advisories.R.
+    # Some guarantees are now known to be invalid (test-advisories.R).
     kept <- then$number != "holds"
     now <- now[kept, ]
     then <- then[kept, ]

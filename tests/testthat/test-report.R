@@ -1,4 +1,4 @@
-# The text of a report, against the fit from which it is made.
+# The text of a report compared with the fit that it describes.
 
 report_fit <- function(rng = "secure", epsilon = 1, ...) {
   withr::local_seed(51)
@@ -22,13 +22,14 @@ test_that("the report's sentence on the result gives estimate, interval, p-value
 })
 
 test_that("the report's guarantee gives the power of the best test between two neighbours", {
-  # The most powerful test of randomised response at epsilon succeeds with exactly this share.
+  # The share of successes of the most powerful test of randomised response at epsilon equals this
+  # number.
   for (epsilon in c(0.1, 1, 3)) {
     said <- report(report_fit(epsilon = epsilon, delta = 0))$guarantee
     share <- exp(epsilon) / (1 + exp(epsilon))
     expect_match(said, sprintf("at most %.1f %%", 100 * share), fixed = TRUE)
   }
-  # With delta: a brute-force search over all tests inside the (epsilon, delta) region.
+  # With delta > 0 a brute-force search covers all tests inside the (epsilon, delta) region.
   delta <- 0.1
   alpha <- seq(0, 1, length.out = 1e5 + 1)
   beta <- pmax(0, 1 - delta - exp(1) * alpha, exp(-1) * (1 - delta - alpha))
@@ -179,7 +180,7 @@ test_that("without an interval a report gives the reason and mentions no calibra
   )
   expect_no_match(said$methods, "Standard errors|p-values|calibrated by")
   expect_match(report(report_fit())$methods, "calibrated by")
-  # An uninformative name is not repeated.
+  # The text does not repeat an uninformative name.
   expect_match(said$methods, "what the outcome of target would have been", fixed = TRUE)
 })
 
@@ -203,7 +204,7 @@ test_that("an assessment by report() gives budget, neighbours and charge of any 
     expect_match(parts$guarantee, paste("epsilon =", privacy$epsilon), fixed = TRUE)
     expect_match(parts$guarantee, privacy$neighbours, fixed = TRUE)
     expect_match(parts$limits, "not certified", fixed = TRUE)
-    # Dwork and Roth (2014), Theorem 2.2 and its version with delta.
+    # Dwork and Roth (2014), Theorem 2.2 and the version of this theorem with delta.
     expect_identical(grepl("delta more than k times", parts$limits), privacy$delta > 0)
     paid <- privacy$charge$hash %||% "No ledger"
     expect_match(parts$budget, paid, fixed = TRUE)

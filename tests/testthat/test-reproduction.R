@@ -1,14 +1,14 @@
-# The fast loops of inst/reproduction against plain loops. The probability of a false alarm is 1e-4
-# per test, under fixed seeds. The loops are not part of the package and are compiled here, which
-# takes a minute: in `make audit`.
+# The fast loops of inst/reproduction compared with plain loops. The probability of a false alarm is
+# 1e-4 per test, under fixed seeds. The loops are not part of the package and are compiled here,
+# which takes a minute, so the tests run in `make audit`.
 loops <- new.env()
 
 compile_loops <- function() {
   if (is.null(loops$repeat_linear)) {
     home <- test_path("..", "..", "inst", "reproduction")
     source(file.path(home, "functions.R"), local = loops)
-    # R's own -g comes after PKG_CXXFLAGS and would override it; without optimisation the loops lose
-    # more time than compilation saves.
+    # The option -g of R follows PKG_CXXFLAGS and would override it. Without optimisation the loops
+    # lose more time than compilation saves.
     flags <- c("-include $(HOME)/.R/Makevars", "CXX17FLAGS = -O2 -g0")
     flags <- withr::local_tempfile(lines = flags)
     withr::local_envvar(R_MAKEVARS_USER = flags)
@@ -97,7 +97,7 @@ test_that("the reproduction's loop with bounds solves the same problem as a rele
     data, function(d) stats::rnorm(d, sd = 2), numeric,
     function(b) capped_l1_qp_cpp(data$x, linear - b, 3, 0.6, 1e-9)$solution
   )
-  # Noise puts several minimisers on the same corner: ties are split.
+  # Noise puts several minimisers on the same corner, so ties are split.
   fast <- fast + stats::rnorm(2000, sd = 1e-10)
   expect_gt(stats::ks.test(fast, plain)$p.value, 1e-4)
 })
@@ -161,7 +161,7 @@ test_that("in the reproduction errors of method gram are distributed as in dp_sy
   fast <- function(epsilon, runs) {
     loops$repeat_gram(panel$donors, panel$target[1:6], panel$counterfactual[7:8], epsilon, 0, runs)
   }
-  # Counterfactuals at the bounds are equal: ties are split.
+  # Counterfactuals at the bounds are equal, so ties are split.
   apart <- function(errors) errors + stats::rnorm(length(errors), sd = 1e-10)
   expect_gt(stats::ks.test(apart(fast(10, 400L)), apart(plain(10, 400L)))$p.value, 1e-4)
   # With hardly any noise both numbers agree.

@@ -1,4 +1,4 @@
-# One person's row changes that person's numbers only, for every allowed formula, `subset` and
+# One person's row changes only that person's numbers, for every allowed formula, `subset` and
 # `weights`.
 
 rows_of <- function(n = 40) {
@@ -71,7 +71,7 @@ test_that("numbers computed for a row by a formula do not depend on other rows",
   }
   online <- new_columns(y ~ x + I(x > w), c(unit(), list(`I(x > w)` = c(0, 1))), "gaussian")
   expect_identical(table_of_rows(online, data)[-1L, ], table_of_rows(online, other)[-1L, ])
-  # A factor's codes depend on all of its levels, so its text is read.
+  # The codes of a factor depend on all of its levels, so its text is read.
   expect_identical(row_weights(quote(g), data, 4), as.numeric(as.character(data$g)) / 4)
   weigh <- quote(as.numeric(g))
   expect_identical(

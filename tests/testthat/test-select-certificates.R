@@ -1,8 +1,8 @@
-# The certificates of the two stability tests for the LASSO against a slow independent computation
-# (proofs/selection.md, Theorems 3 and 4), and against neighbours that reach their terms.
+# The certificates of the two stability tests for the LASSO, compared with a slow independent
+# computation (proofs/selection.md, Theorems 3 and 4) and with neighbours that reach their terms.
 
-# argmin sum h_tau(y - x'theta) + penalty |theta|_1 on [-1, 1] (`box`), each coordinate's equation
-# solved by bisection.
+# argmin sum h_tau(y - x'theta) + penalty |theta|_1 on [-1, 1] (`box`); bisection solves the
+# equation of each coordinate.
 slow_sparse_fit <- function(x, y, penalty, tau, box) {
   theta <- numeric(ncol(x))
   end <- if (box) 1 else 4
@@ -10,7 +10,7 @@ slow_sparse_fit <- function(x, y, penalty, tau, box) {
     before <- theta
     for (j in seq_along(theta)) {
       rest <- y - drop(x[, -j, drop = FALSE] %*% theta[-j])
-      # Rises with t.
+      # This function increases with t.
       slope <- function(t) -sum(x[, j] * pmax(pmin(rest - x[, j] * t, tau), -tau))
       at <- slope(0)
       sign <- if (at < -penalty) 1 else if (at > penalty) -1 else 0
@@ -87,7 +87,8 @@ case_facts <- function(...) {
 
 on_grid <- function(x) round(x * 1024) / 1024
 
-# 2,000 rows (x1, x2, y): `usual` 1,000 times (`mirrored`: half with -x2), `special` 12 times.
+# 2,000 rows (x1, x2, y), of which `usual` occurs 1,000 times (`mirrored`: half with -x2) and
+# `special` 12 times.
 case_table <- function(case) {
   usual <- matrix(case$usual, 1000, 3, TRUE)
   if (isTRUE(case$mirrored)) usual[, 2L] <- usual[, 2L] * c(1, -1)
@@ -95,7 +96,7 @@ case_table <- function(case) {
 }
 
 # One case per term: the binding term, the table, a row that replaces the special rows, and the
-# share of one by which it can change the distance.
+# share of one by which this row can change the distance.
 huber_cases <- function() {
   list(
     curvature = list(
@@ -110,8 +111,8 @@ huber_cases <- function() {
       term = 3, share = 1, row = c(0, 1, 0), special = c(0, 0, 0), usual = c(1, 1, 0.75),
       facts = case_facts(kappa1 = 0.5022, kappa2 = 0.6, psi = 0.4), mirrored = TRUE
     ),
-    # The slopes of these rows change the others' residuals, and with them the second column's
-    # score.
+    # The slopes of these rows change the residuals of the other rows, and thereby the score of the
+    # second column.
     gap = list(
       term = 4, share = 0.95, row = c(1, -1, -1), special = c(1, -1, 1), usual = c(1, 0.99, 0.8),
       facts = case_facts()
@@ -125,7 +126,7 @@ huber_cases <- function() {
 
 lasso_cases <- function() {
   n <- 2000
-  # Residuals reach 2 on one side only: a product x r changes by half of the permitted 4.
+  # Residuals reach 2 on one side only, so a product x r changes by half of the permitted 4.
   list(
     gap = list(
       term = 1, share = 0.28, row = c(1, -1, -1), special = c(1, 1, -1), usual = c(1, 0.4, 1),
@@ -158,7 +159,7 @@ test_that("stability certificates equal the theorems' numbers, whichever conditi
       expect_gt(found, 0.5)
       expect_lte(found, min(terms))
       expect_gt(found, min(terms) - 2 / 1024)
-      # The fault: steps of half the length.
+      # The fault is steps of half the length.
       expect_gt(2 * found + 1, min(terms) + 1)
     }
   }
@@ -197,7 +198,7 @@ test_that("one person can change each condition of a certificate by nearly one, 
         certified(method, other, case$facts)$distance
       expect_lte(moved, 1026 / 1024)
       expect_gt(moved, case$share - 2 / 1024)
-      # The fault.
+      # With the fault the distance changes by twice as much.
       if (case$share > 0.9) expect_gt(2 * moved, 1026 / 1024)
     }
   }
@@ -214,7 +215,7 @@ test_that("replacing the certified number of rows changes no support; replacing 
       if (!identical(certified("stability", table, case$facts)$support, now$support)) break
     }
     expect_gt(replaced, now$distance)
-    # A certificate of 2 d + 1 would have promised this support.
+    # A certificate of 2 d + 1 would have guaranteed this support.
     expect_lt(replaced, 2 * now$distance + 1)
   }
 })

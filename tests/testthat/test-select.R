@@ -38,7 +38,7 @@ test_that("a noisy choice of a variable has the exact distribution", {
 test_that("for the worst neighbours the odds of a choice change by exactly the exponent", {
   # Plants faults 47.
   withr::local_seed(2)
-  # Utilities (3, 1) and (1, 3): the odds change from exp(x/2) to exp(-x/2).
+  # The utilities are (3, 1) and (1, 3), so the odds change from exp(x/2) to exp(-x/2).
   base <- rbind(c(1, 1, 1), c(1, 1, 1))
   one <- rbind(base, c(1, -1, 1))
   two <- rbind(base, c(-1, 1, 1))
@@ -46,14 +46,14 @@ test_that("for the worst neighbours the odds of a choice change by exactly the e
   for (method in c("pursuit", "screening")) {
     moved <- loss(first_pick_rate(one, method, pick_facts(exponent = 2))) -
       loss(first_pick_rate(two, method, pick_facts(exponent = 2)))
-    # Two rates from 4,000 draws each: the standard error of their difference is .05.
+    # Two rates come from 4,000 draws each, so the standard error of their difference is 0.05.
     expect_lt(abs(moved - 2), 0.25)
   }
-  # The fault: an exponent that ignores that utilities change in both directions is twice as large.
+  # The fault is a doubled exponent, which ignores that utilities change in both directions.
   moved <- loss(first_pick_rate(one, "pursuit", pick_facts(exponent = 4))) -
     loss(first_pick_rate(two, "pursuit", pick_facts(exponent = 4)))
   expect_gt(moved, 2.5)
-  # Votes of two blocks with one row each: counts (2, 0) and (1, 1).
+  # Two blocks with one row each vote: the counts are (2, 0) and (1, 1).
   one <- rbind(c(1, 0, 1), c(1, 0, 1))
   two <- rbind(c(1, 0, 1), c(0, 1, 1))
   moved <- loss(first_pick_rate(one, "votes", pick_facts(exponent = 2))) -
@@ -74,14 +74,15 @@ test_that("a person changes rank correlations by at most two units", {
       select_ranks_cpp(table, rep(TRUE, 3), rank_facts(exponent = exponent), "R")$order == 1
     }))
   }
-  # The last person is outside all others: every one of their pairs changes, in opposite directions.
+  # The last person is outside all others, so every pair of this person changes, in opposite
+  # directions.
   base <- rbind(c(-0.5, -0.5, -0.5), c(0, 0, 0), c(0.5, 0.5, 0.5))[rep(1:3, 2), ]
   moved <- function(exponent) {
     stats::qlogis(rate(rbind(base, c(1, -1, 1)), exponent)) -
       stats::qlogis(rate(rbind(base, c(-1, 1, 1)), exponent))
   }
   expect_lt(abs(moved(2) - 2), 0.25)
-  # The fault: twice the exponent, as if a person were in half of the pairs.
+  # The fault is twice the exponent, as if a person were in half of the pairs.
   expect_gt(moved(4), 2.5)
 })
 
@@ -92,10 +93,10 @@ test_that("with few people variables are chosen by Kendall's correlation over al
     kendall <- abs(stats::cor(table[, 1:4], table[, 5], method = "kendall"))
     found <- select_ranks_cpp(table, rep(TRUE, 5), rank_facts(4, Inf), "R")$order
     expect_identical(kendall[found], sort(kendall, decreasing = TRUE))
-    # Monotone transformations change nothing.
+    # Monotone transformations do not change the result.
     expect_identical(found, select_ranks_cpp(table^3, rep(TRUE, 5), rank_facts(4, Inf), "R")$order)
   }
-  # A row with a missing value is a row of zeros.
+  # A row with a missing value counts as a row of zeros.
   table[2, 3] <- NaN
   zero <- table
   zero[2, ] <- 0
@@ -109,7 +110,7 @@ test_that("residuals of earlier steps find hidden variables, also 0/1 variables"
   x <- matrix(stats::rnorm(n * 6), n)
   x[, 2] <- 0.8 * x[, 1] + 0.6 * x[, 2]
   flag <- as.integer(stats::runif(n) < 0.2)
-  # Alone, V2 is nearly uncorrelated with the outcome, and V1 hides it.
+  # V2 alone is nearly uncorrelated with the outcome, since V1 hides its effect.
   y <- x[, 1] - 0.75 * x[, 2] + flag + stats::rnorm(n, sd = 0.5)
   rows <- data.frame(x, flag, f = factor(sample(c("a", "b"), n, TRUE)), y)
   bounds <- c(stats::setNames(rep(list(c(-40, 40)), 6), paste0("X", 1:6)),
@@ -168,7 +169,7 @@ test_that("with noise dp_select() finds the support, and conditional intervals h
     expect_setequal(found$selected, truth)
     table <- tidy(found, conf.int = TRUE)
     expect_identical(table$term[order(table$rank)], found$selected)
-    # If the same noise determines selection and fit, there are no standard errors.
+    # Standard errors are missing if the same noise determines selection and fit.
     expect_identical(anyNA(table$std.error), method == "gram")
     expect_identical(anyNA(table$conf.low), method == "gram")
     error <- if (method == "gram") 0 else table$std.error
@@ -218,7 +219,7 @@ test_that("tables pass the stability test with the probabilities that Laplace no
   }
   for (epsilon in c(0.5, 2)) {
     expect_lt(abs(rate(0, epsilon, 0.05) - 0.05), 0.008)
-    # P(Z >= log(1/(2 delta))/epsilon - d) with Laplace noise.
+    # The expected rate is P(Z >= log(1/(2 delta))/epsilon - d) with Laplace noise.
     d <- 1.2
     expect_lt(abs(rate(d, epsilon, 0.05) - 0.05 * exp(epsilon * d * 1024 / 1026)), 0.012)
   }
@@ -234,8 +235,8 @@ stable_facts <- function(n, ...) {
 }
 distance <- function(table, method, facts) select_distance_cpp(table, method, facts, "R")
 
-# Walks over neighbours towards instability: the distance may decrease by one per step, and while it
-# is positive the support may not change.
+# Walks over neighbours towards instability. The distance may decrease by one per step, and the
+# support may not change while the distance is positive.
 attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   x <- matrix(stats::runif(n * 3, -1, 1), n)
   table <- cbind(x, pmax(pmin(0.6 * x[, 1] + stats::rnorm(n, sd = y_sd), 1), -1))
@@ -245,7 +246,7 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
   for (step in seq_len(steps)) {
     tried <- lapply(1:3, function(k) {
       other <- table
-      # Corners, directed at variables outside the support.
+      # The corners are directed at variables outside the support.
       other[sample.int(n, 1L), ] <- c(sample(c(-1, 1), 3, TRUE), sample(c(-1, 1), 1))
       list(table = other, found = distance(other, method, facts))
     })
@@ -265,14 +266,14 @@ attack <- function(method, n, facts, steps = 25, y_sd = 0.1) {
 
 test_that("an attack on stability certificates finds no false certificate", {
   withr::local_seed(7)
-  # With given constants, and with the constants that certify the largest distance.
+  # The walks use given constants, and the constants that certify the largest distance.
   free <- stable_facts(400, psi = 0, kappa1 = 0, kappa2 = 0)
   for (facts in list(stable_facts(400), free)) {
     huber <- vapply(1:6, function(k) attack("stability", 400, facts), c(0, 0))
     expect_lte(max(huber[1L, ]), 1026 / 1024)
     expect_gt(sum(huber[2L, ]), 50)
   }
-  # The other test needs a large table for a positive distance.
+  # The distance of the other test is positive only for a large table.
   n <- 3000
   for (psi in c(0.12, 0)) {
     lasso <- attack("lasso", n, stable_facts(n, size = 1, psi = psi, penalty = 0.1 * n), steps = 8)
@@ -284,14 +285,14 @@ test_that("an attack on stability certificates finds no false certificate", {
 test_that("the attack on stability certificates refutes a certificate that claims too much", {
   # Plants faults 48.
   withr::local_seed(8)
-  # A fault: as if one person could change a tenth of the certificate's allowance only.
+  # The fault is that one person could change only a tenth of the certificate's allowance.
   n <- 400
   x <- matrix(stats::runif(n * 3, -1, 1), n)
   table <- cbind(x, 0.6 * x[, 1])
   honest <- distance(table, "stability", stable_facts(n))$distance
   claimed <- 10 * honest
   walk <- table
-  # The same walk: each step reduces the true distance by at most one, so the false distance
+  # In the same walk each step reduces the true distance by at most one, so the false distance
   # decreases by more.
   falls <- vapply(1:12, function(k) {
     walk[k, ] <<- c(1, 1, 1, -1)
@@ -338,11 +339,11 @@ test_that("with overlapping subsets a neighbour changes the distance by one, nev
     }
   }
   expect_gt(positive, 5)
-  # As printed: rate and number at (1, 1e-6) with 1,000 people.
+  # The printed rate and number at (1, 1e-6) with 1,000 people.
   printed <- dpsc:::subset_constants(NULL, 1000, list(epsilon = 1, delta = 1e-6))
   expect_equal(1 / printed$rate, 442.0963, tolerance = 1e-6)
   expect_equal(printed$subsets, 4.05e6, tolerance = 1e-3)
-  # If that number of subsets does not fit, it is smaller: any number is private.
+  # If that number of subsets is impossible, it is smaller, since any number is private.
   fewer <- dpsc:::subset_constants(NULL, 1e5, list(epsilon = 1, delta = 1e-6))
   expect_identical(fewer$rate, printed$rate)
   expect_lt(fewer$subsets * (1 + fewer$rate * 1e5), 5e7)
@@ -383,7 +384,7 @@ test_that("without user-given constants the certificate works for uniform column
     found <- dp_select(y ~ 0 + ., rows, epsilon = 4, size = 3, bounds = select_bounds(rows),
       method = "stability", refit = FALSE)
     expect_setequal(found$selected, c("x.2", "x.4", "x.6"))
-    # No constant given by a user could certify more, except for the coarseness of the grid.
+    # No constants of a user could certify a larger distance, except for the coarseness of the grid.
     table <- cbind(x, rows$y)
     free <- distance(table, "stability", stable_facts(n, size = 3, penalty = 0.035 * n, psi = 0,
       kappa1 = 0, kappa2 = 0))$distance
@@ -490,7 +491,7 @@ test_that("dp_select() refuses a budget outside the samplers' range before the c
     }
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # A stability test without a subsequent regression has the whole budget.
+  # A stability test without a subsequent regression uses the whole budget.
   found <- dp_select(y ~ x, rows, 1, size = 1, bounds = bounds, method = "blocks", refit = FALSE)
   expect_s3_class(found, "dp_selection")
 })
@@ -518,7 +519,7 @@ test_that("dp_select() does not shrink 0/1 variables, which can be logical", {
   rows <- data.frame(a = rbinom(n, 1, 0.1), b = rbinom(n, 1, 0.5), x = runif(n, -1, 1))
   rows$y <- pmin(pmax(-0.6 * rows$a + 0.2 * rows$b + 0.3 * rows$x + rnorm(n, sd = 0.2), -2), 2)
   bounds <- list(y = c(-2, 2), a = c(0, 1), b = c(FALSE, TRUE), x = c(-1, 1))
-  # Without noise the only difference from lm() is due to the clipping of long rows.
+  # Without noise the only difference from lm() comes from the clipping of long rows.
   found <- dp_select(y ~ a + b + x, rows, epsilon = Inf, size = 3, bounds = bounds, method = "gram")
   expect_equal(unname(coef(found)[c("a", "b")]), unname(coef(lm(y ~ a + b + x, rows))[2:3]),
     tolerance = 0.01
@@ -547,11 +548,11 @@ test_that("bounds that are too wide cost little, and selected slopes are in the 
       control = seeded)
     expect_true(all(c("V2", "V4") %in% found$selected), label = method)
     expect_equal(coef(found)[c("V2", "V4")], c(V2 = 1, V4 = -1), tolerance = 0.12)
-    # Limits of clipped numbers: four (three) standard deviations around the median.
+    # Clipped numbers are limited to four (three) standard deviations around the median.
     two <- Filter(function(x) x$name == "V2", found$columns$regressors)[[1L]]
     reach <- if (method == "gram") 3 else 4
     expect_equal(c(two$lower, two$upper), 2 + c(-reach, reach), tolerance = 0.3)
-    # 0/1 columns and factor levels keep their limits.
+    # 0/1 columns and levels of factors keep their limits.
     flag <- Filter(function(x) x$name == "flag", found$columns$regressors)[[1L]]
     expect_identical(c(flag$lower, flag$upper), c(0, 1))
     expect_equal(unname(predict(found, p$rows[1:20, ])), unname(drop(
@@ -573,7 +574,7 @@ test_that("the charge for medians and scales of a selection depends on public fa
   for (method in c("pursuit", "gram", "screening", "frank-wolfe")) {
     shares <- dpsc:::selection_shares(method, facts, budget)
     location <- shares$location
-    # Two choices per number, each with a range of twice the exponent.
+    # Each number has two choices, each with a range of twice the exponent.
     expect_equal(location$rho, 2 * facts$numbers * (2 * location$exponent)^2 / 8)
     expect_lte(location$rho, 0.4 * budget$rho * (1 + 1e-12))
     rest <- if (is.null(shares$select_rho)) shares$fit_rho else shares$select_rho + shares$fit_rho
@@ -582,7 +583,7 @@ test_that("the charge for medians and scales of a selection depends on public fa
   for (method in c("votes", "exhaustive", "stability")) {
     expect_null(dpsc:::selection_shares(method, facts, budget)$location)
   }
-  # The outcome and as many variables as are picked; steps beside the choices.
+  # The outcome and as many variables as are chosen, and steps beside the choices.
   facts$indicators <- dpsc:::count_indicators(columns)
   expect_identical(dpsc:::choose_selection(NULL, facts, budget), "ranks")
   expect_identical(facts$indicators, 3L)
@@ -595,7 +596,7 @@ test_that("the charge for medians and scales of a selection depends on public fa
   choice <- dpsc:::choice_budget("ranks", shares, list(size = 3))
   spent <- location$rho + 3 * choice$exponent^2 / 8 + 3 * choice$rho_step + shares$fit_rho
   expect_equal(spent, budget$rho)
-  # An outcome of two values.
+  # The outcome takes two values.
   binary <- utils::modifyList(facts, list(numbers = 8L))
   expect_identical(dpsc:::choose_selection(NULL, binary, budget), "pursuit")
   binary$n <- 1000
@@ -603,7 +604,7 @@ test_that("the charge for medians and scales of a selection depends on public fa
   expect_identical(dpsc:::choose_selection(NULL, binary, budget), "screening")
   facts$n <- 300
   expect_null(dpsc:::selection_shares("pursuit", facts, budget)$location)
-  # The outcome alone, for the mean that 0/1 variables need.
+  # Only the outcome is located, for the mean that 0/1 variables need.
   alone <- dpsc:::selection_shares("ranks", facts, budget)$location
   expect_identical(unlist(alone[c("picks", "steps")], use.names = FALSE), c(FALSE, FALSE))
   expect_equal(alone$rho, alone$exponent^2)
@@ -613,7 +614,7 @@ test_that("the charge for medians and scales of a selection depends on public fa
   expect_identical(dpsc:::choose_selection(NULL, facts, budget), "ranks")
 })
 
-# One person's influence is tested with the same draws of dp_lm(): test-lm-privacy.R.
+# test-lm-privacy.R tests one person's influence with the same draws of dp_lm().
 test_that("medians and scales of a selection equal direct computations from the columns", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
@@ -624,7 +625,7 @@ test_that("medians and scales of a selection equal direct computations from the 
   there <- table[stats::complete.cases(table), -1L]
   numbers <- which(dpsc:::number_places(columns))
   expect_lte(max(abs(apply(there, 2L, stats::median) - found$median)[numbers]), 2e-3)
-  # Missing rows count half on each side, so radii contain half of all rows.
+  # Half of the missing rows count on each side, so radii contain half of all rows.
   ratio <- apply(there, 2L, stats::mad, constant = 1 / 0.6744898)[numbers] / found$scale[numbers]
   expect_lte(max(abs(log2(ratio))), 0.3)
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))

@@ -31,8 +31,8 @@ test_that("the exact ridge sensitivity equals the reference values", {
     exact <- ridge_sensitivity(sqrt(case$T0), case$T0, case$lambda)
     r <- 2 * case$T0 / case$lambda
     expect_equal(exact, if (r >= 1) sqrt(r) else 2 * r / (1 + r))
-    # The pinned values are older than the exact theorem: an upper bound, and the best pair found by
-    # search.
+    # The pinned values are older than the exact theorem. They are an upper bound, and the best pair
+    # found by search.
     expect_gte(exact, case$found * (1 - 2e-4))
     expect_lte(exact, case$ours * (1 + 1e-5))
     expect_equal(
@@ -149,7 +149,7 @@ test_that("gradient differences on the feasible set are within the bound, and so
         x <- scaled(adversarial_rows(n, T0))
         row <- drop(scaled(adversarial_rows(1, T0)))
         expect_lte(gradient_difference(x, row, y, f), bound * (1 + 1e-10))
-        # The worst case: all other donors act in the same direction.
+        # In the worst case all other donors act in the same direction.
         x[-1L, ] <- rep(half * sign(-y), each = n - 1L)
         x[1L, ] <- half * sign(y)
         expect_lte(gradient_difference(x, -x[1L, ], y, abs(f)), bound * (1 + 1e-10))

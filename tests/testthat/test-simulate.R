@@ -98,7 +98,7 @@ test_that("the data set clinic_panel agrees with its help page", {
   fit <- dp_synth(pressure ~ enrolled, clinic_panel, c("patient", "month"),
     epsilon = 1, bounds = c(80, 200), control = dp_control(rng = "R")
   )
-  # The programme lowers blood pressure by several mmHg.
+  # The programme lowers blood pressure by several mmHg, so the effect is negative.
   expect_lt(mean(effects(fit)), -2)
   expect_gt(mean(effects(fit)), -14)
 })

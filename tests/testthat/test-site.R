@@ -1,5 +1,6 @@
-# The site and the help pages: the index has every topic, pages load nothing from other servers, and
-# common search words lead to the page that answers them. `make site` checks the built site.
+# The site and the help pages: the index contains every topic, pages load nothing from other
+# servers, and common search words lead to the page that answers them. `make site` checks the built
+# site.
 
 in_sources <- function(...) {
   home <- normalizePath(test_path("..", ".."), mustWork = FALSE)
@@ -9,7 +10,7 @@ in_sources <- function(...) {
 
 text_of <- function(path) paste(readLines(path, encoding = "UTF-8"), collapse = "\n")
 
-# The entries of a section: a topic and an article may have the same name ("papers").
+# The entries of a section. A topic and an article may have the same name ("papers").
 listed_items <- function(section) {
   lines <- readLines(in_sources("_pkgdown.yml"))
   top <- grep("^[a-z]+:", lines)
@@ -28,7 +29,7 @@ test_that("the index of the site lists every topic and every article once", {
   for (page in list.files(in_sources("man"), "[.]Rd$", full.names = TRUE)) {
     lines <- readLines(page, encoding = "UTF-8")
     expect_gte(sum(listed %in% rd_field(lines, "alias")), 1, label = basename(page))
-    # Pages are for users: data and functions that are not exported have none.
+    # Pages are for users, so data and functions that are not exported have no page.
     if (!"internal" %in% rd_field(lines, "keyword")) {
       expect_true(any(grepl("^\\\\(description|value)", lines)), label = basename(page))
     }
@@ -45,7 +46,7 @@ test_that("the web site contains every file that its pages load", {
   tags <- regmatches(head, gregexpr("(?s)<(script|link)[^>]*>", head, perl = TRUE))[[1L]]
   expect_gt(length(tags), 1)
   for (tag in tags) expect_no_match(tag, "//", fixed = TRUE)
-  # The search's titles.
+  # The search uses these titles.
   expect_match(head, "og:title", fixed = TRUE)
   for (file in c("extra.js", "extra.css")) {
     expect_match(head, file, fixed = TRUE)

@@ -1,6 +1,5 @@
 # Panels of several kinds from donors outside R: covariates, gaps, protected people. The release
-# equals that of the data frame, or there is an error before the charge that reveals no person's
-# data.
+# equals the release of the data frame, or an error before the charge reveals no person's data.
 
 test_that("covariates from a table equal covariates from a data frame, by rows or by sums", {
   skip_if_not_installed("RSQLite")
@@ -21,10 +20,10 @@ test_that("covariates from a table equal covariates from a data frame, by rows o
     fit(in_sqlite(con, groups = 7), fun = dp_synth, size = 30),
     fit(data, fun = dp_synth, size = 30)
   )
-  # They matter.
+  # The covariates change the shape of the release.
   without <- fit(data, formula = y ~ on, bounds = c(-1, 1), epsilon = 8)
   expect_false(identical(dim(without$statistics$loadings), dim(reference$statistics$loadings)))
-  # Several adoption dates, and protected people.
+  # The panel has several adoption dates and protected people.
   others <- setdiff(sort(unique(data$unit)), treated_of(data))[1:12]
   later <- data
   later$on[later$unit == others[[1L]] & later$week > 2006] <- 1L
@@ -40,7 +39,7 @@ test_that("covariates from a table equal covariates from a data frame, by rows o
     fit(data, protect = "everyone", epsilon = 20)
   )
   expect_identical(sort(DBI::dbListTables(con)), c("later", "many", "sales"))
-  # Shards.
+  # The rows are divided into shards.
   first <- data$unit %in% sort(unique(data$unit), method = "radix")[1:150]
   DBI::dbWriteTable(con, "north", later[first, ])
   DBI::dbWriteTable(con, "south", later[!first, ])
@@ -93,7 +92,7 @@ test_that("missing or unusable covariates are refused before the charge", {
   refused(replace(data, "g", list(replace(data$g, donor, NA))), "dpsc_error_covariate")
   refused(data, "dpsc_error_covariate", formula = y ~ on | height,
     bounds = list(y = c(-1, 1), height = c(1, 2)))
-  # Text in a column declared as a number is missing: no error reveals that one person's cell is
+  # Text in a column declared as a number is missing, so no error reveals that one person's cell is
   # text.
   refused(data, "dpsc_error_covariate", formula = y ~ on | g,
     bounds = list(y = c(-1, 1), g = c(1, 2)))
@@ -101,7 +100,7 @@ test_that("missing or unusable covariates are refused before the charge", {
   refused(data, "dpsc_error_bounds", formula = y ~ on | age,
     bounds = list(y = c(-1, 1), age = c("a", "b")))
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # After the treatment numbers may be missing; for a factor the first level counts.
+  # After the treatment numbers may be missing, and a missing factor counts as the first level.
   late <- data
   late$age[late$week > 2004] <- NA
   con <- sqlite_of(late)
@@ -136,7 +135,7 @@ test_that("gaps in tables are filled as in memory, whether rows or sums are read
   reference <- fit(data)
   expect_identical(fit(in_sqlite(con, block = 37)), reference)
   expect_identical(fit(in_sqlite(con, compute = "database", calibrate = TRUE)), reference)
-  # Without privacy.
+  # The fit is without privacy.
   tame <- data
   tame$y <- pmax(pmin(tame$y, 1), -1)
   DBI::dbWriteTable(con, "tame", tame)
@@ -193,7 +192,8 @@ test_that("gaps require a single table, and missing rows of a person change no o
   half <- dp_roster(roster$unit, ifelse(is.na(roster$from), NA, 4), 1:7 + 0.5 - 0.5 * (1:7 == 4))
   refused(in_sqlite(con), "dpsc_error_panel", roster = half)
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # One person has several rows or none: all other people's integers and their number stay the same.
+  # If one person has several rows or none, the integers of all other people and their number remain
+  # unchanged.
   cells <- function(data) {
     con <- sqlite_of(data)
     panel <- read_panel(
@@ -209,7 +209,7 @@ test_that("gaps require a single table, and missing rows of a person change no o
   gone <- cells(p$data[p$data$unit != unit, ])
   expect_identical(gone[-5L, ], whole[-5L, ])
   expect_true(all(gone[5L, ] == 0L))
-  # If a cell occurs twice, the largest value within the limits counts.
+  # If a cell occurs twice, its largest value within the limits counts.
   twice <- rbind(p$data, transform(p$data[p$data$unit == unit, ], y = 1e300))
   expect_identical(cells(twice)[-5L, ], whole[-5L, ])
   expect_true(all(cells(twice)[5L, ] == 2^20))

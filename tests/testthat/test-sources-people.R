@@ -1,5 +1,6 @@
-# A regression whose people are outside R: the release equals that of the data frame, from sums that
-# an engine computes, from blocks, or from several sources; or there is an error before the charge.
+# Regressions on people outside R, from sums that an engine computes, from blocks, or from several
+# sources. The release equals the release of the data frame, or an error occurs before the charge
+# that reveals no person's data.
 
 people_frame <- function(n = 2000, seed = 4) {
   withr::local_seed(seed)
@@ -48,13 +49,13 @@ test_that("sums by SQLite give the same release as a data frame, bit for bit", {
   }
   expect_identical(people_fit(there, delta = 0, epsilon = 20),
     people_fit(people, delta = 0, epsilon = 20))
-  # Medians are found, but moments are not resolved.
+  # The medians are found, but the moments are not resolved.
   few <- people[1:80, ]
   DBI::dbWriteTable(con, "few", few)
   reference <- people_fit(few, epsilon = 4)
   expect_false(reference$plan$resolved)
   expect_identical(people_fit(people_in(con, "few"), epsilon = 4), reference)
-  # No table is left behind.
+  # No table remains in the engine.
   expect_identical(sort(DBI::dbListTables(con)), c("few", "people"))
 })
 
@@ -72,7 +73,8 @@ test_that("weights, conditions and missing values have the same meaning in a dat
   same(subset = !(region == "n" | region == "w") | age > 70)
   same(subset = region != "s" & (hours >= -3 | age < 30))
   same(subset = !(age == hours), weights = weight, max_weight = 0.5, vcov = "HC")
-  # Tests of presence alone: the smallest weights, and weights beyond the range of doubles.
+  # These tests concern presence alone, with the smallest weights, and with weights beyond the range
+  # of doubles.
   for (most in c(1e-300, 0.3, 1, 3, 1e17, 1e300)) {
     w <- least_quotient(most)
     expect_gt(w / most, 0)
@@ -98,7 +100,7 @@ test_that("sources can be mixed, and only one block is in memory at a time", {
   )
   expect_identical(people_fit(dp_sources(parts), vcov = "HC"), reference)
   expect_identical(people_fit(dp_sources(parts[c(3, 1, 2)]), vcov = "HC"), reference)
-  # One pass per question, instead of stored rows.
+  # The engine makes one pass per question instead of storing rows.
   columns <- lm_columns(wage ~ age * hours + region, people_bounds)
   table <- lm_table(columns, people, TRUE)
   facts <- list(n = 2000, epsilon = 1, delta = 1e-6, scores = TRUE, design = lm_design(columns))
@@ -111,7 +113,7 @@ test_that("sources can be mixed, and only one block is in memory at a time", {
   facts$kept <- 0
   expect_identical(run(facts, table), kept)
   expect_identical(run(facts, chunks), kept)
-  # If counts are paid for, they are the same as well.
+  # Counts that cost budget are the same as well.
   facts$epsilon <- 8
   expect_gt(run(facts, table)$counts[["rows"]], 1000)
   most <- utils::modifyList(facts, list(kept = 2^28))
@@ -139,7 +141,7 @@ test_that("in databases without logicals flags are 0 or 1, whether rows or sums 
   expect_identical(people_fit(people_in(con), wage ~ member + age), reference)
 })
 
-# All queries about people in a small release.
+# All queries about people for a small release.
 people_queries <- function(dialect) {
   design <- lm_design(proof_people()$columns)
   question <- list(
@@ -207,7 +209,7 @@ test_that("SQLite computes the package's integers for any rows and any regressio
     n <- 60
     draw <- function(b) {
       at <- stats::runif(n, -1.2, 1.2)
-      # Ties, and remote values.
+      # The rows contain ties and remote values.
       at[1:20] <- (sample(2^21, 20) - 2^20 + 0.5) / 2^20
       out <- mean(b) + at * diff(b) / 2
       out[21:26] <- c(NA, 1e308, -1e308, 5e-324, 0, b[[2L]])
@@ -226,7 +228,7 @@ test_that("SQLite computes the package's integers for any rows and any regressio
     table <- chosen_rows(columns, rows, choice, TRUE)
     design <- lm_design(columns)
     questions <- proof_asked(columns)
-    # Every located variable has its middle.
+    # Every located variable has a different middle.
     questions[[3L]]$middle <- round(stats::runif(sum(!design$indicator), -1, 1) * 2^20)
     for (question in questions) {
       expect_identical(
@@ -247,7 +249,7 @@ test_that("a database is tested on rows of people and refused if its results are
     ledger <- dp_ledger(5, 1e-4)
     with_internal(name, fault, {
       expect_error(
-        # A test engine's answers to sums beyond the range of doubles.
+        # A test engine returns sums beyond the range of doubles.
         suppressWarnings(dp_lm(wage ~ age, table,
           epsilon = 1, delta = 1e-5, bounds = people_bounds, ledger = ledger
         )),
@@ -257,12 +259,12 @@ test_that("a database is tested on rows of people and refused if its results are
     expect_null(table$state$proved_people)
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   }
-  # Half away from zero, floors, decimal constants.
+  # The faults are rounding half away from zero, floors, and decimal constants.
   refused("sql_rint", function(x, dialect) paste0("ROUND(", x, ")"))
   refused("sql_rint", function(x, dialect) paste0("FLOOR(", x, ")"))
   refused("sql_real", function(x, dialect) paste0("(", format(x, digits = 15), ")"))
-  # A grid that is not an integer grid, weights without their root, infinities that count as
-  # missing, NULL that does not.
+  # The faults are a grid of fractions, weights without their root, infinities that count as
+  # missing, and NULL that does not.
   refused("sql_grid", function(x, centre, half, dialect) {
     paste0("((", x, " - ", sql_real(centre, dialect), ") / ", sql_real(half, dialect), ")")
   })
@@ -299,7 +301,7 @@ test_that("sources that return sums refuse methods that need rows before the cha
     dp_lm(wage ~ height, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
     "dpsc_error_data"
   )
-  # A column of text: each engine reads text in its own way, R by one rule.
+  # Engines read text in a column in different ways, but R uses one rule.
   bounds$region <- c(0, 1)
   refused(
     dp_lm(wage ~ region, people_in(con), epsilon = 1, bounds = bounds, ledger = ledger),
@@ -359,8 +361,8 @@ test_that("impossible sums of people's rows from a database are rejected", {
   kinds <- c("medians", "scales", "residuals", "outer", "scores")
   expect_setequal(seen, kinds)
   wrong <- list(
-    # A fraction, more people than possible, negative numbers, another shape, more rows than
-    # present.
+    # The faults are a fraction, more people than possible, negative numbers, another shape, and
+    # more rows than present.
     function(x) replace(x, "sums", list(x$sums + 0.5)),
     function(x) replace(x, "sums", list(replace(x$sums, 1L, x$sums[[1L]] + 1e13))),
     function(x) replace(x, "sums", list(replace(x$sums, 1L, -1))),
@@ -373,7 +375,7 @@ test_that("impossible sums of people's rows from a database are rejected", {
       expect_error(asked(function(x, own) if (own == kind) change(x) else x))
     }
   }
-  # A matrix that is not symmetric.
+  # The fault is a matrix that is not symmetric.
   for (kind in c("outer", "scores")) {
     expect_error(asked(function(x, own) {
       if (own == kind) x$sums[1L, 2L] <- x$sums[1L, 2L] + 1
@@ -402,9 +404,9 @@ test_that("only sums leave the database, and no SQL statement contains a person'
     fit <- people_fit(people_in(con), wage ~ age * hours, vcov = "HC")
   })
   expect_gt(length(log), 30)
-  # One row of sums, or the cells of a histogram: never one row per person.
+  # A query returns one row of sums, or the cells of a histogram, but never one row per person.
   expect_identical(several, c("f", "k"))
-  # Two counts of people, five rounds, remote residuals, and scores.
+  # The questions are two counts of people, five rounds, remote residuals, and scores.
   expect_identical(sum(rows == 1L), 9L)
   secrets <- vapply(people$age[21:200], function(x) sprintf("%.17g", x), "")
   expect_false(any(vapply(secrets, grepl, NA, x = paste(log, collapse = " "), fixed = TRUE)))

@@ -1,4 +1,4 @@
-# Messages for users of engines: the engine's own words if no row was read, tbl() as data, CSV by
+# Messages for users of engines: the engine's message if no row was read, tbl() as data, CSV by
 # name.
 
 test_that("a database error before any row is read is shown, with code that avoids the error", {
@@ -22,7 +22,7 @@ test_that("a database error before any row is read is shown, with code that avoi
 test_that("database errors about rows are hidden, both before and after the charge", {
   p <- canary_panel()
   con <- sqlite_of(p$data)
-  # An error caused by the rows: a number too large for the engine's abs().
+  # The rows cause an error, since a number is too large for the engine's abs().
   DBI::dbExecute(con, "CREATE VIEW bad AS SELECT unit, time AS week, \"on\",
     CASE WHEN abs(-9223372036854775807 - 1) > 0 THEN 1.0 ELSE 2.0 END AS y FROM sales")
   error <- expect_error(
@@ -72,7 +72,7 @@ test_that("a lazy tbl of a database is accepted as data like its table", {
   expect_identical(coef(regress(there)), coef(regress(rows)))
   fit <- dp_glm(b ~ x, there, epsilon = 2, bounds = list(b = c(0, 1), x = c(0, 1)))
   expect_s3_class(fit, "dp_glm")
-  # A verb that needs rows in memory reports it.
+  # A verb that needs rows in memory says so in an error.
   expect_error(
     dp_select(y ~ x, there, 2, size = 1, bounds = bounds), class = "dpsc_error_argument"
   )
@@ -141,7 +141,7 @@ test_that("dates that SQLite stores as numbers or text are read as dates", {
   long$on <- as.integer(long$unit == "u301" & long$week >= months[[9L]])
   reference <- seeded(long, protect = "donors")
   skip_if_not_installed("RSQLite")
-  # RSQLite uses it to read dates.
+  # RSQLite uses package hms to read dates.
   skip_if_not_installed("hms")
   con <- DBI::dbConnect(RSQLite::SQLite(), extended_types = TRUE)
   withr::defer(DBI::dbDisconnect(con))

@@ -1,5 +1,5 @@
 # SQL text: constants, reference queries in each dialect, and the integers that SQLite computes with
-# them.
+# these queries.
 
 sales_people <- list(
   from = "sales s", unit = "\"store\"", time = "\"week\"", outcome = "\"y\"", text = TRUE,
@@ -30,7 +30,7 @@ test_that("SQL contains doubles as whole numbers and powers of two, which are re
 all_queries <- function(dialect) {
   bounds <- new_bounds(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3)
   scale <- bounds
-  # Loadings that do not depend on a generator of a library.
+  # The loadings do not depend on the generator of a library.
   loadings <- cbind(c(1, 1, 1) / 4, c(1, -1, 0))
   questions <- asked_of(
     row_map_cpp(scale, loadings, c(0, 0.25)),
@@ -56,7 +56,7 @@ all_queries <- function(dialect) {
 test_that("queries about panels in every dialect match their snapshots", {
   for (dialect in sql_dialects()) {
     queries <- all_queries(dialect)
-    # One expression per line.
+    # Each expression is on a separate line.
     shown <- gsub(", ", ",\n  ", gsub("FROM ", "\nFROM ", queries), fixed = FALSE)
     expect_snapshot(cat(shown, sep = "\n\n"), variant = dialect$name)
   }
@@ -69,10 +69,10 @@ test_that("no SQL query contains a decimal literal, ROUND, LEAST, an average or 
   for (dialect in sql_dialects()) {
     queries <- all_queries(dialect)
     expect_identical(unname(Filter(sql_faults, queries)), character(), label = dialect$name)
-    # Across people there are only MAX, COUNT, and SUM of integers.
+    # Queries across people use only MAX, COUNT, and SUM of integers.
     sums <- unlist(regmatches(queries, gregexpr("\\bSUM\\(", queries)))
     expect_gt(length(sums), 5)
-    # Every query level has its optimisation fence where the engine needs one.
+    # Every level of a query has an optimisation fence if the engine needs one.
     levels <- lengths(regmatches(queries, gregexpr("(SELECT", queries, fixed = TRUE)))
     if (nzchar(dialect$fence)) {
       fences <- lengths(regmatches(queries, gregexpr(dialect$fence, queries, fixed = TRUE)))
@@ -82,7 +82,7 @@ test_that("no SQL query contains a decimal literal, ROUND, LEAST, an average or 
   }
 })
 
-# Arguments of every SUM that is not of integers: constants, or columns cast to integers.
+# Arguments of each SUM that are neither constants nor columns cast to integers.
 doubtful_sums <- function(query, dialect) {
   at <- gregexpr("\\bSUM\\(", query)[[1L]]
   arguments <- if (at[[1L]] < 0L) character() else vapply(at, function(from) {
@@ -126,7 +126,8 @@ test_that("no SQL query adds doubles within or across people", {
       expect_identical(doubtful_sums(query, dialect), character(), label = dialect$name)
     }
   }
-  # Planted: sums of values that are not cast to integers, and a person's own sum of doubles.
+  # The planted faults are sums of values that are not cast to integers, and a sum of doubles within
+  # a person.
   dialect <- sql_dialects()$postgres
   planted <- function(name, fault, queries) {
     with_internal(name, fault, {
@@ -144,7 +145,7 @@ test_that("no SQL query adds doubles within or across people", {
 panel_queries <- function(dialect, gaps) {
   con <- sqlite_of(data.frame(store = "a", week = 1L, y = 1, age = 1, g = "a"))
   table <- dp_table(con, "sales", c("store", "week"))
-  # Types are SQLite's.
+  # The types are the types of SQLite.
   table$dialect <- replace(dialect, "type", list(NULL))
   bounds <- new_bounds(cbind(c(-1, 0, -1 / 3), c(1, 2, 0.1)), 3)
   covariates <- list(
@@ -175,7 +176,7 @@ test_that("queries for panels with covariates or gaps match their snapshots and 
       variant = dialect$name
     )
   }
-  # Planted: cells that are not rounded before a person's rows are summed.
+  # The planted fault is cells that are not rounded before a person's rows are summed.
   with_internal("sql_cell", function(y, map, dialect) paste0("(", y, " - 1)"), {
     queries <- panel_queries(sql_dialects()$postgres, FALSE)
     expect_gt(length(unlist(lapply(queries, doubtful_sums, sql_dialects()$postgres))), 0)
@@ -196,7 +197,7 @@ test_that("SQLite computes the package's integers for any rows and any map of ro
     table <- in_sqlite(con, outcome = "y", compute = "database")
     wide <- make_wide(table, list(periods = seq_len(periods)), grid_of(map$bounds))
     given <- row_map_cpp(map$bounds, map$loadings, map$origin)
-    # The grid of a block equals the core's.
+    # The grid of a block equals the grid of the core.
     identity <- row_map_cpp(map$bounds, diag(periods), numeric(periods))
     own <- row_sums_cpp(rows, list(
       kind = "moments", map = identity, radius = 1, limit = 4096, zoom = 1
@@ -224,7 +225,7 @@ test_that("SQLite computes the package's integers for any rows and any map of ro
     questions[[2L]]$limit <- limit
     questions[[2L]]$zoom <- (limit - sqrt(d) / 2) * (1 - 2^-40) / radius
     if (d > 1L) {
-      # Of the same magnitude as the products themselves.
+      # The limits have the magnitude of the products.
       v <- sqrt(rowSums(products_of(rows, products)^2))
       inner <- floor(stats::quantile(v, c(0.1, 0.5, 0.8, 1), names = FALSE))^2
       squared <- unique(sort(pmax(1, c(1, inner))))
@@ -255,17 +256,18 @@ test_that("a database is tested and refused if it rounds or misreads constants",
       expect_null(table$state$proved)
     })
   }
-  # Planted: half is rounded away from zero.
+  # The planted fault rounds half away from zero.
   refused("sql_rint", function(x, dialect) paste0("ROUND(", x, ")"))
-  # Planted: constants as decimals with 15 digits.
+  # The planted fault writes constants as decimals with 15 digits.
   refused("sql_real", function(x, dialect) paste0("(", format(x, digits = 15), ")"))
-  # Planted: cells that are not rounded before they are summed within a person.
+  # The planted fault does not round cells before they are summed within a person.
   refused("sql_cell", function(y, map, dialect) {
     paste0("((", y, " - ", sql_real(map$centre, dialect), ") * ", sql_real(map$scale, dialect), ")")
   })
-  # Planted: floor instead of the nearest integer.
+  # The planted fault uses the floor instead of the nearest integer.
   refused("sql_rint", function(x, dialect) paste0("FLOOR(", x, ")"))
-  # Planted: products that are not rounded, that equal the features, or that lack the features.
+  # The planted faults are products that are not rounded, that equal the features, or that lack the
+  # features.
   refused("sql_multiplied", function(from, others, map, dialect) {
     z <- paste0(others, " * (1 + f * ", sql_real(map$slope, dialect), ") AS z", seq_along(others))
     sql_level(z, from, "q", dialect)

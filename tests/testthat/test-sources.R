@@ -1,5 +1,5 @@
-# Donors in a database, in files, or in several places: the release is the same as from memory, or
-# there is an error before the charge that reveals no person's data.
+# Donors in a database, in files, or in several places. The release equals the release from memory,
+# or an error occurs before the charge that reveals no person's data.
 
 test_that("a seeded release is the same from a data frame and from SQLite, by rows or by sums", {
   skip_if_not_installed("RSQLite")
@@ -12,7 +12,7 @@ test_that("a seeded release is the same from a data frame and from SQLite, by ro
     for (epsilon in c(1, 8)) {
       reference <- seeded(p$data, bounds = bounds, epsilon = epsilon)
       expect_false(is.null(reference$statistics$intervals))
-      # The default: three rounds of moments, and the target's own round.
+      # By default the release contains three rounds of moments and the round for the target.
       expect_length(reference$statistics$rounds, 3L)
       expect_length(reference$statistics$target$mean, 3L)
       here <- seeded(in_sqlite(con, block = 37), bounds = bounds, epsilon = epsilon)
@@ -29,7 +29,7 @@ test_that("a seeded release is the same from a data frame and from SQLite, by ro
     stays <- seeded(in_sqlite(con, compute = "database"), intervals = FALSE, delta = 0)
   })
   expect_identical(stays, reference)
-  # No table is left behind.
+  # No table remains in the engine.
   expect_identical(DBI::dbListTables(con), "sales")
 })
 
@@ -41,7 +41,7 @@ test_that("a fit to a table equals the fit to the data frame", {
     seeded(in_sqlite(con), fun = dp_synth, size = 30),
     seeded(p$data, fun = dp_synth, size = 30)
   )
-  # Without privacy: the rows themselves.
+  # Without privacy the rows are read.
   p <- long_panel(300, 5, 2, extreme = FALSE)
   con <- sqlite_of(p$data)
   expect_equal(
@@ -88,7 +88,7 @@ test_that("tables, matrices, chunks and sums combined give the release of all ro
   for (groups in c(2, 7, 1000)) {
     expect_identical(seeded(in_sqlite(con, groups = groups, block = 40)), reference)
   }
-  # Donors only, with the target given separately.
+  # The table contains donors only, and the target is given separately.
   donors <- donors_of(p$data)
   long <- p$data[!p$data$unit %in% treated_of(p$data), ]
   names <- sort(unique(long$unit), method = "radix")
@@ -155,7 +155,7 @@ test_that("rows that do not form a panel are refused before the charge without n
 test_that("`index` in the wrong order is noticed before any message names a period", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
-  # The treated unit is in the middle, or last.
+  # The treated unit is in the middle, or the last unit.
   for (name in c("u50000", "zz")) {
     data <- p$data
     data$unit[data$unit == treated_of(data)] <- name
@@ -243,7 +243,7 @@ test_that("rows lost or changed between two passes stop the release, and the cha
   )
   for (kind in names(harm)) {
     for (compute in c("here", "database")) {
-      # A changed value is noticed if blocks are compared; sums reveal a changed count only.
+      # Blocks reveal a changed value by comparison; sums reveal only a changed count.
       if (kind == "changed" && compute == "database") next
       ledger <- dp_ledger(5, 1e-6)
       asked <- 0L
@@ -290,7 +290,7 @@ test_that("a single block is read once, but several blocks are read in every pas
     reads
   }
   expect_identical(count(1000), 1L)
-  # Two blocks in three passes: a first check, and one pass per round.
+  # Two blocks are read in three passes, a first check and one pass per round.
   expect_identical(count(249), 6L)
 })
 
@@ -319,7 +319,7 @@ test_that("impossible sums of donors' rows from a database are rejected", {
   fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram + 0.25)))
   fails(function(x) if (is.null(x$gram)) x else replace(x, "gram", list(x$gram * 1e6)))
   fails(function(x) if (is.null(x$sum)) x else replace(x, "sum", list(x$sum[-1])))
-  # Products for the target's round.
+  # The products are for the target's round.
   own <- function(x, change) {
     if (is.null(x$sum) || !is.null(x$gram)) x else replace(x, "sum", list(change(x$sum)))
   }
@@ -392,7 +392,7 @@ test_that("invalid sources and unsupported requests are refused at once", {
   argument(dp_sources(list("sales")))
   argument(dp_files("nowhere.csv"))
   expect_error(dp_table(con, "sale", c("unit", "week")), class = "dpsc_error_engine")
-  # Intervals need rows, but the rows stay at their source.
+  # Intervals need rows, but the rows remain at their source.
   error <- tryCatch(seeded(in_sqlite(con, compute = "database"), epsilon = 20), error = identity)
   expect_s3_class(error, "dpsc_error_argument")
   expect_match(conditionMessage(error), "calibrate = TRUE")
@@ -479,14 +479,14 @@ test_that("several adoption dates and protected treated people work with tables"
       seeded(table, protect = "donors", epsilon = 3), seeded(data, protect = "donors", epsilon = 3)
     )
   }
-  # Protected people: one adoption date.
+  # The people are protected, with one adoption date.
   data <- p$data
   for (unit in others) data$on[data$unit == unit] <- as.integer(data$week[data$unit == unit] > 2008)
   con <- sqlite_of(data)
   reference <- seeded(data, protect = "everyone", epsilon = 10)
   expect_identical(seeded(in_sqlite(con), protect = "everyone", epsilon = 10), reference)
-  # The donors' sums are computed there; the treated people's rows leave their source if this is
-  # allowed.
+  # The engine computes the sums over donors. The rows of the treated people leave their source if
+  # this is allowed.
   there <- in_sqlite(con, compute = "database", calibrate = TRUE)
   expect_identical(seeded(there, protect = "everyone", epsilon = 10), reference)
   ledger <- dp_ledger(20, 1e-5)
@@ -499,7 +499,7 @@ test_that("several adoption dates and protected treated people work with tables"
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   # No row was read.
   expect_true(all(grepl("WHERE 1 = 0", log)))
-  # The same from shards, each with treated people.
+  # The release is the same from shards, each with treated people.
   first <- data$unit %in% sort(unique(data$unit), method = "radix")[1:250]
   DBI::dbWriteTable(con, "north", data[first, ])
   DBI::dbWriteTable(con, "south", data[!first, ])
@@ -510,7 +510,7 @@ test_that("several adoption dates and protected treated people work with tables"
     in_sqlite(con, name = "south", compute = "database", calibrate = TRUE)
   ))
   expect_identical(seeded(shards, protect = "everyone", epsilon = 10), reference)
-  # Of two dates.
+  # The groups adopt at two dates.
   data$on[data$unit == others[[1L]] & data$week > 2006] <- 1L
   later <- others[seq_len(6)]
   data$on[data$unit %in% later] <- as.integer(data$week[data$unit %in% later] > 2009)
@@ -524,7 +524,7 @@ test_that("several adoption dates and protected treated people work with tables"
   )
   # Several treated units without `protect` cause an error that requests it, for a table as well.
   expect_error(seeded(in_sqlite(con)), class = "dpsc_error_protect")
-  # With T0 given, from donors only.
+  # The release is from donors only, with T0 given.
   p <- long_panel(400, 8, 3)
   donors <- donors_of(p$data)
   con <- sqlite_of(p$data[!p$data$unit %in% treated_of(p$data), ])

@@ -1,5 +1,5 @@
-# One value in several classes and spellings, where a reader or an engine decides on the class: one
-# person's cell must not change other people's rows, and nobody is two people.
+# One value in several classes and spellings, if a reader or an engine chooses the class. One
+# person's cell must not change other people's rows, and nobody may become two people.
 
 spelled_bounds <- list(y = c(0, 10), x = c(-3, 3), g = c("1", "2"))
 
@@ -11,7 +11,7 @@ spelled_rows <- function(n = 200) {
   )
 }
 
-# The largest loss over its declared value, and whether all else is the same.
+# The largest ratio of a loss to its declared value, and whether all other values are the same.
 spelled_loss <- function(from, to, place, formula = y ~ x, ..., verb = dp_lm) {
   audited <- audit_mechanism(function(people, control) {
     verb(formula, place(people),
@@ -21,7 +21,7 @@ spelled_loss <- function(from, to, place, formula = y ~ x, ..., verb = dp_lm) {
   dp_audit(audited, from, to, mode = "replay", n_runs = 2)$observed$ratio
 }
 
-# Blocks whose columns' classes a reader guesses, as read.csv() does.
+# Blocks for which a reader guesses the classes of columns, as read.csv() does.
 guessed <- function(data) {
   half <- seq_len(nrow(data) / 2)
   dp_chunks(lapply(list(data[half, ], data[-half, ]), utils::type.convert, as.is = TRUE))
@@ -70,7 +70,7 @@ test_that("two levels that are spellings of the same number are refused in block
     ), "one spelling", class = "dpsc_error_bounds"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
-  # A data frame's column has one class.
+  # In a data frame a column has one class.
   expect_no_error(lm_source(
     lm_columns(y ~ g, list(y = c(0, 10), g = c("01", "1"))), data, list(), TRUE
   ))
@@ -81,7 +81,7 @@ test_that("in blocks all spellings of a numeric identifier mean one person", {
   second <- first
   second$id <- sprintf("%03d", seq_len(nrow(first)))
   from <- rbind(first, second)
-  # Both blocks are text.
+  # Text makes the column text in both blocks.
   from$id[c(1L, nrow(first) + 2L)] <- c("q!", "w!")
   to <- from
   to$id[[1L]] <- "99999"
@@ -97,7 +97,7 @@ test_that("in blocks all spellings of a numeric identifier mean one person", {
   expect_identical(anyDuplicated(spelled_alike(long, TRUE)), 2L)
 })
 
-# 64-bit integers, without the package that defines them.
+# 64-bit integers without the package that defines their class.
 as_64 <- function(high, low) {
   words <- rbind(as.integer(low), rep_len(as.integer(high), length(low)))
   structure(

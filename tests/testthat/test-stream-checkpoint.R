@@ -66,12 +66,12 @@ test_that("a stream's private state can be continued in one place only", {
   first <- resume_stream(file)
   expect_false(file.exists(file))
   update(first, 1)
-  # Copies of the file: resumed in this process, in a fork, in another process.
+  # Copies of the file cannot be resumed in this process, in a fork, or in another process.
   expect_error(resume_stream(copies[[1L]]), class = "dpsc_error_stream")
   job <- parallel::mcparallel(tryCatch(resume_stream(copies[[2L]]), error = class))
   expect_true("dpsc_error_stream" %in% parallel::mccollect(job)[[1L]])
   expect_true(all(file.exists(copies)))
-  # Forks of a live stream.
+  # The test forks a live stream.
   job <- parallel::mcparallel(list(
     tryCatch(update(first, 1), error = class), tryCatch(checkpoint(first, file), error = class)
   ))
@@ -117,15 +117,15 @@ test_that("a copied private state of a stream cannot continue with another or an
     withr::local_envvar(DPSC_REGISTRY = file.path(folder, "other"))
     resume_stream(file)
   }
-  # Before and after the first continuation: a refusal uses up no claim and leaves the file
+  # Before and after the first continuation, a refusal does not use the claim and leaves the file
   # unchanged.
   expect_error(elsewhere(copies[[1L]]), "a registry other than", class = "dpsc_error_stream")
   expect_true(file.exists(copies[[1L]]))
   expect_identical(resume_stream(file)$released$steps, 3)
   expect_error(elsewhere(copies[[2L]]), "a registry other than", class = "dpsc_error_stream")
   expect_error(resume_stream(copies[[3L]]), "resumed before", class = "dpsc_error_stream")
-  # The fault: a file that names no registry, as written by 0.2.0, can be resumed under each
-  # registry.
+  # The fault is a file that names no registry, as written by version 0.2.0, and can be resumed
+  # under each registry.
   unlink(file)
   with_internal("registry_identity", function(call) NULL, write_one(file))
   file.copy(file, copies[[1L]], overwrite = TRUE)
@@ -133,7 +133,7 @@ test_that("a copied private state of a stream cannot continue with another or an
   expect_s3_class(elsewhere(copies[[1L]]), "dp_stream")
   unlink(own, recursive = TRUE)
   expect_error(resume_stream(copies[[4L]]), "a registry other than", class = "dpsc_error_stream")
-  # A registry that cannot be written: the state is not moved, and the stream continues.
+  # If the registry cannot be written, the state is not moved, and the stream continues.
   stream <- counting()
   update(stream, 1)
   withr::local_envvar(DPSC_REGISTRY = file.path(copies[[4L]], "no folder"))
@@ -154,7 +154,7 @@ test_that("for foreign, damaged and existing state files errors have a documente
   expect_error(resume_stream(file.path(folder, "none")), class = "dpsc_error_checkpoint")
   expect_error(checkpoint(stream, file.path(folder, "no", "such")), class = "dpsc_error_checkpoint")
   expect_error(checkpoint(stream, file, "public"), class = "dpsc_error_checkpoint")
-  # The failed writes lost nothing.
+  # The failed writes changed nothing.
   update(stream, 1)
   unlink(file)
   checkpoint(stream, file)
@@ -169,10 +169,11 @@ test_that("for foreign, damaged and existing state files errors have a documente
     writeBin(altered, file)
     expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
   }
-  # None of these calls used up the claim.
+  # None of these calls used the claim.
   writeBin(bytes, file)
   expect_identical(resume_stream(file)$released$steps, 4)
-  # With a registry that cannot be written the call is refused, since the promise could not be kept.
+  # If the registry cannot be written, the call is refused, since the promise could not be
+  # guaranteed.
   other <- counting()
   checkpoint(other, file)
   withr::local_envvar(DPSC_REGISTRY = file.path(folder, "state", "no folder"))
@@ -200,7 +201,7 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
     stream <- counting()
     update(stream, c(1, 0, 1))
     expect_null(crashed_save(stream, file, k, FALSE))
-    # Steps: file created, half written, written, flushed, moved, folder flushed.
+    # The steps are: file created, half written, written, flushed, moved, folder flushed.
     expect_identical(file.exists(file), k >= 5, label = paste("step", k))
     left <- list.files(folder, "part$", full.names = TRUE)
     expect_identical(length(left), as.integer(k < 5))
@@ -208,8 +209,8 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
       expect_identical(released(resume_stream(file)), released(stream))
       expect_error(resume_stream(file), class = "dpsc_error_checkpoint")
     } else {
-      # A leftover file is readable by its owner only, from its first byte on, and half a file
-      # cannot be resumed.
+      # Only its owner can read a remaining file, from its first byte on, and half a file cannot be
+      # resumed.
       expect_identical(format(file.mode(left)), "600")
       if (k < 3) {
         expect_error(resume_stream(left), class = "dpsc_error_checkpoint")
@@ -220,7 +221,7 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
     unlink(left)
   }
   expect_identical(crashed_save(counting(), file.path(folder, "fine"), 7, FALSE), "finished")
-  # Writing over an older public state.
+  # The call replaces an older public state.
   file <- file.path(folder, "public")
   stream <- counting("tree")
   update(stream, c(1, 0, 1))
@@ -232,7 +233,7 @@ test_that("a crash at any step of a write leaves the old file, the new file or n
   }
 })
 
-# A tree of two steps, published after the first: the second output minus the first.
+# A tree of two steps, published after the first step: the second output minus the first output.
 unmasked <- function(continue, publications = 1) {
   folder <- withr::local_tempdir()
   plan <- stream_plan("tree", horizon = 2)
@@ -259,13 +260,13 @@ test_that("the difference of a later release and a public state does not reveal 
   # Plants faults 27.
   for (continue in c("writer", "reader")) {
     seen <- replicate(200, unmasked(continue)[["seen"]])
-    # Fresh noise with the variance of a node: neither less nor more.
+    # The fresh noise has the variance of a node, neither less nor more.
     p <- stats::pchisq(sum(seen^2), 200)
     expect_true(p > 1e-5 && p < 1 - 1e-5)
   }
-  # The fault: without fresh noise the other entries are revealed exactly.
+  # The fault is a continuation without fresh noise, which reveals the other entries exactly.
   expect_identical(replicate(3, unmasked("fault")[["seen"]]), numeric(3))
-  # After three publications the variance is four times that of a node.
+  # After three publications the variance is four times the variance of a node.
   off <- replicate(200, unmasked("writer", 3)[["off"]])
   p <- stats::pchisq(sum(off^2) / 4, 200)
   expect_true(p > 1e-5 && p < 1 - 1e-5)
@@ -287,14 +288,14 @@ test_that("a stream's public state can be continued anywhere, and prints state t
     update(one, rep(1, 3))
     expect_identical(glance(one)$steps, 8)
   }
-  # The node of steps 5 to 8 was open: its noise variance is doubled, and the standard error
-  # accounts for this.
+  # The node of steps 5 to 8 was open, so the variance of its noise is doubled. The standard error
+  # allows for this.
   fresh <- counting("tree")
   update(fresh, rep(1, 8))
   last <- function(s) utils::tail(tidy(s)$privacy.se, 1L)
   expect_gt(last(stream), last(fresh) * 1.01)
   expect_equal(last(a), last(b))
-  # No value without noise: every number in the state has noise of its variance.
+  # Every number in the state contains noise of its variance.
   expect_error(checkpoint(counting("tree", control = dp_control(rng = "R")), file, "public"),
     class = "dpsc_error_checkpoint")
 })

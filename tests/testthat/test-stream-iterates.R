@@ -15,33 +15,33 @@ clean <- function(facts, table) {
 declared <- function(facts) dpsc:::iterates_plan_cpp(facts)$sensitivity
 
 test_that("steps and constants of the papers' streams agree with a direct computation", {
-  # PIGD from 0 with x = 1, y = 1, psi = 1: 1/3 (y = -1: -1/3).
+  # PIGD from 0 with x = 1, y = 1, psi = 1 gives 1/3 (for y = -1, -1/3).
   for (y in c(1, -1)) {
     expect_equal(clean(iterate_facts("pigd", 9, clip = 9, ball = 9), cbind(1, y))[1, 1], y / 3)
   }
-  # Tight schedule: S = 1/2, 1/3, 1/4 for L = 1/2, T = 4, mu = 1.
+  # The tight schedule has S = 1/2, 1/3, 1/4 for L = 1/2, T = 4, mu = 1.
   facts <- iterate_facts("pigd", 4, clip = 0.5)
   plan <- dpsc:::iterates_plan_cpp(facts)
   expect_equal(plan$sensitivity, 1 / (2:4), tolerance = 1e-9)
   expect_equal(plan$sd, c(0.7734829, 0.5902779, 0.4872637), tolerance = 1e-6)
   expect_equal(sum(plan$sensitivity^2 / plan$sd^2), 1)
-  # Printed: beta for (1/3, 5e-7), lambda = 2 L / psi = 1.
+  # The printed beta is for (1/3, 5e-7) and lambda = 2 L / psi = 1.
   for (case in list(c(100, 511.540451), c(1000, 1711.910130))) {
     facts <- iterate_facts("pigd", case[[1L]], published = TRUE, clip = 0.25, ball = 0.25)
     expect_equal(dpsc:::iterates_plan_cpp(facts)$sd[[1L]], case[[2L]], tolerance = 1e-6)
   }
-  # POffL, weighted: (8/e) L / (psi T).
+  # For weighted POffL the sensitivity is (8/e) L / (psi T).
   expect_equal(declared(iterate_facts("poffl", 1000, clip = 1.1, psi = 0.01, ball = 100))[[1L]],
     0.32373391, tolerance = 1e-6)
   expect_equal(declared(iterate_facts("poffl", 4, psi = 0.5, ball = 100))[[1L]], 1.4715178,
     tolerance = 1e-6)
-  # ... and as printed, without 1/psi.
+  # The printed sensitivity lacks 1/psi.
   printed <- iterate_facts("poffl", 1000, published = TRUE, psi = 0.01, clip = 0.1, ball = 100)
   expect_equal(dpsc:::iterates_plan_cpp(printed)$sd[[1L]], 0.08272426806, tolerance = 1e-6)
 })
 
-# The largest shift relative to the declared sensitivity, by search over streams that differ in one
-# row.
+# The largest ratio of a shift to the declared sensitivity, by search over streams that differ in
+# one row.
 worst_ratio <- function(facts, tries = 60) {
   p <- facts$columns
   n <- facts$horizon
@@ -112,14 +112,15 @@ test_that("the logistic iterate of a stream minimises on the ball and nearly att
       }
     }
   }
-  # A single row, y = 1 and 0: leaders v and -v with psi v = plogis(-v), half of them at large psi.
+  # With a single row, y = 1 and 0, the leaders are v and -v with psi v = plogis(-v), which is half
+  # of the declared sensitivity at large psi.
   facts <- iterate_facts("pocp", 3, family = "binomial", psi = 20, ball = 3)
   zero <- rbind(c(1, 0), c(0, 0), c(0, 0))
   one <- rbind(c(1, 1), c(0, 0), c(0, 0))
   moved <- abs(clean(facts, zero) - clean(facts, one))[1:2]
   expect_true(all(moved <= declared(facts)))
   expect_gt(min(moved / declared(facts)), 0.48)
-  # One row is replaced by another, among many rows that keep both slopes at their ends.
+  # One row is replaced among many rows that keep both slopes at their ends.
   facts <- iterate_facts("pocp", 30, family = "binomial", psi = 0.5, ball = 30, columns = 2)
   far <- cbind(rep(0, 30), 1, 0)
   ends <- list(c(1, 0, 0), c(1, 0, 1))
@@ -154,11 +155,11 @@ test_that("a logistic stream by pocp is charged, is close to glm() and has a lim
 })
 
 test_that("published methods pgiga and poffl exceed their stated sensitivities", {
-  # PGIGA's box: f = -+ 10 v + v^2/2 on [-1, 1], step 200: .2 against 2 G / (psi t), G = 11.
+  # For the box of PGIGA, f = -+ 10 v + v^2/2 on [-1, 1] at step 200 gives 0.2, compared with 2 G /
+  # (psi t), G = 11.
   shift <- 2 / (1 * 200) * 2 * 10
   expect_equal(shift / (2 * 11 / 200), 1.8182, tolerance = 1e-4)
-  # Here: the first rows with the printed step, 2 / (psi t), and the repaired claim, which is half
-  # of it.
+  # The first rows have the printed step, 2 / (psi t), and the repaired claim, which is half of it.
   printed <- iterate_facts("pgiga", 12, published = TRUE, psi = 1, ball = 10)
   table <- cbind(rep(1, 12), 0)
   other <- table
@@ -166,7 +167,8 @@ test_that("published methods pgiga and poffl exceed their stated sensitivities",
   other[6, 2] <- -1
   moved <- max(abs(clean(printed, table) - clean(printed, other)))
   expect_gt(moved / declared(iterate_facts("pgiga", 12, psi = 1, ball = 10))[[6L]], 1.5)
-  # POffL without 1/psi: the average changes by several times the sensitivity that its noise covers.
+  # Without 1/psi the average of POffL changes by several times the sensitivity that its noise
+  # covers.
   facts <- iterate_facts("poffl", 200, published = TRUE, psi = 0.01, clip = 0.1, ball = 100)
   table <- cbind(c(1, rep(0, 199)), 0)
   other <- table
@@ -198,7 +200,7 @@ test_that("the papers' streams run, state their guarantee and charge the ledger"
     )
     expect_false(published$privacy$holds)
     expect_output(print(published), "NOT PRIVATE: the nominal epsilon = 1")
-    # Without noise they learn.
+    # Without noise the algorithms learn.
     unnoised <- dp_online(y ~ 0 + x, epsilon = Inf, horizon = 300, bounds = bounds, method = method)
     update(unnoised, rows)
     expect_gt(coef(unnoised), 0.2)

@@ -20,7 +20,7 @@ test_that("the discrete Gaussian sampler for streams has the exact distribution"
   x <- whole_sigma_gaussian_cpp(1e5, 2^26, "R") / 2^26
   expect_not_rejected(suppressWarnings(stats::ks.test(x, "pnorm"))$p.value) # ties on a fine grid
   expect_error(whole_sigma_gaussian_cpp(1, 0, "R"), "whole number")
-  # The binary expansion of exp(-1/2) with which decisions are compared.
+  # The binary expansion of exp(-1/2), with which decisions are compared.
   digits <- c(0x9b45, 0x97e3, 0x7cb0, 0x4ff3)
   expect_equal(sum(digits / 65536^(1:4)), exp(-0.5), tolerance = 1e-16)
 })
@@ -36,15 +36,15 @@ test_that("without noise a stream releases the exact sums", {
 })
 
 test_that("the variances of a stream's noise agree with the literature", {
-  # Values from the document: tree with Honaker's estimate, T = 12, h = 4.
+  # Values from the document for a tree with Honaker's estimate, T = 12, h = 4.
   plan <- stream_plan("tree", horizon = 12)
   expect_equal(plan$reach, 2, tolerance = 1e-9)
   expect_equal(4 * (path(plan)$sd / plan$scale)^2, c(
     4, 2.666667, 6.666667, 2.285714, 6.285714, 4.952381, 8.952381, 2.133333, 6.133333, 4.8, 8.8,
     4.419048
   ), tolerance = 1e-6)
-  # The square-root factor: column norm sum c^2, and the standard deviation of the first and the
-  # last sum.
+  # The square-root factor: the column norm sum c^2, and the standard deviations of the first and
+  # the last sum.
   squared <- c(`2` = 1.25, `3` = 1.390625, `12` = 1.8506765781, `60` = 2.3682222507,
     `1000` = 3.2650030807)
   first <- c(1.11803399, 1.17924764, 1.36039574, 1.53890294, 1.80693195)
@@ -80,7 +80,7 @@ test_that("the noise at the horizon of a stream is computed before any data arri
     for (horizon in c(12, 300)) {
       plan <- stream_plan(noise, horizon = horizon)
       sd <- path(plan, matrix(0, horizon, 1))$sd[horizon] / plan$unit
-      expect_lt(abs(dpsc:::horizon_se(plan) / sd - 1), 0.05) # asymptotic, but for trees
+      expect_lt(abs(dpsc:::horizon_se(plan) / sd - 1), 0.05) # asymptotic, except for trees
     }
   }
 })
@@ -97,7 +97,7 @@ test_that("the errors of a stream have the stated variance", {
     })
     stats::pchisq(sum(z[c(1, 4), ]^2) / 1.9, 2 * 150 / 1.9, lower.tail = FALSE)
   }, 0)
-  # Two-sided, with allowance for the correlation of the two sums.
+  # The test is two-sided and allows for the correlation of the two sums.
   expect_true(all(p > 1e-4 & p < 1 - 1e-4))
 })
 
@@ -149,8 +149,8 @@ test_that("people with several entries in a stream are protected as declared", {
       worst <- max(worst, share)
     }
     expect_gt(worst, if (noise == "tree") 0.5 else 0.998)
-    # Entries of one person closer together than declared cost more than was charged (a tree's bound
-    # has slack).
+    # Entries of one person that are closer together than declared cost more than the charge. (The
+    # bound of a tree is not tight.)
     if (noise != "tree") {
       close <- replayed_share(plan, stream_learner(), replace_rows(x, 1:3, 0), replace_rows(x, 1:3,
         1))
@@ -165,19 +165,19 @@ test_that("an audit detects faults planted in the charge of a stream", {
   x <- matrix(stats::runif(64), 64)
   zero <- replace_rows(x, 1, 0)
   one <- replace_rows(x, 1, 1)
-  # A fault: a horizon longer than planned, so that column norms grow.
+  # The fault is a horizon longer than planned, which increases the column norms.
   for (noise in all_noises) {
     short <- stream_plan(noise, horizon = 31)
     long <- short
     long$facts$horizon <- 64
     expect_gt(replayed_share(long, stream_learner(), zero, one, charged = short), 1.05)
   }
-  # A fault: the first coefficient is missing in the column norm: 1 of sum c^2.
+  # The fault is that the column norm lacks its first coefficient, 1 of sum c^2.
   plan <- stream_plan("toeplitz", horizon = 64)
   forgotten <- plan
   forgotten$scale <- ceiling(plan$scale * sqrt(1 - 4096^2 / plan$reach^2))
   expect_gt(replayed_share(forgotten, stream_learner(), zero, one, charged = plan), 1.5)
-  # A fault: one level of a tree is missing.
+  # The fault is that a tree lacks one level.
   plan <- stream_plan("tree", horizon = 64)
   forgotten <- plan
   forgotten$scale <- ceiling(plan$scale * sqrt(6 / 7))

@@ -11,12 +11,12 @@ unnoised <- function(..., epsilon = Inf) dp_online(..., epsilon = epsilon)
 simulated <- dp_control(rng = "R")
 
 test_that("without noise the steps of a stream agree with a direct computation", {
-  # FTAL: p = 1, x = 1, y = 1, psi = 1: theta_2 = theta_3 = 1.
+  # For FTAL, p = 1, x = 1, y = 1, psi = 1 gives theta_2 = theta_3 = 1.
   plan <- stream_plan("tree", shape = "vector", horizon = 4, rho = Inf)
   rows <- cbind(rep(1, 3), 1)
   out <- stream_path_cpp(plan, stream_learner("ftal", ball = 10), rows, "secure")
   expect_equal(drop(out$estimate), c(1, 1, 1), tolerance = 1e-5)
-  # FTRL: theta = -S / lambda, S = -1, then -1 - (1 - 1/2).
+  # For FTRL, theta = -S / lambda with S = -1, then -1 - (1 - 1/2).
   out <- stream_path_cpp(plan, stream_learner("ftrl", ball = 10, lambda = 2), rows, "secure")
   expect_equal(drop(out$estimate), c(0.5, 0.75, 0.875), tolerance = 1e-5)
 })
@@ -39,7 +39,7 @@ test_that("without noise a stream by method gram is least squares, in the user's
     rows))[1:5]),
     tolerance = 1e-3)
   expect_output(print(stream), "NOT PRIVATE: epsilon = Inf")
-  # Without an intercept there is no centring either.
+  # A model without an intercept has no centring either.
   stream <- unnoised(y ~ 0 + a, horizon = 400, bounds = list(y = c(0, 8), a = c(2, 6)))
   update(stream, rows)
   expect_equal(coef(stream), stats::coef(stats::lm(y ~ 0 + a, rows)), tolerance = 1e-3)
@@ -74,7 +74,7 @@ test_that("intervals of a private stream by method gram cover the true slopes", 
     table <- tidy(stream, conf.int = TRUE)
     table$conf.low <= truth & truth <= table$conf.high
   })
-  # The ridge causes slight shrinkage: coverage is close to its level, not exact.
+  # The ridge causes slight shrinkage, so coverage is close to its level, but not exact.
   expect_gt(mean(inside), 0.88)
 })
 
@@ -90,7 +90,8 @@ test_that("one row changes all releases of a stream by at most the charged sensi
       for (k in 1:6) {
         x <- matrix(stats::runif(3 * n, -1, 1), n)
         at <- c(1, 1, 1, 7, 20, n)[[k]]
-        # Rows beyond all bounds, and the worst pair: equal regressors, opposite outcomes.
+        # The pairs are rows beyond all bounds, and the worst pair, with equal regressors and
+        # opposite outcomes.
         pairs <- if (k == 1) {
           list(c(1, 0, 1), c(1, 0, -1))
         } else {
@@ -115,9 +116,9 @@ test_that("an audit detects a stream that does not clip its gradients", {
   second <- replace_rows(x, 1, c(3, 0, -1))
   fine <- stream_learner("ftal", 2)
   expect_lte(replayed_share(plan, fine, first, second), 1 + 1e-9)
-  # The core checks the length of integer rows again, so a wrong radius alone does no harm ...
+  # The core checks the length of integer rows again, so a wrong radius alone does no harm.
   expect_lte(replayed_share(plan, stream_learner("ftal", 2, radius = 9), first, second), 1 + 1e-9)
-  # ... but a unit larger than the unit for which the noise was planned does.
+  # A unit larger than the unit for which the noise was planned does harm.
   unclipped <- plan
   unclipped$unit <- 2 * plan$unit
   expect_gt(replayed_share(unclipped, fine, first, second, charged = plan), 3)
@@ -198,7 +199,7 @@ test_that("errors about invalid rows and arguments of streams quote no person's 
     class = "dpsc_error_data")
   expect_error(update(stream, good[rep(1, 11), ]), class = "dpsc_error_stream")
   expect_identical(glance(stream)$steps, 0)
-  # One person's unusual values cause no error, no warning and no difference in steps.
+  # Unusual values of one person cause no error, no warning and no other number of steps.
   strange <- rbind(good, list(NA, 0.1, "a"), list(1, Inf, "b"), list(0, 0, "no such level"))
   expect_silent(update(stream, strange))
   expect_identical(glance(stream)$steps, 4)

@@ -1,10 +1,10 @@
-# The round for the target for which a release is made.
+# The round for the target of a release.
 
 targeted_facts <- function(n, y, T1 = 2, epsilon = 1) {
   gram_facts_of(length(y), T1, n, epsilon = epsilon, y = y, targeted = TRUE)
 }
 
-# The map of the round from released values, as in section 5 of the proof.
+# The map of the round from released values (section 5 of the proof).
 targeted_rows <- function(donors, s, y, options) {
   p <- s$pre
   A <- seq_len(p)
@@ -40,11 +40,11 @@ test_that("the correction's sum for the target equals a direct sum of clipped ro
   length <- sqrt(rowSums(rows^2))
   short <- rows * pmin(1, found$radius / length)
   grid <- found$sd / sqrt(call$scale[[1L]])
-  # Rows are rounded to integers; the error of their mean is at most half a step.
+  # Rows are rounded to integers, so the error of their mean is at most half a step.
   expect_lt(max(abs(grid * call$value - colMeans(short))), 0.5 * n * grid)
   expect_lt(n * grid, 1e-6 * found$radius)
   expect_equal(grid * call$output, drop(found$mean))
-  # Some rows are shortened, but not most.
+  # Less than half of the rows are shortened.
   expect_gt(mean(length < found$radius), 0.5)
 })
 
@@ -154,8 +154,8 @@ test_that("the correction for a target reduces the errors of estimates", {
 })
 
 test_that("with trends, many features and much noise the correction does not increase errors", {
-  # Personal levels and skewed slopes: the covariance of eleven features is mostly noise, and the
-  # correction's remainder, a product of noises, can exceed its gain.
+  # With personal levels and skewed slopes the covariance of eleven features is mostly noise. The
+  # remainder of the correction, a product of noises, can exceed its gain.
   n <- 2000
   size <- 500
   time <- seq_len(16) / 16
@@ -172,11 +172,12 @@ test_that("with trends, many features and much noise the correction does not inc
     )
     without <- release
     without$statistics$target <- NULL
-    # There is no effect.
+    # The true effect is zero.
     average <- function(release) tidy(dp_synth(release, target, size = size))$estimate[[1L]]
     c(average(release), average(without))
   }, c(0, 0))
-  # Weighted by the first-order variance alone, the correction changed the second of these by 14.
+  # With weights from the first-order variance alone, the correction changed the second of these
+  # errors by 14.
   expect_lt(max(abs(errors[1L, ])), 6)
   root <- sqrt(rowMeans(errors^2))
   expect_lt(root[[1L]], 1.25 * root[[2L]])

@@ -27,7 +27,7 @@ test_that("prints, reports and files mention gaps and covariates but never the n
     expect_match(report(fit)$methods, "Gaps in a row were filled from that row alone", fixed = TRUE)
     expect_match(report(fit)$methods, "the covariates age, sex predict it", fixed = TRUE)
   }
-  # The words are the same for any number of gaps.
+  # The text is the same for any number of gaps.
   line <- function(fit) grep("gaps", utils::capture.output(print(fit)), value = TRUE)
   expect_identical(line(fits[[1L]]), line(fits[[2L]]))
   expect_no_match(line(fits[[1L]]), "[0-9]")
@@ -76,7 +76,7 @@ test_that("prints name exactly the slopes with intervals at least twice as wide 
   planned <- sqrt(plan$ratio^2 + plan$allowance)
   wide <- setdiff(names(which(ratio > 2 * planned & fit$identified)), "(Intercept)")
   expect_identical(length(wide) > 0L, grepl("as planned", printed(fit)))
-  # The comparison itself, in a case in which the result is certain.
+  # In this case the result of the comparison is certain.
   fit$covariance$total["x", "x"] <- fit$covariance$sampling["x", "x"] * (2.1 * planned)^2
   fit$identified[["x"]] <- TRUE
   expect_match(printed(fit), "twice as wide as planned: x", fixed = TRUE)

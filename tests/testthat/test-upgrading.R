@@ -1,5 +1,5 @@
-# vignette("upgrading"): calls of version 0.2.0 give a result or stop with the new spelling,
-# before anything is spent.
+# vignette("upgrading"): calls of version 0.2.0 give a result, or stop with the new spelling before
+# the charge.
 
 test_that("errors for spellings of old versions give the new spelling and spend nothing", {
   withr::local_seed(1)

@@ -1,4 +1,5 @@
-# The verbs of other packages, against the covariances from which they are computed.
+# Methods for generics of other packages, compared with the covariances from which they are
+# computed.
 
 verbs_fit <- function(epsilon = 2, k = 1, method = "gram", T1 = 3) {
   withr::local_seed(41)
@@ -125,8 +126,8 @@ test_that("simulate() draws from the distribution behind the intervals", {
   expect_identical(dim(draws), c(3L, 4000L))
   expect_identical(rownames(draws), c("9", "10", "11"))
   total <- unname(vcov(fit)[-1L, -1L])
-  # The mean of 4,000 draws has an error of .016 standard deviations; the tolerance is five times
-  # that.
+  # The mean of 4,000 draws has an error of 0.016 standard deviations, and the tolerance is five
+  # times this error.
   error <- (rowMeans(draws) - predict(fit)[1L, ]) / sqrt(diag(total))
   expect_lt(max(abs(error)), 0.08)
   expect_equal(unname(cov(t(draws))), total, tolerance = 0.12, ignore_attr = TRUE)
@@ -150,7 +151,8 @@ test_that("as.data.frame() returns the numbers of the plot with the limits of co
       unname(confint(fit, simultaneous = TRUE)[2:4, ]))
     total <- as.data.frame(fit, type = "cumulative")
     expect_equal(total$estimate, cumsum(effects(fit)[1L, ]), ignore_attr = TRUE)
-    # The sum over all periods is the average times their number, and so are its limits.
+    # The sum over all periods and its limits are the average and its limits times the number of
+    # periods.
     expect_equal(
       unlist(total[3L, c("conf.low", "conf.high")], use.names = FALSE),
       3 * unname(confint(fit)["average", ])
@@ -184,14 +186,14 @@ test_that("percentage limits are missing if the counterfactual is not positive",
   expect_equal(high$table$conf.high, 100 * effect$conf.high / (y - effect$conf.high),
     ignore_attr = TRUE)
   expect_true(all(is.na(percent_of_fit(-5)$table[3:5])))
-  # For a counterfactual near zero the limits extend below zero: the effect in per cent has no upper
-  # limit.
+  # If the limits of a counterfactual near zero extend below zero, the effect in per cent has no
+  # upper limit.
   zero <- percent_of_fit(0)
   low <- zero$fit$target[1L, 9:11] - as.data.frame(zero$fit, type = "effect")$conf.high
   expect_identical(is.na(zero$table$conf.high), unname(low <= 0))
 })
 
-# Packages for tables and tests: run where they are installed.
+# These tests need packages for tables and tests.
 
 test_that("modelsummary tabulates and plots fits of this package", {
   skip_if_not_installed("modelsummary")

@@ -12,7 +12,7 @@ test_that("the progress bar of the outermost call starts after a delay and then 
   expect_false(is.null(waiting$bar))
   stop_waiting(TRUE)
   expect_identical(ls(waiting), character())
-  # Nobody waits.
+  # Nothing is in progress.
   tick_waiting(after = 0)
   expect_identical(ls(waiting), character())
 })

@@ -21,7 +21,7 @@ test_that("the note on noise for a small protected group refers to treated peopl
     fit <- withr::with_seed(1, suppressWarnings(
       protected_fit(protected_panel_of(n = n, m = m), epsilon = epsilon)
     ))
-    # So much noise that it exceeds any bounds.
+    # The noise is so large that it exceeds any bounds.
     row <- data.frame(std.error = NA_real_, privacy.se = 1)
     paste(noise_note(fit, row), collapse = "\n")
   }
@@ -38,7 +38,7 @@ test_that("prints mention medians only for numeric regressors", {
   few <- seeded_glm(y ~ g, people, epsilon = 0.5, bounds = glm_bounds()[c("y", "g")])
   expect_false(few$plan$located)
   expect_no_match(text_of(few), "Medians")
-  # Refused before the charge, by a public rule.
+  # Without this replacement a public rule would refuse the call before the charge.
   with_number <- with_internal(
     "check_hopeful", function(...) NULL,
     seeded_glm(y ~ g + a, people, epsilon = 0.001, bounds = glm_bounds())
@@ -125,7 +125,7 @@ test_that("averages over cohorts can be requested by the names that `did::aggte(
   expect_identical(confint(fit, type = "group"), confint(fit, type = "cohort"))
   expect_identical(as.data.frame(fit, type = "dynamic"), as.data.frame(fit, type = "event"))
   expect_error(tidy(fit, type = "static"), class = "dpsc_error_argument")
-  # With several dates the treated people are public as well, and the print states this.
+  # With several dates the treated people are also public, as the print states.
   expect_match(text_of(fit), "protects the donors; the treated units' data are public")
   expect_match(text_of(summary(fit)), "protects the donors")
 })
@@ -167,7 +167,7 @@ test_that("if a ledger refuses a call, the error gives the budget that remains f
   expect_no_match(said, "gram")
   lm_call(0.4)
   left <- as.numeric(sub(".*About epsilon = ([0-9.]+) is.*", "\\1", message_of(lm_call(0.99))))
-  # The reported remaining budget can be spent, and not much more.
+  # The reported remaining budget can be spent, but not much more.
   expect_error(lm_call(left * 1.01), class = "dpsc_error_budget")
   lm_call(left * 0.999)
   # Method "objective" of a GLM adds its own delta.

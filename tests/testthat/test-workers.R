@@ -7,7 +7,7 @@ local_workers <- function(open, calibrate = TRUE, count = 2L, env = parent.frame
   list(cluster = cluster, source = dp_workers(cluster, open, calibrate))
 }
 
-# A function with its own data, independent of the test.
+# A function with separate data, independent of the test.
 opener <- function(shards) {
   function(i) shards[[i]]
 }
@@ -47,12 +47,12 @@ test_that("workers give the release of pooled rows, and no other process can dra
   reference <- release(donors)
   expect_output(print(w$source), "2 workers")
   expect_identical(release(w$source), reference)
-  # The same again, in combination with rows in this process.
+  # A second call gives the same release, also in combination with rows in this process.
   expect_identical(release(w$source), reference)
   p2 <- rbind(donors, donors[1:20, ])
   expect_identical(release(dp_sources(list(w$source, donors[1:20, ]))), release(p2))
 
-  # A worker draws nothing, for any question and any rows.
+  # A worker draws no noise, for any question and any rows.
   tried <- parallel::clusterCall(w$cluster, function(donors, target, people) {
     message_of <- function(code) tryCatch(code, error = function(e) class(e)[[1L]])
     c(
@@ -63,7 +63,7 @@ test_that("workers give the release of pooled rows, and no other process can dra
   }, donors, p$target, data.frame(a = stats::runif(50), b = stats::runif(50)))
   expect_identical(unlist(tried), rep("dpsc_error_worker", 6))
 
-  # A second coordinator finds the workers busy while the first uses them.
+  # A second coordinator finds the workers busy while the first one uses them.
   ask <- function(token) {
     ask_workers(w$source, "prepare", same_task(w$source, list(
       token = token, design = list(periods = 1:7), grid = NULL, calibrated = FALSE
@@ -90,11 +90,11 @@ test_that("no worker's rows are counted twice, whichever process sums the rows",
     dp_release(x, p$target, 5, epsilon = 1, bounds = c(-1, 1), control = by_seed)
   }
   reference <- release(donors)
-  # Shards of equal size: their counts do not reveal a fault.
+  # Shards of equal size, whose counts do not reveal a fault.
   open <- opener(list(donors[1:100, ], donors[101:200, ]))
   own <- send_tasks
   calls <- 0L
-  # Assignments of tasks in turn: each to its own worker, crosswise, both to one worker.
+  # The tasks go to their workers in turn, crosswise, or both to one worker.
   orders <- list(1:2, 2:1, c(1L, 1L), c(2L, 2L))
   with_internal("send_tasks", function(cluster, given, task, opening) {
     calls <<- calls + 1L
@@ -112,7 +112,7 @@ test_that("no worker's rows are counted twice, whichever process sums the rows",
     )
     expect_identical(nrow(as.data.frame(ledger)), 0L)
   })
-  # A process that holds rows for a later dp_workers() does not answer for the earlier one.
+  # A process that stores rows for a later dp_workers() does not answer for an earlier one.
   again <- dp_workers(w$cluster, open, TRUE)
   expect_error(release(w$source), class = "dpsc_error_worker")
   expect_identical(release(again), reference)
