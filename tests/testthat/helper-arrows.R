@@ -1,7 +1,8 @@
 # Dependencies: calls between the files of R/, from parsed code, and includes between the headers of
 # the core. Used by test-arrows.R.
 
-# Names that code uses but does not define: functions that it calls, and objects that it refers to.
+# Names that code uses but does not define: the functions that it calls, and the objects that it
+# refers to.
 names_used <- function(code, own = character()) {
   if (is.symbol(code)) {
     name <- as.character(code)
@@ -33,7 +34,7 @@ names_assigned <- function(code) {
   })))
 }
 
-# One row for each pair of files of which the first uses a name that the second defines.
+# One row for each pair of files in which the first file uses a name that the second file defines.
 file_calls <- function(folder) {
   files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")
   code <- lapply(stats::setNames(files, files), function(file) {
@@ -55,7 +56,8 @@ file_calls <- function(folder) {
   do.call(rbind, calls)
 }
 
-# The same for headers, with the bodies beside them: paths below `folder`.
+# One row for each pair of headers, with the bodies beside them, in which the first includes the
+# second. Paths are below `folder`.
 header_includes <- function(folder) {
   files <- list.files(folder, "[.][hc]pp$", recursive = TRUE)
   rows <- lapply(files, function(file) {
@@ -69,7 +71,7 @@ header_includes <- function(folder) {
   arrows[arrows$from != arrows$to, ]
 }
 
-# "a/../b.hpp" as "b.hpp".
+# For example, "a/../b.hpp" becomes "b.hpp".
 plain_path <- function(path) {
   parts <- character()
   for (part in strsplit(path, "/", fixed = TRUE)[[1L]]) {
@@ -79,13 +81,14 @@ plain_path <- function(path) {
   paste(parts, collapse = "/")
 }
 
-# Arrows from a floor to a higher one, as "from -> to". `floor` gives the number of a file's floor.
+# Arrows from a floor to a higher floor, as "from -> to". `floor` gives the number of a file's
+# floor.
 arrows_up <- function(arrows, floor) {
   up <- floor(arrows$to) > floor(arrows$from)
   if (any(up)) paste(arrows$from[up], "->", arrows$to[up]) else character()
 }
 
-# Sets of files in which each file reaches every other, by the transitive closure of "calls".
+# Sets of files in which each file reaches every other file, by the transitive closure of the calls.
 circles <- function(arrows) {
   files <- unique(c(arrows$from, arrows$to))
   reach <- matrix(FALSE, length(files), length(files), dimnames = list(files, files))

@@ -1,6 +1,7 @@
-# Pairs of neighbouring data sets for audits, and mechanisms that are known not to be private.
+# Pairs of neighbouring data sets for audits, and mechanisms known not to be private.
 
-# Neighbours of a panel on [-1, 1]: the first row is replaced. Named list of list(data, neighbour).
+# Neighbours of a panel on [-1, 1], whose first row is replaced. A named list of list(data,
+# neighbour).
 audit_pairs <- function(n, periods, pre, seed = 1) {
   withr::local_seed(seed)
   random <- function() matrix(stats::runif(n * periods, -1, 1), n)
@@ -31,15 +32,16 @@ audit_pairs <- function(n, periods, pre, seed = 1) {
 
 audit_target <- function(periods) sin(seq_len(periods)) * 0.6
 
-# `(2 X X' + mu I)^-1 linear`, written out.
+# The minimiser `(2 X X' + mu I)^-1 linear`, written out.
 minimise_unconstrained <- function(x, linear, mu) {
   inner <- solve(crossprod(x) + diag(mu / 2, ncol(x)), crossprod(x, linear))
   drop(linear - x %*% inner) / mu
 }
 
-# A list of `log_density` and `draw` for the published Algorithm 3 with some law of the linear
-# term: "gaussian" and "gamma_norm" as published, "radial" a Laplace-distributed length
-# times a direction (the authors' public code), "variance" a Gaussian with sd = sqrt(beta).
+# A list of `log_density` and `draw` for the published Algorithm 3 with a given distribution of the
+# linear term: "gaussian" and "gamma_norm" are the published distributions, "radial" is a
+# Laplace-distributed length times a direction (the authors' public code), and "variance" is a
+# Gaussian with sd = sqrt(beta).
 published_objective <- function(n, T0, lambda, epsilon, delta, noise, y = rep(1, T0)) {
   public <- list(
     method = "objective", calibration = "published", private = TRUE, epsilon = 2 * epsilon,
@@ -88,8 +90,8 @@ audit_published <- function(n, T0, lambda, epsilon, delta, noise, n_runs) {
   )
 }
 
-# Output perturbation with noise that is a Laplace-distributed length times a direction; sensitivity
-# and scale 1.
+# Output perturbation whose noise is a Laplace-distributed length times a direction, with
+# sensitivity and scale 1.
 audit_radial <- function(d, n_runs) {
   size <- function(v) sqrt(sum(v^2))
   draw <- function(panel) {
@@ -105,8 +107,8 @@ audit_radial <- function(d, n_runs) {
   )
 }
 
-# Replays of one of our releases with manipulated functions; `changes` is a list of functions, or a
-# function that makes it from the recorder.
+# Replays of a release of the package with manipulated functions. `changes` is a list of functions,
+# or a function that makes this list from the recorder.
 replay_changed <- function(mechanism, pair, changes, n_runs = 3, record = identity) {
   recorder <- new_recorder()
   if (is.function(changes)) changes <- changes(recorder)
@@ -120,14 +122,14 @@ replay_changed <- function(mechanism, pair, changes, n_runs = 3, record = identi
   ), pair, n_runs)
 }
 
-# Replays of a gram release with a planted fault in the core.
+# Replays of a release by method "gram" with a planted fault in the core.
 replay_faulty <- function(mechanism, pair, ..., n_runs = 3, record = identity) {
   changes <- function(recorder) list(gram_release_cpp = core_hook(recorder, ...))
   replay_changed(mechanism, pair, changes, n_runs, record)
 }
 
-# A copy of the namespace whose glue functions draw from the recorder's noise, whatever generator is
-# named.
+# A copy of the namespace whose glue functions draw from the recorder's noise, for any named
+# generator.
 hooked_namespace <- function(recorder, changes = list()) {
   drawing <- c(
     "gram_release_cpp", "cohort_release_cpp", "treated_look_cpp", "treated_release_cpp",
@@ -145,14 +147,14 @@ hooked_namespace <- function(recorder, changes = list()) {
 handed_to <- function(recorder, draw) {
   function(...) {
     arguments <- list(...)
-    # The generator is the last argument of every glue function that draws.
+    # Every glue function that draws takes the generator as its last argument.
     arguments[[length(arguments)]] <- recorder$noise
     do.call(draw, arguments)
   }
 }
 
-# Replaces a release by method gram by a faulty release: with `doubled`, the first row occurs twice;
-# `tamper` is a function of the facts and the recorder's mode.
+# Replaces a release by method "gram" by a faulty release. With `doubled` the first row occurs
+# twice; `tamper` is a function of the facts and the recorder's mode.
 core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) facts) {
   function(donors, facts, scale, options, rng) {
     facts <- tamper(facts, recorder$mode)
@@ -161,7 +163,8 @@ core_hook <- function(recorder, doubled = FALSE, tamper = function(facts, mode) 
   }
 }
 
-# The same for several adoption dates; `tamper` is a function of the donors and the recorder's mode.
+# Replaces a release for several adoption dates by a faulty release. `tamper` is a function of the
+# donors and the recorder's mode.
 cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
   function(donors, facts, dates, scale, options, rng) {
     donors <- tamper(donors, recorder$mode)
@@ -169,8 +172,8 @@ cohort_hook <- function(recorder, tamper = function(donors, mode) donors) {
   }
 }
 
-# Runs a glue function with recorded noise and records its sums without noise; with `outputs`, these
-# values replace the noisy sums.
+# Runs a glue function with recorded noise and records its sums without noise. If `outputs` are
+# given, they replace the noisy sums.
 with_record <- function(rng, outputs, shown, run) {
   noise <- noise_recorder_cpp(rng)
   if (!is.null(outputs)) {
@@ -203,11 +206,11 @@ glm_audit_cpp <- function(rows, facts, linear, rng, outputs) {
   })
 }
 
-# Faults that audits must notice: their names, and the arguments of replay_faulty().
+# Faults that audits must detect, by name, with the arguments of replay_faulty().
 planted_faults <- function() {
   list(
     "first row counted twice" = list(doubled = TRUE),
-    # Where the panel determines the budget, noise and radii depend on it.
+    # If the panel determines the budget, noise and radii depend on the panel.
     "budget from the panel" = list(tamper = function(facts, mode) {
       if (mode == "replay") facts$epsilon <- facts$epsilon * 1.1
       facts
@@ -220,7 +223,7 @@ planted_faults <- function() {
       if (mode == "replay") facts$intervals <- FALSE
       facts
     }),
-    # More is drawn than is charged: the core receives twice the budget.
+    # The core receives twice the budget, so it spends more than is charged.
     "half of the cost told" = list(record = function(privacy) {
       privacy$steps[c("mu", "epsilon")] <- privacy$steps[c("mu", "epsilon")] / 2
       privacy
@@ -242,14 +245,15 @@ changed_namespace <- function(changes) {
     assign(name, value, scope)
   }
   for (name in names(changes)) assign(name, changes[[name]], scope)
-  # The table of methods holds the namespace's own functions: the copy needs a separate table.
+  # The table of methods contains the functions of the namespace, so the copy needs a separate
+  # table.
   if (!"mechanism_table" %in% names(changes)) {
     scope$mechanism_table <- get("make_mechanisms", scope)()
   }
   scope
 }
 
-# Names of the namespace's functions that mention these names, directly or through others.
+# Names of functions of the namespace that mention these names, directly or through other functions.
 functions_that_reach <- function(names, namespace) {
   callers <- callers_of_names(namespace)
   reaching <- more <- names
@@ -260,8 +264,8 @@ functions_that_reach <- function(names, namespace) {
   setdiff(reaching, names)
 }
 
-# An environment that lists, for each name, the functions of the namespace that mention it. Built
-# once, unless a test has changed a function.
+# An environment that lists, for each name, the functions of the namespace that mention it. It is
+# built once, unless a test has changed a function.
 callers_of_names <- function(namespace) {
   all <- mget(ls(namespace, all.names = TRUE), envir = namespace)
   own <- all[vapply(all, function(x) is.function(x) && identical(environment(x), namespace), NA)]
@@ -275,7 +279,7 @@ known_callers <- new.env(parent = emptyenv())
 
 callers_in <- function(functions) {
   mentioned <- lapply(functions, function(f) unique(all.names(body(f))))
-  # A generic calls its methods.
+  # A generic function calls its methods.
   for (name in names(mentioned)[vapply(mentioned, function(words) "UseMethod" %in% words, NA)]) {
     methods <- names(mentioned)[startsWith(names(mentioned), paste0(name, "."))]
     mentioned[[name]] <- c(mentioned[[name]], methods)

@@ -1,8 +1,9 @@
-# A panel with donors' values and names that cannot occur by chance, and a detector of both.
+# A panel with donors' values and names that cannot occur by chance, and a detector of these values
+# and names.
 
 canary_mark <- "zqx-secret"
 
-# Values between 100 and 900 with full mantissas, inside the bounds c(0, 1000).
+# The values lie between 100 and 900, have full mantissas, and are inside the bounds c(0, 1000).
 canary_panel <- function(n = 40, T0 = 6, T1 = 2, seed = 7) {
   withr::local_seed(seed)
   periods <- T0 + T1
@@ -21,8 +22,8 @@ canary_panel <- function(n = 40, T0 = 6, T1 = 2, seed = 7) {
   )
 }
 
-# The secrets, which must not occur anywhere: the values, in outcome units and scaled, and the
-# statistics without noise.
+# The secrets, which must not occur anywhere: the values, in outcome units and in scaled units, and
+# the statistics without noise.
 canary_secrets <- function(donors, target, T0, bounds) {
   scaled <- (donors - mean(bounds)) / (diff(bounds) / 2)
   y <- (target - mean(bounds)) / (diff(bounds) / 2)
@@ -42,7 +43,7 @@ canary_secrets <- function(donors, target, T0, bounds) {
 }
 
 # The secrets found in an object: numbers at any alignment in both byte orders, numbers written as
-# text with nine digits or more, and names. `NULL` if there are none.
+# text with at least nine digits, and names. The result is `NULL` if no secret is found.
 canary_found <- function(object, secrets) {
   if (is.character(object)) object <- c(object, paste(object, collapse = ""))
   bytes <- serialize(object, NULL)
@@ -74,8 +75,8 @@ words_of_numbers <- function(bytes) {
 
 digits_of <- function(words) nchar(sub("^[0.]+", "", sub(".", "", words, fixed = TRUE)))
 
-# A secret must agree in all digits that were written, up to the error of its computation: with only
-# eight of fifteen digits, one fit in ten would agree with one of thousands of secrets by chance.
+# A secret must agree in all written digits, up to the error of its computation. With only eight of
+# fifteen digits, one fit in ten would agree with one of thousands of secrets by chance.
 written_secret <- function(words, secrets) {
   x <- suppressWarnings(as.numeric(words))
   near_secret(x, secrets, pmax(10^(1 - digits_of(words)), 1e-10)[is.finite(x)])
@@ -84,7 +85,7 @@ written_secret <- function(words, secrets) {
 near_secret <- function(x, secrets, tolerance) {
   x <- abs(x[is.finite(x)])
   secrets <- sort(unique(abs(secrets[secrets != 0])))
-  # Most numbers are bytes of other things, far from every secret.
+  # Most numbers are bytes of other objects, far from every secret.
   ends <- range(secrets) * (1 + c(-2, 2) * max(tolerance, 0))
   possible <- which(x >= ends[[1L]] & x <= ends[[2L]])
   tolerance <- rep_len(tolerance, length(x))[possible]
@@ -101,8 +102,8 @@ expect_no_canary <- function(object, secrets, label) {
   testthat::expect_identical(canary_found(object, secrets), NULL, label = label)
 }
 
-# Every condition that code signals, in order; the code's errors are caught. Errors that the code
-# itself catches, for example in try(), are included.
+# Every condition that code signals, in order. Errors are caught, and errors that the code itself
+# catches, for example in try(), are included.
 canary_conditions <- function(code) {
   conditions <- list()
   keep <- function(condition) conditions <<- c(conditions, list(condition))

@@ -1,15 +1,15 @@
-# Slow reference versions of the classical estimators: first-order methods that share no code with
-# the core.
+# Slow reference versions of the classical estimators, by first-order methods that share no code
+# with the core.
 
-# Projection onto the simplex (sorting).
+# Projection onto the simplex by sorting.
 project_simplex <- function(v) {
   u <- sort(v, decreasing = TRUE)
   k <- max(which(u + (1 - cumsum(u)) / seq_along(u) > 0))
   pmax(v + (1 - sum(u[seq_len(k)])) / k, 0)
 }
 
-# The minimum of w'Gw / 2 - l'w on the simplex if its weights are positive on this support only, by
-# one linear system and the conditions of Karush, Kuhn and Tucker; else NULL.
+# The minimum of w'Gw / 2 - l'w on the simplex if its weights are positive exactly on this support,
+# otherwise NULL. It follows from one linear system and the conditions of Karush, Kuhn and Tucker.
 simplex_minimum <- function(gram, linear, support) {
   k <- length(support)
   system <- rbind(cbind(gram[support, support, drop = FALSE], -1), c(rep(1, k), 0))
@@ -20,7 +20,7 @@ simplex_minimum <- function(gram, linear, support) {
   if (all(w >= 0) && all(slack >= -1e-12 * max(abs(gram)))) w
 }
 
-# min ||w x - y||^2 + ridge ||w||^2 over the simplex; both demeaned by row if `intercept`.
+# min ||w x - y||^2 + ridge ||w||^2 over the simplex. With `intercept` both are demeaned by row.
 slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
   if (intercept) {
     x <- x - rowMeans(x)
@@ -38,7 +38,7 @@ slow_simplex <- function(x, y, ridge = 0, intercept = FALSE, steps = 20000) {
     if (max(abs(new - w)) < 1e-15 && max(abs(step(new) - new)) < 1e-15) break
     exact <- if (i %% 100 == 0) simplex_minimum(gram, linear, which(new > 1e-6))
     if (!is.null(exact)) return(exact)
-    # Restart where the momentum points uphill.
+    # The iteration restarts if the momentum points uphill.
     again <- sum((v - new) * (new - w)) > 0
     following <- if (again) 1 else (1 + sqrt(1 + 4 * momentum^2)) / 2
     v <- if (again) new else new + (momentum - 1) / following * (new - w)
@@ -80,7 +80,7 @@ regressor_panel <- function(n = 12, T0 = 9, T1 = 4, seed = 1, slopes = c(1.5, -0
   withr::with_seed(seed + 100, {
     periods <- T0 + T1
     x <- array(rnorm((n + 1) * periods * 2), c(n + 1, periods, 2))
-    # Correlated with levels and with time, as covariates are.
+    # The covariates are correlated with the levels and with time, as real covariates are.
     x[, , 1] <- x[, , 1] + rnorm(n + 1, 3) + rep(seq_len(periods) / 5, each = n + 1)
     z <- matrix(rnorm(n + 1, 40, 5), dimnames = list(NULL, "age"))
     by_period <- drift * cumsum(rnorm(periods, 0, 0.05))

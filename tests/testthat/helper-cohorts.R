@@ -1,9 +1,9 @@
 # Simulated staggered panels, similar to the example data of difference-in-differences packages, and
-# slow reference versions of the estimators.
-# Long data: unit, time, y, first (Inf: never treated), treated.
+# slow reference versions of the estimators. The long data contain unit, time, y, first (Inf if
+# never treated), treated.
 
-# `cohorts`: number of people by first treated period; `effect`: a function of the periods since
-# adoption, by cohort.
+# `cohorts` gives the number of people by first treated period; `effect` is a function of the
+# periods since adoption, by cohort.
 staggered_panel <- function(never, cohorts, times, effect, level = 1, drift = 0.5, noise = 0.3,
                             factor = 0, seed = 1) {
   withr::local_seed(seed)
@@ -25,15 +25,16 @@ staggered_panel <- function(never, cohorts, times, effect, level = 1, drift = 0.
   )
 }
 
-# Log teen employment by county, 2003 to 2007 (did::mpdta): small falling effects, three cohorts.
+# Log teen employment by county, 2003 to 2007 (did::mpdta), with small falling effects and three
+# cohorts.
 mpdta_like <- function(never = 300) {
   staggered_panel(never, c(`2004` = 20, `2006` = 40, `2007` = 130), 2003:2007,
     function(e, g) -0.04 - 0.03 * e, level = 5.7, drift = 1.4, noise = 0.1, seed = 4
   )
 }
 
-# Ten periods, with one cohort adopting in each from the third on (fixest::base_stagg): growing
-# effects.
+# Ten periods, with one cohort that adopts in each period from the third on (fixest::base_stagg),
+# and growing effects.
 stagg_like <- function(never = 60) {
   cohorts <- stats::setNames(rep(5, 8), 3:10)
   staggered_panel(never, cohorts, 1:10, function(e, g) 0.4 * (e + 1) - 0.1 * (g - 6),
@@ -41,7 +42,7 @@ stagg_like <- function(never = 60) {
   )
 }
 
-# Log homicides by state, 2000 to 2010: a constant effect of .08, five dates, few donors.
+# Log homicides by state, 2000 to 2010, with a constant effect of 0.08, five dates and few donors.
 castle_like <- function(never = 29) {
   staggered_panel(never, c(`2005` = 1, `2006` = 13, `2007` = 4, `2008` = 2, `2009` = 1), 2000:2010,
     function(e, g) rep(0.08, length(e)), level = 1.5, drift = 0.5, noise = 0.1, factor = 0.5,
@@ -49,8 +50,8 @@ castle_like <- function(never = 29) {
   )
 }
 
-# Callaway and Sant'Anna (2021), never-treated as controls, no covariates: difference of mean
-# changes since the last period before the adoption. One row for each cohort and treated period.
+# Callaway and Sant'Anna (2021) with never-treated controls and no covariates: the difference of
+# mean changes since the last period before the adoption. One row per cohort and treated period.
 callaway_santanna <- function(data) {
   mean_of <- function(first, time) mean(data$y[data$first == first & data$time == time])
   times <- sort(unique(data$time))
@@ -86,7 +87,7 @@ imputation <- function(data) {
   data.frame(cohort = out$first, period = out$time, estimate = out$x)
 }
 
-# A panel for private fits: two dates, donors and targets in [-1, 1].
+# A panel for private fits, with two dates and donors and targets in [-1, 1].
 cohort_panel <- function(n = 600, T0 = 8, T1 = 5, k = 2, seed = 1) {
   withr::local_seed(seed)
   panel <- sim_panel(n = n + k, T0 = T0, T1 = T1)

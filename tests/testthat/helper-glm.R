@@ -49,8 +49,8 @@ glm_table_of <- function(data, formula = y ~ a + b, family = "binomial") {
   lm_table(glm_columns_of(formula, family), data, TRUE)
 }
 
-# The solver's result for a linear term, on its grid, and its problem: rows in the release's
-# coordinates, and the gradient of the objective without penalties.
+# The solver's result for a linear term, on the grid of the solver, and the problem: rows in the
+# coordinates of the release, and the gradient of the objective without penalties.
 solved_glm <- function(table, facts, linear) {
   run <- glm_audit_cpp(table, facts, linear, "R", NULL)
   release <- run$release
@@ -68,11 +68,11 @@ solved_glm <- function(table, facts, linear) {
   )
 }
 
-# Slopes in the formula's units are S theta, without the intercepts.
+# Slopes in the units of the formula are S theta, without the intercepts.
 slope_map <- function(release, facts) {
   facts$wishes <- NULL
   d <- length(release$theta)
-  # With a huge information matrix there is no shrinkage to undo.
+  # With a huge information matrix no shrinkage needs to be undone.
   release$information <- diag(1e14, d)
   release$information.sd <- 1
   slopes <- function(theta) {
@@ -82,8 +82,7 @@ slope_map <- function(release, facts) {
   vapply(2:d, function(j) slopes(diag(d)[j, ]) - slopes(numeric(d)), numeric(d - 1))
 }
 
-# Losses by their definitions: slope, curvature, unit of length, and the ratio of k0 R^2 / Lambda to
-# c.
+# Losses by definition: slope, curvature, unit of length, and the ratio of k0 R^2 / Lambda to c.
 exact_loss <- function(family, span = 1) {
   switch(family,
     binomial = list(
@@ -115,8 +114,8 @@ exact_weight <- function(x) {
   pmin(q, q^2)
 }
 
-# Equally likely nodes of spherical Laplace noise of scale one, in one or two dimensions. `shape`,
-# of the Gamma distribution of the norm: another value than d is a planted fault.
+# Equally likely nodes of spherical Laplace noise of scale one, in one or two dimensions. `shape` is
+# the shape of the Gamma distribution of the norm; a value other than d is a planted fault.
 noise_nodes <- function(d, radii = 150L, angles = 72L, shape = d) {
   r <- stats::qgamma((seq_len(radii) - 0.5) / radii, shape)
   if (d == 1L) {
@@ -134,8 +133,8 @@ log_noise <- function(b, d, shape = d) {
 }
 
 # Minimisers for all linear terms at once, and log-ratios of the minimiser's densities on two data
-# sets that differ in one row. `data`: a list of x (rows), w, y, offset; the last row differs.
-# Offsets do not change the proof, but they make its worst case possible.
+# sets that differ in the last row. `data` is a list of x (rows), w, y, offset. Offsets do not
+# change the proof, but they make its worst case possible.
 exact_losses <- function(data, other, loss, ridge, kappa, b, shape = ncol(b)) {
   d <- ncol(b)
   parts <- function(rows, theta) {
@@ -198,7 +197,7 @@ exact_pair <- function(d, family, span) {
   shared <- draw(m)
   own <- draw(2L)
   if (d == 2L && stats::runif(1) < 0.7) {
-    # Rows whose weighted length is the limit, at a chosen angle.
+    # Rows at a chosen angle whose weighted length is the limit.
     angle <- stats::runif(1, -pi / 2, pi / 2)
     own[, 2] <- c(1, -1) * pmin(50, abs(tan(angle)))
   }
@@ -215,7 +214,7 @@ exact_pair <- function(d, family, span) {
   list(data, other)
 }
 
-# The mechanism's own constants at c = epsilon / 2.
+# The constants of the mechanism at c = epsilon / 2.
 exact_claim <- function(epsilon, delta, d, family, span) {
   loss <- exact_loss(family, span)
   slopes <- glm_families[[family]]$slopes
@@ -231,9 +230,9 @@ exact_claim <- function(epsilon, delta, d, family, span) {
   )
 }
 
-# In one dimension: one outcome is saturated at the opposite end, and the person's own outcome has
+# In one dimension one outcome is saturated at the opposite end, and the person's outcome has
 # curvature near the given theta. Saturated rows that both data sets share change the linear term
-# that a given theta needs. Absolute losses.
+# that a given theta needs. The losses are absolute.
 exact_worst <- function(loss, ridge, kappa) {
   b <- noise_nodes(1L, radii = 4000L)
   unlist(lapply(0:6, function(k) {
@@ -248,7 +247,7 @@ exact_worst <- function(loss, ridge, kappa) {
   }))
 }
 
-# In two dimensions: saturated rows at right angles to each other.
+# In two dimensions the saturated rows are at right angles to each other.
 exact_opposite <- function(claim, shape) {
   data <- list(x = matrix(c(1, 1), 1), y = 0, w = 1, offset = 40)
   other <- list(x = matrix(c(1, -1), 1), y = 1, w = 1, offset = -40)
@@ -258,7 +257,7 @@ exact_opposite <- function(claim, shape) {
   )
 }
 
-# Gradient of the data part and the ridge, and Hessian, at many two-dimensional theta.
+# The gradient of the data part and the ridge, and the Hessian, at many two-dimensional theta.
 exact_slopes <- function(rows, loss, ridge, theta) {
   out <- list(g = ridge * theta, h11 = ridge, h12 = 0, h22 = ridge)
   for (k in seq_along(rows$w)) {
@@ -294,11 +293,11 @@ exact_half_plane <- function(data, other, loss, ridge, kappa, normal, limit, sti
   normal <- normal / sqrt(sum(normal^2))
   along <- c(-normal[[2L]], normal[[1L]])
   noise <- function(g) -sqrt(rowSums(g^2)) / kappa - log(2 * pi * kappa^2)
-  # Minimisers lie within this distance, except with probability about exp(-reach).
+  # Minimisers lie within this distance, except with probability of about exp(-reach).
   far <- (reach * kappa + loss$unit * 1.5 * length(data$w)) / ridge
   side <- far * sinh(seq(-5, 5, length.out = nodes)) / sinh(5)
   step <- far * cosh(seq(-5, 5, length.out = nodes)) / sinh(5) * 10 / (nodes - 1)
-  # Across the edge: distances from the limit.
+  # Distances from the limit, across the edge.
   depth <- if (is.null(stiff)) side[side < 0] else side
   width <- if (is.null(stiff)) step[side < 0] else step
   theta <- outer(rep(limit + depth, nodes), normal) + outer(rep(side, each = length(depth)), along)
@@ -329,8 +328,8 @@ exact_half_plane <- function(data, other, loss, ridge, kappa, normal, limit, sti
   list(mass = c(out$mass, exp(p) * step), loss = c(out$loss, p - q), edge = exp(p) * step)
 }
 
-# Cost of every step on neighbours, given the same released answers and linear term.
-# A column `w` holds case weights.
+# The cost of every step on neighbours, given the same released answers and linear term. A column
+# `w` contains case weights.
 glm_replayed <- function(data, other, family, delta, linear, intervals = TRUE) {
   facts <- glm_facts_of(
     n = nrow(data), epsilon = 8, delta = delta, family = family, intervals = intervals

@@ -1,5 +1,5 @@
-# The core of method "gram" in the form in which tests call it: public facts, and noise that is
-# recorded or replayed.
+# The core of method "gram" in the form that tests call: public facts, and noise that is recorded or
+# replayed.
 
 gram_facts_of <- function(T0 = 6, T1 = 2, n = 200, epsilon = 1, delta = 1e-6,
                           y = sin(seq_len(T0)) / 2, features = NaN, intervals = TRUE,
@@ -20,10 +20,10 @@ gram_core <- function(donors, facts, bounds = c(-1, 1), outputs = NULL, doubled 
 
 call_parts <- function(calls, part) lapply(calls, `[[`, part)
 
-# A call's noise may depend on released and public values only.
+# The noise of a call may depend only on released and public values.
 public_parts <- function(run) lapply(run$calls, `[`, c("label", "law", "scale", "offset", "output"))
 
-# A random public map: bounds by period, loadings over many orders of magnitude.
+# A random public map, with bounds by period and loadings over many orders of magnitude.
 random_map <- function(periods = sample(2:9, 1), d = sample.int(periods, 1)) {
   half <- 10^stats::runif(periods, -sample(c(0, 2, 9, 100), 1), 0)
   middle <- stats::rnorm(periods) * half * sample(c(0, 1, 1e4), 1)
@@ -35,7 +35,7 @@ random_map <- function(periods = sample(2:9, 1), d = sample.int(periods, 1)) {
   list(bounds = bounds, loadings = loadings, origin = origin)
 }
 
-# Rows inside, at and far beyond the bounds, and the rows that maximise a feature.
+# Rows inside the bounds, at the bounds and far beyond them, and the rows that maximise a feature.
 random_rows <- function(map, n = 12) {
   bounds <- map$bounds
   periods <- length(bounds$half)
@@ -49,7 +49,8 @@ random_rows <- function(map, n = 12) {
   x
 }
 
-# A slow oracle: ridge regression on released moments written out in R, beside that of the core.
+# A slow oracle: ridge regression on released moments written out in R, beside the regression of the
+# core.
 
 # Edge of the spectrum of the noise: a d x d symmetric matrix whose diagonal has this deviation
 #
@@ -59,7 +60,7 @@ spectral_edge <- function(sd, d) {
   2 * sd * sqrt(d / 2)
 }
 
-# Shrunken eigenvalues: those within the noise's edge are uninformative
+# Shrunken eigenvalues: eigenvalues within the edge of the noise are uninformative.
 shrink_spectrum <- function(values, edge) {
   ifelse(values > edge, sqrt(pmax(values^2 - edge^2, 0)), 0)
 }
@@ -75,7 +76,7 @@ gram_model <- function(s) {
   B <- seq_len(d)[-A]
   edge <- spectral_edge(s$moment_sd, d)
   spectrum <- eigen(s$covariance, symmetric = TRUE)
-  # Without noise the covariance is used as it is.
+  # Without noise the covariance is used without shrinkage.
   noise <- spectrum$vectors[, spectrum$values <= edge, drop = FALSE]
   covariance <- if (edge > 0) {
     root <- s$restore %*% spectrum$vectors %*% diag(sqrt(shrink_spectrum(spectrum$values, edge)), d)
@@ -90,8 +91,8 @@ gram_model <- function(s) {
   )
 }
 
-# The share of a row's own level that returns to the mean, from released moments: least squares over
-# a grid of correlations. `full`: before the noise's part is subtracted from the variance of levels.
+# The share of a row's level that returns to the mean, from released moments, by least squares over
+# a grid of correlations. With `full`, the noise is not yet subtracted from the variance of levels.
 oracle_return <- function(s, full = FALSE) {
   d <- length(s$mean)
   X <- (s$restore %*% s$covariance %*% t(s$restore))
@@ -116,8 +117,8 @@ oracle_return <- function(s, full = FALSE) {
   if (full) back else back * max(0, 1 - noise / X[1, 1])
 }
 
-# Slopes towards which the ridge shrinks: the level returns by that share, and other features do not
-# matter.
+# Slopes towards which the ridge shrinks: the level returns by that share, and the other features
+# have no effect.
 level_slopes <- function(s, back = oracle_return(s)) {
   rbind(
     rep(-back * s$weight / 0.3, length(s$mean) - s$pre),

@@ -1,6 +1,7 @@
-# Malformed cells of one person: each may change that person's row, but no other row.
+# Malformed cells of one person. Each cell may change that person's row, but no other row.
 
-# Cells of a column that `bounds` declares as a number: the text, and the number that it stands for.
+# Cells of a column that `bounds` declares as a number: the text, and the number that this text
+# means.
 hostile_numbers <- local({
   table <- list(
     list("1e3", 1000), list(" 12 ", 12), list("1,5", NA), list("0x10", NA), list("TRUE", 1),
@@ -22,7 +23,7 @@ hostile_levels <- data.frame(
   level = c("01", "02", "a", rep(NA, 10))
 )
 
-# Lines of a file with columns y, x, g: the line, and the row that it stands for.
+# Lines of a file with columns y, x, g: the line, and the row that this line means.
 hostile_lines <- local({
   none <- list(y = NA_real_, x = NA_real_, g = NA_character_)
   row <- function(y, x, g) list(y = y, x = x, g = g)
@@ -39,7 +40,7 @@ hostile_lines <- local({
 
 hostile_bounds <- list(y = c(0, 10), x = c(-5, 20), g = c("01", "02", "a"))
 
-# Ordinary rows, with codes as text.
+# Ordinary rows with codes as text.
 hostile_rows <- function(n) {
   withr::local_seed(5)
   data.frame(
@@ -48,7 +49,8 @@ hostile_rows <- function(n) {
   )
 }
 
-# The numbers of rows as each verb computes them, sorted, because an engine's rows have no order.
+# The numbers of rows as each verb computes them, sorted, because the rows of an engine have no
+# order.
 hostile_columns <- function() lm_columns(y ~ x + g, hostile_bounds)
 
 sorted_rows <- function(table) {

@@ -1,7 +1,7 @@
 # Simulated people who change their names, and the values that a release computes from their data
 # before adding noise.
 
-# Donors with names in the order of rows: every second one jumps after the treatment.
+# Donors with names in the order of rows. Every second donor jumps after the treatment.
 named_people <- function(n, T0 = 4, T1 = 2) {
   withr::local_seed(5)
   jump <- rep_len(c(-0.9, 0.9), n)
@@ -12,15 +12,15 @@ named_people <- function(n, T0 = 4, T1 = 2) {
   )
 }
 
-# One person gets another name and possibly other data.
+# One person gets another name and, possibly, other data.
 renamed <- function(p, who, name, row = p$rows[who, ]) {
   p$names[[who]] <- name
   p$rows[who, ] <- row
   p
 }
 
-# The positions in the second data set of the people at given places (from 0, in the order of names)
-# in the first.
+# The positions in the second data set of people at given places (from 0, in the order of names) in
+# the first data set.
 moved_between <- function(from, to) {
   place <- order(from$names, method = "radix")
   rank <- order(order(to$names, method = "radix"))
@@ -44,13 +44,13 @@ as_long <- function(p, treated = p$target, T0 = p$T0) {
 
 by_name <- function(p) p$rows[order(p$names, method = "radix"), ]
 
-# Calibrates with every second donor in the order of names, instead of randomly drawn donors.
+# Every second donor in the order of names calibrates the release, instead of randomly drawn donors.
 every_second <- function(places) {
   lapply(places, function(at) rep(seq(0, length(at), by = 2), each = 2)[seq_along(at)])
 }
 
-# The core with every second donor in place of the randomly drawn ones: a first run determines their
-# number, a second run uses them, and its calls are the first in the recorder.
+# The core with every second donor in place of the randomly drawn donors. A first run determines the
+# number of donors. A second run uses these donors, and its calls are the first in the recorder.
 with_planted <- function(recorder, draw) {
   function(...) {
     arguments <- list(...)
@@ -65,7 +65,7 @@ with_planted <- function(recorder, draw) {
     planted <- noise_recorder_cpp("R")
     noise_replay_cpp(planted, lapply(first$calls, `[[`, "output"), every_second(first$places))
     released <- run(planted)
-    # The release's other calls follow, with the recorder's own noise.
+    # The other calls of the release follow, with the recorder's noise.
     written <- noise_calls_cpp(planted)
     recorder$calls <- c(recorder$calls, written$calls)
     recorder$places <- c(recorder$places, written$places)
@@ -81,11 +81,11 @@ planted_hooks <- function(recorder, planted) {
   )
 }
 
-# The change of each recorded value between two data sets, relative to its declared sensitivity; the
-# same people calibrate, at the same places, in both.
+# The change of each recorded value between two data sets, relative to its declared sensitivity. The
+# same people calibrate both releases, at the same places.
 moves <- function(from, to, run, planted = FALSE) {
   recorder <- new_recorder()
-  # A planted list follows the order of names, whoever has them.
+  # A planted list follows the order of names, for any people with these names.
   if (!planted) recorder$moved <- moved_between(from, to)
   scope <- hooked_namespace(recorder, planted_hooks(recorder, planted))
   hooked <- list(

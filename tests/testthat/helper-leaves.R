@@ -1,6 +1,6 @@
 # Changes to every number, string and flag in the file of a release, one at a time.
 
-# Leaves of a file's content: their location, as `at` (for `[[`) and in words.
+# Leaves of a file's content, with their location as `at` (for `[[`) and in words.
 file_leaves <- function(node, at = list(), name = "") {
   if (is.list(node) && !is.null(node$type) && node$type %in% c("list", "table")) {
     named <- unlist(node$names)
@@ -33,7 +33,7 @@ with_leaf <- function(node, at, value) {
   node
 }
 
-# Another value of the same type; a missing value is replaced by a valid one.
+# Another value of the same type. A valid value replaces a missing one.
 tampered <- function(value, type) {
   if (is.null(value) || identical(value, "NA")) {
     return(switch(type, logical = TRUE, character = "tampered", 1))
@@ -44,7 +44,7 @@ tampered <- function(value, type) {
   paste0(value, "x")
 }
 
-# Simulates somebody who edits a file and knows how to recompute its marks.
+# Simulates a person who edits a file and knows how to recompute its marks.
 mark_anew <- function(path) {
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)
   parts <- parts_of(content$release)
@@ -55,8 +55,9 @@ mark_anew <- function(path) {
   )
 }
 
-# The result of reading each changed leaf: "refused: why", "same" public claims, or "other" ones.
-# `first`: only the first leaf of each vector. `anew`: the marks are recomputed as well.
+# The result of reading each changed leaf: "refused: why", or the "same" or "other" public claims.
+# With `first` only the first leaf of each vector changes; with `anew` the marks are recomputed as
+# well.
 leaf_results <- function(x, anew, first = TRUE) {
   path <- withr::local_tempfile(fileext = ".json")
   write_release(x, path, allow_not_private = TRUE)
@@ -74,7 +75,7 @@ leaf_results <- function(x, anew, first = TRUE) {
     }
     again <- tryCatch(
       suppressWarnings(object_of_file(changed, function(problem) {
-        # Without the calls that led to it, which rlang::abort() collects.
+        # The condition omits the calls that led to it, which rlang::abort() would collect.
         stop(rlang::error_cnd("refusal", message = paste("refused:", problem)))
       })),
       refusal = conditionMessage

@@ -32,8 +32,8 @@ next_period <- function(fit, p, by = 1, ...) {
   do.call(update, c(list(fit), part_of(p, upto), list(...)))
 }
 
-# Replaces a period's release. `tamper` plants faults in the facts, `bits` in the noise: the same
-# bits in every period, instead of the recorder's.
+# Replaces the release of a period. `tamper` plants faults in the facts. `bits` plants a fault in
+# the noise: the same bits in every period, instead of the recorder's bits.
 growing_hook <- function(recorder, tamper = identity, bits = NULL) {
   function(donors, facts, base, periods, scale, rng) {
     run <- function(noise) {
@@ -47,8 +47,8 @@ growing_hook <- function(recorder, tamper = identity, bits = NULL) {
   }
 }
 
-# A first release and all announced periods, recorded. `panels`: one per look at the people; `place`
-# stores them in the source from which they are read.
+# A first release and all announced periods, recorded. `panels` contains one panel per look at the
+# people; `place` stores each panel in the source from which it is read.
 grow_recorded <- function(mechanism, panels, scope, place = identity) {
   first <- mechanism$T0 + 1
   rows <- place(panels[[1]][, seq_len(first)])
@@ -84,8 +84,8 @@ monitor_mechanism <- function(n, delta = 1e-6, epsilon = 2, size = 1) {
   )
 }
 
-# Looks at flat donors, one of whom is replaced by another person in all looks, with a different
-# past in each.
+# Looks at flat donors, one of whom is replaced in all looks by another person, with a different
+# past in each look.
 monitor_pairs <- function(n, looks = 4) {
   withr::local_seed(22)
   flat <- matrix(stats::runif(n * 9, -0.1, 0.1), n)
@@ -103,7 +103,7 @@ monitor_pairs <- function(n, looks = 4) {
     turn = swap(c(past, rep(1, 4)), c(past, rep(-1, 4))),
     edges = swap(rep(-1, 9), rep(1, 9)),
     jump = swap(rep(0, 9), c(rep(-1, 6), 1, -1, 1)),
-    # The past is revised between looks, in different ways in the two data sets.
+    # The past is revised between looks, differently in the two data sets.
     revised = swap(
       function(k) c((-1)^k * past, rep((-1)^k, 4)), function(k) c(past, rep((-1)^(k + 1), 4))
     )

@@ -1,6 +1,6 @@
 # A panel with values in [-1, 1], as matrices and as long data (rows shuffled). The donors' rows are
-# in the order of their names, as read_panel() sorts them.
-# Columns of `data`: unit (character), time (integer), y, treated (0/1).
+# in the order of their names, in which read_panel() sorts them. The columns of `data` are unit
+# (character), time (integer), y, treated (0/1).
 toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
   withr::local_seed(seed)
   periods <- T0 + T1
@@ -25,7 +25,7 @@ toy_panel <- function(n = 5, T0 = 4, T1 = 2, k = 1, seed = 1) {
   )
 }
 
-# The panel of long data as a verb builds it: with gaps if a roster is given. Omitted arguments
+# The panel of long data as a verb builds it, with gaps if a roster is given. Omitted arguments
 # count as not supplied.
 read_panel <- function(formula, data, index, roster = NULL, bounds = NULL, covariates = NULL,
                        private = TRUE, hide = FALSE, keep_names = FALSE) {
@@ -36,7 +36,7 @@ read_panel <- function(formula, data, index, roster = NULL, bounds = NULL, covar
   panel_with_gaps(formula, people, request)
 }
 
-# Does the serialized object contain this text or this number?
+# Whether the serialized object contains this text or number.
 holds_text <- function(object, text) {
   length(grepRaw(charToRaw(text), serialize(object, NULL), fixed = TRUE)) > 0
 }
@@ -45,7 +45,7 @@ holds_number <- function(object, number) {
   length(grepRaw(bytes, serialize(object, NULL), fixed = TRUE)) > 0
 }
 
-# Every condition that code signals, except those muffled inside, until it ends or fails.
+# Every condition that code signals until it ends or fails, except conditions muffled inside.
 signalled <- function(code) {
   conditions <- list()
   tryCatch(

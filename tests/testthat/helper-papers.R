@@ -26,8 +26,8 @@ core_facts <- function(method, calibration = "tight", epsilon = 1, delta = 0, n 
   )
 }
 
-# The log-density at theta of the minimiser of sum l + ridge/2 theta^2 + b theta, in one dimension;
-# b has log-density `log_noise`. `rows`: a matrix with columns x, y.
+# The log-density at theta of the minimiser of sum l + ridge/2 theta^2 + b theta, in one dimension,
+# where b has log-density `log_noise`. `rows` is a matrix with columns x, y.
 minimiser_density <- function(theta, rows, ridge, log_noise, offset = 0) {
   slope <- ridge * theta + offset
   curvature <- rep(ridge, length(theta))
@@ -39,7 +39,8 @@ minimiser_density <- function(theta, rows, ridge, log_noise, offset = 0) {
   log_noise(-slope) + log(curvature)
 }
 
-# Largest log-ratio over base rows and replaced rows, in one dimension; `absent`: against no row.
+# The largest log-ratio over base rows and replaced rows, in one dimension. With `absent` a row is
+# removed instead.
 worst_replaced <- function(ridge, scale, absent = FALSE) {
   theta <- c(-rev(10^seq(-3, 2.5, 0.05)), 0, 10^seq(-3, 2.5, 0.05))
   laplace <- function(b) -abs(b) / scale
@@ -73,7 +74,7 @@ hockey_stick <- function(p, q, epsilon) sum(pmax(p - exp(epsilon) * q, 0))
 
 # Audits ------------------------------------------------------------------------------------------
 
-# Objective perturbation in two dimensions: rows are (x1, x2, y). `length` draws |b|.
+# Objective perturbation in two dimensions with rows (x1, x2, y). `length` draws |b|.
 perturbed <- function(plan, law = c("spherical", "gaussian", "printed")) {
   law <- match.arg(law)
   log_noise <- function(size) {
@@ -145,7 +146,7 @@ posterior <- function(ridge, gamma) {
   )
 }
 
-# NAPP-VS: noise on |theta|.
+# NAPP-VS adds noise to |theta|.
 selected_sign <- function(rows) {
   b <- stats::rexp(1, 1 / 2)
   f <- function(t) {
@@ -154,8 +155,8 @@ selected_sign <- function(rows) {
   stats::optimise(f, c(-20, 20), tol = 1e-10)$minimum
 }
 
-# Does NAPP-ERM's slope lie between zero and the kink of its penalty? Without the person's row the
-# interval has probability zero.
+# Whether NAPP-ERM's slope lies between zero and the kink of its penalty. Without the person's row
+# this interval has probability zero.
 napp_between <- function(calibration) {
   facts <- core_facts("napp", calibration, n = 5, iterations = 800, target = 0.25)
   function(rows) {
@@ -172,7 +173,8 @@ napp_pair <- function() {
   list(data = lm_table(columns, data, TRUE), neighbour = lm_table(columns, other, TRUE))
 }
 
-# A mean of the answers of ten blocks of one person, clipped or not, with the dissertation's noise.
+# A mean of the answers of ten blocks of one person, clipped or unclipped, with the noise of the
+# dissertation.
 mean_of_blocks <- function(clip) {
   function(rows) {
     answers <- if (clip) pmin(pmax(rows[, 1], 0), 1) else rows[, 1]
@@ -242,7 +244,7 @@ paper_audits <- function(runs) {
         })
     })
   }
-  # Mechanisms that are known to be wrong.
+  # Mechanisms known to be wrong.
   plan <- paper_plan_cpp(core_facts("objective"))
   add("objective, shape of the length", TRUE, function() {
     audit_of_loss(perturbed(plan, "printed"), pair, 0, runs)

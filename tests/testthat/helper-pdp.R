@@ -1,4 +1,4 @@
-# Releases with seeded noise, and brute-force computation of the donors' privacy losses.
+# Releases with seeded noise, and donors' privacy losses by brute force.
 
 release_of <- function(panel, method, ..., epsilon = 1, delta = 1e-6, seed = 1, control = list()) {
   withr::local_seed(seed)

@@ -1,5 +1,5 @@
 # Plans with few simulated releases, for tests of claims that do not depend on their number. In
-# `make audit` they have as many as for users.
+# `make audit` the number of releases is the number for users.
 local_quick_plans <- function(frame = parent.frame()) {
   if (is_audit()) return(invisible())
   namespace <- asNamespace("dpsc")
@@ -8,7 +8,7 @@ local_quick_plans <- function(frame = parent.frame()) {
     study_intervals = 6L, few_studies = c(8L, 4L)
   )
   replace <- function(values) {
-    # Results are remembered by the question alone.
+    # The question alone identifies a remembered result.
     rm(list = ls(namespace$plan_memory), envir = namespace$plan_memory)
     for (name in names(values)) {
       unlockBinding(name, namespace)

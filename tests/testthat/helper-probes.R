@@ -1,4 +1,4 @@
-# Probes of compiled code, for tests only: called by name, with their arguments in order.
+# Probes of compiled code, for tests only. They are called by name, with their arguments in order.
 probe <- function(name, ...) dpsc:::probe_cpp(name, list(...))
 
 log_normal_cdf_cpp <- function(x) probe("log_normal_cdf", x)
@@ -96,11 +96,12 @@ ridge_rounding <- function(n, T0, lambda, y_norm) probe("ridge_rounding", n, T0,
 gaussian_objective_scale <- function(sensitivity, epsilon0, delta) {
   probe("gaussian_objective_scale", sensitivity, epsilon0, delta)
 }
-# The repaired step 1 at a curvature, of public facts as R has them.
+# The repaired step 1 at a given curvature, from public facts in the form of R.
 bounded_step <- function(public, epsilon, mu, cover = 0) {
   probe("bounded_step", dpsc:::weights_facts(public), epsilon, cover, mu)
 }
-# Levels: one row each with clip, level, standard deviation, and whether its round is used.
+# `levels` contains one row per round: clipping bound, level, standard deviation, and whether the
+# round is used.
 extrapolate_level <- function(levels, deviation, range) {
   probe("extrapolate_level", levels, deviation, range)
 }

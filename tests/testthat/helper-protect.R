@@ -29,8 +29,8 @@ long_people <- function(p) {
   )
 }
 
-# The secrets, which must not occur anywhere: single values and means of the treated people, in
-# outcome and scaled units (here equal), their moments, and the donors' values and moments.
+# The secrets, which must not occur anywhere: single values, means and moments of the treated
+# people, in outcome units and scaled units (here equal), and the donors' values and moments.
 protected_secrets <- function(p) {
   of <- function(x) {
     unlist(list(x, colMeans(x), colSums(x), crossprod(x), crossprod(x) / nrow(x), stats::cov(x)))
@@ -38,7 +38,7 @@ protected_secrets <- function(p) {
   sort(unique(unname(c(of(p$donors), of(p$group)))))
 }
 
-# Replacements for the three glue calls for protected people, which record their noise. `facts`
+# Replacements for the three glue calls for protected people. They record their noise. `facts`
 # changes the group's public facts, for planted faults.
 protected_hooks <- function(recorder, facts = identity) {
   list(
@@ -70,7 +70,7 @@ audit_protected <- function(p, other, facts = identity, epsilon = 2, delta = 1e-
   steps <- attr(calls, "result")$privacy$steps
   moved <- vapply(calls, function(call) any(call$value != call$other$value), NA)
   by_step <- split(steps, seq_len(nrow(steps)))
-  # The cost of the changes under the actual noise of the calls, independent of the record.
+  # The cost of the changes under the actual noise of the calls, independent of the privacy record.
   shift <- vapply(calls, call_shift, 0)
   cost <- mapply(function(call, shift) {
     if (call$law == "exponential") exponential_step_mu_cpp(shift) else shift / sqrt(max(call$scale))

@@ -3,15 +3,15 @@
 # The target for which the releases of fixtures/0.2.0 were made.
 release_target <- function(periods) 0.3 * sin(seq_len(periods) / 2) + 0.01 * seq_len(periods)
 
-# Any object that a file contains. Warnings are about targets that are not the release's own.
+# Any object that a file contains. Warnings concern targets other than the target of the release.
 read_old <- function(file) {
   switch(tools::file_ext(file),
     json = read_release(file), rds = readRDS(file), state = resume_stream(file)
   )
 }
 
-# A fit, including a release that has no fit yet; releases that protect the treated people contain
-# their own target.
+# A fit, also from a release without a fit. Releases that protect the treated people contain their
+# target.
 fit_old <- function(object) {
   if (!inherits(object, "dp_release")) return(object)
   panel <- object$panel

@@ -1,5 +1,5 @@
-# Reference data are stored outside the package: in the folder named by DPSC_SHARED, or in a folder
-# `shared` above the tests. Tests that need them are skipped if they are absent.
+# Reference data are stored outside the package, in the folder named by DPSC_SHARED, or in a folder
+# `shared` above the tests. Tests that need absent data are skipped.
 shared_data <- function(name) {
   places <- Sys.getenv("DPSC_SHARED")
   folder <- normalizePath(testthat::test_path(), mustWork = FALSE)
@@ -23,7 +23,7 @@ shared_json <- function(name) {
   jsonlite::fromJSON(path, simplifyVector = FALSE)
 }
 
-# Units x times of one column of long data.
+# A matrix of units and times for one column of long data.
 wide_panel <- function(data, unit, time, value) {
   tapply(data[[value]], list(data[[unit]], data[[time]]), mean)
 }
@@ -63,7 +63,8 @@ basque <- function() {
   )
 }
 
-# Means over periods of predictors, units x predictors; `spec` is a list of list(column, periods).
+# Means of predictors over periods, as a matrix of units and predictors. `spec` is a list of
+# list(column, periods).
 predictor_means <- function(data, unit, spec) {
   vapply(spec, function(one) {
     values <- wide_panel(data, unit, "year", one[[1L]])[, as.character(one[[2L]]), drop = FALSE]
@@ -80,7 +81,7 @@ california_predictors <- function(panel) {
   list(donors = means[rownames(panel$donors), ], target = means["California", ])
 }
 
-# The order of Synth's own example: ordinary predictors first, then special predictors.
+# The order in the example of package Synth: ordinary predictors first, then special predictors.
 basque_predictors <- function(panel) {
   plain <- c(
     "school.illit", "school.prim", "school.med", "school.high", "school.post.high", "invest"

@@ -1,10 +1,11 @@
-# Simulated donors and one treated unit as long data, in SQLite, and results to compare with.
+# Simulated donors and one treated unit as long data, in SQLite, and results for comparison.
 
 long_panel <- function(n, T0, T1, seed = 1, sd = 0.3, extreme = TRUE) {
   withr::local_seed(seed)
   n_times <- T0 + T1
   donors <- matrix(stats::rnorm(n, 0, sd) + stats::rnorm(n * n_times, 0, sd), n)
-  # Ties of the grid, both sides of the bounds, and the ends of the doubles.
+  # The values include ties of the grid, both sides of the bounds, and the largest and smallest
+  # doubles.
   if (!extreme) donors <- pmax(pmin(donors, 1), -1)
   if (extreme) donors[1:4, 1:2] <- c(0.5, 1.5, -2.5, 3.5) / 2^20
   if (extreme) donors[5:8, n_times] <- c(-1, 1, 1e308, -1e308)
@@ -81,8 +82,7 @@ random_questions <- function(bounds, periods, d, seed = 3) {
   asked_of(row_map_cpp(scale, loadings, origin), product_map_cpp(scale, loadings, origin))
 }
 
-# All kinds of questions: about features and, if there is more than one feature, about their
-# products.
+# All kinds of questions: about features and, with more than one feature, about their products.
 asked_of <- function(map, products, radius = 2^23, squared = floor(2^25 * 2^(-20:2 / 2))^2) {
   energy <- list(kind = "energy", squared = squared, inverse = 2^20 / squared, one = 2^20)
   clipped <- function(kind, map, limit) {
@@ -107,7 +107,7 @@ products_of <- function(rows, map) {
   round(z[, -1L, drop = FALSE] * (map$lift + map$slope * z[, 1L]))
 }
 
-# Does a query contain anything that engines interpret or compute in different ways?
+# Whether a query contains expressions that engines interpret or compute differently.
 sql_faults <- function(query) {
   text <- gsub("\"[^\"]*\"|'[^']*'", "", query)
   grepl("[0-9]\\.[0-9]|\\.[0-9]|[0-9]e[-+]?[0-9]", text, ignore.case = TRUE) ||
@@ -124,7 +124,7 @@ with_covariates_in <- function(data, seed = 7) {
   data$age[1:6] <- c(1e308, -1e308, 5e-324, 0, 1 / 3, 49.5)
   data$g <- sample(c("a", "b", "c", "D"), length(units), TRUE)[match(data$unit, units)]
   data$member <- as.integer(match(data$unit, units) %% 3L == 0L)
-  # In Latin-1 order and in the order of bytes.
+  # The level "B" is not declared.
   data$g[data$unit == units[[3L]]] <- "B"
   data
 }
@@ -140,9 +140,9 @@ gappy <- function(data, seed = 3) {
   data <- data[-sample(nrow(data), nrow(data) %/% 10), ]
   data <- data[data$unit != units[[4L]], ]
   data <- data[data$unit != units[[5L]] | data$week == 2002, ]
-  # People without a value before the treatment.
+  # These people have no value before the treatment.
   data$y[data$unit == units[[6L]] & data$week <= 2005] <- NA
-  # Values of very different magnitude, and the smallest doubles.
+  # The values differ widely in magnitude and include the smallest doubles.
   at <- which(data$unit == units[[7L]])
   data$y[at] <- rep_len(c(1e308, NA, -1.7e308, 3e-320, NA, -5e-324), length(at))
   data

@@ -18,7 +18,8 @@ stream_learner <- function(method = "sum", columns = 1, family = "gaussian", rad
 }
 all_noises <- c("tree", "toeplitz", "blt")
 
-# The share of a plan's budget that is spent when one entry is replaced: 1 is the whole budget.
+# The share of a plan's budget that the replacement of one entry costs. The share is 1 for the whole
+# budget.
 replayed_share <- function(plan, learner, x, other, charged = plan) {
   words <- 60 * length(plan$scale) * nrow(x) + 4000
   out <- stream_replay_cpp(plan, learner, x, other, tape(words))
