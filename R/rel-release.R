@@ -357,8 +357,8 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
       "{.arg bounds} miss the target: most of the target's pre-treatment values lie outside.",
       x = paste(
         "The values range from {signif(min(panel$target[, pre]), 4)} to",
-        "{signif(max(panel$target[, pre]), 4)}, the bounds from {signif(min(scale$lower), 4)} to",
-        "{signif(max(scale$upper), 4)}."
+        "{signif(max(panel$target[, pre]), 4)}, and the bounds from",
+        "{signif(min(scale$lower), 4)} to {signif(max(scale$upper), 4)}."
       ),
       i = paste(
         "Give {.arg bounds} in the units of the outcome in {.arg formula}: limits of the log for a",

@@ -52,7 +52,7 @@ questions_words <- function(privacy) {
     "Singling out and linking: the limit of ", formatC(100 * right, digits = 1L, format = "f"),
     " % holds for any reader, with any other data, so that a person's record can be neither ",
     "singled out nor linked with more certainty. Inference: conclusions about groups remain ",
-    "possible, also about people who are not in the data; they hardly depend on any one record."
+    "possible, also about people who are not in the data. They hardly depend on any one record."
   )
 }
 
@@ -65,9 +65,9 @@ limits_words <- function(privacy) {
         "people together epsilon is k times as large",
         if (isTRUE(privacy$delta > 0)) ", and delta more than k times as large", ". ")
     },
-    "Time and memory of the computation are not protected, nor are records, logs and ledger from ",
-    "the people who can read them. The package is not certified, and whether the budget is small ",
-    "enough is the controller's decision."
+    "Time and memory of the computation are not protected. Records, logs and ledgers are not ",
+    "protected from people who can read these. The package is not certified, and the controller ",
+    "decides whether the budget is small enough."
   )
 }
 

@@ -160,8 +160,8 @@ growing_line <- function(release) {
   announced <- release$statistics$monitor$announced
   c(
     paste0(
-      "  in it ", count_of(announced, "further period"), ": ", periods_left(release),
-      " left, by update(fit, newdata), which spends nothing more"
+      "  ", count_of(announced, "further period"), " paid for, ", periods_left(release),
+      " left: update(fit, newdata) spends nothing more"
     ),
     if (!release$statistics$monitor$paid) {
       "  without a ledger, other sessions have no record of the draws: update the newest fit only"

@@ -105,7 +105,7 @@ guarantee_of_rows <- function(privacy) {
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
     "; neighbours ", privacy$neighbours, "; proof: ", privacy$theorem, "; ",
-    noise_words(privacy), ". Suppose that somebody reads all released results, even knows all ",
+    noise_words(privacy), ". Suppose that somebody reads all released results, knows all ",
     "other rows, and decides between two possible ", if (several) "sets of ",
     "rows of one person, which were equally likely beforehand. This decision is correct with ",
     "probability at most ", formatC(100 * right, digits = 1L, format = "f"),

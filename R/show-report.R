@@ -279,14 +279,14 @@ guarantee_words <- function(release) {
   person <- if (everyone) "donor or treated person" else "donor"
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(
-    "Suppose that somebody reads all released results, even knows the data of all other ",
+    "Suppose that somebody reads all released results, knows the data of all other ",
     people, ", and decides between two possible records of one ", person, ", which were equally ",
     "likely beforehand. This decision is correct with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (by tossing a coin: 50 %). This limit is for this release alone; further releases from ",
     "the same donors increase it. Public facts are the number of donors, the periods, the bounds",
     if (!everyone && grepl("donor", privacy$neighbours)) " and the treated units' data",
-    if (everyone) ", who is treated and when", ".",
+    if (everyone) ", and who is treated and when", ".",
     if (privacy$epsilon > 10) " With an epsilon above 10 this guarantee protects little."
   )
 }

@@ -34,7 +34,7 @@ test_that("prints give the number of remaining periods and recommend updating th
   p <- monitor_panel()
   fit <- next_period(start_monitor(p, monitor = 3, rng = "secure"), p)
   said <- utils::capture.output(print(fit))
-  expect_match(said, "3 further periods: 2 left", all = FALSE)
+  expect_match(said, "3 further periods paid for, 2 left", all = FALSE)
   expect_match(said, "update the newest fit only", all = FALSE)
   expect_match(paste(report(fit), collapse = " "), "1 of 3 further periods since")
   expect_match(utils::capture.output(print(summary(fit$release))), "sums of the period, 3 times",
