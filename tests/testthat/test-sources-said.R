@@ -7,7 +7,7 @@ test_that("a database error before any row is read is shown, with code that avoi
   said <- function(call) {
     conditionMessage(expect_error(call, class = "dpsc_error_engine"))
   }
-  expect_match(said(in_sqlite(con, name = "sale")), "before it read any row: no such table: sale")
+  expect_match(said(in_sqlite(con, name = "sale")), "before any row was read: no such table: sale")
   text <- said(in_sqlite(con, name = "main.sales"))
   expect_match(text, "DBI::Id(schema = , table = )", fixed = TRUE)
   text <- said(in_sqlite(con, name = "SELECT * FROM sales"))
