@@ -30,8 +30,8 @@ fit <- function(panel, epsilon, ...) {
     control = dp_control(rng = "R"), ...
   )
 }
-# The donors' mean path with Gaussian noise that covers the bounds' sensitivity, shifted to the
-# target's level.
+# The donors' mean path with Gaussian noise that covers the sensitivity implied by the bounds,
+# shifted to the target's level.
 private_did <- function(panel, epsilon) {
   periods <- ncol(panel$donors)
   noise <- 2 * sqrt(periods) / sqrt(2 * cdp_rho(epsilon, delta)) / nrow(panel$donors)

@@ -1,5 +1,6 @@
-# dp_aggregate(): coverage and error of the default over shapes and statistics that have a bias in
-# small samples. Writes bench/results/aggregate.csv. Runs: DPSC_RUNS (100).
+# dp_aggregate(): coverage and error of the default, over shapes and over statistics that are biased
+# in small samples. Writes bench/results/aggregate.csv. DPSC_RUNS gives the number of runs (default
+# 100).
 library(dpsc)
 
 runs <- as.integer(Sys.getenv("DPSC_RUNS", "100"))
@@ -25,7 +26,7 @@ people <- function(shape, n) {
 set.seed(1)
 cells <- expand.grid(n = c(1000, 10000), shape = names(shapes), statistic = names(statistics),
   stringsAsFactors = FALSE)
-# The logit slope does not depend on the shape, so one shape suffices.
+# The slope of the logit does not depend on the shape, so one shape suffices.
 cells <- cells[cells$statistic != "logit slope" | cells$shape == "normal", ]
 rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]

@@ -18,12 +18,12 @@ noise <- function(N, periods, sd) matrix(stats::rnorm(N * periods, sd = sd), N)
 
 after <- function(x, T0) x[, -seq_len(T0), drop = FALSE]
 
-# A signal that does not change over time.
+# This signal does not change over time.
 constant <- function(x, T1) matrix(x, length(x), T1)
 
 clip <- function(x, bounds) pmin(pmax(x, bounds[[1L]]), bounds[[2L]])
 
-# Mean of min(X, limit) for log-normal X.
+# Mean of min(X, limit) for a log-normal X.
 capped_lognormal <- function(mu, sd, limit) {
   z <- (log(limit) - mu) / sd
   exp(mu + sd^2 / 2) * stats::pnorm(z - sd) + limit * stats::pnorm(-z)
@@ -48,7 +48,8 @@ design_factor <- function(N, T0, T1) {
 
 designs <- list(
   factor = design_factor,
-  # sim_panel("linear"): slopes and noise from truncated normals (Rho, Cummings, Misra, 2023).
+  # As sim_panel("linear"), with slopes and noise from truncated normals (Rho, Cummings, Misra,
+  # 2023).
   linear = function(N, T0, T1) {
     periods <- T0 + T1
     between <- function(n, mean, sd, lower, upper) {
@@ -84,13 +85,14 @@ designs <- list(
     rows <- matrix(stats::rbinom(N * (T0 + T1), 1, rate), N)
     list(rows = rows, signal = constant(rate, T1), bounds = c(0, 1))
   },
-  # Two in a hundred person-months have an event.
+  # Two in a hundred person-months contain an event.
   rare = function(N, T0, T1) {
     rate <- stats::plogis(stats::rnorm(N, -4.3, 0.9))
     rows <- matrix(stats::rbinom(N * (T0 + T1), 1, rate), N)
     list(rows = rows, signal = constant(rate, T1), bounds = c(0, 1))
   },
-  # Sixty people in a hundred never have costs; the others have log-normal costs in some months.
+  # Sixty people in a hundred never have costs. The other people have log-normal costs in some
+  # months.
   costs = function(N, T0, T1) {
     cells <- N * (T0 + T1)
     rate <- (stats::runif(N) > 0.6) * stats::rbeta(N, 1.5, 2)
@@ -106,7 +108,7 @@ designs <- list(
     rows <- matrix(stats::rpois(N * (T0 + T1), rate), N)
     list(rows = rows, signal = constant(rate, T1), bounds = c(0, 20))
   },
-  # Answers from 1 to 5; four people in ten always give the same answer.
+  # Answers from 1 to 5. Four people in ten always give the same answer.
   answers = function(N, T0, T1) {
     level <- stats::rnorm(N, 3, 1.1)
     flat <- stats::runif(N) < 0.4
@@ -121,7 +123,7 @@ designs <- list(
     rows <- level + matrix(stats::rt(N * (T0 + T1), 3), N)
     list(rows = rows, signal = constant(level, T1), bounds = c(-15, 15))
   },
-  # Three types of people with different paths and hardly any differences within a type.
+  # Three types of people with different paths, and hardly any differences within a type.
   types = function(N, T0, T1) {
     paths <- c(-0.4, 0.1, 0.5) + ar1(3, T0 + T1, 0.8, 0.15)
     signal <- paths[sample.int(3L, N, replace = TRUE, prob = c(0.6, 0.3, 0.1)), , drop = FALSE]
@@ -175,7 +177,7 @@ real_panels <- list(
       rows = long_to_rows(data, "nr", "year", "union", 1980:1987), T0 = 5, T1 = 3, bounds = c(0, 1)
     )
   },
-  # Log employment of the firms that are present in every year from 1977 to 1982.
+  # Log employment of the firms observed in every year from 1977 to 1982.
   firms = function() {
     data <- plm_data("EmplUK")
     data$log_emp <- log(data$emp)
@@ -194,11 +196,11 @@ real_panels <- list(
   }
 )
 
-# Targets: persons ("person"), means of k persons ("mean20"), persons chosen from batches of 200
-# because their past is the most extreme or the flattest ("edge", "flat"), or means of the k whose
-# level is the lowest of 200: a group that is not a random sample of the donors ("low20").
-# "third30", "twothirds30": means of 30 people from the upper third, or upper two thirds, by their
-# past's mean.
+# Kinds of targets: persons ("person"); means of k persons ("mean20"); persons chosen from batches
+# of 200 because their past is the most extreme or the flattest ("edge", "flat"); means of the k
+# persons with the lowest level of 200, who are not a random sample of the donors ("low20"); means
+# of 30 people from the upper third, or the upper two thirds, by the mean of their past ("third30",
+# "twothirds30").
 people_per_target <- function(kind) {
   if (kind == "person") return(1L)
   if (grepl("^mean", kind)) return(group_size(kind))

@@ -1,8 +1,9 @@
-# Designs that were not used for tuning, of other kinds than bench/battery-designs.R. Judged by
-# `Rscript bench/battery.R holdout` once constants are fixed. Sourced after battery-designs.R.
+# Designs of other kinds than bench/battery-designs.R, which were not used for tuning. `Rscript
+# bench/battery.R holdout` judges them after the constants are fixed. This file is sourced after
+# battery-designs.R.
 
 holdout_designs <- list(
-  # Spending: gamma, mean growing by a person's own rate, noise in proportion to the mean.
+  # Spending: gamma, with a mean that grows by a personal rate, and noise in proportion to the mean.
   spending = function(N, T0, T1) {
     periods <- T0 + T1
     start <- stats::rgamma(N, 3, 0.03)
@@ -24,7 +25,7 @@ holdout_designs <- list(
     decay <- outer(1 - enter - leave, seq_len(T1), `^`)
     list(rows = rows, signal = share + (rows[, T0] - share) * decay, bounds = c(0, 1))
   },
-  # Visits: negative binomial counts, halved in every sixth period for all.
+  # Visits: negative binomial counts, halved in every sixth period for all people.
   visits = function(N, T0, T1) {
     periods <- T0 + T1
     dip <- ifelse(seq_len(periods) %% 6 == 0, 0.5, 1)
@@ -32,7 +33,7 @@ holdout_designs <- list(
     rows <- matrix(stats::rnbinom(N * periods, size = 1.5, mu = signal), N)
     list(rows = rows, signal = after(signal, T0), bounds = c(0, 40))
   },
-  # Two distant groups, each with its own trend, which bends halfway.
+  # Two distant groups with separate trends, which bend halfway.
   bimodal = function(N, T0, T1) {
     periods <- T0 + T1
     time <- seq_len(periods) / periods
@@ -44,8 +45,7 @@ holdout_designs <- list(
       rows = signal + noise(N, periods, 2.5), signal = after(signal, T0), bounds = c(0, 100)
     )
   },
-  # Test scores that most people nearly reach the maximum of: whole points from 0 to 20 with a
-  # ceiling.
+  # Test scores near the maximum for most people: whole points from 0 to 20 with a ceiling.
   ceiling = function(N, T0, T1) {
     periods <- T0 + T1
     latent <- stats::rnorm(N, 18, 4) + outer(abs(stats::rnorm(N, 0, 0.1)), seq_len(periods))

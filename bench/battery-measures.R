@@ -1,9 +1,9 @@
 # One cell of the battery: releases, targets without effect, and their measures. Sourced after
-# battery-designs.R; see bench/battery.R.
+# battery-designs.R (see bench/battery.R).
 
-# The features of the installed version. Version 0.1.0 has no `size`, rows of one kind only, and no
-# bands for single targets. The adapter below makes the same table for both versions, so that both
-# can be judged.
+# The features of the installed version. Version 0.1.0 lacks `size`, uses rows of one kind only, and
+# gives no bands for single targets. The adapter below makes the same table for both versions, so
+# that both can be judged.
 has_argument <- function(generic, class, name) {
   name %in% names(formals(utils::getS3method(generic, class, envir = asNamespace("dpsc"))))
 }
@@ -34,7 +34,7 @@ tidy_units <- function(fit, simultaneous = FALSE) {
   ))
 }
 
-# k x (1 + T1) matrices: the average first, then the periods.
+# Matrices of size k x (1 + T1), with the average first, then the periods.
 by_target <- function(table, column, k) matrix(table[[column]], k, byrow = TRUE)
 
 #' Numbers of a fit for each of its targets
@@ -65,8 +65,8 @@ read_fit <- function(fit, size = 1) {
   )
 }
 
-# The band of one target holds for its periods jointly. If a version widens the bands of a fit with
-# several targets for their number, the bands are taken from fits of single targets.
+# The band of one target covers its periods jointly. If a version widens the bands of a fit with
+# several targets for the number of targets, the bands come from fits of single targets.
 unit_bands <- function(fit, size) {
   targets <- unit_targets(fit)
   k <- nrow(targets)
@@ -102,12 +102,12 @@ joint_p <- function(fit, k) {
   vapply(seq_len(k), function(i) as.numeric(test(i)$p.value %||% NA_real_), 0)
 }
 
-# Version 0.1.0 fitted every target separately and had no units.
+# Version 0.1.0 fitted every target separately and stored no units.
 unit_targets <- function(fit) fit$units$target %||% fit$target
 
 `%||%` <- rlang::`%||%`
 
-# A refused release has no numbers: all its intervals count as refused.
+# A refused release gives no numbers, and all its intervals count as refused.
 judge <- function(panel, epsilon, own = 1L) {
   tryCatch({
     first <- fit_donors(panel, epsilon, panel$targets[own, ])
@@ -116,7 +116,7 @@ judge <- function(panel, epsilon, own = 1L) {
   }, dpsc_error = function(e) conditionMessage(e))
 }
 
-# The true effect is 0. Errors against the signal: the prediction minus the expected outcome.
+# The true effect is 0. The error against the signal is the prediction minus the expected outcome.
 against_signal <- function(read, targets, signal, T0) {
   read$estimate[, -1L, drop = FALSE] - (after(targets, T0) - signal)
 }
@@ -164,7 +164,7 @@ judge_block <- function(block, source = designs) {
   )
 }
 
-# The same seeds for every grid.
+# The seeds are the same for every grid.
 seed_of <- function(...) {
   text <- utf8ToInt(paste(..., sep = "/"))
   Reduce(function(hash, letter) (hash * 31 + letter) %% 1e8, text, 7)
@@ -188,7 +188,7 @@ measure <- function(results, panels, panel) {
   cover <- inside(stack(fresh, "low"), stack(fresh, "high"))
   band <- inside(stack(fresh, "band_low"), stack(fresh, "band_high"))
   all_inside <- function(low, high) rowSums(!inside(low, high)) == 0
-  # Monte Carlo error of a mean over targets: between releases.
+  # The Monte Carlo error of a mean over targets, from the variation between releases.
   between <- function(of) {
     by_release <- vapply(fresh, function(read) mean(of(read), na.rm = TRUE), 0)
     stats::sd(by_release, na.rm = TRUE) / sqrt(sum(!is.na(by_release)))
@@ -247,11 +247,11 @@ privacy_ratio <- function(panel, epsilon, repeats) {
   sqrt(mean(average("privacy")^2) / mean(apply(average("estimate"), 1L, stats::var)))
 }
 
-# Acceptance. Of a private cell: coverage is at most two Monte Carlo errors below .93, or, where the
-# same estimator without privacy does not cover .93 either, below its coverage less .03; the median
-# standard error is at least a third of the root mean square error. Share refused: shown.
-# Average, periods and band have Monte Carlo errors of their own; cells of older runs have only the
-# average's.
+# Acceptance of a private cell. Coverage is at most two Monte Carlo errors below 0.93. If the same
+# estimator without privacy also covers less than 0.93, the limit is that coverage minus 0.03. The
+# median standard error is at least a third of the root mean square error. The share of refusals is
+# shown. Average, periods and band have separate Monte Carlo errors; cells of older runs contain
+# only the error of the average.
 acceptance <- function(cells) {
   cells <- as.data.frame(cells)
   cell <- do.call(paste, cells[c("design", "target", "n", "T0", "T1")])

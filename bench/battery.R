@@ -58,7 +58,8 @@ default_grid <- function(chosen = setdiff(names(designs), "types")) {
   )
 }
 
-# The targets of one release share its donors, so a cell of groups has as many releases as possible.
+# The targets of one release share its donors, so a cell of groups contains as many releases as
+# possible.
 groups <- 200L
 
 special_grid <- function() {
@@ -74,8 +75,9 @@ special_grid <- function() {
   )
 }
 
-# Groups and persons from the upper third, or upper two thirds, of the mean before the treatment,
-# and random ones beside them. Other designs and numbers of periods: bench/selected.R.
+# Groups and persons from the upper third, or the upper two thirds, of the mean before the
+# treatment, and random groups and persons beside them. bench/selected.R covers other designs and
+# numbers of periods.
 selected_grid <- function() {
   chosen <- c("ar1", "binary", "poisson", "costs")
   rbind(
@@ -87,7 +89,7 @@ selected_grid <- function() {
   )
 }
 
-# The numbers `n`, `T0` and `T1` of real panels are fixed by their data.
+# The data of a real panel fix the numbers `n`, `T0` and `T1`.
 real_grid <- function() {
   rbind(
     grid_rows("clinic", 0, 0, 0, "0.5 1 4 Inf", 20, 25),
@@ -121,7 +123,7 @@ cell_names <- function(cells) {
   do.call(paste, c(cells[c("design", "target", "n", "T0", "T1", "epsilon")], sep = "/"))
 }
 
-# A committed table has four digits, and NA for NaN; its rows may come from a stopped run.
+# A committed table contains four digits, and NA for NaN. Its rows may come from a stopped run.
 same_numbers <- function(kept, drawn) {
   kept <- kept[match(cell_names(drawn), cell_names(kept)), names(drawn)]
   chosen <- vapply(drawn, is.numeric, NA) & names(drawn) != "seconds"
@@ -163,7 +165,7 @@ run_grid <- function(grid, source = designs) {
   cost <- grid$releases * (grid$n * (grid$T0 + grid$T1) / 100 + grid$people * 3)
   kept <- if (file.exists(partial)) utils::read.csv(partial)
   todo <- setdiff(order(-cost), if (!is.null(kept)) kept_blocks(kept, grid, cost, source))
-  # The longest first, so that no core waits for the last.
+  # The longest cells come first, so that no core waits for the last one.
   cells <- parallel::mclapply(todo, function(i) {
     out <- judge_block(grid[i, ], source)
     cat(sprintf("%-9s %-8s n = %5d, T0 = %2d: coverage %s (%.0f s)\n", grid$design[[i]],

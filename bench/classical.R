@@ -1,12 +1,13 @@
-# Speed of the estimators on raw data, against quadprog, kernlab::ipop and, where they are
-# installed, synthdid and MCPanel, in the same run; plain R replaces packages that are missing.
-# Run from the package's top folder: Rscript bench/classical.R
-# Data for Proposition 99: set DPSC_SHARED to the folder that holds data/smoking.csv; without it a
-# panel of the same size is simulated. Writes bench/results/classical.csv.
+# Speed of the estimators on raw data, compared in the same run with quadprog, kernlab::ipop and, if
+# installed, synthdid and MCPanel. Plain R replaces missing packages. Run from the package's top
+# folder: Rscript bench/classical.R. Data for Proposition 99 come from data/smoking.csv in the
+# folder DPSC_SHARED; without this folder a panel of the same size is simulated. Writes
+# bench/results/classical.csv.
 library(dpsc)
 internal <- asNamespace("dpsc")
 
-# Median over `times` samples of the mean of `inner` runs (the clock is too coarse for single runs).
+# The median over `times` samples of the mean of `inner` runs. The clock is too coarse for single
+# runs.
 median_seconds <- function(expr, times, inner = 1) {
   body <- substitute(for (i in seq_len(inner)) expr, list(inner = inner, expr = substitute(expr)))
   run <- as.function(list(body), envir = parent.frame())
@@ -53,7 +54,7 @@ objective <- function(w, x, y) sum((drop(w %*% x) - y)^2)
 compare_solvers <- function(x, y, size, repeats) {
   n <- nrow(x)
   gram <- tcrossprod(x)
-  # quadprog needs a positive definite matrix; this is the smallest ridge it accepts reliably.
+  # quadprog needs a positive definite matrix. This ridge is the smallest that it accepts reliably.
   ridge <- diag(1e-9 * mean(diag(gram)), n)
   linear <- drop(x %*% y)
   bounds <- cbind(1, diag(n))
@@ -62,7 +63,7 @@ compare_solvers <- function(x, y, size, repeats) {
   periods <- length(y)
   solve <- internal$simplex_fit_cpp
   ours <- median_seconds(solve(x, y, periods, FALSE, 0), repeats[[1]], inner)
-  # Relative to the other's objective: below 0 means ours is lower.
+  # The excess is relative to the other objective; below 0 our objective is lower.
   excess <- function(w) fit$objective / objective(w, x, y) - 1
   if (requireNamespace("quadprog", quietly = TRUE)) {
     run <- function() {
@@ -147,13 +148,13 @@ if (panel$real) {
     target = "< 1 s")
 }
 
-# The estimators with a model, with their choice of penalty or rank and without, and their placebos.
+# The estimators with a model, with and without the choice of penalty or rank, and their placebos.
 model_estimators <- list(
   sdid = list(zeta = 10, zeta_periods = 1e-5), augmented = list(lambda = 430),
   factor = list(rank = 2), mcnnm = list(lambda = 0.05)
 )
 
-# Frank-Wolfe with the steps of synthdid's defaults: 10,000 at most, stopped at small decreases.
+# Frank-Wolfe with the steps of synthdid's defaults: at most 10,000, stopped at small decreases.
 frank_wolfe <- function(x, y, ridge, intercept = TRUE, steps = 1e4, least = 1e-5) {
   if (intercept) {
     x <- x - rowMeans(x)

@@ -1,9 +1,10 @@
-# Several adoption dates: coverage of nominal 95 % intervals where nothing has an effect, and their
-# width. Three cohorts of `size` fresh people each, treated after 10, 13 and 16 of 20 periods.
-# DPSC_BENCH_REPLICATIONS scales the cells (default 1: 40 releases each). Writes
+# Several adoption dates: coverage of nominal 95 % intervals without any effect, and width of the
+# intervals. Three cohorts of `size` fresh people each are treated after 10, 13 and 16 of 20
+# periods. DPSC_BENCH_REPLICATIONS scales the cells (default 1: 40 releases each). Writes
 # bench/results/cohorts.csv: coverage of the overall average, of a cohort's average, of an event
-# time, of a group in a period (each by itself) and of all event times together; median length of
-# the interval over the 95 % range of the error, of the overall average and of an event time.
+# time, of a group in a period (each separately) and of all event times together; and the median
+# length of the interval over the 95 % range of the error, for the overall average and an event
+# time.
 suppressPackageStartupMessages(library(dpsc))
 times <- as.numeric(Sys.getenv("DPSC_BENCH_REPLICATIONS", "1"))
 dates <- c(10, 13, 16)

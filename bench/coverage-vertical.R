@@ -1,5 +1,5 @@
 # Nominal 95 % intervals of methods "output" and "objective", which cover the privacy noise alone:
-# share that contains the effect of the same method without noise. Writes
+# the share of intervals that contain the effect of the same method without noise. Writes
 # bench/results/coverage-vertical.csv.
 library(dpsc)
 

@@ -6,7 +6,7 @@
 n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
 T0 <- 20L
 T1 <- 4L
-# Postgres reads a file from this folder, so it must not be the session's own temporary folder.
+# Postgres reads a file from this folder, so it must not be the temporary folder of the session.
 home <- Sys.getenv(
   "DPSC_BENCH_FOLDER", file.path(dirname(tempdir()), paste0("dpsc-databases-", Sys.getpid()))
 )
@@ -31,7 +31,8 @@ postgres <- function() {
 }
 parquet <- file.path(home, "sales.parquet")
 
-# Made by SQL: levels and noise are hashes, rows are ordered by time, and units have no order.
+# SQL makes the data: levels and noise are hashes, rows are ordered by time, and units have no
+# order.
 make_data <- function() {
   con <- duck("4GB")
   DBI::dbExecute(con, sprintf(paste(
@@ -119,7 +120,7 @@ people_in <- function(con, compute) {
   DBI::dbWriteTable(con, "bench_people", made_up_people(), temporary = TRUE)
   dpsc::dp_table(con, "bench_people", compute = compute)
 }
-# The end of the name distinguishes them from panels.
+# The end of the name distinguishes these tables from panels.
 regressions <- list(
   "in memory" = function() list(people = made_up_people()),
   "DuckDB, streamed" = function() list(people = people_in(duck(), "here")),
@@ -212,7 +213,7 @@ measure <- function(way) {
     way = way, donors = if (is.null(given$people)) n else people,
     periods = if (is.null(given$people)) T0 + T1 else 1L, prepare = round(prepared, 1),
     total = round(seconds, 1),
-    # The memory and time of workers and their servers cannot be measured from here.
+    # This process cannot measure the memory and time of workers and their servers.
     cpu = if (inherits(given$x, "dp_workers")) NA else round(used(pid) - before, 1),
     moved_MB = signif(moved / 2^20, 3), peak_MB = resident("^VmHWM"),
     load = as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1L]][[1L]]),

@@ -37,7 +37,7 @@ cores <- as.integer(Sys.getenv("DPSC_BENCH_CORES", "2"))
 delta <- 1e-6
 asked <- c(mean = NA, sd = NA, q0.25 = 0.25, q0.5 = 0.5, q0.75 = 0.75)
 
-# Shapes of columns: a random draw, bounds chosen by somebody who knows the column, and whether
+# Shapes of columns: a random draw, bounds chosen by a person who knows the column, and whether
 # values are whole numbers.
 shapes <- list(
   costs = list(draw = function(n) stats::rlnorm(n, 7, 1), bounds = c(0, 30000)),
@@ -65,7 +65,7 @@ laplace <- function(scale) scale * (stats::rexp(1) - stats::rexp(1))
 
 gumbel <- function(n) -log(stats::rexp(n))
 
-# Gaps between sorted values, each with probability proportional to its width times exp(epsilon
+# Each gap between sorted values has a probability proportional to its width times exp(epsilon
 # utility / 2).
 gap_quantile <- function(x, q, epsilon) {
   width <- diff(x)
@@ -75,7 +75,8 @@ gap_quantile <- function(x, q, epsilon) {
   x[[at]] + stats::runif(1) * width[[at]]
 }
 
-# `ranks`: numbers of values below and above each candidate. A replaced row moves the score by 1.
+# `ranks` contains the numbers of values below and above each candidate. A replaced row moves the
+# score by 1.
 candidate_quantile <- function(ranks, q, epsilon) {
   score <- abs((1 - q) * ranks$below - q * ranks$above)
   ranks$at[[which.max(-epsilon / 2 * score + gumbel(length(score)))]]
@@ -85,10 +86,11 @@ tree_quantiles <- function(counts, at, rho) {
   depth <- log2(length(counts))
   noisy <- lapply(0:depth, function(level) {
     own <- colSums(matrix(counts, 2^level))
-    # A replaced row changes two nodes of each level; the levels share rho.
+    # A replaced row changes two nodes per level, and the levels share rho.
     own + stats::rnorm(length(own), sd = sqrt(2 * (depth + 1) / (2 * rho)))
   })
-  # Each node is split in proportion to its halves' noisy counts; the root's total is public.
+  # Each node is split in proportion to the noisy counts of its halves. The total of the root is
+  # public.
   total <- sum(counts)
   for (level in rev(seq_len(depth))) {
     child <- matrix(noisy[[level]], 2L)
@@ -101,7 +103,7 @@ tree_quantiles <- function(counts, at, rho) {
 
 inside <- function(x, bounds) pmin(pmax(x, bounds[[1L]]), bounds[[2L]])
 
-# `split`: shares of the budget for the mean, the variance and each of three quantiles.
+# `split` contains the shares of the budget for the mean, the variance and each of three quantiles.
 pure_moments <- function(x, bounds, epsilon, split, sensitivity) {
   n <- length(x)
   range <- diff(bounds)
@@ -162,7 +164,7 @@ tables_of_peers <- function(x, bounds, epsilon, whole) {
     pure <- pure_moments(x, bounds, epsilon, split, (n - 1) / n^2)
     out[[paste("DPpack", name)]] <- c(pure_moments(x, bounds, epsilon, split, 1 / n), gaps)
     out[[paste("diffprivlib", name)]] <- c(pure, gaps)
-    # Classical Gaussian mechanism: epsilon below 1, half of delta for each step.
+    # The classical Gaussian mechanism needs epsilon below 1. Each step uses half of delta.
     scales <- sqrt(2 * log(1.25 / (delta / 2))) / (split[1:2] * epsilon)
     out[[paste("DPpack gaussian", name)]] <- c(gaussian_moments(x, bounds, scales), gaps)
     shifted <- gaussian_moments(x, bounds, 1 / sqrt(2 * split[1:2] * rho))
@@ -208,7 +210,7 @@ one_run <- function(seed, shape, n, bounds, epsilon, population) {
   )
 }
 
-# Numbers of the table are columns; recipes are rows.
+# The numbers of the table are columns, and the recipes are rows.
 compare <- function(off, least) {
   off <- pmax(off, least)
   peers <- off[-1L, , drop = FALSE]
@@ -300,8 +302,8 @@ shares <- function(n, p, epsilon) {
   cbind(shape = paste("levels", p), n = n, bounds = 1, epsilon = epsilon, found)
 }
 
-# Computes the limits of the table's numbers again where estimates are unchanged: only `cover` and
-# `se` of the table change. Rscript bench/describe.R limits
+# Computes the limits of the table's numbers again if estimates are unchanged. Only `cover` and `se`
+# of the table change. Rscript bench/describe.R limits
 limits_anew <- function(table) {
   for (at in split(seq_len(nrow(table)), table[c("shape", "n", "bounds")], drop = TRUE)) {
     if (identical(table$statistic[[at[[1L]]]], "share")) next

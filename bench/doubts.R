@@ -1,6 +1,6 @@
 # Warnings of dp_lm(), dp_glm(), dp_select() and dp_synth() for several shapes of people's numbers:
-# the share of correct bounds that cause a warning, and the share of wrong bounds that do. Usage:
-# Rscript bench/doubts.R [runs].
+# the share of correct bounds and the share of wrong bounds that cause a warning. Usage: Rscript
+# bench/doubts.R [runs].
 library(dpsc)
 
 args <- commandArgs(TRUE)

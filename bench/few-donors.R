@@ -1,10 +1,10 @@
-# Intervals without privacy: coverage of nominal 95 % and width, for one person (conformal, every
+# Intervals without privacy: coverage of nominal 95 % and width, for one person (conformal; every
 # donor of a real panel as a target without effect, or fresh people) and for the mean of a group.
 # DPSC_BENCH_REPLICATIONS scales the simulated cells (default 1). Writes
 # bench/results/few-donors.csv: coverage of the average, of single periods and of all periods
-# together, the share of targets that have an interval, and the median length of the average's
-# interval over the 95 % quantile of its error, both sides. Needs plm; Prop 99 and Basque are read
-# from the folder that DPSC_SHARED names and are left out without it.
+# together, the share of targets with an interval, and the median length of the average's interval
+# over the 95 % quantile of its error, on both sides. Needs plm. The data of Proposition 99 and the
+# Basque Country come from the folder DPSC_SHARED and are omitted without it.
 suppressPackageStartupMessages(library(dpsc))
 raw_calibration <- dpsc:::raw_calibration
 raw_intervals <- dpsc:::raw_intervals
@@ -85,7 +85,7 @@ real_panels <- function() {
   out
 }
 
-# Each returns a function that draws people of one population.
+# Each design returns a function that draws people of one population.
 designs <- list(
   factor = function(periods) {
     factors <- matrix(stats::rnorm(2 * periods), 2L)

@@ -1,7 +1,7 @@
-# Private logistic regression with unbalanced 0/1 regressors: error, coverage, width of intervals.
-# Not private: seeded. Columns and designs as in bench/lm-dummies.R, with standard errors of
-# glm() on the same rows in the place of lm()'s; `planned` is `longer` of dp_plan_glm(share = ).
-# DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_PEOPLE names numbers of people.
+# Private logistic regression with unbalanced 0/1 regressors: error, coverage, and width of
+# intervals. Not private: seeded. Columns and designs are as in bench/lm-dummies.R, with standard
+# errors of glm() on the same rows instead of lm(). `planned` is `longer` of dp_plan_glm(share = ).
+# DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_PEOPLE lists numbers of people.
 library(dpsc)
 more <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))
 people <- as.numeric(strsplit(Sys.getenv("DPSC_BENCH_PEOPLE", "2000,20000,200000"), ",")[[1]])

@@ -16,7 +16,8 @@ for (e in bench) {
   }
 }
 
-# The ridge fit of the population in the release's coordinates, slopes in the formula's units.
+# The ridge fit of the population in the coordinates of the release, with slopes in the units of the
+# formula.
 population_slopes <- function(fit, people, ridge) {
   design <- people$design
   crowd <- make_people(20000, ncol(people$data) - 1L, design)

@@ -48,8 +48,8 @@ predictor_error <- function(b, people) {
   sqrt((e[[1]] + sum(people$mean * e[-1]))^2 + drop(e[-1] %*% people$sigma %*% e[-1]))
 }
 
-# Kifer, Smith and Thakurta (2012), replace-one: Gaussian linear term, half of epsilon for the
-# determinant; rows in the unit ball of public coordinates.
+# Kifer, Smith and Thakurta (2012), replace-one: a Gaussian linear term, half of epsilon for the
+# determinant, and rows in the unit ball of public coordinates.
 kst <- function(people, epsilon) {
   data <- people$data
   half <- vapply(people$bounds[-1], function(b) diff(b) / 2, 0)
@@ -142,7 +142,7 @@ rows <- lapply(seq_len(nrow(cells) * ("grid" %in% parts)), function(i) {
   cell <- cells[i, ]
   runs <- max(1, round(cell$runs * more))
   values <- tryCatch(replicate(runs, run_once(cell)), dpsc_error_argument = function(e) NULL)
-  # Fits that the plan shows to be hopeless are refused before the charge, for any rows.
+  # Fits that are hopeless by their plan are refused before the charge, for any rows.
   refused <- is.null(values)
   if (refused) values <- matrix(NA_real_, 7L, 1L, dimnames = list(run_fields, NULL))
   middle <- signif(apply(values[1:4, , drop = FALSE], 1, stats::median), 3)
@@ -179,8 +179,8 @@ if (length(rows)) {
 
 # Coverage in all families -------------------------------------------------------------------------
 
-# Slopes of the design's shape; standard deviation of the linear predictor .5 (counts), 1 (log-cosh;
-# noise: Student's t with 3 degrees) or 1.5 (logistic).
+# The slopes have the shape of the design. The standard deviation of the linear predictor is 0.5
+# (counts), 1 (log-cosh, with noise from Student's t with 3 degrees of freedom) or 1.5 (logistic).
 family_people <- function(n, p, design, family) {
   people <- make_people(n, p, design)
   if (family == "binomial") return(people)
@@ -297,8 +297,8 @@ explained <- function(p, y, base) {
   1 - log_likelihood(p) / log_likelihood(rep(base, length(y)))
 }
 
-# The method of Chaudhuri, Monteleoni and Sarwate as implemented in DPpack: pure privacy, public
-# bounds.
+# The method of Chaudhuri, Monteleoni and Sarwate as implemented in DPpack, with pure privacy and
+# public bounds.
 peer <- function(train, test, bounds, epsilon) {
   if (!requireNamespace("DPpack", quietly = TRUE)) return(NULL)
   as_numbers <- function(d) as.data.frame(lapply(d, as.double))
@@ -323,7 +323,7 @@ real <- lapply(names(sets)["real" %in% parts], function(name) {
       train <- ordered[own, ]
       test <- ordered[-own, ]
       rownames(test) <- NULL
-      # NULL if the fit is refused before the charge.
+      # The result is NULL if the fit is refused before the charge.
       own_fit <- function(delta) {
         tryCatch(suppressWarnings(dp_glm(y ~ ., train, "binomial", epsilon, delta, set$bounds,
           intervals = FALSE, control = dp_control(rng = "R")

@@ -39,8 +39,8 @@ connect <- function() {
   con
 }
 
-# For each engine: a new ledger with room for `times` releases, and a function that opens it in any
-# process.
+# One entry per engine: a new ledger that allows `times` releases, and a function that opens the
+# ledger in any process.
 engines <- list(
   SQLite = function(times) {
     path <- tempfile(fileext = ".sqlite")

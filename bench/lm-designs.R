@@ -1,4 +1,4 @@
-# Made-up people for the benches of private linear regression.
+# Simulated people for the benches of private linear regression.
 
 make_people <- function(p, cond, n, r2, tails) {
   values <- exp(seq(0, -log(cond), length.out = p))
@@ -6,7 +6,7 @@ make_people <- function(p, cond, n, r2, tails) {
   sigma <- stats::cov2cor(rotate %*% (values * t(rotate)))
   spectrum <- eigen(sigma, symmetric = TRUE)
   x <- matrix(rnorm(n * p), n) %*% (sqrt(spectrum$values) * t(spectrum$vectors))
-  # Equal slopes in every principal direction.
+  # The slopes are equal in every principal direction.
   slopes <- rowSums(spectrum$vectors)
   slopes <- slopes * sqrt(r2 / sum(slopes * (sigma %*% slopes)))
   noise <- if (tails == "t3") rt(n, 3) / sqrt(3) else rnorm(n)
@@ -17,7 +17,8 @@ make_people <- function(p, cond, n, r2, tails) {
   )
 }
 
-# 10x: half-width 30 standard deviations, the middle 10 standard deviations off.
+# For 10x the half-width is 30 standard deviations, and the middle is wrong by 10 standard
+# deviations.
 limits <- list(`10x` = c(-40, 20), tight = c(-3.5, 3.5))
 
 scaled_rows <- function(people, range) {

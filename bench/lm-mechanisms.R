@@ -1,10 +1,11 @@
-# Other private linear regressions, for comparison: as generous as their papers allow. Neighbours
-# replace one row; rows are scaled to [-1, 1] by the public bounds, with a constant: d entries,
-# |x|^2 <= d, |y| <= 1. zCDP constants as tight as ours. Every function returns the slopes without
-# the intercept, in scaled units, which are the outcome's where all bounds are equal. Methods that
-# need a constant of their own return one row per setting: the bench takes the best in hindsight.
+# Other private linear regressions for comparison, as generous as their papers allow. Neighbours
+# replace one row. Rows are scaled to [-1, 1] by the public bounds, with a constant: d entries,
+# |x|^2 <= d, |y| <= 1. The zCDP constants are as tight as ours. Every function returns the slopes
+# without the intercept, in scaled units, which are the units of the outcome if all bounds are
+# equal. Methods with an additional constant return one row per setting, and the bench takes the
+# best row in hindsight.
 
-# Independent noise of variance sd^2 on the diagonal and half of it off.
+# Independent noise of variance sd^2 on the diagonal and half of this variance off it.
 symmetric_noise <- function(d, sd) {
   e <- matrix(0, d, d)
   e[upper.tri(e, diag = TRUE)] <- rnorm(d * (d + 1) / 2, sd = sd / sqrt(2))
@@ -13,7 +14,7 @@ symmetric_noise <- function(d, sd) {
   e
 }
 
-# Wang (2018), Algorithm 2: a third of rho each for the smallest eigenvalue, X'X and X'y.
+# Wang (2018), Algorithm 2: a third of rho for each of the smallest eigenvalue, X'X and X'y.
 ada_ssp <- function(rows, rho, delta) {
   d <- ncol(rows$x)
   sd <- d / sqrt(2 * rho / 3)
@@ -31,7 +32,7 @@ ada_ridge <- function(rows, sd, delta) {
   max(0, sqrt(d * log(2 * d^2 / 0.05)) * sd - smallest)
 }
 
-# All moments of (x, y) under one noise; ridge at the edge of the noise.
+# One noise for all moments of (x, y), and a ridge at the edge of the noise.
 ssp <- function(rows, rho) {
   z <- cbind(rows$x, rows$y)
   d <- ncol(z)
@@ -41,8 +42,8 @@ ssp <- function(rows, rho) {
   drop(solve(gram[at, at] + diag(2 * sd * sqrt(d / 2), d - 1), gram[at, d]))[-1]
 }
 
-# Gradient descent on all rows with clipped gradients (replacing a row changes a sum of them by at
-# most 2 clip).
+# Gradient descent on all rows with clipped gradients. Replacing a row changes a sum of gradients by
+# at most 2 clip.
 dp_gd <- function(rows, rho) {
   n <- nrow(rows$x)
   d <- ncol(rows$x)
@@ -65,7 +66,8 @@ dp_gd <- function(rows, rho) {
 }
 
 # Kifer, Smith and Thakurta (2012), Theorem 2: Huber's loss with slope c has gradients of at most
-# sqrt(d) c and curvature of at most d per row; Gaussian linear term, ridge 2 d / epsilon.
+# sqrt(d) c and curvature of at most d per row. The linear term is Gaussian, and the ridge is 2 d /
+# epsilon.
 objective <- function(rows, epsilon, delta) {
   d <- ncol(rows$x)
   gram <- crossprod(rows$x)
@@ -105,14 +107,14 @@ boosted_ada_ssp <- function(rows, rho, delta, rounds = 20, clip = 0.5) {
 }
 
 # Zhang, Zhang, Xiao, Yang and Winslett (2012): Laplace noise on the coefficients of the objective
-# (pure privacy), whose L1 sensitivity is 2 (2 d + d^2); directions with eigenvalues that are not
+# (pure privacy), whose L1 sensitivity is 2 (2 d + d^2). Directions whose eigenvalues are not
 # positive are dropped.
 functional <- function(rows, epsilon) {
   d <- ncol(rows$x)
   scale <- 2 * (2 * d + d^2) / epsilon
   laplace <- function(n) rexp(n, 1 / scale) - rexp(n, 1 / scale)
   noise <- matrix(0, d, d)
-  # An off-diagonal entry occurs twice in the objective.
+  # Each off-diagonal entry occurs twice in the objective.
   noise[upper.tri(noise)] <- laplace(d * (d - 1) / 2) / 2
   noise <- noise + t(noise) + diag(laplace(d), d)
   gram <- crossprod(rows$x) + noise + diag(4 * sqrt(2) * scale, d)
@@ -124,9 +126,10 @@ functional <- function(rows, epsilon) {
   drop(v %*% (crossprod(v, cross) / spectrum$values[keep]))[-1]
 }
 
-# Amin, Joseph, Ribero and Vassilvitskii (2023): least squares on disjoint parts, then a point drawn
-# by its approximate (axis-aligned) Tukey depth among them, provided that a test finds the volumes
-# safe. One row per number of parts; NA if the test refuses. It uses raw rows and needs no bounds.
+# Amin, Joseph, Ribero and Vassilvitskii (2023): least squares on disjoint parts. If a test finds
+# the volumes safe, a point is drawn by its approximate (axis-aligned) Tukey depth among the parts'
+# results. One row per number of parts, NA if the test refuses. The method uses raw rows and needs
+# no bounds.
 tukey_em <- function(people, epsilon, delta) {
   x <- cbind(1, as.matrix(people$data[-1]))
   n <- nrow(x)
@@ -152,7 +155,7 @@ tukey_draw <- function(models, epsilon, delta) {
     ordered[seq_len(depths), , drop = FALSE]
   volume <- rowSums(log(pmax(sides, 1e-300)))
   least <- floor(m / 4)
-  # Number of rows to change until a neighbour's volumes could be unsafe (their Lemma 3.8).
+  # The number of rows to change until the volumes of a neighbour could be unsafe (their Lemma 3.8).
   safe <- -1
   for (k in seq_len(least - 2)) {
     g <- seq_len(depths - least - k - 1)
@@ -177,7 +180,8 @@ tukey_draw <- function(models, epsilon, delta) {
   }
 }
 
-# DPpack 0.2.2 from CRAN; its constants hold for adding or removing a row only. Four ridges.
+# DPpack 0.2.2 from CRAN, with four ridges. Its constants are valid only for adding or removing a
+# row.
 dppack <- function(people, range, epsilon, delta) {
   p <- ncol(people$data) - 1
   t(vapply(c(0.01, 1, 100, 1e4), function(gamma) {

@@ -54,7 +54,7 @@ tasks <- list(
   )
 )
 
-# Columns, bounds and the fit of all rows.
+# The columns, the bounds and the fit of all rows.
 prepare <- function(task) {
   data <- stats::na.omit(stats::model.frame(task[[2]], task[[1]]))
   names(data) <- c("y", make.names(names(data)[-1]))

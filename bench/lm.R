@@ -34,7 +34,7 @@ run_once <- function(cell, peers) {
     ols = error(ols), dp_lm = error(own), lost = lost(own) - lost(ols),
     adassp = if (peers) error(ada) else NA, adassp_lost = if (peers) lost(ada) else NA,
     ssp = if (peers) error(plain) else NA, ssp_lost = if (peers) lost(plain) else NA,
-    # In standard errors of OLS; infinite where the interval has no end.
+    # The width is in standard errors of OLS, and infinite for unbounded intervals.
     width = mean((inside[, 2] - inside[, 1]) / (2 * reach) / people$se),
     coverage = mean(inside[, 1] < people$slopes & people$slopes < inside[, 2]),
     sample = mean(abs(own - ols) < reach * sqrt(diag(vcov(fit, "privacy")))[-1]),
@@ -82,7 +82,7 @@ table   p cond     n  r2 bounds epsilon tails  runs earlier earlier_coverage
 rows <- lapply(seq_len(nrow(cells)), function(i) {
   cell <- cells[i, ]
   runs <- max(2, round(cell$runs * more))
-  # Fits that the plan shows to be hopeless are refused before the charge, for any rows.
+  # Fits that are hopeless by their plan are refused before the charge, for any rows.
   values <- tryCatch(replicate(runs, run_once(cell, peers = cell$table == 1)),
     dpsc_error_argument = function(e) NULL
   )
@@ -106,7 +106,7 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
 })
 utils::write.csv(do.call(rbind, rows), "bench/results/lm.csv", row.names = FALSE)
 
-# Submodels with three of p columns, from the same release, at epsilon = 1.
+# Submodels with three of p columns, from one release, at epsilon = 1.
 submodel_once <- function(p, n) {
   people <- make_people(p, 10, n, 0.5, "normal")
   bounds <- stats::setNames(rep(list(limits[["10x"]]), p + 1), names(people$data))
@@ -139,7 +139,7 @@ submodels <- lapply(seq_len(nrow(designs)), function(i) {
 utils::write.csv(do.call(rbind, submodels), "bench/results/lm-submodels.csv", row.names = FALSE)
 print(do.call(rbind, submodels))
 
-# CPU seconds: 1,000,000 people x 20 columns.
+# CPU seconds for 1,000,000 people and 20 columns.
 n <- as.integer(Sys.getenv("DPSC_BENCH_PEOPLE", "1000000"))
 matrix_form <- matrix(rnorm(n * 21), n, dimnames = list(NULL, c(paste0("V", 1:20), "y")))
 big <- as.data.frame(matrix_form)

@@ -1,18 +1,18 @@
-# Targets that resemble a minority of the donors, and intervals of absurd width, by the default.
+# Targets that resemble a minority of the donors, and intervals of extreme width, by the default.
 #
-# From the package's root, with dpsc installed: Rscript bench/minority.R
-# Writes bench/results/minority.csv, one row per cell: `error`, the median absolute error of the
-# average effect, whose true value is zero; `to_inf`, its ratio to epsilon = Inf on the same panels;
-# `cover` and `cover_inf` of nominal 95 % intervals; `width`, median half-width; `wide`, the share
-# of releases whose interval is more than twice as wide as the median. There are
-# DPSC_BENCH_REPLICATIONS (default 20) releases per cell.
+# From the package's root, with dpsc installed: Rscript bench/minority.R. Writes
+# bench/results/minority.csv, one row per cell: `error`, the median absolute error of the average
+# effect, whose true value is zero; `to_inf`, the ratio of this error to the error at epsilon = Inf
+# on the same panels; `cover` and `cover_inf`, the coverage of nominal 95 % intervals; `width`, the
+# median half-width; `wide`, the share of releases whose interval is more than twice as wide as the
+# median. Each cell contains DPSC_BENCH_REPLICATIONS (default 20) releases.
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "20"))
 
-# Carriers of a rare covariate change their level when the treatment begins; the target is a
+# Carriers of a rare covariate change their level when the treatment begins, and the target is a
 # carrier.
 carriers <- function(n, share, T0 = 10, T1 = 3) {
   x <- c(1, stats::rbinom(n, 1, share))
@@ -26,7 +26,7 @@ carriers <- function(n, share, T0 = 10, T1 = 3) {
   list(data = data, bounds = list(y = c(-1, 14), x = c(0, 1)))
 }
 
-# Two clusters with different paths; the target belongs to the smaller cluster.
+# Two clusters have different paths, and the target belongs to the smaller cluster.
 clusters <- function(n, share, size, T0 = 18, T1 = 4) {
   periods <- seq_len(T0 + T1)
   people <- function(k, own) {
@@ -41,7 +41,7 @@ clusters <- function(n, share, size, T0 = 18, T1 = 4) {
   )
 }
 
-# Most people never have an event; the targets are people who do.
+# Most people never have an event, but the targets are people with events.
 affected <- function(n, share, T0 = 8, T1 = 2, targets = 100) {
   rate <- ifelse(stats::runif(n) < share, stats::rgamma(n, 4, 2), 0)
   count <- function(rate) {

@@ -48,7 +48,7 @@ part_of <- function(epsilon, parts) {
   )$root
 }
 
-# If a call is refused as hopeless, its estimate is the target's own level.
+# If a call is refused as hopeless, its estimate is the target's level.
 monthly_paths <- function(p, epsilon) {
   vapply(post, function(t) {
     keep <- c(seq_len(before), t)

@@ -37,7 +37,7 @@ part <- function(p, keep, epsilon, ...) {
   ))
 }
 
-# The counterfactual of one period, or the target's own level if a call is refused as hopeless.
+# The counterfactual of one period, or the target's level if a call is refused as hopeless.
 monthly_path <- function(p, epsilon, planned) {
   mu <- 1 / gaussian_sigma(epsilon, 1e-6) / sqrt(planned)
   small <- uniroot(
@@ -95,7 +95,7 @@ rows <- lapply(seq_len(nrow(cells)), function(i) {
 path <- file.path("bench", "results", "monitor.csv")
 new <- do.call(rbind, rows)
 print(new, row.names = FALSE)
-# Cells of another n stay unchanged.
+# Cells of another n remain unchanged.
 old <- if (length(given) > 2 && file.exists(path)) utils::read.csv(path)
 if (identical(names(old), names(new))) new <- rbind(old[old$n != given[[3]], ], new)
 write.csv(new[order(new$n), ], path, row.names = FALSE)

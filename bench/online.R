@@ -37,7 +37,8 @@ wide <- function(rows, width) {
     }
   })
 }
-# Loss of progressive predictions beyond the best, relative to predicting the middle.
+# The loss of progressive predictions in excess of the best loss, relative to the loss of predicting
+# the middle.
 regret <- function(rows, bounds, logistic) {
   stream <- dp_online(y ~ ., epsilon = 1, horizon = nrow(rows), bounds = bounds,
     family = if (logistic) "binomial" else "gaussian")

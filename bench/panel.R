@@ -26,7 +26,7 @@ made_panel <- function(table) {
   dpsc:::panel_from_formula(y ~ treated, people, dpsc:::plain_request())
 }
 
-# The lines that a user would write; they contain no equivalent of the panel's checks.
+# The lines that a user would write. They contain no equivalent of the panel's checks.
 dcast_panel <- function(table) {
   wide <- data.table::dcast(table, unit ~ time, value.var = "y")
   values <- as.matrix(wide[, -1L])

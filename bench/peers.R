@@ -1,6 +1,6 @@
-# Proposition 99 with all 38 placebos, the same work by every package that is installed: simplex
-# weights on the 19 outcomes before 1989. Run from the package's top folder: Rscript bench/peers.R
-# Needs tidysynth (its data too); Synth joins if installed. Writes bench/results/peers.csv.
+# Proposition 99 with all 38 placebos: simplex weights on the 19 outcomes before 1989, by every
+# installed package. Run from the package's top folder: Rscript bench/peers.R. Needs tidysynth, also
+# for the data; Synth is included if installed. Writes bench/results/peers.csv.
 library(dpsc)
 stopifnot(requireNamespace("tidysynth", quietly = TRUE))
 suppressMessages(library(tidysynth))
@@ -38,7 +38,8 @@ by_tidysynth <- function() {
   }
   control <- generate_weights(control,
     optimization_window = before, custom_variable_weights = rep(1, length(before)),
-    # As in its README: with the default settings its solver stops for some placebos.
+    # The settings of the package's README; with the default settings the solver stops for some
+    # placebos.
     margin_ipop = 0.02, sigf_ipop = 7, bound_ipop = 6
   )
   control <- generate_control(control)
@@ -62,8 +63,8 @@ by_synth <- function() {
       treatment.identifier = i, controls.identifier = setdiff(ids, i),
       time.predictors.prior = before, time.optimize.ssr = before, time.plot = 1970:2000
     )
-    # The package's solver stops with a singular system for some states: these count as states
-    # without an effect.
+    # For some states the package's solver stops with a singular system. These states count as
+    # states without an effect.
     fit <- NULL
     utils::capture.output(try(suppressMessages(
       fit <- Synth::synth(prepared,

@@ -51,7 +51,7 @@ fits <- list(
 # Statistics of the distribution in which every person has weight one.
 statistics <- c(mean = 0, sd = 1, median = 0)
 
-# One description has all statistics of a data set.
+# One description contains all statistics of a data set.
 tables <- list()
 described <- function(data, epsilon, key) {
   if (is.null(tables[[key]])) {

@@ -1,6 +1,7 @@
-# Forecasts of dp_plan_lm() against the results of bench/lm.R (read, nothing is drawn): ratio of
-# the error of slopes to lm()'s error, in the cells where moments are resolved and medians
-# found. `off`: planned over measured; medians of few runs in the large cells.
+# Forecasts of dp_plan_lm() compared with the results of bench/lm.R, which are read, so nothing is
+# drawn. The numbers are ratios of the error of slopes to the error of lm(), in the cells in which
+# moments are resolved and medians found. `off` is planned over measured; medians in the large cells
+# are over few runs.
 library(dpsc)
 measured <- utils::read.csv("bench/results/lm.csv")
 measured <- measured[which(measured$resolved == 1 & measured$located == 1), ]

@@ -22,7 +22,7 @@ autoregressive <- function(periods, rho = 0.8) {
     init = stats::rnorm(1)))
 }
 
-# Each returns rows (people x periods), bounds, and covariates (people x k, within -1 and 1).
+# Each law returns rows (people x periods), bounds, and covariates (people x k, between -1 and 1).
 laws <- list(
   factor = function(people, T0, periods) {
     list(rows = sim_panel(people, T0, periods - T0)$donors, bounds = c(-1, 1))
@@ -30,7 +30,7 @@ laws <- list(
   linear = function(people, T0, periods) {
     list(rows = sim_panel(people, T0, periods - T0, "linear")$donors, bounds = c(-1, 1))
   },
-  # Days in pain: whole numbers that depend on age and sex; young people recover from the first
+  # Days in pain are whole numbers that depend on age and sex. Young people recover from the first
   # adoption on.
   days = function(people, T0, periods) {
     age <- stats::runif(people, -1, 1)
@@ -41,7 +41,7 @@ laws <- list(
     days <- round(mean + stats::rnorm(people * periods, 0, 2))
     list(rows = pmin(pmax(days, 0), 31), bounds = c(0, 31), between = cbind(age, sex))
   },
-  # Costs: most people have none in most months; a risk score predicts higher costs.
+  # Most people have no costs in most months, and a risk score predicts higher costs.
   costs = function(people, T0, periods) {
     risk <- pmin(pmax(stats::rnorm(people, 0, 0.4), -1), 1)
     user <- stats::rbinom(people, 1, 0.5)
@@ -94,7 +94,7 @@ explained_by <- function(rows, between, T0) {
   summary(stats::lm(change ~ between))$adj.r.squared
 }
 
-# The people of one design are one panel: shared paths are drawn anew for each panel.
+# The people of one design are one panel, since shared paths are drawn anew for each panel.
 draw <- function(cell, people) {
   laws[[cell$law]](people, min(cell$T0), max(cell$T0) + cell$T1)
 }

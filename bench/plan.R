@@ -38,8 +38,8 @@ population <- function(cell) {
 
 `%||%` <- rlang::`%||%`
 
-# The numbers that a practitioner would compute: the spread of levels without sampling error, and
-# each person's deviations from the common path.
+# The numbers that a practitioner would compute: the standard deviation of levels without sampling
+# error, and of each person's deviations from the common path.
 spreads_of <- function(rows) {
   level <- rowMeans(rows)
   own <- rows - level
@@ -51,8 +51,8 @@ spreads_of <- function(rows) {
   )
 }
 
-# Errors of one release's own target. Rare events make them vary; the errors of extrapolating each
-# target's own level are a control variate, whose mean over all people is known.
+# Errors for the target of each release. Rare events make these errors vary. The errors of
+# extrapolating each target's level are a control variate, whose mean over all people is known.
 observe <- function(people, cell, releases) {
   pre <- seq_len(people$T0)
   move <- colMeans(people$rows[, -pre]) - mean(people$rows[, pre])

@@ -1,8 +1,8 @@
 # protect = "everyone" with three adoption dates: error and coverage of the overall effect, of
-# cohorts' effects and of single cells, beside the last cohort released by itself for one date.
-# Writes bench/results/protect-cohorts.csv: root mean squared errors in units of half the bounds'
-# width, coverage of nominal 95 % (`cells`: mean and least of the 21 cells). DPSC_BENCH_REPLICATIONS
-# scales the draws (default 1).
+# cohorts' effects and of single cells, compared with a separate release of the last cohort for one
+# date. Writes bench/results/protect-cohorts.csv: root mean squared errors in units of half the
+# bounds' width, and coverage of nominal 95 % (`cells`: mean and smallest coverage of the 21 cells).
+# DPSC_BENCH_REPLICATIONS scales the draws (default 1).
 suppressPackageStartupMessages(library(dpsc))
 simulate_factor <- dpsc:::simulate_factor
 times <- as.numeric(Sys.getenv("DPSC_BENCH_REPLICATIONS", "1"))

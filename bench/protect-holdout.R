@@ -13,19 +13,19 @@ T0 <- 16L
 
 steady <- function(people, periods, draw) matrix(draw(people * periods), people)
 designs <- list(
-  # Levels and shocks with three degrees of freedom.
+  # Levels and shocks have three degrees of freedom.
   heavy = list(bounds = c(-10, 10), T1 = 6L, draw = function(people, periods) {
     x <- stats::rt(people, 4) + 0.7 * steady(people, periods, function(n) stats::rt(n, 3))
     pmin(pmax(x, -10), 10)
   }),
-  # A common random walk to which people respond to different degrees.
+  # People respond to a common random walk to different degrees.
   drift = list(bounds = c(0, 100), T1 = 6L, draw = function(people, periods) {
     walk <- cumsum(stats::rnorm(periods, 0.5, 1.5))
     x <- stats::rnorm(people, 45, 9) + outer(stats::runif(people, 0.3, 1.7), walk) +
       steady(people, periods, function(n) stats::rnorm(n, 0, 4))
     pmin(pmax(x, 0), 100)
   }),
-  # Two states in which people remain for some time.
+  # People remain for some time in one of two states.
   states = list(bounds = c(0, 1), T1 = 6L, draw = function(people, periods) {
     x <- matrix(0, people, periods)
     x[, 1L] <- stats::rbinom(people, 1, 0.4)
@@ -34,7 +34,7 @@ designs <- list(
     }
     x
   }),
-  # Visits that vary by season, and people who never have any.
+  # Visits vary by season, and some people never have a visit.
   visits = list(bounds = c(0, 15), T1 = 6L, draw = function(people, periods) {
     rate <- stats::rbinom(people, 1, 0.65) * stats::rgamma(people, 2, 1.2)
     season <- exp(0.4 * cos(2 * pi * seq_len(periods) / 12))
@@ -97,7 +97,7 @@ cell <- function(name, path, n = 2000, m = 100, draws = 60) {
   row
 }
 
-# Two adoption dates: the overall effect, and every period of every cohort.
+# With two adoption dates, the overall effect, and every period of every cohort.
 two_dates <- function(n = 2000, m = 100, draws = 60) {
   d <- designs$drift
   dates <- c(T0, T0 + 3L)

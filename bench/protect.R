@@ -16,7 +16,7 @@ simulate_factor <- dpsc:::simulate_factor
 times <- as.numeric(Sys.getenv("DPSC_BENCH_REPLICATIONS", "1"))
 only <- as.numeric(strsplit(Sys.getenv("DPSC_BENCH_DONORS", "1000,3000,10000"), ",")[[1L]])
 T0 <- 18L
-# For the rows about single periods.
+# The number of periods for the rows about single periods.
 T1_months <- 8L
 
 designs <- list(
@@ -35,7 +35,7 @@ designs <- list(
     rate <- exp(stats::rnorm(people, 0.8, 0.5))
     pmin(matrix(stats::rpois(people * (T0 + T1), rate), people) + 0, 20)
   }),
-  # Most people have no costs in most months; the others have log-normal sums.
+  # Most people have no costs in most months. The other people have log-normal sums.
   costs = list(bounds = c(0, 5000), draw = function(people, T1) {
     user <- stats::rbinom(people, 1, 0.4)
     level <- stats::rnorm(people, 5, 0.8)
@@ -53,7 +53,7 @@ document <- data.frame(
   error = c(.069, .033, .042, .061, .030, .029, .052, .017, .015)
 )
 
-# Variance that an oracle's noise adds to a period's effect, outcome units.
+# The variance that an oracle's noise adds to the effect in a period, in outcome units.
 oracle_variance <- function(release, group, mu) {
   x <- release$statistics$treated
   T1 <- release$panel$T1
@@ -63,7 +63,8 @@ oracle_variance <- function(release, group, mu) {
   residual <- tcrossprod(((group - scale$centre[1L]) / scale$unit) %*% x$loadings[, own], back)
   residual <- sweep(residual, 2L, colMeans(residual))
   norm <- sqrt(rowSums(residual^2))
-  # The share of a shift that remains in the mean of clipped rows, averaged over its directions.
+  # The share of a shift that remains in the mean of clipped rows, averaged over the directions of
+  # the shift.
   kept <- function(R) mean(ifelse(norm <= R, 1, R / norm * (1 - 1 / T1)))
   noise <- vapply(sqrt(mean(norm^2)) * 2^seq(-4, 3, 0.1), function(R) {
     2 * R / (nrow(group) * mu * kept(R))
@@ -74,14 +75,14 @@ oracle_variance <- function(release, group, mu) {
 one <- function(design, n, m, effect, far, epsilon, T1, seed) {
   set.seed(seed)
   d <- designs[[design]]
-  # One draw only: a second one would have other common shocks.
+  # There is one draw only, since a second draw would have other common shocks.
   people <- d$draw(n + m * (1 + far), T1)
   half <- diff(d$bounds) / 2
   post <- T0 + seq_len(T1)
   donors <- people[seq_len(n), ]
   group <- people[n + seq_len(m), ]
   # A group that differs from the donors: half of its people are those with the highest past among
-  # twice as many.
+  # twice as many people.
   if (far) {
     more <- people[n + seq_len(2 * m), ]
     group <- more[order(-rowMeans(more[, seq_len(T0)]))[seq_len(m)], ]

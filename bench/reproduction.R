@@ -1,7 +1,7 @@
-# Speed of the simulation loop behind inst/reproduction: seconds for 1,000 fits against a plain R
-# loop of the same algorithm (ridge system solved and noise drawn in R in every run), against the
-# same loop with all constant work moved out of it, and dp_synth() for the default method.
-# DPSC_BENCH=gram measures the default method alone, and keeps the other rows.
+# Speed of the simulation loop behind inst/reproduction: seconds for 1,000 fits. The comparisons are
+# a plain R loop of the same algorithm (ridge system solved and noise drawn in R in every run), the
+# same loop without the constant work, and dp_synth() for the default method. DPSC_BENCH=gram
+# measures the default method alone and keeps the other rows.
 library(dpsc)
 source("inst/reproduction/functions.R")
 compile_loops("inst/reproduction")
@@ -63,7 +63,7 @@ package_loop <- function(method) {
   }
 }
 
-# Median of three, per 1,000 fits.
+# The median of three runs, per 1,000 fits.
 per_thousand <- function(run, runs) {
   times <- replicate(3, system.time(run(runs))[["elapsed"]])
   stats::median(times) / runs * 1000

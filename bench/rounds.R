@@ -32,7 +32,7 @@ with_control <- function(panel, epsilon, ...) {
 }
 
 errors_of <- function(name, cell, r) {
-  # Rows within the tight bounds, whatever bounds are declared.
+  # The rows lie within the tight bounds, for any declared bounds.
   panel <- draw_panel(name, cell$n, cell$T0, cell$T1, 1L,
     seed = seed_of("rounds", name, cell$n, cell$T0, cell$T1) + r
   )

@@ -1,4 +1,4 @@
-# Designs for bench/selected.R, held out: not used for tuning. Sourced after
+# Held-out designs for bench/selected.R, which were not used for tuning. Sourced after
 # battery-designs.R.
 
 held_out <- list(
@@ -12,8 +12,8 @@ held_out <- list(
   passing = function(N, T0, T1) {
     list(rows = stats::rnorm(N, 50, 2) + ar1(N, T0 + T1, 0.5, 8), bounds = c(0, 100))
   },
-  # Two latent groups: the smaller one has higher levels and its own trend. A linear prediction for
-  # the upper third is wrong here even without privacy.
+  # Two latent groups, of which the smaller group has higher levels and a separate trend. A linear
+  # prediction for the upper third is wrong here even without privacy.
   latent = function(N, T0, T1) {
     time <- seq_len(T0 + T1) / (T0 + T1)
     upper <- stats::runif(N) < 0.3
@@ -22,7 +22,7 @@ held_out <- list(
         noise(N, T0 + T1, 7), bounds = c(0, 100)
     )
   },
-  # Gamma outcomes around a personal mean, with standard deviations in proportion to it.
+  # Gamma outcomes around a personal mean, with standard deviations in proportion to the mean.
   gamma = function(N, T0, T1) {
     mean <- stats::rgamma(N, 1.5, 0.05)
     list(rows = matrix(stats::rgamma(N * (T0 + T1), 1.2), N) * mean / 1.2, bounds = c(0, 300))
@@ -35,12 +35,12 @@ held_out <- list(
       bounds = c(0, 80)
     )
   },
-  # 0/1 outcomes: most people hardly ever have a one, some nearly always.
+  # 0/1 outcomes. Most people hardly ever have a one, and some people nearly always.
   often = function(N, T0, T1) {
     rate <- stats::rbeta(N, 0.3, 0.9)
     list(rows = matrix(stats::rbinom(N * (T0 + T1), 1, rate), N), bounds = c(0, 1))
   },
-  # 0/1 outcomes: spells that last for some periods.
+  # 0/1 outcomes in spells that last for some periods.
   spells = function(N, T0, T1) {
     enter <- stats::rbeta(N, 1, 12)
     leave <- stats::rbeta(N, 2, 5)
@@ -52,7 +52,7 @@ held_out <- list(
   }
 )
 
-# Two clusters with different paths; the targets belong to the smaller cluster.
+# Two clusters with different paths. The targets belong to the smaller cluster.
 cluster_panel <- function(n, share, size, T0, kind, T1 = 4) {
   periods <- seq_len(T0 + T1)
   paths <- list(

@@ -70,7 +70,7 @@ levels_table <- function() {
     expand.grid(design = names(held_out), target = kinds, n = 1500, T0 = c(6, 24)),
     expand.grid(design = names(held_out), target = kinds, n = 5000, T0 = c(6, 12)),
     expand.grid(design = names(held_out), target = kinds, n = 20000, T0 = 24),
-    # Real panels have fixed n and T0.
+    # A real panel has fixed n and T0.
     expand.grid(
       design = c("clinic", "males", "wages"), target = c("mean30", "third30"), n = 0, T0 = 0
     )
@@ -92,7 +92,7 @@ minority_table <- function() {
   })
 }
 
-# Nested donors: each smaller set is part of the larger ones.
+# The donors are nested: each smaller set is part of the larger sets.
 monotone_table <- function(sizes = c(1500, 3000, 6000, 12000, 20000)) {
   cells <- expand.grid(
     design = c("season", "amplitude", "sticky", "factor"), target = c("person", "mean100"),
@@ -122,7 +122,7 @@ monotone_table <- function(sizes = c(1500, 3000, 6000, 12000, 20000)) {
   }))
 }
 
-# Half as many releases, with six targets each: the second fit reuses the release of the first.
+# Half as many releases with six targets each, since the second fit reuses the release of the first.
 random_table <- function() {
   cells <- rbind(
     expand.grid(design = names(c(held_out, designs)), n = 1500, T0 = c(6, 24)),

@@ -92,7 +92,7 @@ simulate_wide <- function(n, p, design) {
   list(rows = rows, truth = paste0("V", where))
 }
 
-# Public limits by kind of column, not by its values.
+# Public limits by the kind of the column, not by its values.
 wide_bounds <- function(p, design, wide) {
   of <- function(j) {
     if (design == "mixed" && j %% 4 == 3) return(c(0, 1))

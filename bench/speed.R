@@ -33,8 +33,8 @@ measure_large <- function() {
     dp_synth(donors, target = target, T0 = T0, epsilon = 1, delta = 1e-7, bounds = c(-1, 1))
   }
 
-  # Peak resident memory of the process while an expression runs (Linux records it and can reset
-  # it).
+  # Peak resident memory of the process while an expression runs. Linux records this peak and can
+  # reset it.
   resident <- function(what) {
     status <- readLines("/proc/self/status")
     as.numeric(gsub("[^0-9]", "", grep(what, status, value = TRUE))) / 2^10
@@ -65,7 +65,7 @@ measure_large <- function() {
   )
 }
 
-# Many periods after the treatment.
+# The panel has many periods after the treatment.
 measure_late <- function() {
   donors <- matrix(stats::rnorm(1e4 * 120, sd = 0.3), 1e4)
   target <- stats::rnorm(120, sd = 0.3)
@@ -81,7 +81,7 @@ measure_late <- function() {
   )
 }
 
-# In milliseconds, all in one run.
+# Milliseconds, all measured in one run.
 measure_single <- function() {
   small <- sim_panel(n = 100, T0 = 45, T1 = 5)
   panel <- dpsc:::panel_from_donors(small$donors, small$target, 45)

@@ -10,7 +10,8 @@
 #   streams-speed.csv: seconds for a million steps of p = 20 and size of the state.
 library(dpsc)
 
-# T, p and epsilon, with the document's values for FTRL, FTAL (buffers), FTAL (tree) and moments.
+# T, p and epsilon, with the values in the document for FTRL, FTAL (buffers), FTAL (tree) and
+# moments.
 cells <- utils::read.csv(text = "model,p,epsilon,T,best_ftrl,best_ftal_tree,best_ftal,best_gram
 linear,5,1,1000,.48,.89,.50,.53
 linear,5,1,10000,.11,.16,.068,.076
@@ -44,7 +45,7 @@ simulate <- function(model, p, horizon) {
   }
   list(x = x, y = y)
 }
-# Loss in excess of the best fixed coefficients, relative to predicting with zero.
+# The loss in excess of the best fixed coefficients, relative to the excess loss of predicting zero.
 regret <- function(model, data, eta) {
   if (model == "linear") {
     best <- stats::lm.fit(data$x, data$y)$fitted.values
@@ -68,7 +69,7 @@ open_stream <- function(model, data, epsilon, method, noise) {
     family = if (model == "linear") "gaussian" else "binomial", method = method, noise = noise
   )
 }
-# The release after the last row, applied to all rows: for "poffl", which releases once.
+# The release after the last row, applied to all rows, for "poffl", which releases once.
 in_the_end <- function(model, data, epsilon, method) {
   stream <- open_stream(model, data, epsilon, method, NULL)
   update(stream, data.frame(y = data$y, data$x))
@@ -77,7 +78,8 @@ in_the_end <- function(model, data, epsilon, method) {
 progressive <- function(model, data, epsilon, method, noise = "blt") {
   stream <- open_stream(model, data, epsilon, method, noise)
   rows <- data.frame(y = data$y, data$x)
-  # Scores before each row is used, not clipped to the bounds; clipping would only reduce the loss.
+  # The scores before each row is used, without clipping to the bounds. Clipping would only reduce
+  # the loss.
   table <- dpsc:::table_of_rows(stream$columns, rows)
   dpsc:::stream_advance_cpp(stream$state, table, FALSE, TRUE, stream$rng)$scores
 }

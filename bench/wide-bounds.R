@@ -34,7 +34,7 @@ judge_bounds <- function(panel, size, epsilon, upper, seed) {
   )
 }
 
-# A group whose people are protected, too.
+# The people of the group are also protected.
 judge_protected <- function(n, size, epsilon, upper, seed) {
   set.seed(seed)
   rows <- pmin(designs$costs(n + size, 10, 4)$rows, 3000)
