@@ -1,10 +1,10 @@
-# Accuracy: root mean squared error of the counterfactual against the target's noise-free path after
-# the treatment, on the [-1, 1] scale, medians over replications.
-#   accuracy.csv: the paper's design and a factor design, the default method against private
-#     difference-in-differences with the same budget, the ridge without privacy, and the smallest
-#     error of the prototypes (`best_known` below).
-#   accuracy-published.csv: the paper's design, the default against the published algorithms with
-#     correct noise and their tight versions.
+# Accuracy: root mean squared error of the counterfactual, compared with the target's noise-free
+# path after the treatment, on the [-1, 1] scale. Medians over replications.
+#   accuracy.csv: the default method in the paper's design and a factor design, compared with
+#     private difference-in-differences with the same budget, the ridge without privacy, and the
+#     smallest error of the prototypes (`best_known` below).
+#   accuracy-published.csv: the default method in the paper's design, compared with the published
+#     algorithms with correct noise and with their tight versions.
 library(dpsc)
 
 replications <- function(n) {

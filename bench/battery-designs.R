@@ -1,11 +1,11 @@
-# Designs that resemble people's data, for bench/battery.R and bench/rounds.R. Sourced; runs
-# nothing.
+# Designs that resemble people's data, for bench/battery.R and bench/rounds.R, which source this
+# file. It runs nothing.
 #
-# A design draws N people by one law: a function of N, T0 and T1 that returns
+# A design draws N people from one distribution: a function of N, T0 and T1 that returns
 #   rows (N x T, outcome units), bounds (public, outcome units), and signal (N x T1, a person's
-#   expected outcomes after T0 given all that is fixed before; NULL where there is none).
-# draw_panel() splits them into donors and targets, so that targets differ from donors only by
-# their choice. A real panel has no law to draw from: its people are split at random.
+#   expected outcomes after T0 given all facts fixed before; NULL if unknown).
+# draw_panel() splits these people into donors and targets, so that targets differ from donors only
+# by this choice. The people of a real panel are split at random.
 
 ar1 <- function(N, periods, phi, sd) {
   x <- matrix(stats::rnorm(N * periods, sd = sd * sqrt(1 - phi^2)), N)

@@ -1,37 +1,39 @@
-# The battery: intervals and errors of dp_synth() on data like people's; no target has an effect.
+# The battery: intervals and errors of dp_synth() on data like people's. No target has an effect.
 #
 # From the package's root, with dpsc installed:
 #   Rscript bench/battery.R            the grid below; about an hour on one core
 #   Rscript bench/battery.R quick      a part of it, three minutes; writes battery-quick.csv
 #   Rscript bench/battery.R holdout    designs not used for tuning (battery-holdout.R)
-#   Rscript bench/battery.R selected   targets chosen for their level; writes battery-selected.csv.
+#   Rscript bench/battery.R selected   targets chosen for their level; writes battery-selected.csv
 #   Rscript bench/battery.R privacy    privacy standard errors on clinic_panel and plm::Wages
-# DPSC_BENCH_CORES (default 2): processes. DPSC_BENCH_SCALE (default 1): multiplies the releases.
-# Real data from DPSC_SHARED. Finished cells are in results/battery-partial.csv until all are; a
-# run that finds this file keeps its cells if the cells of every tenth block, drawn again, agree.
-# The table lacks `wide` with n = 300 and flat targets of `costs`. Its cells are of 2026-11-25 (code
-# of 4a7d3c5 and 46bd1495) and 2026-11-27; the estimates of the code since 05d557cc are the same,
-# and so are the intervals, but for targets that stay at a bound where the range of the donors'
-# errors is small. Cells that may have such targets and were not drawn again: `costs`, and `rare`
-# with more than 300 donors, except n = 1,000 with T0 = 5. Since 2026-11-27, 06:50, intervals of
-# persons whose level few donors have are up to 12 % wider (measured again: `binary`, edge; no
-# other edges or flats of persons, and no random persons). battery-selected.csv has all 44 blocks;
-# battery-holdout.csv has all 30, of which `bimodal`, `shocks`, `spending` are of the code before.
+# DPSC_BENCH_CORES (default 2) gives the number of processes, and DPSC_BENCH_SCALE (default 1)
+# multiplies the releases. Real data are in the folder DPSC_SHARED. Finished cells are in
+# results/battery-partial.csv until all cells are finished. A run that finds this file keeps its
+# cells if the cells of every tenth block, drawn again, agree.
+# The table lacks `wide` with n = 300 and flat targets of `costs`. Its cells are from 2026-11-25
+# (code of 4a7d3c5 and 46bd1495) and 2026-11-27. The estimates of the code since 05d557cc are the
+# same, and so are the intervals, except for targets that stay at a bound if the range of the
+# donors' errors is small. Cells that may contain such targets and were not drawn again: `costs`,
+# and `rare` with more than 300 donors, except n = 1,000 with T0 = 5. Since 2026-11-27, 06:50,
+# intervals of persons whose level few donors have are up to 12 % wider (measured again: `binary`,
+# edge; no other edge or flat persons, and no random persons). battery-selected.csv contains all 44
+# blocks. battery-holdout.csv contains all 30 blocks, of which `bimodal`, `shocks`, `spending` are
+# from the code before.
 #
-# A cell is a design, n, T0, kind of target and epsilon. Its releases are made for one target's
-# path, as a user would, and then judged on fresh people (dp_synth(release, target = )) and on that
-# target itself. Writes bench/results/battery.csv, one row per cell:
+# A cell is a design, n, T0, kind of target and epsilon. As a user would do, its releases are made
+# for the path of one target. They are then judged on fresh people (dp_synth(release, target = ))
+# and on that target. Writes bench/results/battery.csv, one row per cell:
 #   cover_average, cover_period, cover_band  coverage of nominal 95 % (cover_se, cover_period_se,
 #                         cover_band_se: their Monte Carlo errors, between releases; cells before
-#                         2026-11-27, 05:50, have only the first); cover_own: of the release's own
-#                         target
+#                         2026-11-27, 05:50, contain only the first); cover_own: for the target of
+#                         the release
 #   size_average, size_period, size_joint    rejections at 5 %: average, single periods, all periods
 #   width, width_period   median half-width over the 95 % quantile of the same estimator's |error|
 #   se_min, se_median     smallest and median standard error of the average over its true rmse
 #   refused               share of intervals refused
-#   rmse, rmse_signal     in half-widths of the bounds, average against the truth, and periods
+#   rmse, rmse_signal     in half-widths of the bounds: average against the truth, and periods
 #                         against the signal; to_inf, signal_to_inf: over epsilon = Inf
-#                         on the same panels; q95: of |error| of the average
+#                         on the same panels; q95: quantile of |error| of the average
 #   privacy_ratio         reported privacy SE over the standard deviation of the estimate over
 #                         releases of one panel
 library(dpsc)

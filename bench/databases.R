@@ -1,8 +1,8 @@
-# Donors elsewhere: 1,000,000 units x 24 periods, from the stored data to the release, each way in
-# a process of its own. All releases must be identical.
+# Donors outside R: 1,000,000 units x 24 periods, from the stored data to the release, in a separate
+# process for each way of access. All releases must be identical.
 #   tools/test-databases Rscript bench/databases.R
-# starts the Postgres that it needs. Writes bench/results/databases.csv. Then regressions on a
-# tenth of as many people, at least 20,000: bench/results/databases-lm.csv.
+# starts the Postgres servers that the bench needs. Writes bench/results/databases.csv, then, for
+# regressions on a tenth of the people, at least 20,000, bench/results/databases-lm.csv.
 n <- as.integer(Sys.getenv("DPSC_BENCH_DONORS", "1000000"))
 T0 <- 20L
 T1 <- 4L

@@ -1,5 +1,5 @@
-# One column's table by dp_describe() and by recipes of peers, at the same budget: errors of its
-# numbers, and coverage of its limits. Neighbours replace one row; n and bounds are public.
+# The table of one column by dp_describe() and by recipes of peers, at the same budget: errors of
+# its numbers, and coverage of its limits. Neighbours replace one row; n and bounds are public.
 #
 # From the package's root, with dpsc installed: Rscript bench/describe.R
 # Writes bench/results/describe.csv, one row per shape, n, width of bounds, budget and number:
@@ -7,12 +7,12 @@
 #   peer, default the best peer at its defaults, and its error
 #   hindsight     the error of the best peer whose shares of the budget, account and candidates are
 #                 chosen afterwards, for the shape, n and bounds, by the geometric mean of errors
-#   ratio         error over the smaller of the two, both no less than a thousandth of the column's
-#                 standard deviation (a hundred-thousandth, of shares); median: of median absolute
-#                 errors
-#   total         the same ratio where errors are about the population
+#   ratio         error over the smaller of the two, both at least a thousandth of the column's
+#                 standard deviation (a hundred-thousandth, for shares); median: from median
+#                 absolute errors
+#   total         the same ratio for errors about the population
 #   cover, se     95 % limits about the population
-# Recipes, from what their authors published (for replaced rows):
+# Recipes, from publications of their authors (for replaced rows):
 #   DPpack        Laplace: mean (sensitivity (u - l)/n), variance ((u - l)^2/n, its root is the sd);
 #                 quantiles by the exponential mechanism over gaps between sorted values
 #                 (utility -|rank - q n|, sensitivity 1, exponent epsilon/2). "gaussian": mean and
@@ -22,14 +22,16 @@
 #                 divide the bounds evenly (score |(1 - q) below - q above|). "zcdp": discrete
 #                 Gaussian noise and choices of range epsilon as epsilon^2 / 8. "cdf": quantiles
 #                 from a histogram with Gaussian noise summed over a binary tree.
-# Defaults: equal shares, pure. Of levels: Laplace and Gaussian counts over their sum, and a mean of
-# 0/1. The mean of 0/1 takes n for the number of people who answered; the others allow missing rows.
-# DPSC_BENCH_REPLICATIONS (default 100) data sets per cell; ten times as many for levels; a hundred
-# times as many for levels with n = 5,000, whose ratio of 1.08 with 1,000 was noise: the three cells
-# have the same draws. The coverage of one cell, .92 of 100, is that of ten times as many.
-# DPSC_BENCH_CORES (default 2) processes. Not private: seeded.
-# Rscript bench/describe.R cells "^spike 50000 1$" makes only rows anew whose shape, n and bounds
-# match.
+# By default the shares are equal and the privacy is pure. Levels use Laplace and Gaussian counts
+# over their sum, and a mean of 0/1. The mean of 0/1 takes n for the number of people who answered;
+# the other recipes allow missing rows.
+# Each cell uses DPSC_BENCH_REPLICATIONS (default 100) data sets, ten times as many for levels, and
+# a hundred times as many for levels with n = 5,000, whose ratio of 1.08 with 1,000 was noise.
+# (These three cells use the same draws.) The coverage of one cell, 0.92 of 100, is from ten times
+# as many.
+# DPSC_BENCH_CORES (default 2) gives the number of processes. Not private: seeded.
+# Rscript bench/describe.R cells "^spike 50000 1$" makes again only the rows whose shape, n and
+# bounds match.
 library(dpsc)
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))

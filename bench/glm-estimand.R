@@ -1,12 +1,12 @@
-# Private generalised linear models on real data that follow no model exactly: rows are drawn from
-# a data set of AER, whose own glm() is the truth. Not private: seeded.
-#   length   of rows: "rule" is the default, 0 weighs short rows more, 4 is practically glm()
+# Private generalised linear models on real data that follow no model exactly. Rows are drawn from
+# a data set of AER, and glm() on the whole data set gives the truth. Not private: seeded.
+#   length   length of rows: "rule" is the default, 0 weights short rows more, 4 is nearly glm()
 #   error    root mean square error over coefficients and runs, in standard errors of glm() that
-#            hold under misspecification; `glm`: of glm() on the same rows
+#            are valid under misspecification; `glm`: of glm() on the same rows
 #   covers   share of true coefficients in 95 % intervals; `worst`: of one coefficient
 #   sample   share of coefficients of glm() on the same rows in 95 % intervals of the privacy part
-#   width    median standard error in those of glm(); `needed`: half the width that the observed
-#            errors need, in the stated standard errors
+#   width    median standard error in standard errors of glm(); `needed`: half the width that the
+#            observed errors need, in the stated standard errors
 # DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_PEOPLE and DPSC_BENCH_ONLY choose cells.
 suppressMessages({
   library(dpsc)

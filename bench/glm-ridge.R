@@ -1,11 +1,11 @@
 # Ridge and constraints in the mechanism of dp_glm(). Not private: seeded.
-#   glm-ridge.csv        coverage of 95 % intervals of slopes of a ridge fit: of the population's
-#                        own ridge fit, with the release's weights and units (their estimand),
-#                        and of the slopes without a ridge (not their estimand)
-#   glm-constraints.csv  error of the linear predictor, root mean square of runs, with slopes on a
-#                        simplex, non-negative or falling: without constraints, with constraints in
-#                        the mechanism, and with the release moved after it
-# Designs as in bench/glm.R. DPSC_BENCH_SCALE multiplies the runs.
+#   glm-ridge.csv        coverage of 95 % intervals of slopes of a ridge fit: about the ridge fit of
+#                        the population, with the release's weights and units (the estimand),
+#                        and about the slopes without a ridge (not the estimand)
+#   glm-constraints.csv  error of the linear predictor, root mean square of runs, with slopes that
+#                        are on a simplex, non-negative or falling: without constraints, with
+#                        constraints in the mechanism, and with the release moved afterwards
+# The designs are as in bench/glm.R. DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
 delta <- 1e-6
 more <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))

@@ -1,14 +1,15 @@
-# Private generalised linear models with case weights: error and coverage of intervals of slopes and
-# intercept. `weights` of
-#   none   the same people without weights (the fit without them)
-#   free   from .2 to 1, independent of the person
-#   group  3 for people of a group of 30 % of the sample, 1 else: a stratum that was drawn less
-#   chosen people were drawn by their outcomes (those with y > 0 three times as often), and weights
-#     undo it
+# Private generalised linear models with case weights: error of the slopes and the intercept, and
+# coverage of their intervals. The weights are
+#   none   absent, for the same people
+#   free   from 0.2 to 1, independent of the person
+#   group  3 for people of a group of 30 % of the sample, otherwise 1: a stratum drawn less often
+#   chosen inverse to the probability of selection: people with y > 0 were drawn three times as
+#     often
+# The results are
 #   rmse, rmse_glm  root mean square error of the slopes, glm() with the same weights (not private)
 #   longer          rmse over rmse_glm; identified: share of coefficients
 #   coverage        of 95 % intervals about the coefficients of the population; se: over releases
-#   ratio           root mean square of released sampling errors over the weighted glm()'s
+#   ratio           root mean square of released sampling errors over those of the weighted glm()
 # Not private: seeded. DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
 runs <- ceiling(100 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1")))

@@ -1,17 +1,20 @@
 # Private generalised linear models: error of the linear predictor and coverage of intervals over a
-# grid of designs, glm() (not private) and objective perturbation with the constants of Kifer, Smith
-# and Thakurta (replace-one, public coordinates) beside them; real data. Not private: seeded.
+# grid of designs, compared with glm() (not private) and with objective perturbation with the
+# constants of Kifer, Smith and Thakurta (replace-one, public coordinates); and real data. Not
+# private: seeded.
 #   rmse      root mean square over people of x'(theta - truth), intercept included, median of runs;
-#             slopes of zero: 1.5
-#   coverage  of 95 % intervals of slopes: of all, and of those reported as identified
+#             with slopes of zero: 1.5
+#   coverage  of 95 % intervals of all slopes, and of slopes reported as identified
 #   longer    dp_glm over glm; planned, planned_identified: forecasts of dp_plan_glm()
 #   earlier   error of a prototype (2 to 20 runs per cell, without intervals)
-# Designs: "n": independent normal regressors of standard deviation 1/3, bounds +-1. "iw":
-# correlations .8^|i - j|, standard deviations from 1/3 to 1/30, means +-.3, bounds +-5, slopes of
-# alternating signs: along the direction that varies least. "i1": the same with slopes of one sign,
-# which reproduces the prototype's and KST's numbers for three columns (signs were not recorded).
-# DPSC_BENCH_SCALE multiplies the runs; DPSC_BENCH_DATA names libraries (as PATH does) with ISLR2,
-# titanic, nycflights13 and DPpack; DPSC_BENCH_PARTS: which of "grid", "families", "real" are made.
+# Design "n": independent normal regressors of standard deviation 1/3, bounds +-1. Design "iw":
+# correlations 0.8^|i - j|, standard deviations from 1/3 to 1/30, means +-0.3, bounds +-5, and
+# slopes of alternating signs, along the direction that varies least. Design "i1": as "iw", but with
+# slopes of one sign, which reproduces the numbers of the prototype and of Kifer, Smith and Thakurta
+# for three columns (their signs were not recorded).
+# DPSC_BENCH_SCALE multiplies the runs. DPSC_BENCH_DATA lists libraries (in the form of PATH) with
+# ISLR2, titanic, nycflights13 and DPpack. DPSC_BENCH_PARTS lists the parts to run: "grid",
+# "families", "real".
 library(dpsc)
 set.seed(16)
 delta <- 1e-6

@@ -1,17 +1,18 @@
-# A ledger outside R under attack: contents of a file (SQLite) and of a table of Postgres after
-# sessions raced for the last charge, and after sessions were killed (-9) at random moments.
+# A ledger outside R under attack: the contents of a file (SQLite) and of a table of Postgres after
+# sessions competed for the last charge, and after sessions were killed (-9) at random moments.
 #   tools/test-databases Rscript bench/ledger.R
-# starts the Postgres that it needs. Each charge is for a dp_lm() of 400 people, which draws.
-#   races  rounds of 8 processes, each of which tries once; the ledger has room for three.
-#     overspent: rounds in which more than three were released or charged; short: fewer than three
-#   kills  sessions that release in a loop, killed after .05 to .8 s
+# starts the Postgres servers that the bench needs. Each charge pays for the draw of a dp_lm() of
+# 400 people.
+#   races  rounds of 8 processes, each of which tries once; the ledger allows three releases.
+#     overspent: rounds with more than three releases or charges; short: fewer than three
+#   kills  sessions that release in a loop, killed after 0.05 to 0.8 s
 #     uncharged: kills after which there were more releases than charges; unread: the ledger did not
 #     open, or its chain of hashes was broken; stuck: the next session could not pay at once
-#   cost   milliseconds of a charge: a release with this ledger less one with a ledger in memory,
-#     medians of 100
-# Ten minutes per engine on two idle cores. Processes are forks of this one, so that R starts once.
-# Writes bench/results/ledger.csv, each engine as soon as it is done. DPSC_BENCH_SCALE multiplies
-# rounds and kills.
+#   cost   milliseconds per charge: a release with this ledger minus a release with a ledger in
+#     memory, medians of 100
+# The bench takes ten minutes per engine on two idle cores. Processes are forks of this process, so
+# that R starts once. Writes bench/results/ledger.csv, each engine when it is finished.
+# DPSC_BENCH_SCALE multiplies rounds and kills.
 library(dpsc)
 set.seed(30)
 rounds <- ceiling(200 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1")))

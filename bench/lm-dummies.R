@@ -6,8 +6,8 @@
 #   width    median standard error over the root mean square of the observed error
 #   planned  largest error by dp_plan_lm(share = ), as a ratio to lm()'s standard error
 #   lost     share of slopes that are not identified
-# The designs of set "held" were not looked at while the mechanism was made. DPSC_BENCH_SCALE
-# multiplies the runs; DPSC_BENCH_PEOPLE names numbers of people.
+# Nobody looked at the designs of set "held" while the mechanism was developed. DPSC_BENCH_SCALE
+# multiplies the runs; DPSC_BENCH_PEOPLE lists numbers of people.
 library(dpsc)
 set.seed(22)
 more <- as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))

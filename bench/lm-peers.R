@@ -1,7 +1,7 @@
-# Private linear regression against its peers: error, R2 lost, runs with an answer. Medians of
-# runs; see bench/lm.R for the measures. Peers with a constant of their own are at their best
-# setting by hindsight in every run, which no user could know. Not private: seeded.
-#   DPpack is run where it is installed (DPSC_DPPACK: a library that contains it).
+# Private linear regression compared with its peers: error, R2 lost, runs with an answer. Medians of
+# runs; see bench/lm.R for the measures. Peers with an additional constant use the best setting in
+# hindsight in every run, which no user could know. Not private: seeded.
+#   DPpack is run if it is installed (DPSC_DPPACK: a library that contains it).
 library(dpsc)
 source("bench/lm-designs.R")
 source("bench/lm-mechanisms.R")

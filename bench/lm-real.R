@@ -1,15 +1,15 @@
-# Private linear regression on real people (and houses and schools), drawn with replacement; the
-# truth is lm() on all rows. Bounds are 2.5 times as wide as the data. Not private: seeded.
+# Private linear regression on real people (and houses and schools), drawn with replacement. lm() on
+# all rows gives the truth. Bounds are 2.5 times as wide as the data. Not private: seeded.
 #   covers   share of identified coefficients in 95 % intervals; `worst`: of one coefficient; `lm`:
 #            of lm() on the same draw
 #   privacy  share of lm()'s coefficients in 95 % intervals of the privacy part
-#   error    median over draws of the largest error of a slope relative to lm(), in its errors
+#   error    median over draws of the largest error of a slope relative to lm(), in lm()'s errors
 #   width    median standard error over lm()'s
 #   lost     share of coefficients that are not identified
 # The constants of usual_slopes() and usual_level() were first set by lm() and robust fits, without
-# privacy, on the tasks of set "own"; those of set "held" came afterwards. The present constants,
-# and those of balance(), were chosen when both sets were known. DPSC_BENCH_SCALE multiplies the
-# draws.
+# privacy, on the tasks of set "own"; the tasks of set "held" came afterwards. The present constants
+# of these functions and of balance() were chosen when both sets were known. DPSC_BENCH_SCALE
+# multiplies the draws.
 library(dpsc)
 draws <- max(4, round(30 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1"))))
 

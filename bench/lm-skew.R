@@ -1,10 +1,10 @@
 # Private linear regression with skewed or heavy-tailed errors, on CPS wages (AER) and on simulated
 # people. Not private: seeded.
-#   largest  largest error of a slope relative to lm(), in its standard errors, median over runs
+#   largest  largest error of a slope relative to lm(), in lm()'s standard errors, median over runs
 #   sample   share of slopes of lm() in 95 % intervals of the privacy part; `worst`: of one slope
 #   covers   share of true slopes in 95 % intervals
-#   width    median standard error in those of lm()
-#   wide     share of runs whose last round has a wide clip
+#   width    median standard error in standard errors of lm()
+#   wide     share of runs whose last round has a wide clipping bound
 # DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
 set.seed(22)

@@ -1,6 +1,7 @@
-# Private linear regression: error, R2 lost and coverage of intervals over a grid of designs, with
-# lm() (not private), AdaSSP (Wang, 2018) and SSP (noisy sufficient statistics) beside it (more
-# peers: bench/lm-peers.R); submodels; and time on a large table. Not private: seeded.
+# Private linear regression: error, R2 lost and coverage of intervals over a grid of designs,
+# compared with lm() (not private), AdaSSP (Wang, 2018) and SSP (noisy sufficient statistics);
+# bench/lm-peers.R contains more peers. Also submodels, and time on a large table. Not private:
+# seeded.
 #   error    root mean square of (slope - truth) / (standard error of OLS), median over runs
 #   R2 lost  share of the response's variance, median over runs
 #   coverage of 95 % intervals of all slopes; `sample`: of lm()'s estimate by the privacy part alone

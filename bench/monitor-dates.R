@@ -1,16 +1,17 @@
-# Several treated groups that are monitored: three ways to pay for the new periods of G of them.
-# `own`: each group has a release that grows by itself, from a G-th of the squared shift; `split`:
-# one first release serves all, without a round for any target, and each period's share is split
-# over the groups; `monthly`: one new release per period serves all. `single`: as if each had the
-# whole budget, which no private scheme can.
+# Three ways to pay for the new periods of G treated groups that are monitored.
+#   own      each group has a separate growing release, from a G-th of the squared shift
+#   split    one first release serves all groups, without a round for any target, and each period's
+#            share is split over the groups
+#   monthly  one new release per period serves all groups
+#   single   each group has the whole budget, which no private scheme can give
 #
 #   Rscript bench/monitor-dates.R [runs] [n]      adds to bench/results/monitor-dates.csv
 #
-# Groups are means of 60 people in a factor panel of 24 periods before the treatment and 12 from it
-# on, one of them in the first release. Errors are differences from the targets' paths without the
-# targets' own noise, over all groups and periods; medians over runs. All groups have one date here:
-# with different dates the shared first release would have the periods between them as single
-# features, with no more accuracy.
+# Groups are means of 60 people in a factor panel with 24 periods before the treatment and 12
+# periods after it, one of which is in the first release. Errors are differences from the targets'
+# paths without the targets' noise, over all groups and periods; medians over runs. All groups have
+# one adoption date here. With different dates the shared first release would contain the periods
+# between them as single features, without more accuracy.
 
 library(dpsc)
 

@@ -1,14 +1,14 @@
-# A release that grows against one release at the end and against a new release each month, in the
+# A growing release compared with one release at the end and with a new release each month, in the
 # settings of a planned monitor: 40 periods before the treatment, three factors that move
-# (AR(1), .9), a target that is the mean of 60 people far from the donors' mean.
+# (AR(1), 0.9), and a target that is the mean of 60 people far from the donors' mean.
 #
 #   Rscript bench/monitor.R [runs] [compared] [n]      writes bench/results/monitor.csv
 #
-# Errors are against the target's path without noise of its own, over 12 periods, one of them in the
-# first release; `planned` periods are paid for in total. `monthly` splits the budget evenly by
-# squared shifts, and is made in the first `compared` runs only. Medians and means over runs;
-# `covered`, `covered.period`: shares of 95 % intervals, of the average effect and of the new
-# periods, that contain the truth, 0.
+# Errors are relative to the target's path without the target's noise, over 12 periods, one of which
+# is in the first release; `planned` periods are paid for in total. `monthly` splits the budget
+# evenly by squared shifts, and is made only in the first `compared` runs. Medians and means are
+# over runs. `covered` and `covered.period` are the shares of 95 % intervals, of the average effect
+# and of the new periods, that contain the true effect, 0.
 
 library(dpsc)
 

@@ -1,11 +1,12 @@
-# Private generalised linear models with an offset: error and coverage of intervals of slopes, the
-# offset declared within tight limits and within limits ten times as wide (of exposure: on both
-# sides), and the same people with equal exposures. glm() (not private) beside them.
+# Private generalised linear models with an offset: error and coverage of intervals of slopes. The
+# offset is declared within tight limits and within limits ten times as wide (for exposure: on both
+# sides). The same people with equal exposures, and glm() (not private), are given for comparison.
 #   rmse, rmse_glm  root mean square error of the two slopes of standard deviation one, all runs
 #   coverage        of 95 % intervals of slopes and intercept; se: over releases
 #   longer          rmse over rmse_glm; identified: share of coefficients
-# Counts have rates exp(-1 + ...) per year and exposures of .2 to 5 years; log odds are known except
-# for an error that regressors explain. Not private: seeded. DPSC_BENCH_SCALE multiplies the runs.
+# Counts have rates exp(-1 + ...) per year and exposures of 0.2 to 5 years. Log odds are known
+# except for an error that regressors explain. Not private: seeded. DPSC_BENCH_SCALE multiplies the
+# runs.
 library(dpsc)
 set.seed(27)
 runs <- ceiling(100 * as.numeric(Sys.getenv("DPSC_BENCH_SCALE", "1")))

@@ -1,9 +1,9 @@
 # dp_online() with bounds that are too wide: regret of the progressive predictions over the regret
-# of predicting the middle of the outcome's bounds (1: nothing gained; above 1: harmful), beside the
-# forecast of dp_plan_online() for the width of the bounds. Designs were not used for tuning.
-#   online.csv: R^2 = .5, epsilon = 1, delta = 1e-6; `width`: half of the bounds in standard
-#     deviations. cor: AR(.7); dummies: every other column 0/1, a tenth ones; lognormal: bounds from
-#     0. logistic: as cor, an outcome of 0 and 1.
+# of predicting the middle of the outcome's bounds (1: no gain; above 1: harmful), and the forecast
+# of dp_plan_online() for the width of the bounds. The designs were not used for tuning.
+#   online.csv: R^2 = 0.5, epsilon = 1, delta = 1e-6; `width`: half of the bounds in standard
+#     deviations. cor: AR(0.7); dummies: every other column is 0/1, with a tenth of ones; lognormal:
+#     bounds from 0; logistic: as cor, with an outcome of 0 and 1.
 library(dpsc)
 
 regressors <- function(design, n, p) {

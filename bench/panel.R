@@ -1,8 +1,8 @@
-# Long data to matrices: panel_from_formula() against data.table::dcast() of the same table followed
-# by a split into donors and target. 10,000 units x 100 periods, rows shuffled, one thread.
+# Long data to matrices: panel_from_formula() compared with data.table::dcast() of the same table
+# and a split into donors and target. 10,000 units x 100 periods, rows shuffled, one thread.
 #
 # From the package's root, with dpsc installed: Rscript bench/panel.R
-# Writes bench/results/panel.csv: `ratio` is the median over data.table's, same data, same run.
+# Writes bench/results/panel.csv: `ratio` is the median time over data.table's, in the same run.
 
 library(dpsc)
 

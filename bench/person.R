@@ -1,15 +1,15 @@
-# Several rows of one person: coverage of 95 % limits, with errors that a person's rows share.
+# Several rows per person: coverage of 95 % limits, with errors that the rows of a person share.
 #
 # From the package's root, with dpsc installed: Rscript bench/person.R
-# Rscript bench/person.R mean sd median makes only the rows of these methods anew.
+# Rscript bench/person.R mean sd median makes again only the rows of these methods.
 # Writes bench/results/person.csv, one row per cell: `shared`, the share of the errors' variance
-# (and of the regressors') that a person's rows have in common; `cover` of the slope of a regressor
-# that varies within people (`within`) and of one that does not (`between`); `width`, mean
-# half-width over the half-width at epsilon = Inf with clustered errors. `vcov`: "HC" (the default,
-# clustered), "const". People have 1 to 12 rows, and people with many rows differ in their
-# regressors. "mean", "sd" and "median" are statistics of the regressors by dp_describe(); the width
-# of a mean's limits is over the width of limits from people's own means without privacy.
-# DPSC_BENCH_REPLICATIONS (default 100) data sets per cell.
+# (and of the regressors') that the rows of a person have in common; `cover`, the coverage of the
+# slope of a regressor that varies within people (`within`) and of a regressor that does not
+# (`between`); `width`, the mean half-width over the half-width at epsilon = Inf with clustered
+# errors. `vcov` is "HC" (the default, clustered) or "const". People have 1 to 12 rows, and people
+# with many rows differ in their regressors. "mean", "sd" and "median" are statistics of the
+# regressors by dp_describe(). For a mean, the width is over the width of limits from people's means
+# without privacy. Each cell uses DPSC_BENCH_REPLICATIONS (default 100) data sets.
 library(dpsc)
 
 replications <- as.integer(Sys.getenv("DPSC_BENCH_REPLICATIONS", "100"))

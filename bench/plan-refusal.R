@@ -1,10 +1,11 @@
-# Designs in which donors are uninformative: the basis of plan_refusal() (R/mech-refusal.R). Prints,
-# and writes bench/results/plan-refusal.csv.
+# Designs in which donors are uninformative: the basis of plan_refusal() (R/mech-refusal.R). Prints
+# its results and writes bench/results/plan-refusal.csv.
 #
-# The best case for the donors: nearly equal people, and a common change after the treatment, of a
-# third to four fifths of the bounds' half-width. `left`: error of the
-# release over the error of extrapolating the target's own level (the change), the least of four
-# panels. `noise`: of the second moments, over their largest value. `refused`: by plan_refusal().
+# In the best case for the donors, people are nearly equal and share a change after the treatment of
+# a third to four fifths of the bounds' half-width. `left` is the error of the release over the
+# error of extrapolating the target's level (the change), the smallest of four panels. `noise` is
+# the noise of the second moments over their largest value. `refused` is the answer of
+# plan_refusal().
 library(dpsc)
 
 error_left <- function(n, T0, T1, epsilon, delta, releases) {

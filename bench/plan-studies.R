@@ -1,15 +1,14 @@
 # dp_plan() of protected groups, several adoption dates and covariates: ratios of planned to
-# observed values of dp_synth(). Writes
-# bench/results/plan-studies.csv.
+# observed values of dp_synth(). Writes bench/results/plan-studies.csv.
 #
-# A cell is a law of people. 300 of them are the public pilot, from which the plan gets its spreads
-# (and the share of changes that covariates explain) or whose rows it gets; from others donors and
-# treated people are drawn again and again, released and fitted. Columns:
+# A cell is a population. 300 of its people are the public pilot, from which the plan gets standard
+# deviations (and the share of changes that covariates explain), or whose rows it gets. Donors and
+# treated people are repeatedly drawn from the other people, released and fitted. Columns:
 #   n, size, effect      donors, treated people by date, the effect on them (half-widths of bounds)
-#   observed, average    root mean square of one period's error and of the average effect's, over
-#                        `releases`; of all dates together (a period: by time since the adoption)
-#   width, given, power  median half-width of the average's 95 % interval, share of releases that
-#                        give one, share in which it excludes zero
+#   observed, average    root mean square of one period's error and of the average effect's error,
+#                        over `releases`; for all dates together (a period: by time since adoption)
+#   width, given, power  median half-width of the average's 95 % interval, share of releases with
+#                        an interval, share of releases whose interval excludes zero
 #   error_*, average_*, width_*  planned over observed, with the pilot's rows and with its spreads
 #   dates_*              the same for the averages of single dates (root of the mean square)
 #   power_*              planned power (of `effect`)

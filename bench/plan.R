@@ -1,9 +1,9 @@
-# dp_plan() against observed errors: ratio of planned to observed root mean squared error of a
-# period's effect where there is none. Writes bench/results/plan.csv.
+# dp_plan() compared with observed errors: ratio of planned to observed root mean squared error of a
+# period's effect of zero. Writes bench/results/plan.csv.
 #
-# A cell is one population: 300 of its people (or so many as a real panel can spare) are the public
-# pilot, from which the plan gets its spreads or whose rows it gets; from the others donors and a
-# target are drawn again and again, released and estimated. Columns:
+# A cell is one population. 300 of its people (or as many as a real panel permits) are the public
+# pilot, from which the plan gets standard deviations or whose rows it gets. Donors and a target are
+# repeatedly drawn from the other people, released and estimated. Columns:
 #   observed, average  error of a period, and of the average effect, over `releases` releases, in
 #                      half-widths of the bounds
 #   pilot, spreads     planned error of a period over observed: with the pilot's rows; with
@@ -11,8 +11,8 @@
 #   average_pilot, average_spreads  the same for the average effect
 #   width_pilot, width_spreads      planned over median observed half-width of the 95 % interval
 #
-# From the package's root, with dpsc installed: Rscript bench/plan.R [quick]. Real data from
-# DPSC_SHARED.
+# From the package's root, with dpsc installed: Rscript bench/plan.R [quick]. Real data are in the
+# folder DPSC_SHARED.
 library(dpsc)
 source("bench/battery-designs.R")
 

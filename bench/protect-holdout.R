@@ -1,12 +1,13 @@
 # protect = "everyone": coverage on designs not used to adjust its constants.
 #   Rscript bench/protect-holdout.R     writes bench/results/protect-holdout.csv
-# Everybody is drawn by one law, except in `selected`, where the treated are the half with the
-# highest past of twice as many people. Paths of the effect: none; constant (three standard errors
-# of a period); a ramp up to that; one spike of that size in the second period. Standard errors are
-# from a first release of the design. Nominal 95 %: `average`, `periods` (mean over periods) and
-# `joint` (simultaneous limits about limited translation, all periods), among releases that have an
-# interval (`with`); `error`: root mean squared error of the average in units of its median standard
-# error. DPSC_BENCH_REPLICATIONS scales the 60 releases per cell.
+# All people are drawn from one distribution, except in `selected`, where the treated people are the
+# half with the highest past among twice as many. The effect is zero; constant (three standard
+# errors of a period); a ramp up to this size; or one spike of this size in the second period.
+# Standard errors are from a first release of the design. Coverage of nominal 95 % is for `average`,
+# `periods` (mean over periods) and `joint` (simultaneous limits about limited translation, all
+# periods), among releases with an interval (`with`). `error` is the root mean squared error of the
+# average in units of its median standard error. DPSC_BENCH_REPLICATIONS scales the 60 releases per
+# cell.
 suppressPackageStartupMessages(library(dpsc))
 times <- as.numeric(Sys.getenv("DPSC_BENCH_REPLICATIONS", "1"))
 T0 <- 16L

@@ -1,8 +1,8 @@
 # protect = "everyone": error and coverage of the average effect on a protected group, compared with
-# a public target under the default release and under the same target-free release.
+# a public target under the default release and under the same release without a target.
 # DPSC_BENCH_REPLICATIONS scales the draws (default 1). Writes bench/results/protect.csv:
 #   errors    root mean squares, in units of half the bounds' width; `document`: of a prototype
-#   coverage  of nominal 95 % where there is an interval; and the share of draws that have one
+#   coverage  of nominal 95 % intervals, and the share of draws with an interval
 #   length    the interval's median length divided by the 95 % quantile of its error on both sides
 # For single periods:
 #   month_public, month  errors, as above

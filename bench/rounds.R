@@ -1,14 +1,14 @@
-# Point error of the default on eight panels of people: root mean squared error of the release's own
-# target against its signal after T0, over the error at epsilon = Inf on the same panels; geometric
-# mean over the panels. Beside it, on the same panels: two rounds of
-# moments and none for the target, which was the default before, and numbers of features that
-# dp_control() may fix. DPSC_BENCH_REPLICATIONS (default 60) panels each.
+# Point error of the default on eight panels of people: root mean squared error for the target of
+# the release, compared with its signal after T0, over the error at epsilon = Inf on the same
+# panels; geometric mean over the panels. The same panels also show two rounds of moments without a
+# round for the target, which was the default before, and numbers of features that dp_control() may
+# fix. Each cell uses DPSC_BENCH_REPLICATIONS (default 60) panels.
 #
 # From the package's root, with dpsc installed: Rscript bench/rounds.R
-# Writes bench/results/rounds.csv (one row per cell; `signal` is n sqrt(rho), `ratio` the default's,
-# `before` the ratio of two rounds, `against_before` their quotient with its standard error, `fixed`
-# the best single number of features by hindsight) and rounds-panels.csv (each panel, errors in
-# half-widths of the bounds).
+# Writes bench/results/rounds.csv (one row per cell; `signal` is n sqrt(rho), `ratio` the default's
+# ratio, `before` the ratio of two rounds, `against_before` their quotient with its standard error,
+# `fixed` the best single number of features in hindsight) and rounds-panels.csv (each panel, errors
+# in half-widths of the bounds).
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")

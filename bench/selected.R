@@ -1,19 +1,19 @@
-# Targets that are not drawn like the donors, on held-out designs: chosen for their level, or of a
-# minority with a path of its own. No target has an effect.
+# Targets that are not drawn like the donors, on held-out designs: targets chosen for their level,
+# or from a minority with a different path. No target has an effect.
 #
 # From the package's root, with dpsc installed:
 # Rscript bench/selected.R [levels|minority|monotone|random]
-# DPSC_BENCH_REPLICATIONS (default 24) releases per cell, one target each, at epsilon = 1 and Inf on
-# the same panels. Writes bench/results/selected-levels.csv and selected-minority.csv:
-#   cover, cover_inf   of nominal 95 % intervals of the average; none: share without one
-#   error, to_inf      root mean square, in half widths of the bounds, and its ratio to the error
+# Each cell uses DPSC_BENCH_REPLICATIONS (default 24) releases with one target each, at epsilon = 1
+# and Inf on the same panels. Writes bench/results/selected-levels.csv and selected-minority.csv:
+#   cover, cover_inf   of nominal 95 % intervals of the average; none: share without an interval
+#   error, to_inf      root mean square, in half-widths of the bounds, and its ratio to the error
 #                      without privacy
 #   se_ratio           median standard error over the error
-#   noted              share with the note that the target is unlike the donors as released
+#   noted              share with the note that the target is unlike the released donors
 #   covered_unnoted    coverage of targets without the note
-# and selected-monotone.csv: the median error at n donors, and its ratio to the error at (about)
-# half as many; selected-random.csv: of random targets, the share with the note and the share that
-# has no interval for this reason.
+# Also writes selected-monotone.csv, the median error at n donors and its ratio to the error at
+# (about) half as many, and selected-random.csv, the share of random targets with the note and the
+# share without an interval for this reason.
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")

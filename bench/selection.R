@@ -1,9 +1,10 @@
 # Selection: recall of the true support (s = 5).
-#   selection.csv: x_j = clip(N/2, +-1), AR(cor) columns, |theta_j| = .4 with signs + - + + -,
-#   noise .2, y clipped
-#     to +-1; delta = 1e-6; .8 of the budget to the selection. `best_known`: document values.
-#   selection-wide.csv: s = 4 among normals, correlated ones, or dummies and lognormals; an effect
-#     of half a standard deviation, noise 1, bounds `wide` times as wide as needed; epsilon 1.
+#   selection.csv: x_j = clip(N/2, +-1), AR(cor) columns, |theta_j| = 0.4 with signs + - + + -,
+#     noise 0.2, y clipped to +-1; delta = 1e-6; 0.8 of the budget for the selection. `best_known`:
+#     values of the document.
+#   selection-wide.csv: s = 4 among normal variables, correlated variables, or dummies and
+#     log-normal variables; an effect of half a standard deviation, noise 1, bounds `wide` times as
+#     wide as needed; epsilon 1.
 library(dpsc)
 
 cells <- utils::read.csv(header = FALSE, col.names = c(

@@ -1,12 +1,13 @@
 # Speed and memory of the default method, as ratios of processor time measured in one run, which
 # other work on the machine hardly changes.
-#   1. 1,000,000 donors x 50 periods: the whole dp_synth() call against one crossprod() of the same
-#      matrix with the same BLAS (named in the table) plus one pass over the data (a sum), and peak
-#      memory over the input.
-#   2. 10,000 donors x (20 before + 100 after), the same: half of it is the donors' own errors.
+#   1. 1,000,000 donors x 50 periods: the whole dp_synth() call, compared with one crossprod() of
+#      the same matrix with the same BLAS (named in the table) plus one pass over the data (a sum);
+#      and peak memory over the input.
+#   2. The same for 10,000 donors x (20 before + 100 after). Half of the time is for the donors'
+#      errors.
 #   3. A single fit at n = 100, T = 50: dp_synth(), its part in the core (plan, release, estimate),
-#      and MASS::lm.ridge() of the target's past on the donors', which is not private.
-# DPSC_BENCH=single measures 3 alone, in a few seconds, and keeps the other rows.
+#      and MASS::lm.ridge() of the target's past on the past of the donors, which is not private.
+# DPSC_BENCH=single measures only the third, in a few seconds, and keeps the other rows.
 library(dpsc)
 
 large <- !identical(Sys.getenv("DPSC_BENCH"), "single")

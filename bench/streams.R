@@ -1,13 +1,14 @@
-# Online learning: cumulative regret over the regret of always predicting with theta = 0 (1 =
-# useless, above 1 = harmful), and speed.
-#   streams.csv: |x| = 1, delta = 1e-6. Linear: y = clip(x'theta + .2 N, +-1), sd(x'theta) = .5.
-#     Logistic: sd(x'theta) = 2. Every private method at its public defaults, not tuned.
-#     `best_known`: document values of the same method, each at its best tuning constant of a grid
+# Online learning: cumulative regret over the regret of always predicting with theta = 0 (1:
+# useless, above 1: harmful), and speed.
+#   streams.csv: |x| = 1, delta = 1e-6. Linear: y = clip(x'theta + 0.2 N, +-1), sd(x'theta) = 0.5.
+#     Logistic: sd(x'theta) = 2. Every private method uses its public defaults, without tuning.
+#     `best_known`: values of the same method in the document, at the best tuning constant of a grid
 #     and with noise calibrated by the curve of continuous Gaussian noise, 7 % below the noise by
 #     zCDP, which the ledger adds up.
-#     pigd, pgiga, pocp, poffl are those of Thakurta (2013), chapter 5, tight; poffl releases once,
-#     at the end, and its release is judged on all rows. A logistic pocp has horizons up to 20,000.
-#   streams-speed.csv: seconds for a million steps of p = 20 and size of the state.
+#     pigd, pgiga, pocp, poffl are the tight methods of Thakurta (2013), chapter 5. poffl releases
+#     once, at the end, and its release is judged on all rows. A logistic pocp has horizons up to
+#     20,000.
+#   streams-speed.csv: seconds for a million steps of p = 20, and the size of the state.
 library(dpsc)
 
 # T, p and epsilon, with the values in the document for FTRL, FTAL (buffers), FTAL (tree) and

@@ -1,9 +1,9 @@
-# Private synthetic control of donors with weights: error and coverage of the average effect (there
-# is none). The target is the mean of `size` people of a population in which half are of a kind that
-# changes by `shift` in the last periods, independent of its past.
+# Private synthetic control of donors with weights: error and coverage of an average effect of zero.
+# The target is the mean of `size` people of a population. Half of the population is of a kind that
+# changes by `shift` in the last periods, independent of the past.
 #   none     donors are drawn like the population, without weights
-#   free     donors are drawn like the population, with arbitrary weights from .2 to 1
-#   kind     the kind was drawn a quarter as often as the others, and weights undo it
+#   free     donors are drawn like the population, with arbitrary weights from 0.2 to 1
+#   kind     this kind was drawn a quarter as often as the other, and weights correct for this
 #   ignored  the same donors without their weights
 #   bias, rmse  of the average effect, outcome units; se: mean standard error
 #   cover    of 95 % intervals, and its standard error; none: releases without an interval

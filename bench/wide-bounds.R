@@ -1,13 +1,13 @@
-# Costs that are mostly zero: effect of bounds seven times too wide on dp_synth()'s errors.
+# Costs that are mostly zero: effect of bounds seven times too wide on the errors of dp_synth().
 #   Rscript bench/wide-bounds.R       about six minutes; writes bench/results/wide-bounds.csv
-# `target`: public, or the mean of `size` people who are protected (one group per release).
-# The same panels and seeds with bounds of 3,000, where the outcome is cut, and of 21,000. 24
-# targets of each release, which have no effect; a target is one person or the mean of 100.
+# `target` is public, or the mean of `size` protected people (one group per release). The panels and
+# seeds are the same with bounds of 3,000, which cut the outcome, and of 21,000. Each release has 24
+# targets without effect; a target is one person or the mean of 100 people.
 #   rmse_tight, rmse_wide, rmse_inf   of the average effect; _inf: epsilon = Inf
 #   se_tight, se_wide, se_inf         medians over releases and targets
-#   privacy_tight, privacy_wide       its part due to noise
+#   privacy_tight, privacy_wide       the part of the standard error from noise
 #   refused_tight, refused_wide       share of targets without an interval
-#   se_ratio                          se_wide over se_tight (aim: at most 1.2)
+#   se_ratio                          se_wide over se_tight (goal: at most 1.2)
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
