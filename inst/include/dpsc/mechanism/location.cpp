@@ -31,9 +31,13 @@ location_plan plan_location(double exponent, double n, const std::vector<std::st
   const double h = out.exponent * n / 2.0;
   if (names.empty() || !(h >= least)) return out;
   out.made = true;
-  // A wrong cell far from the median is drawn with probability about cells exp(-h).
-  const double bits = std::floor((h + std::log(1e-3)) / std::log(2.0));
-  out.cell_bits = static_cast<int>(std::min(13.0, std::max(3.0, bits)));
+  // A wrong cell far from the median is drawn with probability about cells exp(-h), which counts
+  // less than cells that are wider than a variable's deviation.
+  const auto bits = [&](double chance) {
+    return std::floor((h + std::log(chance)) / std::log(2.0));
+  };
+  const double few = std::min(few_bits, bits(wrong_of_few));
+  out.cell_bits = static_cast<int>(std::min(13.0, std::max({3.0, few, bits(wrong_cell)})));
   const double finest = std::ldexp(1.0, -std::min(10, std::max(out.cell_bits, scale_bits)));
   for (double r = 2.0; r >= finest * 0.999; r *= std::pow(2.0, -0.25))
     out.radii.insert(out.radii.begin(), r);

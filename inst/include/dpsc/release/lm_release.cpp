@@ -67,7 +67,6 @@ lm_plan plan_lm(const lm_facts& facts) {
   out.tried = shares.rounds == rounds;
   const double gain = out.tried ? radius_gain * out.strength / std::sqrt(d) : 0.0;
   const double wide = std::min(widest_radius, std::max(1.0, gain));
-  out.first_radius = lm_constants::first_radius * std::sqrt(d);
   out.radius = std::sqrt(wide * wide * out.numbers + d - out.numbers);
   out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
   for (int t = 0; t < shares.rounds; ++t) {
@@ -81,6 +80,11 @@ lm_plan plan_lm(const lm_facts& facts) {
   const lm_round_plan& last = out.rounds.back();
   out.slope_noise = last.sigma / (last.limit * last.residual_limit * std::sqrt(2.0 * n));
   out.edge = std::sqrt(d / 2.0) * last.sigma / (last.limit * last.limit * n);
+  const double permitted = std::sqrt(first_edge / (out.edge * d));
+  const double radius = std::min(first_radius, std::max(first_radius_least, permitted));
+  const double wider = (radius - first_radius_least) / (first_radius - first_radius_least);
+  out.first_radius = radius * std::sqrt(d);
+  out.first_reach = first_reach_least + wider * (first_reach - first_reach_least);
   if (out.counts.made) out.records.push_back(out.counts.record);
   if (out.scores.made) out.records.push_back(out.scores.record);
   return out;
@@ -333,7 +337,7 @@ lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_loc
 }
 
 lm_limits first_limits(const lm_plan& plan) {
-  return {plan.first_radius, lm_constants::first_reach, 0.0};
+  return {plan.first_radius, plan.first_reach, 0.0};
 }
 
 lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& source,

@@ -45,7 +45,7 @@ struct lm_plan {
   lm_scores_plan scores;
   double total = 0.0, rho = 0.0;
   double signal = 0.0;  // n sqrt(rho)
-  double first_radius = 0.0;
+  double first_radius = 0.0, first_reach = 0.0;
   double radius = 0.0, longest = 0.0;  // of the rounds after the first: least and most
   double strength = 0.0;               // mu of all moments, times the root of n
   double slope_noise = 0.0;  // of a round, in sampling errors, per unit of radius and relative clip
@@ -62,13 +62,16 @@ namespace lm_constants {
 constexpr double location_most = 0.4, location_least = 0.08;
 constexpr double counts = 0.005, scores = 0.1;
 constexpr double resolved = 12.0;    // n sqrt(rho) over p^1.5
-constexpr double least_found = 7.0;  // n x / 2 of a location draw, where cells are few
+constexpr double least_found = 6.0;  // n x / 2 of a location draw, where cells are few
 constexpr int scale_bits = 6;
 constexpr int rounds = 5, rounds_small = 3;
 // Radii over sqrt(p), and clips over the residual's standard deviation: as large as the noise
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.13;
+// Of the first round: the smallest ones, and the edge of the covariance's noise above which they are
+// smaller than they may be.
+constexpr double first_radius_least = 0.9, first_reach_least = 1.2, first_edge = 0.15;
 constexpr double longest = 0.33;      // of n mu / sqrt(p): the squared largest radius
 constexpr double far = 3.0;           // standard deviations
 constexpr double longer_most = 16.0;  // square of a direction's length in a frame
