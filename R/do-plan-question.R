@@ -168,8 +168,15 @@ solve_question <- function(method, question, facts) {
   bracket <- bracket_of(value_at, goal, plan_starts[[unknown]], limits)
   answer <- solve_decreasing(value_at, goal, bracket, plan_steps(method, facts))
   answer <- corrected(function(x) value_at(x, plan_studies), goal, answer, limits)
-  at[[unknown]] <- if (unknown == "epsilon") signif(answer, 3L) else ceiling(answer)
+  at[[unknown]] <- if (unknown == "epsilon") rounded_up(answer, 3L) else ceiling(answer)
   at
+}
+
+#' A number with a few significant digits that is not below x
+#' @noRd
+rounded_up <- function(x, digits) {
+  unit <- 10^(floor(log10(x)) + 1 - digits)
+  signif(ceiling(x / unit - 1e-9) * unit, digits)
 }
 
 # The search range and starting value of each unknown.
@@ -211,8 +218,13 @@ corrected <- function(f, value, x, limits) {
   # The step assumes errors that fall as the square root of the unknown, or more slowly.
   step <- sign(off) * min(2 * abs(off), log(3))
   then <- log(f(exp(log(x) + step)) / value)
+  if (off < 0 && is.infinite(then)) {
+    # Without a test there, the answer is the smallest value with a test.
+    return(solve_decreasing(f, value, exp(log(x) + c(step, 0)), steps = 6L))
+  }
   if (is.finite(off) && is.finite(then) && off != then) {
-    step <- step * min(max(off / (off - then), 0), 1.5)
+    # Further down than the last value there may be no test.
+    step <- step * min(max(off / (off - then), 0), if (off < 0) 1 else 1.5)
   }
   min(max(exp(log(x) + step), limits[[1L]]), limits[[2L]])
 }

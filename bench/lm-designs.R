@@ -19,7 +19,7 @@ make_people <- function(p, cond, n, r2, tails) {
 
 # For 10x the half-width is 30 standard deviations, and the middle is wrong by 10 standard
 # deviations.
-limits <- list(`10x` = c(-40, 20), tight = c(-3.5, 3.5))
+limits <- list(`10x` = c(-40, 20), `3x` = c(-9, 9), tight = c(-3.5, 3.5))
 
 scaled_rows <- function(people, range) {
   z <- as.matrix(people$data)

@@ -5,7 +5,8 @@
 #   error    root mean square of (slope - truth) / (standard error of OLS), median over runs
 #   R2 lost  share of the response's variance, median over runs
 #   coverage of 95 % intervals of all slopes; `sample`: of lm()'s estimate by the privacy part alone
-#   earlier  error of a prototype with continuous noise (2 to 40 runs per cell)
+#   earlier  error of a prototype with continuous noise (2 to 40 runs per cell); in table 3, of an
+#            emulation that knows all locations and uses the whole budget
 # DPSC_BENCH_SCALE multiplies the runs.
 library(dpsc)
 source("bench/lm-designs.R")

@@ -161,4 +161,52 @@ void test_group_radius(int rounds) {
   }
 }
 
+// Cells of a median: as many as a wrong one, drawn where all people share a cell, permits.
+void test_median_cells() {
+  int before = 0;
+  for (double h = 6.0; h < 30.0; h += 0.01) {
+    const double n = 1000.0;
+    const dpsc::location_plan plan = dpsc::plan_location(2.0 * h / n, n, {"x"}, 6.0, 6);
+    CHECK(plan.made && plan.cell_bits >= std::max(3, before));
+    before = plan.cell_bits;
+    std::vector<std::int64_t> counts(std::size_t{1} << plan.cell_bits, 0);
+    counts[3] = 1000;
+    double wrong = 0.0;
+    for (std::int64_t loss : dpsc::median_losses(counts, 0))
+      wrong += loss > 0 ? std::exp(-plan.exponent * static_cast<double>(loss) / 2.0) : 0.0;
+    CHECK(wrong <= (plan.cell_bits > 6 ? dpsc::wrong_cell : dpsc::wrong_of_few) * 1.001);
+  }
+  CHECK(before == 13);
+}
+
+// The first round's size grows with the number of people and the budget, within its limits.
+void test_first_size() {
+  using namespace dpsc::lm_constants;
+  for (int p : {1, 2, 5, 20})
+    for (double delta : {0.0, 1e-6})
+      for (double epsilon : {0.3, 1.0, 8.0}) {
+        double before = 0.0;
+        for (double n = 100.0; n < 1e7; n *= 1.3) {
+          dpsc::lm_facts facts;
+          facts.n = n;
+          facts.epsilon = epsilon;
+          facts.delta = delta;
+          for (int j = 0; j <= p; ++j) facts.design.variables.push_back({0.0, 1.0, false});
+          for (int j = 0; j < p; ++j) facts.design.columns.push_back({{j}, {1}});
+          facts.located.assign(static_cast<std::size_t>(p) + 1, "x");
+          const dpsc::lm_plan plan = dpsc::plan_lm(facts);
+          const double radius = plan.first_radius / std::sqrt(static_cast<double>(p));
+          CHECK(radius >= first_radius_least * (1.0 - 1e-12));
+          CHECK(radius <= first_radius * (1.0 + 1e-12));
+          const double wider = (radius - first_radius_least) / (first_radius - first_radius_least);
+          CHECK(std::fabs(plan.first_reach - first_reach_least -
+                          wider * (first_reach - first_reach_least)) < 1e-9);
+          // More rounds, or a share for location, may lower the budget of a round.
+          CHECK(radius >= 0.8 * before);
+          before = radius;
+        }
+        CHECK(before > 0.999 * first_radius);
+      }
+}
+
 }  // namespace

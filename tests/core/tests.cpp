@@ -710,6 +710,8 @@ int main(int argc, char** argv) {
       {"sizes of rounds", [&] { test_sizes(5 * properties); }},
       {"expected errors of regressions", [&] { test_expected_errors(properties / 4); }},
       {"errors under clips", test_clipped_errors},
+      {"cells of medians", test_median_cells},
+      {"sizes of the first round", test_first_size},
       {"radii of groups", [&] { test_group_radius(5 * properties); }},
       {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},

@@ -200,6 +200,21 @@ test_that("a plan gives the power for an effect, and the effect for a power", {
   expect_identical(is.na(other$power), c(FALSE, TRUE, TRUE))
 })
 
+test_that("the budget that a plan gives for an effect permits intervals", {
+  plan <- dp_plan(3000, 18, 6, size = 60, effect = 1.5, bounds = c(80, 200), sd_between = 11,
+    sd_within = 3.3, method = "gram")
+  row <- plan$table
+  # A twentieth of the simulated releases or more may lack an interval by chance.
+  expect_gt(row$power, 0.6)
+  expect_true(is.finite(row$half_width))
+  expect_lt(row$epsilon, 0.16)
+  # Boundaries: the answer is the smallest value with a test, and rounded up.
+  least <- function(x) if (x < 0.13) Inf else 0.1
+  expect_equal(corrected(least, 1, 0.16, c(0.01, 10)), 0.13, tolerance = 0.05)
+  expect_gte(corrected(least, 1, 0.16, c(0.01, 10)), 0.13)
+  expect_identical(rounded_up(c(0.13021, 0.13, 1234.1, 9.999), 3L), c(0.131, 0.13, 1240, 10))
+})
+
 test_that("a plan finds the donors, the budget or the group size for an effect and a power", {
   ask <- function(n = 1000, epsilon = 2, size = 40, effect = 0.04, ...) {
     dp_plan(n = n, T0 = 8, T1 = 3, epsilon = epsilon, size = size, effect = effect, ...)

@@ -336,9 +336,7 @@ lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_loc
   return {course.narrow.radius, clip, lm_constants::far * clip / course.narrow.reach};
 }
 
-lm_limits first_limits(const lm_plan& plan) {
-  return {plan.first_radius, plan.first_reach, 0.0};
-}
+lm_limits first_limits(const lm_plan& plan) { return {plan.first_radius, plan.first_reach, 0.0}; }
 
 lm_release run_lm(const lm_plan& plan, const lm_facts& facts, const row_source& source,
                   noise& draws, const ticker& tick) {
