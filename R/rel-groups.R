@@ -14,8 +14,8 @@
 #' row is replaced by another row **of the same group**: group membership is not protected. Use a
 #' separate [dp_ledger()] for each group. Set the same number of features for all groups by
 #' [dp_control()], since the default depends on the number of donors. The noise variances of the
-#' groups in a union add up: the noise of a union of `k` groups is about `sqrt(k)` times the noise of
-#' one release of all their donors.
+#' groups in a union add up: the noise of a union of `k` groups is about `sqrt(k)` times the noise
+#' of one release of all their donors.
 #'
 #' Intervals are conservative. Tails and second moments of the placebo errors are released within
 #' each group, and the union uses the widest tails and the mean of the second moments.
