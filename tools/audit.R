@@ -1,13 +1,13 @@
 # make audit: the audits of tests/testthat/test-audit.R with more runs, panels and mechanisms.
 # Prints claimed and observed losses and writes bench/results/audit.csv. Exit status 1 if a claim of
-# ours is violated, or if a mechanism that is known to be wrong is not caught.
+# the package is violated, or if an audit accepts a mechanism known to be wrong.
 library(dpsc)
 internal <- asNamespace("dpsc")
 helpers <- new.env(parent = internal)
 for (file in paste0("helper-", c("audit", "panels", "gram", "glm", "papers", "probes"), ".R")) {
   sys.source(file.path("tests", "testthat", file), envir = helpers)
 }
-# Fewer runs with e.g. DPSC_AUDIT_SCALE=0.1.
+# A smaller DPSC_AUDIT_SCALE, such as 0.1, gives fewer runs.
 scale <- as.numeric(Sys.getenv("DPSC_AUDIT_SCALE", "1"))
 runs <- function(n) max(min(n, 20), round(n * scale))
 set.seed(20240607)
@@ -98,7 +98,7 @@ for (delta in c(0, 0.02)) {
     "gram, calibrated", "appears", FALSE
   )
 }
-# Rows that use the whole sensitivity of the ridge weights.
+# These rows use the whole sensitivity of the ridge weights.
 ridge <- describe("output", "tight", 1, 0, lambda = 8)
 y <- ridge$target[1:4]
 pair <- list(rbind(c(y / sqrt(sum(y^2)), 1, 1), 0, 0), rbind(c(-y / sqrt(sum(y^2)), -1, -1), 0, 0))
@@ -165,7 +165,7 @@ running <- function(panel) {
 empty <- matrix(-1, 8, 1)
 once <- rbind(1, empty[-1, , drop = FALSE])
 note(dp_audit(running, empty, once, 1, 0, runs(3000)), "running sum, tree", "swap", FALSE)
-# A person with eight rows that were not declared.
+# The person has eight rows that were not declared.
 note(dp_audit(running, empty, -empty, 1, 0, runs(3000)), "running sum, person eight times", "swap",
   TRUE)
 pick <- function(exponent) {
@@ -230,8 +230,8 @@ for (delta in c(0, 1e-6)) {
 cat("The papers' methods, right and wrong\n")
 for (row in helpers$paper_audits(runs(3000))) note(row$audit(), row$name, "rows", row$wrong)
 cat("Generalised linear models, exact densities of the minimiser in one and two dimensions\n")
-# Nodes of the noise are equally likely, so their shares are probabilities. Other densities have a
-# mass.
+# The nodes of the noise are equally likely, so the shares of nodes are probabilities. Other
+# densities need a mass.
 note_exact <- function(mechanism, family, epsilon, delta, losses, expected,
                        mass = 1 / length(losses)) {
   above <- sum(mass * (losses > epsilon * (1 + 1e-9)))
@@ -278,8 +278,8 @@ for (shape in 2:1) {
   name <- if (shape == 2) "glm objective, opposite rows" else "glm objective, norm of shape 1"
   note_exact(name, "binomial", 1, 1e-2, losses, shape == 1)
 }
-# Linear limits in the mechanism: on a half plane and its edge, and with springs; a quarter of the
-# ridge, and a limit that follows the rows.
+# Linear limits in the mechanism, on a half plane and its edge, and with springs. The faults are a
+# quarter of the ridge, and a limit that follows the rows.
 for (family in c("binomial", "poisson", "gaussian")) {
   for (delta in c(0, 1e-2)) {
     claim <- helpers$exact_claim(1, delta, 2L, family, if (family == "binomial") 1 else 2)
@@ -318,7 +318,7 @@ for (family in c("binomial", "poisson", "gaussian")) {
     tell("face", "half plane and edge", FALSE)
     tell("springs", "springs", FALSE)
     tell("moved", "limit from the rows", TRUE)
-    # Curvature matters most if slopes have both signs.
+    # The curvature matters most if slopes have both signs.
     if (family == "gaussian" && delta == 0) tell("quarter", "a quarter of the ridge", TRUE)
   }
 }

@@ -1,5 +1,5 @@
-# Builds the site with pkgdown (Debian: r-cran-pkgdown), from the installed package and without the
-# internet, which the site does not need either. A warning or a missing topic or article stops it.
+# Builds the site with pkgdown (Debian: r-cran-pkgdown) from the installed package. Neither the
+# build nor the site needs the internet. A warning, or a missing topic or article, stops the build.
 options(pkgdown.internet = FALSE, warn = 1)
 if (!requireNamespace("pkgdown", quietly = TRUE)) {
   stop("The site needs the package pkgdown (Debian and Ubuntu: r-cran-pkgdown).")
@@ -23,7 +23,7 @@ write_text <- function(text, file) {
   close(con)
 }
 
-# The index of topics: names of functions that are called by name, no methods.
+# The index of topics contains the names of functions that users call, but no methods.
 index <- "site/reference/index.html"
 lines <- strsplit(read_text(index), "\n", fixed = TRUE)[[1L]]
 shorten <- function(line) {
@@ -37,8 +37,8 @@ if (!length(at)) stop("The index of topics has no names: see pkgdown/templates."
 lines[at] <- vapply(lines[at], shorten, "")
 write_text(paste(lines, collapse = "\n"), index)
 
-# The search: pkgdown's entries, and for topics common search words. It is a script, since pages
-# that are opened as files cannot load other files.
+# The search: the entries of pkgdown and, for topics, common search words. It is a script, since a
+# page opened as a file cannot load other files.
 entries <- Filter(length, jsonlite::fromJSON("site/search.json", simplifyVector = FALSE))
 if (!any(vapply(entries, function(entry) is.character(entry$title), NA))) {
   stop("The search has no titles: see pkgdown/templates/head.html.")
@@ -65,7 +65,7 @@ words <- lapply(seq_len(nrow(topics)), function(i) {
 })
 found <- jsonlite::toJSON(c(words, entries), auto_unbox = TRUE, null = "null")
 write_text(paste0("window.siteIndex = ", found, ";"), "site/search.js")
-# These need the internet, and no page loads them.
+# These files need the internet, and no page loads them.
 unlink(c("site/search.json", "site/pkgdown.js"))
 
 if (length(warned)) {

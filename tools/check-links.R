@@ -1,8 +1,7 @@
-# Dead links and missing pictures of a built site or of Markdown files: every link that stays inside
-# must lead to a file, and its #part to an id. All that a page loads (scripts, styles, pictures,
-# fonts) must be in the site, so that it can be read without the internet. Exit status 1 if one does
-# not.
-# Rscript tools/check-links.R site [README.md ...]
+# Dead links and missing pictures of a built site or of Markdown files. Every internal link must
+# lead to a file, and its #part to an id. The site must contain everything that a page loads
+# (scripts, styles, pictures, fonts), so that it can be read without the internet. Exit status 1 if
+# a check fails. Usage: Rscript tools/check-links.R site [README.md ...]
 paths <- commandArgs(TRUE)
 files <- unlist(lapply(paths, function(path) {
   if (dir.exists(path)) list.files(path, "[.]html$", recursive = TRUE, full.names = TRUE) else path

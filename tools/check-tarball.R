@@ -1,23 +1,24 @@
 # R CMD check of a tarball. Exit status 1 for an ERROR or a WARNING.
-#   Rscript tools/check-tarball.R <tarball> <library>: the library contains it, with its log
-#     00install.out;
-#     only tests that differ on CRAN are run (see tools/run-tests.R).
-#   Rscript tools/check-tarball.R <tarball>: everything, as on CRAN, with the time taken.
+#   Rscript tools/check-tarball.R <tarball> <library>: for a library that contains the package and
+#     the log of its installation, 00install.out. Only tests that differ on CRAN are run (see
+#     tools/run-tests.R).
+#   Rscript tools/check-tarball.R <tarball>: the whole check, as on CRAN, with the time taken.
 arguments <- commandArgs(TRUE)
 tarball <- arguments[[1L]]
 library_path <- if (length(arguments) > 1L) arguments[[2L]]
 
 Sys.unsetenv("NOT_CRAN")
-# The check is about the package, not about the user's compiler flags.
+# The check concerns the package, not the user's compiler flags.
 Sys.setenv(R_MAKEVARS_USER = normalizePath(file.path("tools", "Makevars.check")),
   DPSC_COMPILE = normalizePath(file.path("tools", "compile-once")),
   DPSC_OBJECTS = file.path(getwd(), ".lib", "objects"), MAKEFLAGS = "-j2")
-# Offline, and without the packages that are only suggested: their tests and examples skip.
+# The check is offline and without suggested packages, whose tests and examples are skipped.
 Sys.setenv("_R_CHECK_CRAN_INCOMING_" = "false", "_R_CHECK_FORCE_SUGGESTS_" = "false",
   "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false", "_R_CHECK_TIMINGS_" = "10")
-# The package ships no PDF whose size qpdf could check.
+# The package contains no PDF whose size qpdf could check.
 if (!nzchar(Sys.which("qpdf"))) Sys.setenv("_R_CHECK_DOC_SIZES_" = "false")
-# As on CRAN, except where a suggested package is missing: then that check would use the network.
+# The check is as on CRAN if no suggested package is missing; otherwise this step would use the
+# network.
 suggested <- strsplit(gsub("[(][^)]*[)]|\\s", "", read.dcf("DESCRIPTION", "Suggests")[[1L]]), ",")
 present <- vapply(suggested[[1L]], function(p) nzchar(system.file(package = p)), NA)
 as_cran <- if (all(present)) {
@@ -29,12 +30,12 @@ if (!nzchar(Sys.which("pandoc"))) {
   cat("pandoc is missing: the vignettes are neither built nor checked.\n")
   vignettes <- "--ignore-vignettes"
 } else if (!is.null(library_path)) {
-  # R CMD build has just run these, with the same code.
+  # R CMD build has just run the vignettes with the same code.
   vignettes <- "--no-vignettes"
 } else {
   vignettes <- NULL
 }
-# The titles of a file's tests that differ: all of them if code outside of the tests does.
+# The titles of the tests in a file that differ, or all titles if code outside of the tests differs.
 differing <- function(path) {
   code <- parse(path, keep.source = TRUE)
   text <- vapply(attr(code, "srcref"), function(at) paste(as.character(at), collapse = "\n"), "")

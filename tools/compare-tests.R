@@ -1,13 +1,12 @@
 # Tests that were removed, and tests with fewer expectations, since a commit. A test is identified
 # by its title or, if only the title changed, by its code, so a test that was moved or renamed is
-# not removed. Tests of `make audit` are listed.
-# Exit status 1 if any was removed.
-# Usage: Rscript tools/compare-tests.R <commit>
+# not removed. Tests of `make audit` are listed. Exit status 1 if a test was removed. Usage: Rscript
+# tools/compare-tests.R <commit>
 commit <- commandArgs(TRUE)
 if (length(commit) != 1L) stop("Say which commit: make compare-tests SINCE=main")
 git <- function(...) system2("git", c(...), stdout = TRUE)
 
-# Expectations are counted as they are written: loops run them more often, before and after.
+# Expectations are counted in the code, although loops run them more often.
 count_calls <- function(e, name) {
   if (is.call(e)) {
     own <- is.name(e[[1L]]) && grepl(name, as.character(e[[1L]]))

@@ -1,4 +1,4 @@
-# NAMESPACE, man/ and the glue that Rcpp writes. The package is installed in between, since roxygen2
+# Writes NAMESPACE, man/ and the glue of Rcpp. The package is installed in between, since roxygen2
 # reads the data set and the methods from it.
 Rcpp::compileAttributes()
 library <- tempfile()

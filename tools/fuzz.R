@@ -1,7 +1,7 @@
-# Fuzzing of the two parsers, panel and JSON: every input gives a result or an error of this
+# Fuzzing of the two parsers, panel and JSON: every input must give a result or an error of this
 # package.
 #   R_LIBS=.lib Rscript tools/fuzz.R [rounds]
-# Prints the numbers of refused and accepted inputs; exit status 1 at the first raw error or
+# Prints the numbers of refused and accepted inputs. Exit status 1 at the first raw error or
 # warning.
 suppressPackageStartupMessages(library(dpsc))
 rounds <- as.integer(c(commandArgs(TRUE), "2000")[[1L]])
@@ -30,7 +30,7 @@ strange <- list(
   as.Date("2020-01-01"), factor("a"), 1i, as.raw(1), quote(x), matrix(1:4, 2), Sys.time()
 )
 
-# Long data with one to three things broken.
+# Long data with one to three faults.
 broken_panel <- function() {
   periods <- sample(3:7, 1L)
   n <- sample(2:8, 1L)

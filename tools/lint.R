@@ -1,5 +1,5 @@
 # Style of R code by .lintr. Ends with "lint: N passed, N failed", counted per file, or reports that
-# it was skipped. Exit status 1 if anything failed.
+# the check was skipped. Exit status 1 if a file failed.
 if (!nzchar(system.file(package = "lintr"))) {
   cat("lint: the package lintr is not installed: skipped\n")
   quit(status = 0L)
@@ -8,7 +8,7 @@ folders <- c("R", "tests", "tools", "bench", "demo", "data-raw", "inst")
 files <- setdiff(
   list.files(folders, "[.]R$", recursive = TRUE, full.names = TRUE), "R/RcppExports.R"
 )
-# The rules of this package, not further ones of a later lintr.
+# These are the rules of this package. A later lintr may contain further rules.
 rules <- paste0(c(
   "assignment", "brace", "commas", "equals_na", "function_left_parentheses", "infix_spaces",
   "line_length", "no_tab", "object_length", "paren_body", "pipe_continuation", "quotes",
@@ -22,7 +22,7 @@ is_door <- function(one, lines) {
     fixed = TRUE
   )
 }
-# A file in which nothing was found is not read again until it, the rules or lintr change.
+# A file without findings is not read again until the file, the rules or lintr change.
 clean <- file.path(".lib", "lint")
 dir.create(clean, recursive = TRUE, showWarnings = FALSE)
 known <- tools::md5sum(c(".lintr", file.path("tools", "lint.R")))
@@ -33,13 +33,13 @@ key_of <- function(file) {
   file.path(clean, tools::md5sum(key))
 }
 is_rule <- function(one) one$type == "error" || one$linter %in% rules
-# Half of the time of lintr::lint() is not spent on rules: it reads only the files in which some
-# rule finds something.
+# Half of the time of lintr::lint() is not spent on rules, so it reads only the files in which some
+# rule finds a fault.
 linters <- eval(parse(text = read.dcf(".lintr", "linters")), asNamespace("lintr"))
 is_suspect <- function(file, lines) {
   read <- lintr::get_source_expressions(file)
   if (!is.null(read$error)) return(TRUE)
-  # A tenth of the time is spent on a search for tabs.
+  # A tenth of the time goes to a search for tabs.
   if (!any(grepl("\t", lines, fixed = TRUE))) linters$no_tab_linter <- NULL
   for (linter in linters) {
     for (one in read$expressions) if (length(unlist(linter(one)))) return(TRUE)

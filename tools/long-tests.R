@@ -1,5 +1,5 @@
-# The tests that `make test` leaves out or shortens, whole: all files in which a test asks for
-# is_audit() or skip_unless_audit(). Ends with "long tests: N passed, N failed".
+# The tests that `make test` omits or shortens, in full: all files with a test that calls is_audit()
+# or skip_unless_audit(). Ends with "long tests: N passed, N failed".
 Sys.setenv(DPSC_AUDIT = "true")
 folder <- tempfile("long")
 dir.create(folder)

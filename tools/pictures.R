@@ -1,5 +1,5 @@
-# Draws every figure of the package at the two widths of a page, for review:
-# Rscript tools/pictures.R [folder] [words of names]. Contact sheets have a white and a dark page.
+# Draws every figure of the package at the two widths of a page, for review: Rscript
+# tools/pictures.R [folder] [words of names]. Each contact sheet contains a white and a dark page.
 arguments <- c(commandArgs(TRUE), NA)
 folder <- if (is.na(arguments[[1L]])) file.path(tempdir(), "pictures") else arguments[[1L]]
 wanted <- if (is.na(arguments[2L])) "" else arguments[[2L]]

@@ -1,5 +1,5 @@
-# Makes the print and the picture of the README's example from one run.
-# Rscript tools/readme.R, from the package's top folder, with dpsc installed.
+# Makes the print and the picture of the README's example from one run. Usage, from the package's
+# top folder, with dpsc installed: Rscript tools/readme.R
 library(dpsc)
 
 fit <- dp_synth(pressure ~ enrolled,
@@ -10,7 +10,8 @@ dir.create("man/figures", showWarnings = FALSE, recursive = TRUE)
 grDevices::png("man/figures/clinic.png", width = 1300, height = 860, res = 190)
 plot(fit)
 invisible(grDevices::dev.off())
-# 64 colours take two fifths of the bytes, in every installation (Debian: r-cran-magick).
+# A picture of 64 colours takes two fifths of the bytes, in every installation (Debian:
+# r-cran-magick).
 picture <- magick::image_quantize(magick::image_read("man/figures/clinic.png"), 64, dither = FALSE)
 magick::image_write(picture, "man/figures/clinic.png", format = "png")
 

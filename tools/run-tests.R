@@ -1,22 +1,22 @@
-# Style, format, the core's tests, unit tests against the installed tarball, then R CMD check of it.
-# Ends with "N passed, N failed", where style, format and R CMD check count as one each. Exit status
-# 1 if anything failed.
+# Style, format, the core's tests, unit tests against the installed tarball, then R CMD check of the
+# tarball. Ends with "N passed, N failed", where style, format and R CMD check count as one each.
+# Exit status 1 if a check failed.
 #
-# Everything is compiled once (tools/tarball) and every test runs once: the unit tests in two
-# processes, with NOT_CRAN, against the package as the tarball installs it, and R CMD check beside
-# them takes that installation (--install=check:). Tests that differ on CRAN are run by the check as
-# on CRAN: the tests that ask whether they are on CRAN, compare snapshots or look for the
+# Everything is compiled once (tools/tarball) and every test runs once. The unit tests run in two
+# processes, with NOT_CRAN, against the package as the tarball installs it. R CMD check runs beside
+# them and uses the same installation (--install=check:). Tests that differ on CRAN are run by the
+# check as on CRAN: the tests that ask whether they are on CRAN, compare snapshots or look for the
 # repository's files. `make cran` checks with all tests, as on CRAN.
 options(warn = 1)
-# An absolute path, even where .lib does not exist yet: the installation's log is beside the
-# library.
+# The path is absolute, even if .lib does not exist yet, since the log of the installation is beside
+# the library.
 library_path <- file.path(normalizePath("."), ".lib", "check")
-# Started with a larger heap, R spends 3 % of its time on collecting garbage, not 10 %.
+# With a larger initial heap, R spends 3 % of its time on garbage collection instead of 10 %.
 Sys.setenv(R_NSIZE = "5M", R_VSIZE = "200M")
 logs <- tempfile("tests")
 dir.create(logs)
 
-# A command in the background. Its output is shown when it has ended.
+# A command in the background, whose output is shown when it has ended.
 start <- function(name, command, environment = "DPSC_STEP=yes") {
   log <- file.path(logs, name)
   # The last line of `times` is the time of the command and its children.
@@ -39,8 +39,8 @@ finish <- function(job) {
   list(lines = lines, status = as.integer(readLines(status)))
 }
 
-# The last line of a check of the Makefile, "name: N passed, N failed", or that it was skipped.
-# A check that prints neither has failed.
+# The last line of a check of the Makefile: "name: N passed, N failed", or a report that the check
+# was skipped. A check without such a line has failed.
 count <- function(done, name) {
   pattern <- paste0("^", name, ": ([0-9]+) passed, ([0-9]+) failed$")
   last <- utils::tail(grep(pattern, done$lines, value = TRUE), 1L)
@@ -53,7 +53,7 @@ count <- function(done, name) {
 }
 as_one <- function(count) pmin(count * c(count[["failed"]] == 0L, 1L), 1L)
 
-# All files that a worker started must be finished: an unfinished one is a failure.
+# All files that a worker started must be finished. An unfinished file is a failure.
 unit_results <- function(folder) {
   files <- sub("[.]R$", "", list.files("tests/testthat", "^test-.*[.]R$"))
   ended <- file.exists(file.path(folder, paste0(files, ".rds")))
@@ -68,10 +68,10 @@ unit_results <- function(folder) {
 
 cat("Style, format, the core without R and the tarball (some minutes)\n")
 make <- paste(Sys.getenv("MAKE", "make"), "--no-print-directory")
-# A separate run of make: it must not inherit the outer one's settings.
+# A separate run of make must not inherit the settings of the outer run.
 Sys.unsetenv(c("MAKEFLAGS", "MAKELEVEL", "MFLAGS"))
-# The tarball is wanted first, and its vignettes take one process: the rest waits for its turn until
-# then, so that no core is idle.
+# The tarball is needed first, and its vignettes take one process. Until then the other steps wait,
+# so that no core is idle.
 style <- start("style", sprintf("nice -n 5 sh -c '%1$s lint; %1$s format-check; %1$s core'", make))
 built <- finish(start("tarball", paste("tools/tarball", shQuote(library_path))))
 tarball <- utils::tail(grep("^dpsc_.*[.]tar[.]gz$", built$lines, value = TRUE), 1L)
@@ -80,7 +80,8 @@ can_test <- built$status == 0L && length(tarball) == 1L
 unit <- check <- NULL
 if (can_test) {
   with_package <- sprintf("R_LIBS=%s:\"$R_LIBS\"", shQuote(library_path))
-  # The package has its byte code, and what tests define is rarely run often enough to pay for one.
+  # The package contains byte code. Code defined in tests rarely runs often enough to justify byte
+  # code.
   interpreted <- paste("R_ENABLE_JIT=0", with_package)
   results <- file.path(logs, "results")
   dir.create(results)

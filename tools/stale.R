@@ -1,9 +1,10 @@
-# Removes the objects in src/ that are older than a file which they include, directly or not: R's
-# make knows units, not their includes. Then an install without --preclean compiles only those.
-# Usage, in the project's folder: Rscript tools/stale.R; prints the names of removed objects.
+# Removes the objects in src/ that are older than a file which they include, directly or indirectly.
+# R's make knows units, but not their includes. Then an install without --preclean compiles only the
+# removed objects. Usage, in the project's folder: Rscript tools/stale.R. Prints the names of
+# removed objects.
 
-# The package's own files that a file includes. Lines under DPSC_ONE_UNIT are for users of the core
-# without a library, and no unit of the package sets it.
+# The package's files that a file includes. Lines under DPSC_ONE_UNIT are for users of the core
+# without a library, and no unit of the package sets this macro.
 included <- function(file) {
   lines <- readLines(file, warn = FALSE)
   inside <- Reduce(function(on, line) {

@@ -1,7 +1,7 @@
-# Makes anew the result tables whose code has changed since they were made.
-#   Rscript tools/tables.R             all of those
-#   Rscript tools/tables.R lm glm      these scripts of bench/, whether or not they changed
-# bench/results/made.csv records for every script the code that made its tables (git's names of the
+# Makes again the result tables whose code has changed since they were made.
+#   Rscript tools/tables.R             all such tables
+#   Rscript tools/tables.R lm glm      these scripts of bench/, changed or not
+# For every script bench/results/made.csv records the code that made its tables (git's names of the
 # trees R/ and inst/include/ and of the script), the date and the time taken.
 scripts <- c(
   "selection", "lm-dummies", "lm-skew", "lm-real", "lm", "plan-lm", "glm", "glm-dummies",
@@ -12,7 +12,7 @@ scripts <- c(
 )
 register <- "bench/results/made.csv"
 
-# Tables that another table's script makes, with an additional argument.
+# Tables that the script of another table makes, with an additional argument.
 parts <- list("battery-holdout" = c("battery", "holdout"), "privacy-se" = c("battery", "privacy"))
 words_of <- function(script) if (is.null(parts[[script]])) script else parts[[script]]
 

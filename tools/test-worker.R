@@ -1,6 +1,6 @@
-# One of the processes that share the files of tests/testthat: takes the next file that no other has
-# taken, the slowest first, and writes its results to a folder.
-# Usage: Rscript tools/test-worker.R <folder> <number>. With DPSC_AUDIT=true also the long tests.
+# One of the processes that share the files of tests/testthat. It takes the next free file, the
+# slowest first, and writes the results to a folder. Usage: Rscript tools/test-worker.R <folder>
+# <number>. With DPSC_AUDIT=true it also runs the long tests.
 folder <- commandArgs(TRUE)[[1L]]
 options(warn = 1)
 Sys.setenv(NOT_CRAN = "true")
@@ -11,9 +11,9 @@ if (nzchar(Sys.getenv("DPSC_AUDIT"))) {
   }, NA)
   files <- files[calls]
 }
-# testthat sets twenty options and variables whenever it compares, for colours, and collects the
-# calls that led to each error that a test expects: 3 and 4 ms or more, a tenth of the time. A test
-# sets these options at its start, and only unexpected errors are printed, which keep their calls.
+# For colours testthat sets twenty options and variables at every comparison, and it collects the
+# calls that led to each expected error: 3 and 4 ms or more, a tenth of the time. Here a test sets
+# these options at its start, and only unexpected errors, which contain their calls, are printed.
 change <- function(name, value, package = "testthat") {
   if (exists(name, asNamespace(package), inherits = FALSE)) {
     utils::assignInNamespace(name, value, package)
@@ -26,15 +26,15 @@ if (is.function(capture)) {
     parent = asNamespace("testthat"))
   change("capture_matching_condition", capture)
 }
-# For each expectation testthat asks six times for its type, and makes a function for its reporters:
-# half a millisecond.
+# For each expectation testthat asks six times for the type and makes a function for the reporters,
+# which takes half a millisecond.
 type_of <- get0("expectation_type", asNamespace("testthat"))
 change("expectation_type", function(exp) {
   first <- class(exp)[[1L]]
   if (startsWith(first, "expectation_")) substr(first, 13L, 40L) else type_of(exp)
 })
 change("o_apply", function(objects, method, ...) lapply(objects, function(x) x[[method]](...)))
-# rlang reads the DESCRIPTION of a package, 2 ms, for each error message that it formats.
+# rlang reads the DESCRIPTION of a package, in 2 ms, for each error message that it formats.
 compat <- get0(".rlang_cli_compat", asNamespace("rlang"))
 if (is.function(compat)) {
   seen <- list()
@@ -43,14 +43,14 @@ if (is.function(compat)) {
     seen[[fn]]
   }, "rlang")
 }
-# Files of 10 CPU seconds or more, the slowest first; the order of the others matters little.
+# Files of at least 10 CPU seconds, the slowest first. The order of all other files matters little.
 slow <- paste0("test-", c(
   "plan-protect", "person-describe", "papers", "release-file", "aggregate", "identifiers", "glm",
   "plan", "cells", "plot", "release-check", "audit", "ledger-outside", "sources-people", "sources",
   "canary", "release-json", "glm-privacy", "battery", "identifiers-table", "describe", "objective"
 ))
 for (file in c(intersect(slow, files), setdiff(files, slow))) {
-  # Only one process can make a folder.
+  # Only one process can create this folder.
   if (!dir.create(file.path(folder, file), showWarnings = FALSE)) next
   before <- proc.time()
   results <- as.data.frame(testthat::test_file(

@@ -1,6 +1,6 @@
-# The cost of installing the tarball with R's own flags and one job: CPU seconds, the unit with the
-# highest peak of memory, installed size. No user's Makevars and no cache are used.
-# Usage: Rscript tools/weight-build.R dpsc_<version>.tar.gz; prints a table of measure and value.
+# The cost of installing the tarball with R's flags and one job: CPU seconds, the unit with the
+# highest peak of memory, installed size. No user's Makevars and no cache are used. Usage: Rscript
+# tools/weight-build.R dpsc_<version>.tar.gz. Prints a table of measures and values.
 tarball <- normalizePath(commandArgs(TRUE)[[1L]])
 folder <- tempfile("weight")
 dir.create(file.path(folder, "library"), recursive = TRUE)
@@ -17,7 +17,7 @@ if (status != 0L) {
   cat(readLines(file.path(folder, "log")), sep = "\n")
   quit(status = 1L)
 }
-# A line of `times`: minutes and seconds of user and system, as 0m12.345s.
+# A line of `times` contains minutes and seconds of user and system, such as 0m12.345s.
 seconds <- function(text) {
   parts <- strsplit(gsub("s", "", strsplit(trimws(text), " +")[[1L]]), "m")
   sum(vapply(parts, function(p) 60 * as.numeric(p[[1L]]) + as.numeric(p[[2L]]), 0))

@@ -1,7 +1,7 @@
-# make weight: the size of the package for people who install, read and change it. Prints it and
-# writes bench/results/weight.csv. The build itself is measured by tools/weight-build.R, which takes
-# many minutes: with DPSC_WEIGHT_BUILD=kept its last results are kept.
-# Usage: Rscript tools/weight.R dpsc_<version>.tar.gz
+# make weight: the size of the package for people who install, read and change it. Prints this size
+# and writes bench/results/weight.csv. tools/weight-build.R measures the build, which takes many
+# minutes; with DPSC_WEIGHT_BUILD=kept its last results are used. Usage: Rscript tools/weight.R
+# dpsc_<version>.tar.gz
 tarball <- commandArgs(TRUE)[[1L]]
 file <- file.path("bench", "results", "weight.csv")
 is_build <- function(measure) grepl("^(install|unit|compiler|peak|CPU s of)", measure)
@@ -24,7 +24,7 @@ r_files <- setdiff(list.files("R", "[.]R$", full.names = TRUE), "R/RcppExports.R
 core_files <- list.files("inst/include", "[.][hc]pp$", full.names = TRUE, recursive = TRUE)
 glue_files <- setdiff(list.files("src", "[.](cpp|h)$", full.names = TRUE), "src/RcppExports.cpp")
 
-# The package's top-level functions, their files and the names that they call.
+# The top-level functions of the package, their files and the names that they call.
 parsed <- lapply(stats::setNames(nm = r_files), parse, keep.source = FALSE)
 is_function <- function(e) {
   is.call(e) && identical(e[[1L]], quote(`<-`)) && is.name(e[[2L]]) && is.call(e[[3L]]) &&
@@ -40,7 +40,7 @@ functions <- do.call(rbind, unname(Map(function(file, code) {
 }, names(parsed), parsed)))
 home <- stats::setNames(functions$file, functions$name)
 
-# Arrows between files, and the longest chain of them (there are no circles: test-arrows.R).
+# Arrows between files, and the longest chain of arrows. By test-arrows.R there are no circles.
 readers <- new.env()
 sys.source(file.path("tests", "testthat", "helper-arrows.R"), envir = readers)
 arrows <- readers$file_calls("R")
@@ -58,7 +58,7 @@ chain <- function(file, above = character()) {
 chains <- lapply(basename(r_files), chain)
 deepest <- chains[[which.max(lengths(chains))]]
 
-# The functions that a verb calls, down to the first that draws.
+# The functions that a verb calls, down to the first function that draws.
 library(dpsc)
 space <- asNamespace("dpsc")
 walked <- character()

@@ -1,9 +1,9 @@
-# Draws passages to read aloud and counts the habits that CONTRIBUTING.md rules out.
-# Rscript tools/reading/passages.R [seed] [how many], from the package's top folder. Without
-# numbers it only counts. passages.md has the judgements, the readers and the counts over time.
+# Draws passages to read aloud and counts the habits that CONTRIBUTING.md rules out. Usage, from the
+# package's top folder: Rscript tools/reading/passages.R [seed] [how many]. Without numbers it only
+# counts. passages.md contains the judgements, the readers and the counts over time.
 given <- commandArgs(trailingOnly = TRUE)
 
-# Runs of lines that match `mark`, one string for each, with the file and the first line.
+# Runs of lines that match `mark`, one string per run, with the file and the first line.
 runs_of <- function(file, mark, strip, breaks) {
   lines <- readLines(file, warn = FALSE)
   marked <- grepl(mark, lines)
@@ -21,7 +21,7 @@ runs_of <- function(file, mark, strip, breaks) {
   )
 }
 
-# Paragraphs of Markdown outside of code, headers of YAML and tables' rules.
+# Paragraphs of Markdown outside of code, YAML headers and rules of tables.
 prose_of <- function(file) {
   lines <- readLines(file, warn = FALSE)
   code <- cumsum(grepl("^```", lines)) %% 2L == 1L | grepl("^```", lines)
@@ -34,7 +34,7 @@ prose_of <- function(file) {
   found
 }
 
-# Strings with a blank in them, from R's own parser: errors, prints, labels.
+# Strings that contain a blank, from R's parser: errors, prints, labels.
 strings_of <- function(file) {
   tokens <- utils::getParseData(parse(file, keep.source = TRUE))
   tokens <- tokens[tokens$token == "STR_CONST" & grepl("[a-z]{2,} [a-z]{2,} [a-z]", tokens$text), ]
@@ -58,7 +58,8 @@ core <- list.files(c("inst/include/dpsc", "src"), "[.](hpp|cpp|h)$",
   full.names = TRUE, recursive = TRUE
 )
 core <- core[!grepl("RcppExports", core)]
-# Printed objects and errors as users see them; interface.md lists arguments only.
+# Printed objects and errors as users see them. interface.md, which lists only arguments, is
+# excluded.
 snapshots <- setdiff(
   list.files("tests/testthat/_snaps", "[.]md$", full.names = TRUE),
   "tests/testthat/_snaps/interface.md"
