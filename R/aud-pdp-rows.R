@@ -184,7 +184,7 @@ lm_row_losses <- function(fit, table, delta) {
     noise <- plan$rounds[[k]]$noise
     if (fit$privacy$delta > 0) {
       squared <- rowSums(made$rows^2)
-      # |uu' - vv'|^2 is largest where u and v are orthogonal.
+      # |uu' - vv'|^2 is largest for orthogonal u and v.
       taken <- taken + squared^2 / (noise - 32)
       replaced <- replaced + (squared^2 + made$bound^2) / (noise - 32)
     } else {

@@ -231,7 +231,7 @@ describe_promise <- function(public, plan) {
 new_description <- function(columns, public, made) {
   privacy <- made$promise
   privacy$neighbours <- person_neighbours(columns$person)
-  # The steps follow from the plan.
+  # The steps are omitted, since they follow from the plan.
   privacy["steps"] <- list(NULL)
   plan <- made$plan[setdiff(names(made$plan), c("cost", "steps"))]
   late <- late_columns(plan, public$facts, made$drawn)

@@ -185,7 +185,7 @@ words_64 <- function(x) {
   words <- readBin(writeBin(as.double(without_attributes(x)), raw(), endian = "little"), "integer",
     2L * length(x), size = 4L, endian = "little")
   words <- matrix(as.double(words), 2L)
-  # R reads the smallest 32-bit integer as missing.
+  # R reads the smallest 32-bit integer as missing, so it is restored.
   words[is.na(words)] <- -2^31
   words
 }
@@ -208,7 +208,7 @@ text_64 <- function(x) {
   negative <- high < 0
   high[negative] <- -high[negative] - (low[negative] > 0)
   low[negative] <- (2^32 - low[negative]) %% 2^32
-  # 2^32 is 4294 million and 967,296.
+  # The number 2^32 is 4294 million and 967,296.
   units <- high * 967296 + low %% 1e6
   millions <- high * 4294 + low %/% 1e6 + units %/% 1e6
   few <- millions == 0

@@ -10,7 +10,7 @@ row_needs <- c("sums", "blocks", "rows")
 source_gives <- function(x) {
   if (inherits(x, c("dp_elsewhere", "dp_sources"))) {
     each <- match(vapply(x$parts, source_gives, ""), row_needs)
-    # Several parts are read one after the other.
+    # Several parts are read one after the other, so they are blocks at best.
     return(row_needs[[min(each, 2L)]])
   }
   if (inherits(x, c("dp_asked", "dp_joined"))) {

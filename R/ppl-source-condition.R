@@ -47,7 +47,7 @@ sql_condition <- function(expression, operand, dialect, quote) {
     })
   }
   compare <- c("==" = "=", "!=" = "<>", "<" = "<", "<=" = "<=", ">" = ">", ">=" = ">=")
-  # The order of strings depends on the locale.
+  # Strings are not compared by order, which depends on the locale.
   fits <- what %in% names(compare) && left$type == right$type &&
     (left$type == "number" || (left$type == "text" && what %in% c("==", "!=")))
   if (fits) flag_sql("(", left$text, " ", compare[[what]], " ", right$text, ")")

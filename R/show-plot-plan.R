@@ -166,7 +166,7 @@ plot_plan_error <- function(plan, methods) {
       ggplot2::geom_line(ggplot2::aes(y = .data$floor), linewidth = 0.3, show.legend = FALSE)
     }) +
     ggplot2::scale_y_log10(labels = plain_labels) +
-    # Lines end where the error exceeds the error from the bounds alone.
+    # Lines end at the error from the bounds alone.
     ggplot2::coord_cartesian(ylim = error_limits(data, range)) +
     two_scales(colours, c(gram = 1, output = 2, objective = 4), breaks = methods, guide = legend) +
     ggplot2::labs(

@@ -207,7 +207,7 @@ announce_classes <- function() {
   options(stats::setNames(list(union(getOption(name), c("dp_synth", "dp_lm", "dp_glm"))), name))
 }
 
-# marginaleffects changes coefficients for numerical derivatives; `coef()` itself always returns the
+# For numerical derivatives marginaleffects changes the coefficients; `coef()` always returns the
 # fitted coefficients.
 
 #' @exportS3Method insight::get_parameters

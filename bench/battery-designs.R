@@ -208,7 +208,7 @@ people_per_target <- function(kind) {
   max(90L, as.integer(ceiling(group_size(kind) / upper_share(kind))))
 }
 
-# The people from whom targets are drawn, chosen by the mean of their past.
+# The share of people from whom targets are drawn, by the mean of their past.
 upper_share <- function(kind) {
   if (grepl("^third", kind)) 1 / 3 else if (grepl("^twothirds", kind)) 2 / 3 else 0
 }

@@ -160,7 +160,7 @@ used <- function(pid = NULL) {
   own + sum(as.numeric(fields[12:15])) / 100
 }
 
-# One way of access, timed in a separate process.
+# One way of access is timed in a separate process.
 measure <- function(way) {
   given <- ways[[way]]()
   moved <- numbers <- 0

@@ -29,7 +29,7 @@ mu <- local({
   release(ledger)
   as.data.frame(ledger)$mu
 })
-# The ledger has room for this number of releases.
+# The total epsilon of a ledger that allows this number of releases.
 room <- function(times) dpsc:::gdp_epsilon_cpp(sqrt(times) * mu, 1e-6) * (1 + 1e-9)
 
 connect <- function() {

@@ -283,10 +283,10 @@ spring_slopes <- function(at, theta, normal, limit, stiff) {
   at
 }
 
-# Densities of the minimiser over a half plane for two data sets, in two dimensions and pure noise
-# of this scale: inside (a density in the plane), and on its edge (a density along a line, the
-# normal cone integrated). With `stiff`, springs instead of the edge; `moved`: where the other
-# data put the limit (a planted fault). A list: `mass` under the first data (adds up to about
+# Densities of the minimiser over a half plane for two data sets, in two dimensions and with pure
+# noise of this scale: inside (a density in the plane), and on the edge (a density along a line,
+# integrated over the normal cone). With `stiff`, springs replace the edge. `moved` is the limit for
+# the other data (a planted fault). Returns a list: `mass` under the first data (the sum is about
 # one), `loss`.
 exact_half_plane <- function(data, other, loss, ridge, kappa, normal, limit, stiff = NULL,
                              moved = limit, nodes = 220L, reach = 14) {

@@ -52,9 +52,9 @@ random_rows <- function(map, n = 12) {
 # A slow oracle: ridge regression on released moments written out in R, beside the regression of the
 # core.
 
-# Edge of the spectrum of the noise: a d x d symmetric matrix whose diagonal has this deviation
+# Edge of the spectrum of a d x d symmetric noise matrix whose diagonal has this standard deviation
 #
-# Entries off the diagonal have half the variance; by the semicircle law the eigenvalues fill
+# Entries off the diagonal have half the variance. By the semicircle law the eigenvalues fill
 # `[-2 b, 2 b]`, `b = sd sqrt(d / 2)`.
 spectral_edge <- function(sd, d) {
   2 * sd * sqrt(d / 2)
@@ -66,10 +66,10 @@ shrink_spectrum <- function(values, edge) {
 }
 
 # The statistics that the estimator needs
-# Returns: A list: indices `A` (pre) and `B` (post) of the features, `mean`, denoised `covariance`
-#   of the features, the rows of `restore` that belong to A and B (transposed: whitened x
-#   features), the whitened covariance as released, the directions that are `noise`, the noise's
-#   sizes and its edge.
+# Returns: A list: indices `A` (pre) and `B` (post) of the features, `mean`, the denoised
+# `covariance` of the features, the rows of `restore` for A and B (transposed: whitened x features),
+# the whitened covariance as released, the directions of pure `noise`, the standard deviations of
+# the noise, and its edge.
 gram_model <- function(s) {
   d <- length(s$mean)
   A <- seq_len(s$pre)
@@ -128,16 +128,16 @@ level_slopes <- function(s, back = oracle_return(s)) {
 
 # Ridge prediction at one penalty
 #
-# With N the noise of the whitened moments and e that of their mean, the prediction moves by
-# `g' N h + g' e`, g and h the whitened directions of the residual and of the solution. Shrinkage
-# takes away, to first order, the part of N that lies within the directions below the edge.
-# u (`numeric(p)`): the target's features less the donors' mean.
-# penalty (`number`): per donor, scaled units.
+# Let N be the noise of the whitened moments, e the noise of their mean, and g and h the whitened
+# directions of the residual and of the solution. Then the prediction moves by `g' N h + g' e`. To
+# first order, shrinkage removes the part of N within the directions below the edge.
+# u (`numeric(p)`): the target's features minus the donors' mean.
+# penalty (`number`): the penalty per donor, in scaled units.
 # shape (`matrix`, p x p): the factor of the penalty.
-# about (`matrix`, p x T1): the slopes that it draws to.
+# about (`matrix`, p x T1): the slopes towards which the penalty shrinks.
 # Returns: A list: `fitted` (d), `slopes` (p x T1), `prediction`, `privacy` (T1 x T1), `penalty`,
-# `distance` (squared, over the donors'), `rest` (of the first feature, what is drawn to `about`),
-# `evidence`.
+# `distance` (the squared distance relative to the donors), `rest` (the part of the first feature
+# that is shrunk towards `about`), `evidence`.
 fit_penalty <- function(model, u, penalty, shape,
                         about = matrix(0, length(model$A), length(model$B))) {
   A <- model$A
@@ -150,7 +150,8 @@ fit_penalty <- function(model, u, penalty, shape,
   slopes <- about + solve_system(covariance[A, B, drop = FALSE] - inner %*% about)
   g <- model$restore_B - model$restore_A %*% slopes
   h <- drop(model$restore_A %*% w)
-  # Variance of g' N h for noise in the given directions: |g|^2 |h|^2 + (g'h)^2, times sd^2 / 2.
+  # The variance of g' N h for noise in the given directions is sd^2 / 2 times |g|^2 |h|^2 +
+  # (g'h)^2.
   moved <- function(g, h) crossprod(g) * sum(h^2) + tcrossprod(drop(crossprod(g, h)))
   lost <- moved(crossprod(model$noise, g), crossprod(model$noise, h))
   list(
@@ -159,15 +160,15 @@ fit_penalty <- function(model, u, penalty, shape,
     prediction = residual_covariance(model, g),
     privacy = model$moment_sd^2 / 2 * (moved(g, h) - lost) + model$mean_sd^2 * crossprod(g),
     penalty = penalty, distance = sum(u * w) / length(u),
-    # Student's t with four degrees of freedom.
+    # The evidence is for Student's t with four degrees of freedom.
     evidence = -(4 + length(u)) / 2 * log1p(sum(u * w) / 4) - sum(log(diag(root)))
   )
 }
 
-# Ridge predictions over a grid of penalties around the noise's edge
+# Ridge predictions over a grid of penalties around the edge of the noise
 #
-# Weighted by the likelihood of the target's own pre-period under each penalty, if it was drawn like
-# the donors, and by a prior centred at 0.8 of half the edge, one octave wide.
+# The weights are the likelihood of the target's pre-period under each penalty, if the target was
+# drawn like the donors, and a prior centred at 0.8 of half the edge, one octave wide.
 fit_penalties <- function(model, u, ...) {
   octaves <- seq(-5, 5, by = 0.5)
   shape <- crossprod(model$restore_A)
@@ -178,10 +179,10 @@ fit_penalties <- function(model, u, ...) {
   })
 }
 
-# Prediction error of a unit drawn like the donors: the residual moments
+# Prediction error of a unit drawn like the donors, from the residual moments
 #
-# They have noise of standard deviation `moment_sd |g|^2`. Negative parts are set to zero. g
-# (`matrix`, d x T1): whitened directions of the residual.
+# The residual moments contain noise of standard deviation `moment_sd |g|^2`. Negative parts are set
+# to zero. g (`matrix`, d x T1): whitened directions of the residual.
 residual_covariance <- function(model, g) {
   raw <- crossprod(g, model$whitened %*% g)
   if (model$moment_sd == 0 || ncol(g) == 0L) {

@@ -114,7 +114,7 @@ audit_of_loss <- function(m, pair, delta, runs) {
     mode = "loss", log_density = m$log_density)
 }
 
-# The minimiser plus noise.
+# The minimiser plus noise, as a mechanism.
 perturbed_output <- function(plan) {
   centre <- function(rows) {
     ridge_logistic_cpp(rows[, 1:2, drop = FALSE], rows[, 3], rep(plan$ridge, 2), c(0, 0), 1e-10)

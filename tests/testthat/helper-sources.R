@@ -132,7 +132,8 @@ with_covariates_in <- function(data, seed = 7) {
 covariate_bounds <- list(y = c(-1, 1), age = c(0, 99.7), g = c("a", "b", "c"), member = c(0, 1))
 on_covariates <- y ~ on | age + g + member
 
-# Gaps: cells that are missing, not numeric, or infinite; people with one value or none.
+# Gaps are cells that are missing, not numeric, or infinite. Some people have one value, or no
+# value.
 gappy <- function(data, seed = 3) {
   withr::local_seed(seed)
   units <- sort(unique(data$unit))

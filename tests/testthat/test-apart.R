@@ -19,7 +19,7 @@ apart_of <- function(s, y, size = 1, n = 500) {
   gram_estimate_cpp(s, options, t(c(y, numeric(3))), size)[[1L]]$apart
 }
 
-# Regression of the other features on the level, written out.
+# A regression of the other features on the level, written out.
 oracle_apart <- function(s, y, size, n) {
   d <- length(s$mean)
   edge <- 2 * s$moment_sd * sqrt(d / 2)

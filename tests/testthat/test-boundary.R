@@ -52,7 +52,7 @@ unprotected <- list(
   gram_contributions_cpp = "gram_contributions", paper_loss_rows_cpp = "paper_losses",
   paper_rows_cpp = "pdp.dp_paper",
   posterior_loss_cpp = "posterior_losses", ridge_logistic_cpp = "output_row_losses",
-  # The grid of a round, computed without rows.
+  # The grid of a round is computed without rows.
   row_integers_cpp = "round_noise",
   # The proof of an engine uses simulated rows. A worker uses people's rows for its coordinator.
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),

@@ -26,7 +26,7 @@ long_of <- function(v) {
 # A ledger pays for secure noise only.
 draws <- function(ledger) dp_control(rng = if (is.null(ledger)) "R" else "secure")
 
-# Each call spends from the ledger; the release depends on the column.
+# Each call spends from the ledger, and its release depends on the column.
 verbs <- list(
   lm = function(v, b, ledger) {
     data <- data.frame(y = stats::dnorm(seq_len(n) / 90), v = v)

@@ -18,7 +18,7 @@ pay_gdp <- function(ledger, epsilon, delta = 1e-6) {
   pay(ledger, "gdp", epsilon = epsilon, mu = gdp_budget_cpp(epsilon, delta))
 }
 
-# The spent epsilon of a printed ledger.
+# The epsilon that a printed ledger states as spent.
 printed_spent <- function(ledger) {
   line <- grep("spent of", format(ledger), value = TRUE)
   as.numeric(sub(".*epsilon ([^ ]+) spent.*", "\\1", line))

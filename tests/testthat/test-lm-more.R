@@ -95,7 +95,7 @@ test_that("steps of dp_lm(), also for counts and scores, cost no more than decla
     declared <- lm_plan_cpp(facts)$steps
     at <- match(c("rows that count, residuals far off", "scores"), declared$step)
     expect_false(anyNA(at))
-    # A person who changes from missing to far off changes both counts.
+    # A person who changes from a missing row to an outlier changes both counts.
     pairs <- list(
       list(c(a = NA, b = 0, y = 0), c(a = 3, b = 2, y = 30)),
       list(c(a = 20, b = 5, y = 30), c(a = -20, b = 5, y = 30)),

@@ -93,7 +93,7 @@ test_that("updates read covariates as the first release does, in memory and from
   table <- withr::with_seed(43, update(begin(in_sqlite(con, name = "first", block = 60)),
     in_sqlite(con, block = 60)))
   expect_identical(nameless(table), nameless(whole))
-  # A factor with a level that equals the placeholder for its unnamed first level.
+  # One level of this factor equals the placeholder for the unnamed first level.
   odd <- data.frame(name = c("g: another", "g: other"), lower = 0, upper = 1)
   levels <- known_covariates(odd, "g")$g
   expect_identical(levels[-1], c("another", "other"))

@@ -56,7 +56,7 @@ test_that("updates from a table, from parts or from files equal updates from a d
   expect_identical(
     nameless(grow(start_growing(p$first), files)), nameless(grow(start_growing(p$first), by_csv))
   )
-  # One period after the other.
+  # The periods are added one after the other.
   upto <- function(week) {
     dp_table(con, DBI::SQL(paste("SELECT * FROM sales WHERE week <=", week)), c("unit", "week"))
   }
@@ -67,7 +67,7 @@ test_that("updates from a table, from parts or from files equal updates from a d
     two <- grow(two, p$data[p$data$week <= week, ], seed = week)
   }
   expect_identical(nameless(one), nameless(two))
-  # No table is left in the engine.
+  # No table remains in the engine.
   expect_identical(sort(DBI::dbListTables(con)), c("first", "north", "sales", "south"))
   expect_identical(
     nrow(DBI::dbGetQuery(con, "SELECT name FROM sqlite_temp_master WHERE type = 'table'")), 0L
@@ -235,7 +235,7 @@ test_that("neither a fit updated from a table nor its SQL statements contain a d
     session$monitors), p$secrets, "fits")
 })
 
-# Rows of a panel in one table, or in two sources.
+# The rows of a panel in one table, or in two sources.
 placed_in <- function(con, name) {
   count <- 0L
   function(rows) {

@@ -242,7 +242,7 @@ test_that("a new period is drawn only once, whichever copy of the fit requests t
   other <- next_period(start, p, again = TRUE)
   expect_identical(monitor_left(other), 0L)
   expect_error(next_period(fit, p), "All 2", class = "dpsc_error_budget")
-  # A file records how many periods were drawn when it was written.
+  # A file records the number of periods drawn before it was written.
   session$monitors[[start$release$statistics$monitor$id]] <- NULL
   expect_error(next_period(other, p), class = "dpsc_error_monitor")
 })

@@ -46,7 +46,7 @@ test_that("without privacy car::Anova() gives the tables of lm() and glm(), type
   ours <- car::Anova(f$raw_glm)
   theirs <- car::Anova(f$glm, test.statistic = "Wald")
   expect_equal(ours$Chisq, theirs$Chisq, tolerance = 1e-3)
-  # Type III tests equal those of anova().
+  # Type III tests equal the tests of anova().
   expect_equal(car::Anova(f$private, type = 3)$F, stats::anova(f$private)$F)
   expect_error(car::Anova(f$raw, type = "I"), class = "dpsc_error_argument")
   expect_error(car::Anova(f$raw, white.adjust = TRUE), class = "dpsc_error_argument")

@@ -93,8 +93,8 @@ test_that("with delta > 0 exact deltas are within the claim, but not with half t
 
 test_that("for KST with delta > 0 the loss is at most epsilon / 2 outside a rare event", {
   # Plants faults 74.
-  # Gradients that depend on the noise: of length 2, along the noise's projection
-  # onto the plane of the two records.
+  # Gradients of length 2 that depend on the noise: they lie along its projection onto the plane of
+  # the two records.
   cost <- function(radius, sd) (sum((c(radius, 0) + c(2, 0))^2) - radius^2) / (2 * sd^2)
   for (epsilon in c(0.4, 1, 3)) {
     for (delta in c(1e-2, 1e-6)) {

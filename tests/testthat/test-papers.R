@@ -262,8 +262,8 @@ test_that("audits of papers' methods accept valid claims and detect known faults
 
 test_that("the changing penalty of published NAPP-ERM allows results impossible for a neighbour", {
   # Plants faults 52.
-  # The fixed point, logistic loss, one regressor, Lambda0 = 1/4, noise
-  # Laplace(2): everybody has x = 0, or one person has (1, 1).
+  # The fixed point for logistic loss, one regressor, Lambda0 = 1/4, noise Laplace(2). Either all
+  # people have x = 0, or one person has (1, 1).
   s <- 2
   low <- 0.25
   between <- function(lasso) {

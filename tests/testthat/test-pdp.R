@@ -12,9 +12,9 @@ test_that("the epsilon of a Gaussian shift inverts the trade-off function", {
     got <- shift_epsilon(anchors$mu[i], anchors$delta[i])
     expect_equal(got, anchors$epsilon[i], tolerance = 1e-9)
   }
-  # A ridge regression of people: delta at 0.5 of a shift of .2134...
+  # In a ridge regression of people, the delta at epsilon = 0.5 of a shift of 0.2134...
   expect_equal(shift_delta(0.14941814230541078 / 0.7, 0.5), 8.815283620752772e-4, tolerance = 1e-12)
-  # Six rows of a ridge regression, two columns.
+  # The rows of a ridge regression: six people, two columns.
   shifts <- c(
     0.181833813439, 0.257494548847, 0.114153739148, 0.186859980409, 0.311012179855, 0.175508969053
   )

@@ -148,7 +148,7 @@ test_that("tables whose rows are read in R give the same release as a data frame
   con <- sqlite_of(people, "people")
   here <- function(...) dp_table(con, "people", compute = "here", ...)
   expect_identical(scattered_lm(here()), scattered_lm(people))
-  # Blocks of 50 people.
+  # Each block contains 50 people.
   expect_identical(scattered_lm(here(block = 50)), scattered_lm(people))
   glm <- scattered_glm(people)
   expect_equal(coef(scattered_glm(here(block = 50))), coef(glm), tolerance = 1e-4)

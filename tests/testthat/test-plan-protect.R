@@ -99,7 +99,7 @@ test_that("a plan has one row per date and one for all dates, whatever the order
   expect_identical(plan$table$T0, c(NA, 6, 9))
   expect_identical(plan$table$size, c(100, 60, 40))
   expect_identical(dates(c(6, 9), c(60, 40), effect = 0.1)$table, plan$table)
-  # The average over all people is more precise than the average over some.
+  # The average over all people is more precise than an average over some people.
   expect_lt(plan$table$half_width[[1L]], min(plan$table$half_width[-1L]))
   expect_gt(plan$table$power[[1L]], max(plan$table$power[-1L]) - 1e-9)
   expect_output(print(plan), "adoptions after 6 and 9")
@@ -248,7 +248,7 @@ test_that("the search for a required quantity starts in the middle and stays wit
   expect_identical(bracket_of(f, 1e-9, 10, c(1, 1000))[[2L]], 1000)
   expect_identical(bracket_of(f, 9, 10, c(1, 1000))[[1L]], 1)
   expect_true(all(asked >= 1 & asked <= 1000))
-  # An inaccurate answer is corrected by one step.
+  # One step corrects an inaccurate answer.
   expect_equal(corrected(function(x) 1 / x, 1 / 50, 30, c(1, 1000)), 50)
   expect_equal(corrected(function(x) 1 / sqrt(x), 1 / 7, 100, c(1, 1000)), 49, tolerance = 0.02)
   expect_identical(corrected(function(x) 1 / x, 1 / 50, NA_real_, c(1, 1000)), NA_real_)

@@ -1,4 +1,4 @@
-# Plans use no data and agree with results.
+# Plans use no data and agree with the results of releases.
 
 a_plan <- function(..., method = "gram") {
   dp_plan(T0 = 10, T1 = 3, ..., method = method)

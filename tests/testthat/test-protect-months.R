@@ -2,7 +2,8 @@
 
 test_that("one row changes the share of a shift left after clipping by at most the row's share", {
   # Plants faults 77.
-  # Lemma 7: the sums by the core against a plain computation, and neighbours against the claim.
+  # Lemma 7: the core's sums compared with a plain computation, and neighbours compared with the
+  # claim.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder, protected_hooks(recorder))
@@ -57,7 +58,7 @@ test_that("one row changes the share of a shift left after clipping by at most t
 
 test_that("a person changes the sums that locate a group by a length of at most sqrt(2)", {
   # Plants faults 79.
-  # Lemma 8: people at opposite ends against the claim; a distant group against a
+  # Lemma 8: people at opposite ends compared with the claim, and a distant group compared with a
   # plain computation.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5, effect = 0.4)
   recorder <- new_recorder()

@@ -75,7 +75,7 @@ wages_data <- function() {
   here$Wages
 }
 
-# 595 workers over 7 years; the treated unit is the mean log wage of a subgroup.
+# The data contain 595 workers over 7 years. The treated unit is the mean log wage of a subgroup.
 wages <- function(in_group) {
   workers <- wages_data()
   matrix <- matrix(workers$lwage, ncol = 7, byrow = TRUE)

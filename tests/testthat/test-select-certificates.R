@@ -30,7 +30,7 @@ slow_sparse_fit <- function(x, y, penalty, tau, box) {
 
 least_value <- function(x) min(eigen(crossprod(x), TRUE, TRUE)$values)
 
-# Theorem 4: the largest k for each condition, minus one.
+# The terms of Theorem 4: the largest k for each condition, minus one.
 slow_huber_terms <- function(table, f) {
   n <- nrow(table)
   x <- table[, -ncol(table)]
@@ -54,7 +54,7 @@ slow_huber_terms <- function(table, f) {
   k - 1
 }
 
-# Theorem 3.
+# The terms of Theorem 3.
 slow_lasso_terms <- function(table, f) {
   n <- nrow(table)
   x <- table[, -ncol(table)]
@@ -153,7 +153,7 @@ test_that("stability certificates equal the theorems' numbers, whichever conditi
     for (case in if (method == "lasso") lasso_cases() else huber_cases()) {
       table <- case_table(case)
       terms <- slow_terms(method, table, case$facts)
-      # Each case reaches its own term.
+      # Each case reaches the term for which it was made.
       expect_identical(which.min(terms), as.integer(case$term))
       found <- certified(method, table, case$facts)$distance
       expect_gt(found, 0.5)

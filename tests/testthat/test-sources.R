@@ -522,7 +522,7 @@ test_that("several adoption dates and protected treated people work with tables"
     )),
     do.call(seeded, c(list(data), given))
   )
-  # Several treated units without `protect` cause an error that requests it, for a table as well.
+  # Several treated units without `protect` cause an error that requests it, also for a table.
   expect_error(seeded(in_sqlite(con)), class = "dpsc_error_protect")
   # The release is from donors only, with T0 given.
   p <- long_panel(400, 8, 3)

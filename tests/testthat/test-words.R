@@ -170,7 +170,7 @@ test_that("if a ledger refuses a call, the error gives the budget that remains f
   # The reported remaining budget can be spent, but not much more.
   expect_error(lm_call(left * 1.01), class = "dpsc_error_budget")
   lm_call(left * 0.999)
-  # Method "objective" of a GLM adds its own delta.
+  # Method "objective" of a GLM adds a separate delta.
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   glm_call <- function(epsilon) {
     dp_glm(y ~ g, glm_people(500), epsilon = epsilon, delta = 5e-7, bounds = glm_bounds(),
