@@ -63,7 +63,7 @@ with_share <- function(public, share) {
 share_of_epsilon <- function(epsilon, delta, share) {
   if (delta > 0) {
     mu <- gdp_budget_cpp(epsilon, delta) * sqrt(share)
-    # The parts must not exceed the whole by rounding.
+    # Rounding must not make the parts exceed the whole.
     gdp_epsilon_cpp(mu * (1 - 1e-9), delta)
   } else {
     epsilon * share

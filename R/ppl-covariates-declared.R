@@ -152,7 +152,7 @@ with_constants <- function(code, environment, columns) {
 
 #' @noRd
 check_covariate_bounds <- function(x, name) {
-  # A logical column is a number, 0 or 1.
+  # A logical column counts as a number, 0 or 1.
   if (is_flag_pair(x)) x <- c(0, 1)
   limits <- is.numeric(x) && length(x) == 2L && all(is.finite(x)) && x[[1L]] < x[[2L]] &&
     is.finite(x[[2L]] - x[[1L]])

@@ -42,7 +42,7 @@ find_bounds <- function(expression, bounds) {
     image <- image_of(expression, written(expression), given)
     found <- if (is.null(image$levels)) c(image$lower, image$upper) else c(FALSE, TRUE)
   }
-  # A logical column is a number, 0 or 1.
+  # A logical column counts as a number, 0 or 1.
   if (is_flag_pair(found)) c(0, 1) else found
 }
 

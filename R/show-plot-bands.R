@@ -5,7 +5,7 @@ band_colour <- "#0072B2"
 band_alpha <- c(all = 0.25, noise = 0.4)
 # The dark part lies on the pale part. A dark part without a pale part is drawn in the same tone.
 dark_alpha <- 1 - prod(1 - band_alpha)
-# The legend has a key for each part, for bands only.
+# For bands only, the legend contains a key for each part.
 fill_key <- c(fill = TRUE, colour = FALSE, linetype = FALSE)
 bar_width_pt <- 2.6
 

@@ -17,8 +17,8 @@ yes <- c(FALSE, TRUE)
 one <- function(n, q) runif(n) < q
 wide <- c(-9, 9)
 
-# x gives regressors, f the formula, share the share of the smallest group, b the slopes in the
-# order of lm().
+# `x` gives the regressors, `f` the formula, `share` the proportion of the smallest group, and `b`
+# the slopes in the order of lm().
 designs <- list(
   list(set = "own", name = "dummy .01", share = .01, f = y ~ t, x = \(n) list(t = one(n, .01))),
   list(set = "own", name = "dummy .03", share = .03, f = y ~ t, x = \(n) list(t = one(n, .03))),

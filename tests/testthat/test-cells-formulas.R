@@ -57,7 +57,7 @@ test_that("formulas can only test text and factors for equality with a quoted co
   }
 })
 
-# Each cell of one person would change the whole column.
+# In base R, one person's cell would change the whole column here.
 test_that("in formulas one person's value does not change a value of another person", {
   data <- rows_of_all()
   check <- function(code, a, b) {

@@ -1,4 +1,4 @@
-# Predictors of the classical estimators through the formula.
+# Predictors of the classical estimators, given in the formula.
 
 predictor_panel <- function() {
   panel <- model_panel(n = 8, T0 = 6, T1 = 3, seed = 3)

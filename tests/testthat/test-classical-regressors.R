@@ -1,4 +1,4 @@
-# Covariates of the estimators on raw data through the formula, with gaps, several dates, several
+# Covariates of the estimators on raw data, given in the formula: gaps, several dates, several
 # outcomes, and inference. test-classical-covariates.R defines the panels.
 
 test_that("regressors of a classical fit can vary by period or have one value per unit", {

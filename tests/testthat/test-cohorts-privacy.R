@@ -12,7 +12,7 @@ cohort_mechanism_of <- function(n = 30, dates = c(4, 6, 7), epsilon = 1, delta =
   mechanism
 }
 
-# A copy of run_release() with the size.
+# A copy of run_release() that also passes the size.
 release_of <- function(mechanism, donors, scope) {
   suppressWarnings(scope$dp_release.matrix(donors,
     target = mechanism$target, T0 = mechanism$T0, epsilon = mechanism$epsilon,

@@ -1,4 +1,4 @@
-# Figures of coefficients, paths, plans and streams show the same numbers as the methods.
+# Figures of coefficients, paths, plans and streams show the numbers of the other methods.
 
 skip_if_not_installed("ggplot2")
 

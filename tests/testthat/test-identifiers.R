@@ -115,8 +115,8 @@ test_that("with few donors names do not change results of any function, method o
       expect_identical(seeded_fit(renamed(p, 2, name), runs[[run]]), reference, label = run)
     }
   }
-  # Two people with one name cause an error that does not reveal the name, instead of two rows of
-  # one person.
+  # Two people with one name cause an error that does not reveal the name. They do not become two
+  # rows of one person.
   twice <- renamed(p, 2, p$names[[3]])
   expect_error(seeded_fit(twice, from_data_frame), class = "dpsc_error_panel")
 })

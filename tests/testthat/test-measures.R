@@ -35,8 +35,8 @@ test_that("percentage limits of a protected group take the noise in its level in
       return(rep(NA, 3))
     }
     plain <- as.data.frame(fit, type = "effect")
-    # The relative width exceeds the width of the effect's limits, since the level is also
-    # uncertain.
+    # Relative to the counterfactual, these limits are wider than the limits of the effect, since
+    # the level is also uncertain.
     expect_true(all(
       (table$conf.high - table$conf.low) >= 100 * (plain$conf.high - plain$conf.low) /
         fit$counterfactual[1L, post] * 0.999

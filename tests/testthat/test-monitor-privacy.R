@@ -114,7 +114,7 @@ test_that("predictors of a new period are the residual, the average and unit-var
   scaled <- p$target
   scaled[16] <- fit$counterfactual[1, 15]
   expect_lt(abs(sum(frame$loadings[, 1] * scaled) - frame$origin[1]), 1e-8)
-  # The target has the value one and its coordinates in the directions; the weights balance the
+  # The vector `aim` consists of one and the target's coordinates, so that the weights balance the
   # past.
   own <- drop(scaled %*% frame$loadings) - frame$origin
   expect_equal(frame$aim, c(1, own[-(1:2)]), tolerance = 1e-8)

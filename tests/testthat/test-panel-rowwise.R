@@ -172,7 +172,7 @@ test_that("variables in an outcome are columns or single numbers of the formula'
   expect_identical(from(pmin(y, limit) ~ treated, p$data)$donors, pmin(p$donors, limit))
   expect_identical(from(y * yes ~ treated, p$data)$donors, p$donors)
   expect_identical(from(y * pi ~ treated, p$data)$donors, p$donors * pi)
-  # The vector is computed from donors; its length and form may be any.
+  # A vector computed from donors is refused in every length and form.
   means <- stats::ave(p$data$y, p$data$time)
   two <- c(1, 2)
   named <- c(a = 1)

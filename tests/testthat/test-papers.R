@@ -251,7 +251,7 @@ test_that("the worst pair's loss is just below epsilon, and above epsilon with h
 test_that("audits of papers' methods accept valid claims and detect known faults", {
   # Plants faults 51.
   withr::local_seed(8)
-  # Only 1,200 runs detect some of the faults.
+  # Some of the faults are detected only by 1,200 runs.
   rows <- paper_audits(1200)
   fewer <- paper_audits(if (is_audit()) 1200 else 300)
   for (i in seq_along(rows)) {

@@ -1,5 +1,5 @@
-# Messages for users of engines: the engine's message if no row was read, tbl() as data, CSV by
-# name.
+# Messages for users of engines. The engine's message is shown if no row was read; tbl() as data and
+# CSV files by name give advice.
 
 test_that("a database error before any row is read is shown, with code that avoids the error", {
   p <- long_panel(60, 4, 2)

@@ -81,7 +81,7 @@ test_that("in blocks all spellings of a numeric identifier mean one person", {
   second <- first
   second$id <- sprintf("%03d", seq_len(nrow(first)))
   from <- rbind(first, second)
-  # Text makes the column text in both blocks.
+  # In both blocks the column contains text.
   from$id[c(1L, nrow(first) + 2L)] <- c("q!", "w!")
   to <- from
   to$id[[1L]] <- "99999"

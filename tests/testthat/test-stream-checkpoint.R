@@ -295,7 +295,7 @@ test_that("a stream's public state can be continued anywhere, and prints state t
   last <- function(s) utils::tail(tidy(s)$privacy.se, 1L)
   expect_gt(last(stream), last(fresh) * 1.01)
   expect_equal(last(a), last(b))
-  # Every number in the state contains noise of its variance.
+  # Every number in the state contains noise of the planned variance.
   expect_error(checkpoint(counting("tree", control = dp_control(rng = "R")), file, "public"),
     class = "dpsc_error_checkpoint")
 })
