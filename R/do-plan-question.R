@@ -219,11 +219,11 @@ corrected <- function(f, value, x, limits) {
   step <- sign(off) * min(2 * abs(off), log(3))
   then <- log(f(exp(log(x) + step)) / value)
   if (off < 0 && is.infinite(then)) {
-    # Without a test there, the answer is the smallest value with a test.
+    # If there is no test at that value, the answer is the smallest value with a test.
     return(solve_decreasing(f, value, exp(log(x) + c(step, 0)), steps = 6L))
   }
   if (is.finite(off) && is.finite(then) && off != then) {
-    # Further down than the last value there may be no test.
+    # Below the last value there may be no test, so a downward step does not extrapolate.
     step <- step * min(max(off / (off - then), 0), if (off < 0) 1 else 1.5)
   }
   min(max(exp(log(x) + step), limits[[1L]]), limits[[2L]])

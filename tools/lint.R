@@ -33,8 +33,8 @@ key_of <- function(file) {
   file.path(clean, tools::md5sum(key))
 }
 is_rule <- function(one) one$type == "error" || one$linter %in% rules
-# Half of the time of lintr::lint() is not spent on rules, so it reads only the files in which some
-# rule finds a fault.
+# Half of the time of lintr::lint() is not spent on rules, so lint() reads only the files in which
+# some rule finds a fault.
 linters <- eval(parse(text = read.dcf(".lintr", "linters")), asNamespace("lintr"))
 is_suspect <- function(file, lines) {
   read <- lintr::get_source_expressions(file)

@@ -58,7 +58,7 @@ test_that("under objective perturbation the loss of the worst pair is just below
         loss <- worst_pair_loss(plan$ridge[[k]], plan$scale[[k]])
         expect_lte(loss, claim[[k]] * (1 + 1e-6))
         expect_gt(loss, as.double(row[[3L]]) * claim[[k]])
-        # The fault is half of the scale.
+        # The fault is noise of half the scale.
         expect_gt(worst_pair_loss(plan$ridge[[k]], plan$scale[[k]] / 2), 1.05 * claim[[k]])
       }
     }
@@ -80,7 +80,7 @@ test_that("with delta > 0 exact deltas are within the claim, but not with half t
         plan <- paper_plan_cpp(core_facts(method, epsilon = epsilon, delta = delta, stages = 1))
         shift <- 2 / plan$scale[[1L]]
         expect_lte(spherical_delta(shift, epsilon), delta)
-        # The shift costs the whole epsilon, and the delta that is needed in addition.
+        # The shift uses the whole epsilon, and a larger shift needs a larger delta.
         expect_gt(shift, 0.98 * epsilon)
         expect_gt(spherical_delta(2 * shift, epsilon), 5 * delta)
       }

@@ -204,7 +204,7 @@ test_that("the budget that a plan gives for an effect permits intervals", {
   plan <- dp_plan(3000, 18, 6, size = 60, effect = 1.5, bounds = c(80, 200), sd_between = 11,
     sd_within = 3.3, method = "gram")
   row <- plan$table
-  # A twentieth of the simulated releases or more may lack an interval by chance.
+  # By chance, a twentieth or more of the simulated releases may lack an interval.
   expect_gt(row$power, 0.6)
   expect_true(is.finite(row$half_width))
   expect_lt(row$epsilon, 0.16)

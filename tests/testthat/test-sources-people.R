@@ -264,7 +264,7 @@ test_that("a database is tested on rows of people and refused if its results are
   refused("sql_rint", function(x, dialect) paste0("FLOOR(", x, ")"))
   refused("sql_real", function(x, dialect) paste0("(", format(x, digits = 15), ")"))
   # The faults are a grid of fractions, weights without their root, infinities that count as
-  # missing, and NULL that does not.
+  # missing, and NULL that does not count as missing.
   refused("sql_grid", function(x, centre, half, dialect) {
     paste0("((", x, " - ", sql_real(centre, dialect), ") / ", sql_real(half, dialect), ")")
   })
