@@ -191,7 +191,7 @@ moments_declared <- function(call, step) {
   largest <- max(call$scale)
   gaussian <- !is.na(step$mu)
   switch(call$law,
-    # The variance of each entry must exceed the variance that the shift requires by 16.
+    # The variance of each entry must be at least 16 above the variance that the shift requires.
     discrete_gaussian = min(
       step$sensitivity, step$mu * sqrt(max(0, largest - 16 * largest / min(call$scale)))
     ),

@@ -17,7 +17,7 @@ hooked_verb <- function(mechanism, recorder) {
 run_verb <- function(mechanism, people, noise = NULL) {
   control <- mechanism$control
   if (!is.null(noise)) control$rng <- noise
-  # Messages about group sizes and delta do not concern the audit.
+  # Messages about numbers of people and delta do not concern the audit.
   suppressWarnings(mechanism$verb(people, control), classes = "dpsc_warning")
 }
 

@@ -28,8 +28,8 @@ estimate_gram <- function(release, target, size = rep(1, nrow(target)), estimato
     e$penalty <- 2 * n * e$penalty
     e$unseen <- unseen
     e$apart <- placebo_apart(s$intervals, e)
-    # The prediction variance covers the mean of this number of people, and the error of the donors'
-    # regression.
+    # The prediction variance is for the mean of this number of people and includes the error of the
+    # donors' regression.
     own <- group_variance(s$intervals, e)
     e$own <- own
     e$prediction <- group_scale(e) * own * (1 / e$size + (1 + e$leverage) / n) + e$disagreement

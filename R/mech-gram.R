@@ -45,9 +45,9 @@ gram_facts <- function(public) {
     # depends on the donors' regression. For several dates alone it does not; with covariates its
     # effect was not measured.
     thrice = ridge && !is.null(public$treated) && further,
-    # Whether a row's level is one of the features, in addition to the features relative to it. With
-    # a penalty fixed by the user it is not, since that penalty is for a fit without noise, which
-    # shrinks to zero.
+    # Whether a row's level is one of the features, in addition to the features relative to the
+    # level. If the user fixes the penalty, the level is not a feature, since that penalty is for a
+    # fit without noise, which shrinks to zero.
     level = plain && is.null(control$lambda)
   )
   facts$weights <- public$weights

@@ -48,8 +48,8 @@ gram_contributions <- function(round, donors, scale) {
   if (is.null(round$radii)) {
     return(own)
   }
-  # Version 0.1.0 did not shrink rows before rounding. Undo the shrinking, and allow for the
-  # rounding.
+  # Version 0.1.0 did not shrink rows before rounding. This code undoes the shrinking and allows for
+  # the rounding.
   d <- length(round$origin)
   rounding <- sqrt(d) / 2
   shrunk <- (round$clipped - rounding) * (1 - 2^-40)
@@ -81,8 +81,8 @@ other_costs <- function(release) {
 moments_at <- function(steps, release) {
   noisy <- which(steps$law != "exponential")
   if (!identical(steps$account[1L] %||% "donors", "donors")) {
-    # Steps after the choice of their radius are the steps of moments; the step of the group's
-    # location is not among them.
+    # A step that follows the choice of its radius is a step of moments. The step of the group's
+    # location is not such a step.
     return(noisy[noisy > 1L & steps$law[pmax(noisy - 1L, 1L)] == "exponential"])
   }
   control <- length(release$panel$treated)

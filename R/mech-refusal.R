@@ -1,4 +1,4 @@
-# Calls that cannot succeed, judged by public facts. They are refused before any budget is spent.
+# Calls that cannot succeed by public facts. They are refused before any budget is spent.
 
 # The largest noise on a mean square of people's features, relative to its largest possible value,
 # at which donors are informative. It was found by simulation of the best case

@@ -56,7 +56,7 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
 #' @noRd
 check_few_numbers <- function(units, times, n, ask = function() NULL) {
   unclear <- is.numeric(units$values) && (is.numeric(times$values) || is.character(times$values))
-  # A panel without donors is refused for this reason, for any order of `index`.
+  # A panel without donors is refused for the lack of donors, in either order of `index`.
   if (unclear && n > 0L && n < length(times$values)) {
     ask()
     abort(c(

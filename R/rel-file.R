@@ -226,7 +226,7 @@ file_object.dp_release <- function(parts, fail) {
   if (!is.null(problem)) fail(problem)
   promise <- read_promise(release)
   release$privacy[names(promise)] <- promise
-  # The faults of this version were unknown when the file was written.
+  # The faults of this version were unknown when the file was written, but are known now.
   release$privacy[c("looked", "doubt")] <- NULL
   if (is.null(release$asked) || at_most_version(release$privacy$version, last_other_plan)) {
     return(release)

@@ -1,5 +1,5 @@
-# Nominal 95 % intervals of methods "output" and "objective", which cover the privacy noise alone:
-# the share of intervals that contain the effect of the same method without noise. Writes
+# Methods "output" and "objective": the share of nominal 95 % intervals, which allow for the privacy
+# noise alone, that contain the effect of the same method without noise. Writes
 # bench/results/coverage-vertical.csv.
 library(dpsc)
 

@@ -196,8 +196,8 @@ test_that("unsupported calls with `person` are refused before the charge, for an
     listed$id <- as.list(listed$id)
     expect_error(fit(listed), class = "dpsc_error_data")
   }
-  # Both data sets contain the same number of people, one of them with several rows per person, and
-  # the text is the same.
+  # One data set has one row per person, the other several rows per person. The number of people and
+  # the text are the same.
   few <- data.frame(y = 0, a = 0, b = 0, id = c(1, 2, 3, NA))
   expect_identical(told(few), told(few[rep(1:4, 50), ]))
   expect_match(told(few), "People: 3")
