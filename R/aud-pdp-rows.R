@@ -21,9 +21,9 @@
 #'   posterior draw, computed from leverage and leave-one-out residual (Wang, 2019, with the errors
 #'   of Theorem 14 corrected). One matrix factorisation suffices for all people.
 #' * For [dp_glm()] with the papers' methods, for every family, the loss is computed from slope and
-#'   curvature at the worst point, for a row of this length (for counts and on a box, also with this
-#'   outcome). For method `"output"` the loss is computed from the change of the minimiser, by a
-#'   Newton step with a bound on its remainder.
+#'   curvature of the loss function at the worst point, for a row of this length (for counts, and
+#'   with coefficients in a box, also with this outcome). For method `"output"` the loss is computed
+#'   from the change of the minimiser, by a Newton step with a bound on its remainder.
 #' * For [dp_glm()] with method `"objective"` without a penalty, for every family, the loss is the
 #'   Renyi bound for this row's weighted length and, for counts, this row's outcome. One matrix
 #'   factorisation suffices for all people. The weights make nearly all rows equally long, so the

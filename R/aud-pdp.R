@@ -16,12 +16,11 @@
 #' within the bounds, as in the guarantee, and the result is a certified upper bound. The
 #' computation depends on the method:
 #'
-#' * `"output"`: the exact change of the ridge weights by a removal is
-#'   `|f_i| sqrt(1 - h_i - c g_i) / (1 - h_i)` for donor i, and one fit gives the terms for all
-#'   donors (`inst/proofs/ridge.md`). The outcomes after the treatment change by the norm of the
-#'   row.
+#' * `"output"`: the exact change of the ridge weights by a removal, from the donor's weight and
+#'   leverage (`inst/proofs/ridge.md`). One fit suffices for all donors. The outcomes after the
+#'   treatment change by the norm of the row.
 #' * `"objective"`, `calibration = "tight"`: the terms of the proof (the largest gradient difference
-#'   over the feasible set, and the determinant) for this donor instead of the worst donor.
+#'   over the feasible set, and the determinant) for this donor instead of the worst possible donor.
 #' * `"objective"`, `calibration = "published"`: the Renyi divergence of the two Gaussian
 #'   distributions of the weights (removal only). With `delta = 0`, for which the published
 #'   guarantee is not valid, the loss is infinite. The published noise does not guarantee the stated

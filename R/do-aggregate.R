@@ -14,12 +14,12 @@
 #'
 #' @section Methods:
 #' * `"winsorised"`: first releases the median of the answers and the median distance from this
-#'   median, both by the exponential mechanism on 262,144 cells between `lower` and `upper`, with a
-#'   quarter of the budget each. It then clips the answers to within six standard deviations of the
-#'   median, and releases their mean with discrete Laplace or Gaussian noise. Limits that are ten
-#'   times too wide increase the error only slightly, and skewed answers cause little bias. This
-#'   method needs about 96 / epsilon blocks per statistic; with fewer blocks the default is
-#'   `"median"` without `spread`.
+#'   median, both by the exponential mechanism on a grid of 262,144 cells, with a quarter of the
+#'   budget each. It then clips the answers to within six standard deviations of the median, and
+#'   releases their mean with discrete Laplace or Gaussian noise. Limits that are ten times too wide
+#'   increase the error only slightly, and skewed answers cause little bias. This method needs about
+#'   96 / epsilon blocks per statistic; with fewer blocks the default is `"median"` without
+#'   `spread`.
 #' * `"median"`: releases the median over blocks, for each statistic separately, by the exponential
 #'   mechanism on 262,144 cells between `lower` and `upper`. Limits that are ten times too wide
 #'   increase the error only slightly.
@@ -49,8 +49,8 @@
 #' @param statistic (`function`)\cr a function that takes the rows of a block's people and returns
 #'   `length(lower)` numbers.
 #' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks. `NULL`: at least 30 blocks, and
-#'   enough blocks for released quantiles well above the noise (160 / epsilon for one statistic), if
-#'   each block then contains at least 30 people.
+#'   enough blocks for quantiles with little noise (160 / epsilon for one statistic), if each block
+#'   then contains at least 30 people.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
 #'   clipped to these limits. The names of the limits become the names of the statistics.
 #' @param epsilon (`number`)\cr privacy loss. `Inf`: NOT PRIVATE.
@@ -90,10 +90,10 @@
 #' In neighbouring data sets one person's row is replaced, or with `person = ~ id` all rows of one
 #' person. The number of people is public. Each person is in one block, so between neighbours one
 #' row of the table of answers changes. `"median"` is the exponential mechanism on ranks and gives
-#' pure differential privacy: the loss of each cell changes by at most one rank, upwards on one side
-#' and downwards on the other. `"mean"` is the Laplace or the Gaussian mechanism, and `"winsorised"`
-#' is the adaptive composition of exponential and additive mechanisms. The proof is in
-#' `proofs/papers.md`, section 1.
+#' pure differential privacy: the error of each cell's rank changes by at most one, upwards on one
+#' side of the median and downwards on the other. `"mean"` is the Laplace or the Gaussian mechanism,
+#' and `"winsorised"` is the adaptive composition of exponential and additive mechanisms. The proof
+#' is in `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #'   `dpsc_error_budget`. These errors depend only on public facts and on the statistic of your
 #'   `example`.

@@ -8,11 +8,10 @@
 #' period, and overall.
 #'
 #' @section Method: Donors are the units that are never treated; units that are not yet treated are
-#'   not donors. The donors are released **once**, relative to the first adoption, and this one
-#'   release is used for all cohorts, so any number of dates costs as much as one date. A cohort
-#'   that adopts later is predicted from its past up to its own adoption, in which each period after
-#'   the first adoption is a separate predictor. With `protect = "donors"` the treated units' data
-#'   are public.
+#'   not donors. The donors' moments are released **once**, relative to the first adoption, and used
+#'   for all cohorts, so any number of dates costs as much as one date. A cohort that adopts later
+#'   is predicted from its past up to its own adoption, in which each period after the first
+#'   adoption is a separate predictor. With `protect = "donors"` the treated units' data are public.
 #'
 #' Covariates, `y ~ treated | x1 + x2`, are measured for everybody before the *first* adoption, and
 #' every cohort is predicted from its own past and its covariates. Classical estimators use the
@@ -21,13 +20,13 @@
 #' With `protect = "everyone"` every cohort is a group of protected people. The donors and each
 #' cohort have the whole budget, since nobody is in two of these groups (`proofs/treated.md`). The
 #' unknown part of a protected cohort's past is set to the donors' values, so the event table has no
-#' rows before the adoption. At most a fifth of the donors' budget is for the last steps on the
-#' donors. There is one such step per cohort, so many dates mean more noise in each step. A cohort
-#' that is too small for the budget is refused.
+#' rows before the adoption. At most a fifth of the donors' budget is divided among steps that adapt
+#' the clipping to each cohort, so many dates mean more noise in each of these steps. A cohort that
+#' is too small for the budget is refused.
 #'
-#' ATT(g, t), the effect on cohort g in period t, is the cohort's mean outcome minus its
-#' counterfactual. Averages weight cohorts by their numbers of people (`size`). The average for a
-#' time since adoption is over the cohorts that have been treated for this long (fewer for long
+#' ATT(g, t), the effect on cohort g in period t, is estimated by the cohort's mean outcome minus
+#' its counterfactual. Averages weight cohorts by their numbers of people (`size`). The average for
+#' a time since adoption is over the cohorts that have been treated for this long (fewer for long
 #' times; the column `cohorts` gives their number). The average for a period is over the cohorts
 #' treated in this period, and the average for a cohort is over its treated periods. The overall
 #' average is over the people of all cohorts, after averaging over each person's treated periods.
@@ -37,12 +36,12 @@
 #' cohort, and their tails in all cohorts together, are released under the same budget. The variance
 #' of an average over cohorts is the sum of one part per cohort, for the prediction error of its
 #' people, and of a shared part, for the noise of the release and the donors' regression. The error
-#' of such an average is assumed to have the tails of the error for a mean of equally many people.
-#' With `simultaneous = TRUE` the limits cover all rows of a table together, by Sidak's inequality.
-#' If a cohort in an average has no interval, the average has no interval either, and the print
-#' gives the reason. The release is calibrated for means if *every* cohort has at least 20 people,
-#' and for single people otherwise. Coverage is measured (`bench/cohorts.R` of the sources), not
-#' proved.
+#' of such an average is assumed to have the same tails as the error for a mean of equally many
+#' people. With `simultaneous = TRUE` the limits cover all rows of a table together, by Sidak's
+#' inequality. If a cohort in an average has no interval, the average has no interval either, and
+#' the print gives the reason. The release is calibrated for means if *every* cohort has at least 20
+#' people, and for single people otherwise. Coverage is measured (`bench/cohorts.R` of the sources),
+#' not proved.
 #'
 #' Rows before the adoption are residuals. Between the first adoption and a cohort's own adoption,
 #' the release permits forecasts of each period from all periods before it. Rows of kind

@@ -10,20 +10,20 @@
 #' and `bounds` are public.
 #'
 #' For a numeric variable the quantiles are drawn first, by the exponential mechanism on a grid
-#' between the bounds. If the plan uses no delta, all quantiles are drawn at once, and the loss is
-#' their largest error in ranks. Otherwise they are drawn one after another. Means and standard
-#' deviations are then computed in a window around the released median, so that bounds ten times too
-#' wide increase the errors only slightly.
+#' between the bounds. If the plan uses no delta, all quantiles are drawn at once, with their
+#' largest error in ranks as loss function. Otherwise they are drawn one after another. Means and
+#' standard deviations are then computed in a window around the released median, so that bounds ten
+#' times too wide increase the errors only slightly.
 #'
 #' With enough people (for one column and epsilon = 1, more than 650) the function releases, for
-#' each side of the median, a radius that contains all but a few people (`plan$beyond`). The window
-#' extends three to four times this radius. With fewer people the window extends seven times the
-#' distance between quartile and median, and a radius is released only in columns with equal
-#' quartiles (`plan$late`). Values beyond the window are clipped, and a noisy number of people with
-#' such values is released. Confidence limits are widened by the share of these people that noise
-#' does not explain, times the width of the window. They extend to the bounds if this share is so
-#' large that the window must have been misplaced. For even heavier tails (a variance that is barely
-#' finite) means and standard deviations are still biased downwards.
+#' each side of the median, a radius beyond which only a few people's values lie (`plan$beyond`).
+#' The window extends three to four times this radius. With fewer people the window extends seven
+#' times the distance between quartile and median, and a radius is released only in columns with
+#' equal quartiles (`plan$late`). Values beyond the window are clipped, and a noisy number of people
+#' with such values is released. Confidence limits are widened by the share of these people that
+#' noise does not explain, times the width of the window. They extend to the bounds if this share is
+#' so large that the window must have been misplaced. For very heavy tails (a variance that is
+#' barely finite) means are biased towards the median, and standard deviations downwards.
 #'
 #' A row with a missing value is omitted for that variable. A row is omitted for all variables if
 #' its group is missing or is not a public level. The number of missing values is private.
@@ -47,12 +47,13 @@
 #'   Limits of means are computed as if the sampling error were normal, and allow for values beyond
 #'   the window that follow a power law. Limits of quantiles are read from the curve through the
 #'   released quantiles: with few quantiles these limits are wide where the slope of the curve
-#'   changes. Since recorded values are often round, 0, the bounds and multiples of powers of ten
-#'   are drawn more often than other numbers. If drawn quantiles are round, their limits extend to
-#'   the next round number. With few people limits always extend to the next round number, since a
-#'   quantile of a column with few different values is then often drawn between two of these values.
+#'   changes. Recorded values are often round, so 0, the bounds and multiples of powers of ten have
+#'   higher probabilities in the draw than other numbers. If drawn quantiles are round, their limits
+#'   extend to the next round number. With few people limits always extend to the next round number,
+#'   since a quantile of a column with few different values is then often drawn between two of these
+#'   values.
 #'
-#'   With few people, noise and sampling cannot exclude that a skewed column has an infinite
+#'   With few people, the released numbers cannot exclude that a skewed column has an infinite
 #'   variance. Limits of its standard deviation then extend to the largest standard deviation that
 #'   the bounds allow. For a Pareto distribution with exponent 1.5 and 500 people the coverage of
 #'   these limits is only .7. In the designs of `bench/results/describe.csv`, which also contains

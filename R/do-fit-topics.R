@@ -49,10 +49,10 @@ NULL
 #'   gives the noisy mean path of the treated people, which is the fit's `target`. The fit contains
 #'   no treated person's values or name, and no mean without noise. This protection costs little
 #'   accuracy from several hundred treated people on (`bench/results/protect.csv`). Groups too small
-#'   for the budget (about 40 people at `epsilon = 1`) are refused. Effects in per cent are `NA`
-#'   where the noise hides the counterfactual's level, as the noise usually does for 60 people at
-#'   `epsilon = 1`. [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused. With
-#'   several adoption dates every cohort is a protected group.
+#'   for the budget (below about 40 people at `epsilon = 1`) are refused. Effects in per cent are
+#'   `NA` where the noise hides the counterfactual's level, as the noise usually does for 60 people
+#'   at `epsilon = 1`. [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
+#'   With several adoption dates every cohort is a protected group.
 #' @seealso [dp_synth()], [dp_cohorts]
 #' @name dp_synth_treated
 NULL
@@ -81,12 +81,12 @@ NULL
 #' * `"sdid"`, `"factor"` and `"mcnnm"` take **regressors**, which must be known in every period and
 #'   must not be changed by the treatment. A column that changes over time has one coefficient,
 #'   stored in the fit's `slopes`. `"sdid"` estimates this coefficient by least squares with effects
-#'   of units and periods, on all cells that are not treated, and is then fitted to the residuals
+#'   of units and periods, on all untreated observations, and is then fitted to the residuals
 #'   (Kranz, 2022). `"factor"` estimates the coefficient together with the donors' factors (Bai,
 #'   2009; Xu, 2017). `"mcnnm"` estimates the coefficient, without a penalty, together with the
 #'   low-rank matrix (Athey et al., 2021). A column that is the same in all periods, or `over(x,
-#'   periods)`, has a coefficient *in each period*, since the unit's effect would absorb a constant
-#'   coefficient. The donors' regression gives the contribution of this column for the target.
+#'   periods)`, has a coefficient *in each period*, since the units' effects would absorb a term
+#'   with a constant coefficient. A regression on the donors estimates these coefficients.
 #'   Regressors that, among the donors, are collinear with each other or with effects of units and
 #'   periods cause an error. With `na = "interpolate"` gaps in regressors are filled like gaps in
 #'   the outcome.
@@ -112,9 +112,9 @@ NULL
 #'   fifth for higher orders. With `"gram"` the interval is *calibrated on the donors' own placebo
 #'   errors*: each donor's post-treatment outcome is predicted from that donor's own past, and the
 #'   second moment and the tails of these errors are released under the same budget. This
-#'   calibration corresponds to the placebo test in space, and is valid for 0/1 outcomes, costs and
-#'   other data that are far from normal. Coverage is measured (`bench/battery.R` of the sources,
-#'   `bench/results/battery.csv`), not proved: the target is assumed to be a person like the donors,
+#'   calibration corresponds to the placebo test in space, and does not require normal data:
+#'   outcomes may be costs or 0/1. Coverage is measured (`bench/battery.R` of the sources,
+#'   `bench/results/battery.csv`), not proved. The target is assumed to be a person like the donors,
 #'   or a mean of such people with independent prediction errors. A shock that hits the whole group
 #'   counts as part of the group's effect. People who were chosen for their level before the
 #'   treatment regress in part to the mean. With method `"gram"`, one adoption date and no
@@ -150,8 +150,8 @@ NULL
 #'
 #' `conformal()` and `placebo_time()` use single pre-periods and need a release made with
 #' `dp_control(features = Inf)`. Decide about these tests before the budget is spent, since another
-#' release spends budget again. The placebo test in `summary()` and the limits by `confint()` are
-#' available for every release by `"gram"`.
+#' release spends budget again. The placebo test in `summary()` and the limits by `confint()` do not
+#' require `features = Inf`.
 #' @seealso [dp_synth()], [confint()][effects.dp_synth()], [placebo_space()], [conformal()]
 #' @name dp_synth_intervals
 NULL

@@ -42,13 +42,13 @@
 #' are numbers, periods are numbers or strings, and there are fewer donors than periods. If the
 #' order is right, convert the units to strings. Errors are raised before budget is spent or noise
 #' is drawn, except when a reader of [dp_chunks()] fails later. No error quotes a donor's value or
-#' name. A call is also refused if public facts show that it is useless: bounds miss most of the
-#' target's pre-treatment values, `epsilon` is out of range, or donors are too few for noise smaller
-#' than the bounds.
+#' name. A call is also refused if the bounds miss most of the target's pre-treatment values, if
+#' `epsilon` is out of range, or if donors are so few that the noise exceeds all values within the
+#' bounds.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
 #' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict the
-#' bounds (nearly all values lie at a bound, or within a thousandth of the width). This check costs
+#' bounds (the donors' values differ by about a thousandth of the bounds' width). This check costs
 #' no budget.
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and `treated`
@@ -57,9 +57,9 @@
 #'   `outcome ~ treated | x1 + x2` ([dp_synth_covariates]), and donors as a matrix or a release
 #'   ([dp_synth_donors]).
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row per unit and
-#'   period, in any order. PRIVATE. A table or files already contain `index`. The guarantee starts
-#'   from these columns and does not cover their computation from people's data; [preparing_data]
-#'   lists permitted preparations.
+#'   period, in any order. PRIVATE. Results of these two functions already contain `index`. The
+#'   guarantee starts from these columns and does not cover their computation from people's data;
+#'   [preparing_data] lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param epsilon (`number`, from 1e-9 to 1e9, no default)\cr privacy loss. Above 10 protection is
 #'   weak. `Inf` gives the non-private fit.
@@ -74,18 +74,17 @@
 #'   `"simplex"`, `"demeaned"`, `"hsvt"`, `"penalised"`, `"predictors"`, `"augmented"`, `"sdid"`,
 #'   `"factor"`, `"mcnnm"`, `"elastic"` (see `vignette("classical")`; settings: [dp_control()]).
 #' @param size (`count`, or one per treated unit)\cr number of people over whom a treated unit is
-#'   averaged; `NULL` means 1. The mean of many people varies less than one person, so its interval
-#'   is shorter. From 20 people on the release is calibrated for a mean, so give `size` when you
-#'   make the release. PUBLIC. Several treated units form a group of `sum(size)` people with one
-#'   average effect; `tidy(fit, type = "unit")` gives the members' effects.
+#'   averaged; `NULL` means 1. The mean of many people varies less than one person's outcome, so its
+#'   interval is shorter. From 20 people on the release is calibrated for a mean, so give `size`
+#'   when you make the release. PUBLIC. Several treated units form a group of `sum(size)` people
+#'   with one average effect; `tidy(fit, type = "unit")` gives the members' effects.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr ledger to charge before the noise is drawn.
 #' @param control ([dp_control()])\cr settings. Decide about two of them before the budget is spent:
 #'   `features = Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which
 #'   saves the budget of intervals.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated]. Under
-#'   a finite `epsilon` this argument is required with several treated units, with one unit of `size
-#'   = 1`, and before any error about one treated person's rows. Otherwise a single treated unit is
-#'   public.
+#'   a finite `epsilon` this argument is required with several treated units, and with one unit if
+#'   `size = 1` or if its rows would cause an error. Otherwise a single treated unit is public.
 #' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
 #'   `"interpolate"`: gaps are filled, see [preparing_data].
 #' @param roster ([dp_roster()] or `NULL`)\cr the units, their roles and dates, and the periods of
@@ -114,12 +113,12 @@
 #'   * `variance`: a list with one list of covariances between treated periods, in squared outcome
 #'     units: `prediction`, of the prediction error for such a target (including the error from
 #'     shrinking the estimate to the target's own level); `privacy` and `noise`, of the estimate
-#'     over releases after and before this shrinkage. RELEASED.
+#'     over releases, after and before this shrinkage respectively. RELEASED.
 #'   * `spread`: a list with one list: the constants that turn the variance into intervals (`floor`,
 #'     and factors for the `average`, a `period` and the joint `band`), or the `reason` for a
-#'     missing interval; `unseen`, the part of the floor for hidden donors with large errors, in
-#'     scaled units; `apart`, the target's distance from the donors (1 for a random target).
-#'     RELEASED.
+#'     missing interval; `unseen`, the variance added for donors with large errors that noise may
+#'     hide (bounds scaled to -1 and 1); `apart`, the target's squared distance from the donors,
+#'     relative to random targets. RELEASED.
 #'   * `units`: the same fields for each of several treated units, or `NULL`.
 #'   * `covariates`: one row, the target's covariates, if any. PUBLIC.
 #'   * `protected`: `TRUE` if treated people are protected, in which case `target` is RELEASED.

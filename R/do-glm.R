@@ -11,14 +11,14 @@
 #' The default method perturbs the objective: a random linear term, drawn once, is added to the
 #' negative log-likelihood, and the minimiser of the sum is released. Before this step, part of the
 #' budget is spent on the medians and scales of the numeric variables and on the covariance of the
-#' regressors, so that bounds may be ten times too wide.
+#' regressors, so bounds ten times too wide increase the errors only slightly.
 #'
-#' Rows longer than a limit R have smaller weights, which depend on the regressors alone (see
-#' Estimand). R^2 is at least the number of coefficients. R is larger if there are enough people, or
-#' if the rows of a rare group need a larger limit. The share of such a group is released: it is the
-#' smallest share of a 0/1 regressor's value, or of a factor's level, that is visible above the
-#' noise. The proof needs a ridge of size 2 R^2 / epsilon, which shrinks slopes towards zero when
-#' there are few people.
+#' Rows whose scaled regressors have a norm (*length*) above a limit R have smaller weights, which
+#' depend on the regressors alone (see Estimand). R^2 is at least the number of coefficients. R is
+#' larger if there are enough people, or if the rows of a rare group need a larger limit. The share
+#' of such a group is released: it is the smallest share of a 0/1 regressor's value, or of a
+#' factor's level, that is visible above the noise. The proof needs a ridge of size 2 R^2 / epsilon,
+#' which shrinks slopes towards zero when there are few people.
 #'
 #' A logistic loss has its smallest curvature where its slope is largest. With a ridge of this size,
 #' the curvature of one person's loss adds almost nothing to the privacy loss from its slope, and
@@ -52,14 +52,14 @@
 #' @section Bounds, formulas, missing values: As in [dp_lm()], `bounds` gives the range or all
 #' levels of every variable, and formulas may use functions of one row only. A row with a missing
 #' value, or outside `subset`, has weight zero, and the number of such rows is private. `weights`
-#' are case weights, for example of a survey. Weights above `max_weight` are reduced to this value,
-#' and rows with weights far below `max_weight` contribute little.
+#' are case weights, for example of a survey. Rows with weights far below `max_weight` contribute
+#' little.
 #'
 #' @section Budgets that are too small:
 #' A coefficient is marked as *not identified at this budget* unless the rows contain at least twice
 #' as much information about the coefficient as the ridge that privacy needs. A marked coefficient
-#' is shrunk towards zero, and its interval is unreliable. Columns are whitened only if whitening is
-#' expected to reduce the error, by the number of people, epsilon and the number of columns.
+#' is shrunk towards zero, and its interval is unreliable. Columns are whitened only if, given
+#' epsilon and the numbers of people and columns, whitening is expected to reduce the error.
 #' Otherwise columns are scaled by their bounds, and tight bounds reduce the errors.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
@@ -128,7 +128,8 @@
 #'   found together with the regressors' medians. Predictions need the columns of the offset. Counts
 #'   are capped without regard to exposure. In simulations with exposures that differ by a factor of
 #'   25, slopes had a bias of 1 %, which reduces coverage with 20,000 people (.92 at epsilon 4; .92
-#'   to .98 over all cells of `bench/results/offset.csv`). An offset requires method `"objective"`.
+#'   to .98 over all designs of `bench/results/offset.csv`). An offset requires method
+#'   `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE. Coefficients maximise the weighted likelihood. Their standard errors assume that
 #'   people are drawn independently, and are robust to weights that depend on the outcome. With
@@ -159,12 +160,12 @@
 #' The linear term is drawn by comparing random digits, so that it is an exact draw, rounded. The
 #' optimiser stops at a small gradient; the bound on this gradient, rounding included, is part of
 #' the proof. Exact noise on a public grid covers the remaining error. With `delta = 0` the noise is
-#' exact except for linear terms with a probability below `exp(-60)`, and the printed fit states
-#' that the noise is not exact. If the minimiser is not found, the fit is returned and charged, with
-#' `NA` for coefficients that are not identified. This event is the only event that the guarantee
-#' does not cover. It did not occur in 1,500 fits to uninformative data within bounds up to a
-#' million times too wide, nor in 20,000 penalised problems designed to be hard (`tests/core` of the
-#' sources). Methods that need no `delta` guarantee `delta = 0`, whichever value is given.
+#' exact except with a probability below `exp(-60)`, and the printed fit states that the noise is
+#' not exact. If the minimiser is not found, the fit is returned and charged, with `NA` for
+#' coefficients that are not identified. The guarantee covers neither this event nor the failures
+#' listed under Errors. The event did not occur in 1,500 fits to uninformative data within bounds up
+#' to a million times too wide, nor in 20,000 penalised problems designed to be hard (`tests/core`
+#' of the sources). Methods that need no `delta` guarantee `delta = 0`, whichever value is given.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All these
 #' errors occur before any budget is spent, and depend on public facts only: formula, bounds, sizes,

@@ -10,14 +10,15 @@
 #' The fit begins with a private search for the medians and scales of all numeric variables, so
 #' bounds that are ten or a hundred times too wide increase the errors only slightly. A few rounds
 #' then release noisy moments of whitened regressors and of the residuals from the previous round's
-#' fit. The estimates combine all rounds, weighted by the known variance of their noise.
+#' fit. The estimates combine the rounds, weighted by the inverse of the known noise variances.
 #'
-#' The regressors and the residual of an outlying row are shrunk by the same factor, which keeps
-#' least squares consistent if the mean is linear in the regressors. The largest length of a row
-#' depends on the released share of the rarest level that is visible above the noise. In addition
-#' the residual is clipped, at 1.1 standard deviations where the noise is large and at a higher
-#' bound where the noise is small (Huber's regression). The largest length and the clipping bound
-#' minimise the variance of the noise plus half of the squared bias that is usual in real data.
+#' The regressors and the residual of a row with outlying regressors are shrunk by one factor, which
+#' keeps least squares consistent if the mean is linear in the regressors. The largest length of a
+#' row depends on the released share of the rarest level that is visible above the noise. In
+#' addition the residual is clipped, at 1.1 standard deviations where the noise is large and at a
+#' higher bound where the noise is small (Huber's regression). The largest length and the clipping
+#' bound minimise the variance of the noise plus half of the squared bias that is usual in real
+#' data.
 #'
 #' Where the noise is small enough, the third round uses a wide clipping bound. If the wide bound
 #' moves the level of the outcome or the slopes by more than the noise does, errors are taken to be
@@ -30,32 +31,33 @@
 #' of `lm()` to the same rows. It includes the noise and the effect of clipping, which is computed
 #' from released numbers alone. With skewed errors the intercept is extrapolated from its values
 #' under several clipping bounds, and the privacy part for slopes includes the bias implied by the
-#' changes of the slopes. With heavy tails the privacy part includes the difference between the two
-#' fits. For CPS wages (`AER::CPS1988`, nine slopes) the largest difference from a slope of `lm()`
-#' is 2.8 standard errors of `lm()` at epsilon 1 (median over runs), 2.0 at epsilon 2, 1.0 at
-#' epsilon 4 and .2 at epsilon 10,000. Between 94 and 100 % of the intervals from the privacy part
-#' contain the slope of `lm()`.
+#' changes of the slopes between these bounds. With heavy tails the privacy part includes the
+#' expected difference between robust slopes and slopes of `lm()`. For CPS wages (`AER::CPS1988`,
+#' nine slopes) the largest difference from a slope of `lm()` is 2.8 standard errors of `lm()` at
+#' epsilon 1 (median over runs), 2.0 at epsilon 2, 1.0 at epsilon 4 and .2 at epsilon 10,000.
+#' Between 94 and 100 % of the intervals from the privacy part contain the slope of `lm()`.
 #'
 #' Where the budget does not permit a wide clipping bound, or the effect of the bound is not
-#' visible, standard errors include an allowance for the usual distance between the two fits, which
-#' arises from nonlinear means and from skewed errors. In regressions on data of real people this
-#' distance is about .03 standard deviations of the residuals along the worst direction. The
-#' allowance is not an upper bound. In CPS wages at epsilon = .5, 87 % of the intervals contain the
-#' slope of `lm()`. In 163 of 189 settings (21 regressions on samples from real data, 1,000 to
-#' 20,000 people, epsilon .5 to 4) the intervals contain at least 88 % of the coefficients of `lm()`
-#' for the whole data. Coverage is lower if means are far from linear, if tails are heavy (as for
-#' numbers of visits), or if a few values of a regressor are far from all other values. Such values
-#' determine the slope of `lm()` and have less weight in `dp_lm()`: use the logarithm of the
-#' regressor. One more regression, on population density, has lower coverage in all of its 9
-#' settings.
+#' visible, standard errors include an allowance for the usual distance from the fit of `lm()`,
+#' which arises from nonlinear means and from skewed errors. In regressions on data of real people
+#' the distance along the worst whitened direction is about .03 standard deviations of the
+#' residuals. The allowance is not an upper bound. In CPS wages at epsilon = .5, 87 % of the
+#' intervals contain the slope of `lm()`. In 163 of 189 settings (21 regressions on samples from
+#' real data, 1,000 to 20,000 people, epsilon .5 to 4) the intervals contain at least 88 % of the
+#' coefficients of `lm()` for the whole data. Coverage is lower if means are far from linear, if
+#' tails are heavy (as for numbers of visits), or if a few values of a regressor are far from all
+#' other values. Such values determine the slope of `lm()` and have less weight in `dp_lm()`: use
+#' the logarithm of the regressor. One more regression, on population density, has coverage below 88
+#' % in all 9 settings.
 #'
 #' The effect of clipping cannot be estimated where noise hides the tails, as with rare gross
 #' outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance of 15
 #' standard deviations, 5,000 people and epsilon = 1, the intercept is 5 standard errors from the
-#' intercept of `lm()`, so no interval contains the intercept of `lm()`. The printed fit notes that
-#' slopes are robust if more than 2 % of the residuals lie beyond three standard deviations. With
-#' many people the note appears at a smaller share, if residuals beyond three standard deviations
-#' can move a slope by a standard error. If no residual is clipped, the note does not appear.
+#' intercept of `lm()`, so no interval contains the intercept of `lm()`. If more than 2 % of the
+#' residuals lie beyond three standard deviations, the printed fit notes that slopes are robust.
+#' With many people the note appears at a smaller share, if residuals beyond three standard
+#' deviations can move a slope by a standard error. If no residual is clipped, the note does not
+#' appear.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
@@ -84,8 +86,7 @@
 #' @section Missing values and subsets:
 #' A row with a missing value, or outside `subset`, has weight zero. The public number of rows
 #' remains `nrow(data)`; the number of rows with missing values is private. `weights` are case
-#' weights as in [stats::lm()]. Weights above `max_weight` are reduced to this value, and rows with
-#' weights far below `max_weight` contribute little.
+#' weights as in [stats::lm()]. Rows with weights far below `max_weight` contribute little.
 #'
 #' @section People in a database:
 #' With [dp_table()] or [dp_files()] rows are read in blocks, about nine times. If the rows of a
@@ -131,7 +132,7 @@
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param method (`string`)\cr `"moments"`: the method of this page. `"ops"` and `"adaops"`: one
 #'   draw from a posterior distribution, as in Wang (2018, 2019), with corrected constants. These
-#'   two methods return coefficients only, and are several times less accurate. See
+#'   two methods return coefficients only, and are several times less accurate than `"moments"`. See
 #'   [dp_paper-methods].
 #' @param settings (`list`, PUBLIC)\cr `ridge`, the penalty of `"ops"`, or `condition`, the largest
 #'   acceptable condition number for `"adaops"`. Both refer to columns scaled so that rows have

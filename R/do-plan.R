@@ -18,8 +18,8 @@
 #'   deviation, over periods, of a person's deviations from their own level, apart from common
 #'   movements. Take both values from experience, the literature or another public source.
 #' * Without these arguments people are simulated as in [sim_panel()], where outcomes use the whole
-#'   width of sensible bounds. Real outcomes rarely use the whole width, and their errors are
-#'   smaller.
+#'   width of sensible bounds. Real outcomes rarely use the whole width, so their errors are smaller
+#'   than planned.
 #'
 #' With `protect = "everyone"`, several adoption dates or covariates, whole studies are simulated,
 #' released and fitted by the functions of [dp_synth()]. The errors of a protected group grow with
@@ -52,8 +52,7 @@
 #'   default.
 #' @param error (`number` or `NULL`)\cr the required error of a period, in outcome units. With this
 #'   argument one of `n`, `epsilon` and `size` must be `NULL`.
-#' @param bounds (`numeric(2)`)\cr the public bounds, in the outcome's units, in which errors are
-#'   given.
+#' @param bounds (`numeric(2)`)\cr the public bounds, in outcome units.
 #' @param design (`string`)\cr the design of [sim_panel()] for the simulated people, if neither
 #'   standard deviations nor a pilot is given.
 #' @param sd_between,sd_within (`number`, positive, outcome units, PUBLIC)\cr standard deviation of
@@ -93,7 +92,7 @@
 #'   * `interval`: a list of `calibrated` (whether there will be a 95 % interval), and of `n` and
 #'     `epsilon`, the smallest number of donors and the smallest epsilon for which there is an
 #'     interval if the other argument is unchanged.
-#'   * `facts`: the quantities that determine the errors, in scaled units.
+#'   * `facts`: the quantities that determine the errors, in scaled units (bounds -1 and 1).
 #'   * `without`, with covariates only: `error`, `average` and `half_width` of a study of the same
 #'     people without covariates.
 #'   * `table`: see below.

@@ -9,26 +9,28 @@
 #' * `"ranks"` (default): selects one variable at a time by the exponential mechanism on Kendall's
 #'   rank correlations with residuals. Wide bounds and long tails do not increase the errors. The
 #'   residuals come from noisy regression steps if, by public facts, these steps have little noise;
-#'   otherwise the outcome itself replaces the residuals. For an outcome with two values, half of
-#'   the pairs of people are tied. The default is then `"pursuit"`, or `"screening"` if regression
-#'   steps have much noise, provided that medians and scales can be found.
+#'   otherwise the outcome itself replaces the residuals. For an outcome with two values, at least
+#'   half of all pairs of people are tied. The default is then `"pursuit"`, or `"screening"` if
+#'   regression steps have much noise, provided that medians and scales can be found.
 #' * `"pursuit"`: selects one variable at a time by clipped correlations and orthogonal regression
 #'   steps, which distinguish between variables that can replace each other. This method is the
 #'   default if the noise of the regression steps is negligible (with 20 candidates and 20,000
 #'   people, for epsilon of at least 4).
 #' * `"gram"`: releases noisy moments of all variables once. The selection, selections of other
 #'   sizes and the fit then have no further cost.
-#' * `"screening"`: selects the largest correlations in one step, for uncorrelated variables.
+#' * `"screening"`: selects the variables with the largest correlations in one step; for
+#'   uncorrelated variables.
 #' * `"votes"`: lets disjoint blocks of people vote; wide bounds do not increase the errors.
 #' * `"frank-wolfe"`: selects variables by Frank-Wolfe iterations on an l1 ball.
 #' * `"exhaustive"`: applies the exponential mechanism to all supports; for few candidates, and less
 #'   accurate than the other methods.
-#' * `"blocks"`: selects the support that most blocks of people select, if this support is stable.
-#' * `"subsamples"`: selects the support that most overlapping random subsets select (Thakurta,
-#'   2013, Algorithm 6.1), with corrections that make the method private. It is for reproduction: at
-#'   epsilon = 1 a subset contains one person in 442 (one in 561 with a refit), and the call is
-#'   refused if there are too few rows for subsets of `8 + 5 size` people. `"blocks"` needs between
-#'   a sixth and a twelfth of the people.
+#' * `"blocks"`: selects the support that the largest number of blocks of people select, if this
+#'   support is stable.
+#' * `"subsamples"`: selects the support that the largest number of overlapping random subsets
+#'   select (Thakurta, 2013, Algorithm 6.1), with corrections that make the method private. The
+#'   method is for reproduction: at epsilon = 1 a subset contains one person in 442 (one in 561 with
+#'   a refit), and the call is refused if there are too few rows for subsets of `8 + 5 size` people.
+#'   `"blocks"` needs only a sixth to a twelfth as many people.
 #' * `"stability"`: selects the support of a Huberised LASSO, if a certificate shows that replacing
 #'   several people would not change this support. The method is for thousands of people and nearly
 #'   orthogonal supports.
@@ -49,8 +51,9 @@
 #' The last four methods propose a support and release it only if a test shows its stability.
 #' Otherwise they abstain (`$abstained`), at the same cost. Proofs: `proofs/selection.md`.
 #'
-#' In synthetic control, features of the pre-period can be selected from a release at no cost, and
-#' covariates of donors by `"ranks"`. Never select donors: membership in a support is private.
+#' In synthetic control, features of the pre-period can be selected from a release at no cost.
+#' Covariates of donors can be selected by `"ranks"`. Never select donors: membership in a support
+#' is private.
 #'
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates`, where `.` stands for all other
 #'   names in `bounds`; or a selection by `"gram"`, for which another `size` costs nothing.
@@ -67,8 +70,8 @@
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
 #'   of moments. `NULL`: the default of [dp_online()].
 #' @param settings (`list`)\cr public constants, with defaults in brackets. `blocks`: the number of
-#'   blocks (one for every 50 people, or 80 for method `"blocks"`). `subsets`: the number of subsets
-#'   for `"subsamples"` (the published number, if there are enough people). `ball`: the l1 radius of
+#'   blocks (one per 50 people; 80 for method `"blocks"`). `subsets`: the number of subsets for
+#'   `"subsamples"` (the published number, if there are enough people). `ball`: the l1 radius of
 #'   scaled coefficients (size/2). `iterations`: for `"frank-wolfe"` (12). For `"stability"` and
 #'   `"lasso"`: `penalty`, per person (.035); `tau`, the residual beyond which the loss is linear
 #'   (.6); and per person `psi`, the curvature, and `kappa`, two bounds on the sizes of columns (the

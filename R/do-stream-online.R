@@ -26,7 +26,7 @@
 #' * `"pocp"` minimises the sum of all losses so far, and releases every iterate with new noise.
 #'   With logistic losses the time grows with the square of the number of steps, which is at most
 #'   20,000.
-#' * `"poffl"` releases one average at the horizon.
+#' * `"poffl"` releases one average of all iterates, at the horizon.
 #'
 #' For these algorithms `psi` is the weight of a ridge that is part of the loss. They need a finite
 #' horizon and a stream that does not react to released values, and are several times less accurate

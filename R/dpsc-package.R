@@ -21,9 +21,9 @@
 #'   [dp_roster()].
 #'
 #' The page [papers] lists the algorithms of the papers by the papers' names, with the calls that
-#' run these algorithms. `vignette("papers")` and `vignette("reproduction")` measure the claims of
-#' the papers; `vignette("errata")`, `vignette("errata-streams")` and `vignette("errata-papers")`
-#' list their errors.
+#' run these algorithms. `vignette("papers")` and `vignette("reproduction")` check the papers'
+#' claims; `vignette("errata")`, `vignette("errata-streams")` and `vignette("errata-papers")` list
+#' the papers' errors.
 #'
 #' @section Protected data: A donor's whole row, with all periods, is protected. Two panels are
 #' neighbours if they differ in one donor's row. The number of donors, the periods, the bounds and

@@ -2,10 +2,10 @@
 #'
 #' Monthly blood pressure of 3,000 patients who never joined a programme, and the published monthly
 #' mean of 60 patients who joined it. The target is a mean of 60 people, so give `size = 60`. All
-#' data are simulated. Each patient's outcome is the sum of a personal level, personal multiples of
-#' a seasonal effect, a common drift and a slow common factor, and noise. **The programme lowers the
-#' group's mean by 8 mmHg** from the nineteenth month on. Appropriate public bounds are
-#' `c(80, 200)`, the limits of plausible readings.
+#' data are simulated. Each patient's outcome is the sum of a personal level, noise, and personal
+#' multiples of three common series (a season, a drift and a slow factor). **The programme lowers
+#' the group's mean by 8 mmHg** from the nineteenth month on. Appropriate public bounds are `c(80,
+#' 200)`, the limits of plausible readings.
 #'
 #' @format A data frame with 72,024 rows (3,001 units in 24 months) and 4 columns:
 #' \describe{

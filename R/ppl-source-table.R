@@ -17,7 +17,7 @@
 #' * `dp_sources()`: several tables, files, matrices or chunks, whose sums are added, for example
 #'   the parts of one table or tables in different engines. **Each person must be in only one
 #'   source**. This condition is assumed, not checked, because a person's presence in two sources is
-#'   itself a private fact. The loss of a person in k sources is k times the stated loss.
+#'   itself a private fact. A person in k sources is protected only like a group of k people.
 #' * [dp_workers()]: sources to which only other processes have access.
 #'
 #' @section Two ways to compute: `compute = "here"`: in a temporary table the engine turns long rows

@@ -1,11 +1,11 @@
 #' Privacy accounting
 #'
-#' Converts exactly between noise scales and privacy budgets; no data are needed. `gaussian_sigma()`
-#' and `gaussian_delta()` are for the analytic Gaussian mechanism. `cdp_rho()`, `cdp_epsilon()` and
+#' Converts between noise scales and privacy budgets; no data are needed. `gaussian_sigma()` and
+#' `gaussian_delta()` are for the analytic Gaussian mechanism. `cdp_rho()`, `cdp_epsilon()` and
 #' `cdp_delta()` convert between zero-concentrated differential privacy (zCDP) and approximate
 #' differential privacy at the optimal order. All results are computed in log space and rounded so
-#' that the guarantee remains valid, with a relative error of up to about 1e-11. A `delta` of 1e-300
-#' is therefore as accurate as a `delta` of 1e-5.
+#' that the guarantee remains valid, with a relative error of up to about 1e-11. Results are
+#' therefore as accurate for a `delta` of 1e-300 as for 1e-5.
 #'
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
 #' @param delta (`number`, in (0, 1))\cr failure probability.

@@ -5,10 +5,9 @@
 #'
 #' If donors belong to a few public groups, such as regions or types of clinic, each group can be
 #' released separately with the whole budget. No person is in two groups, so a person's privacy loss
-#' comes only from the release of their group (parallel composition). A union of groups then costs
-#' nothing, since the sum of the groups' moments equals the moments of all donors in the union. You
-#' can therefore choose the groups after the releases, by their fit to the target before the
-#' treatment.
+#' comes only from the release of their group (parallel composition). The moments of a union of
+#' groups are then sums of the groups' released moments, and cost nothing. You can therefore choose
+#' the groups after the releases, by their fit to the target before the treatment.
 #'
 #' The groups must be public, and must not depend on outcomes. In neighbouring data sets one donor's
 #' row is replaced by another row **of the same group**: group membership is not protected. Use a

@@ -17,11 +17,11 @@
 #' @return
 #' * `effects()`: a matrix of observed minus counterfactual outcomes, in outcome units, with one row
 #'   per target and one column per treated period. For a group with `protect = "everyone"` these
-#'   effects are the released effects, as in `coef()`. With four or more periods, `tidy()`,
-#'   `confint()`, `summary()` and effect plots shrink the effects of the periods towards their
-#'   common value, each by at most half of the standard deviation of its error (limited translation,
-#'   Efron and Morris, 1972). Interval widths and p-values still belong to the released effects, and
-#'   the average is unchanged.
+#'   effects are the released effects, as in `coef()`. For such a group and at least four periods,
+#'   `tidy()`, `confint()`, `summary()` and effect plots shrink the effects of the periods towards
+#'   their common value, each by at most half of the standard deviation of its error (limited
+#'   translation, Efron and Morris, 1972). Interval widths and p-values still belong to the released
+#'   effects, and the average is unchanged.
 #' * `confint()`: a matrix with one row for the average effect and one row for each period (for
 #'   several targets, named `target: period`). Limits allow for the privacy noise and for the
 #'   prediction error of a unit drawn like the donors. For methods `"output"` and `"objective"`,

@@ -67,8 +67,8 @@
 #'   four algorithms.
 #' * Follow the approximate leader with tree aggregation: `dp_online(method = "ftal")`,
 #'   [dp_stream_sum()].
-#' * Algorithm 6.1, A_samp: `dp_select(method = "subsamples")`, corrected. Method `"blocks"` needs a
-#'   sixth of the people.
+#' * Algorithm 6.1, A_samp: `dp_select(method = "subsamples")`, corrected. Method `"blocks"` needs
+#'   at most a sixth as many people.
 #' * Algorithm 6.2, selection and then regression: `dp_select(refit = TRUE)`. Method `"exhaustive"`
 #'   is the exponential mechanism over supports in this algorithm.
 #' * Section 6.4 and Table 6.1, stability of the LASSO: `dp_select(method = "lasso")`, with a
