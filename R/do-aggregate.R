@@ -9,8 +9,8 @@
 #' the statistics of its two halves. This correction removes the part of the small-sample bias that
 #' is inversely proportional to the number of people (Quenouille, 1949). The remaining bias is not
 #' included in the standard error. For means, counts, regressions and selections use
-#' [dp_describe()], [dp_stream_sum()], [dp_lm()] and [dp_select()]. Their errors are several to many
-#' times smaller.
+#' [dp_describe()], [dp_stream_sum()], [dp_lm()] and [dp_select()]. These functions have several to
+#' many times smaller errors.
 #'
 #' @section Methods:
 #' * `"winsorised"`: first releases the median of the answers and the median distance from this

@@ -19,10 +19,10 @@
 #'
 #' With `protect = "everyone"` every cohort is a group of protected people. The donors and each
 #' cohort have the whole budget, since nobody is in two of these groups (`proofs/treated.md`). The
-#' unknown part of a protected cohort's past is set to the donors' values, so the event table has no
-#' rows before the adoption. At most a fifth of the donors' budget is divided among steps that adapt
-#' the clipping to each cohort, so many dates mean more noise in each of these steps. A cohort that
-#' is too small for the budget is refused.
+#' unknown part of a protected cohort's past is set to the donors' values. Residuals are then
+#' uninformative, so the event table has no rows before the adoption. At most a fifth of the donors'
+#' budget is divided among steps that adapt the clipping to each cohort, so many dates mean more
+#' noise in each of these steps. A cohort that is too small for the budget is refused.
 #'
 #' ATT(g, t), the effect on cohort g in period t, is estimated by the cohort's mean outcome minus
 #' its counterfactual. Averages weight cohorts by their numbers of people (`size`). The average for

@@ -25,8 +25,9 @@
 #' so large that the window must have been misplaced. For very heavy tails (a variance that is
 #' barely finite) means are biased towards the median, and standard deviations downwards.
 #'
-#' A row with a missing value is omitted for that variable. A row is omitted for all variables if
-#' its group is missing or is not a public level. The number of missing values is private.
+#' A row with a missing value is omitted for the variable whose value is missing. A row is omitted
+#' for all variables if its group is missing or is not a public level. The number of missing values
+#' is private.
 #'
 #' @section Several rows of one person: With `person = ~ id` neighbouring data sets differ in all
 #'   rows of one person, and every step costs the same as for one row per person. Every person has

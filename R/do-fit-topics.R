@@ -49,7 +49,7 @@ NULL
 #'   gives the noisy mean path of the treated people, which is the fit's `target`. The fit contains
 #'   no treated person's values or name, and no mean without noise. This protection costs little
 #'   accuracy from several hundred treated people on (`bench/results/protect.csv`). Groups too small
-#'   for the budget (below about 40 people at `epsilon = 1`) are refused. Effects in per cent are
+#'   for the budget (fewer than 48 people at `epsilon = 1`) are refused. Effects in per cent are
 #'   `NA` where the noise hides the counterfactual's level, as the noise usually does for 60 people
 #'   at `epsilon = 1`. [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
 #'   With several adoption dates every cohort is a protected group.

@@ -71,8 +71,8 @@
 #'   the same fits as `poisson()` and `binomial()`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of
 #'   `glm()`.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` the noise is larger,
-#'   and columns are not whitened.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` columns are not
+#'   whitened, and with many columns the noise is larger.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
 #' @param method (`string`)\cr `"objective"` is the default. The other methods are from papers: they
 #'   give coefficients without standard errors, scale columns by `bounds`, and fit the binomial
@@ -86,13 +86,13 @@
 #'   `"tight"`.
 #' @param intervals (`flag`)\cr whether to spend a tenth of the budget on a noisy information
 #'   matrix, from which standard errors are computed. Decide before the release.
-#' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights per person, as in
-#'   `glmnet`. Three penalties are added to the mean loss: `lasso` times the sum of the absolute
-#'   slopes, half of `ridge` times the sum of squared slopes, and for each term `group` times the
-#'   square root of its number of slopes times the norm of its slopes. Slopes are for columns scaled
-#'   by their released standard deviations. Slopes can be exactly zero, at no further cost. With
-#'   `ridge` alone there are standard errors, which refer to the ridge fit of the population and not
-#'   to slopes without a ridge.
+#' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights of three
+#'   penalties that are added to the mean loss, as in `glmnet`: `lasso` times the sum of the
+#'   absolute slopes, half of `ridge` times the sum of squared slopes, and for each term `group`
+#'   times the square root of its number of slopes times the norm of its slopes. Slopes are for
+#'   columns scaled by their released standard deviations. Slopes can be exactly zero, at no further
+#'   cost. With `ridge` alone there are standard errors, which refer to the ridge fit of the
+#'   population and not to slopes without a ridge.
 #' @param constraints (`list` or `NULL`, PUBLIC)\cr constraints on slopes, in the formula's units.
 #'   `lower`, `upper`: one number for all slopes, or numbers named by coefficient. `A`, `b`: `A %*%
 #'   slopes <= b`, with one row per constraint; the columns of `A` are in the order of the slopes or
@@ -127,9 +127,8 @@
 #'   values of any column. The offset costs only the share of the budget for its median, which is
 #'   found together with the regressors' medians. Predictions need the columns of the offset. Counts
 #'   are capped without regard to exposure. In simulations with exposures that differ by a factor of
-#'   25, slopes had a bias of 1 %, which reduces coverage with 20,000 people (.92 at epsilon 4; .92
-#'   to .98 over all designs of `bench/results/offset.csv`). An offset requires method
-#'   `"objective"`.
+#'   25, slopes had a bias of about 1 %, and intervals had coverage .93 to .98
+#'   (`bench/results/offset.csv`). An offset requires method `"objective"`.
 #' @param weights (`expression`)\cr case weights: a column of `data` or a function of one row;
 #'   PRIVATE. Coefficients maximise the weighted likelihood. Their standard errors assume that
 #'   people are drawn independently, and are robust to weights that depend on the outcome. With

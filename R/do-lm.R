@@ -12,13 +12,12 @@
 #' then release noisy moments of whitened regressors and of the residuals from the previous round's
 #' fit. The estimates combine the rounds, weighted by the inverse of the known noise variances.
 #'
-#' The regressors and the residual of a row with outlying regressors are shrunk by one factor, which
-#' keeps least squares consistent if the mean is linear in the regressors. The largest length of a
-#' row depends on the released share of the rarest level that is visible above the noise. In
+#' If the norm of a row's regressors exceeds a limit, the regressors and the residual are shrunk by
+#' one factor, which keeps least squares consistent if the mean is linear in the regressors. The
+#' limit depends on the released share of the rarest level that is visible above the noise. In
 #' addition the residual is clipped, at 1.1 standard deviations where the noise is large and at a
-#' higher bound where the noise is small (Huber's regression). The largest length and the clipping
-#' bound minimise the variance of the noise plus half of the squared bias that is usual in real
-#' data.
+#' higher bound where the noise is small (Huber's regression). The limit and the clipping bound
+#' minimise the variance of the noise plus half of the squared bias that is usual in real data.
 #'
 #' Where the noise is small enough, the third round uses a wide clipping bound. If the wide bound
 #' moves the level of the outcome or the slopes by more than the noise does, errors are taken to be
@@ -48,7 +47,7 @@
 #' tails are heavy (as for numbers of visits), or if a few values of a regressor are far from all
 #' other values. Such values determine the slope of `lm()` and have less weight in `dp_lm()`: use
 #' the logarithm of the regressor. One more regression, on population density, has coverage below 88
-#' % in all 9 settings.
+#' % in 7 of 9 settings.
 #'
 #' The effect of clipping cannot be estimated where noise hides the tails, as with rare gross
 #' outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance of 15
@@ -107,16 +106,17 @@
 #' be found, no coefficient would be identified, and the call is refused before the charge. If
 #' moments are not resolved, the fit reports slopes as *not identified at this budget*. The same
 #' report appears for a level whose share is hidden by the noise, and for slopes that are impossible
-#' within the bounds (the coefficient of such a level is `NA`). The intervals then contain all
-#' slopes that are compatible with the noisy moments (after Anderson and Rubin). If that set is
-#' unbounded, the intervals contain all slopes that the standard deviation of the outcome allows.
+#' within the bounds (the coefficient of such a level is `NA`). If moments are not resolved,
+#' intervals contain all slopes that are compatible with the noisy moments (after Anderson and
+#' Rubin). If this set is unbounded, intervals contain all slopes that the standard deviation of the
+#' outcome allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or
 #'   [dp_sources()], PRIVATE)\cr one row per person.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE, the estimates of `lm()`.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` the noise is far
-#'   larger.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` the noise is about
+#'   twice as large.
 #' @param bounds (`list`, PUBLIC)\cr see the section Bounds.
 #' @param subset (`expression`)\cr a condition on columns of `data`, evaluated row by row; its
 #'   result is private.

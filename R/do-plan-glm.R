@@ -5,7 +5,7 @@
 #' Computes the factor by which privacy increases the standard errors of [dp_glm()], for several
 #' numbers of people and values of epsilon. The factor is computed by formulas without data, for
 #' regressors that are not nearly collinear. If all slopes are identified, the computed factor is
-#' .65 to 1.3 times the factor in simulations (`bench/results/glm.csv`). For linear regression see
+#' .69 to 1.41 times the factor in simulations (`bench/results/glm.csv`). For linear regression see
 #' [dp_plan_lm()].
 #'
 #' @param formula,bounds as in [dp_glm()]; `p` and `numbers` follow from these two arguments. If you

@@ -79,7 +79,7 @@
 #' @param explained (`number`, in \[0, 1))\cr the R-squared of a regression in data of other people.
 #'   The outcome of this regression is a person's change from before to after the first adoption,
 #'   and the regressors are the covariates. Covariates that explain only people's levels do not
-#'   help, since the past determines the levels. If `explained` is 0, covariates only reduce
+#'   help, since the past already reveals these levels. If `explained` is 0, covariates only reduce
 #'   accuracy.
 #' @param x,object (`dp_plan`)\cr a plan.
 #' @param type (`string`)\cr the figure. `"error"` shows the error of a period against donors and
@@ -115,7 +115,7 @@
 #'     effect. Both columns are `NA` without a test.
 #'   * `person`: the `error` for a target of one person; `NA` if whole studies are simulated.
 #'   * `noise`: standard deviation of the noise on one released weight or moment, in scaled units.
-#'   * `penalty`: the ridge penalty; `NA` if the fit chooses it from the release.
+#'   * `penalty`: the ridge penalty; `NA` if the fit averages over penalties.
 #'   * `recommended`: whether this method is recommended.
 #' @section Errors: `dpsc_error_bounds` and `dpsc_error_argument`. The latter is also raised if a
 #'   group is too small to be protected at this budget (the message gives the required size and

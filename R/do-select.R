@@ -14,8 +14,8 @@
 #'   regression steps have much noise, provided that medians and scales can be found.
 #' * `"pursuit"`: selects one variable at a time by clipped correlations and orthogonal regression
 #'   steps, which distinguish between variables that can replace each other. This method is the
-#'   default if the noise of the regression steps is negligible (with 20 candidates and 20,000
-#'   people, for epsilon of at least 4).
+#'   default if the noise of the regression steps is negligible (with 20 candidates, 20,000 people
+#'   and `size = 2`, for epsilon of at least 2).
 #' * `"gram"`: releases noisy moments of all variables once. The selection, selections of other
 #'   sizes and the fit then have no further cost.
 #' * `"screening"`: selects the variables with the largest correlations in one step; for

@@ -37,7 +37,7 @@
 #'   factorisation of prefix sums. The secret state contains the whole stream.
 #' * `"blt"` (default for more steps): the square-root factor, approximated by about log(T) buffers.
 #'   The memory is O(p log T) for p coefficients and T steps.
-#' * `"tree"`: binary trees with Honaker's estimate. The noise is about twice as large as with
+#' * `"tree"`: binary trees with Honaker's estimate. The noise is up to twice as large as with
 #'   `"toeplitz"`, and the state can be published ([checkpoint()]).
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`, with functions of one row and interactions;
@@ -45,7 +45,8 @@
 #' @param epsilon (`number`, positive)\cr privacy loss for the whole horizon. `Inf`: NOT PRIVATE.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param horizon (`count` or `Inf`)\cr the largest number of steps. With `Inf` the stream is
-#'   planned for 2^30 steps, and the noise is 1.4 to 1.5 times as large.
+#'   planned for 2^30 steps, and the noise is 1.3 to 1.5 times as large as for a known horizon of
+#'   1,000 to 100,000 steps.
 #' @param bounds (`list`, PUBLIC)\cr one entry per variable or expression, named by its text. An
 #'   entry is a range `c(lower, upper)`, to which values are clipped, or the levels of a factor; see
 #'   [dp_bounds]. Levels, centres and scales are never learned from rows. At the end of the stream a

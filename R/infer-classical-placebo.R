@@ -22,11 +22,11 @@
 #' @param x,object (`dp_placebo_space` or `dp_leave_one_out`)\cr the result to show.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"gaps"`: effects of the target and all placebos over time. `"ratio"`:
-#'   the ranking by the ratio of the error after the treatment to the error before it; no placebo is
-#'   omitted for a poor fit. For `leave_one_out()`: `"paths"` or `"weights"`.
+#'   the ranking by the ratio of the error after the treatment to the error before it; `prune` has
+#'   no effect. For `leave_one_out()`: `"paths"` or `"weights"`.
 #' @param prune (`number`, at least 1)\cr the plot of `"gaps"` omits placebos if their mean squared
 #'   error before the treatment exceeds this multiple of the target's error, and gives the number of
-#'   omitted placebos. Ranks and p-value include all placebos. `Inf`: all placebos are plotted.
+#'   omitted placebos. Ranks and p-value do not depend on `prune`. `Inf`: all placebos are plotted.
 #' @return An object of class `dp_placebo_space`, a list. NOT PRIVATE:
 #'   * `table`: a data frame with one row per unit, the target first, and columns `unit`, `treated`,
 #'     `rmspe_pre` and `rmspe_post` (root mean squared prediction errors before and after the

@@ -9,7 +9,7 @@
 #' @param lambda (`number`, positive, or `NULL`)\cr ridge penalty, in the parametrisation of Rho,
 #'   Cummings and Misra (sum of squares plus `lambda / 2` times the squared norm), on the scale
 #'   where the bounds are `[-1, 1]`. With `NULL` the penalty of methods `"output"` and `"objective"`
-#'   is the number of pre-periods; the penalty of `"gram"` is chosen after the release, at no cost.
+#'   is the number of pre-periods; a fit by `"gram"` averages over penalties, at no cost.
 #' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
 #'   a release by method `"gram"`. With `NULL` a public rule chooses the number, which grows with
 #'   donors and budget. With `Inf` every pre-period is a feature; [conformal()] and [placebo_time()]

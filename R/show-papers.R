@@ -52,8 +52,10 @@
 #' * Theorem 3.20, excess risk: the ridge of this theorem is a quarter of the ridge that Algorithm
 #'   4.1 needs. The bounds are valid, and are 6 to 5,000 times the measured risks. The bound of
 #'   Theorem 3.29 is 1.02 to 4.5 times the measured distance.
-#' * Section 4.5, smaller errors than propose-test-release: our measurements confirm this claim.
-#' * Section 5.8.1, smaller errors than output perturbation: our measurements contradict this claim.
+#' * Section 4.5, claim of smaller errors than by propose-test-release: our measurements confirm
+#'   this claim.
+#' * Section 5.8.1, claim of smaller errors than by output perturbation: our measurements contradict
+#'   this claim.
 #' * Algorithm 4.1, linear regression with coefficients in a box:
 #'   `dp_glm(family = "gaussian", method = "kst")`. The guarantee is valid, but needs another proof.
 #'   [dp_lm()] and `dp_glm(family = "gaussian", constraints = )` give smaller errors.
