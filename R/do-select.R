@@ -10,26 +10,24 @@
 #'   rank correlations with residuals. Wide bounds and long tails do not increase the errors. The
 #'   residuals come from noisy regression steps if, by public facts, these steps have little noise;
 #'   otherwise the outcome itself replaces the residuals. For an outcome with two values, at least
-#'   half of all pairs of people are tied. The default is then `"pursuit"`, or `"screening"` if
-#'   regression steps have much noise, provided that medians and scales can be found.
+#'   half of all pairs of people are tied. The default is then `"pursuit"` (`"screening"` if
+#'   regression steps have much noise), provided that medians and scales are found.
 #' * `"pursuit"`: selects one variable at a time by clipped correlations and orthogonal regression
 #'   steps, which distinguish between variables that can replace each other. This method is the
-#'   default if the noise of the regression steps is negligible (with 20 candidates, 20,000 people
-#'   and `size = 2`, for epsilon of at least 2).
+#'   default if regression steps have little noise (20 candidates, 20,000 people and `size = 2`:
+#'   epsilon at least 2).
 #' * `"gram"`: releases noisy moments of all variables once. The selection, selections of other
 #'   sizes and the fit then have no further cost.
-#' * `"screening"`: selects the variables with the largest correlations in one step; for
-#'   uncorrelated variables.
+#' * `"screening"`: selects variables by their correlations in one step; for uncorrelated variables.
 #' * `"votes"`: lets disjoint blocks of people vote; wide bounds do not increase the errors.
 #' * `"frank-wolfe"`: selects variables by Frank-Wolfe iterations on an l1 ball.
 #' * `"exhaustive"`: applies the exponential mechanism to all supports; for few candidates, and less
 #'   accurate than the other methods.
-#' * `"blocks"`: selects the support that the largest number of blocks of people select, if this
-#'   support is stable.
-#' * `"subsamples"`: selects the support that the largest number of overlapping random subsets
-#'   select (Thakurta, 2013, Algorithm 6.1), with corrections that make the method private. The
-#'   method is for reproduction: at epsilon = 1 a subset contains one person in 442 (one in 561 with
-#'   a refit), and the call is refused if there are too few rows for subsets of `8 + 5 size` people.
+#' * `"blocks"`: selects the support that blocks of people select most often, if it is stable.
+#' * `"subsamples"`: selects the support that overlapping random subsets select most often
+#'   (Thakurta, 2013, Algorithm 6.1), with corrections that make the method private. The method is
+#'   for reproduction: at epsilon = 1 a subset contains one person in 442 (one in 561 with a refit),
+#'   and the call is refused if there are too few rows for subsets of `8 + 5 size` people.
 #'   `"blocks"` needs only a sixth to a twelfth as many people.
 #' * `"stability"`: selects the support of a Huberised LASSO, if a certificate shows that replacing
 #'   several people would not change this support. The method is for thousands of people and nearly
@@ -51,9 +49,8 @@
 #' The last four methods propose a support and release it only if a test shows its stability.
 #' Otherwise they abstain (`$abstained`), at the same cost. Proofs: `proofs/selection.md`.
 #'
-#' In synthetic control, features of the pre-period can be selected from a release at no cost.
-#' Covariates of donors can be selected by `"ranks"`. Never select donors: membership in a support
-#' is private.
+#' In synthetic control, select features of the pre-period from a release, at no cost, or covariates
+#' of donors by `"ranks"`. Never select donors: membership in a support is private.
 #'
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates`, where `.` stands for all other
 #'   names in `bounds`; or a selection by `"gram"`, for which another `size` costs nothing.
