@@ -129,8 +129,9 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #'   [dp_audit()] contain donors and treated people, one row per person, with the treated people
 #'   last.
 #' @param treated (`count` or `NULL`)\cr with `protect = "everyone"`, the number of treated people.
-#' @param control (`dp_control`)\cr settings. The default of this function, `rng = "R"`, is faster,
-#'   and an audit can then be repeated with [set.seed()]. The noise has the same distribution.
+#' @param control (`dp_control`)\cr settings. The default of this function, `rng = "R"`, is faster
+#'   than `"secure"`, and an audit can then be repeated with [set.seed()]. The noise has the same
+#'   distribution.
 #' @return An object of class `dp_audit_mechanism`: the arguments of [dp_release()] except the
 #'   donors. PUBLIC. In [dp_audit()] the object represents the function from donors to released
 #'   statistics.

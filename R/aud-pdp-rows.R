@@ -40,7 +40,7 @@
 #'     proved;
 #'   * for the published version of NAPP-ERM, because its losses are infinite;
 #'   * for [dp_select()], because a person changes the scores of many candidates at once, and tests
-#'     depend on the nearest of these scores;
+#'     depend on the smallest gap between these scores;
 #'   * for [dp_online()] and [dp_stream_sum()], because rows are not stored;
 #'   * for [dp_aggregate()], because the assignment of people to blocks is not stored;
 #'   * for [dp_describe()], because the losses of its many steps are not added up by person.

@@ -9,8 +9,8 @@
 #' the statistics of its two halves. This correction removes the part of the small-sample bias that
 #' is inversely proportional to the number of people (Quenouille, 1949). The remaining bias is not
 #' included in the standard error. For means, counts, regressions and selections use
-#' [dp_describe()], [dp_stream_sum()], [dp_lm()] and [dp_select()]. These functions have several to
-#' many times smaller errors.
+#' [dp_describe()], [dp_stream_sum()], [dp_lm()] and [dp_select()]. Their errors are several times
+#' smaller than the errors of `dp_aggregate()`.
 #'
 #' @section Methods:
 #' * `"winsorised"`: first releases the median of the answers and the median distance from this
@@ -42,7 +42,7 @@
 #' Intervals are not available if a block contains fewer than 30 people, or if the number of blocks
 #' is too small for the noise; the printed result gives the reason. Coverage was measured with
 #' normal, exponential, gamma and lognormal data (`bench/results/aggregate.csv`). Coverage can be
-#' lower for a statistic that has heavier tails in small samples.
+#' lower than in these simulations for a statistic with heavy tails in small samples.
 #'
 #' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row or entry per person.
 #'   `person = ~ id` requires a data frame.

@@ -10,8 +10,8 @@
 #' @section Method: Donors are the units that are never treated; units that are not yet treated are
 #'   not donors. The donors' moments are released **once**, relative to the first adoption, and used
 #'   for all cohorts, so any number of dates costs as much as one date. A cohort that adopts later
-#'   is predicted from its past up to its own adoption, in which each period after the first
-#'   adoption is a separate predictor. With `protect = "donors"` the treated units' data are public.
+#'   is predicted from its past up to its own adoption. Each period after the first adoption is a
+#'   separate predictor. With `protect = "donors"` the treated units' data are public.
 #'
 #' Covariates, `y ~ treated | x1 + x2`, are measured for everybody before the *first* adoption, and
 #' every cohort is predicted from its own past and its covariates. Classical estimators use the

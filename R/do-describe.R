@@ -79,8 +79,9 @@
 #' @param by (`formula` or `NULL`, PUBLIC)\cr the column of groups, such as `~ arm`, with its levels
 #'   in `bounds`.
 #' @param epsilon (`number`, positive)\cr privacy loss. `Inf`: NOT PRIVATE.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. If few statistics are requested, a
-#'   plan without delta has smaller errors and is used: the guarantee then has `delta = 0`.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. If few statistics are requested and
+#'   errors are smaller without delta, the plan does not use delta: the guarantee then has `delta =
+#'   0`.
 #' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Limits of
 #'   type integer, `c(0L, 120L)`, declare a column of whole numbers (at most 65,536 different
 #'   numbers), and its quantiles are then whole numbers. Without this declaration a quantile of few

@@ -14,11 +14,11 @@
 #' regressors, so bounds ten times too wide increase the errors only slightly.
 #'
 #' Rows whose scaled regressors have a norm (*length*) above a limit R have smaller weights, which
-#' depend on the regressors alone (see Estimand). R^2 is at least the number of coefficients. R is
-#' larger if there are enough people, or if the rows of a rare group need a larger limit. The share
-#' of such a group is released: it is the smallest share of a 0/1 regressor's value, or of a
-#' factor's level, that is visible above the noise. The proof needs a ridge of size 2 R^2 / epsilon,
-#' which shrinks slopes towards zero when there are few people.
+#' depend on the regressors alone (see Estimand). R^2 is at least the number of coefficients. R^2
+#' exceeds this number if there are enough people, or if the rows of a rare group need a larger
+#' limit. The share of such a group is released: it is the smallest share of a 0/1 regressor's
+#' value, or of a factor's level, that is visible above the noise. The proof needs a ridge of size 2
+#' R^2 / epsilon, which shrinks slopes towards zero when there are few people.
 #'
 #' A logistic loss has its smallest curvature where its slope is largest. With a ridge of this size,
 #' the curvature of one person's loss adds almost nothing to the privacy loss from its slope, and

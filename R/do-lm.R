@@ -37,22 +37,21 @@
 #' Between 94 and 100 % of the intervals from the privacy part contain the slope of `lm()`.
 #'
 #' Where the budget does not permit a wide clipping bound, or the effect of the bound is not
-#' visible, standard errors include an allowance for the usual distance from the fit of `lm()`,
-#' which arises from nonlinear means and from skewed errors. In regressions on data of real people
-#' the distance along the worst whitened direction is about .03 standard deviations of the
-#' residuals. The allowance is not an upper bound. In CPS wages at epsilon = .5, 87 % of the
-#' intervals contain the slope of `lm()`. In 163 of 189 settings (21 regressions on samples from
-#' real data, 1,000 to 20,000 people, epsilon .5 to 4) the intervals contain at least 88 % of the
-#' coefficients of `lm()` for the whole data. Coverage is lower if means are far from linear, if
-#' tails are heavy (as for numbers of visits), or if a few values of a regressor are far from all
-#' other values. Such values determine the slope of `lm()` and have less weight in `dp_lm()`: use
-#' the logarithm of the regressor. One more regression, on population density, has coverage below 88
-#' % in 7 of 9 settings.
+#' visible, standard errors include an allowance for the usual distance from the fit of `lm()` due
+#' to nonlinear means and skewed errors. In regressions on data of real people the distance along
+#' the worst whitened direction is about .03 standard deviations of the residuals. The allowance is
+#' not an upper bound. In CPS wages at epsilon = .5, 87 % of the intervals contain the slope of
+#' `lm()`. In 163 of 189 settings (21 regressions on samples from real data, 1,000 to 20,000 people,
+#' epsilon .5 to 4) the intervals contain at least 88 % of the coefficients of `lm()` for the whole
+#' data. Coverage is lower if means are far from linear, if tails are heavy (as for numbers of
+#' visits), or if a few values of a regressor are far from all other values. Such values determine
+#' the slope of `lm()` and have less weight in `dp_lm()`: use the logarithm of the regressor. One
+#' more regression, on population density, has coverage below 88 % in 7 of 9 settings.
 #'
 #' The effect of clipping cannot be estimated where noise hides the tails, as with rare gross
 #' outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance of 15
 #' standard deviations, 5,000 people and epsilon = 1, the intercept is 5 standard errors from the
-#' intercept of `lm()`, so no interval contains the intercept of `lm()`. If more than 2 % of the
+#' intercept of `lm()`, and no interval contains the intercept of `lm()`. If more than 2 % of the
 #' residuals lie beyond three standard deviations, the printed fit notes that slopes are robust.
 #' With many people the note appears at a smaller share, if residuals beyond three standard
 #' deviations can move a slope by a standard error. If no residual is clipped, the note does not
@@ -105,11 +104,10 @@
 #' in the symbols above). Its flag `located` states whether medians can be found. If medians cannot
 #' be found, no coefficient would be identified, and the call is refused before the charge. If
 #' moments are not resolved, the fit reports slopes as *not identified at this budget*. The same
-#' report appears for a level whose share is hidden by the noise, and for slopes that are impossible
-#' within the bounds (the coefficient of such a level is `NA`). If moments are not resolved,
-#' intervals contain all slopes that are compatible with the noisy moments (after Anderson and
-#' Rubin). If this set is unbounded, intervals contain all slopes that the standard deviation of the
-#' outcome allows.
+#' report appears for a level whose share is hidden by the noise (with coefficient `NA`), and for
+#' slopes that are impossible within the bounds. If moments are not resolved, intervals contain all
+#' slopes that are compatible with the noisy moments (after Anderson and Rubin). If this set is
+#' unbounded, intervals contain all slopes that the standard deviation of the outcome allows.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or

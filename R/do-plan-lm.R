@@ -26,7 +26,7 @@
 #'   `ratio` is `NA`.
 #' @param ratio (`number`, above 1)\cr the required error of a slope if the model is correct,
 #'   divided by the error of `lm()`. With a `ratio`, either `n` or `epsilon` must be `NULL`. The
-#'   standard errors of [dp_lm()] are larger, by an allowance for nonlinear means.
+#'   standard errors of [dp_lm()] exceed this error, by an allowance for nonlinear means.
 #' @param x (`dp_plan_lm`)\cr a plan.
 #' @param ... unused.
 #' @return An object of class `dp_plan_lm`, a list. PUBLIC:

@@ -7,13 +7,13 @@
 #' detectable effect, the power for a given effect, and the number of donors, the budget or the
 #' group size that a given error or power requires. A plan uses no protected data. It simulates
 #' panels of people who differ as you state, and analyses these panels with the code of
-#' [dp_synth()]. The simulation uses fixed random numbers, so a plan is reproducible and leaves R's
-#' generator unchanged.
+#' [dp_synth()]. The simulation uses fixed random numbers, so a plan is reproducible, and R's
+#' generator remains unchanged.
 #'
 #' Describe the people as precisely as you can:
-#' * `pilot` contains rows of other people, which must be PUBLIC, from an old survey, another
-#'   clinic's published table or a synthetic panel. **Never use any of the donors who are to be
-#'   protected**, since a plan reveals its input without noise.
+#' * `pilot` contains PUBLIC rows of other people, from an old survey, another clinic's published
+#'   table or a synthetic panel. **Never use any of the donors who are to be protected**, since a
+#'   plan reveals its input without noise.
 #' * `sd_between` is the standard deviation of people's levels. `sd_within` is the standard
 #'   deviation, over periods, of a person's deviations from their own level, apart from common
 #'   movements. Take both values from experience, the literature or another public source.

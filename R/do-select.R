@@ -69,7 +69,7 @@
 #' @param settings (`list`)\cr public constants, with defaults in brackets. `blocks`: the number of
 #'   blocks (one per 50 people; 80 for method `"blocks"`). `subsets`: the number of subsets for
 #'   `"subsamples"` (the published number, if there are enough people). `ball`: the l1 radius of
-#'   scaled coefficients (size/2). `iterations`: for `"frank-wolfe"` (12). For `"stability"` and
+#'   scaled coefficients (size/2). `iterations` of `"frank-wolfe"` (12). For `"stability"` and
 #'   `"lasso"`: `penalty`, per person (.035); `tau`, the residual beyond which the loss is linear
 #'   (.6); and per person `psi`, the curvature, and `kappa`, two bounds on the sizes of columns (the
 #'   values with the largest certificate).

@@ -15,8 +15,9 @@
 #' `a`. The length has a Gamma distribution with shape d, so its expectation is `d a`, and simulated
 #' errors exceed the published bounds. `"corrected"` changes only the consequences of this error and
 #' of three other errors:
-#' * for the paper's noise vectors `v` and `b` and its noise matrix `W`, `E||v|| = n a`,
-#'   `E||b|| = n beta`, and `E||W||_F = n T1 b` with scale `b = 2 sqrt(T1) / epsilon2`;
+#' * for the paper's noise vectors `v` and `b` (with scales a and beta) and its noise matrix `W`,
+#'   `E||v|| = n a`, `E||b|| = n beta`, and `E||W||_F = n T1 b` with scale `b = 2 sqrt(T1) /
+#'   epsilon2`;
 #' * the paper's `sqrt(2) / epsilon2` should be `b / sqrt(T1) = 2 / epsilon2` even before that
 #'   correction;
 #' * Gaussian noise of standard deviation beta has `E||b|| <= sqrt(n) beta`, not `sqrt(n beta)`;

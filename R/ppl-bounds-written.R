@@ -4,7 +4,7 @@
 #' Meaning of `bounds`
 #'
 #' In [dp_synth()], [dp_release()], [dp_lm()], [dp_glm()], [dp_select()], [dp_online()] and their
-#' plans the argument `bounds` is a named list, which must be known before the data are seen. Its
+#' plans the argument `bounds` takes a named list, which must be known before the data are seen. Its
 #' entries have three forms:
 #'
 #' * `cost = c(0, 5000)` gives the limits of a *column*. Values outside the limits are moved to the

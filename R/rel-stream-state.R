@@ -178,8 +178,8 @@ live_state <- function(stream) {
 #'   uses the coefficients before this row was used.
 #' @param ... unused.
 #' @return The stream, invisibly. With `predict = TRUE` a vector of predictions, which depend on
-#'   released values and on the regressors of their rows. Predictions are therefore as private as
-#'   the rows.
+#'   released values and on the regressors of their rows. Predictions are therefore as confidential
+#'   as the rows.
 #' @section Errors: `dpsc_error_data` for rows of the wrong form; `dpsc_error_stream` for rows
 #'   beyond the horizon, for a copy in another session, or after the state was moved to a file.
 #'   After an interrupt the error message gives the number of rows in the stream: continue with the

@@ -2,7 +2,7 @@
 
 #' Explore a design without data
 #'
-#' A small app (package shiny) in which you choose the numbers of donors, treated people and
+#' Opens a small app (package shiny) in which you choose the numbers of donors, treated people and
 #' periods, the protected people, the dates of enrolment, the budget and the spread of people. The
 #' app shows a simulated study, the private fit to this study, the plan by [dp_plan()] (errors,
 #' interval, power), the split of the budget, and an attacker's possible gain. **The app accepts no

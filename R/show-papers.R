@@ -18,8 +18,8 @@
 #'   with 12 to 29 times the necessary noise. `"tight"` uses exact sensitivities from
 #'   [ridge_sensitivity()].
 #' * Algorithm 3, DPSC by objective perturbation: `dp_synth(method = "objective")`. The published
-#'   guarantee is not valid, since the proof needs weights of bounded length. Our correction
-#'   restricts the weights to a bounded set (`"tight"`).
+#'   guarantee is not valid, since its proof needs bounded weights but the weights are unbounded.
+#'   Our correction restricts the weights to a bounded set (`"tight"`).
 #' * Theorems 3.2 and 3.5, bounds on the error: [paper_rmse_bound()], in the published and in a
 #'   corrected form.
 #' * Section 8.3, rejection sampling: no call, because the simple version is not private, and the
@@ -80,10 +80,11 @@
 #' proofs `papers.md`, `streams.md` and `selection.md`.
 #'
 #' @section Wang (2018, 2019), AdaSSP and per-instance differential privacy (pDP):
-#' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of Theorem 14, which
-#'   for some rows is below the exact loss. The argument `newdata` of [pdp()] is for people outside
-#'   the data, and [pdp_compose()] is for several releases. Bounds by [pdp_bound()] may be
-#'   published. [pdp_rows] lists the fits without per-instance losses, with reasons.
+#' * Per-instance losses and sensitivities: [pdp()], by exact formulas in place of the formula of
+#'   Theorem 14, which for some rows is below the exact loss. The argument `newdata` of [pdp()] is
+#'   for people outside the data, and [pdp_compose()] is for several releases. Bounds by
+#'   [pdp_bound()] may be published. [pdp_rows] lists the fits without per-instance losses, with
+#'   reasons.
 #' * One posterior sample (OPS): `dp_lm(method = "ops")`, with corrected constants. Logistic models
 #'   are refused.
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`, corrected. The published guarantee is not

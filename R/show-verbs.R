@@ -3,10 +3,10 @@
 
 #' Coefficients, covariances and data frames of a fit, for other packages
 #'
-#' `coef()` and `vcov()` give the effects and their covariance, with the average effect first.
-#' Functions that use only these two methods therefore work at no cost in privacy. Examples are
-#' `marginaleffects::hypotheses()`, `multcomp::glht()`, `car::linearHypothesis()`, and functions of
-#' the packages `parameters` and `modelsummary`.
+#' `coef()` and `vcov()` compute the effects and their covariance from the fit alone, with the
+#' average effect first. Functions that use only these two methods therefore work at no cost in
+#' privacy. Examples are `marginaleffects::hypotheses()`, `multcomp::glht()`,
+#' `car::linearHypothesis()`, and functions of the packages `parameters` and `modelsummary`.
 #'
 #' @param object,x,formula (`dp_synth`)\cr a fit.
 #' @param type (`string`)\cr for `vcov()`, the `"total"` or one of its parts: `"privacy"` for the
