@@ -22,12 +22,12 @@
 #' equal quartiles (`plan$late`). Values beyond the window are clipped, and a noisy number of people
 #' with such values is released. Confidence limits are widened by the share of these people that
 #' noise does not explain, times the width of the window. They extend to the bounds if this share is
-#' so large that the window must have been misplaced. For very heavy tails (a variance that is
-#' barely finite) means are biased towards the median, and standard deviations downwards.
+#' so large that the window must have been misplaced. For very heavy tails (a barely finite
+#' variance) means are biased towards the median, and standard deviations downwards.
 #'
-#' A row with a missing value is omitted for the variable whose value is missing. A row is omitted
-#' for all variables if its group is missing or is not a public level. The number of missing values
-#' is private.
+#' A row is omitted for the variables that are missing in this row. A row is omitted for all
+#' variables if its group is missing or is not a public level. The number of missing values is
+#' private.
 #'
 #' @section Several rows of one person: With `person = ~ id` neighbouring data sets differ in all
 #'   rows of one person, and every step costs the same as for one row per person. Every person has
@@ -48,8 +48,8 @@
 #'   Limits of means are computed as if the sampling error were normal, and allow for values beyond
 #'   the window that follow a power law. Limits of quantiles are read from the curve through the
 #'   released quantiles: with few quantiles these limits are wide where the slope of the curve
-#'   changes. Recorded values are often round, so 0, the bounds and multiples of powers of ten have
-#'   higher probabilities in the draw than other numbers. If drawn quantiles are round, their limits
+#'   changes. Recorded values are often round, so 0, the bounds and multiples of powers of ten are
+#'   drawn with higher probability than other numbers. If drawn quantiles are round, their limits
 #'   extend to the next round number. With few people limits always extend to the next round number,
 #'   since a quantile of a column with few different values is then often drawn between two of these
 #'   values.

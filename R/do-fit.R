@@ -42,14 +42,13 @@
 #' are numbers, periods are numbers or strings, and there are fewer donors than periods. If the
 #' order is right, convert the units to strings. Errors are raised before budget is spent or noise
 #' is drawn, except when a reader of [dp_chunks()] fails later. No error quotes a donor's value or
-#' name. A call is also refused if the bounds miss most of the target's pre-treatment values, if
-#' `epsilon` is out of range, or if donors are so few that the noise exceeds all values within the
-#' bounds.
+#' name. A call is also refused if bounds miss most of the target's pre-treatment values, `epsilon`
+#' is out of range, or donors are so few that the noise exceeds all values within the bounds.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
 #' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict the
-#' bounds (the donors' values differ by about a thousandth of the bounds' width). This check costs
-#' no budget.
+#' bounds (the donors' values differ by at most about a thousandth of the bounds' width). This check
+#' costs no budget.
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and `treated`
 #'   is 1 exactly for treated units from their treatment on. Other pages describe several adoption
@@ -57,9 +56,9 @@
 #'   `outcome ~ treated | x1 + x2` ([dp_synth_covariates]), and donors as a matrix or a release
 #'   ([dp_synth_donors]).
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row per unit and
-#'   period, in any order. PRIVATE. Results of these two functions already contain `index`. The
-#'   guarantee starts from these columns and does not cover their computation from people's data;
-#'   [preparing_data] lists permitted preparations.
+#'   period, in any order. PRIVATE. The latter two already contain `index`. The guarantee starts
+#'   from these columns and does not cover their computation from people's data; [preparing_data]
+#'   lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param epsilon (`number`, from 1e-9 to 1e9, no default)\cr privacy loss. Above 10 protection is
 #'   weak. `Inf` gives the non-private fit.
@@ -113,7 +112,7 @@
 #'   * `variance`: a list with one list of covariances between treated periods, in squared outcome
 #'     units: `prediction`, of the prediction error for such a target (including the error from
 #'     shrinking the estimate to the target's own level); `privacy` and `noise`, of the estimate
-#'     over releases, after and before this shrinkage respectively. RELEASED.
+#'     over releases, after and before this shrinkage. RELEASED.
 #'   * `spread`: a list with one list: the constants that turn the variance into intervals (`floor`,
 #'     and factors for the `average`, a `period` and the joint `band`), or the `reason` for a
 #'     missing interval; `unseen`, the variance added for donors with large errors that noise may

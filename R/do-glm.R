@@ -86,13 +86,13 @@
 #'   `"tight"`.
 #' @param intervals (`flag`)\cr whether to spend a tenth of the budget on a noisy information
 #'   matrix, from which standard errors are computed. Decide before the release.
-#' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights of three
-#'   penalties that are added to the mean loss, as in `glmnet`: `lasso` times the sum of the
-#'   absolute slopes, half of `ridge` times the sum of squared slopes, and for each term `group`
-#'   times the square root of its number of slopes times the norm of its slopes. Slopes are for
-#'   columns scaled by their released standard deviations. Slopes can be exactly zero, at no further
-#'   cost. With `ridge` alone there are standard errors, which refer to the ridge fit of the
-#'   population and not to slopes without a ridge.
+#' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights of penalties, as
+#'   in `glmnet`. Three penalties are added to the mean loss: `lasso` times the sum of the absolute
+#'   slopes, half of `ridge` times the sum of squared slopes, and for each term `group` times the
+#'   square root of its number of slopes times the norm of its slopes. Slopes are for columns scaled
+#'   by their released standard deviations. Slopes can be exactly zero, at no further cost. With
+#'   `ridge` alone there are standard errors, which refer to the ridge fit of the population and not
+#'   to slopes without a ridge.
 #' @param constraints (`list` or `NULL`, PUBLIC)\cr constraints on slopes, in the formula's units.
 #'   `lower`, `upper`: one number for all slopes, or numbers named by coefficient. `A`, `b`: `A %*%
 #'   slopes <= b`, with one row per constraint; the columns of `A` are in the order of the slopes or

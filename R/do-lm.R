@@ -103,11 +103,11 @@
 #' states whether the budget resolves the moments of all columns (n sqrt(rho) is at least 12 p^1.5,
 #' in the symbols above). Its flag `located` states whether medians can be found. If medians cannot
 #' be found, no coefficient would be identified, and the call is refused before the charge. If
-#' moments are not resolved, the fit reports slopes as *not identified at this budget*. The same
-#' report appears for a level whose share is hidden by the noise (with coefficient `NA`), and for
-#' slopes that are impossible within the bounds. If moments are not resolved, intervals contain all
-#' slopes that are compatible with the noisy moments (after Anderson and Rubin). If this set is
-#' unbounded, intervals contain all slopes that the standard deviation of the outcome allows.
+#' moments are not resolved, the fit reports slopes as *not identified at this budget*, and
+#' intervals contain all slopes that are compatible with the noisy moments (after Anderson and
+#' Rubin). If this set is unbounded, intervals contain all slopes that the standard deviation of the
+#' outcome allows. The same report appears for a level whose share is hidden by the noise (with
+#' coefficient `NA`), and for slopes that are impossible within the bounds.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or
