@@ -5,8 +5,8 @@
 #' `dp_release()` makes all computations of [dp_synth()] that use donors, with noise, and charges
 #' the ledger before the noise is drawn. A release by method `"gram"` can be used for any target and
 #' any settings at no further cost, by `dp_synth(release, target = y)`. Results are most accurate
-#' for the release's own target: if donors and budget permit, an eighth of the budget is spent on
-#' the donors' moments in this target's direction. This step requires `delta > 0`, the default
+#' for the release's own target: if donors and budget permit, 12 % of the budget is spent on the
+#' donors' moments in this target's direction. This step requires `delta > 0`, the default
 #' estimator, features that are not single periods, one adoption date, no covariates, and `protect =
 #' "donors"`. The release's intervals are calibrated for the default estimator and, depending on
 #' `size`, for single people or for means of many people. Releases by `"output"` and `"objective"`

@@ -23,7 +23,7 @@
 #' * Theorems 3.2 and 3.5, bounds on the error: [paper_rmse_bound()], in the published and in a
 #'   corrected form.
 #' * Section 8.3, rejection sampling: no call, because the simple version is not private, and the
-#'   private version needs three times the noise.
+#'   private version needs about three times the noise of a single draw.
 #' * Section 8, figures 2 to 8: reproduced in four versions; the script `panels.R` uses the authors'
 #'   panels.
 #'

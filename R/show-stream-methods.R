@@ -16,7 +16,7 @@
 #'   `"ftal"` and `"ftrl"` the coefficients are shrunk, which moves predictions towards the middle
 #'   of the outcome's bounds. The prediction is this middle as long as noise alone could have
 #'   produced the coefficients. In `bench/online.R` the regret is at most 1.05 times the regret of
-#'   predicting zero.
+#'   always predicting this middle.
 #' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums.
 #' * `vcov()`, `confint()`, `nobs()`, `glance()`, `formula()`: see [dp_estimates]. Standard errors
 #'   of running sums are for privacy noise alone.
