@@ -28,7 +28,7 @@ test_that("scaling maps outcomes within the bounds into [-1, 1], and its inverse
 
 test_that("the error for invalid bounds names the fault", {
   problems <- list(
-    "the wrong way round" = c(1, 0), "the wrong way round" = c(1, 1), "infinite" = c(0, Inf),
+    "interchanged" = c(1, 0), "interchanged" = c(1, 1), "infinite" = c(0, Inf),
     "missing" = c(0, NA), "has length 3" = 1:3, "has length 0" = numeric(),
     "2 x 2" = matrix(1:4, 2), "3 x 3" = matrix(1:9, 3), "class data.frame" = data.frame(0, 1),
     "type character" = c("0", "1"),
