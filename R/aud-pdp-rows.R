@@ -51,9 +51,9 @@
 #'   of the fit.
 #' @param ... unused.
 #' @return An object of class `dp_pdp` as from [pdp()], PRIVATE. Its element `donors` is a data
-#'   frame with one row per person and columns `person` (position), `removal`, `replacement` and
-#'   `realised`. Mean, standard deviation and quantiles of the losses ("moment pDP") are in
-#'   [summary()][print.dp_pdp()].
+#'   frame with one row per person. The columns are the columns of [pdp()], with `person` (position)
+#'   in place of `donor`, and `realised`. Mean, standard deviation and quantiles of the losses
+#'   ("moment pDP") are in [summary()][print.dp_pdp()].
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_data`.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and
 #'   Confidentiality 9(1).

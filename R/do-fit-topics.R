@@ -51,8 +51,8 @@ NULL
 #'   accuracy from several hundred treated people on (`bench/results/protect.csv`). Groups too small
 #'   for the budget (fewer than 48 people at `epsilon = 1`) are refused. Effects in per cent are
 #'   `NA` where the noise hides the counterfactual's level, as the noise usually does for 60 people
-#'   at `epsilon = 1`. [conformal()], [placebo_time()], [penalty_path()] and [pdp()] are refused.
-#'   With several adoption dates every cohort is a protected group.
+#'   at `epsilon = 1`. [conformal()], [placebo_time()] and [penalty_path()] are refused. With
+#'   several adoption dates every cohort is a protected group.
 #' @seealso [dp_synth()], [dp_cohorts]
 #' @name dp_synth_treated
 NULL

@@ -59,8 +59,8 @@
 #' periods are valid only for the fit's target (the mean of several treated units). New people
 #' cannot join: the first release fixes the number of donors. The noise of each period grows with
 #' the square root of the number of announced periods, so announce only the periods that you need.
-#' [pdp()], [conformal()], [placebo_time()] and [penalty_path()] use the first release only, and
-#' refuse a fit with added periods.
+#' [pdp()] refuses growing releases. [conformal()], [placebo_time()] and [penalty_path()] use the
+#' first release only, and refuse a fit with added periods.
 #'
 #' @section Arguments of update():
 #' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or

@@ -84,9 +84,9 @@
 #'   `"row"`, also assumed for `NULL`: each row is a different person. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of selection),
-#'   `$abstained`, `$coefficients` (in units of the variables), `$size`, `$method`, `$privacy` and
-#'   `$steps` (one row per kind of noise step). All fields are RELEASED or PUBLIC, and no field
-#'   contains scores, counts, gaps or distances.
+#'   `$abstained`, `$coefficients` (in units of the variables), `$method`, `$privacy` and `$steps`
+#'   (one row per kind of noise step). All fields are RELEASED or PUBLIC, and no field contains
+#'   scores, counts, gaps or distances.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #' `dpsc_error_budget`.
 #' @references

@@ -12,8 +12,8 @@
 #'   (method `"mean"`, and `"median"` without `spread`).
 #' * `tidy()`: a data frame with `term`, `estimate`, `std.error` (of the estimate, for sampling and
 #'   privacy), `privacy.se` (for privacy noise alone), `identified` (whether the quantiles are
-#'   clearly above the noise), `conf.low` and `conf.high`. Standard errors are `NA` if no standard
-#'   deviation over blocks was released, or if the statistic is not identified.
+#'   clearly above the noise), and `conf.low`, `conf.high` if requested. Standard errors are `NA` if
+#'   no standard deviation over blocks was released, or if the statistic is not identified.
 #' * `glance()`: one row of facts.
 #' * `summary()`: the printed result, with all facts on privacy and the steps.
 #' @section Errors: `dpsc_error_argument`.

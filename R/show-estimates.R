@@ -30,9 +30,9 @@
 #' * `confint()`: a matrix with one row per estimate, or an error with the reason if no standard
 #'   errors were released.
 #' * `tidy()`: a data frame with one row per estimate and columns `term`, `estimate`, `std.error`
-#'   (for sampling and privacy), `privacy.se` (for privacy alone), `statistic`, `p.value`,
-#'   `conf.low` and `conf.high`. Standard errors, tests and limits are `NA` if no estimate is
-#'   identified or no standard errors were released. For [dp_glm()] and [dp_aggregate()] there is
+#'   (for sampling and privacy), `privacy.se` (for privacy alone), `statistic`, `p.value`, and
+#'   `conf.low`, `conf.high` if requested. Standard errors, tests and limits are `NA` if no estimate
+#'   is identified or no standard errors were released. For [dp_glm()] and [dp_aggregate()] there is
 #'   also a column `identified`, for [dp_select()] a column `rank`.
 #' * `glance()`: one row of facts.
 #' @section Errors: `dpsc_error_argument`.

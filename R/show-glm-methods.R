@@ -23,7 +23,8 @@
 #' * `family()`: the family, as for [stats::glm()].
 #' * `update()`: an error, since the release determines no other model.
 #' * `tidy()`: a data frame with `term`, `estimate`, `std.error`, `privacy.se` (standard error for
-#'   privacy noise alone), `statistic`, `p.value`, `identified`, `conf.low` and `conf.high`.
+#'   privacy noise alone), `statistic`, `p.value`, `identified`, and `conf.low`, `conf.high` if
+#'   requested.
 #' * `glance()`: one row of facts.
 #' * `augment()`: `newdata` with `.fitted` (the mean) and `.se.fit` (the standard error of the
 #'   linear predictor).

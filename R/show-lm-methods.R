@@ -31,9 +31,9 @@
 #'   omits; `NA` for a term with a slope that is not identified. Differences of residual sums of
 #'   squares would be mostly noise.
 #' * `tidy()`: a data frame with `term`, `estimate`, `std.error`, `privacy.se` (standard error for
-#'   privacy noise alone), `statistic`, `p.value`, `conf.low` and `conf.high`. Standard errors and
-#'   tests are `NA` if no slope is identified. If the budget does not resolve the moments, `p.value`
-#'   is from the test of Anderson and Rubin.
+#'   privacy noise alone), `statistic`, `p.value`, and `conf.low`, `conf.high` if requested.
+#'   Standard errors and tests are `NA` if no slope is identified. If the budget does not resolve
+#'   the moments, `p.value` is from the test of Anderson and Rubin.
 #' * `glance()`: one row of facts, with the noisy number of rows used (`used`) and the noisy share
 #'   of residuals beyond three standard deviations (`far`).
 #' * `augment()`: `newdata` with `.fitted` and `.se.fit`.
