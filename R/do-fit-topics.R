@@ -138,11 +138,11 @@ NULL
 #' `NA`. Methods `"output"` and `"objective"` do not release the donors' errors, so their limits
 #' allow for the noise alone and are labelled accordingly.
 #'
-#' With `epsilon = Inf` intervals come from the donors' leave-one-out errors. For one person these
-#' intervals are conformal: their coverage is valid for any distribution of the errors if the target
-#' is drawn like the donors. An interval of level L needs `L / (1 - L)` donors (19 donors for 95 %);
-#' with fewer donors there is no interval. For a mean the intervals are normal, with the variance of
-#' the errors divided by `size`.
+#' With `epsilon = Inf` intervals for `"ridge"` and `"did"` come from the donors' leave-one-out
+#' errors. For one person these intervals are conformal: their coverage is valid for any
+#' distribution of the errors if the target is drawn like the donors. An interval of level L needs
+#' `L / (1 - L)` donors (19 donors for 95 %); with fewer donors there is no interval. For a mean the
+#' intervals are normal, with the variance of the errors divided by `size`.
 #'
 #' @section Tests:
 #' `print()` and `tidy()` test for an effect *on average*; `summary()` also tests for an effect *in

@@ -23,7 +23,7 @@
 #'
 #' The rules above apply to [dp_lm()], [dp_glm()], [dp_describe()] and method `"ranks"` of
 #' [dp_select()]. In [dp_aggregate()] and in the votes of [dp_select()] all rows of a person are in
-#' one block. [dp_aggregate()] and [dp_select()] take data frames only, with or without `person`.
+#' one block. [dp_aggregate()] and [dp_select()] take rows in memory only, with or without `person`.
 #' Regressions and descriptions also take [dp_table()] and [dp_files()] with rows read in R, and
 #' [dp_chunks()], where the rows of a person may be in several chunks. In chunks an identifier
 #' counts as a number if it can be read as a number, in any spelling, and otherwise as text; it must

@@ -16,7 +16,7 @@
 #'   * `fit` and `level`: the arguments.
 #'   * `effects`: a data frame, the average first, then each period: `target`, `term`, `estimate`,
 #'     `conf.low`, `conf.high`, `p.value` (of no effect), `privacy.se` (standard deviation of the
-#'     estimate over releases), in outcome units; `NA` if there is no interval.
+#'     estimate over releases), in outcome units; limits and `p.value` are `NA` without an interval.
 #'   * `simultaneous`: limits that cover all periods jointly.
 #'   * `test`: the test for an effect in any period, a list of `statistic` (the largest effect in
 #'     units of its standard error), `periods` and `p.value`. The p-value allows for the search over
