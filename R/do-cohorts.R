@@ -45,9 +45,9 @@
 #'
 #' Rows before the adoption are residuals. Between the first adoption and a cohort's own adoption,
 #' the release permits forecasts of each period from all periods before it. Rows of kind
-#' `"forecast"` are the residuals of these forecasts. Rows of kind `"fitted"` are the residuals of
-#' the fit, which are close to zero by construction. Residuals indicate the quality of the
-#' predictions; they have no intervals.
+#' `"forecast"` are the residuals of these forecasts. Rows of kind `"fitted"` are the in-sample
+#' residuals of the fit, which are usually smaller than prediction errors. Residuals have no
+#' intervals.
 #'
 #' The classical estimators (`epsilon = Inf`, NOT PRIVATE) fit each cohort's mean and give no
 #' intervals; `placebo_space(fit$cohorts[[1]])` and similar functions take the fit of one cohort.

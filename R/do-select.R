@@ -80,8 +80,8 @@
 #'   and `"subsamples"` accept a column. `"ranks"` is then the default for every outcome: a person
 #'   contributes the mean over their rows, and a pair of people the mean over all pairs of their
 #'   rows, which takes time. In the other three methods all rows of a person are in the same blocks
-#'   or subsets. A column requires `refit = FALSE`: fit the selected variables by [dp_lm()].
-#'   `"row"`, also assumed for `NULL`: each row is a different person. See [dp_person].
+#'   or subsets. With a column there is no refit: fit the selected variables by [dp_lm()]. `"row"`,
+#'   also assumed for `NULL`: each row is a different person. See [dp_person].
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of selection),
 #'   `$abstained`, `$coefficients` (in units of the variables), `$method`, `$privacy` and `$steps`
