@@ -62,7 +62,7 @@
 #' Maurer, A. and Pontil, M. (2009). Empirical Bernstein Bounds and Sample Variance Penalization.
 #' COLT.
 #' @examples
-#' # A Gaussian mechanism that mistook its variance for its standard deviation.
+#' # A Gaussian mechanism that uses its standard deviation as its variance.
 #' sigma <- gaussian_sigma(epsilon = 1, delta = 1e-5, sensitivity = 20)
 #' wrong <- function(panel) sum(panel) + rnorm(1, sd = sqrt(sigma))
 #' data <- matrix(0, 5, 4)

@@ -58,7 +58,7 @@
 #'   for an outcome without bounds, `dpsc_error_argument` for a method other than `"gram"`. All
 #'   errors occur before any budget is spent.
 #' @examples
-#' # Two outcomes of 1,000 people; a programme of 60 of them changes both from month 11 on.
+#' # Two outcomes of 1,060 people; a programme of 60 of them changes both from month 11 on.
 #' set.seed(1)
 #' people <- 1060
 #' data <- expand.grid(person = seq_len(people), month = 1:14)

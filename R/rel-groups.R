@@ -28,7 +28,7 @@
 #' @references McSherry, F. (2009). Privacy Integrated Queries. SIGMOD.
 #' @examples
 #' panel <- sim_panel(n = 2000, T0 = 10, T1 = 3)
-#' # Groups of different size fix the number of features.
+#' # Fix the number of features for groups of different sizes.
 #' north <- dp_release(panel$donors[1:900, ],
 #'   target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1),
 #'   control = dp_control(features = 4)
