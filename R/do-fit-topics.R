@@ -133,10 +133,11 @@ NULL
 #' If donors and budget do not suffice to calibrate an interval, there is no interval, and the print
 #' gives the reason. At `epsilon = 1` and `delta = 1e-6` an interval needs about 220 donors for one
 #' person, and about 430 for a mean of 20 people or more ([dp_plan()] gives the required number).
-#' There is also no interval if the release was calibrated for another `estimator` or penalty, or
-#' for single people when a mean is requested. In these cases `std.error`, limits and p-values are
-#' `NA`. Methods `"output"` and `"objective"` do not release the donors' errors, so their limits
-#' allow for the noise alone and are labelled accordingly.
+#' There is also no interval if the release was calibrated for another `estimator` or penalty, for
+#' means of at least 20 people while the target has fewer, or (with few donors) for single people
+#' while the target is a mean. In these cases `std.error`, limits and p-values are `NA`. Methods
+#' `"output"` and `"objective"` do not release the donors' errors, so their limits allow for the
+#' noise alone and are labelled accordingly.
 #'
 #' With `epsilon = Inf` intervals for `"ridge"` and `"did"` come from the donors' leave-one-out
 #' errors. For one person these intervals are conformal: their coverage is valid for any
