@@ -87,7 +87,8 @@
 #' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
 #'   `"interpolate"`: gaps are filled, see [preparing_data].
 #' @param roster ([dp_roster()] or `NULL`)\cr the units, their roles and dates, and the periods of
-#'   the panel. A roster is required with `na = "interpolate"` and replaces the formula's indicator.
+#'   the panel. A roster is required with `na = "interpolate"`, refused otherwise, and replaces the
+#'   formula's indicator.
 #' @param monitor (`count` or `NULL`)\cr number of further periods to pay for now;
 #'   [update()][dp_monitor] draws them once they are observed.
 #' @param weights (`name` of a column)\cr column of `data` with people's weights, for example of a
