@@ -47,8 +47,8 @@
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
 #' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict the
-#' bounds (the donors' values differ by at most about a thousandth of the bounds' width). This check
-#' costs no budget.
+#' bounds (donors' values differ by at most a thousandth of the bounds' width). This check costs no
+#' budget.
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and `treated`
 #'   is 1 exactly for treated units from their treatment on. Other pages describe several adoption
