@@ -64,8 +64,8 @@
 #'   of the window, and in a table with few people noise hides them. Limits of means and standard
 #'   deviations therefore allow for a cluster between the window and the bound, with the largest
 #'   share of people that the released sums of squares do not exclude. In a normal column with
-#'   epsilon = 1 this share is 9 % for 500 people and 6 % for 1,000. The limits contain no such
-#'   allowance if the released sums of squares exclude a cluster of 2 %, as for most columns of
+#'   epsilon = 1 this share is about 8 % for 500 people and 7 % for 1,000. The limits contain no
+#'   such allowance if the released sums of squares exclude a cluster of 2 %, as for most columns of
 #'   2,000 people. With the allowance, the bounds determine the width of the limits, and the printed
 #'   table gives the shares. Narrower bounds, a larger epsilon or fewer requested statistics give
 #'   narrower limits. `tidy(clusters = FALSE)` and `print(clusters = FALSE)` assume that there is no
