@@ -33,8 +33,8 @@
 #' changes of the slopes between these bounds. With heavy tails the privacy part includes the
 #' expected difference between robust slopes and slopes of `lm()`. For CPS wages (`AER::CPS1988`,
 #' nine slopes) the largest difference from a slope of `lm()` is 2.8 standard errors of `lm()` at
-#' epsilon 1 (median over runs), 2.0 at epsilon 2, 1.0 at epsilon 4 and .2 at epsilon 10,000.
-#' Between 94 and 100 % of the intervals from the privacy part contain the slope of `lm()`.
+#' epsilon 1 (median over runs), 2.0 at epsilon 2, 1.0 at epsilon 4 and .2 at epsilon 10,000. At
+#' these budgets 94 to 100 % of the intervals from the privacy part contain the slope of `lm()`.
 #'
 #' Where the budget does not permit a wide clipping bound, or the effect of the bound is not
 #' visible, standard errors include an allowance for the usual distance from the fit of `lm()` due
