@@ -21,7 +21,7 @@ audit_blackbox <- function(run, pair, claimed, n_runs, level) {
     observed = list(epsilon = observed, delta = claimed$delta),
     violated = observed > claimed$epsilon || fixed,
     note = if (fixed) {
-      "Runs on a panel all gave the same output, and the two outputs differ: noise is not fresh."
+      "Each panel gave one output in all its runs, and these outputs differ: noise is not fresh."
     },
     table = table
   )

@@ -108,7 +108,10 @@ pdp.default <- function(x, ...) door("pdp", {
 #' Reasons for unknown losses of people in some results, as in the help page `pdp_rows`
 #' @noRd
 without_losses <- c(
-  dp_selection = "A person changes scores of many candidates at once, and no formula is proved.",
+  dp_selection = paste(
+    "A person changes the scores of many candidates at once, and no formula for that person's loss",
+    "is proved."
+  ),
   dp_stream = "A stream does not keep the rows that it has read.",
   dp_aggregate = "The assignment of people to blocks is not stored.",
   dp_description = "A description has many steps, whose losses are not added up by person."

@@ -214,7 +214,7 @@ check_fitted_target <- function(release, target) {
   pre <- target[1L, seq_len(release$panel$T0)]
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
-      "This release holds weights for another target.",
+      "This release contains weights for another target.",
       i = "Only a release by {.val gram} can be fitted to other targets."
     ), "argument")
   }

@@ -148,7 +148,7 @@ print.dp_plan_lm <- function(x, ...) {
   if (!is.na(x$ratio)) {
     cat(" slope errors are about ", format(x$ratio, digits = 3L), " times the errors of lm() if ",
       "its model holds.\n  Standard errors, which do not assume this model, are about ",
-      format(sqrt(x$ratio^2 + x$allowance), digits = 3L), " times as large.\n", sep = "")
+      format(sqrt(x$ratio^2 + x$allowance), digits = 3L), " times the errors of lm().\n", sep = "")
     return(invisible(x))
   }
   what <- c(

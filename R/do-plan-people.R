@@ -25,7 +25,7 @@ plan_people <- function(design, spreads, pilot, scale, periods) {
     abort(c(
       "Give both {.arg sd_between} and {.arg sd_within}.",
       x = "Only {.arg {c('sd_between', 'sd_within')[given]}} is given.",
-      i = "State how much people's levels differ and how much a person varies over time."
+      i = "State how much people's levels differ and how much a person's outcome varies over time."
     ), "argument")
   }
   design_people(design)
@@ -68,7 +68,7 @@ spread_people <- function(spreads, scale, periods) {
   largest <- 0.999 * scale$unit
   if (sqrt(between^2 + within^2) > largest) {
     abort(c(
-      "Such large differences are impossible within {.arg bounds}.",
+      "Such large standard deviations are impossible within {.arg bounds}.",
       x = paste(
         "{.arg sd_between} and {.arg sd_within} combine to",
         "{signif(sqrt(between^2 + within^2), 3)}; half the width of {.arg bounds} is",

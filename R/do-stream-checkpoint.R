@@ -193,7 +193,7 @@ claim_state <- function(id) {
   if (dir.exists(mark)) {
     abort(c(
       "This state was resumed before, and no state may run twice.",
-      x = "The noise of two continuations cancels in their difference.",
+      x = "In the difference of two continuations their common noise would cancel.",
       i = "Start a new stream. For people in both streams the new stream needs a separate budget."
     ), "stream")
   }

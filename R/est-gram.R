@@ -196,8 +196,8 @@ unseen_reason <- function(e) {
 }
 
 unseen_words <- paste(
-  "before the treatment the target varies far more than the released donors: most of them",
-  "are identical and the noise hides the others, or the target is unlike them"
+  "before the treatment the target varies far more than the released donors: most",
+  "donors are identical and the noise hides the others, or the target is unlike all donors"
 )
 
 #' Exponent of the mechanism that chooses the range of placebo errors

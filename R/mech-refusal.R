@@ -29,10 +29,10 @@ plan_refusal <- function(public, plan) {
   serves <- function(n, epsilon) noise(n, epsilon) <= hopeless_noise
   instead <- least_that_serves(public, serves, "donor")
   paste0(
-    count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon),
-    " would be uninformative: ",
-    "the noise in their common part is ", signif(here, 2), " times the largest value that ",
-    "the bounds allow. An informative release needs at least ", paste(instead, collapse = ", or "),
+    "A release for ", count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon),
+    " would be uninformative: the standard deviation of its noise is ", signif(here, 2),
+    " times the largest mean square that the bounds allow. ",
+    "An informative release needs at least ", paste(instead, collapse = ", or "),
     "; dp_plan() gives the expected error."
   )
 }

@@ -33,10 +33,10 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
   if (is.null(out)) {
     words <- if (!charged) planning_words(con, text)
     abort(c(
-      "{what} failed in the engine that holds the donors.",
-      x = if (!is.null(words)) "The engine's error, before any row was read: {words}",
+      "{what} failed in the database that contains the rows.",
+      x = if (!is.null(words)) "The database's error, before any row was read: {words}",
       i = if (is.null(words)) {
-        "The engine's error is not shown, since it may contain data. Is the connection open?"
+        "The database's error is not shown, since it may contain data. Is the connection open?"
       },
       i = if (charged) charge_stays
     ), c("engine", "panel"))
@@ -94,7 +94,7 @@ sql_numbers <- function(con, text, charged = FALSE) {
 
 abort_sums <- function(charged) {
   abort(c(
-    "The engine that holds the donors did not return whole numbers for sums.",
+    "The database that contains the rows did not return whole numbers for sums.",
     i = if (charged) charge_stays
   ), c("engine", "panel"))
 }
@@ -102,7 +102,7 @@ abort_sums <- function(charged) {
 abort_changed <- function(charged) {
   abort(c(
     "The donors' rows changed between two passes.",
-    i = "The engine must keep its temporary table until the release is finished.",
+    i = "The database must keep its temporary table until the release is finished.",
     i = if (charged) charge_stays
   ), c("engine", "reader", "panel"))
 }

@@ -10,7 +10,7 @@ keep_units <- function(table, name, units, charged = NULL) {
   if (!write_rows(table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)))) {
     abort(c(
       "Units could not be written into a temporary table.",
-      i = "The engine's error is not shown. Can this user create temporary tables?",
+      i = "The database's error is not shown. Can this user create temporary tables?",
       i = charged
     ), c("engine", "panel"))
   }

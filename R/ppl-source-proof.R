@@ -25,8 +25,8 @@ prove_engine <- function(table) {
 check_proof <- function(found, core) {
   if (!identical(found, core)) {
     abort(c(
-      "For simulated rows this engine computes other integers than the package.",
-      i = "The guarantee would not cover the engine's sums. Set {.code compute = \"here\"}."
+      "For simulated rows this database and the package compute different sums.",
+      i = "The guarantee would not cover the database's sums. Set {.code compute = \"here\"}."
     ), c("engine", "panel"))
   }
 }

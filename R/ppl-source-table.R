@@ -339,7 +339,7 @@ source_words <- function(x) {
   }
   c(
     paste0("Donors in ", where, " (", x$dialect$name, "): ", how),
-    if (!x$dialect$tested) "SQL for this engine is UNTESTED.",
+    if (!x$dialect$tested) "UNTESTED: the generated SQL has never run on this kind of database.",
     if (isTRUE(x$query)) "The guarantee covers the query's result, whose number of rows is public."
   )
 }

@@ -142,7 +142,7 @@ check_wide <- function(con, name, periods, columns) {
 
 abort_periods <- function(n_times) {
   abort(c(
-    "There are too many periods for one query of this engine.",
+    "There are too many periods for one query of this database.",
     x = "The time column has {n_times} distinct values.",
     i = "Is {.arg index} the wrong way round?"
   ), "panel")

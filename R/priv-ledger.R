@@ -334,8 +334,9 @@ check_order <- function(history) {
   }
   kind <- history$kind[[new]]
   if (kind == "approximate" || (kind == "zcdp" && !any(earlier == "zcdp"))) {
+    charge <- if (kind == "zcdp") "A charge in rho" else "A charge in epsilon and delta"
     abort(c(
-      "This ledger contains releases with Gaussian noise: this kind of release must come first.",
+      "{charge} must precede all charges for Gaussian noise, which this ledger already contains.",
       x = "The first Gaussian charge fixes the rule by which costs add up.",
       i = paste(
         "Use a separate ledger for this release:",

@@ -303,7 +303,9 @@ current_content <- function(content, fail) {
   if (!identical(content$version, file_version) || content$format != file_format) {
     fail("It was written by another version of the package.")
   }
-  if (!is_string(content$kind) || !content$kind %in% file_kinds) fail("It holds an unknown kind.")
+  if (!is_string(content$kind) || !content$kind %in% file_kinds) {
+    fail("The kind of its content is unknown.")
+  }
   list(
     kind = content$kind, parts = parsed_parts(content$release, fail), marks = content$marks,
     old = FALSE

@@ -339,7 +339,7 @@ public_facts <- function(panel, request) {
 check_target_bounds <- function(panel, target, scale, method, calibration) {
   if (!all(abs(target) < 1e6)) {
     abort(c(
-      "A treated unit's distance from {.arg bounds} is more than a million times their width.",
+      "A treated unit's distance from {.arg bounds} is more than a million bounds' widths.",
       i = "Are {.arg bounds} in the units of the outcome?"
     ), "bounds")
   }

@@ -144,7 +144,7 @@ live_state <- function(stream) {
   if (!identical(stream$session, session_mark())) {
     abort(c(
       "This stream belongs to another R session, and a copy must not run.",
-      x = "The noise of two continuations cancels in their difference.",
+      x = "In the difference of two continuations their common noise would cancel.",
       i = "Move a stream with {.fn checkpoint} and {.fn resume_stream}."
     ), "stream")
   }

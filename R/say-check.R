@@ -185,7 +185,7 @@ check_epsilon <- function(epsilon) {
       ),
       x = "It is {format(epsilon)}.",
       i = if (size == "small") {
-        "With such large noise, no panel is informative."
+        "With such large noise, no release is informative."
       } else {
         "Such small noise hides nothing; {.code epsilon = Inf} states this openly."
       }

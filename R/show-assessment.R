@@ -61,7 +61,7 @@ limits_words <- function(privacy) {
     "Public facts are not protected: the number of people, the names of variables, bounds, levels ",
     "and settings, which must not be chosen by looking at the records. ",
     if (privacy$holds) {
-      paste0("The guarantee is about one person (neighbours ", privacy$neighbours, "); for k ",
+      paste0("The guarantee is about one person (", neighbour_words(privacy), "); for k ",
         "people together epsilon is k times as large",
         if (isTRUE(privacy$delta > 0)) ", and delta more than k times as large", ". ")
     },

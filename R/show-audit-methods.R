@@ -30,7 +30,9 @@ format.dp_audit <- function(x, ...) {
   title <- switch(x$mode,
     blackbox = "Black-box audit", loss = "Exact-loss audit", replay = "Sensitivity audit"
   )
-  runs <- paste0(title, ", ", format(x$n_runs, big.mark = ","), " runs on each of two neighbours")
+  runs <- paste0(
+    title, ", ", format(x$n_runs, big.mark = ","), " runs on each of two neighbouring panels"
+  )
   if (x$mode == "replay") {
     return(c(
       paste0(title, ", ", format(x$n_runs, big.mark = ","), " records and replays"),

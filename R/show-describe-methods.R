@@ -89,7 +89,8 @@ unseen_note <- function(x, clusters) {
   hidden <- paste0(far$variable, " (", text(100 * far$share), " % ", where, ")", collapse = ", ")
   c("", strwrap(if (clusters) {
     paste0("Limits of mean and sd allow for far outliers that noise may hide: ",
-      hidden, ". Narrower bounds, a larger epsilon or fewer numbers shorten these limits; ",
+      hidden, ". Narrower bounds, a larger epsilon or fewer requested statistics narrow these ",
+      "limits; ",
       "print(clusters = FALSE) assumes that there are no such outliers.")
   } else {
     paste0("Limits of mean and sd assume that no cluster of people lies far from all others. ",

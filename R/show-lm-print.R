@@ -67,7 +67,7 @@ lm_notes <- function(x) {
     ),
     robust_words(x), wide_lm(x),
     if (x$vcov == "HC" && !x$robust) {
-      "Sampling errors of a submodel assume a constant variance; the full model's are robust."
+      "Sampling errors of a submodel assume a constant variance, unlike those of the full model."
     },
     lm_doubts(x),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)

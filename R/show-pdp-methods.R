@@ -38,7 +38,7 @@ print.dp_pdp <- function(x, ...) {
   print_quantiles(loss_quantiles(x$donors, c(0, 0.5, 1), c("smallest", "median", "largest")))
   if (!is.null(x$donors$realised) && !anyNA(x$donors$realised)) {
     cat(
-      "\nRealised loss for the released values (log ratio with and without the person):",
+      "\nRealised loss for the released values (log density ratio with and without the person):",
       paste(formatC(range(x$donors$realised), digits = 3L, format = "g"), collapse = " to "), "\n"
     )
   }
@@ -100,9 +100,9 @@ print.summary.dp_pdp <- function(x, ...) {
     bound <- formatC(x$generalisation, digits = 3L, format = "g")
     cat("\n", strwrap(paste0(
       "Generalisation error: ", if (x$generalisation < 1) {
-        paste0("at most ", bound, " for any loss function from 0 to 1")
+        paste0("at most ", bound, " for any loss function with values from 0 to 1")
       } else {
-        paste0("the bound, ", bound, ", is uninformative for a loss function from 0 to 1")
+        paste0("the bound, ", bound, ", is uninformative for losses from 0 to 1")
       }, " (Wang, 2019, Proposition 9, with the mean over these ", people, ")"
     ), 84L), sep = "\n")
   }

@@ -65,8 +65,8 @@ plan_assumption <- function(x) {
     ),
     paste0(
       "Assumed: people like sim_panel(\"", people$kind, "\"), ", range,
-      ". They use more of the bounds' width than most real people. Give sd_between and sd_within, ",
-      "or a public pilot."
+      ". Their outcomes vary over more of the bounds' width than most real outcomes. Give ",
+      "sd_between and sd_within, or a public pilot."
     )
   )
 }

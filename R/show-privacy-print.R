@@ -29,7 +29,7 @@ privacy_lines <- function(x, whole = NULL) {
     return(unkept_lines(privacy, whole))
   }
   c(
-    paste0("  private: ", stated_budget(privacy, whole), ", neighbours ", privacy$neighbours,
+    paste0("  private: ", stated_budget(privacy, whole), ", ", neighbour_words(privacy),
       "; proof: ", sub("\\([^();]*, [0-9]{4}; ", "(", privacy$theorem)),
     paste0("  ", noise_words(privacy), "; ", payment_words(privacy$charge),
       if (!is.null(privacy$assumes)) "; assumed: ", privacy$assumes)
@@ -48,7 +48,7 @@ privacy_summary <- function(x, whole = NULL) {
     whole <- c(paste0("(rho = ", format(privacy$rho, digits = 4L), ")"), whole)
   }
   c(
-    paste0("  private: ", stated_budget(privacy, whole), ", neighbours ", privacy$neighbours),
+    paste0("  private: ", stated_budget(privacy, whole), ", ", neighbour_words(privacy)),
     strwrap(paste0("proof: ", privacy$theorem), 84L, prefix = "    "),
     paste0("    ", noise_words(privacy)),
     if (!is.null(privacy$assumes)) {
@@ -114,12 +114,18 @@ stated_budget <- function(privacy, whole = NULL) {
   paste(c(paste0("epsilon = ", format(privacy$epsilon), delta), whole), collapse = " ")
 }
 
+#' Words on the pairs of data sets that the guarantee covers
+#' @noRd
+neighbour_words <- function(privacy) {
+  paste("neighbouring data sets arise by", sub("^replace ", "replacing ", privacy$neighbours))
+}
+
 #' The origin of the noise, and its exactness
 #' @noRd
 noise_words <- function(privacy) {
   continuous <- any(privacy$steps$law == "gamma_norm")
   paste0("noise from the operating system, ", if (privacy$exact && continuous) {
-    "exact samplers, with exact integer noise that covers all rounding"
+    "exact samplers; exact integer noise also covers all rounding errors"
   } else if (privacy$exact) {
     "exact integer samplers"
   } else if (isTRUE(privacy$integers)) {

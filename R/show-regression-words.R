@@ -104,7 +104,7 @@ guarantee_of_rows <- function(privacy) {
   paste0(
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
-    "; neighbours ", privacy$neighbours, "; proof: ", privacy$theorem, "; ",
+    "; ", neighbour_words(privacy), "; proof: ", privacy$theorem, "; ",
     noise_words(privacy), ". Suppose that somebody reads all released results, knows all ",
     "other rows, and decides between two possible ", if (several) "sets of ",
     "rows of one person, which were equally likely beforehand. This decision is correct with ",
@@ -159,8 +159,8 @@ robust_words <- function(x) {
 #' @noRd
 allowance_words <- function(x) {
   if (x$privacy$private && x$plan$resolved && is.finite(last_clip(x))) paste(
-    "Rows far from the middle and large residuals count less than in lm(). The errors allow for",
-    "the usual effect on real data. The effect is larger if the mean is far from linear."
+    "Rows far from the middle and large residuals count less than in lm(). Standard errors allow",
+    "for the usual effect on real data. The effect is larger if the mean is far from linear."
   )
 }
 

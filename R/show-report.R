@@ -228,7 +228,7 @@ release_words <- function(release) {
     "with noise from the operating system's generator; estimates, intervals and figures are ",
     "computed from that release ", if (everyone) "alone" else "and the treated units' data",
     ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
-    "for neighbours that ", privacy$neighbours, " (all periods), by ",
+    "where ", neighbour_words(privacy), " (all periods), by ",
     # Readers of the paper do not need the references to files of the package.
     gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ".", assumed_words(privacy)
   )

@@ -79,9 +79,9 @@ selection_lines <- function(x) {
     "  no variable"
   }
   c(
-    paste0(if (x$privacy$private) "Private selection" else "Selection", " of at most ",
-      x$facts$size, " of ",
-      x$facts$p, " variables by method \"", x$method, "\""),
+    paste0(if (x$privacy$private) "Private selection" else "Selection",
+      if (x$facts$size < x$facts$p) paste0(" of at most ", x$facts$size, " of ") else " from ",
+      count_of(x$facts$p, "variable"), " by method \"", x$method, "\""),
     chosen,
     if (!is.null(x$coefficients)) {
       shown <- x$coefficients

@@ -329,7 +329,7 @@ test_that("a malformed value in SQLite changes only its own row, whether rows or
   expect_identical(rows_of_source(dp_table(con, "words", block = 7)), rows_of_frame(data))
 })
 
-test_that("SQLite compares identifiers and levels by their bytes, whatever a column's type", {
+test_that("SQLite compares identifiers and levels by their bytes, whatever a column's collation", {
   con <- sqlite_of(data.frame(a = 1))
   withr::local_seed(2)
   panel <- expand.grid(id = c(paste0("u", 1:99), "U7"), t = 1:8, stringsAsFactors = FALSE)

@@ -115,7 +115,7 @@ test_that("errors recommend only functions that work for the given fit", {
   expect_snapshot(error = TRUE, conformal(fits$compressed))
 })
 
-test_that("the error about an invalid setting of inference names the setting", {
+test_that("classical fits and placebo tests refuse invalid settings, donors, targets and dates", {
   x <- toy_panel()
   run <- function(...) fit_classical(x$donors, x$target, x$T0, ...)
   expect_error(run("lasso"), class = "dpsc_error_argument")

@@ -25,7 +25,7 @@ test_that("the Gaussian shift of an exponential draw is 2 probit(logistic(x / 2)
   expect_true(all(again <= mu) && all(again >= mu * (1 - 1e-11)))
 })
 
-test_that("choices with losses of bounded range stay within a Gaussian curve, which one attains", {
+test_that("delta for losses within a range is below a Gaussian curve that a binary test attains", {
   set.seed(1)
   epsilon <- seq(-6, 6, by = 0.1)
   worst <- -Inf

@@ -137,7 +137,7 @@ test_that("dp_glm() charges a ledger once, before the draw, and never for seeded
   expect_identical(c(charge$epsilon, charge$delta), c(1, 1e-6))
   expect_true(fit$privacy$holds)
   expect_match(paste(utils::capture.output(print(fit)), collapse = " "),
-    "private: epsilon = .*neighbours replace one person's row")
+    "private: epsilon = .*by replacing one person's row")
   pure <- dp_glm(y ~ a, data, epsilon = 1, delta = 0, bounds = glm_bounds(), ledger = ledger)
   expect_identical(as.data.frame(ledger)$kind, c("approximate", "pure"))
   expect_identical(pure$privacy$delta, 0)
@@ -292,7 +292,7 @@ test_that("dp_glm() finds minimisers under penalties and limits, with exact zero
   expect_identical(read_release(path), limited)
 })
 
-test_that("the projection onto linear constraints is exact to the last digit and costs nothing", {
+test_that("the projection onto linear constraints is optimal, spends nothing and gives exact 0s", {
   withr::local_seed(1)
   # The result is compared with all sets of constraints that may bind.
   for (i in 1:150) {
@@ -689,7 +689,7 @@ test_that("the default noise of dp_glm() is declared exact, and the noise for de
   people <- glm_people(2000)
   fit <- function(...) dp_glm(y ~ a + g, people, "binomial", 4, bounds = glm_bounds(), ...)
   expect_true(fit()$privacy$exact)
-  expect_output(print(fit()), "exact samplers, with exact integer noise that covers all rounding")
+  expect_output(print(fit()), "exact samplers; exact integer noise also covers all rounding errors")
   expect_false(fit(delta = 0)$privacy$exact)
   expect_output(print(fit(delta = 0)), "not exact")
 })

@@ -54,7 +54,7 @@ test_that("zCDP charges of older versions add up as zCDP", {
   # No shift covers a charge in zCDP.
   ledger <- dp_ledger(3, 1e-6)
   pay_gdp(ledger, 1)
-  expect_error(pay(ledger, "zcdp", rho = rho), "must come first", class = "dpsc_error_budget")
+  expect_error(pay(ledger, "zcdp", rho = rho), "must precede all", class = "dpsc_error_budget")
 })
 
 test_that("a ledger accepts charges exactly up to its composed total", {
@@ -105,7 +105,7 @@ test_that("before the first Gaussian charge epsilons add up; later charges form 
   expect_identical(as.data.frame(ledger)$kind, c("pure", "approximate", "gdp", "pure"))
   # The delta of a later charge can no longer be subtracted from the delta of the conversion.
   before <- as.data.frame(ledger)
-  error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "must come first",
+  error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "must precede all",
     class = "dpsc_error_budget"
   )
   expect_match(conditionMessage(error), "Nothing was released and nothing was spent")
@@ -280,7 +280,7 @@ test_that("as.data.frame() and print() show the charges of a ledger", {
   ledger <- dp_ledger(2, 1e-6)
   expect_output(print(ledger), "nothing spent yet")
   expect_output(print(ledger), "epsilon 0 spent of 2; about 2 left", fixed = TRUE)
-  expect_output(print(ledger), "neighbours: replace one person", fixed = TRUE)
+  expect_output(print(ledger), "neighbouring data sets differ in one person", fixed = TRUE)
   expect_identical(dim(as.data.frame(ledger)), c(0L, 6L))
   charge(ledger, 0.5, 0)
   charge(ledger, 0.5, 1e-7, "objective")

@@ -206,7 +206,7 @@ test_that("a fit by dp_lm() contains no person's values", {
   expect_output(print(fit), "NOT PRIVATE: the nominal")
   secure <- dp_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_true(glance(secure)$private)
-  expect_output(print(summary(secure)), "private: epsilon = .*neighbours replace one person's row")
+  expect_output(print(summary(secure)), "private: epsilon = .*by replacing one person's row")
 })
 
 test_that("intervals of dp_lm() at delta = 0 contain the estimates by lm()", {

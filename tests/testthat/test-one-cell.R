@@ -194,7 +194,7 @@ test_that("a batch whose values are all missing is refused for its type, not for
   expect_false(stops(levels, rep("a", 3L)))
 })
 
-test_that("answers of a class that causes an error for some people become the fallback", {
+test_that("dp_aggregate() succeeds if converting the answers of some blocks causes an error", {
   assign("as.double.dpsc_odd", function(x, ...) stop("SENTINEL"), globalenv())
   withr::defer(rm("as.double.dpsc_odd", envir = globalenv()))
   statistic <- function(x) if (any(x > 0.9)) structure(1, class = "dpsc_odd") else mean(x)

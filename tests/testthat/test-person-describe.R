@@ -400,11 +400,15 @@ test_that("descriptions, prints, files and errors contain no identifier and no n
     as.character(unlist(rapply(unclass(found), identity, how = "unlist")))
   )
   expect_gte(length(said), 6)
-  expect_false(any(grepl("7,?919", everything)))
+  # The number itself, not its digits within a random number.
+  number <- "(?<![0-9]|[0-9][.])7,?919(?![0-9]|[.]0*[1-9]|e[-+0-9])"
+  expect_false(any(grepl(number, everything, perl = TRUE)))
+  expect_match(c("7919", "has 7,919 rows", "(7919)", "[5,7919,6]", "7919.0"), number, perl = TRUE)
+  expect_no_match(c("0.7919", "17919", "7919.25", "79190", "7919e-07"), number, perl = TRUE)
   expect_false(any(grepl("secret", everything, fixed = TRUE)))
   expect_false(grepl("secret", rawToChar(serialize(found, NULL, ascii = TRUE)), fixed = TRUE))
   expect_match(text, "Description of 230 people", all = FALSE, fixed = TRUE)
-  expect_match(text, "replace all rows of one person (by id)", all = FALSE, fixed = TRUE)
+  expect_match(text, "replacing all rows of one person (by id)", all = FALSE, fixed = TRUE)
 })
 
 test_that("a description's file with changed statements about people is refused", {

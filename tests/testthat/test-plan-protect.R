@@ -254,7 +254,7 @@ test_that("the search for a required quantity starts in the middle and stays wit
   expect_identical(corrected(function(x) 1 / x, 1 / 50, NA_real_, c(1, 1000)), NA_real_)
 })
 
-test_that("invalid arguments of plans for everyone give errors of a documented class", {
+test_that("invalid or contradictory arguments of dp_plan() give errors of a documented class", {
   ask <- function(..., T0 = 8, T1 = 3) dp_plan(T0 = T0, T1 = T1, ...)
   refused <- function(text, ...) expect_error(ask(...), text, class = "dpsc_error_argument")
   refused("different", n = 100, epsilon = 1, T0 = c(8, 8))

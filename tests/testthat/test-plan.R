@@ -209,7 +209,7 @@ test_that("without an interval a plan gives the budget that an interval needs", 
   expect_false(is.null(release$statistics$intervals))
 })
 
-test_that("dp_plan() refuses a plan only if the donors would be uninformative", {
+test_that("dp_plan() refuses a plan only if the release would be uninformative", {
   public <- function(n, epsilon, private = TRUE) {
     list(
       method = "gram", private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,
@@ -221,7 +221,7 @@ test_that("dp_plan() refuses a plan only if the donors would be uninformative", 
   expect_null(refusal(30, 1))
   expect_null(refusal(2, Inf, private = FALSE))
   said <- refusal(10, 0.1)
-  expect_match(said, "10 donors at epsilon = 0.1 would be uninformative", fixed = TRUE)
+  expect_match(said, "release for 10 donors at epsilon = 0.1 would be uninformative", fixed = TRUE)
   # The suggested value succeeds.
   donors <- as.numeric(gsub(",", "", sub(".*needs at least ([0-9,]+) donors.*", "\\1", said)))
   expect_null(refusal(donors, 0.1))

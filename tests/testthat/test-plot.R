@@ -258,7 +258,7 @@ test_that("plots of classical fits are marked NOT PRIVATE", {
   }
 })
 
-test_that("plots omit conformal intervals that do not exist at the requested level", {
+test_that("plotting a conformal test without intervals gives an error", {
   skip_if_not_installed("ggplot2")
   expect_error(
     ggplot2::autoplot(conformal(fixed_classical(), level = 0.99)), "highest level possible",

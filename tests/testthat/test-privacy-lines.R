@@ -59,15 +59,17 @@ test_that("prints have one line on the guarantee and one line on noise and exact
     expect_identical(found, privacy_lines(x), label = name)
     expect_length(found, 2L)
     delta <- if (privacy$delta > 0) paste0(", delta = ", privacy$delta)
-    expect_match(found[[1L]], paste0("private: epsilon = 4", delta, ", neighbours"), fixed = TRUE)
-    expect_match(found[[1L]], privacy$neighbours, fixed = TRUE, label = name)
+    expect_match(found[[1L]], paste0("private: epsilon = 4", delta, ", neighbouring data"),
+      fixed = TRUE)
+    expect_match(found[[1L]], sub("^replace", "by replacing", privacy$neighbours),
+      fixed = TRUE, label = name)
     expect_match(found[[1L]], sub(" [(].*", "", privacy$theorem), fixed = TRUE, label = name)
     expect_match(found[[1L]], "proofs/|Theorem|[0-9]{4}", label = name)
     expect_match(found[[2L]], "^  noise from the operating system, ", label = name)
     floating <- !privacy$exact && !isTRUE(privacy$integers)
     expect_identical(grepl("not exact", found[[2L]]), floating, label = name)
     expect_identical(
-      grepl("exact (integer samplers(;|$)|samplers, with exact integer noise)", found[[2L]]),
+      grepl("exact (integer samplers(;|$)|samplers; exact integer noise)", found[[2L]]),
       isTRUE(privacy$exact),
       label = name
     )

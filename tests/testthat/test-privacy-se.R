@@ -87,7 +87,7 @@ test_that("the parts of a fit's variance add up to the total variance", {
   expect_equal(row$privacy.se, sqrt(mean(parts$privacy)))
 })
 
-test_that("the privacy SE equals the standard deviation over releases, for two targets", {
+test_that("for two targets the privacy SE is close to the standard deviation over releases", {
   donors <- donors_of(1500, sd = 0.08)
   targets <- donors_of(2, sd = 0.08)
   runs <- replicate(60, {

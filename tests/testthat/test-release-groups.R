@@ -40,7 +40,7 @@ test_that("the mean of a union of releases has roughly the stated noise variance
   expect_lt(mean(made), 3)
 })
 
-test_that("a union of two groups has at most twice the error of one release; intervals cover", {
+test_that("a union of two groups has under twice one release's RMSE; intervals cover the effect", {
   withr::local_seed(4)
   results <- replicate(40, {
     panel <- sim_panel(n = 3000, T0 = 10, T1 = 3, effect = 0)

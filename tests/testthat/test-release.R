@@ -251,7 +251,7 @@ test_that("a release with epsilon = Inf is marked NOT PRIVATE and cannot use a l
   expect_error(draw(p, epsilon = Inf, bounds = c(1, -1)), class = "dpsc_error_bounds")
 })
 
-test_that("a large epsilon gives nearly the same result as epsilon = Inf", {
+test_that("at small and large epsilon every method gives finite effects", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
     # With fewer donors the first call would be refused as uninformative.
@@ -302,7 +302,7 @@ test_that("prints of each method and calibration state its guarantee", {
     for (x in list(fit, fit$release, summary(fit))) {
       text <- gsub("\\s+", " ", paste(printed(x), collapse = " "))
       expect_match(text, "private: epsilon = 1, delta = 1e-06")
-      expect_match(text, "neighbours replace one donor's row", fixed = TRUE)
+      expect_match(text, "neighbouring data sets arise by replacing one donor's row", fixed = TRUE)
       expect_match(text, reason[[i]])
     }
     # The noise of gram and of tight output perturbation is integer noise.

@@ -35,7 +35,7 @@ test_that("a noisy choice of a variable has the exact distribution", {
   expect_identical(select_choose_cpp(c(2^50, 0), 5, 4, "R"), 2L)
 })
 
-test_that("for the worst neighbours the odds of a choice change by exactly the exponent", {
+test_that("for the worst neighbours the log odds of a choice change by the exponent", {
   # Plants faults 47.
   withr::local_seed(2)
   # The utilities are (3, 1) and (1, 3), so the odds change from exp(x/2) to exp(-x/2).
@@ -66,7 +66,7 @@ rank_facts <- function(size = 1, exponent = 1, steps = FALSE) {
     steps = steps, centred = steps)
 }
 
-test_that("a person changes rank correlations by at most two units", {
+test_that("for the worst person the log odds of a choice by ranks change by the exponent", {
   # Plants faults 85.
   withr::local_seed(17)
   rate <- function(table, exponent) {
@@ -319,7 +319,7 @@ test_that("the counterexample to the published LASSO test is not selected", {
   expect_identical(distance(table, "lasso", facts)$support, 1:2)
 })
 
-test_that("with overlapping subsets a neighbour changes the distance by one, never the answer", {
+test_that("with overlapping subsets a neighbour changes the distance by at most one", {
   withr::local_seed(14)
   n <- 40
   facts <- stable_facts(n, subsets = 400, rate = 0.1)

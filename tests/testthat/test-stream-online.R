@@ -64,7 +64,7 @@ test_that("a logistic stream approaches the maximum likelihood estimate", {
   }
 })
 
-test_that("intervals of a private stream by method gram cover the true slopes", {
+test_that("intervals of a private stream by method gram have nearly nominal coverage", {
   withr::local_seed(3)
   truth <- c(0, 0.4, -0.3, 0.4)
   inside <- replicate(60, {

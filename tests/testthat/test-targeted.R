@@ -126,7 +126,7 @@ test_that("a release that cannot use the correction for a target is not charged 
   expect_false(own %in% steps(epsilon = 1, control = dp_control(rng = "R", features = Inf)))
 })
 
-test_that("with hardly any noise the corrected estimate equals the non-private prediction", {
+test_that("with hardly any noise the corrected estimate is close to the non-private estimate", {
   withr::local_seed(6)
   p <- sim_panel(3000, 6, 2)
   exact <- dp_synth(p$donors, target = p$target, T0 = 6, epsilon = Inf)
@@ -153,7 +153,7 @@ test_that("the correction for a target reduces the errors of estimates", {
   expect_lt(rmse[[1L]], 0.95 * rmse[[2L]])
 })
 
-test_that("with trends, many features and much noise the correction does not increase errors", {
+test_that("with trends, many features and much noise the correction adds at most 25 % to errors", {
   # With personal levels and skewed slopes the covariance of eleven features is mostly noise. The
   # remainder of the correction, a product of noises, can exceed its gain.
   n <- 2000
