@@ -255,7 +255,7 @@ no_interval_reason <- function(release, intervals, size, estimator) {
   if (size >= group_size && !isTRUE(intervals$group) &&
         counted_donors(release) * tail_signal(release) < 40) {
     return(paste(
-      "the release's intervals are for single people, and it has too few donors for the mean",
+      "the release's intervals are for single people, and its donors are too few for the mean",
       "of many people: give `size` in the release"
     ))
   }

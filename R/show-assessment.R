@@ -74,12 +74,12 @@ limits_words <- function(privacy) {
 spending_words <- function(privacy) {
   charge <- privacy$charge
   paste0(
-    "Releases from the same people add up. ",
+    "Privacy losses of releases from the same people add up. ",
     if (is.null(charge)) {
       "No ledger outside R recorded this release: its cost must be recorded elsewhere."
     } else {
-      paste0("This release was ", payment_words(charge), " (", charge$time, "), whose hash after ",
-        "it is ", charge$hash, ".")
+      paste0("This release was ", payment_words(charge), " (", charge$time, "); the ledger's hash ",
+        "after this charge is ", charge$hash, ".")
     },
     " A release cannot be recalled: people who withdraw later remain in it."
   )

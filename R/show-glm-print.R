@@ -49,8 +49,9 @@ capped_counts <- function(x) {
   }
   paste0(
     "Counts above ", format(cap, digits = 3), " (about ", format(100 * x$plan$beyond, digits = 2),
-    " % of people or fewer) count as ", format(cap, digits = 3), ". If such counts go with ",
-    "certain values of a regressor, its coefficient is smaller in size than in glm()."
+    " % of people or fewer) count as ", format(cap, digits = 3), ". If such counts are more ",
+    "frequent at some values of a regressor, the regressor's coefficient is smaller in size than ",
+    "in glm()."
   )
 }
 

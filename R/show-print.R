@@ -248,7 +248,7 @@ noise_note <- function(fit, row) {
       standard_error_text(row)
     } else {
       paste0(
-        "  standard error of the privacy noise alone: ", format_value(signif(row$privacy.se, 3L))
+        "  standard error from the privacy noise alone: ", format_value(signif(row$privacy.se, 3L))
       )
     },
     if (is_swamping(noise, release)) {

@@ -86,7 +86,7 @@ id_lines <- function(x, charge) {
         paste0("    ", payment_words(charge), ", ", charge$time,
           if (nzchar(charge$data)) paste0(", data ", charge$data),
           if (nzchar(charge$study)) paste0(", study ", charge$study)),
-        paste0("    ledger's hash after it: ", charge$hash)
+        paste0("    ledger's hash after this charge: ", charge$hash)
       )
     }
   )

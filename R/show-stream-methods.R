@@ -180,7 +180,7 @@ stream_lines <- function(stream, values = TRUE) {
       if (is.finite(horizon)) count_words(horizon) else "unboundedly many", " steps taken",
       if (stream$batch) paste0(" (", count_words(stream$released$rows), " rows)")),
     if (!online && stream$privacy$private) {
-      paste0("  standard error of privacy noise at the horizon: ", plan_text(stream))
+      paste0("  standard error from privacy noise at the horizon: ", plan_text(stream))
     },
     doubt_lines(stream$doubts),
     if (!is.null(stream$gone)) paste0("  its state no longer exists here: ", stream$gone),
@@ -206,7 +206,7 @@ share_words <- function(stream) {
     return("  all coefficients may be noise, so predictions are the middle of the outcome's bounds")
   }
   paste0("  predictions go ", format(100 * share, digits = 2L),
-    " % of the way from the middle of the outcome's bounds")
+    " % of the way from the middle of the outcome's bounds to the model's values")
 }
 
 #' Standard errors of the privacy noise of the printed values, in brackets, to identify sums that

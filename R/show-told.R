@@ -94,7 +94,7 @@ width_of_bounds <- function(release) max(release$bounds$upper - release$bounds$l
 #' @noRd
 swamped_line <- function(noise, release, unlike = "") {
   paste0(
-    "  ", swamped_words, ": the noise has standard error ", format_value(noise), unlike,
+    "  ", swamped_words, ": the noise has standard deviation ", format_value(noise), unlike,
     ", and the bounds have width ", format_value(width_of_bounds(release)), "."
   )
 }

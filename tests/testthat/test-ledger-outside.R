@@ -212,7 +212,7 @@ test_that("prints, files and checks of a release name the charge that paid for t
   expect_identical(unname(vapply(records, `[[`, 0, "number")), charges$number)
   expect_identical(unique(vapply(records, `[[`, "", "study")), "trial 7")
   expect_output(print(made$lm), "paid by charge 4 of ledger")
-  expect_output(print(summary(made$lm)), "hash after it: [0-9a-f]{64}")
+  expect_output(print(summary(made$lm)), "hash after this charge: [0-9a-f]{64}")
   # Files contain the charge, and the id depends on the numbers alone.
   files <- vapply(own, function(x) {
     write_release(x, path <- withr::local_tempfile(.local_envir = parent.frame(2)))
