@@ -6,7 +6,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("replacing a row changes quantile losses by at most 100 and their differences by 200", {
+test_that("replacing a row changes quantile losses by up to 100, their differences by up to 200", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {

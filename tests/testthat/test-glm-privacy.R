@@ -307,7 +307,7 @@ test_that("in one dimension the worst pair attains epsilon, and half the ridge e
   expect_gt(worst(claim$ridge / 2), 1.04)
 })
 
-test_that("an audit detects a noise radius drawn with the wrong shape parameter", {
+test_that("delta is within the claim for noise radii of the right shape, not of a wrong shape", {
   claim <- exact_claim(1, 1e-2, 2L, "binomial", 1)
   delta <- function(shape) mean(pmax(0, -expm1(1 - exact_opposite(claim, shape))))
   expect_lt(delta(2), 1e-2)
