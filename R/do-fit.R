@@ -9,8 +9,9 @@
 #' intervals and tests see [dp_synth_intervals].
 #'
 #' @section Methods:
-#' * `"gram"` (default): releases the donors' means and second moments over time once, with exact
-#'   integer noise. More donors reduce its privacy error, and one release serves any target.
+#' * `"gram"` (default): releases, once, the means and second moments (over donors) of the outcome
+#'   paths, with exact integer noise. More donors reduce its privacy error, and one release serves
+#'   any target.
 #' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023), with noise on the ridge weights and
 #'   on the donors' outcomes. More donors do not reduce its error.
 #' * `"objective"`: Algorithm 3 of the same paper, with noise in the objective.

@@ -184,7 +184,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   if (length(reserved)) {
     abort(c(
       "The table has {.code {reserved}}, but names with {.code dpsc_} are reserved.",
-      i = "Give such columns other names by a view or a query."
+      i = "Rename these columns in a view or a query."
     ), "argument")
   }
   # Text that begins with a parenthesis is a query.

@@ -220,7 +220,9 @@ autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door
   if (is.null(table$estimate) || !nrow(table)) {
     abort(c(
       "This selection has no estimates to plot.",
-      i = if (is.null(object$coefficients)) "The selection has no regression, or it abstained."
+      i = if (is.null(object$coefficients)) {
+        "The selection was made without a regression, or the selection abstained."
+      }
     ), "argument")
   }
   table$term <- labelled(table$term, labels)

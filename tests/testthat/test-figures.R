@@ -91,7 +91,7 @@ test_that("an unidentified coefficient does not stretch the axis of the other co
   expect_silent(drawn(draw_coefficients(none, "t", "s")))
 })
 
-test_that("plots of regressions show the limits of confint() and the share of noise in dark", {
+test_that("plots of regressions show the limits of confint(), and darker limits for noise alone", {
   lm_fit <- seeded_lm(y ~ a + g + b, lm_people(6000), epsilon = 3, bounds = lm_bounds())
   glm_fit <- seeded_glm(y ~ a + g + b, glm_people(20000), epsilon = 3, bounds = glm_bounds())
   for (fit in list(lm_fit, glm_fit)) {

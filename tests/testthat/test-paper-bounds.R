@@ -41,7 +41,7 @@ test_that("every term of the papers' error bounds equals its formula", {
   )
 })
 
-test_that("corrected error bounds exceed published bounds; both fall as the budget grows", {
+test_that("corrected error bounds exceed published bounds, and fall as the budget grows", {
   for (method in c("output", "objective")) {
     for (lambda in c(1, 10, 1000)) {
       expect_gt(bound(method, "corrected", lambda), bound(method, "published", lambda))
