@@ -62,7 +62,7 @@ namespace lm_constants {
 constexpr double location_most = 0.4, location_least = 0.08;
 constexpr double counts = 0.005, scores = 0.1;
 constexpr double resolved = 12.0;    // n sqrt(rho) over p^1.5
-constexpr double least_found = 6.0;  // n x / 2 of a location draw, where cells are few
+constexpr double least_found = 6.5;  // n x / 2 of a location draw, where cells are few
 constexpr int scale_bits = 6;
 constexpr int rounds = 5, rounds_small = 3;
 // Radii over sqrt(p), and clips over the residual's standard deviation: as large as the noise
