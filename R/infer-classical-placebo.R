@@ -279,7 +279,7 @@ format.dp_leave_one_out <- function(x, ...) {
   range <- range(x$table$effect)
   largest <- x$table[which.max(abs(x$table$effect - x$effect)), ]
   c(
-    paste0("NOT PRIVATE: leave one donor out, estimator \"", x$estimator, "\""),
+    paste0("NOT PRIVATE: leave-one-out effects, estimator \"", x$estimator, "\""),
     paste0(
       "  mean effect ", format(x$effect, digits = 5L), "; without one of ", nrow(x$table),
       " donors between ", format(range[[1L]], digits = 5L), " and ",

@@ -31,8 +31,8 @@ period_statistics <- function(release, what, alike = FALSE) {
     abort(c(
       "{what} needs a release that contains every pre-period{if (alike) ' in the same way'}.",
       x = paste(
-        "This release describes {release$panel$T0} periods by {s$pre} feature{?s}, which is more",
-        "accurate."
+        "This release summarises {release$panel$T0} pre-periods in {s$pre} feature{?s}, which is",
+        "more accurate."
       ),
       i = free_inference(release),
       i = paste(
