@@ -164,7 +164,7 @@ panel_queries <- function(dialect, gaps) {
   c(dialect$make("w", query), sql_check("w", 3, 3L))
 }
 
-test_that("queries for panels with covariates or gaps match their snapshots and round cells before sums", {
+test_that("queries for panels with covariates or gaps match their snapshots and round cells", {
   # Plants faults 29.
   skip_if_not_installed("RSQLite")
   for (dialect in sql_dialects()) {
