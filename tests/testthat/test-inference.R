@@ -175,7 +175,7 @@ test_that("a capped covariance matrix remains valid, with no standard deviation 
 test_that("a group has no interval if all released donors are identical", {
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
-  expect_match(unseen_reason(list(size = 500, variation = 70)), "most of them are identical")
+  expect_match(unseen_reason(list(size = 500, variation = 70)), "most donors are identical")
   # Eight people in ten never have a cost, and all costs double after the treatment. A method that
   # misses this change must not give an interval that excludes it.
   set.seed(1)
