@@ -29,7 +29,7 @@
 #' variables if its group is missing or is not a public level. The number of missing values is
 #' private.
 #'
-#' @section Several rows of one person: With `person = ~ id` neighbouring data sets differ in all
+#' @section Several rows of one person: With `person = ~ id` neighbours arise by replacing all
 #'   rows of one person, and every step costs the same as for one row per person. Every person has
 #'   weight one for each variable, spread equally over their rows without a missing value, and all
 #'   statistics describe this weighted distribution. With `by` a person with rows in several groups
@@ -92,7 +92,7 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbouring data sets then differ in all rows of one person. `"row"`, also assumed for `NULL`:
+#'   neighbours arise by replacing all rows of one person. `"row"`, also assumed for `NULL`:
 #'   each row is a different person. See [dp_person]; [dp_sources()] refuses a column.
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.

@@ -113,7 +113,7 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used. `rng = "R"`: NOT PRIVATE.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbouring data sets then differ in all rows of one person. `"row"`, also assumed for `NULL`:
+#'   neighbours arise by replacing all rows of one person. `"row"`, also assumed for `NULL`:
 #'   each row is a different person. A column requires method `"objective"`, and rows in memory, in
 #'   chunks, or read by this process from one table or set of files; see [dp_person]. Standard
 #'   errors in Poisson regressions, and standard errors with `weights`, are then clustered by

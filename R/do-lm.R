@@ -136,7 +136,7 @@
 #'   acceptable condition number for `"adaops"`. Both refer to columns scaled so that rows have
 #'   length at most 1. By default a public rule sets these values.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbouring data sets then differ in all rows of one person. `"row"`, also assumed for `NULL`:
+#'   neighbours arise by replacing all rows of one person. `"row"`, also assumed for `NULL`:
 #'   each row is a different person. A column requires method `"moments"`, and rows in memory, in
 #'   chunks, or in one table or set of files; see [dp_person].
 #' @return An object of class `dp_lm` (for method `"moments"`; otherwise `dp_paper`):

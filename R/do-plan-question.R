@@ -220,7 +220,8 @@ corrected <- function(f, value, x, limits) {
   then <- log(f(exp(log(x) + step)) / value)
   if (off < 0 && is.infinite(then)) {
     # If there is no test at that value, the answer is the smallest value with a test.
-    return(solve_decreasing(f, value, exp(log(x) + c(step, 0)), steps = 6L))
+    below <- max(exp(log(x) + step), limits[[1L]])
+    return(solve_decreasing(f, value, c(below, x), steps = 6L))
   }
   if (is.finite(off) && is.finite(then) && off != then) {
     # Below the last value there may be no test, so a downward step does not extrapolate.

@@ -76,7 +76,7 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
-#'   neighbouring data sets then differ in all rows of one person. `"ranks"`, `"votes"`, `"blocks"`
+#'   neighbours arise by replacing all rows of one person. `"ranks"`, `"votes"`, `"blocks"`
 #'   and `"subsamples"` accept a column. `"ranks"` is then the default for every outcome: a person
 #'   contributes the mean over their rows, and a pair of people the mean over all pairs of their
 #'   rows, which takes time. In the other three methods all rows of a person are in the same blocks

@@ -5,7 +5,7 @@
 #' @title Several rows of one person
 #'
 #' @description The argument `person` declares which person each row belongs to. With
-#' `person = ~ id` the column `id` identifies people, and neighbouring data sets differ in *all*
+#' `person = ~ id` the column `id` identifies people, and neighbours arise by replacing *all*
 #' rows of one person. With `person = "row"` each row is a different person, and the printed result
 #' repeats this declaration. Without this argument each row counts as a different person, and people
 #' with several rows have less protection than stated.

@@ -11,7 +11,7 @@ format.dp_ledger <- function(x, ...) {
     "  nothing spent yet"
   }
   c(
-    paste0("Privacy ledger (neighbouring data sets differ in one person; delta = ",
+    paste0("Privacy ledger (neighbouring data sets arise by replacing one person; delta = ",
       format(x$delta), ")"),
     paste0("  epsilon ", format_epsilon(spent), " spent of ", format_epsilon(x$epsilon),
       "; about ", format_epsilon(remaining_epsilon(x, NULL, charges)), " left"),

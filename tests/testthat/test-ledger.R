@@ -280,7 +280,7 @@ test_that("as.data.frame() and print() show the charges of a ledger", {
   ledger <- dp_ledger(2, 1e-6)
   expect_output(print(ledger), "nothing spent yet")
   expect_output(print(ledger), "epsilon 0 spent of 2; about 2 left", fixed = TRUE)
-  expect_output(print(ledger), "neighbouring data sets differ in one person", fixed = TRUE)
+  expect_output(print(ledger), "neighbouring data sets arise by replacing one person", fixed = TRUE)
   expect_identical(dim(as.data.frame(ledger)), c(0L, 6L))
   charge(ledger, 0.5, 0)
   charge(ledger, 0.5, 1e-7, "objective")

@@ -212,6 +212,7 @@ test_that("the budget that a plan gives for an effect permits intervals", {
   least <- function(x) if (x < 0.13) Inf else 0.1
   expect_equal(corrected(least, 1, 0.16, c(0.01, 10)), 0.13, tolerance = 0.05)
   expect_gte(corrected(least, 1, 0.16, c(0.01, 10)), 0.13)
+  expect_gte(corrected(least, 1, 0.16, c(0.15, 10)), 0.15)
   expect_identical(rounded_up(c(0.13021, 0.13, 1234.1, 9.999), 3L), c(0.131, 0.13, 1240, 10))
 })
 

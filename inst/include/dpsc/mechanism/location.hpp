@@ -42,8 +42,8 @@ constexpr int location_shift = 20;
 /// If n exponent / 2 is smaller, draws do not find the median's cell.
 constexpr double least_location = 9.7;
 
-/// The probability of a wrong cell up to which cells become finer, and up to which they do while
-/// there are fewer than 2^few_bits cells.
+/// The largest probability of a wrong cell, and the larger one that is allowed for up to 2^few_bits
+/// cells.
 constexpr double wrong_cell = 1e-3, wrong_of_few = 0.03, few_bits = 6.0;
 
 /// Target value of n exponent / 2.

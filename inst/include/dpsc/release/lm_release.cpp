@@ -19,6 +19,20 @@ double lm_rho(const total_budget& budget, Eigen::Index p, int rounds) {
   return budget.total() * budget.total() / (2.0 * m * (m + 3.0) * rounds);
 }
 
+namespace {
+
+/// Radius and clip of the first round, as large as the noise of the covariance permits.
+void size_first_round(double p, lm_plan& out) {
+  using namespace lm_constants;
+  const double permitted = std::sqrt(first_edge / (out.edge * p));
+  const double radius = std::min(first_radius, std::max(first_radius_least, permitted));
+  const double wider = (radius - first_radius_least) / (first_radius - first_radius_least);
+  out.first_radius = radius * std::sqrt(p);
+  out.first_reach = first_reach_least + wider * (first_reach - first_reach_least);
+}
+
+}  // namespace
+
 lm_plan plan_lm(const lm_facts& facts) {
   using namespace lm_constants;
   const total_budget budget(facts.epsilon, facts.delta);
@@ -80,11 +94,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   const lm_round_plan& last = out.rounds.back();
   out.slope_noise = last.sigma / (last.limit * last.residual_limit * std::sqrt(2.0 * n));
   out.edge = std::sqrt(d / 2.0) * last.sigma / (last.limit * last.limit * n);
-  const double permitted = std::sqrt(first_edge / (out.edge * d));
-  const double radius = std::min(first_radius, std::max(first_radius_least, permitted));
-  const double wider = (radius - first_radius_least) / (first_radius - first_radius_least);
-  out.first_radius = radius * std::sqrt(d);
-  out.first_reach = first_reach_least + wider * (first_reach - first_reach_least);
+  size_first_round(d, out);
   if (out.counts.made) out.records.push_back(out.counts.record);
   if (out.scores.made) out.records.push_back(out.scores.record);
   return out;

@@ -69,8 +69,8 @@ constexpr int rounds = 5, rounds_small = 3;
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.13;
-// Of the first round: the smallest ones, and the edge of the covariance's noise above which they
-// are smaller than they may be.
+// The first round's smallest radius over sqrt(p) and smallest clip, which it has if the noise of
+// its covariance is large: a radius whose edge exceeds `first_edge` is shortened.
 constexpr double first_radius_least = 0.9, first_reach_least = 1.2, first_edge = 0.15;
 constexpr double longest = 0.33;      // of n mu / sqrt(p): the squared largest radius
 constexpr double far = 3.0;           // standard deviations
