@@ -1,4 +1,4 @@
-test_that("the calibrated Gaussian noise scale equals reference values, except for rounding up", {
+test_that("gaussian_sigma() equals reference noise scales and is proportional to the sensitivity", {
   pins <- rbind(
     c(0.1, 1e-5, 30.74956613197745), c(0.5, 1e-5, 7.0318266755824914),
     c(1, 1e-5, 3.7306316348159418), c(1, 1e-6, 4.2246788893268353),
@@ -15,7 +15,7 @@ test_that("the calibrated Gaussian noise scale equals reference values, except f
   expect_equal(gaussian_sigma(1, 1e-6, sensitivity = 6), 6 * gaussian_sigma(1, 1e-6))
 })
 
-test_that("the calibrated Gaussian noise scale gives at most the requested delta, down to 1e-300", {
+test_that("gaussian_sigma() returns the smallest scale with the requested delta, down to 1e-300", {
   for (epsilon in c(0.01, 1, 10, 50)) {
     for (delta in c(0.1, 1e-6, 1e-15, 1e-100, 1e-300)) {
       sigma <- gaussian_sigma(epsilon, delta)
@@ -26,13 +26,13 @@ test_that("the calibrated Gaussian noise scale gives at most the requested delta
   }
 })
 
-test_that("at epsilon = 0 the calibrated Gaussian noise suffices even if delta is tiny", {
+test_that("at epsilon = 0 gaussian_sigma() returns a sufficient scale, even for delta = 1e-300", {
   # delta(0) = 2 Phi(1 / (2 sigma)) - 1, about 0.4 / sigma.
   expect_gte(gaussian_sigma(0, 1e-300), dnorm(0) * 1e300)
   expect_equal(gaussian_sigma(0, 1e-6), dnorm(0) * 1e6, tolerance = 1e-6)
 })
 
-test_that("the delta of Gaussian differential privacy equals the reference values", {
+test_that("gaussian_delta() equals reference values for Gaussian noise", {
   expect_equal(gaussian_delta(1, 1), 0.12693673750664395, tolerance = 1e-13)
   expect_equal(gaussian_delta(0, 1), 0.38292492254802621, tolerance = 1e-13)
   expect_equal(gaussian_delta(1, 1 / 0.5), 0.0068295949831145754, tolerance = 1e-13)
@@ -41,12 +41,12 @@ test_that("the delta of Gaussian differential privacy equals the reference value
   expect_equal(gaussian_delta(10, 0.681894), 1.086e-10, tolerance = 1e-3)
 })
 
-test_that("the logarithm of the normal distribution function agrees with R everywhere", {
+test_that("log_normal_cdf_cpp() equals pnorm(log.p = TRUE) for arguments from -1e4 to 30", {
   x <- c(-1e4, -300, -40, -10, -5.0001, -5, -4.9999, -1, 0, 1, 5, 5.1, 9, 30)
   expect_equal(vapply(x, log_normal_cdf_cpp, 0), pnorm(x, log.p = TRUE), tolerance = 1e-13)
 })
 
-test_that("the conversion from zCDP to (epsilon, delta) agrees with the literature", {
+test_that("conversions between zCDP and (epsilon, delta) equal published reference values", {
   expect_equal(cdp_delta(0.025, 1), 1.3361319064032225e-6, tolerance = 1e-12)
   expect_equal(cdp_delta(0.05, 0.25), 0.081772753103695521, tolerance = 1e-12)
   pins <- rbind(
@@ -64,7 +64,7 @@ test_that("the conversion from zCDP to (epsilon, delta) agrees with the literatu
   expect_equal(cdp_delta(5e-30, 1e-13), 2.619676329730346e-234, tolerance = 1e-10)
 })
 
-test_that("conversions of zCDP in extreme cases follow the usual conventions", {
+test_that("cdp_rho() inverts cdp_epsilon(); cdp_delta() is 0 for rho = 0 and for epsilon = Inf", {
   expect_identical(cdp_delta(0, 1), 0)
   expect_identical(cdp_delta(0.1, Inf), 0)
   expect_lte(cdp_delta(1e6, 0), 1)
@@ -78,7 +78,7 @@ test_that("conversions of zCDP in extreme cases follow the usual conventions", {
   }
 })
 
-test_that("the chosen Renyi order improves on the textbook bound, and no other order is better", {
+test_that("cdp_epsilon() is below the textbook bound, and no Renyi order gives a smaller epsilon", {
   rho <- 0.1
   delta <- 1e-6
   epsilon <- cdp_epsilon(rho, delta)
@@ -88,7 +88,7 @@ test_that("the chosen Renyi order improves on the textbook bound, and no other o
   expect_gte(min(at_alpha), delta * (1 - 1e-6))
 })
 
-test_that("the functions for privacy accounting refuse meaningless arguments", {
+test_that("gaussian_sigma(), cdp_epsilon() and cdp_rho() refuse invalid arguments", {
   expect_error(gaussian_sigma(-1, 1e-6), class = "dpsc_error_argument")
   expect_error(gaussian_sigma(1, 0), class = "dpsc_error_argument")
   expect_error(cdp_epsilon(-1, 1e-6), class = "dpsc_error_argument")

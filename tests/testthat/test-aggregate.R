@@ -6,7 +6,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("replacing a row changes quantile losses by up to 100, their differences by up to 200", {
+test_that("one changed answer moves quantile losses by up to 100 and differences by up to 200", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -81,7 +81,7 @@ test_that("a median from dp_aggregate() has the distribution of the exponential 
   expect_gt(stats::binom.test(round(share * runs[[2L]]), runs[[2L]], expected)$p.value, 1e-4)
 })
 
-test_that("the noise of a mean released by dp_aggregate() equals the planned noise", {
+test_that("a mean from dp_aggregate() has noise of the planned standard deviation", {
   for (delta in c(0, 1e-6)) {
     answers <- matrix(0.25, 40, 3)
     facts <- list(blocks = 40, names = letters[1:3], epsilon = 1, delta = delta, mean = TRUE,
@@ -150,7 +150,7 @@ test_that("a block's answer is clipped, or is the public fallback if the statist
   expect_equal(answer(function(x) NaN), rep(2, 6))
 })
 
-test_that("dp_aggregate() estimates the statistic and its standard error", {
+test_that("dp_aggregate() estimates a 75 % quantile and its standard error with small errors", {
   withr::local_seed(4)
   people <- stats::rlnorm(10000)
   truth <- stats::quantile(people, 0.75, names = FALSE)
@@ -184,7 +184,7 @@ test_that("dp_aggregate() estimates the statistic and its standard error", {
   expect_error(tidy(mean_fit, conf.int = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("results of dp_aggregate() contain no rows and no function", {
+test_that("dp_aggregate() charges its ledger, and its result contains no rows and no function", {
   ledger <- dp_ledger(epsilon = 1)
   people <- data.frame(x = stats::runif(100), y = 1234.5)
   fit <- dp_aggregate(people, function(rows) mean(rows$x), lower = 0, upper = 1, epsilon = 0.4,
@@ -216,7 +216,7 @@ test_that("results of dp_aggregate() contain no rows and no function", {
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("every invalid input of dp_aggregate() gives one error of a documented class", {
+test_that("invalid inputs of dp_aggregate() raise errors of the documented classes", {
   go <- function(data = 1:100, statistic = mean, ..., lower = 0, upper = 1, epsilon = 1) {
     dp_aggregate(data, statistic, ..., lower = lower, upper = upper, epsilon = epsilon)
   }
@@ -295,7 +295,7 @@ test_that("messages and errors of a user's statistic are suppressed and cannot e
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("intervals of dp_aggregate() have nominal coverage; for a median 50 blocks are too few", {
+test_that("intervals for a mean from dp_aggregate() cover it; a median of 50 blocks gets none", {
   withr::local_seed(6)
   # Blocks contain at least 30 people, which gives 96 / epsilon blocks and the corresponding number
   # of people.
@@ -318,7 +318,7 @@ test_that("intervals of dp_aggregate() have nominal coverage; for a median 50 bl
   expect_output(print(few), "Not identified")
 })
 
-test_that("blocks of fewer than 30 people give no interval, and the print gives the reason", {
+test_that("dp_aggregate() with small blocks or budget gives no interval and prints the reason", {
   withr::local_seed(7)
   people <- stats::rexp(1000)
   go <- function(...) {
@@ -345,7 +345,7 @@ test_that("blocks of fewer than 30 people give no interval, and the print gives 
   expect_false(is.na(tidy(go(epsilon = 8))$std.error))
 })
 
-test_that("the three adaptive steps of a private mean change by at most their sensitivities", {
+test_that("replacing an answer changes a winsorised mean's steps by at most the sensitivity", {
   withr::local_seed(8)
   facts <- list(blocks = 30, names = "a", epsilon = 1, delta = 0, mean = FALSE, located = TRUE,
     percents = 50L)
@@ -377,7 +377,7 @@ test_that("the three adaptive steps of a private mean change by at most their se
   expect_lte(gdp_epsilon_cpp(gdp_compose_cpp(many$steps$mu), 1e-6), 1 + 1e-9)
 })
 
-test_that("the noise of a three-step mean has the distribution of the last step's noise", {
+test_that("a winsorised mean from dp_aggregate() has noise of the planned standard deviation", {
   withr::local_seed(9)
   k <- 400
   answers <- matrix(0.4 + 0.01 * stats::qnorm(stats::ppoints(k)), k)

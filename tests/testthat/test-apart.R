@@ -34,7 +34,7 @@ oracle_apart <- function(s, y, size, n) {
   sum(rest * solve(V[-1L, -1L] - tcrossprod(slope) * V[1L, 1L], rest)) / length(rest)
 }
 
-test_that("a group's distance from donors of its level equals a direct computation", {
+test_that("a group's distance from donors of the same level equals a direct computation", {
   s <- apart_statistics()
   y <- c(0.3, 0.1, -0.2, 0.25, 0, 0.1)
   for (size in c(1, 40)) {
@@ -46,7 +46,7 @@ test_that("a group's distance from donors of its level equals a direct computati
   expect_gt(apart_of(s, y, 40, n = 1e9), 1.01 * apart_of(s, y, 40, n = 500))
 })
 
-test_that("a random group has an expected distance of one from donors of its level", {
+test_that("distances from donors average 1 for random people and ignore a person's level", {
   withr::local_seed(2)
   s <- apart_statistics(1e-10, 1e-9)
   s$restore <- diag(ncol(s$loadings))
@@ -62,7 +62,7 @@ test_that("a random group has an expected distance of one from donors of its lev
   expect_equal(apart_of(s, y + 3 * along, 1, 1e9), apart_of(s, y, 1, 1e9), tolerance = 1e-6)
 })
 
-test_that("distances from donors require noise and a level among the features", {
+test_that("the distance from donors is 0 without noise or without a level among the features", {
   s <- apart_statistics(moment_sd = 0)
   expect_identical(apart_of(s, rep(0.3, 6)), 0)
   s <- apart_statistics()
@@ -70,7 +70,7 @@ test_that("distances from donors require noise and a level among the features", 
   expect_identical(apart_of(s, c(0.3, 0, 0, 0.1, 0, 0)), 0)
 })
 
-test_that("a group's variance grows with its distance, but less if placebo errors are large", {
+test_that("prediction variance grows with distance from donors, less if placebo errors are large", {
   e <- list(prediction = diag(2), size = 50, apart = 1)
   intervals <- list(second = 0.4, second_sd = 0.1)
   expect_equal(group_variance(intervals, e), diag(2))
@@ -106,7 +106,7 @@ two_clusters <- function(size, minority) {
   ))
 }
 
-test_that("print(), summary() and report() note that few donors are like the target", {
+test_that("print(), summary() and report() state that a target is unlike the released donors", {
   fit <- two_clusters(50, TRUE)
   expect_gt(fit$spread[[1L]]$apart, most_apart)
   said <- "unlike the released donors"

@@ -29,7 +29,7 @@ core_headers <- function() {
   folder
 }
 
-test_that("the parsers for these tests find every call and every include", {
+test_that("the parsers for these tests find the calls, includes and cycles of example files", {
   folder <- withr::local_tempdir()
   writeLines(c(
     "helper <- function(x) x", "table <- list(a = helper)", "b_of <- function(y) c_of(y)"
@@ -58,7 +58,7 @@ test_that("the parsers for these tests find every call and every include", {
     c("low/a.hpp high/b.hpp", "low/a.hpp c.hpp", "low/a.hpp low/d.hpp"))
 })
 
-test_that("core files include files of lower layers only, without cycles, and no header of R", {
+test_that("core files include no file of a higher layer and no R header; includes form no cycle", {
   folder <- core_headers()
   arrows <- header_includes(folder)
   expect_gt(nrow(arrows), 40)
@@ -75,7 +75,7 @@ test_that("core files include files of lower layers only, without cycles, and no
   expect_identical(of_r, character())
 })
 
-test_that("every .cpp file of the core is compiled in one unit only, and never as a header", {
+test_that("every core .cpp file is included once in src/, and at the end of its own header", {
   folder <- core_headers()
   bodies <- list.files(folder, "[.]cpp$", recursive = TRUE)
   expect_gt(length(bodies), 60)
@@ -91,7 +91,7 @@ test_that("every .cpp file of the core is compiled in one unit only, and never a
   expect_identical(sort(lines), sort(sprintf("#include <dpsc/%s>", bodies)))
 })
 
-test_that("every file of R/ has a layer and calls files of lower layers only, without cycles", {
+test_that("every file of R/ has a layer and calls no file of a higher layer; calls form no cycle", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- setdiff(list.files(folder, "[.]R$"), "RcppExports.R")
@@ -103,7 +103,7 @@ test_that("every file of R/ has a layer and calls files of lower layers only, wi
   expect_identical(circles(arrows), list())
 })
 
-test_that("every function of R/ is defined once", {
+test_that("every object of R/ is defined once", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   made <- lapply(list.files(folder, "[.]R$", full.names = TRUE), function(file) {
@@ -116,7 +116,7 @@ test_that("every function of R/ is defined once", {
   expect_identical(made[duplicated(made)], character())
 })
 
-test_that("every test helper is defined once", {
+test_that("every object of the test helpers is defined once", {
   helpers <- list.files(test_path(), "^helper.*[.]R$", full.names = TRUE)
   made <- unlist(lapply(helpers, function(file) {
     code <- as.list(parse(file, keep.source = FALSE))

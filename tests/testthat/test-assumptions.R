@@ -79,7 +79,7 @@ test_that("results that depend on a numerical solver are not declared exact", {
   expect_match(said_in(online), "asserted")
 })
 
-test_that("unused attributes of a block of donors do not change the release", {
+test_that("an attribute named on_grid of the donors does not change the release", {
   p <- toy_panel(400, 5, 2)
   fit_of <- function(donors) {
     withr::local_seed(3)
@@ -133,7 +133,7 @@ test_that("a data frame with a column that is too short is refused at no cost", 
   expect_no_error(check_whole_columns(whole, "data"))
 })
 
-test_that("a growing release with an edited identifier or payment flag is refused", {
+test_that("read_release() refuses a growing release with an edited identifier or payment flag", {
   skip_if_not_installed("jsonlite")
   p <- monitor_panel()
   ledger <- dp_ledger(4, 1e-6)

@@ -1,6 +1,6 @@
 # The quick version of the audits. tools/audit.R contains longer runs and more mechanisms.
 
-test_that("an audit's confidence bound from counts is the bound of Clopper and Pearson", {
+test_that("an audit's confidence bound for epsilon is derived from Clopper and Pearson's bounds", {
   expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
   expect_equal(epsilon_from_counts(0, 0, 50, 0, 0.95), -Inf)
   expect_lt(epsilon_from_counts(50, 50, 50, 0, 0.95), 0)
@@ -19,7 +19,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
   )
 }
 
-test_that("inputs of noise functions change by at most their declared sensitivities", {
+test_that("between neighbours, inputs of noise functions change by at most the sensitivity", {
   # The drawn radii determine how closely a call reaches its declared cost.
   withr::local_seed(14)
   worst <- list()
@@ -38,7 +38,7 @@ test_that("inputs of noise functions change by at most their declared sensitivit
   expect_gt(min(unlist(worst)), 0.99)
 })
 
-test_that("integer joint moments change by at most their sensitivity, which some rows attain", {
+test_that("integer moments change by at most their sensitivities; some rows nearly attain them", {
   # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
   withr::local_seed(1)
   seen <- c(frobenius = 0, l1 = 0)
@@ -122,7 +122,7 @@ test_that("replacing a row changes log ratios of choice probabilities by at most
   expect_identical(max(share), 1)
 })
 
-test_that("no step of an audited release changes by more than its sensitivity", {
+test_that("no step of method gram changes between neighbours by more than its sensitivity", {
   withr::local_seed(13)
   facts <- gram_facts_of(T0 = 4, T1 = 3, n = 120, epsilon = 4)
   donors <- matrix(stats::runif(840, -0.1, 0.1), 120)
@@ -147,7 +147,7 @@ test_that("no step of an audited release changes by more than its sensitivity", 
   expect_gt(max(worst[5:9]), 0.999)
 })
 
-test_that("the exponential mechanism has the exact probabilities, even for unlikely candidates", {
+test_that("exponential mechanism draws have its exact probabilities and no unlikely candidates", {
   withr::local_seed(14)
   cases <- list(
     list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),
@@ -200,7 +200,7 @@ test_that("an audit detects a sequence of noise draws that depends on the panel"
   expect_error(ggplot2::autoplot(audit), class = "dpsc_error_argument")
 })
 
-test_that("an audit replays mechanisms that users have written", {
+test_that("an audit detects that a user's mechanism declares half its sensitivity", {
   # Plants faults 2.
   mean_of <- function(panel, add_noise, declared) {
     add_noise(mean(panel), scale = 1, sensitivity = declared, law = "laplace")
@@ -216,7 +216,7 @@ test_that("an audit replays mechanisms that users have written", {
 })
 
 # The budget has a delta that a few hundred runs can resolve.
-test_that("exact losses of methods gram and output are within epsilon for the worst neighbours", {
+test_that("exact losses of methods gram and output keep to the budget for extreme neighbours", {
   withr::local_seed(3)
   largest <- c()
   for (delta in c(0, 0.05)) {
@@ -408,7 +408,7 @@ test_that("dp_audit() refuses invalid arguments", {
   expect_error(dp_audit(release, pair$data, pair$neighbour), class = "dpsc_error_argument")
 })
 
-test_that("audits have methods for print(), tidy() and plot() and contain no donor's data", {
+test_that("audits have methods for format(), tidy() and autoplot() and contain no donor's data", {
   withr::local_seed(10)
   release <- releases()$gram
   pair <- audit_pairs(5, 6, 4)$random

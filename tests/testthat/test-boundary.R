@@ -110,7 +110,7 @@ callers <- function(name) {
   sort(Filter(calls, functions))
 }
 
-test_that("every compiled function is declared once", {
+test_that("every compiled function is declared once: as public, released, a check or unprotected", {
   declared <- c(public, released, checks, names(unprotected))
   expect_identical(declared[duplicated(declared)], character())
   expect_setequal(declared, compiled_exports())
@@ -137,7 +137,7 @@ test_that("compiled functions that receive rows of people are not declared publi
   expect_identical(intersect(given, public), "fit_moments_cpp")
 })
 
-test_that("only declared callers call functions that return sums without noise", {
+test_that("only declared callers call compiled functions that return values without noise", {
   for (name in names(unprotected)) {
     expect_identical(as.character(callers(name)), as.character(unprotected[[name]]), label = name)
   }

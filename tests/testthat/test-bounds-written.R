@@ -33,7 +33,7 @@ test_that("the error for unnamed bounds of an expression shows both valid forms"
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("in every function equivalent bounds of a column and an expression give one result", {
+test_that("bounds of a column and equivalent bounds of its expression give equal coefficients", {
   data <- cost_people()
   of_column <- list(cost = c(1, 1e5), age = c(1, 99), ill = c(FALSE, TRUE))
   of_text <- list(`log(cost)` = log(c(1, 1e5)), `log( age )` = log(c(1, 99)), ill = c(FALSE, TRUE))
@@ -116,7 +116,7 @@ test_that("bounds of a panel's outcome refer to a column or an expression, as in
   )
 })
 
-test_that("new periods are clipped to the same bounds as the first periods", {
+test_that("update() clips an outcome of 0 in a new period to the bounds before the logarithm", {
   withr::local_seed(1)
   p <- expand.grid(id = sprintf("u%03d", 1:400), t = 1:9, stringsAsFactors = FALSE)
   p$y <- exp(stats::rnorm(400)[as.integer(substring(p$id, 2))] / 3 + 4)

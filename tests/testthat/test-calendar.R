@@ -14,7 +14,7 @@ fit_calendar <- function(times, ...) {
   dp_synth(y ~ tr, calendar_panel(times), c("id", "when"), epsilon = Inf, ...)
 }
 
-test_that("a year that is missing for everybody causes a warning and changes no result", {
+test_that("a year without rows causes a warning that names its place, and counts as no period", {
   expect_warning(fit <- fit_calendar(c(1990:1993, 1995, 1996)), "Between 1993 and 1995",
     class = "dpsc_warning_calendar"
   )
@@ -25,7 +25,7 @@ test_that("a year that is missing for everybody causes a warning and changes no 
   )
 })
 
-test_that("missing periods are found in every date format", {
+test_that("missing periods are found in dates, in date-times and in years and months as numbers", {
   gap <- function(times) calendar_gaps(times)
   months <- seq(as.Date("2019-10-01"), by = "month", length.out = 8)
   ends <- as.Date(c("2019-11-30", "2019-12-31", "2020-01-31", "2020-02-29", "2020-04-30"))

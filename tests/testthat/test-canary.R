@@ -226,7 +226,7 @@ test_that("no donor's data enter a result through attributes of public arguments
   expect_clean(objects_of(fit), p, "formula")
 })
 
-test_that("data inlined in a formula are refused and do not become a label", {
+test_that("a column inlined in a formula is refused, and an inlined value is in no result", {
   p <- canary_panel()
   withr::local_seed(1)
   long <- function(formula, bounds = p$bounds) {
@@ -345,7 +345,7 @@ test_that("errors from dp_chunks() contain no donor's data even if the reader's 
   }
 })
 
-test_that("no object contains the integers computed from donors' values", {
+test_that("no object contains a donor's whole-number value as an integer or as a double", {
   withr::local_seed(5)
   donors <- matrix(sample.int(2e9, 40 * 8), 40)
   integers_anywhere <- function(bytes) {

@@ -1,7 +1,7 @@
 # `bounds` alone determine how a cell becomes a number or a level. In every source a hostile cell
 # changes only its row, causes no error and removes no row.
 
-test_that("every function converts text to numbers by the same rule", {
+test_that("text_numbers() converts hostile text to the expected number or to NA", {
   expect_identical(
     is.na(text_numbers(hostile_numbers$text)), is.na(hostile_numbers$number)
   )
@@ -81,7 +81,7 @@ test_that("units, periods, treatment and covariates are read without calling met
   }
 })
 
-test_that("invalid codes of a damaged factor change no other person's row", {
+test_that("invalid codes of a damaged factor count as missing, which a panel's index refuses", {
   p <- long_panel(12, 4, 2)
   index <- c("unit", "week")
   for (name in index) {
@@ -147,7 +147,7 @@ test_that("a malformed value in a data frame or a block changes only its own row
 
 # Rows 1 and 7, and rows on both sides of the number of rows from which some readers guess column
 # types.
-test_that("for every source a malformed value beyond row 50,000 changes only its own row", {
+test_that("a malformed value past row 50,000 of a frame, block or SQLite changes only its row", {
   n <- 50003L
   data <- hostile_rows(n)
   at <- c(1L, 7L, 49999L, 50001L)
@@ -176,7 +176,7 @@ test_that("for every source a malformed value beyond row 50,000 changes only its
   expect_identical(rows_of_source(dp_table(con, "people", block = 20000)), rows_of_frame(expected))
 })
 
-test_that("every function reads numbers in text, and no malformed value causes an error", {
+test_that("malformed text counts as missing for dp_lm(), dp_glm() and rows of dp_online()", {
   data <- hostile_rows(120)
   bad <- data
   bad$x <- replace(as.character(data$x), 7, "maybe")
@@ -277,7 +277,7 @@ test_that("CSV lines after the first 50,000 are read by the same rules as earlie
   expect_identical(rows_of_source(source), rows_of_frame(expected))
 })
 
-test_that("text in a line of a CSV panel counts as a missing value, and periods stay numeric", {
+test_that("a CSV panel gives the release of its data frame, and text as an outcome is refused", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   folder <- withr::local_tempdir()

@@ -48,7 +48,7 @@ test_that("rows that change after the first pass are detected, and the error rep
   }
 })
 
-test_that("errors before the charge or without privacy state that nothing was spent", {
+test_that("errors of a reader before the charge, or without privacy, report no spending", {
   ledger <- dp_ledger(5, 1e-6)
   for (other in changes[c(5, 7:11)]) {
     error <- tryCatch(chunk_fit(changing(1, other), ledger), error = identity)

@@ -1,6 +1,6 @@
 # Ridge augmented synthetic control.
 
-test_that("the weights of estimator augmented solve the penalised problem", {
+test_that("estimator augmented minimises squared errors penalised towards simplex weights", {
   for (seed in 1:4) {
     panel <- model_panel(n = c(5, 12, 20, 9)[[seed]], seed = seed)
     x <- panel$donors[, 1:9]
@@ -50,7 +50,7 @@ test_that("the penalty of estimator augmented is chosen by leaving out one perio
   expect_gte(fit$settings$lambda, least$settings$lambda)
 })
 
-test_that("estimator augmented agrees with the authors' package", {
+test_that("estimator augmented equals augsynth 0.2.0 on the California and Basque panels", {
   # Values of augsynth 0.2.0, ridge.R, with an exact solver for the simplex weights.
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "augmented")
@@ -76,7 +76,7 @@ test_that("estimator augmented reproduces the published estimate for Kansas", {
   expect_equal(round(effect_on(panel, fit_classical(panel$donors, panel$target, 89)), 4), -0.0294)
 })
 
-test_that("estimator augmented refuses panels that it cannot fit", {
+test_that("estimator augmented refuses invalid settings, two pre-periods and identical donors", {
   panel <- model_panel()
   run <- function(T0, ...) fit_classical(panel$donors, panel$target, T0, "augmented", list(...))
   expect_error(run(9, lambda = 0), "lambda", class = "dpsc_error_argument")

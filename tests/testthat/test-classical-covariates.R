@@ -83,7 +83,7 @@ slow_interactive <- function(panel, rank, with_units, rounds = 4000) {
   list(beta = beta, path = unname(time + drop(design %*% coefficients) + own))
 }
 
-test_that("estimator factor finds the same slopes and factors as alternating least squares", {
+test_that("estimator factor with covariates equals alternating least squares", {
   for (rank in 1:2) {
     for (with_units in c(FALSE, TRUE)) {
       panel <- regressor_panel(seed = rank)
@@ -274,7 +274,7 @@ test_that("a covariate removes a shift that it explains; with slope zero it chan
   }
 })
 
-test_that("covariate slopes and the path of a panel without noise are recovered", {
+test_that("estimators factor and sdid with covariates recover the path of a panel without noise", {
   panel <- regressor_panel(n = 14, T0 = 10, T1 = 3, seed = 9)
   withr::with_seed(2, {
     f <- cumsum(rnorm(13))

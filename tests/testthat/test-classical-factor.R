@@ -20,7 +20,7 @@ slow_factors <- function(donors, target, T0, rank, rounds = 3000) {
   unname(time + drop(cbind(1, f) %*% own))
 }
 
-test_that("estimator factor equals alternating least squares", {
+test_that("estimator factor equals alternating least squares, and estimator did at rank 0", {
   for (rank in 1:3) {
     panel <- model_panel(seed = rank)
     fit <- fit_classical(panel$donors, panel$target, 9, "factor", list(rank = rank))
@@ -75,7 +75,7 @@ test_that("estimator factor agrees with gsynth, including the number of factors"
   expect_equal(effect_on(panel, fit), 0.413475405031, tolerance = 1e-8)
 })
 
-test_that("estimator factor accepts panels without factors or with few periods, not wrong ranks", {
+test_that("estimator factor fits no factor to flat or short panels and refuses invalid ranks", {
   flat <- outer(1:5, 1:6, "+") + 0
   fit <- fit_classical(flat, 1:6 + 0, 4, "factor")
   expect_identical(fit$settings$rank, 0L)
