@@ -126,7 +126,7 @@ test_that("for zero-inflated costs 95 % intervals cover 90 % of people and 85 % 
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
-test_that("with 300 donors intervals have nominal coverage for answers from 1 to 5", {
+test_that("with 300 donors 95 % intervals cover 90 % of targets with answers from 1 to 5", {
   withr::local_seed(83)
   expect_honest(judge_often(fewer(6), function() answer_rows(401, 12),
     n = 300, T0 = 10, bounds = c(1, 5)
@@ -157,7 +157,7 @@ test_that("for union membership in plm::Males 95 % intervals cover at least 90 %
   expect_honest(run)
 })
 
-test_that("intervals for the mean of 100 people with rare events are NA or have coverage", {
+test_that("95 % intervals for means of 100 people with rare events are NA or cover 90 %", {
   withr::local_seed(86)
   run <- judge_often(fewer(3), function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100
@@ -267,7 +267,7 @@ wages_panel <- function() {
   )
 }
 
-test_that("for plm::Wages privacy.se is near the SD over releases, and std.error never rises", {
+test_that("for plm::Wages privacy.se is near the SD over releases; std.error falls with epsilon", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)

@@ -72,7 +72,7 @@ named_free <- function(message) {
   regmatches(line, gregexpr("[a-z_]+(?=\\(\\))", line, perl = TRUE))[[1L]]
 }
 
-test_that("errors recommend only functions that work for the given fit", {
+test_that("errors of placebo and conformal tests recommend only functions that work for the fit", {
   fits <- list(
     compressed = released_fit(), full = released_fit(features = Inf),
     vertical = released_fit(method = "output"), raw = released_fit(epsilon = Inf)
@@ -291,13 +291,13 @@ test_that("the print of a classical fit gives fit quality, main donors and next 
   }
 })
 
-test_that("confint() of a classical fit names the functions that give an interval", {
+test_that("the error from confint() of a classical fit names a conformal() call with intervals", {
   fit <- simplex_panel_fit()
   expect_error(confint(fit), "conformal\\(fit, level = 0.92\\)", class = "dpsc_error_argument")
   expect_error(confint(simplex_panel_fit(20)), "conformal\\(fit\\)", class = "dpsc_error_argument")
 })
 
-test_that("placebo dates of a classical fit are marked as not private", {
+test_that("placebo dates of classical fits and of seeded releases are marked NOT PRIVATE", {
   fit <- simplex_panel_fit()
   dates <- placebo_time(fit)
   expect_output(print(dates), "NOT PRIVATE: Placebo dates")

@@ -97,7 +97,7 @@ test_that("mcnnm chooses its penalty by leaving out one period of the target at 
   expect_equal(fit$settings$lambda, path$lambda[which.min(path$error)])
 })
 
-test_that("mcnnm agrees with the authors' package and the published estimate", {
+test_that("for Proposition 99 mcnnm equals MCPanel and is near the published estimate", {
   panel <- california()
   run <- function(...) fit_classical(panel$donors, panel$target, 19, "mcnnm", list(...))
   # MCPanel stops at relative tolerance 1e-14.
@@ -113,7 +113,7 @@ test_that("mcnnm agrees with the authors' package and the published estimate", {
   expect_equal(sqrt(mean((placebo - mean(placebo))^2)), 11.5, tolerance = 0.5 / 11.5)
 })
 
-test_that("mcnnm refuses panels that it cannot fit", {
+test_that("mcnnm refuses a penalty of 0, two pre-periods and panels without interactions", {
   panel <- model_panel()
   run <- function(T0, ...) fit_classical(panel$donors, panel$target, T0, "mcnnm", list(...))
   expect_error(run(9, lambda = 0), "lambda", class = "dpsc_error_argument")

@@ -135,7 +135,7 @@ test_that("placebos, placebo dates and conformal tests are refitted with the cov
   }
 })
 
-test_that("simplex estimators accept predictors in formulas, for placebos and conformal tests", {
+test_that("simplex estimators, their placebos and conformal tests use predictors in formulas", {
   panel <- regressor_panel(seed = 7)
   data <- regressor_data(panel)
   given <- list(predictors = panel$predictors)
@@ -203,7 +203,7 @@ test_that("placebos of several treated units are groups of donors with their cov
 })
 
 # The covariate fit for several dates, gaps and outcomes equals the combination of the simple fits.
-test_that("covariates of classical fits work with several dates, gaps and several outcomes", {
+test_that("classical fits with covariates and several dates, outcomes or gaps equal simple fits", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
   data <- regressor_data(panel)
   units <- rownames(panel$all)
@@ -338,7 +338,7 @@ test_that("a factor level of a single donor does not stop fits that leave this d
   }
 })
 
-test_that("update(), print() and report() take covariates into account", {
+test_that("update() keeps covariates or refuses a change; print() and report() name covariates", {
   panel <- regressor_panel()
   fit <- fit_formula(y ~ on | price + age, regressor_data(panel), "factor", rank = 1)
   again <- update(fit, target = fit$target)

@@ -55,7 +55,7 @@ test_that("sdid equals a direct computation from its definition", {
   expect_equal(effect_on(panel, even), effect_on(panel, did), tolerance = 1e-6)
 })
 
-test_that("sdid agrees with published estimates and, if it converges, with the authors' package", {
+test_that("sdid is near the published estimate for California and near synthdid 0.0.9", {
   panel <- california()
   fit <- fit_classical(panel$donors, panel$target, 19, "sdid")
   # Arkhangelsky et al. (2021, table 1) give -15.6. synthdid 0.0.9 stops at -15.60383 and, with more
@@ -79,7 +79,7 @@ test_that("sdid agrees with published estimates and, if it converges, with the a
   expect_equal(effect_on(panel, fit), -0.793430519666, tolerance = 1e-4)
 })
 
-test_that("sdid uses the number of treated units and refuses panels that it cannot fit", {
+test_that("the zeta of sdid depends on the number of treated units; invalid input is refused", {
   panel <- model_panel()
   settings <- fit_classical(panel$donors, panel$target, 9, "sdid", list(treated = 3))$settings
   plain <- fit_classical(panel$donors, panel$target, 9, "sdid")$settings

@@ -111,7 +111,7 @@ test_that("for degenerate problems the simplex solver returns one solution and c
   expect_identical(solve_simplex(matrix(2, 1, 3), c(1, 2, 3))$weights, 1)
 })
 
-test_that("units, a common shift and the order of donors do not change simplex weights", {
+test_that("scale, a common shift and the order of donors do not change simplex weights", {
   withr::local_seed(5)
   x <- matrix(rnorm(12 * 15), 12)
   y <- rnorm(15) / 3
@@ -143,7 +143,7 @@ test_that("the simplex solver refuses non-finite or invalid input", {
   expect_error(simplex_leave_out_cpp(x, c(1, 2), 2L, FALSE, 0, 4L), class = "std::out_of_range")
 })
 
-test_that("a loop of simplex fits in C++ gives the same results as single fits", {
+test_that("placebo, leave-one-out and residual loops in C++ equal single simplex fits", {
   withr::local_seed(6)
   x <- matrix(rnorm(9 * 14), 9)
   y <- rnorm(14) / 3

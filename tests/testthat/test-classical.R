@@ -137,7 +137,7 @@ test_that("the search for predictor weights comes within 1 % of the lowest known
   expect_gte(fit$loss, bound * (1 - 1e-9))
 })
 
-test_that("placebos and leave-one-out fits work with predictors", {
+test_that("placebos of estimator predictors use donors' predictors; conformal tests are refused", {
   panel <- california()
   predictors <- california_predictors(panel)
   fit <- classical_fit(panel$donors, panel$target, 19, panel$times, "predictors",
@@ -198,7 +198,7 @@ test_that("elastic-net weights are optimal, include ridge weights and can be exa
   }
 })
 
-test_that("dp_synth() allows elastic-net weights only without privacy and without predictors", {
+test_that("dp_synth() fits elastic-net weights without privacy and refuses a finite epsilon", {
   withr::local_seed(7)
   donors <- matrix(stats::rnorm(12 * 20), 12, dimnames = list(paste0("d", 1:12), NULL))
   target <- colMeans(donors[1:3, ]) + c(rep(0, 15), rep(2, 5))

@@ -77,7 +77,7 @@ test_that("without privacy every cohort's fit is a ridge regression on its past 
   )
 })
 
-test_that("with a large budget cohort fits approach non-private fits; covariates reduce errors", {
+test_that("cohort fits with a large budget are near non-private fits; covariates cut std.error", {
   p <- staggered_covariates(n = 3000, dates = rep(c(5, 7), each = 40))
   raw <- tidy(staggered_fit(p), "cohort")$estimate
   control <- dp_control(rng = "R")
@@ -122,7 +122,7 @@ test_that("calibration for cohorts uses placebo errors with periods in each coho
   expect_equal(run$calls[[6]]$value, mine, tolerance = 1e-6)
 })
 
-test_that("a person's covariates change no step by more than its charged sensitivity", {
+test_that("replacing a donor's covariates changes no step by more than its charged sensitivity", {
   # Plants faults 15.
   p <- staggered_covariates(n = 300, dates = c(5, 7))
   donor <- p$data$unit == "u0001"

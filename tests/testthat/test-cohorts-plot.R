@@ -11,7 +11,7 @@ plotted_cohorts <- function(epsilon = 4, estimator = "ridge", n = 400) {
   ))
 }
 
-test_that("plots of several dates show the numbers of the tables", {
+test_that("plots of fits with several adoption dates show the numbers of their tables", {
   skip_if_not_installed("ggplot2")
   fit <- plotted_cohorts()
   for (type in c("event", "cohort", "calendar")) {
@@ -32,7 +32,7 @@ test_that("plots of several dates show the numbers of the tables", {
   expect_error(ggplot2::autoplot(fit, colour = 1), class = "dpsc_error_argument")
 })
 
-test_that("the plot of a fit without privacy has no bars and is marked NOT PRIVATE", {
+test_that("the plot of a cohort fit without privacy has no error bars and states NOT PRIVATE", {
   skip_if_not_installed("ggplot2")
   fit <- plotted_cohorts(Inf, "simplex", 20)
   picture <- ggplot2::autoplot(fit)
@@ -42,7 +42,7 @@ test_that("the plot of a fit without privacy has no bars and is marked NOT PRIVA
   expect_silent(ggplot2::ggplot_build(picture))
 })
 
-test_that("a plot of several dates contains no donor's data", {
+test_that("a plot of a fit with several adoption dates contains no donor's data", {
   skip_if_not_installed("ggplot2")
   panel <- cohort_panel(300)
   rownames(panel$donors) <- sprintf("secret%03d", 1:300)
@@ -56,7 +56,7 @@ test_that("a plot of several dates contains no donor's data", {
   }
 })
 
-test_that("plots of several dates match their snapshots", {
+test_that("plots of fits with several adoption dates match their snapshots", {
   skip_if_not_installed("ggplot2")
   skip_if_not_installed("vdiffr")
   version <- utils::packageVersion("ggplot2")
