@@ -161,7 +161,7 @@ test_that("conformal p-values equal the p-values of a permutation test computed 
   expect_equal(slow(nulls, 1:14), engine(nulls, 1:14), tolerance = 1e-8)
 })
 
-test_that("p-values from iid permutations use R's generator, are never 0 and are accurate", {
+test_that("iid permutation p-values are accurate and positive; block permutations draw nothing", {
   engine <- function(effects, periods) matrix(c(0.1, -0.2, 0.3, 0, 5, -6), 1)
   withr::local_seed(7)
   test <- conformal_p(engine, 4, 2, "iid", n_perm = 1999)

@@ -49,7 +49,7 @@ cohort_pairs <- function(n) {
   )
 }
 
-test_that("with several dates no neighbouring panel changes a step by more than charged", {
+test_that("with several adoption dates a neighbour changes no step by more than is charged", {
   withr::local_seed(13)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1, steps = 9), list(n = 900, delta = 1e-6, size = 30,
@@ -96,7 +96,7 @@ test_that("audits detect people counted twice and second moments charged for one
   expect_gt(worst(cheap), 1)
 })
 
-test_that("a release for three dates costs as much as for one date and is charged once", {
+test_that("a release for three adoption dates costs no more than for one and is charged once", {
   panel <- cohort_panel(400, 6, 6, k = 3)
   for (delta in c(1e-6, 0)) {
     ledger <- dp_ledger(epsilon = 4, delta = 1e-5)
@@ -184,7 +184,7 @@ test_that("the calibration for several dates uses placebo errors as recomputed r
   expect_length(left(largest, calls[[9]]$value), 1)
 })
 
-test_that("the covariance between two cohorts' effects equals the covariance of their noise", {
+test_that("the noise covariance of two cohorts' effects equals a delta-method computation", {
   withr::local_seed(15)
   rows <- cohort_panel(200, 5, 5)$donors
   facts <- c(gram_facts_of(T0 = 5, T1 = 5, n = 200, features = 2, y = (1:5) / 5), group = FALSE)
@@ -268,7 +268,7 @@ test_that("the regression error that cohorts share agrees with refits to resampl
   expect_true(all(ratio > 0.6 & ratio < 1.7))
 })
 
-test_that("privacy.se of averages is within a factor of two of their SD over releases", {
+test_that("privacy.se of cohort averages is within a factor of two of their SD over releases", {
   panel <- cohort_panel(1500, 8, 6, k = 3)
   fits <- lapply(1:40, function(seed) {
     cohort_fit_of(panel, c(8, 10, 11), size = 25, epsilon = 2, seed = seed)
@@ -279,7 +279,7 @@ test_that("privacy.se of averages is within a factor of two of their SD over rel
   expect_true(all(said / observed > 0.6 & said / observed < 2))
 })
 
-test_that("second moments of several dates are pooled if they differ by noise alone", {
+test_that("pooling cohorts' second moments adds at most 10 % error, and its limits cover 90 %", {
   withr::local_seed(21)
   modelled <- seq(1, 3, length.out = 12)
   # In every case the pooled value plus two standard deviations is at least the true value.
@@ -305,7 +305,7 @@ test_that("second moments of several dates are pooled if they differ by noise al
   expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
 })
 
-test_that("intervals of averages have nominal coverage, for single people and for group means", {
+test_that("95 % intervals of event-time averages cover the true effects in 90 % of cases", {
   covered <- vapply(1:12, function(seed) {
     panel <- cohort_panel(800, 8, 6, k = 3, seed = seed)
     fit <- cohort_fit_of(panel, c(8, 10, 11), epsilon = 2, seed = seed)
@@ -377,7 +377,7 @@ test_that("with several dates no row and no sum of rows leaves compiled code", {
   }
 })
 
-test_that("with several dates a donor's loss is the sum over both rounds and the calibration", {
+test_that("with several adoption dates no donor's loss from pdp() exceeds epsilon", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

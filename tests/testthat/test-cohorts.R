@@ -129,7 +129,7 @@ test_that("without noise effects agree in sign and size with Callaway-Sant'Anna 
   }
 })
 
-test_that("a cohort with a single pre-period is refused, and the fit works without this cohort", {
+test_that("a cohort with one pre-period is refused; without it effects are near imputation", {
   data <- mpdta_like()
   expect_error(
     dp_synth(y ~ treated, data, c("unit", "time"), epsilon = Inf), class = "dpsc_error_panel"
@@ -141,7 +141,7 @@ test_that("a cohort with a single pre-period is refused, and the fit works witho
   expect_true(all(coef(fit, "cohort") < 0))
 })
 
-test_that("every invalid input for several dates gives one error and spends nothing", {
+test_that("invalid inputs for several adoption dates raise errors and spend nothing", {
   data <- stagg_like()
   ledger <- dp_ledger(epsilon = 1, delta = 1e-6)
   fit <- function(data, ...) {
@@ -304,7 +304,7 @@ test_that("classical estimators fit every cohort separately", {
   expect_s3_class(placebo_space(fit$cohorts[[2]]), "dp_placebo_space")
 })
 
-test_that("the print states that a classical cohort has a perfect fit", {
+test_that("the print states which classical cohorts have a perfect or a poor fit", {
   panel <- cohort_panel(60, 3, 4)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = c(3, 4), epsilon = Inf, estimator = "simplex"
@@ -316,7 +316,7 @@ test_that("the print states that a classical cohort has a perfect fit", {
   expect_output(print(shifted), "POOR FIT before the treatment \\(4, 5\\)")
 })
 
-test_that("results for West Germany and Italy agree with package scpi", {
+test_that("cohort effects for West Germany and Italy equal the results of package scpi", {
   data <- utils::read.csv(shared_data("scpi_germany.csv"))
   data$on <- as.numeric((data$country == "West Germany" & data$year >= 1991) |
     (data$country == "Italy" & data$year >= 1992))
@@ -369,7 +369,7 @@ test_that("with several dates periods can be dates or strings", {
   expect_identical(tidy(fit, "group_time")$period[1:2], c("i", "j"))
 })
 
-test_that("update() of a fit of several dates costs nothing and reproduces the fit", {
+test_that("update() reproduces a fit of several dates, changes its estimator and refuses epsilon", {
   panel <- cohort_panel(400, k = 4)
   fit <- cohort_fit_of(panel, c(10, 8, 10, 8), size = c(1, 3, 2, 4))
   same <- update(fit)
@@ -394,7 +394,7 @@ test_that("functions for single fits return a list by cohort or request one coho
   }
 })
 
-test_that("fits of several dates work with any features, penalty, estimator and delta", {
+test_that("fits of several dates with other features, penalty, estimator or delta are accurate", {
   panel <- cohort_panel(900)
   settings <- list(
     list(control = dp_control(rng = "R", features = Inf)),

@@ -62,7 +62,7 @@ verbs <- list(
   }
 )
 
-test_that("every function refuses bounds impossible for a column's class, before the charge", {
+test_that("five functions refuse bounds that are impossible for a column's class, for any cells", {
   for (verb in names(verbs)) {
     for (limit in names(limits)) {
       for (class in names(classes)) {

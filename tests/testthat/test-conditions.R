@@ -176,7 +176,7 @@ ways_of_calling <- function(expr, scope) {
   )
 }
 
-test_that("an error names the called function and the budget spent", {
+test_that("an error names the called function and, given a ledger, that nothing was spent", {
   scope <- conditions_scope()
   expect_gte(length(bad_inputs), 80L)
   for (expr in bad_inputs) {
@@ -243,7 +243,7 @@ test_that("errors after the charge do not state that nothing was spent", {
   }
 })
 
-test_that("only exported functions look up the user's call", {
+test_that("no file of R/ looks up its caller by sys.call(), match.call() or parent.frame()", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   # Audits replay calls, and their tables contain a column with this name.
@@ -273,7 +273,7 @@ test_that("errors about common mistakes name the remedy", {
   expect_s3_class(as.data.frame(fit, type = "effect", stringsAsFactors = FALSE), "data.frame")
 })
 
-test_that("errors are formatted as by cli", {
+test_that("format_line() formats templates of errors as cli does", {
   scope <- list2env(
     list(one = "abc", number = 1 / 3, large = 1e5, two = c("a", "b"), tick = "a`b", none = NULL,
       missing = NA, day = as.Date("2024-01-01"), brace = "{x}", line = "a\nb"),

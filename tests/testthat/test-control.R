@@ -1,6 +1,6 @@
 # The settings of a fit.
 
-test_that("the default noise is secure, and other defaults are chosen by public rules", {
+test_that("dp_control() defaults to secure noise and intervals; unset numbers are NULL", {
   control <- dp_control()
   expect_s3_class(control, "dp_control")
   expect_identical(control$rng, "secure")
@@ -79,7 +79,7 @@ test_that("a fit without intervals states that no intervals were requested", {
   )
 })
 
-test_that("if a group is too large to calibrate, the stated reason is the size", {
+test_that("the print names too few donors or too many people as the reason for no interval", {
   panel <- sim_panel(n = 300, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors,
     target = panel$target, T0 = 8, epsilon = 1, bounds = c(-1, 1), size = 50
@@ -90,7 +90,7 @@ test_that("if a group is too large to calibrate, the stated reason is the size",
   expect_match(reason(one), "the mean of more people than its donors can calibrate")
 })
 
-test_that("an unknown setting of a method causes an error before any budget is spent", {
+test_that("a dp_control() setting that the method does not use causes an error at no cost", {
   panel <- sim_panel(60, 6, 2)
   given <- list(
     gram = list(cap = 0.1), gram = list(split = 0.5), gram = list(curvature = 1),

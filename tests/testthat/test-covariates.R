@@ -105,7 +105,7 @@ test_that("a release with covariates is read back, fits new targets and contains
   expect_type(release_problem(damaged), "character")
 })
 
-test_that("covariates of a protected group are used as features but are not in the fit", {
+test_that("a fit that protects everyone contains no covariate and no mean of the treated group", {
   p <- covariate_panel(n = 600, k = 150)
   fit <- covariate_fit(p, epsilon = 4, protect = "everyone")
   expect_null(release_problem(fit$release))

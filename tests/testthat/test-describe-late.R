@@ -146,7 +146,7 @@ test_that("for a very skewed column the upper limit of the SD is near the bounds
 # Most people are around 0, and a share of them is at `far`.
 clustered <- function(n, share, far) ifelse(stats::runif(n) < share, far, 0) + stats::rnorm(n)
 
-test_that("limits of means and standard deviations are valid if some values are far outliers", {
+test_that("limits of means and SDs cover at least 93 % if some values are far outliers", {
   runs <- if (is_audit()) 200 else 24
   for (case in list(c(500, 0.02, 900), c(500, 0.1, 100), c(1000, 0.1, 900), c(5000, 0.02, 900))) {
     truth <- case[[2L]] * case[[3L]]
@@ -201,7 +201,7 @@ test_that("the limit on the number of people beyond a window is not below their 
   expect_error(tidy(found, clusters = NA), class = "dpsc_error_argument")
 })
 
-test_that("limits of quantiles have nominal coverage for few people and few distinct values", {
+test_that("limits of quantiles cover at least 90 % for few people and few distinct values", {
   truth <- c(2, 5, 8)
   covered <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, floor(stats::runif(500) * 11))
@@ -211,7 +211,7 @@ test_that("limits of quantiles have nominal coverage for few people and few dist
   expect_gte(min(rowMeans(covered)), 0.9)
 })
 
-test_that("the share of a rare level is as precise as a mean if the number of people is known", {
+test_that("dp_describe() counts a rare level of 2,000 people with Laplace noise of scale 1", {
   off <- vapply(seq_len(if (is_audit()) 600 else 200), function(seed) {
     ill <- withr::with_seed(seed, stats::runif(2000) < 0.03)
     withr::local_seed(seed)
