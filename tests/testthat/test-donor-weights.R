@@ -204,7 +204,7 @@ test_that("an audit detects a planted division by the largest weight in the pane
   expect_false(replayed_weights(pair, 3)$violated)
 })
 
-test_that("weights that are meaningless or covered by no theorem are refused before the charge", {
+test_that("invalid donor weights and uses of weights without a proof are refused at no cost", {
   p <- kinds_panel(60)
   data <- kinds_long(p)
   ledger <- dp_ledger(10, 1e-3)
@@ -263,7 +263,7 @@ test_that("weights that are meaningless or covered by no theorem are refused bef
   refused(combine_releases(release, weighted_release(p, seed = 9)), "dpsc_error_release")
 })
 
-test_that("a release with weights is read back, mentions them and contains nobody's weight", {
+test_that("a release with weights is read back, prints their limit and contains nobody's weight", {
   skip_if_not_installed("jsonlite")
   p <- kinds_panel(500)
   withr::local_seed(8)

@@ -37,7 +37,7 @@ test_that("one error lists all missing bounds by class, with a line of code to c
   }
 })
 
-test_that("bounds can be named by an expression's text, and incomplete code is refused", {
+test_that("bounds can be named by an expression's text, and placeholder levels are refused", {
   said <- asked(dp_lm(log(y) ~ x + exp(code), people, epsilon = 1, bounds = list(
     `log(y)` = c(0, 9), x = c(0, 9)
   )))

@@ -20,7 +20,7 @@ seeded <- function(code, seed = 4) {
   eval.parent(substitute(code))
 }
 
-test_that("every regression reports wrong units and misspelt levels after the release", {
+test_that("dp_lm(), dp_glm() and dp_select() report wrong units and misspelt levels in bounds", {
   data <- people_of()
   control <- dp_control(rng = "R")
   doubtful <- list(
@@ -100,7 +100,7 @@ test_that("bounds in wrong units, which make a protected group's effect zero, ca
   expect_output(print(fit), "Are the bounds|bounds in the units")
 })
 
-test_that("slopes that are impossible within the bounds are marked as not identified", {
+test_that("slopes of dp_lm() that are impossible within the bounds are detected and named", {
   fit <- seeded(dp_lm(log(wage) ~ age + sex + ill, people_of(),
     epsilon = 1, bounds = wage_bounds(), control = dp_control(rng = "R")
   ))
@@ -120,7 +120,7 @@ test_that("slopes that are impossible within the bounds are marked as not identi
   expect_false(any(impossible_slopes(wild)))
 })
 
-test_that("correct bounds are not reported as wrong if many true values lie at the bounds", {
+test_that("is_natural_end() recognises bounds at which many true values can lie", {
   expect_true(is_natural_end(0, 5000, -1))
   expect_true(is_natural_end(0, 1, 1))
   expect_true(is_natural_end(1, 2, -1))
@@ -133,7 +133,7 @@ test_that("correct bounds are not reported as wrong if many true values lie at t
   }
 })
 
-test_that("a release of an earlier version, with fewer fields, can still be printed", {
+test_that("releases of version 0.2.0, which have fewer fields, can be printed", {
   skip_if_not_installed("jsonlite")
   old <- function(file) test_path("fixtures", "0.2.0", file)
   # A release without rounds allows no check.

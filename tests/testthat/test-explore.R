@@ -7,7 +7,7 @@ a_design <- function(...) {
   ), list(...))
 }
 
-test_that("simulated people of the app have the requested standard deviations within bounds", {
+test_that("people simulated by dp_explore() have the requested spread within the bounds", {
   withr::local_seed(3)
   panel <- explore_panel(a_design(n = 4000, spread = 0.05))
   expect_equal(dim(panel$donors), c(4000, 13))
@@ -29,7 +29,7 @@ test_that("simulated people of the app have the requested standard deviations wi
   expect_equal(rowSums(waves$treated - none$treated), -8 * c(5, 5, 3, 3))
 })
 
-test_that("no ledger pays for simulated people, even if a ledger is compulsory", {
+test_that("no ledger pays for people simulated by dp_explore(), even if one is compulsory", {
   ledger <- dp_ledger(10, 1e-5)
   withr::local_options(dpsc.ledger = ledger)
   explore_fit(a_design())
@@ -44,7 +44,7 @@ test_that("no ledger pays for simulated people, even if a ledger is compulsory",
   )
 })
 
-test_that("the app shows the numbers of the fit", {
+test_that("dp_explore() shows the estimate, confidence limits and budget of its fit", {
   design <- a_design()
   fit <- explore_fit(design)
   expect_true(fit$release$privacy$holds)
@@ -63,7 +63,7 @@ test_that("the app shows the numbers of the fit", {
   )
 })
 
-test_that("the app releases each cohort of protected people with the whole budget", {
+test_that("dp_explore() releases each cohort of protected people with the whole budget", {
   fit <- explore_fit(a_design(n = 800, T0 = c(8, 10), size = 100, protect = "everyone"))
   expect_s3_class(fit, "dp_cohorts")
   expect_true(fit$protected)
@@ -75,7 +75,7 @@ test_that("the app releases each cohort of protected people with the whole budge
   expect_lte(max(abs(share - 100)), 0.5 * max(table(budget$people)))
 })
 
-test_that("the app's numbers equal the results of dp_plan(), which its displayed code calls", {
+test_that("the numbers of dp_explore() equal the results of dp_plan() in its displayed code", {
   local_quick_plans()
   ask <- function(...) {
     dp_plan(
@@ -94,7 +94,7 @@ test_that("the app's numbers equal the results of dp_plan(), which its displayed
   expect_identical(eval(parse(text = shown)), explore_plan(waves))
 })
 
-test_that("the app's server responds, and waits until a number has been typed", {
+test_that("the server of dp_explore() responds, and waits until a number has been typed", {
   local_quick_plans()
   skip_if_not_installed("shiny")
   skip_if_not_installed("ggplot2")
@@ -129,7 +129,7 @@ test_that("the app's server responds, and waits until a number has been typed", 
   })
 })
 
-test_that("the app accepts no data", {
+test_that("dp_explore() accepts no data", {
   expect_named(formals(dp_explore), c("outcome", "bounds"))
   skip_if_not_installed("shiny")
   skip_if_not_installed("ggplot2")
@@ -178,7 +178,7 @@ wait_for <- function(page, script, seconds = 60) {
   FALSE
 }
 
-test_that("changing epsilon in a browser changes the page", {
+test_that("changing epsilon in a browser changes the page of dp_explore()", {
   page <- browser_session()
   url <- serve_app(dp_explore("pressure", bounds = c(80, 200)))
   text <- function(id) {

@@ -27,7 +27,7 @@ cases <- list(
   list("objective", 1e-6), list("objective", 0)
 )
 
-test_that("a random generator that fails at any step leaves a charge but no release", {
+test_that("a random generator that runs out of numbers leaves a charge but no release", {
   # Plants faults 53.
   withr::local_seed(1)
   bits <- tape(200)
@@ -60,7 +60,7 @@ interrupt_at <- function(k, real) {
   }
 }
 
-test_that("an interrupt at any noise step leaves a charge but no release", {
+test_that("an interrupt during the noise of any method leaves a charge but no release", {
   # Plants faults 54.
   steps <- list(
     # These methods draw in C++. Below, method "gram" is interrupted at its passes over the donors.
@@ -134,7 +134,7 @@ test_that("a reader of chunks that fails midway leaves a charge but no release",
   expect_identical(charges(ledger), 1L)
 })
 
-test_that("without the operating system's randomness nothing is released", {
+test_that("without the operating system's randomness nothing is released; a charge remains", {
   # Plants faults 57.
   skip_if_not(Sys.info()[["sysname"]] == "Linux", "getrandom is replaced on Linux")
   skip_if(!nzchar(Sys.which("cc")), "no C compiler")
