@@ -114,7 +114,7 @@ test_that("plots of regressions show the limits of confint(), and darker limits 
   expect_match(ggplot2::autoplot(open)$labels$subtitle, "NOT PRIVATE")
 })
 
-test_that("paths, selections, aggregates and plans have plots", {
+test_that("plots of paths, selections, aggregates and plans show and label their estimates", {
   withr::local_pdf(NULL)
   people <- lm_people(6000)
   path <- lm_path(seeded_lm(y ~ a + g + b + s, people, epsilon = 3, bounds = lm_bounds()))
@@ -290,7 +290,7 @@ test_that("text in figures is broken into lines that fit, and is smaller on a na
   expect_null(break_lines(NULL, 11, 100))
 })
 
-test_that("in figures the line at the treatment has the class of the time axis, also for dates", {
+test_that("the line at the treatment is midway between periods, in the time axis's class", {
   dates <- as.Date("2020-01-01") + c(0, 10, 30)
   expect_identical(between_periods(dates, 1:2), as.Date("2020-01-01") + c(5, 20))
   expect_identical(between_periods(factor(c("a", "b")), 1L), 1.5)
@@ -381,7 +381,7 @@ test_that("in figures the band of a protected group lies around the released pat
   expect_match(labels, "range of the privacy noise alone")
 })
 
-test_that("readable names work for placebos, descriptions, aggregates, paths and streams", {
+test_that("readable names replace variables in plots of placebos, paths and descriptions", {
   withr::local_seed(6)
   panel <- sim_panel(12, 8, 3)
   fit <- dp_synth(panel$donors,

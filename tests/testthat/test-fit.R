@@ -333,7 +333,7 @@ test_that("fits by methods output and objective return NA for results that they 
   }
 })
 
-test_that("generic functions refuse invalid arguments for fits", {
+test_that("methods for fits by dp_synth() refuse invalid arguments", {
   p <- toy_panel(n = 40, T0 = 6, T1 = 2)
   fit <- fit_panel_of(p)
   expect_identical(rownames(confint(fit, c("8", "average"))), c("8", "average"))
@@ -376,7 +376,7 @@ test_that("a formula and a matrix give the same fit, and log() is the natural lo
   expect_identical(long(y ~ treated, tibble::as_tibble(p$data), c(-1, 1)), fit)
 })
 
-test_that("fits and plots keep periods of any class", {
+test_that("fits keep periods of any class, and their plots can be built", {
   skip_if_not_installed("ggplot2")
   p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
   kinds <- list(
@@ -401,7 +401,7 @@ test_that("fits and plots keep periods of any class", {
   expect_identical(length(unique(built$data[[1L]]$PANEL)), 1L)
 })
 
-test_that("plots work for every method, for one post-period and without noise", {
+test_that("plots for every method, with one post-period or without noise, state the privacy", {
   skip_if_not_installed("ggplot2")
   p <- toy_panel(n = 40, T0 = 6, T1 = 1)
   for (method in c("gram", "output", "objective")) {

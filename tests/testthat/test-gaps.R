@@ -52,7 +52,7 @@ test_that("gaps in panels are filled by the documented rule", {
   expect_true(all(is.finite(huge)))
 })
 
-test_that("without gaps the panel equals the complete data's panel, for any order of rows", {
+test_that("interpolation leaves a panel without gaps unchanged, for any order of rows", {
   p <- gap_panel(m = 2)
   expect_equal(gap_rows(p), p$y, ignore_attr = TRUE)
   expect_identical(gap_rows(p, p$data[sample(nrow(p$data)), ]), gap_rows(p))
@@ -149,7 +149,7 @@ test_that("an error requests missing declarations about gaps before anything is 
   expect_output(print(p$roster), "60 donors, 1 treated, 7 periods")
 })
 
-test_that("a fit with gaps contains no unit's name and works with dates and factors", {
+test_that("a fit with gaps, dates and factors contains no unit's name and keeps its dates", {
   p <- gap_panel(n = 400)
   p$data$time <- as.Date("2024-01-01") + 30 * (p$data$time - 2001)
   days <- as.Date("2024-01-01") + 30 * (0:6)

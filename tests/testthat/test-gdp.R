@@ -176,7 +176,7 @@ test_that("a total Gaussian shift mu is converted back to its epsilon", {
   expect_equal(gdp_compose_cpp(c(3e200, 4e200)), 5e200)
 })
 
-test_that("for method gram accounting by GDP needs 5 to 7 % less noise than zCDP", {
+test_that("for method gram accounting by zCDP needs 5 to 7 % more noise than by GDP", {
   shares <- c(radius1 = 0.015, moments1 = 0.25, radius2 = 0.015, moments2 = 0.72)
   # The shares are unchanged and all steps are scaled together. The values come from an independent
   # computation.
@@ -247,7 +247,7 @@ test_that("no pair of small integer rows exceeds the L1 sensitivity of moments",
   }
 })
 
-test_that("the L1 sensitivity of unconstrained vectors is a bound that some pairs attain", {
+test_that("no random pair of vectors exceeds the unconstrained L1 sensitivity of products", {
   for (m in c(2, 3, 5)) {
     bound <- laplace_outer_sensitivity_cpp(4, m)
     set.seed(m)

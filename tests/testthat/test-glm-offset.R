@@ -74,7 +74,7 @@ test_that("a private fit with an offset is close to the fit by glm()", {
   }
 })
 
-test_that("dp_glm() minimises the objective for all limits of an offset", {
+test_that("dp_glm() minimises its objective for limits of an offset from 1 to 1e6", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (reach in c(1, 1e3, 1e6)) {
       data <- offset_people(400, family)
@@ -157,7 +157,7 @@ test_that("values of an offset are clipped or make their row missing, as in othe
   expect_identical(rows(NaN), left$release)
 })
 
-test_that("an impossible offset is refused before the charge", {
+test_that("dp_glm() refuses invalid offsets before the charge", {
   data <- offset_people(3000)
   data$g <- "u"
   ledger <- dp_ledger(4, 1e-6)
@@ -188,7 +188,7 @@ test_that("an impossible offset is refused before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("rows get the same offsets in chunks, in a database and with `person`", {
+test_that("offsets give the same release in chunks, and a fit from a database or with `person`", {
   data <- offset_people(3000)
   here <- offset_glm(data)
   parts <- split(data, rep(1:3, each = 1000))
@@ -204,7 +204,7 @@ test_that("rows get the same offsets in chunks, in a database and with `person`"
   expect_identical(names(coef(offset_glm(dp_table(con, "people")))), names(coef(here)))
 })
 
-test_that("prints, reports, files and methods take the offset into account", {
+test_that("prints, reports and files contain the offset, and predict() needs its column", {
   data <- offset_people(20000)
   fit <- offset_glm(data, epsilon = 2)
   expect_output(print(fit), "y ~ a + b, offset log(years)", fixed = TRUE)
@@ -223,7 +223,7 @@ test_that("prints, reports, files and methods take the offset into account", {
   expect_true("median of offset log(years)" %in% fit$privacy$steps$step)
 })
 
-test_that("individual privacy losses take the offset into account", {
+test_that("privacy losses from pdp() for a fit with an offset equal a direct computation", {
   data <- offset_people(800)
   fit <- offset_glm(data, epsilon = 1)
   loss <- pdp(fit, data)$donors
