@@ -61,7 +61,7 @@ test_that("the moments of spherical Laplace noise equal their closed form", {
   expect_gte(spherical_delta_cpp(1, 1.2, 4L), 0.00491162282)
 })
 
-test_that("calibrations of dp_glm() agree with a direct computation and suffice", {
+test_that("calibrations of dp_glm() equal a direct computation and keep the requested delta", {
   # The values come from the accurate quadrature of the second review; the two-signed form is at
   # most 1.2e-4 smaller.
   wanted <- rbind(
@@ -142,7 +142,7 @@ test_that("Lemmas 1 and 2 of glm.md hold at all tested points; planted faults ar
   expect_gt(example(8000, 0.7072, k0 = 3), 0.01)
 })
 
-test_that("the curvature of the loss functions of dp_glm() agrees with the proof", {
+test_that("slopes and curvatures of dp_glm()'s losses equal formulas and keep the proof's bound", {
   t <- c(seq(-30, 30, 0.01), -700, 700)
   for (family in c("binomial", "poisson", "gaussian")) {
     for (span in if (family == "binomial") 1 else c(2, 3.7, 150)) {
@@ -318,7 +318,7 @@ test_that("delta is within the claim for noise radii of the right shape, not of 
   expect_lt(stats::ks.test(norms, "pgamma", shape = 1, scale = 2)$p.value, 1e-6)
 })
 
-test_that("scaled rows of dp_glm() stay within their limits for all values", {
+test_that("scaled rows of dp_glm() stay within their limits for extreme and missing values", {
   withr::local_seed(1)
   formula <- y ~ a + b + I(a^2) + g
   data <- glm_people(1000)
@@ -415,7 +415,7 @@ test_that("the minimiser of dp_glm() is within the declared distance of the exac
   }
 })
 
-test_that("minimisers with penalties or limits satisfy their optimality conditions", {
+test_that("minimisers of dp_glm() with penalties or limits satisfy the optimality conditions", {
   data <- glm_people(3000)
   wanted <- list(
     list(lasso = 0.03, ridge = 0.01, lower = rep(-1e300, 2), upper = rep(1e300, 2)),

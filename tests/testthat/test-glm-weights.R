@@ -11,7 +11,7 @@ weighted_people <- function(n = 4000, family = "binomial", seed = 3) {
 
 weighted_bounds <- function(family = "binomial") c(glm_bounds(family), list(w = c(0, 3)))
 
-test_that("without privacy the fit equals glm() with weights, and standard errors equal HC1", {
+test_that("without privacy weighted dp_glm() equals glm(), and its standard errors equal HC1", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- weighted_people(500, family)
     bounds <- weighted_bounds(family)
@@ -40,7 +40,7 @@ test_that("without privacy the fit equals glm() with weights, and standard error
   }
 })
 
-test_that("if all weights are at the maximum, only standard errors differ from unweighted fits", {
+test_that("if all weights are at the maximum, dp_glm() gives the unweighted coefficients", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(3000, family)
     data$w <- 5
@@ -55,7 +55,7 @@ test_that("if all weights are at the maximum, only standard errors differ from u
   }
 })
 
-test_that("a private weighted fit is close to glm() with weights and far from the unweighted fit", {
+test_that("a private weighted fit by dp_glm() is closer to the weighted than to the plain fit", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- weighted_people(40000, family)
     # Outcomes differ if weights are large.
@@ -155,7 +155,7 @@ test_that("the loss between neighbours with weights at opposite limits is within
   expect_gt(found[["found"]], found[["claim"]])
 })
 
-test_that("with any weights every step except the minimiser costs no more than declared", {
+test_that("with any weights every step of dp_glm() but the minimiser costs at most its charge", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {
@@ -184,7 +184,7 @@ test_that("with any weights every step except the minimiser costs no more than d
   expect_gt(max(unlist(reached[grep("^moments", names(reached))])), 0.5)
 })
 
-test_that("dp_glm() treats weights that are too large, zero or missing as documented", {
+test_that("dp_glm() clips weights to their limits; rows of weight 0 or NA count as missing", {
   data <- weighted_people(3000)
   released <- function(w, ...) {
     data$w[1:40] <- w
@@ -221,7 +221,7 @@ test_that("dp_glm() refuses invalid weights before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("rows get the same weights in chunks, in a database and with `person`", {
+test_that("weighted dp_glm() gives the same fit in chunks, in a database and with `person`", {
   data <- weighted_people(3000)
   fit <- function(data, ...) {
     seeded_glm(y ~ a + b, data, epsilon = 4, bounds = weighted_bounds(), weights = w, ...)
@@ -260,7 +260,7 @@ test_that("with weights and several rows per person standard errors are clustere
   expect_no_match(paste(utils::capture.output(print(apart)), collapse = " "), "copies")
 })
 
-test_that("prints, reports, files and other methods take the weights into account", {
+test_that("prints, reports and files contain the largest weight; pdp() refuses weighted fits", {
   data <- weighted_people(20000)
   fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = weighted_bounds(), weights = w)
   expect_output(print(fit), "y ~ a + b, weights up to 3", fixed = TRUE)

@@ -22,7 +22,7 @@ test_that("without privacy a fit by dp_glm() equals the fit by glm()", {
   }
 })
 
-test_that("with a large budget dp_glm() is close to glm(), for all families and kinds of columns", {
+test_that("with a large budget dp_glm() is near glm(), and its gaussian fit resists outliers", {
   for (family in c("binomial", "poisson")) {
     data <- glm_people(20000, family)
     formula <- y ~ a + I(b^2) + b + g + b:g
@@ -128,7 +128,7 @@ test_that("invalid input of dp_glm() is refused before any budget is spent", {
   expect_identical(message(data), message(broken))
 })
 
-test_that("dp_glm() charges a ledger once, before the draw, and never for seeded noise", {
+test_that("dp_glm() charges a ledger once per call and refuses to charge it for seeded noise", {
   data <- glm_people(500)
   ledger <- dp_ledger(4, 1e-5)
   fit <- dp_glm(y ~ a, data, epsilon = 1, bounds = glm_bounds(), ledger = ledger)
@@ -212,7 +212,7 @@ test_that("dp_glm() refuses fits that the plan shows to be useless before the ch
   )
 })
 
-test_that("methods for fits by dp_glm() use the release only", {
+test_that("methods for dp_glm() fits agree with each other; methods that need rows are refused", {
   data <- glm_people(5000)
   fit <- seeded_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   table <- tidy(fit, conf.int = TRUE)
@@ -403,7 +403,7 @@ test_that("linear constraints and the equivalent limits give the same slopes, wi
   expect_identical(coef(read_release(path)), coef(simplex))
 })
 
-test_that("dp_glm() finds minimisers close to several limits for any data", {
+test_that("dp_glm() finds minimisers within several constraints for degenerate data", {
   withr::local_seed(6)
   for (i in 1:24) {
     n <- sample(c(40, 300), 1L)
@@ -444,7 +444,7 @@ test_that("standard errors of a ridge fit refer to the ridge fit to the populati
   )
 })
 
-test_that("coefficients of very rare levels are not identified and have large standard errors", {
+test_that("coefficients of very rare levels are rarely identified and mostly within 2 SEs of 0", {
   withr::local_seed(2)
   n <- 20000
   off <- replicate(12, {
@@ -463,7 +463,7 @@ test_that("coefficients of very rare levels are not identified and have large st
   expect_true(all(off[3, ] == 1))
 })
 
-test_that("every method of dp_glm() gives finite estimates at a large epsilon", {
+test_that("six methods of dp_glm() give finite estimates near the truth at a large epsilon", {
   data <- glm_people(500)
   for (method in c("objective", "kst", "cms", "napp", "output", "objective-public")) {
     for (delta in c(0, 1e-6)) {
@@ -522,7 +522,7 @@ test_that("if no minimiser is found, dp_glm() is charged and returns a fit inste
   expect_identical(coef(read_release(path)), coef(fit))
 })
 
-test_that("the number of whitening rounds depends on the data's size and on epsilon alone", {
+test_that("the plan of dp_glm() has no whitening round for 60 rows and one for 400 or more", {
   rounds <- function(n, epsilon, columns = 2L) {
     formula <- stats::reformulate(paste0("I(a^", seq_len(columns), ")"), "y")
     glm_plan_cpp(glm_facts_of(formula, n = n, epsilon = epsilon))[c("rounds", "located")]
@@ -535,7 +535,7 @@ test_that("the number of whitening rounds depends on the data's size and on epsi
   expect_false(any(grepl("moments|radius|median", steps)))
 })
 
-test_that("dp_glm() gives columns with few distinct values a suitable scale", {
+test_that("the scale that dp_glm() releases for a column of three values is above 0.4", {
   withr::local_seed(4)
   n <- 2000
   # Slightly more than half of the people are in the highest class, so most scales contain the same
@@ -569,7 +569,7 @@ test_that("dp_plan_glm() predicts the ratio of standard errors to errors without
   expect_error(dp_plan_glm(n = 100, p = 2, delta = 0), class = "dpsc_error_argument")
 })
 
-test_that("every method in the table of methods has the required fields", {
+test_that("every method of dp_glm() in mechanism_table has the required fields", {
   for (record in mechanism_table$dp_glm) {
     expect_true(all(c("title", "families", "calibrations", "options", "promise", "plan", "run",
       "estimate") %in% names(record)))
@@ -578,7 +578,7 @@ test_that("every method in the table of methods has the required fields", {
   }
 })
 
-test_that("in a small simulation of dp_glm() accuracy and coverage agree with the benchmark", {
+test_that("in 25 simulations of dp_glm() the median error is below 0.2 and 43 of 50 limits cover", {
   withr::local_seed(12)
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3
@@ -677,7 +677,7 @@ test_that("dp_glm() finds penalised minimisers for few people and large budgets 
   }
 })
 
-test_that("with an epsilon that protects nobody, dp_glm() returns a finite fit quickly", {
+test_that("with an epsilon of 1e7 or 1e9 dp_glm() returns finite coefficients", {
   rows <- data.frame(y = rep(0:1, 100), x = seq_len(200))
   bounds <- list(y = c(0, 1), x = c(0, 200))
   for (epsilon in c(1e7, 1e9)) {
