@@ -59,7 +59,7 @@ test_that("integer features of a row do not depend on other rows, blocks or stor
   expect_identical(integers_of(counts, bounds), integers_of(counts + 0, bounds))
 })
 
-test_that("a linear map of rows that could exceed the exact integers is refused", {
+test_that("maps of rows that are invalid or could exceed the exact integers are refused", {
   map <- identity_map(3)
   refused <- function(..., radius = 1, limit = 64) {
     expect_error(integers_of(matrix(0, 1, 3), utils::modifyList(map, list(...)), radius, limit))
@@ -143,7 +143,7 @@ test_that("losses of candidate radii equal a direct computation from the rows, a
   }
 })
 
-test_that("replacing a row changes losses of candidate radii within a range of 3 units", {
+test_that("replacing a row changes losses of candidate radii with a range of at most 3 units", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {
@@ -190,7 +190,7 @@ proved_cost <- function(steps, delta) {
   ifelse(choice, vapply(1 / steps$scale, exponential_step_mu_cpp, 0), sensitivity / sqrt(covered))
 }
 
-test_that("the costs of the steps of method gram add up to the budget and never exceed it", {
+test_that("costs of the steps of method gram sum to nearly the budget and do not exceed it", {
   withr::local_seed(5)
   calibrated <- 0
   for (i in 1:200) {
@@ -337,7 +337,7 @@ test_that("a replay that requests noise other than the recorded noise stops with
   }
 })
 
-test_that("whitening and its inverse cancel, and the centre is within the first radius", {
+test_that("whitening and its inverse cancel; each centre moves by at most the previous radius", {
   withr::local_seed(9)
   for (i in 1:20) {
     n <- sample(c(10, 300), 1)
@@ -436,7 +436,7 @@ test_that("a fit has at most one feature per period, the first along the target'
   }
 })
 
-test_that("an estimate equals the ridge regression of the released moments", {
+test_that("with a huge budget an estimate of method gram is near the ridge regression on donors", {
   panel <- toy_panel(n = 400, T0 = 5, T1 = 2)
   release <- withr::with_seed(11, dp_release(panel$donors,
     target = panel$target, T0 = 5, epsilon = 1e7, bounds = c(-1, 1),
@@ -458,7 +458,7 @@ test_that("an estimate equals the ridge regression of the released moments", {
   }
 })
 
-test_that("every release gives estimates within the bounds with finite positive variances", {
+test_that("releases at epsilon = 0.05 give estimates within the bounds and finite variances", {
   panel <- toy_panel(n = 12, T0 = 5, T1 = 3)
   far <- panel$target * 50
   for (seed in 1:10) {
@@ -482,7 +482,7 @@ test_that("every release gives estimates within the bounds with finite positive 
   }
 })
 
-test_that("integer sums of method gram stay below 2^53 for any number of donors", {
+test_that("integer sums of method gram stay below 2^53 for 1e3 to 1e12 donors", {
   # K is between 1 and R, so the sensitivity sqrt(2) (R^2 + K^2) determines R, a power of two.
   limits <- function(n) {
     steps <- gram_plan_cpp(gram_facts_of(n = n, epsilon = 50))$steps

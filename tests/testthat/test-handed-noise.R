@@ -91,7 +91,7 @@ replayed <- function(verb, pair = corner_pair(), n_runs = 1) {
   dp_audit(audit_mechanism(verb), pair[[1]], pair[[2]], n_runs = n_runs, mode = "replay")
 }
 
-test_that("every draw of every function uses the noise that an audit supplies", {
+test_that("replay audits find no violation in regressions, selections and descriptions", {
   fits <- drawing_fits()
   for (name in names(fits)) {
     audit <- withr::with_seed(6, replayed(fits[[name]]))
@@ -101,7 +101,7 @@ test_that("every draw of every function uses the noise that an audit supplies", 
   }
 })
 
-test_that("refits, streams and noisy iterates are audited through their own functions", {
+test_that("replay audits find no violation in refits, streams and noisy iterates", {
   bounds <- handed_bounds
   verbs <- list(
     refit = function(people, control) {
@@ -134,7 +134,7 @@ test_that("refits, streams and noisy iterates are audited through their own func
   }
 })
 
-test_that("audits of dp_synth() cover covariates, chunks, several outcomes and updates", {
+test_that("replay audits find no violation in dp_synth() with covariates, chunks or updates", {
   panel <- sim_panel(n = 60, T0 = 6, T1 = 2)
   moved <- panel$donors
   moved[1, ] <- rep_len(c(1, -1), ncol(moved))
@@ -172,7 +172,7 @@ test_that("audits of dp_synth() cover covariates, chunks, several outcomes and u
   expect_false(withr::with_seed(2, replayed(updated, pair))$violated)
 })
 
-test_that("an audit detects faults that are planted in a function", {
+test_that("audits detect bounds from data, missing noise, halved costs and data-driven methods", {
   pair <- corner_pair()
   regression <- drawing_fits()$lm
   # The fault is that one person determines the bounds.

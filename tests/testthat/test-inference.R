@@ -172,7 +172,7 @@ test_that("a capped covariance matrix remains valid, with no standard deviation 
   expect_gt(capped, 10)
 })
 
-test_that("a group has no interval if all released donors are identical", {
+test_that("if most donors are identical, the interval for a large group is NA or contains 0", {
   expect_null(unseen_reason(list(size = 1, variation = 1e3)))
   expect_null(unseen_reason(list(size = 500, variation = 0.5)))
   expect_match(unseen_reason(list(size = 500, variation = 70)), "most donors are identical")
