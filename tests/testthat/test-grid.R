@@ -68,7 +68,7 @@ grid_oracle <- function(p, cell) {
   })
 }
 
-test_that("options can be combined; without privacy such fits are combinations of simple fits", {
+test_that("combined covariates, gaps, dates and outcomes give the effects of simple fits", {
   for (several in c(FALSE, TRUE)) {
     p <- grid_panel(several)
     half <- c(y = 50, z = 5)

@@ -78,7 +78,7 @@ test_that("the leave-one-out interval contains the effects that a conformal test
   expect_true(any(limits$high[, 1L] < 2) && any(limits$high[, 1L] > 0.05))
 })
 
-test_that("leave-one-out intervals, p-values and ranks of a fit are consistent", {
+test_that("leave-one-out intervals contain 0 if and only if p exceeds 1 - level", {
   rows <- random_rows(39L, 10L)
   y <- random_rows(1L, 10L, seed = 3)[1L, ]
   release <- raw_release(rows, 7L)
@@ -212,7 +212,7 @@ test_that("the standard error of a group's mean falls with the square root of th
   expect_true(all(rowSums(covered) >= 180))
 })
 
-test_that("intervals have nominal coverage for new people in zero-inflated data", {
+test_that("leave-one-out intervals cover at least 91 % of new people with zero-inflated costs", {
   cost <- function(n) {
     user <- stats::rbinom(n, 1, 0.4)
     any <- user * stats::rbinom(n * 13L, 1, 0.5)
@@ -229,7 +229,7 @@ test_that("intervals have nominal coverage for new people in zero-inflated data"
   expect_gte(mean(covered, na.rm = TRUE), 0.91)
 })
 
-test_that("intervals for the states of Proposition 99 have nominal coverage", {
+test_that("leave-one-out intervals cover at least 36 of 38 donor states of Proposition 99", {
   data <- utils::read.csv(shared_data("smoking.csv"))
   panel <- wide_panel(data, "state", "year", "cigsale")
   panel <- panel[rownames(panel) != "California", ] / 100

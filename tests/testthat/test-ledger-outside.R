@@ -115,7 +115,7 @@ test_that("receipts reveal truncated ledgers and older copies; prints warn of mi
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
-test_that("the settings of a computer can require a ledger and name a default ledger", {
+test_that("options and an environment variable can require a ledger and name the default", {
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
@@ -133,14 +133,14 @@ test_that("the settings of a computer can require a ledger and name a default le
   expect_s3_class(free, "dp_lm")
 })
 
-test_that("a failure in the draw stays charged, and a failure before the charge costs nothing", {
+test_that("a call that is refused for its epsilon leaves a ledger's file without a charge", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   expect_error(paid(ledger, epsilon = 0.001), class = "dpsc_error")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("processes that compete for the rest of a budget never overspend", {
+test_that("processes that compete for the rest of a budget do not overspend the budget", {
   skip_on_os("windows")
   rounds <- if (is_audit()) 200 else 4
   workers <- if (is_audit()) 8 else 4
@@ -327,7 +327,7 @@ test_that("a growing release is paid from a ledger outside R, which records the 
   expect_error(next_period(fit, p, ledger = other), "changed", class = "dpsc_error_budget")
 })
 
-test_that("if several processes request a period, only one process gets the period", {
+test_that("if four processes request a period of a growing release, only one gets it", {
   skip_on_os("windows")
   p <- monitor_panel(n = 300)
   file <- ledger_file()
@@ -342,7 +342,7 @@ test_that("if several processes request a period, only one process gets the peri
   expect_true(verify_ledger(dp_ledger(path = file))$whole)
 })
 
-test_that("a stream is paid from a ledger outside R", {
+test_that("a stream is charged to a ledger outside R once, and not again by update()", {
   ledger <- dp_ledger(4, 1e-4, path = ledger_file())
   bounds <- list(x = c(0, 1), y = c(0, 1))
   stream <- dp_online(y ~ x, epsilon = 1, delta = 1e-6, horizon = 400, bounds = bounds,

@@ -42,7 +42,7 @@ test_that("the level of a group is the first feature and replaces one cosine fea
   expect_identical(rich$pre, 6L)
 })
 
-test_that("the estimated regression to the mean follows its closed form without noisy parts", {
+test_that("without noise the estimated regression to the mean equals its closed form", {
   for (phi in c(0, 0.6, 0.9)) {
     s <- level_statistics(phi = phi, moment_sd = 1e-9)
     expect_equal(oracle_return(s), returned(1, 1, phi, 6, 3), tolerance = 1e-4)
@@ -72,7 +72,7 @@ test_that("the estimate is a ridge regression that shrinks to the regression to 
   expect_equal(own$path[7:9], mean(y) + post / s$weight, tolerance = 1e-4)
 })
 
-test_that("the bias of estimates for a group chosen by its level follows its formula", {
+test_that("people chosen for their level regress to the mean as the closed form predicts", {
   withr::local_seed(4)
   N <- 2e5
   e <- matrix(0, N, 9)
@@ -108,7 +108,7 @@ level_cell <- function(chosen, releases = 25, n = 1500, size = 100, T0 = 6, T1 =
   )
 }
 
-test_that("intervals have nominal coverage for groups chosen by level and for random groups", {
+test_that("95 % intervals cover 88 % of groups chosen by level and of random groups", {
   skip_on_cran()
   chosen <- level_cell(TRUE)
   # Levels that are extrapolated unchanged have a bias of -2.5, more than three standard errors.

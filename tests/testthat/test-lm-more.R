@@ -27,7 +27,7 @@ test_that("sandwich standard errors equal White's without privacy and are close 
   expect_output(print(part), "assume a constant variance")
 })
 
-test_that("dp_lm() refuses unreadable data before the charge", {
+test_that("dp_lm() refuses a column of dates before the charge", {
   data <- heteroskedastic(300)
   data$day <- as.Date("2024-01-01") + 1:300
   ledger <- dp_ledger(1, 1e-6)
@@ -52,7 +52,7 @@ test_that("dp_lm() reads the values of 64-bit integers correctly", {
   expect_identical(fit(long, subset = b > 0), fit(data, subset = b > 0))
 })
 
-test_that("dp_lm() charges the step for sandwich standard errors", {
+test_that("sandwich errors take a tenth of dp_lm()'s budget and leave its total unchanged", {
   data <- heteroskedastic(3000)
   bounds <- wide(names(data))
   for (delta in c(1e-6, 0)) {
@@ -86,7 +86,7 @@ test_that("the scores of the worst rows of dp_lm() stay within their limit", {
   expect_lte(moved, sqrt(2) * made$limit^2)
 })
 
-test_that("steps of dp_lm(), also for counts and scores, cost no more than declared", {
+test_that("the steps of dp_lm() for counts and for scores cost no more than declared", {
   withr::local_seed(9)
   data <- lm_people(4000)
   reached <- c(rows = 0, scores = 0)
@@ -122,7 +122,7 @@ test_that("steps of dp_lm(), also for counts and scores, cost no more than decla
   expect_gt(reached[["scores"]], 0.5)
 })
 
-test_that("weighted fits equal weighted lm() without privacy and are close with privacy", {
+test_that("weighted dp_lm() equals weighted lm() without privacy and is close with privacy", {
   data <- lm_people(20000)
   withr::local_seed(2)
   data$weight <- sample(c(0, 0.5, 1, 2, 5), 20000, TRUE)
@@ -208,7 +208,7 @@ test_that("chunks of rows give the same release by dp_lm(), bit for bit", {
   )
 })
 
-test_that("lm_path() computes penalty paths from the release alone", {
+test_that("lm_path() gives optimal penalised slopes and, at penalty 0, the fit's slopes", {
   withr::local_seed(11)
   n <- 30000
   data <- as.data.frame(matrix(stats::rnorm(n * 6), n))
@@ -338,7 +338,7 @@ test_that("released counts of rows and of outlying residuals are close to the tr
   expect_true(is.na(glance(few)$used))
 })
 
-test_that("Anderson-Rubin confidence limits have nominal coverage for unresolved slopes", {
+test_that("bounded Anderson-Rubin limits of unresolved slopes cover at least 93 %", {
   withr::local_seed(12)
   inside <- bounded <- 0
   for (k in 1:30) {
@@ -374,7 +374,7 @@ test_that("Anderson-Rubin confidence limits have nominal coverage for unresolved
   }
 })
 
-test_that("with gross outliers print() and report() call the slopes robust slopes", {
+test_that("with gross outliers print(), summary() and report() mention robust regression", {
   data <- lm_people(20000)
   data$y[1:1000] <- 25
   fit <- seeded_lm(y ~ a + b, data, epsilon = 1, bounds = lm_bounds())

@@ -170,7 +170,7 @@ test_that("an audit detects people who are counted twice", {
   }
 })
 
-test_that("the shares of the steps of dp_lm() add up to the budget in all settings", {
+test_that("the steps of dp_lm() spend 97 to 100 % of the budget for 50 to 1e6 rows", {
   for (n in c(50, 300, 5000, 1e6)) {
     for (epsilon in c(0.1, 1, 8)) {
       for (delta in c(0, 1e-6)) {
