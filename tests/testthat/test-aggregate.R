@@ -6,7 +6,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("one changed answer moves quantile losses by up to 100 and differences by up to 200", {
+test_that("changing one answer moves quantile losses by at most 100, their differences by 200", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -393,7 +393,7 @@ test_that("a winsorised mean from dp_aggregate() has noise of the planned standa
     tolerance = 0.2)
 })
 
-test_that("answers from half blocks remove the bias that small blocks cause", {
+test_that("half blocks correct a variance's bias in small blocks, unless the statistic fails", {
   withr::local_seed(10)
   facts <- list(n = 6000, blocks = 200, lower = 0, upper = 10, fallback = 5)
   people <- stats::rexp(6000)

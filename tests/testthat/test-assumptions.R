@@ -9,7 +9,7 @@ assumption_rows <- function(n = 3000) {
 }
 unit_limits <- list(y = c(0, 1), x = c(0, 1))
 
-test_that("only fits to a query state that the guarantee covers the query's result", {
+test_that("only fits to an SQL query state that the guarantee covers the query's result", {
   skip_if_not_installed("RSQLite")
   rows <- assumption_rows()
   con <- sqlite_of(rows, "people")
@@ -66,7 +66,7 @@ test_that("fits to several sources or groups state the assumption that nobody is
   }
 })
 
-test_that("results that depend on a numerical solver are not declared exact", {
+test_that("selections and streams that use a numerical solver are not declared exact", {
   rows <- assumption_rows(2000)
   for (method in c("stability", "lasso")) {
     found <- dp_select(y ~ x, rows, 4, size = 1, bounds = unit_limits, method = method)

@@ -1,6 +1,6 @@
 # The quick version of the audits. tools/audit.R contains longer runs and more mechanisms.
 
-test_that("an audit's confidence bound for epsilon is derived from Clopper and Pearson's bounds", {
+test_that("an audit's confidence bound for epsilon equals the bound from Clopper-Pearson limits", {
   expect_equal(epsilon_from_counts(900, 100, 1000, 1e-5, 0.95), 1.98969, tolerance = 1e-5)
   expect_equal(epsilon_from_counts(0, 0, 50, 0, 0.95), -Inf)
   expect_lt(epsilon_from_counts(50, 50, 50, 0, 0.95), 0)
@@ -147,7 +147,7 @@ test_that("no step of method gram changes between neighbours by more than its se
   expect_gt(max(worst[5:9]), 0.999)
 })
 
-test_that("exponential mechanism draws have its exact probabilities and no unlikely candidates", {
+test_that("draws of the exponential mechanism match its probabilities, even the tiniest ones", {
   withr::local_seed(14)
   cases <- list(
     list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),
@@ -371,7 +371,7 @@ test_that("an audit detects noise with a fixed seed", {
   expect_null(constant$note)
 })
 
-test_that("an audit refuses noise without a declared sensitivity and a wrong record of noise", {
+test_that("an audit refuses noise without a sensitivity, and a release with a wrong record", {
   noise <- noise_recorder_cpp("R")
   expect_error(discrete_gaussian_cpp(1, noise))
   expect_error(discrete_laplace_cpp(1, noise))

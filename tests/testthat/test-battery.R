@@ -111,7 +111,7 @@ test_that("in 0/1 data 95 % intervals cover at least 90 % of new targets without
   ), width = 1.5)
 })
 
-test_that("for zero-inflated costs 95 % intervals cover 90 % of people and 85 % of users", {
+test_that("for zero-inflated costs 95 % intervals cover 90 % of people, 85 % of those with costs", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
   expect_honest(judge_often(fewer(5), draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
@@ -246,7 +246,7 @@ expect_honest_privacy <- function(runs) {
   testthat::expect_lte(max(rise - 3 * error - 0.05 * se[1L, -ncol(se)]), 0)
 }
 
-test_that("for clinic_panel privacy.se is near the releases' SD; std.error falls with epsilon", {
+test_that("for clinic_panel privacy.se is near the releases' SD; budget raises no std.error", {
   programme <- clinic_panel$pressure[clinic_panel$patient == "programme"]
   withr::local_seed(88)
   expect_honest_privacy(over_releases(
@@ -267,7 +267,7 @@ wages_panel <- function() {
   )
 }
 
-test_that("for plm::Wages privacy.se is near the releases' SD; std.error falls with epsilon", {
+test_that("for plm::Wages privacy.se is near the releases' SD; budget raises no std.error", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)

@@ -98,7 +98,7 @@ test_that("in formulas one person's value does not change a value of another per
   for (code in alist(x, x * 2, log(x), x > 3, is.na(x))) check(code, told, tells)
 })
 
-test_that("in a panel's formula a value changes only its person's row, and text is missing", {
+test_that("in a panel's formula a cell changes only its person's row; text counts as missing", {
   p <- long_panel(40, 4, 2)
   data <- p$data
   data$n <- seq_len(nrow(data)) %% 7L

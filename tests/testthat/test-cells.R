@@ -1,7 +1,7 @@
 # `bounds` alone determine how a cell becomes a number or a level. In every source a hostile cell
 # changes only its row, causes no error and removes no row.
 
-test_that("text_numbers() converts hostile text to the expected number or to NA", {
+test_that("text_numbers() converts malformed text to the expected number or to NA", {
   expect_identical(
     is.na(text_numbers(hostile_numbers$text)), is.na(hostile_numbers$number)
   )

@@ -24,7 +24,7 @@ dummies_fit <- function(panel, with_units, weight = 1) {
   list(slopes = slopes, said = said)
 }
 
-test_that("sdid partials out covariates as lm() does, and then equals sdid of the residuals", {
+test_that("estimator sdid partials out covariates as lm() does and fits their residuals", {
   for (weight in c(1, 3)) {
     for (with_units in c(FALSE, TRUE)) {
       panel <- regressor_panel(seed = 2 + with_units)
@@ -116,7 +116,7 @@ test_that("estimator factor with covariates equals alternating least squares", {
   expect_equal(unname(none$slopes), unname(stats::coef(two_way)[2:3]), tolerance = 1e-9)
 })
 
-test_that("with covariates the number of factors is chosen by leaving out one period at a time", {
+test_that("with covariates estimator factor chooses its rank by leaving out single periods", {
   panel <- regressor_panel(n = 20)
   fit <- fit_classical(panel$donors, panel$target, 9, "factor", list(covariates = panel$covariates))
   for (r in 1:3) {
@@ -227,7 +227,7 @@ test_that("the cross-validation of mcnnm's penalty includes the covariates", {
   }
 })
 
-test_that("a covariate removes a shift that it explains; with slope zero it changes nothing", {
+test_that("a covariate removes a shift that it explains and changes nothing if its slope is 0", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
   # A covariate causes the whole change of the target after the treatment.
   shift <- panel$all * 0

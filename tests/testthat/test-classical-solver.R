@@ -48,7 +48,7 @@ test_that("the simplex solver agrees with an enumeration of all supports", {
   }
 })
 
-test_that("the simplex solver's objective is never above the objective of quadprog", {
+test_that("the simplex solver's objective is not above the objective of quadprog", {
   skip_if_not_installed("quadprog")
   withr::local_seed(2)
   for (size in list(c(5, 20), c(38, 19), c(100, 30), c(20, 60))) {

@@ -356,7 +356,7 @@ test_that("a fit of several dates contains no donor's value or name and no sum o
   }
 })
 
-test_that("with several dates no row and no sum of rows leaves compiled code", {
+test_that("with several adoption dates no row and no sum of rows passes from C++ to R", {
   p <- canary_panel(n = 220)
   target <- rbind(p$target, p$target + 7)
   secrets <- unique(c(p$secrets, canary_secrets(p$donors, colMeans(target), 4, p$bounds)))

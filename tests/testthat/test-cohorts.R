@@ -382,7 +382,7 @@ test_that("update() reproduces a fit of several dates, changes its estimator and
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
 })
 
-test_that("functions for single fits return a list by cohort or request one cohort", {
+test_that("for cohort fits, functions for one fit return lists by cohort or request a cohort", {
   panel <- cohort_panel(60)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
   expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))

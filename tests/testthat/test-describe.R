@@ -240,7 +240,7 @@ test_that("replacing a row changes the sums of dp_describe() by at most their se
   expect_gt(max(rowSums(abs(parts(0.25)))), 2.28)
 })
 
-test_that("no two neighbours have a loss above the promised budget of dp_describe()", {
+test_that("no tested pair of neighbours has a loss above the budget of dp_describe()", {
   base <- describe_people(400)
   change <- function(...) {
     there <- base

@@ -18,7 +18,7 @@ expect_refused <- function(class, regexp = NULL, ..., fun = dp_release) {
   invisible(error)
 }
 
-test_that("every method refuses an epsilon that is too small or too large before the charge", {
+test_that("dp_release() refuses a too small or too large epsilon, by any method, at no cost", {
   p <- toy_panel(20, 5, 2)
   for (method in every_method) {
     for (delta in c(0, 1e-6, 1e-300)) {
@@ -32,7 +32,7 @@ test_that("every method refuses an epsilon that is too small or too large before
   }
 })
 
-test_that("within the range of epsilon a call is charged if and only if it returns a release", {
+test_that("dp_release() is charged if and only if it returns a release, at any valid epsilon", {
   for (n in c(2, 40)) {
     p <- toy_panel(n, 5, 2)
     for (method in every_method) {
@@ -53,7 +53,7 @@ test_that("within the range of epsilon a call is charged if and only if it retur
   }
 })
 
-test_that("bounds that exclude the target are refused before the charge", {
+test_that("bounds that exclude most targets are refused before the charge", {
   for (fun in list(dp_release, dp_synth)) {
     error <- expect_refused("dpsc_error_bounds", "miss the target",
       log(pressure) ~ enrolled, clinic_panel, c("patient", "month"),
@@ -101,7 +101,7 @@ test_that("bounds that exclude the target are refused before the charge", {
   expect_s3_class(dp_release(p$donors, two, 5, Inf, bounds = c(-1, 1)), "dp_release")
 })
 
-test_that("settings edited after dp_control() are checked again", {
+test_that("dp_release() and dp_synth() check settings that were edited after dp_control()", {
   p <- toy_panel(20, 5, 2)
   edited <- function(field, value) {
     control <- dp_control()

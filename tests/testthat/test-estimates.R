@@ -66,7 +66,7 @@ test_that("coef(), vcov(), confint(), tidy() and nobs() agree for every class or
   }
 })
 
-test_that("all classes of fits share single functions for coef(), vcov() and similar methods", {
+test_that("four classes of fits share one function each for coef(), vcov() and similar methods", {
   classes <- c("dp_regression", "dp_selection", "dp_aggregate", "dp_stream")
   for (verb in c("coef", "vcov", "confint", "tidy", "glance", "nobs")) {
     one <- get(paste0(verb, "_estimates"))

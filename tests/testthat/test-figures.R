@@ -197,7 +197,7 @@ test_that("figures have a white background and name the axis and the dotted line
   expect_null(ggplot2::autoplot(fit, type = "cumulative")$labels$caption)
 })
 
-test_that("in all figures intervals are pale and the share of noise is dark, in one colour", {
+test_that("in figures bands and bars are pale for intervals and dark for noise, in one colour", {
   data <- data.frame(
     target = "a", at = 1:3, low = -2:0, high = 2:4, noise_low = c(-1, 0, NA),
     noise_high = c(1, 2, NA)

@@ -54,7 +54,7 @@ test_that("with epsilon = Inf method gram is the ridge synthetic control of the 
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
 })
 
-test_that("with epsilon = Inf method gram is ridge also with more periods than donors", {
+test_that("with epsilon = Inf method gram is ridge regression with more periods than donors too", {
   p <- toy_panel(n = 6, T0 = 20, T1 = 2)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
@@ -99,7 +99,7 @@ test_that("with epsilon = Inf output and published objective are ridge without a
   }
 })
 
-test_that("tight objective perturbation minimises the ridge objective over its bounded set", {
+test_that("with epsilon = Inf method objective minimises the ridge objective in its bounded set", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 8, epsilon = Inf, method = "objective", bounds = c(-1, 1)

@@ -29,7 +29,7 @@ gap_fit <- function(p, data = p$data, epsilon = 4, ..., fun = dp_synth) {
   )
 }
 
-test_that("gaps in panels are filled by the documented rule", {
+test_that("gaps are filled by linear interpolation, at the ends by the nearest observed value", {
   filled <- function(row, T0 = 4) interpolate_rows(matrix(row, 1), T0, rep(50, length(row)))[1, ]
   expect_equal(filled(c(NA, 2, NA, NA, 8, NA)), c(2, 2, 4, 6, 8, 8))
   expect_equal(filled(c(1, NA, NA, NA, NA, NA)), rep(1, 6))

@@ -88,7 +88,7 @@ test_that("a discrete Gaussian is a rounded Gaussian up to the error bound in th
   expect_lt(2.01 * exp(-2 * pi^2 * 16), 1e-136)
 })
 
-test_that("discrete Gaussians stay below the privacy curve of their mu at all integer shifts", {
+test_that("discrete Gaussians stay below the privacy curve of their mu at integer shifts", {
   epsilon <- seq(0, 4, by = 0.125)
   k <- -1500:1500
   for (mu in c(0.3, 1, 2.5)) {
@@ -247,7 +247,7 @@ test_that("no pair of small integer rows exceeds the L1 sensitivity of moments",
   }
 })
 
-test_that("no random pair of vectors exceeds the unconstrained L1 sensitivity of products", {
+test_that("no random pair of vectors exceeds the L1 sensitivity of unconstrained outer products", {
   for (m in c(2, 3, 5)) {
     bound <- laplace_outer_sensitivity_cpp(4, m)
     set.seed(m)

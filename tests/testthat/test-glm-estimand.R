@@ -33,7 +33,7 @@ test_that("for overdispersed counts dp_glm() has standard errors near robust one
   expect_false("dispersion" %in% other$privacy$steps$step)
 })
 
-test_that("the privacy loss of the dispersion is 0.6 to 1 times the declared loss", {
+test_that("the privacy loss of dp_glm()'s dispersion step is 0.6 to 1 times the declared loss", {
   withr::local_seed(12)
   largest <- c()
   for (delta in c(1e-6, 0)) {
@@ -55,7 +55,7 @@ test_that("the privacy loss of the dispersion is 0.6 to 1 times the declared los
   expect_gt(min(largest), 0.6)
 })
 
-test_that("standard errors for counts are clustered by person", {
+test_that("standard errors of dp_glm() for counts are clustered by person", {
   data <- overdispersed(6000)
   data$id <- seq_len(6000)
   twice <- rbind(data, data)
@@ -68,7 +68,7 @@ test_that("standard errors for counts are clustered by person", {
   expect_lt(max(ratio), 1.2)
 })
 
-test_that("quasi-likelihood families give the same fits as the families with a likelihood", {
+test_that("in dp_glm() quasi-likelihood families give the fits of families with a likelihood", {
   data <- overdispersed(3000)
   fit <- seeded_glm(y ~ a, data, quasipoisson(), epsilon = 4, bounds = count_bounds)
   same <- seeded_glm(y ~ a, data, "poisson", epsilon = 4, bounds = count_bounds)
@@ -79,7 +79,7 @@ test_that("quasi-likelihood families give the same fits as the families with a l
   )
 })
 
-test_that("rows within the length limit have weight one on request or with enough people", {
+test_that("dp_glm() gives rows within the length limit weight 1, on request or for many people", {
   data <- glm_people(20000)
   weights <- function(data, settings = list(), epsilon = 1) {
     fit <- seeded_glm(y ~ a + b, data,
@@ -146,7 +146,7 @@ test_that("dp_glm() refuses an invalid limit on the length of rows before the ch
   }
 })
 
-test_that("prints mention counts above the cap, and standard errors include the cap's bias", {
+test_that("prints of dp_glm() mention counts above the cap; standard errors include its bias", {
   data <- overdispersed(20000)
   fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
   # The same release with a higher cap has a smaller bias and no note on the bound.

@@ -55,7 +55,7 @@ test_that("without privacy dp_glm() with an offset equals glm() with this offset
   }
 })
 
-test_that("a private fit with an offset is close to the fit by glm()", {
+test_that("a private fit by dp_glm() with an offset is close to the fit by glm()", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- offset_people(20000, family)
     known <- stats::glm(y ~ a + b, family, data, offset = log(years))
@@ -107,7 +107,7 @@ test_that("dp_glm() minimises its objective for limits of an offset from 1 to 1e
   }
 })
 
-test_that("the loss between neighbours with offsets at opposite limits is within epsilon", {
+test_that("the privacy loss between neighbours with extreme offsets is within epsilon", {
   withr::local_seed(4)
   b <- noise_nodes(2L, radii = 60L)
   bounds <- list(y = c(0, 1), a = c(-1, 1), o = c(-30, 30))

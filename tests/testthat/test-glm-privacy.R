@@ -197,7 +197,7 @@ test_that("exact densities of dp_glm() in one and two dimensions satisfy the Ren
   expect_gt(tightest, 0.1)
 })
 
-test_that("at delta = 0 log density ratios are within epsilon, unless the ridge is too small", {
+test_that("at delta = 0 dp_glm()'s log density ratios are within epsilon with the full ridge", {
   # Plants faults 43.
   withr::local_seed(5)
   largest <- faulty <- 0
@@ -298,7 +298,7 @@ test_that("solutions of dp_glm() under linear limits satisfy the normal-cone con
   expect_lt(abs(gradient[[1L]]), 0.3)
 })
 
-test_that("in one dimension the worst pair attains epsilon, and half the ridge exceeds epsilon", {
+test_that("in one dimension dp_glm()'s worst pair attains epsilon, and exceeds it at half ridge", {
   # Plants faults 45.
   claim <- exact_claim(1, 0, 1L, "binomial", 1)
   worst <- function(ridge) max(exact_worst(claim$loss, ridge, claim$kappa))
@@ -307,7 +307,7 @@ test_that("in one dimension the worst pair attains epsilon, and half the ridge e
   expect_gt(worst(claim$ridge / 2), 1.04)
 })
 
-test_that("delta is within the claim for noise radii of the right shape, not of a wrong shape", {
+test_that("dp_glm() keeps its delta if noise radii have the right gamma shape, not a smaller one", {
   claim <- exact_claim(1, 1e-2, 2L, "binomial", 1)
   delta <- function(shape) mean(pmax(0, -expm1(1 - exact_opposite(claim, shape))))
   expect_lt(delta(2), 1e-2)

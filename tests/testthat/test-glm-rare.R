@@ -8,7 +8,7 @@ rare_people <- function(n, share) {
 
 rare_bounds <- list(y = c(0, 1), t = c(FALSE, TRUE), a = c(-9, 9))
 
-test_that("with a rare dummy, errors of slopes are below 1.5 times glm()'s; 85 % are covered", {
+test_that("with a rare dummy dp_glm() has RMS errors below 1.5 SEs of glm() and 85 % coverage", {
   runs <- if (is_audit()) 60 else 20
   found <- vapply(seq_len(runs), function(seed) {
     data <- withr::with_seed(seed, rare_people(20000, 0.03))
@@ -67,7 +67,7 @@ test_that("dp_plan_glm() reports how much wider intervals become if a level is r
   expect_error(dp_plan_glm(n = 100, p = 2, share = 0.6), class = "dpsc_error_argument")
 })
 
-test_that("a release without a recorded row limit is read with the smallest limit", {
+test_that("a dp_glm() release without a recorded row limit is read with the smallest limit", {
   data <- withr::with_seed(3, rare_people(5000, 0.5))
   fit <- suppressWarnings(seeded_glm(y ~ a, data, "binomial",
     epsilon = 1, bounds = rare_bounds, settings = list(length = 0)

@@ -77,7 +77,7 @@ test_that("a private weighted fit by dp_glm() is closer to the weighted than to 
   }
 })
 
-test_that("sampling standard errors are for the weighted, not for the unweighted, estimator", {
+test_that("dp_glm() with weights gives sampling standard errors of the weighted estimator", {
   data <- weighted_people(60000)
   ratio <- function(...) {
     fit <- seeded_glm(y ~ a + b + g, data,
@@ -144,7 +144,7 @@ worst_weighted <- function(ridge, scale = 1) {
   c(found = worst, claim = glm_plan_cpp(facts)$objective.epsilon)
 }
 
-test_that("the loss between neighbours with weights at opposite limits is within epsilon", {
+test_that("the privacy loss between neighbours with extreme weights is within epsilon", {
   # Plants faults 76.
   found <- worst_weighted(1)
   expect_lte(found[["found"]], found[["claim"]] * (1 + 1e-6))
@@ -240,7 +240,7 @@ test_that("weighted dp_glm() gives the same fit in chunks, in a database and wit
   expect_identical(fit(dp_table(con, "people"))$release, here$release)
 })
 
-test_that("with weights and several rows per person standard errors are clustered by person", {
+test_that("dp_glm() with weights clusters standard errors by person", {
   withr::local_seed(12)
   data <- weighted_people(20000)
   data$w <- 3

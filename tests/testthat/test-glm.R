@@ -359,7 +359,7 @@ test_that("the projection onto linear constraints is optimal, spends nothing and
   expect_identical(coef(read_release(path)), coef(less))
 })
 
-test_that("linear constraints and the equivalent limits give the same slopes, with exact zeros", {
+test_that("in dp_glm() linear constraints and equivalent limits give the same slopes and zeros", {
   data <- glm_people(3000)
   data$z1 <- withr::with_seed(4, stats::rnorm(3000))
   bounds <- c(glm_bounds(), list(z1 = c(-5, 5)))
@@ -424,7 +424,7 @@ test_that("dp_glm() finds minimisers within several constraints for degenerate d
   }
 })
 
-test_that("standard errors of a ridge fit refer to the ridge fit to the population", {
+test_that("standard errors of a ridge fit by dp_glm() refer to the population's ridge fit", {
   data <- glm_people(20000)
   fits <- function(...) seeded_glm(y ~ a + b, data, epsilon = 4, bounds = glm_bounds(), ...)
   plain <- fits()
@@ -578,7 +578,7 @@ test_that("every method of dp_glm() in mechanism_table has the required fields",
   }
 })
 
-test_that("in 25 simulations of dp_glm() the median error is below 0.2 and 43 of 50 limits cover", {
+test_that("in 25 simulations dp_glm() has a median error below 0.2; 43 of 50 intervals cover", {
   withr::local_seed(12)
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3

@@ -143,7 +143,7 @@ test_that("losses of candidate radii equal a direct computation from the rows, a
   }
 })
 
-test_that("replacing a row changes losses of candidate radii with a range of at most 3 units", {
+test_that("if a row is replaced, losses of candidate radii change with a range of at most 3", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {
@@ -382,7 +382,7 @@ test_that("without noise the release equals the moments of the clipped rows", {
   expect_lt(step, 0.01)
 })
 
-test_that("the noise in the released statistics has the declared variance", {
+test_that("the noise in the moments released by method gram has the declared variance", {
   withr::local_seed(11)
   donors <- matrix(0.1, 5, 8)
   for (delta in c(0, 1e-6)) {
@@ -404,7 +404,7 @@ test_that("the noise in the released statistics has the declared variance", {
   }
 })
 
-test_that("a fit has at most one feature per period, the first along the target's path", {
+test_that("method gram uses at most one feature per period, the first along the target's path", {
   y <- c(0.1, 0.4, -0.3, 0.2, 0.6, 0)
   of <- function(features, ...) gram_plan_cpp(gram_facts_of(y = y, features = features, ...))
   for (p in c(1, 3, 5)) {

@@ -160,7 +160,7 @@ test_that("the order of rows changes neither dp_lm() nor the answers of blocks o
   expect_equal(answers(data[order, ], at), answers(data, drawn$order), tolerance = 1e-12)
 })
 
-test_that("donors' names do not determine the order of weights", {
+test_that("names do not determine the order of weights by methods output and objective", {
   p <- named_people(60)
   for (method in c("output", "objective")) {
     for (delta in c(0, 1e-6)) {

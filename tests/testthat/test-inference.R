@@ -79,7 +79,7 @@ test_that("the estimate in C++ equals the average of the estimates in R over pen
   expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
 })
 
-test_that("intervals and tests equal a direct computation from covariances and factors", {
+test_that("intervals and tests of dp_synth() equal a computation from variances and factors", {
   fit <- inference_fit(T1 = 3, k = 2, noise_sd = 0.25)
   expect_identical(dim(fit$target), c(1L, 11L))
   intervals <- fit$release$statistics$intervals

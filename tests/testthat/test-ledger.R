@@ -113,7 +113,7 @@ test_that("before the first Gaussian charge epsilons add up; later charges form 
 })
 
 # Randomised response in every step is the worst pure mechanism.
-test_that("the combined shift of pure charges bounds the exact composition", {
+test_that("the Gaussian shift of pure charges bounds the composed loss of randomised responses", {
   for (epsilon in c(0.05, 0.3, 1)) {
     k <- 12
     mu <- sqrt(k) * exponential_step_mu_cpp(2 * epsilon)

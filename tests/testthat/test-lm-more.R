@@ -425,7 +425,7 @@ test_that("wide clips are used for skewed errors only, and the intercept's SE al
   expect_lt(max(normal), 1.7)
 })
 
-test_that("a numeric column of two values has nearly the standard errors of a 0/1 variable", {
+test_that("in dp_lm() a numeric column of two values has an SE near that of a logical column", {
   error <- function(seed, bounds) {
     withr::local_seed(seed)
     v <- stats::rbinom(20000, 1, 0.09)
@@ -441,7 +441,7 @@ test_that("a numeric column of two values has nearly the standard errors of a 0/
   expect_lt(typical(c(-1, 2)), 1.3 * declared)
 })
 
-test_that("the slopes of five regressors of 500 people are mostly identified", {
+test_that("dp_lm() identifies most slopes of five regressors of 500 people at epsilon = 1", {
   withr::local_seed(3)
   bounds <- stats::setNames(rep(list(c(-9, 9)), 6), c("y", paste0("x", 1:5)))
   fits <- replicate(40, {

@@ -108,7 +108,7 @@ replayed_cost <- function(data, other, formula, epsilon, delta, bounds = lm_boun
   stats::setNames(observed / declared, steps$law)
 }
 
-test_that("the privacy loss of dp_lm() attains the declared cost and never exceeds it", {
+test_that("every step of dp_lm() costs at most its declared loss, and some nearly attain it", {
   withr::local_seed(9)
   data <- lm_people(400)
   extremes <- list(
@@ -159,7 +159,7 @@ test_that("dp_lm() chooses radii and clips at no cost, and a rare level increase
   }
 })
 
-test_that("an audit detects people who are counted twice", {
+test_that("a replay of dp_lm() detects that two people instead of one are replaced", {
   withr::local_seed(9)
   one <- two <- lm_people(400)
   one[1:2, c("a", "b", "y")] <- list(20, 5, 30)

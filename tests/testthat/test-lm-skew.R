@@ -25,7 +25,7 @@ implied_variance <- function(second, clip) {
   stats::uniroot(function(v) clipped(v) - second, c(0.1, 10) * second, tol = 1e-12)$root
 }
 
-test_that("the intercept extrapolated from several clips is within two SEs of the truth", {
+test_that("the intercept extrapolated from several clipping bounds is within 2 SEs of the truth", {
   clips <- c(1.2, 3, 4.5, 6)
   levels <- function(g, sd = 1e-4) cbind(clips, -g(clips), sd, as.double(clips > 2))
   tails <- list(
@@ -55,7 +55,7 @@ test_that("the intercept extrapolated from several clips is within two SEs of th
   expect_gt(noisy$variance, 2 * found$middle$variance)
 })
 
-test_that("with a large budget the fit approaches lm(), even with skewed errors", {
+test_that("with a large budget dp_lm() approaches lm(), even with skewed errors", {
   data <- skew_people(function(a) exp(0.8 * stats::rnorm(length(a)) + 0.3 * a), n = 5000)
   ols <- stats::lm(y ~ a + b, data)
   se <- sqrt(diag(stats::vcov(ols)))
@@ -76,7 +76,7 @@ test_that("with a large budget the fit approaches lm(), even with skewed errors"
   expect_gt(clips_of(plain)[[5L]], 1.4 * clips_of(plain)[[2L]])
 })
 
-test_that("the noise of the widest precise clip is about a third of a sampling SE", {
+test_that("the noise at dp_lm()'s last clipping bound is 0.25 to 0.5 of a sampling SE", {
   data <- skew_people(function(a) exp(0.8 * stats::rnorm(length(a)) + 0.3 * a), n = 20000)
   fit <- skew_fit(data, epsilon = 30)
   noise <- vapply(fit$release$rounds[4:5], function(round) {
@@ -90,7 +90,7 @@ test_that("the noise of the widest precise clip is about a third of a sampling S
   expect_lt(mean(noise) * reach / sqrt(3), 0.5)
 })
 
-test_that("errors skewed in opposite directions are detected from the slopes", {
+test_that("dp_lm() widens its clipping if errors are skewed in opposite directions", {
   data <- skew_people(function(a) sign(a) * (stats::rexp(length(a)) - 1))
   ols <- stats::lm(y ~ a + b, data)
   fit <- skew_fit(data)
@@ -134,7 +134,7 @@ test_that("shifts of intercept, slopes or variance under a wide clip increase st
   )
 })
 
-test_that("with skewed errors intervals contain most intercepts and slopes of lm()", {
+test_that("with skewed errors intervals of dp_lm() contain most intercepts and slopes of lm()", {
   runs <- if (is_audit()) 30 else 6
   kinds <- list(
     lognormal = function(a) 0.8 * exp(stats::rnorm(length(a))),

@@ -75,7 +75,7 @@ test_that("95 % intervals of dp_lm() cover at least 88 % of the true slopes", {
   expect_gte(mean(covered), 0.88)
 })
 
-test_that("if noise hides the moments, the print states that the moments are not resolved", {
+test_that("if noise hides the moments, the print of dp_lm() states that they are not resolved", {
   data <- lm_people(800)
   fit <- seeded_lm(y ~ (a + b + g + s)^2, data, epsilon = 1, bounds = lm_bounds())
   expect_false(fit$plan$resolved)
