@@ -246,7 +246,7 @@ expect_honest_privacy <- function(runs) {
   testthat::expect_lte(max(rise - 3 * error - 0.05 * se[1L, -ncol(se)]), 0)
 }
 
-test_that("for clinic_panel privacy.se is near the releases' SD; budget raises no std.error", {
+test_that("for clinic_panel privacy.se is near the SD over fits; more budget raises no std.error", {
   programme <- clinic_panel$pressure[clinic_panel$patient == "programme"]
   withr::local_seed(88)
   expect_honest_privacy(over_releases(
@@ -267,7 +267,7 @@ wages_panel <- function() {
   )
 }
 
-test_that("for plm::Wages privacy.se is near the releases' SD; budget raises no std.error", {
+test_that("for plm::Wages privacy.se is near the SD over fits; more budget raises no std.error", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)

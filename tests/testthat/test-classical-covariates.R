@@ -24,7 +24,7 @@ dummies_fit <- function(panel, with_units, weight = 1) {
   list(slopes = slopes, said = said)
 }
 
-test_that("estimator sdid partials out covariates as lm() does and fits their residuals", {
+test_that("estimator sdid partials out covariates as lm() does and then fits the residuals", {
   for (weight in c(1, 3)) {
     for (with_units in c(FALSE, TRUE)) {
       panel <- regressor_panel(seed = 2 + with_units)

@@ -176,7 +176,7 @@ ways_of_calling <- function(expr, scope) {
   )
 }
 
-test_that("an error names the called function and, given a ledger, that nothing was spent", {
+test_that("an error names the called function and, with a ledger, states that nothing was spent", {
   scope <- conditions_scope()
   expect_gte(length(bad_inputs), 80L)
   for (expr in bad_inputs) {

@@ -54,7 +54,7 @@ test_that("with epsilon = Inf method gram is the ridge synthetic control of the 
   expect_lt(max(abs(predict(fit, "all") - hand$horizontal)), 1e-8)
 })
 
-test_that("with epsilon = Inf method gram is ridge regression with more periods than donors too", {
+test_that("with epsilon = Inf method gram is ridge regression even with more periods than donors", {
   p <- toy_panel(n = 6, T0 = 20, T1 = 2)
   fit <- dp_synth(p$donors,
     target = p$target, T0 = 20, epsilon = Inf, control = dp_control(lambda = 0.1)
