@@ -81,8 +81,8 @@
 dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n_runs = 1000, ...,
                      mode = NULL, log_density = NULL, level = 0.95) door("dp_audit", {
   check_given(missing(mechanism), "mechanism", "the mechanism to audit")
-  check_given(missing(data), "data", "one of two neighbouring panels")
-  check_given(missing(neighbour), "neighbour", "the other of two neighbouring panels")
+  check_given(missing(data), "data", "one of two neighbouring data sets")
+  check_given(missing(neighbour), "neighbour", "the other of two neighbouring data sets")
   ours <- inherits(mechanism, "dp_audit_mechanism")
   if (!ours && !is.function(mechanism)) {
     abort(c(
@@ -162,7 +162,7 @@ audit_mechanism <- function(method = "gram",
     treated <- check_count(treated, 2)
     T0 <- vapply(T0, check_count, 0, min = 1, arg = "T0")
     if (!length(T0) %in% c(1L, treated)) {
-      abort("{.arg T0} must be one number, or one for each treated person.", "argument")
+      abort("{.arg T0} must be one number, or one number per treated person.", "argument")
     }
   } else {
     T0 <- check_count(T0, 1)
@@ -182,8 +182,11 @@ audit_mechanism <- function(method = "gram",
 audited_verb <- function(verb, epsilon, delta, control) {
   if (length(formals(verb)) < 2L) {
     abort(c(
-      "{.arg method} must be a function of people and of the value for {.arg control}.",
-      i = "As in {.code function(people, control) dp_lm(y ~ x, people, control = control, ...)}."
+      "A function given as {.arg method} must have two arguments: the people and {.arg control}.",
+      i = paste(
+        "Write, for example,",
+        "{.code function(people, control) dp_lm(y ~ x, people, control = control, ...)}."
+      )
     ), "argument")
   }
   structure(list(
@@ -196,12 +199,12 @@ audited_verb <- function(verb, epsilon, delta, control) {
 #' @export
 print.dp_audit_mechanism <- function(x, ...) {
   if (!is.null(x$verb)) {
-    cat("Call of a private function, to be audited\n")
+    cat("A function that makes a private release, to be audited\n")
     return(invisible(x))
   }
   cat(
     "Release by method \"", x$method, "\" (", x$calibration, "), epsilon = ", format(x$epsilon),
-    ", delta = ", format(x$delta), if (x$protect == "everyone") ", for everyone",
+    ", delta = ", format(x$delta), if (x$protect == "everyone") ", which protects everyone",
     ", to be audited\n",
     sep = ""
   )
@@ -218,7 +221,7 @@ check_claim <- function(mechanism, epsilon, delta, mode) {
   if (is.null(epsilon)) {
     # A replay compares sensitivities, so it needs no budget.
     if (mode == "replay") return(list(epsilon = NA_real_, delta = NA_real_))
-    abort("{.arg epsilon} is required: the budget that the mechanism claims.", "argument")
+    abort("{.arg epsilon} is required: the epsilon that the mechanism claims.", "argument")
   }
   list(
     epsilon = check_number(epsilon, 0),
@@ -232,8 +235,8 @@ check_audit_pair <- function(pair) {
   if (!fits(pair$data) || !fits(pair$neighbour) ||
         !identical(dim(pair$data), dim(pair$neighbour))) {
     abort(c(
-      "{.arg data} and {.arg neighbour} must be matrices of donors of the same size.",
-      i = "Neighbours differ in one donor's row; the number of donors is public."
+      "{.arg data} and {.arg neighbour} must be numeric matrices of the same size.",
+      i = "Give one row per person. Replace one person's row to make the neighbour."
     ), "argument")
   }
   differing <- sum(rowSums(pair$data != pair$neighbour) > 0)

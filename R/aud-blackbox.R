@@ -21,7 +21,7 @@ audit_blackbox <- function(run, pair, claimed, n_runs, level) {
     observed = list(epsilon = observed, delta = claimed$delta),
     violated = observed > claimed$epsilon || fixed,
     note = if (fixed) {
-      "Each panel gave one output in all its runs, and these outputs differ: noise is not fresh."
+      "The output never changed between runs, but depends on the panel: no fresh noise is drawn."
     },
     table = table
   )
@@ -35,8 +35,8 @@ collect_outputs <- function(run, pair, n_runs) {
     rows <- lapply(both, `[[`, side)
     if (length(unique(lengths(c(rows, both[[1L]])))) != 1L || length(rows[[1L]]) == 0L) {
       abort(c(
-        "The mechanism must return numbers, equally many in every run.",
-        i = "A length that depends on the panel is an output, too: return it as a number."
+        "The mechanism must return a numeric vector of the same length, at least 1, in every run.",
+        i = "If the length depends on the panel, it is an output, too: return it as a number."
       ), "argument")
     }
     x <- do.call(rbind, rows)

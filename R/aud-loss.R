@@ -15,7 +15,7 @@ audit_loss <- function(mechanism, pair, claimed, n_runs, level, log_density, ...
   })
   losses <- matrix(unlist(losses), 2L)
   if (ncol(losses) != n_runs || anyNA(losses)) {
-    abort("{.arg log_density} must return one number that is not missing.", "argument")
+    abort("{.arg log_density} must return one number, which must not be missing.", "argument")
   }
   # The two directions share the error probability.
   tail <- (1 - level) / 2
@@ -46,12 +46,16 @@ loss_of_density <- function(run, log_density) {
 #' @noRd
 loss_of_release <- function(mechanism) {
   if (is.function(mechanism)) {
-    abort("{.arg log_density} is required for your own mechanisms.", "argument")
+    abort(c(
+      "Mode {.val loss} needs {.arg log_density} if {.arg mechanism} is a function.",
+      i = "Give the log-density of an output as a function of the output and the panel."
+    ), "argument")
   }
   if (identical(mechanism$method, "objective") && identical(mechanism$calibration, "tight")) {
     abort(c(
-      "The output distribution of constrained objective perturbation has parts of every dimension.",
-      i = "The package's tests compute its exact loss face by face; use another mode here."
+      "Mode {.val loss} cannot audit method {.val objective} with calibration {.val tight}.",
+      x = "Outputs lie on faces of every dimension, so they have no single density.",
+      i = "Use mode {.val blackbox} or {.val replay}."
     ), "argument")
   }
   hooked <- as_hooked(mechanism)
@@ -69,7 +73,10 @@ loss_of_release <- function(mechanism) {
 call_loss <- function(call) {
   if (isTRUE(is.finite(call$log_curvature))) return(linear_loss(call))
   if (isTRUE(is.infinite(call$log_curvature))) {
-    abort("The density of {.val {call$label}} is unknown: use another mode.", "argument")
+    abort(c(
+      "The density of the noise step {.val {call$label}} is unknown.",
+      i = "Use mode {.val blackbox} or {.val replay}."
+    ), "argument")
   }
   here <- call$output - call$value
   there <- call$output - call$other$value

@@ -73,7 +73,7 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
 rounds_at_norm <- function(rounds, norm) {
   if (!is.numeric(norm) || length(norm) == 0L || anyNA(norm) || any(norm < 0)) {
     abort(c(
-      "{.arg norm} must be numbers, at least 0.", x = "It is {describe(norm)}."
+      "{.arg norm} must contain only numbers of at least 0.", x = "It is {describe(norm)}."
     ), "argument")
   }
   lapply(rounds, function(round) {

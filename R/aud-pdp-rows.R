@@ -104,7 +104,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...
     abort_unknown_losses("this fit",
       i = paste(
         "Losses are known for a fit that succeeded, without {.arg penalty}, {.arg constraints}",
-        "and {.arg weights}."
+        "or {.arg weights}."
       )
     )
   }

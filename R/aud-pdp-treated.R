@@ -38,10 +38,15 @@ people_by_account <- function(release, donors, treated, adopted) {
   if (!fits) {
     abort(c(
       "These treated people do not match the release.",
-      x = "The release protects {sum(m)} people{if (length(m) > 1L) ' with several dates'}.",
-      i = paste(
+      x = paste0(
+        "The release protects {sum(m)} treated people",
+        if (length(m) > 1L) " with several treatment dates", "."
+      ),
+      i = paste0(
         "Give their rows as {.arg target}",
-        if (is.null(dates)) "." else "and the number of periods before each treatment as {.arg T0}."
+        if (!is.null(dates)) {
+          " and the number of periods before each person's treatment as {.arg T0}"
+        }, "."
       )
     ), "panel")
   }

@@ -107,8 +107,11 @@ as_hooked <- function(mechanism, ...) {
   if (is.function(mechanism)) {
     if (length(formals(mechanism)) < 2L) {
       abort(c(
-        "For a replay, {.arg mechanism} must use its second argument for all noise.",
-        i = "Write {.code function(panel, add_noise)}; see {.code ?dp_audit} for its arguments."
+        "In mode {.val replay}, {.arg mechanism} must have a second argument that adds all noise.",
+        i = paste(
+          "Write {.code function(panel, add_noise)}. The help page {.code ?dp_audit} describes",
+          "{.code add_noise()}."
+        )
       ), "argument")
     }
     return(list(

@@ -129,7 +129,7 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
   check_given(missing(lower) || missing(upper), "lower, upper", "public limits of the statistic")
   if (!is.function(statistic)) {
     abort(c(
-      "{.arg statistic} must be a function of rows.", x = "It is {describe(statistic)}."
+      "{.arg statistic} must be a function of a block's rows.", x = "It is {describe(statistic)}."
     ), "argument")
   }
   chosen <- !missing(method) || !missing(spread)
@@ -200,7 +200,7 @@ aggregate_limits <- function(lower, upper, fallback) {
     all(lower < upper) && all(is.finite(upper - lower))
   if (!ok) {
     abort(c(
-      "{.arg lower} and {.arg upper} must be finite numbers, one per statistic, lower below upper.",
+      "Each number in {.arg lower} must be finite and below the same number in {.arg upper}.",
       x = "They are {describe(lower)} and {describe(upper)}."
     ), "bounds")
   }
@@ -227,7 +227,7 @@ aggregate_limits <- function(lower, upper, fallback) {
 #' @return A list: `n`, `blocks`, limits, `method`, `core` (arguments for the core). PUBLIC.
 #' @noRd
 aggregate_facts <- function(n, blocks, limits, method, spread, budget) {
-  if (n < 4L) abort("{.arg data} must have at least four rows.", "data")
+  if (n < 4L) abort("{.arg data} must have rows of at least four people.", "data")
   record <- mechanism_table$dp_aggregate[[method]]
   core <- list(
     blocks = 2, names = limits$names, epsilon = budget$epsilon, delta = budget$delta,
@@ -302,7 +302,10 @@ check_example <- function(statistic, example, limits) {
   restore_state(state)
   if (anyNA(answer)) {
     abort(c(
-      "{.arg statistic} does not return {length(limits$lower)} number{?s} for {.arg example}."
+      paste(
+        "For {.arg example}, {.arg statistic} fails or does not return",
+        "{length(limits$lower)} number{?s}."
+      )
     ), "argument")
   }
   if (limits$named || is.null(given)) limits$names else given
@@ -406,8 +409,8 @@ lost_spread <- function(x) {
 }
 
 lost_spread_words <- paste(
-  "the released standard deviation over blocks is impossible within the limits. Do most blocks",
-  "have the same answer, such as the fallback of a statistic that fails?"
+  "the released standard deviation over blocks is impossible within the limits. Perhaps most",
+  "blocks give the same answer, such as the fallback of a statistic that fails."
 )
 
 warn_of_fallback <- function(x) {
@@ -421,8 +424,11 @@ warn_of_fallback <- function(x) {
   }
   if (length(failed)) {
     rlang::warn(cli::format_message(c(
-      "On most blocks {.val {failed}} equals {.arg fallback}.",
-      i = "If the statistic fails, try it on simulated rows ({.arg example}). The budget is spent."
+      "On most blocks, {.val {failed}} {?equals/equal} {.arg fallback}.",
+      i = paste(
+        "The statistic may fail on blocks. Try it on simulated rows ({.arg example}). The budget",
+        "is spent."
+      )
     )), class = "dpsc_warning_fallback")
   }
 }

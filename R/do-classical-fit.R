@@ -47,8 +47,8 @@ classical_settings <- function(settings, estimator, panel) {
   brought <- brought[!vapply(brought, is.null, NA)]
   if (length(brought) && !(is.null(settings$predictors) && is.null(settings$covariates))) {
     abort(c(
-      "There are two sets of predictors.",
-      i = "Name them in the formula or in {.code dp_control(settings = )}, not in both."
+      "The formula and {.code dp_control(settings = )} both contain predictors or covariates.",
+      i = "Give them in only one of the two places."
     ), "argument")
   }
   settings[names(brought)] <- brought

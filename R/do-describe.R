@@ -177,7 +177,7 @@ check_quantiles <- function(quantiles) {
     all(abs(thousandths - 1000 * quantiles) < 1e-6) && all(thousandths > 0 & thousandths < 1000)
   if (!isTRUE(ok)) {
     abort(c(
-      "{.arg quantiles} must be numbers between 0 and 1, in steps of 0.001.",
+      "{.arg quantiles} must be multiples of 0.001 above 0 and below 1.",
       x = "It is {describe(quantiles)}."
     ), "argument")
   }

@@ -16,7 +16,7 @@ check_target_covariates <- function(release, covariates, k) {
       i = if (q > 0L) {
         "The covariates are {.val {columns$name}}."
       } else {
-        "This release has no covariates."
+        "This release has no covariates: omit {.arg covariates}."
       }
     ), "covariate")
   }
@@ -41,8 +41,8 @@ check_release_dates <- function(T0, release, k) {
   T0 <- check_each_split(T0, k, last + 1)
   if (any(T0 < first)) {
     abort(c(
-      "{.arg T0} must not be before the release's first adoption.",
-      x = "{.arg T0} is {min(T0)} for some target; for the first adoption it is {first}.",
+      "{.arg T0} must be at least {first}, the number of periods before the first adoption.",
+      x = "The smallest {.arg T0} is {min(T0)}.",
       i = "The release contains features of the first {first} periods, not single periods."
     ), "argument")
   }

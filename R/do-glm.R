@@ -294,7 +294,10 @@ check_glm_options <- function(asked, record, method) {
   )
   refused <- names(given)[given & !vapply(names(given), taken, NA)]
   if (length(refused)) {
-    abort("Method {.val {method}} takes no {.arg {refused}}.", "argument")
+    abort(c(
+      "Method {.val {method}} does not accept {.or {.arg {refused}}}.",
+      i = "Omit {.arg {refused}}."
+    ), "argument")
   }
   if (!is.list(asked$settings)) {
     abort("{.arg settings} must be a list.", "argument")

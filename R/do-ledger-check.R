@@ -166,17 +166,17 @@ covers_parts <- function(row, parts) {
 #' @export
 print.dp_ledger_check <- function(x, ...) {
   cat("Ledger: ", count_of(x$charges, "charge"), ", ", if (length(x$broken)) {
-    paste0("CHANGED: rows that do not follow from the rows before: ", toString(x$broken))
+    paste0("CHANGED: rows that do not follow from the row before them: ", toString(x$broken))
   } else {
     "each row follows from the row before it"
   }, "\n", sep = "")
   cat(if (is.na(x$complete)) {
-    "Without releases or receipts, a loss of the last rows cannot be detected.\n"
+    "Without receipts, or releases paid from it, a loss of its last rows cannot be detected.\n"
   } else if (x$complete) {
     "The ledger contains all known charges; later charges cannot be checked.\n"
   } else {
-    paste0("ROWS ARE MISSING: ", count_of(length(x$missing), "known charge"),
-      " not in the ledger.\n")
+    paste0("ROWS ARE MISSING: the ledger does not contain ",
+      count_of(length(x$missing), "known charge"), ".\n")
   })
   if (length(x$other)) cat("PAID FROM ANOTHER LEDGER: release ", toString(x$other), "\n", sep = "")
   if (length(x$unpaid)) {

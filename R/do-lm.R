@@ -248,13 +248,13 @@ lm_public <- function(budget, columns, n, vcov, max_weight) {
   if (n <= p + 1) {
     abort(c(
       if (is.null(columns$person$column)) {
-        "There must be more rows than columns."
+        "There must be more rows than coefficients."
       } else {
-        "There must be more people than columns."
+        "There must be more people than coefficients."
       },
       x = paste(
         "{if (is.null(columns$person$column)) 'Rows' else 'People'}: {n}.",
-        "Columns besides the intercept: {p}."
+        "Coefficients, including the intercept: {p + 1}."
       )
     ), "data")
   }
@@ -362,7 +362,8 @@ lm_doubts <- function(fit) {
   lost <- fit$plan$located & is.na(fit$coefficients[-1L])
   wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit) | lost]
   c(regression_doubts(fit, fit$sigma), if (length(wide)) paste0(
-    "Not identified, because larger than the bounds allow: ", paste(wide, collapse = ", "), "."
+    "Slopes that are not identified, because they are larger than the bounds allow: ",
+    paste(wide, collapse = ", "), "."
   ))
 }
 

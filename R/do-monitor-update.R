@@ -265,14 +265,14 @@ check_newer <- function(object, panel, group) {
   fail <- function(what, ...) {
     abort(c(what, ...), "monitor")
   }
-  if (!is.null(panel$adopted)) fail("{.arg newdata} has several adoption dates, not one.")
+  if (!is.null(panel$adopted)) fail("{.arg newdata} must have only one adoption date.")
   size <- object$release$statistics$monitor$size
   if (panel$n != known$n || nrow(panel$target) != length(size)) {
     fail(
       "{.arg newdata} must contain the same people as the fit's data.",
       x = paste(
-        "It has {panel$n} donor{?s} and {nrow(panel$target)} treated; the fit has {known$n} and",
-        "{length(size)}."
+        "It has {panel$n} donor{?s} and {nrow(panel$target)} treated unit{?s}; the fit has",
+        "{known$n} and {length(size)}."
       ),
       i = "Keep the rows of people who left; {.code na = \"interpolate\"} fills their gaps."
     )

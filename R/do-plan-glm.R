@@ -61,8 +61,8 @@ dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0
 check_plan_formula <- function(formula) {
   if (is.numeric(formula)) {
     abort(c(
-      "The first arguments of {.fn dp_plan_glm} are a formula and bounds, as for {.fn dp_plan_lm}.",
-      i = "Name the numbers, unlike in 0.2.0: {.code dp_plan_glm(n = , p = , epsilon = )}."
+      "The first two arguments of {.fn dp_plan_glm} must be a formula and bounds.",
+      i = "To plan with numbers only, name them: {.code dp_plan_glm(n = , p = , epsilon = )}."
     ), "argument")
   }
 }

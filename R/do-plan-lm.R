@@ -122,13 +122,15 @@ unreached_words <- function(x) {
   ratio <- format(x$wanted)
   if (is.na(x$epsilon)) {
     people <- format(x$n, big.mark = ",", scientific = FALSE)
-    return(paste0("With ", people, " people no epsilon reaches a ratio of ", ratio, "."))
+    return(paste0(
+      "With ", people, " people, no epsilon up to a million reaches a ratio of ", ratio, "."
+    ))
   }
   paste0(
-    "At epsilon = ", format(x$epsilon), " a billion people do not reach a ratio of ", ratio, ".",
+    "At epsilon = ", format(x$epsilon), ", a billion people do not reach a ratio of ", ratio, ".",
     if (x$delta == 0) paste(
-      " With delta = 0 the noise and the usual bias of clipping are balanced at every number of",
-      "people: use a larger epsilon, or delta above 0."
+      " With delta = 0, clipping balances its bias with the noise at every number of people: use a",
+      "larger epsilon, or delta above 0."
     )
   )
 }
@@ -163,12 +165,16 @@ print.dp_plan_lm <- function(x, ...) {
     if (!is.na(x$least_n)) {
       paste(format(x$least_n, big.mark = ",", scientific = FALSE), "people at this epsilon")
     },
-    if (!is.na(x$least_epsilon)) paste("epsilon =", format(x$least_epsilon), "here")
+    if (!is.na(x$least_epsilon)) {
+      paste("epsilon =", format(x$least_epsilon), "with this number of people")
+    }
   )
   words <- paste0(
-    paste(what, collapse = ", and "), ". Intervals will be very wide. A useful release needs ",
-    paste(instead, collapse = ", or "),
-    ". Fewer columns, fewer levels or tighter bounds help."
+    paste(what, collapse = ", and "), ". Intervals will be very wide. ",
+    if (length(instead)) {
+      paste0("A useful release needs ", paste(instead, collapse = ", or "), ". ")
+    },
+    "Fewer columns, fewer levels or tighter bounds help."
   )
   cat("\n", paste0("  ", strwrap(words, 95), "\n"), sep = "")
   invisible(x)

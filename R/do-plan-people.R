@@ -12,7 +12,7 @@ plan_people <- function(design, spreads, pilot, scale, periods) {
   if (!is.null(pilot)) {
     if (any(given)) {
       abort(c(
-        "{.arg pilot} replaces {.arg sd_between} and {.arg sd_within}.",
+        "{.arg pilot} cannot be combined with {.arg sd_between} or {.arg sd_within}.",
         i = "Give either {.arg pilot} or the two standard deviations."
       ), "argument")
     }
@@ -74,7 +74,7 @@ spread_people <- function(spreads, scale, periods) {
         "{signif(sqrt(between^2 + within^2), 3)}; half the width of {.arg bounds} is",
         "{signif(scale$unit, 3)}."
       ),
-      i = "Are the standard deviations and the bounds in the units of the outcome?"
+      i = "Give the standard deviations and the bounds in the units of the outcome."
     ), "argument")
   }
   latent <- latent_spreads(between / scale$unit, within / scale$unit)

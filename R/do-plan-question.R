@@ -27,9 +27,9 @@ check_plan_effect <- function(effect, scale) {
   effect <- check_number(effect)
   if (effect == 0 || abs(effect) >= 2 * scale$unit) {
     abort(c(
-      "{.arg effect} must be a possible effect: not 0, and less than the bounds' width.",
-      x = "It is {signif(effect, 3)}; the bounds' width is {signif(2 * scale$unit, 3)}.",
-      i = "Is {.arg effect} in the units of the outcome?"
+      "{.arg effect} must not be 0, and must be smaller in size than the width of {.arg bounds}.",
+      x = "It is {signif(effect, 3)}; the width of {.arg bounds} is {signif(2 * scale$unit, 3)}.",
+      i = "Give {.arg effect} in the units of the outcome."
     ), "argument")
   }
   effect
@@ -51,8 +51,8 @@ check_plan_goal <- function(unknown, error, effect) {
   }
   if (length(unknown) == 1L && goals == 2L) {
     abort(c(
-      "{.arg error} and {.arg effect} are two goals, with possibly different answers.",
-      i = "Give one goal."
+      "{.arg error} and {.arg effect} are two goals, but a plan can have only one.",
+      i = "Give one of the two."
     ), "argument")
   }
   if (!length(unknown) && !is.null(error)) {

@@ -364,7 +364,7 @@ test_that("an audit detects noise with a fixed seed", {
   }
   audit <- dp_audit(seeded, matrix(0, 2, 2), rbind(1, c(0, 0)), epsilon = 50, n_runs = 20)
   expect_true(audit$violated)
-  expect_match(audit$note, "noise is not fresh")
+  expect_match(audit$note, "no fresh noise is drawn")
   # A constant that is equal on both panels reveals nothing.
   constant <- dp_audit(function(panel) 1, matrix(0, 2, 2), rbind(1, c(0, 0)), 1, n_runs = 20)
   expect_false(constant$violated)

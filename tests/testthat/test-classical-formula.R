@@ -129,7 +129,7 @@ test_that("the error about a predictor that cannot be computed names the predict
   data$when <- as.Date("2020-01-01")
   bad(y ~ treated | when, "Date")
   given <- list(donors = matrix(1:8 + 0, 8, dimnames = list(letters[1:8], "x")), target = 1)
-  expect_error(fit_predictors_of(y ~ treated | x2, data, predictors = given), "two sets",
+  expect_error(fit_predictors_of(y ~ treated | x2, data, predictors = given), "both contain",
     class = "dpsc_error_argument"
   )
   expect_error(fit_predictors_of(y ~ treated, data), "needs predictors",

@@ -283,7 +283,7 @@ test_that("the error about an unusable covariate names the covariate", {
   refuse(y ~ on | when, "Date", "dpsc_error_panel")
   refuse(y ~ on | nothing, "nothing", "dpsc_error_panel")
   refuse(y ~ on | over(price, 11:12), "before the treatment", "dpsc_error_panel")
-  refuse(y ~ on | price, "two sets", "dpsc_error_argument", predictors = panel$predictors)
+  refuse(y ~ on | price, "both contain", "dpsc_error_argument", predictors = panel$predictors)
   data$price[data$unit == "c" & data$time == 12] <- NA
   refuse(y ~ on | price, "has no value in 1 cell")
   data$price[data$unit == "c"] <- NA

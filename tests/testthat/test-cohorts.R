@@ -246,7 +246,7 @@ test_that("a release for several dates is written, read, and used for one or mor
   expect_identical(first$release$panel$T0, 8L)
   expect_false(anyNA(tidy(first)$std.error))
   expect_error(dp_synth(release, target = panel$target, T0 = c(5, 9)),
-    "not be before the release.s first adoption", class = "dpsc_error_argument"
+    "the number of periods before the first adoption", class = "dpsc_error_argument"
   )
   one <- withr::with_seed(3, dp_release(panel$donors,
     target = panel$target, T0 = 8, epsilon = 4,

@@ -243,7 +243,7 @@ test_that("noise from an audit works in that audit only and marks the fit as not
 test_that("if an audit lacks arguments of the audited function, the error names the arguments", {
   expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
   verb <- audit_mechanism(drawing_fits()$lm)
-  expect_output(print(verb), "private function, to be audited")
+  expect_output(print(verb), "makes a private release, to be audited")
   pair <- corner_pair()
   expect_error(dp_audit(verb, pair[[1]], pair[[2]]), class = "dpsc_error_argument")
 })

@@ -223,7 +223,7 @@ test_that("dp_audit() accepts releases for everyone with one date or several dat
     ours <- audit_mechanism("gram",
       T0 = T0, epsilon = 6, protect = "everyone", treated = 120
     )
-    expect_output(print(ours), "for everyone")
+    expect_output(print(ours), "which protects everyone")
     for (person in c(1, 151, 270)) {
       other <- panel
       other[person, ] <- rep_len(c(1, -1), 9)
