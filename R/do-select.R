@@ -143,7 +143,7 @@ dp_select.formula <- function(x, data, epsilon, delta = 1e-6, size, bounds, meth
   if (several) refit <- check_no_refit(refit, missing(refit))
   people <- selection_people(table_of_rows(columns, data, batch = FALSE), data, person)
   if (people$n < 2L) {
-    abort("There must be at least two {if (several) 'people' else 'rows'}.", "data")
+    abort("{.arg data} must have at least two {if (several) 'people' else 'rows'}.", "data")
   }
   facts <- list(
     n = people$n, p = length(columns$names) - columns$intercept, intercept = columns$intercept,
@@ -239,7 +239,7 @@ dp_select.dp_selection <- function(x, size, ...) door("dp_select", {
   if (is.null(x$moments)) {
     abort(c(
       "Only a selection by {.code method = \"gram\"} contains moments to select from.",
-      i = "This selection is by {.val {x$method}}."
+      i = "This selection is by {.val {x$method}}; a new selection by {.val gram} spends budget."
     ), "argument")
   }
   x$facts$size <- check_count(size, 1, x$facts$p)

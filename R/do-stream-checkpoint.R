@@ -76,7 +76,8 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   }
   if (!public && file.exists(file)) {
     abort(c(
-      "{.file {file}} exists already.", i = "A secret state never replaces another file."
+      "{.file {file}} exists already, and a secret state never replaces a file.",
+      i = "Give the name of a new file."
     ), "checkpoint")
   }
   parts <- as.list.environment(stream)[stream_public_parts]
@@ -211,7 +212,7 @@ unwritable_registry <- function(registry) {
 #' @rdname checkpoint
 #' @export
 print.dp_state <- function(x, ...) {
-  cat("State of a stream after ", x$steps, " steps, in ", x$file, "\n", sep = "")
+  cat("State of a stream after ", count_of(x$steps, "step"), ", in ", x$file, "\n", sep = "")
   cat(if (inherits(x, "dp_secret_state")) {
     c("  AS SECRET AS THE DATA: anyone who has this file can remove the noise.\n",
       "  Do not copy the file. The state can be resumed once; the original stream has stopped.\n")

@@ -122,8 +122,8 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   budget <- stream_budget(epsilon, delta, ledger, control)
   if (budget$rho == 0) {
     abort(c(
-      "{.code delta = 0} is only for {.fn dp_stream_sum} and {.fn dp_stream_count}.",
-      i = "Use a {.arg delta} far below one over the number of people."
+      "{.fn dp_online} needs {.arg delta} above 0.",
+      i = "Give a {.arg delta} far below one over the number of people."
     ), "argument")
   }
   noise <- choose_noise(noise, steps, budget)
@@ -141,7 +141,9 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
     )))
   }
   if (calibration == "published") {
-    abort("{.code calibration = \"published\"} is for methods {.val {chapter_five()}}.", "argument")
+    abort(paste(
+      "{.code calibration = \"published\"} is only for methods {.val {chapter_five()}}."
+    ), "argument")
   }
   learner$method <- method %||% default_method(learner, plan_for, horizon)
   learner <- complete_learner(learner, plan_for, horizon)
@@ -154,7 +156,7 @@ check_family_served <- function(method, family) {
   families <- mechanism_table$dp_online[[method]]$families
   if (!family %in% families) {
     abort(c(
-      "{.code method = {.val {method}}} is for linear models.",
+      "{.code method = {.val {method}}} is for linear models only.",
       x = "{.arg family} is {.val {family}}."
     ), "argument")
   }

@@ -106,7 +106,7 @@ stream_table.dp_stream_sum <- function(stream, newdata) {
   }
   if (is.data.frame(newdata)) {
     missing <- setdiff(names, names(newdata))
-    if (length(missing)) abort("The rows have no column {.code {missing}}.", "data")
+    if (length(missing)) abort("The rows lack the column{?s} {.code {missing}}.", "data")
     columns <- lapply(names, function(name) plain_column(.subset2(newdata, name)))
     if (any(vapply(columns, is.null, NA))) {
       abort("The columns to add up must be numeric.", "data")
@@ -117,7 +117,7 @@ stream_table.dp_stream_sum <- function(stream, newdata) {
       (is.matrix(newdata) && ncol(newdata) != length(names)) ||
       (!is.matrix(newdata) && length(names) != 1L)) {
     abort(c(
-      "The rows must be numeric, one column for each of {.code {names}}.",
+      "The rows must be numeric, with one column for each of {.code {names}}.",
       x = "They are {describe_people(newdata)}."
     ), "data")
   }

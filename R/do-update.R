@@ -17,7 +17,10 @@ update.dp_synth <- function(object, newdata = NULL, target = NULL, estimator = N
   }
   if (...length() || !is.null(newdata) || inherits(target, "formula")) {
     abort(c(
-      "{.fn update} can change {.arg target}, {.arg size}, {.arg estimator} and {.arg lambda}.",
+      paste(
+        "{.fn update} can change only {.arg target}, {.arg size}, {.arg estimator} and",
+        "{.arg lambda}."
+      ),
       i = paste(
         "These changes cost nothing. Any other change needs a new release, which spends budget:",
         "call {.fn dp_synth}."
@@ -50,7 +53,7 @@ with_new_periods <- function(object, newdata, target, changed, ...) {
   known <- c("index", "formula", "times", "na", "roster", "ledger", "again")
   if (changed || length(...names()) != ...length() || !all(...names() %in% known)) {
     abort(c(
-      "With {.arg newdata}, {.fn update} takes {.arg target} and {.arg {known}}.",
+      "With {.arg newdata}, {.fn update} accepts only {.arg {c('target', known)}}.",
       i = "New periods use the fit's estimator, penalty and size."
     ), "argument")
   }
@@ -85,8 +88,11 @@ update_classical <- function(fit, target, estimator, lambda) {
 update.dp_cohorts <- function(object, estimator = NULL, lambda, size = NULL, ...) door("update", {
   if (...length() || inherits(object$cohorts[[1L]], "dp_synth_classical")) {
     abort(c(
-      "{.fn update} can change {.arg estimator}, {.arg lambda} and {.arg size} of a release's fit.",
-      i = "These changes cost nothing. Any other change needs {.fn dp_synth}."
+      paste(
+        "With several adoption dates, {.fn update} can change only {.arg estimator}, {.arg lambda}",
+        "and {.arg size}, and only of a fit to a release."
+      ),
+      i = "These changes cost nothing. For any other change, call {.fn dp_synth}."
     ), "argument")
   }
   if (is_released_group(object)) {

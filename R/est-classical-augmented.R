@@ -26,7 +26,8 @@ complete_augmented <- function(raw, settings) {
   }
   if (raw$T0 < 3L) {
     abort(c(
-      "Estimator {.val augmented} needs three periods before treatment to choose its penalty.",
+      "Estimator {.val augmented} chooses its penalty from at least three pre-treatment periods.",
+      x = "There {?is/are} {raw$T0} pre-treatment period{?s}.",
       i = "Give {.code lambda} in {.code dp_control(settings = )}."
     ), "argument")
   }

@@ -95,7 +95,11 @@ complete_settings <- function(raw, estimator, settings) {
   unknown <- setdiff(names(settings), known)
   if (length(unknown) || (length(settings) && is.null(names(settings)))) {
     abort(c(
-      "Estimator {.val {estimator}} has no setting {.val {unknown}}.",
+      if (length(unknown)) {
+        "Estimator {.val {estimator}} has no setting {.or {.val {unknown}}}."
+      } else {
+        "The settings of estimator {.val {estimator}} must have names."
+      },
       i = if (length(known)) "Its settings are {.val {known}}." else "It has no settings."
     ), "argument")
   }

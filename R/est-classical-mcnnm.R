@@ -22,7 +22,8 @@ complete_mcnnm <- function(raw, settings) {
   }
   if (raw$T0 < 3L) {
     abort(c(
-      "Estimator {.val mcnnm} needs three periods before treatment to choose its penalty.",
+      "Estimator {.val mcnnm} chooses its penalty from at least three pre-treatment periods.",
+      x = "There {?is/are} {raw$T0} pre-treatment period{?s}.",
       i = "Give {.code lambda} in {.code dp_control(settings = )}."
     ), "argument")
   }

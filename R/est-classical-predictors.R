@@ -13,7 +13,10 @@ check_predictors <- function(given, donors) {
   if (!ok) {
     abort(c(
       "The setting {.arg predictors} has the wrong form.",
-      i = "Give a list: {.code donors}, one row per donor; {.code target}, one value per predictor."
+      i = paste(
+        "It must be a list of {.code donors} (matrix: donors x predictors) and {.code target} (one",
+        "value per predictor)."
+      )
     ), "argument")
   }
   given <- match_predictors(given, donors)
@@ -45,7 +48,7 @@ match_predictors <- function(given, donors) {
     if (lacking > 0L || anyDuplicated(own)) {
       abort(c(
         "The rows of the predictors do not match the donors by name.",
-        x = if (lacking > 0L) "{lacking} of {nrow(donors)} donors have no row with their name.",
+        x = if (lacking > 0L) "Donors without a row of their name: {lacking} of {nrow(donors)}.",
         x = if (anyDuplicated(own)) "Some row names occur more than once.",
         i = "Name the rows of {.code predictors$donors} exactly as the units are named."
       ), "argument")
@@ -109,8 +112,8 @@ check_importances <- function(v, given) {
   if (!is.null(v) && !(is.numeric(v) && length(v) == ncol(given$donors) && all(is.finite(v)) &&
     all(v >= 0) && sum(v) > 0)) {
     abort(c(
-      "{.arg v} must have one weight for each predictor.",
-      i = "Weights are nonnegative and not all zero; with {.code NULL} they are searched for."
+      "{.arg v} must contain one weight per predictor: at least 0, and not all 0.",
+      i = "Omit {.arg v} to use the estimator's default weights."
     ), "argument")
   }
   v

@@ -12,7 +12,7 @@
 complete_sdid <- function(raw, settings) {
   T1 <- ncol(raw$donors) - raw$T0
   if (T1 < 1L) {
-    abort("Estimator {.val sdid} needs a period after treatment.", "argument")
+    abort("Estimator {.val sdid} needs at least one period after the treatment.", "argument")
   }
   treated <- check_count(settings$treated %||% 1, 1, arg = "treated")
   out <- c(

@@ -5,7 +5,10 @@ complete_penalised <- function(raw, settings) {
   if (is.null(settings$lambda)) {
     abort(c(
       "Estimator {.val penalised} needs a penalty {.arg lambda}.",
-      i = "At 0 the fit is the simplex fit, at large values the nearest donor. Start with 0.1."
+      i = paste(
+        "Give it in {.code dp_control(settings = )}. At 0 the fit is the simplex fit; at large",
+        "values it is the nearest donor. Start with 0.1."
+      )
     ), "argument")
   }
   c(
@@ -24,7 +27,10 @@ complete_elastic <- function(raw, settings) {
   if (is.null(settings$lambda)) {
     abort(c(
       "Estimator {.val elastic} needs a penalty {.arg lambda}.",
-      i = "{.arg lambda} has the scale of squared outcomes, summed over the pre-treatment periods."
+      i = paste(
+        "Give it in {.code dp_control(settings = )}, on the scale of squared outcomes summed over",
+        "the pre-treatment periods."
+      )
     ), "argument")
   }
   list(

@@ -221,8 +221,8 @@ uncalibrated_reason <- function(release, size) {
   }
   if (size < group_size && could(1)) {
     return(paste(
-      "the release is for the mean of more people than its donors can calibrate, or it was made",
-      "with dp_control(intervals = FALSE)"
+      "the release is for the mean of so many people that its donors cannot calibrate an",
+      "interval, or it was made with dp_control(intervals = FALSE)"
     ))
   }
   paste0(

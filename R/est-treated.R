@@ -128,6 +128,6 @@ clipped_reason <- function(release) {
   residual <- utils::tail(from_centre(x), release$panel$T1)
   last <- x$rounds[[length(x$rounds)]]
   if (abs(sum(residual)) / sqrt(length(residual)) > 0.65 * last$radius) {
-    "the treated people lie beyond the clipping radius, which was found with noise"
+    "the treated people lie near or beyond the clipping radius, which was found with noise"
   }
 }

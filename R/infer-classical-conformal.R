@@ -36,7 +36,7 @@ conformal_engine_classical <- function(fit) {
       } else {
         "Estimator {.val {parts$estimator}} does not: its predictors are means before treatment."
       },
-      i = "This fit permits {.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_time}."
+      i = "Use {.fn placebo_space}, {.fn leave_one_out} or {.fn placebo_time} instead."
     ), "argument")
   }
   residuals <- batch_of(parts$estimator, parts$settings, "residuals")
@@ -75,7 +75,7 @@ conformal_p <- function(residual_fun, T0, T1, permutations = "block", n_perm = 9
                         statistic = "mean_abs") {
   if (!(is.numeric(effect) && length(effect) %in% c(1, T1) && all(is.finite(effect)))) {
     abort(
-      "{.arg effect} must be one number, or one for each period after treatment.", "argument"
+      "{.arg effect} must be one number, or one number per post-treatment period.", "argument"
     )
   }
   sets <- permutation_sets(T0, T1, permutations, n_perm)

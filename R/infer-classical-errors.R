@@ -43,7 +43,7 @@ placebo_errors.dp_synth <- function(fit, draws = 200, ...) door("placebo_errors"
   treated <- sum(fit$size %||% 1)
   if (n < max(3, 2 * treated)) {
     abort(c(
-      "There are too few donors for standard errors by placebos.",
+      "There are too few donors for standard errors from placebos.",
       x = "The panel has {treated} treated unit{?s} and {n} donor{?s}.",
       i = "At least three donors are needed, and at least two donors per treated unit."
     ), "argument")

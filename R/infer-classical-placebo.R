@@ -150,7 +150,7 @@ placebo_time_classical <- function(fit, dates) {
   if (anyNA(first) || any(first < 3L) || any(first > raw$T0)) {
     abort(c(
       "Placebo dates must be periods before treatment.",
-      i = "At least two periods must come before each of them."
+      i = "At least two periods must come before each date."
     ), "argument")
   }
   before <- seq_len(raw$T0)
@@ -229,7 +229,7 @@ refuse_raw <- function(release) {
     } else {
       "This fit is not by a classical estimator: it uses moments instead of single donors."
     },
-    x = paste("{.fn placebo_space} and {.fn leave_one_out}", if (private) {
+    x = paste("{.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_errors}", if (private) {
       paste(
         "need single donors' data. They are available only for classical estimators with",
         "{.code epsilon = Inf}."
@@ -264,7 +264,9 @@ format.dp_placebo_space <- function(x, ...) {
       "  the target is fitted perfectly before the treatment, so its ratio is meaningless"
     },
     if (ranked < nrow(x$table)) {
-      paste0("  ", nrow(x$table) - ranked, " placebos left out for poor pre-treatment fit")
+      paste0(
+        "  ", count_of(nrow(x$table) - ranked, "placebo"), " left out for poor pre-treatment fit"
+      )
     }
   )
 }
@@ -281,11 +283,11 @@ format.dp_leave_one_out <- function(x, ...) {
   c(
     paste0("NOT PRIVATE: leave-one-out effects, estimator \"", x$estimator, "\""),
     paste0(
-      "  mean effect ", format(x$effect, digits = 5L), "; without one of ", nrow(x$table),
-      " donors between ", format(range[[1L]], digits = 5L), " and ",
-      format(range[[2L]], digits = 5L)
+      "  mean effect ", format(x$effect, digits = 5L), "; if one of ",
+      count_of(nrow(x$table), "donor"), " is left out, between ",
+      format(range[[1L]], digits = 5L), " and ", format(range[[2L]], digits = 5L)
     ),
-    paste0("  largest change: without ", largest$donor)
+    paste0("  largest change if ", largest$donor, " is left out")
   )
 }
 

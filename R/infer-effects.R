@@ -51,7 +51,7 @@ unlike_words <- function(fit, i = 1L) {
   if (!isTRUE(spread$apart > most_apart) || identical(spread$reason, unseen_words)) {
     return(NULL)
   }
-  whom <- if (fit$size[[i]] > 1) "the mean of equally many random people" else "one donor"
+  whom <- if (fit$size[[i]] > 1) "the mean of equally many random people" else "a random donor"
   paste0(
     "Before the treatment the target is unlike the released donors: it is ",
     format(sqrt(spread$apart), digits = 2L), " times as far from them as ", whom, " with the same ",

@@ -40,13 +40,13 @@ penalty_path.dp_synth <- function(object, ...) door("penalty_path", {
   release <- object$release
   if (!gives_moments(release$method) || object$estimator != "ridge") {
     abort(c(
-      "The penalty path exists for {.code method = \"gram\"} with {.code estimator = \"ridge\"}.",
-      i = "The other methods fix the penalty before anything is released."
+      "A penalty path needs {.code method = \"gram\"} and {.code estimator = \"ridge\"}.",
+      i = "Other methods fix the penalty before the release, and estimator {.val did} has none."
     ), "release")
   }
   if (!is.null(release$settings$lambda)) {
     abort(c(
-      "This fit has one penalty, fixed by {.code dp_control(lambda = )}, and no path.",
+      "This fit has one fixed penalty, {.arg lambda}, and no path.",
       i = "Fit the release with {.code lambda = NULL} to average over penalties, at no cost."
     ), "release")
   }

@@ -22,7 +22,7 @@ period_statistics <- function(release, what, alike = FALSE) {
     ), "release")
   }
   if (!is.null(release$panel$covariates)) {
-    abort("{what} does not take covariates.", "release")
+    abort("{what} is not available for a release with covariates.", "release")
   }
   if (alike && !is.null(release$panel$weights)) {
     abort("{what} compares people of equal weights, but this release has weights.", "release")
@@ -190,9 +190,9 @@ conformal_possible <- function(T0, T1, permutations, n_perm, level) {
   }
   note <- if (!enough[[1L]]) {
     c(
-      paste0("No ", wanted, " intervals of ", if (!enough[[2L]]) "any" else "single", " periods: ",
-        needs, "."),
-      paste0("The highest level possible is ", highest[[1L]], " for a period",
+      paste0("There are no ", wanted, " intervals for ",
+        if (enough[[2L]]) "single periods" else "single periods or the average", ": ", needs, "."),
+      paste0("The highest level possible is ", highest[[1L]], " for a single period",
         if (!enough[[2L]]) paste0(" and ", highest[[2L]], " for the average"), ".")
     )
   }

@@ -25,7 +25,7 @@ stop_no_report <- function(x) {
   abort(c(
     "{.fn report} needs a fit or a release.", x = "It is {describe(x)}.",
     i = if (is.list(x) && !is.null(x$privacy)) {
-      "For this object there is only {.code format = \"assessment\"}."
+      "For this object, set {.code format = \"assessment\"}."
     }
   ), "argument")
 }
@@ -40,33 +40,38 @@ processing_words <- function(x, privacy) {
     if (is.null(people)) "people" else paste(format(people, big.mark = ","), "people"),
     " were released by the R package dpsc ", privacy$version %||% own_version(),
     if (privacy$holds) ", with random noise that was added during the computation",
-    ". The released object", if (!is.null(id)) paste0(" (id ", id, ")"),
-    " contains no record of a person",
-    if (!privacy$holds) ", but its numbers are not, or not known to be, protected", "."
+    ". The ", if (!privacy$holds) "numbers of the ", "released object",
+    if (!is.null(id)) paste0(" (id ", id, ")"),
+    if (privacy$holds) {
+      " contains no record of a person."
+    } else {
+      " are not, or not known to be, protected."
+    }
   )
 }
 
 questions_words <- function(privacy) {
   right <- 1 - (1 - privacy$delta) * stats::plogis(-privacy$epsilon)
   paste0(
-    "Singling out and linking: the limit of ", formatC(100 * right, digits = 1L, format = "f"),
-    " % holds for any reader, with any other data, so that a person's record can be neither ",
-    "singled out nor linked with more certainty. Inference: conclusions about groups remain ",
-    "possible, also about people who are not in the data. They hardly depend on any one record."
+    "Singling out and linking: the decision that the guarantee describes is correct with ",
+    "probability at most ", formatC(100 * right, digits = 1L, format = "f"), " %, for any reader ",
+    "with any other data. So a person's record can be neither singled out nor linked with more ",
+    "certainty. Inference: conclusions about groups remain possible, also about people who are ",
+    "not in the data. They hardly depend on any one record."
   )
 }
 
 limits_words <- function(privacy) {
   paste0(
     "Public facts are not protected: the number of people, the names of variables, bounds, levels ",
-    "and settings, which must not be chosen by looking at the records. ",
+    "and settings. Bounds, levels and settings must not be chosen by looking at the records. ",
     if (privacy$holds) {
       paste0("The guarantee is about one person (", neighbour_words(privacy), "); for k ",
         "people together epsilon is k times as large",
         if (isTRUE(privacy$delta > 0)) ", and delta more than k times as large", ". ")
     },
     "Time and memory of the computation are not protected. Records, logs and ledgers are not ",
-    "protected from people who can read these. The package is not certified, and the controller ",
+    "protected from people who can read them. The package is not certified, and the controller ",
     "decides whether the budget is small enough."
   )
 }

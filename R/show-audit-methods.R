@@ -35,12 +35,12 @@ format.dp_audit <- function(x, ...) {
   )
   if (x$mode == "replay") {
     return(c(
-      paste0(title, ", ", format(x$n_runs, big.mark = ","), " records and replays"),
+      paste0(title, ", ", format(x$n_runs, big.mark = ","), " recorded and replayed runs"),
       audit_calls(x$table, number), if (!is.null(x$note)) paste0("  ", x$note),
       paste0("  ", if (x$violated) {
-        "VIOLATED: a noise call's argument depends on the panel more than declared."
+        "VIOLATED: a noise call's argument depends more on the data than declared."
       } else {
-        "No call's argument changed by more than the declared sensitivity on these panels."
+        "No call's argument changed by more than declared between these two data sets."
       })
     ))
   }
@@ -215,6 +215,6 @@ plot_audit_calls <- function(x) {
     ggplot2::scale_x_continuous(limits = c(0, max(1.05, data$ratio))) +
     ggplot2::labs(
       x = "largest observed shift / declared sensitivity", y = NULL, title = audit_title(x),
-      subtitle = "Line: declared"
+      subtitle = "Line: declared sensitivity"
     )
 }

@@ -14,8 +14,9 @@ measured_cohorts <- function(fit, type, measure, level, simultaneous) {
   } else {
     if (type != "event") {
       abort(c(
-        "Effects are summed over the time since adoption: use {.code type = \"event\"}.",
-        i = "For one cohort: {.code as.data.frame(fit$cohorts[[1]], type = \"cumulative\")}."
+        "{.code measure = \"cumulative\"} needs {.code type = \"event\"}.",
+        x = "Effects are summed over the time since adoption.",
+        i = "For one cohort, use {.code as.data.frame(fit$cohorts[[1]], type = \"cumulative\")}."
       ), "argument")
     }
     table <- table[table$term != "average", ]

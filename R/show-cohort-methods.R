@@ -227,7 +227,7 @@ cohort_reasons <- function(fit, level) {
     enumerate(utils::head(names(reasons)[reasons == reason], 5L), sum(reasons == reason))
   }, "")
   every <- length(reasons) == length(fit$cohorts) && length(which) == 1L
-  paste0("  no interval", if (!every) paste0(" of ", which), ": ", names(which))
+  paste0("  no interval", if (!every) paste0(" for ", which), ": ", names(which))
 }
 
 #' Shortcomings of classical cohorts' pre-treatment fits
@@ -267,7 +267,7 @@ print_cohort_table <- function(fit, type, level) {
   # Residuals are not effects, so their row names carry no sign.
   rownames(shown) <- sub("^[+]0$", "0", rows)
   print(shown)
-  if (left) cat("  and ", left, " more rows: see tidy()\n", sep = "")
+  if (left) cat("  and ", count_of(left, "more row"), ": see tidy()\n", sep = "")
 }
 
 cohort_meaning <- function(fit) {
@@ -283,11 +283,11 @@ cohort_meaning <- function(fit) {
 }
 
 next_cohort_lines <- function(fit) {
-  before <- if (!is_released_group(fit)) " earlier rows are residuals."
+  before <- if (!is_released_group(fit)) " earlier rows are residuals or forecast errors."
   c(
     paste0("  0 is the first treated period;", before, " plot(fit) draws this table."),
     "  tidy(fit, type = ) gives effects by event, cohort, calendar or group_time.",
-    "  fit$cohorts contains the fits."
+    "  fit$cohorts contains one fit per cohort."
   )
 }
 
@@ -327,7 +327,8 @@ cohort_sentences <- function(fit, level) {
       format_value(overall$estimate), " (", limits(overall), "; ", short_guarantee(fit), ")."
     ),
     paste0(
-      "In the first treated period the effect is ", format_value(first$estimate), " (",
+      "In the cohorts' first treated periods the average effect is ", format_value(first$estimate),
+      " (",
       limits(first), ")."
     )
   )
@@ -340,11 +341,11 @@ cohort_methods_words <- function(fit) {
   paste(c(
     paste0(
       "The treatment was adopted at ", length(fit$cohorts), " dates. For each cohort we estimated ",
-      "what the outcome (", panel$outcome, ") would have been without it by ",
+      "what the outcome (", panel$outcome, ") would have been without the treatment, by ",
       estimator_words(release, fit$estimator), " from ",
       count_of(panel$n, "unit"), " that ", if (panel$n == 1) "is" else "are",
-      " never treated, with the R package dpsc ",
-      as.character(utils::packageVersion("dpsc")), ", and averaged over cohorts by their size."
+      " never treated, with the R package dpsc ", as.character(utils::packageVersion("dpsc")),
+      ". Averages over cohorts weight each cohort by its number of people."
     ),
     covariates_words(release), bounds_words(release), gaps_words(release), fit_doubts(fit),
     release_words(release),

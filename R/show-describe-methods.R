@@ -94,7 +94,7 @@ unseen_note <- function(x, clusters) {
       "print(clusters = FALSE) assumes that there are no such outliers.")
   } else {
     paste0("Limits of mean and sd assume that no cluster of people lies far from all others. ",
-      "Noise may hide: ", hidden, ".")
+      "Noise may hide such people: ", hidden, ".")
   }, 84L, prefix = "  "))
 }
 

@@ -51,9 +51,12 @@ known_part <- function(e, type) {
   part <- e$covariance[[type]]
   if (is.null(part)) {
     reason <- if (all(vapply(e$covariance, is.null, NA))) e$lacks$reason
-    reason <- reason %||% paste("no", type, "errors are released")
     abort(c(
-      "This fit has no standard errors: {reason}.",
+      if (is.null(reason)) {
+        "The covariance of type {.val {type}} is not available for this fit."
+      } else {
+        "This fit has no standard errors: {reason}."
+      },
       i = e$lacks$advice
     ), "argument")
   }

@@ -55,7 +55,7 @@ explore_page <- function(outcome, bounds) {
         choices("size", "Treated people (at each date)", explore_size, 100),
         choices("protect", "Protected", explore_protect, "donors"),
         shiny::sliderInput("T0", "Periods before the (first) treatment", 4, 60, 18, step = 1),
-        shiny::sliderInput("T1", "Periods after the (last) start of treatment", 1, 24, 6, step = 1),
+        shiny::sliderInput("T1", "Periods from the (last) treatment date on", 1, 24, 6, step = 1),
         choices("dates", "Dates of enrolment", 1:4, 1),
         shiny::sliderInput("gap", "Periods between two dates", 1, 12, 2, step = 1),
         choices("epsilon", "Epsilon", explore_epsilon, 1),
@@ -200,7 +200,7 @@ explore_finding <- function(fit, design) {
   paste0(
     found, ", with the 95 % interval ", format_value(row$conf.low), " to ",
     format_value(row$conf.high), ", which ",
-    if (row$conf.low > 0 || row$conf.high < 0) "excludes" else "includes", " no effect."
+    if (row$conf.low > 0 || row$conf.high < 0) "excludes" else "includes", " an effect of 0."
   )
 }
 

@@ -78,8 +78,8 @@ glm_no_errors <- function(fit) {
     ))
   }
   list(
-    reason = "no intervals were paid for",
-    advice = "Set {.code intervals = TRUE} before the release."
+    reason = "the release was made with intervals = FALSE",
+    advice = "Only a new release with {.code intervals = TRUE} gives intervals. It spends budget."
   )
 }
 

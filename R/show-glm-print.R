@@ -27,7 +27,7 @@ print.summary.dp_glm <- function(x, ...) {
 
 copied_rows_note <- paste(
   "Standard errors treat a person's rows as copies of each other. If the rows differ, sampling",
-  "errors are too large, by at most the square root of the number of rows per person."
+  "errors are too large, at most by a factor of the square root of the number of rows per person."
 )
 
 #' Note that standard errors treat a person's rows as equal, unless clustered errors are available
@@ -76,8 +76,8 @@ glm_notes <- function(x) {
     if (isFALSE(x$plan$located) && has_numbers(x$columns)) bounds_served_note,
     if (length(lost) && x$privacy$private && !isTRUE(x$release$failed)) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". The ridge that privacy ",
-      "needs outweighs the rows: estimates are noise, or shrunk to zero; do not trust their ",
-      "intervals."
+      "needs outweighs the data, so these estimates are noise or shrunk to zero. Do not trust ",
+      "their intervals."
     ),
     if (isTRUE(x$release$failed)) paste(
       "The minimiser was not found to the accuracy that the proof needs. It is not",

@@ -40,7 +40,7 @@ glm_methods_words <- function(x) {
           paste0(
             "Standard errors combine sampling error and privacy noise of known distribution, to ",
             "first order.", if (identical(dim(x$release$scores), c(1L, 1L))) {
-              " They include the dispersion of the counts, by a released sum."
+              " They allow for the dispersion of the counts, estimated from a released sum."
             }
           )
         },

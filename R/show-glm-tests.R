@@ -5,7 +5,7 @@
 anova.dp_glm <- function(object, ...) door("anova", {
   if (...length()) {
     abort(c(
-      "{.fn anova} of a {.fn dp_glm} tests the terms of one fit.",
+      "{.fn anova} of a fit by {.fn dp_glm} accepts only that fit, and tests its terms.",
       i = "Two fits are two releases, and their deviances depend on people's rows."
     ), "argument")
   }

@@ -73,6 +73,7 @@ as.data.frame.dp_ledger <- function(x, ...) ledger_history(x)
 #' @export
 plot.dp_ledger <- function(x, ...) door("plot", {
   abort(c(
-    "A ledger has no plot.", i = "For a table of charges use {.code as.data.frame(ledger)}."
+    "A ledger cannot be plotted.",
+    i = "For a table of charges, use {.code as.data.frame(ledger)}."
   ), "argument")
 })

@@ -168,7 +168,7 @@ update.dp_lm <- function(object, formula., ...) door("update", {
   if (!same || is.null(kept)) {
     abort(c(
       "A submodel can only drop terms of the released model.",
-      x = "Released: {.code {object$columns$text}}.",
+      x = "The released model is {.code {object$columns$text}}.",
       i = "Another outcome or additional terms need a new {.fn dp_lm}, which spends budget."
     ), "argument")
   }

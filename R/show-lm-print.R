@@ -53,8 +53,8 @@ lm_notes <- function(x) {
     if (!x$plan$located) bounds_served_note,
     # A missing slope is not shrunk.
     if (!x$plan$resolved && !all(is.na(x$coefficients))) paste(
-      "The moments of all columns are not resolved at this budget: slopes are shrunk and intervals",
-      "wide. Intervals and p-values come from the noisy moments (after Anderson and Rubin), not",
+      "The moments of the columns are not resolved at this budget: slopes are shrunk, and intervals",
+      "are wide. Intervals and p-values come from the noisy moments (after Anderson and Rubin), not",
       "from the standard errors. Fewer columns, more people or a larger epsilon help."
     ),
     if (length(lost) && x$privacy$private) paste0(
@@ -96,7 +96,7 @@ print.dp_lm_path <- function(x, ...) {
   best <- x$path[x$best, ]
   cat(
     "Best: penalty ", format(best$penalty, digits = 3L), ", R-squared ",
-    format(best$r.squared, digits = 3L), " (noisy)\n", sep = ""
+    format(best$r.squared, digits = 3L), if (x$privacy$private) " (noisy)", "\n", sep = ""
   )
   print(format(x$coefficients[x$best, ], digits = 4L), quote = FALSE)
   cat_notes(privacy_lines(x))

@@ -81,7 +81,7 @@ test_that("estimator augmented refuses invalid settings, two pre-periods and ide
   run <- function(T0, ...) fit_classical(panel$donors, panel$target, T0, "augmented", list(...))
   expect_error(run(9, lambda = 0), "lambda", class = "dpsc_error_argument")
   expect_error(run(9, rule = "best"), "rule", class = "dpsc_error_argument")
-  expect_error(run(2), "three periods", class = "dpsc_error_argument")
+  expect_error(run(2), "at least three pre-treatment periods", class = "dpsc_error_argument")
   expect_error(run(9, rank = 1), "rank", class = "dpsc_error_argument")
   alike <- matrix(1, 4, 6)
   expect_error(fit_classical(alike, rep(2, 6), 4, "augmented"), "identical",

@@ -117,7 +117,7 @@ test_that("mcnnm refuses a penalty of 0, two pre-periods and panels without inte
   panel <- model_panel()
   run <- function(T0, ...) fit_classical(panel$donors, panel$target, T0, "mcnnm", list(...))
   expect_error(run(9, lambda = 0), "lambda", class = "dpsc_error_argument")
-  expect_error(run(2), "three periods", class = "dpsc_error_argument")
+  expect_error(run(2), "at least three pre-treatment periods", class = "dpsc_error_argument")
   flat <- outer(1:5, 1:6, "+") + 0
   expect_error(fit_classical(flat, 1:6 + 0, 4, "mcnnm"), "Effects of units",
     class = "dpsc_error_argument"

@@ -89,7 +89,7 @@ test_that("the zeta of sdid depends on the number of treated units; invalid inpu
   )
   expect_identical(two$settings$treated, 2)
   run <- function(...) fit_classical(panel$donors, panel$target, ...)
-  expect_error(run(13, "sdid"), "after treatment", class = "dpsc_error_argument")
+  expect_error(run(13, "sdid"), "after the treatment", class = "dpsc_error_argument")
   expect_error(run(9, "sdid", list(zeta = -1)), "zeta", class = "dpsc_error_argument")
   one <- function(...) fit_classical(panel$donors[1:2, 9:10], panel$target[9:10], 1, "sdid", ...)
   expect_error(one(), "regularisation", class = "dpsc_error_argument")

@@ -329,7 +329,7 @@ test_that("cohorts without calibration have no interval, and the print gives the
   means <- cohort_fit_of(panel, size = c(30, 40), epsilon = 1)
   expect_true(means$release$statistics$cohorts$intervals$group)
   person <- dp_synth(means$release, target = panel$target, T0 = c(8, 10), size = c(1, 40))
-  expect_output(print(person), "no interval of 9: .*the mean of 20 people or more")
+  expect_output(print(person), "no interval for 9: .*the mean of 20 people or more")
   expect_true(is.na(tidy(person, "overall")$std.error))
   none <- withr::with_seed(1, dp_synth(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 1, protect = "donors", bounds = c(-1, 1),

@@ -255,7 +255,7 @@ test_that("a release for several dates is written, read, and used for one or mor
   both <- dp_synth(one, target = panel$target, T0 = c(8, 10))
   expect_false(anyNA(tidy(both$cohorts[["9"]])$std.error))
   expect_true(all(is.na(tidy(both, "overall")$std.error)))
-  expect_output(print(both), "no interval of 11: the release has no calibration")
+  expect_output(print(both), "no interval for 11: the release has no calibration")
 })
 
 test_that("forecasts before the adoption equal single-date fits with fewer periods", {
