@@ -27,9 +27,9 @@ glm_methods_words <- function(x) {
   }
   c(
     paste0(
-      "The model ", x$text, offset_words(x), weight_words(x),
-      if (!is.null(weight_words(x))) ",", " was fitted to ",
-      format(x$nobs, big.mark = ","), " people, a ", what, ", ", how,
+      "The ", what, " ", x$text, offset_words(x), weight_words(x),
+      if (!is.null(c(offset_words(x), weight_words(x)))) ",", " was fitted to ",
+      format(x$nobs, big.mark = ","), " people ", how,
       ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."
     ),
     if (privacy$private) {

@@ -53,9 +53,9 @@ lm_notes <- function(x) {
     if (!x$plan$located) bounds_served_note,
     # A missing slope is not shrunk.
     if (!x$plan$resolved && !all(is.na(x$coefficients))) paste(
-      "The moments of the columns are not resolved at this budget: slopes are shrunk, and intervals",
-      "are wide. Intervals and p-values come from the noisy moments (after Anderson and Rubin), not",
-      "from the standard errors. Fewer columns, more people or a larger epsilon help."
+      "The moments of the columns are not resolved at this budget: slopes are shrunk and intervals",
+      "are wide. Intervals and p-values come from the noisy moments (after Anderson and Rubin),",
+      "not from the standard errors. Fewer columns, more people or a larger epsilon help."
     ),
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",

@@ -53,11 +53,11 @@ refusing <- function(verb, what) {
 abort_of_people <- function(what, name, private = TRUE) {
   abort(c(
     if (private) {
-      "{what} are values of single people; a private fit does not contain them."
+      "{what} depend on single people's rows, which a private fit does not contain."
     } else {
-      "{what} are values of single people; a fit does not contain them, even without privacy."
+      "{what} depend on single people's rows, which a fit does not contain, even without privacy."
     },
-    i = "{.code predict(fit, newdata = )} predicts for public rows."
+    i = "For predictions at public rows, use {.code predict(fit, newdata = )}."
   ), "argument")
 }
 
@@ -98,7 +98,7 @@ hatvalues.dp_regression <- function(model, ...) door("hatvalues", {
 #' @importFrom stats model.frame
 #' @export
 model.frame.dp_regression <- function(formula, ...) door("model.frame", {
-  abort_of_people("The rows of a model frame", "model.frame", formula$privacy$private)
+  abort_of_people("The values of a model frame", "model.frame", formula$privacy$private)
 })
 
 #' @rdname dp_other_verbs

@@ -132,7 +132,8 @@ print.dp_outcomes <- function(x, level = 0.95, ...) {
     cat(outcome_lines(x$outcomes[[name]], name, level), sep = "\n")
   }
   say_lines(x, "",
-    "  fit$outcomes contains the fits; tidy(fit) returns all effects, with a column outcome.", "",
+    "  fit$outcomes contains one fit per outcome; tidy(fit) returns the effects on all outcomes.",
+    "",
     privacy_lines(x, all_outcomes), weak_together(x)
   )
 }

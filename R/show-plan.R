@@ -75,8 +75,9 @@ plan_assumption <- function(x) {
 plan_covariate_words <- function(x) {
   if (x$covariates > 0) {
     paste0(
-      count_of(x$covariates, "covariate"), ", which explain", if (x$covariates == 1) "s", " ",
-      round(100 * x$explained), " % of the variance of people's changes."
+      "The ", if (x$covariates == 1) "covariate explains " else {
+        paste(x$covariates, "covariates explain ")
+      }, round(100 * x$explained), " % of the variance of people's changes."
     )
   }
 }
@@ -176,12 +177,14 @@ plan_advice <- function(x) {
 uncalibrated_words <- function(x, row) {
   instead <- c(
     if (!is.na(x$interval$n)) paste(count_of(x$interval$n, "donor"), "at this epsilon"),
-    if (!is.na(x$interval$epsilon)) paste("epsilon =", format(x$interval$epsilon), "here")
+    if (!is.na(x$interval$epsilon)) {
+      paste("epsilon =", format(x$interval$epsilon), "with this number of donors")
+    }
   )
   paste0(
     "No 95 % interval: ", count_of(row$n, "donor"), " at epsilon = ", format(row$epsilon),
-    " are too few to calibrate prediction errors. An interval needs ",
-    paste(instead, collapse = ", or "), "."
+    " are too few to calibrate prediction errors.",
+    if (length(instead)) paste0(" An interval needs ", paste(instead, collapse = ", or "), ".")
   )
 }
 

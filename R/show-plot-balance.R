@@ -78,7 +78,7 @@ balance_paths <- function(fit) {
   if (!gives_moments(fit$release$method)) {
     abort(c(
       "Method {.val {fit$release$method}} releases no path before the treatment.",
-      i = "Balance needs {.code method = \"gram\"}."
+      i = "A plot of the balance needs {.code method = \"gram\"}."
     ), "argument")
   }
   did <- stats::update(fit, estimator = "did")

@@ -309,14 +309,16 @@ aggregate_words <- function(object) {
 autoplot.dp_plan_lm <- function(object, ...) door("plot", {
   start_picture("to plot a plan.", ...)
   if (is.na(object$n) || is.na(object$epsilon)) {
-    abort("No number of people and no epsilon suffices, so there is nothing to plot.",
-      "argument")
+    abort(paste(
+      "{if (is.na(object$n)) 'No number of people' else 'No epsilon'} suffices, so there is",
+      "nothing to plot."
+    ), "argument")
   }
   data <- lm_plan_sweep(object)
   if (all(is.na(data$ratio))) {
     abort(c(
       "Noise hides all estimates near this plan, so there is nothing to plot.",
-      i = "{.code print()} of the plan gives the numbers needed."
+      i = "Print the plan: it states the number of people or the epsilon that is needed."
     ), "argument")
   }
   ggplot2::ggplot(data, ggplot2::aes(.data$against, .data$ratio)) +

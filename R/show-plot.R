@@ -154,14 +154,14 @@ percent_words <- function(fit, data) {
   open <- is.na(data$low + data$high) & !noise & !none
   words <- c(
     if (any(none)) {
-      paste0("No effect in per cent ", if (all(none)) "as " else "where ",
+      paste0("The effect in per cent is not defined ", if (all(none)) "because " else "where ",
         "the counterfactual is not positive", if (is_released_group(fit)) " beyond its noise", ".")
     },
     if (any(open) && is_classical(fit$release$method)) {
       "No limits: a classical fit has no standard errors; see placebo_space()."
     } else if (any(open)) {
-      paste0("No limits ", if (all(open)) "as " else "where ",
-        "the counterfactual may be as low as zero, or its error is unknown.")
+      paste0("There are no limits ", if (all(open)) "because " else "where ",
+        "the counterfactual may be as low as zero or its error is unknown.")
     }
   )
   if (length(words)) paste(words, collapse = " ")

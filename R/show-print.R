@@ -52,9 +52,9 @@ summary.dp_release <- function(object, ...) {
 }
 
 release_lines <- function(x) {
-  title <- if (x$privacy$private) "Private release" else "Release of raw statistics"
+  title <- if (x$privacy$private) "Private release of donors'" else "Release of donors' raw"
   c(
-    paste0(title, " of donors' statistics by ", describe_method(x)), panel_line(x), gaps_line(x),
+    paste0(title, " statistics by ", describe_method(x)), panel_line(x), gaps_line(x),
     doubt_lines(panel_doubts(x))
   )
 }
@@ -146,7 +146,7 @@ protects_line <- function(fit, protected) {
     return(NULL)
   }
   if (protected) {
-    "  protects everyone, donors and treated people: results about treated people have noise"
+    "  protects everyone, donors and treated people: results about treated people contain noise"
   } else if (grepl("^mean of .* treated units$", rownames(fit$target)[[1L]])) {
     donors_only_line
   } else if (sum(fit$size) == 1) {
@@ -204,8 +204,8 @@ any_test_line <- function(test) {
   }
   paste0(
     "Is there an effect in any of the ", count_of(test$periods, "period"), "? p ",
-    format_p(test$p.value), " (largest effect: ", format(test$statistic, digits = 3L),
-    " times its standard error)"
+    format_p(test$p.value), " (largest ratio of an effect to its standard error: ",
+    format(test$statistic, digits = 3L), ")"
   )
 }
 
@@ -289,7 +289,7 @@ too_few_words <- function(fit) {
       "more people or a larger epsilon help.")
   } else {
     paste0(count_of(release$panel$n, "donor"), at, " cannot support this method; ",
-      "dp_plan() gives the donors or the budget needed.")
+      "dp_plan() gives the number of donors or the budget that it needs.")
   }
 }
 

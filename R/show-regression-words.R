@@ -65,7 +65,7 @@ coefficient_sentences <- function(table, on, level) {
   vapply(seq_len(nrow(table))[-1L], function(i) {
     row <- table[i, ]
     paste0(
-      "The coefficient of ", row$term, " on ", on, " is ", format_value(row$estimate),
+      "The coefficient of ", row$term, " in the model of ", on, " is ", format_value(row$estimate),
       if (!row$identified) {
         " (not identified at this budget)"
       } else if (!is.null(row$errors)) {
@@ -149,9 +149,9 @@ robust_words <- function(x) {
   paste0(
     "About ", format(100 * counts[["far"]], digits = 2L), " % of the residuals lie beyond three ",
     "standard deviations, and residuals beyond ", format(last_clip(x), digits = 2L),
-    " are clipped: the slopes belong to a robust regression (Huber's), not to least squares, and ",
-    "may differ from the slopes of lm() by several standard errors. The residual standard error ",
-    "is smaller than in lm(), and R-squared is larger."
+    " standard deviations are clipped. The slopes belong to a robust regression (Huber's), not to ",
+    "least squares, and may differ from the slopes of lm() by several standard errors. The ",
+    "residual standard error is smaller than in lm(), and R-squared is larger."
   )
 }
 

@@ -161,10 +161,10 @@ methods_paragraph <- function(release, estimator, parts, targets, doubts = NULL)
       "We estimated what the outcome", if (panel$outcome != "outcome") {
         paste0(" (", panel$outcome, ")")
       }, " of ", treated, " would have been ",
-      "without the treatment by ", estimator_words(release, estimator), ", with the R package ",
-      "dpsc ", as.character(utils::packageVersion("dpsc")), ". The panel has ",
+      "without the treatment, by ", estimator_words(release, estimator), ", with the R package ",
+      "dpsc ", as.character(utils::packageVersion("dpsc")), ". The panel contains ",
       count_of(panel$n, "donor"), weights_words(release), ", ", count_of(panel$T0, "period"),
-      " before the treatment and ", count_of(panel$T1, "period"), " after it."
+      " before the treatment and ", count_of(panel$T1, "period"), " from the treatment on."
     ),
     covariates_words(release), bounds_words(release), gaps_words(release), doubts,
     release_words(release), interval_words(release, parts)
@@ -180,7 +180,11 @@ estimator_words <- function(release, estimator) {
     }))
   }
   private <- if (release$privacy$holds) "differentially private " else ""
-  base <- if (estimator == "did") "difference-in-differences" else "ridge synthetic control"
+  base <- if (estimator == "did") {
+    "difference-in-differences estimate"
+  } else {
+    "ridge synthetic control"
+  }
   record <- mechanism_table$dp_synth[[release$method]]
   paste0("a ", private, base, if (!is.null(record)) paste0(" ", record$title))
 }
@@ -240,8 +244,8 @@ interval_words <- function(release, parts) {
   }
   if (is_classical(release$method)) {
     return(paste(
-      "The standard error is the standard deviation of the donors' placebo effects; intervals are",
-      "normal."
+      "The standard error is the standard deviation of the donors' placebo effects. Intervals",
+      "assume normal errors."
     ))
   }
   if (!release$privacy$private) {
@@ -259,7 +263,7 @@ interval_words <- function(release, parts) {
   }
   paste(
     "Standard errors combine the error of predicting a unit like the donors and the known",
-    "distribution of the privacy noise; p-values are normal."
+    "distribution of the privacy noise. The p-values assume normal errors."
   )
 }
 

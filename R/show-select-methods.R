@@ -29,7 +29,7 @@ selection_estimates <- function(fit) {
     index = data.frame(term = as.character(terms), rank = match(terms, fit$selected, 0L)),
     columns = append(error_columns, "rank", 1L), covariance = covariance, nobs = fit$facts$n,
     lacks = if (is.null(fit$coefficients)) {
-      list(reason = "this selection was made without a regression (refit = FALSE)")
+      list(reason = paste("this selection contains no regression:", no_refit_reason(fit)))
     },
     facts = list(
       method = fit$method, nobs = fit$facts$n, candidates = fit$facts$p, size = fit$facts$size,
@@ -47,13 +47,17 @@ chosen_by_its_noise <- function(x) {
   x$privacy$private && by_moments && length(x$selected) < x$facts$p
 }
 
+no_refit_reason <- function(x) {
+  if (isTRUE(x$facts$refit)) "no variable was selected" else "it was made with refit = FALSE"
+}
+
 #' @rdname dp_selection-methods
 #' @export
 predict.dp_selection <- function(object, newdata, ...) door("predict", {
   check_no_dots(...)
   check_given(missing(newdata), "newdata", "the rows to predict")
   if (is.null(object$scaled)) {
-    abort("This selection was made without a regression ({.code refit = FALSE}).", "argument")
+    abort("This selection contains no regression: {no_refit_reason(object)}.", "argument")
   }
   table <- table_of_rows(object$columns, newdata, outcome = FALSE)
   score <- drop(table[, object$scaled$places, drop = FALSE] %*% object$scaled$theta)
@@ -72,7 +76,7 @@ summary.dp_selection <- function(object, ...) new_summary(object, selection_line
 
 selection_lines <- function(x) {
   chosen <- if (x$abstained) {
-    "  abstained: the data are not stable enough to name a support (this result was charged)"
+    "  abstained: no set of variables is stable enough to be released (the budget is spent)"
   } else if (length(x$selected)) {
     strwrap(paste(x$selected, collapse = ", "), 90L, prefix = "  ")
   } else {

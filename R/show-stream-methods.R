@@ -42,7 +42,7 @@ online_estimates <- function(fit) {
     stats::setNames(drop(units$map %*% fit$released$estimate) + units$shift, names),
     covariance = list(total = part(fit$released$total), privacy = part(fit$released$noise)),
     text = fit$columns$text, nobs = fit$released$rows, facts = stream_facts(fit),
-    lacks = list(advice = "Method {.val gram} releases the moments it needs.")
+    lacks = list(advice = "Method {.val gram} releases the moments that a covariance needs.")
   )
 }
 
@@ -176,8 +176,11 @@ stream_lines <- function(stream, values = TRUE) {
     paste0(if (stream$privacy$private) "Private " else "Raw ", title, ", noise \"",
       stream$plan$facts$noise, "\""),
     if (online) paste0("  ", stream$columns$text),
-    paste0("  ", count_words(stream$released$steps), " of ",
-      if (is.finite(horizon)) count_words(horizon) else "unboundedly many", " steps taken",
+    paste0("  ", if (is.finite(horizon)) {
+      paste(count_words(stream$released$steps), "of", count_words(horizon), "steps taken")
+    } else {
+      paste("steps taken, without a limit:", count_words(stream$released$steps))
+    },
       if (stream$batch) paste0(" (", count_words(stream$released$rows), " rows)")),
     if (!online && stream$privacy$private) {
       paste0("  standard error from privacy noise at the horizon: ", plan_text(stream))
@@ -250,7 +253,7 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
   start_picture("to plot a stream.", ...)
   level <- check_level(level)
   data <- stream_path(object, level)
-  if (!nrow(data)) abort("The stream has no steps yet.", "stream")
+  if (!nrow(data)) abort("The stream has no steps yet to plot.", "stream")
   online <- inherits(object, "dp_online")
   # Each coefficient has different units and a separate axis.
   data$term <- factor(data$term, levels = object$columns$names)

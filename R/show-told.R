@@ -34,8 +34,8 @@ covariates_words <- function(release) {
   names <- covariates_told(release)
   if (length(names)) {
     paste0(
-      "Besides the outcome before the treatment, the covariates ", enumerate(names, length(names)),
-      " predict it: one value per person, with limits or levels fixed beforehand."
+      "The prediction also uses covariates (", enumerate(names, length(names)),
+      "), with one value per person and with limits or levels fixed beforehand."
     )
   }
 }

@@ -132,7 +132,11 @@ weights.dp_synth <- function(object, ...) door("weights", {
 formula.dp_synth <- function(x, ...) door("formula", {
   if (is.null(x$formula)) {
     abort(c(
-      "This fit has no formula: it was made from a matrix or from a release.",
+      "This fit contains no formula.",
+      x = paste(
+        "It was made from a matrix or a release, or its formula contains a constant that could be",
+        "a person's value."
+      ),
       i = "The outcome is {.val {x$release$panel$outcome}}."
     ), "argument")
   }
@@ -148,8 +152,8 @@ simulate.dp_synth <- function(object, nsim = 1, seed = NULL, ...) door("simulate
   total <- vcov.dp_synth(object)
   if (anyNA(diag(total))) {
     abort(c(
-      "This fit has no distribution of its errors, so there is nothing to draw from.",
-      i = "Classical estimators have {.fn placebo_space} and {.fn conformal}."
+      "The distribution of this fit's errors is unknown, so there is nothing to draw from.",
+      i = "For a fit by a classical estimator, use {.fn placebo_space} or {.fn conformal}."
     ), "argument")
   }
   T1 <- object$release$panel$T1

@@ -161,7 +161,7 @@ test_that("prints of dp_glm() mention counts above the cap; standard errors incl
   expect_no_match(paste(utils::capture.output(print(high)), collapse = " "), "Counts above")
   said <- paste(report(low), collapse = " ")
   expect_match(said, "Counts above 6")
-  expect_match(said, "They include the dispersion of the counts")
+  expect_match(said, "They allow for the dispersion of the counts")
 })
 
 test_that("a file of a fit by dp_glm() contains the row limit, the dispersion and its step", {

@@ -632,7 +632,7 @@ test_that("the report of a fit by dp_glm() gives its results and its guarantee",
   fit <- dp_glm(y ~ a + b, data, epsilon = 2, bounds = glm_bounds())
   words <- report(fit)
   expect_length(words$result, 2)
-  expect_match(words$result[[1]], "coefficient of a on the log odds")
+  expect_match(words$result[[1]], "coefficient of a in the model of the log odds")
   expect_match(words$guarantee, "epsilon = 2 and delta = 1e-06")
   expect_match(paste(words$references, collapse = " "), "Kifer")
   expect_output(print(report(fit, "latex")), "paragraph")

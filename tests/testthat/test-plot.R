@@ -215,17 +215,21 @@ test_that("plots of percentage effects have limits, or a sentence gives the reas
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()
-  expect_no_match(caption(fit), "No limits|No effect")
+  expect_no_match(caption(fit), "no limits|The effect in per cent is not defined")
   fit$counterfactual[, 10] <- -0.1
-  expect_match(caption(fit), "No effect in per cent where the counterfactual is not positive")
+  expect_match(
+    caption(fit), "The effect in per cent is not defined where the counterfactual is not positive"
+  )
   fit$counterfactual[, 9:12] <- -0.1
-  expect_match(caption(fit), "No effect in per cent as the counterfactual")
+  expect_match(caption(fit), "The effect in per cent is not defined because the counterfactual")
   # The counterfactual is positive, but within its error of zero.
   fit$counterfactual[, 9:12] <- 0.01
-  expect_match(caption(fit), "No limits as the counterfactual may be as low as zero")
+  expect_match(caption(fit), "There are no limits because the counterfactual may be as low")
   fit$counterfactual[, 9] <- -0.1
   fit$counterfactual[, 12] <- 0.4
-  expect_match(caption(fit), "No effect in per cent where .* No limits where")
+  expect_match(
+    caption(fit), "The effect in per cent is not defined where .* There are no limits where"
+  )
   classical <- fixed_classical()
   classical$counterfactual[] <- 1
   expect_match(caption(classical), "No limits: a classical fit")

@@ -25,7 +25,9 @@ test_that("prints, reports and files mention gaps and covariates but never the n
       expect_match(said, "covariates: age, sex", fixed = TRUE)
     }
     expect_match(report(fit)$methods, "Gaps in a row were filled from that row alone", fixed = TRUE)
-    expect_match(report(fit)$methods, "the covariates age, sex predict it", fixed = TRUE)
+    expect_match(
+      report(fit)$methods, "The prediction also uses covariates (age, sex)", fixed = TRUE
+    )
   }
   # The text is the same for any number of gaps.
   line <- function(fit) grep("gaps", utils::capture.output(print(fit)), value = TRUE)

@@ -137,14 +137,14 @@ test_that("prints and errors of fits without privacy do not call them private or
   expect_match(text_of(summary(closed)), "\\(noisy\\)")
   expect_no_match(text_of(summary(open)), "noisy|privacy together")
   for (verb in list(residuals, fitted)) {
-    expect_match(message_of(verb(closed)), "a private fit does not contain them")
+    expect_match(message_of(verb(closed)), "which a private fit does not contain")
     expect_no_match(message_of(verb(open)), "a private fit")
-    expect_error(verb(open), "does not contain them", class = "dpsc_error_argument")
+    expect_error(verb(open), "which a fit does not contain", class = "dpsc_error_argument")
   }
   open <- dp_glm(y ~ a, glm_people(300), epsilon = Inf, bounds = glm_bounds())
   for (verb in list(residuals, fitted, deviance, logLik, hatvalues)) {
     expect_no_match(message_of(verb(open)), "a private fit")
-    expect_error(verb(open), "does not contain them", class = "dpsc_error_argument")
+    expect_error(verb(open), "which a fit does not contain", class = "dpsc_error_argument")
   }
   expect_no_match(text_of(summary(open)), "privacy together")
 })
