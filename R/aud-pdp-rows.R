@@ -112,7 +112,7 @@ pdp.dp_glm <- function(x, data, subset = NULL, delta = NULL, newdata = NULL, ...
   if (!x$privacy$holds && nzchar(x$privacy$reason) && x$calibration %in% names(record$broken)) {
     abort(c(
       "NAPP-ERM as published has infinite privacy losses for some rows.",
-      i = "All losses are finite with {.code calibration = \"tight\"}."
+      i = "A release with {.code calibration = \"tight\"} has finite losses for all rows."
     ), "argument")
   }
   loss <- record$loss(x, at$table, at$delta, outsiders(x, newdata))

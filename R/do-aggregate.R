@@ -200,7 +200,10 @@ aggregate_limits <- function(lower, upper, fallback) {
     all(lower < upper) && all(is.finite(upper - lower))
   if (!ok) {
     abort(c(
-      "Each number in {.arg lower} must be finite and below the same number in {.arg upper}.",
+      paste(
+        "{.arg lower} and {.arg upper} must contain one finite limit per statistic, with each",
+        "lower limit below the upper limit."
+      ),
       x = "They are {describe(lower)} and {describe(upper)}."
     ), "bounds")
   }

@@ -62,7 +62,10 @@ with_penalty <- function(release, lambda) {
     ), "monitor")
   }
   if (!is.null(release$panel$weights) && !is.null(lambda)) {
-    abort("A release whose donors have weights averages over penalties.", "argument")
+    abort(c(
+      "A release whose donors have weights does not accept another penalty.",
+      x = "Its fits average over penalties.", i = "Omit {.arg lambda}."
+    ), "argument")
   }
   if (!gives_moments(release$method)) {
     abort(c(

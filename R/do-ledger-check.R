@@ -171,7 +171,8 @@ print.dp_ledger_check <- function(x, ...) {
     "each row follows from the row before it"
   }, "\n", sep = "")
   cat(if (is.na(x$complete)) {
-    "Without receipts, or releases paid from it, a loss of its last rows cannot be detected.\n"
+    paste0("Without receipts or releases that were paid from this ledger, a loss of its last rows ",
+      "cannot be detected.\n")
   } else if (x$complete) {
     "The ledger contains all known charges; later charges cannot be checked.\n"
   } else {

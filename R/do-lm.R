@@ -362,7 +362,7 @@ lm_doubts <- function(fit) {
   lost <- fit$plan$located & is.na(fit$coefficients[-1L])
   wide <- if (fit$privacy$private) names(fit$coefficients[-1L])[impossible_slopes(fit) | lost]
   c(regression_doubts(fit, fit$sigma), if (length(wide)) paste0(
-    "Slopes that are not identified, because they are larger than the bounds allow: ",
+    "These slopes are not identified, because they are larger than the bounds allow: ",
     paste(wide, collapse = ", "), "."
   ))
 }

@@ -225,7 +225,7 @@ selection_people <- function(table, data, person) {
 check_no_refit <- function(refit, omitted) {
   if (!omitted && check_flag(refit)) {
     abort(c(
-      "{.arg refit} is not available with {.arg person}.",
+      "{.code refit = TRUE} is not available with {.arg person}.",
       i = "Set {.code refit = FALSE}; fit the selected variables by {.fn dp_lm} with {.arg person}."
     ), "argument")
   }

@@ -63,16 +63,17 @@ checkpoint <- function(stream, file, kind = c("private", "public")) door("checkp
   state <- live_state(stream)
   public <- kind == "public"
   if (inherits(stream, "dp_online") && has_own_noise(stream$learner$method)) {
-    abort("Streams by method {.val {chapter_five()}} have no checkpoints.", "checkpoint")
+    abort("Streams by method {.or {.val {chapter_five()}}} have no checkpoints.", "checkpoint")
   }
   if (public && stream$plan$facts$noise != "tree") {
     abort(c(
       "Only streams with {.code noise = \"tree\"} have a state that can be published.",
-      i = "With noise {.val {stream$plan$facts$noise}} the state is as secret as the data."
+      x = "With noise {.val {stream$plan$facts$noise}} the state is as secret as the data.",
+      i = "Write a secret state, with {.code kind = \"private\"}."
     ), "checkpoint")
   }
   if (public && !stream$privacy$holds) {
-    abort("A stream that is not private cannot be published.", "checkpoint")
+    abort("The state of a stream that is not private cannot be published.", "checkpoint")
   }
   if (!public && file.exists(file)) {
     abort(c(

@@ -142,7 +142,7 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   }
   if (calibration == "published") {
     abort(paste(
-      "{.code calibration = \"published\"} is only for methods {.val {chapter_five()}}."
+      "{.code calibration = \"published\"} is only for method {.or {.val {chapter_five()}}}."
     ), "argument")
   }
   learner$method <- method %||% default_method(learner, plan_for, horizon)

@@ -107,7 +107,7 @@ rolling_error <- function(release, y, penalties) {
   if (release$statistics$pre < T0) {
     return(rep(NA_real_, length(penalties)))
   }
-  s <- period_statistics(release, "The curve")
+  s <- period_statistics(release, "The forecast error of a penalty path")
   private <- release$privacy$private
   origins <- seq.int(max(2L, T0 %/% 2L), T0 - 1L)
   errors <- vapply(origins, function(t) {

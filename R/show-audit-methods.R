@@ -31,7 +31,7 @@ format.dp_audit <- function(x, ...) {
     blackbox = "Black-box audit", loss = "Exact-loss audit", replay = "Sensitivity audit"
   )
   runs <- paste0(
-    title, ", ", format(x$n_runs, big.mark = ","), " runs on each of two neighbouring panels"
+    title, ", ", format(x$n_runs, big.mark = ","), " runs on each of two neighbouring data sets"
   )
   if (x$mode == "replay") {
     return(c(

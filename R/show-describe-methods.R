@@ -105,7 +105,7 @@ counts_note <- function(x, table) {
   if (x$privacy$private && anyDuplicated(counts$group)) {
     c("", strwrap(paste(
       "For each variable, the people with a value are counted separately, with separate noise.",
-      "So counts of the same people differ."
+      "So counts of the same people can differ."
     ), 84L, prefix = "  "))
   }
 }

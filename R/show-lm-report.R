@@ -25,7 +25,7 @@ lm_methods_words <- function(x) {
     paste0(
       "The linear regression ", x$text, " was fitted to ", format(x$nobs, big.mark = ","),
       " people ", if (private) {
-        "from moments released with noise in several rounds"
+        paste("from moments released with noise in", count_of(length(x$release$rounds), "round"))
       } else {
         "by least squares without privacy"
       }, ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."

@@ -4,7 +4,7 @@ plot_fit_weights <- function(fit) {
   if (!inherits(fit, "dp_synth_classical")) {
     abort(c(
       "Only a classical fit has donor weights to plot.",
-      x = "Donors of a private fit are never plotted.",
+      x = "Donors of other fits are never plotted.",
       i = "See {.code plot(fit, type = \"balance\")}."
     ), "argument")
   }

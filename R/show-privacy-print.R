@@ -131,7 +131,10 @@ noise_words <- function(privacy) {
   } else if (isTRUE(privacy$integers)) {
     "exact integer samplers, applied to a solver's result"
   } else {
-    "in floating point and not exact: the theorem is for real numbers, and rounding is a precaution"
+    paste(
+      "in floating point and not exact: the theorem is for real numbers, and rounding to a grid is",
+      "a precaution without a proof"
+    )
   })
 }
 

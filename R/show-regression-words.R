@@ -159,8 +159,9 @@ robust_words <- function(x) {
 #' @noRd
 allowance_words <- function(x) {
   if (x$privacy$private && x$plan$resolved && is.finite(last_clip(x))) paste(
-    "Rows far from the middle and large residuals count less than in lm(). Standard errors allow",
-    "for the usual effect on real data. The effect is larger if the mean is far from linear."
+    "Rows with extreme regressors or large residuals count less than in lm(). Standard errors",
+    "allow for the usual effect of this on real data. The effect is larger if the outcome's mean",
+    "is far from linear in the regressors."
   )
 }
 

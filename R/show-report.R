@@ -181,7 +181,7 @@ estimator_words <- function(release, estimator) {
   }
   private <- if (release$privacy$holds) "differentially private " else ""
   base <- if (estimator == "did") {
-    "difference-in-differences estimate"
+    "difference-in-differences estimator"
   } else {
     "ridge synthetic control"
   }

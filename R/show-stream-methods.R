@@ -253,7 +253,7 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
   start_picture("to plot a stream.", ...)
   level <- check_level(level)
   data <- stream_path(object, level)
-  if (!nrow(data)) abort("The stream has no steps yet to plot.", "stream")
+  if (!nrow(data)) abort("The stream has no steps yet, so there is nothing to plot.", "stream")
   online <- inherits(object, "dp_online")
   # Each coefficient has different units and a separate axis.
   data$term <- factor(data$term, levels = object$columns$names)

@@ -18,7 +18,7 @@ gaps_words <- function(release) {
 #' @noRd
 gaps_line <- function(release) {
   if (!is.null(release$panel$gaps)) {
-    "  gaps are filled, in each row from its own values alone: na = \"interpolate\""
+    "  gaps are filled from the values of the same row alone (na = \"interpolate\")"
   }
 }
 

@@ -30,7 +30,7 @@ limits_asked <- function(limits, parm, what) {
     unknown <- parm[!known]
     abort(c(
       "{.arg parm} must name {what}.",
-      x = "There is no {.val {unknown}}.", i = "The names are {.val {names}}."
+      x = "There is no {.or {.val {unknown}}}.", i = "The names are {.val {names}}."
     ), "argument")
   }
   limits[parm, , drop = FALSE]
