@@ -317,7 +317,7 @@ check_newer <- function(object, panel, group) {
         "{.arg newdata} has {periods - old} new period{?s}, but {left} announced period{?s}",
         "{?is/are} left."
       ),
-      i = "More periods need a new release."
+      i = "Make a new release for more periods."
     ), c("monitor", "budget"))
   }
 }

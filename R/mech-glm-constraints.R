@@ -17,13 +17,13 @@ linear_limits <- function(limits, names) {
     )
   }
   if (xor(is.null(limits$A), is.null(limits$b))) {
-    abort("Give both {.code A} and {.code b}.", "argument")
+    abort("{.code A} and {.code b} must be given together.", "argument")
   }
   if (!is.null(limits$A)) {
     A <- check_constraint_rows(limits$A, names)
     b <- limits$b
     if (!is.numeric(b) || length(b) != nrow(A) || !all(is.finite(b))) {
-      abort("{.code b} must be one finite number for each row of {.code A}.", "argument")
+      abort("{.code b} must contain one finite number for each row of {.code A}.", "argument")
     }
     add(A, as.double(b))
   }
@@ -37,7 +37,7 @@ linear_limits <- function(limits, names) {
   add(diag(p)[upper < 1e300, , drop = FALSE], upper[upper < 1e300])
   at <- nearest_within_cpp(numeric(p), diag(p), out)
   if (is.null(at)) {
-    abort("The constraints are infeasible.", "argument")
+    abort("The constraints are infeasible: no slopes satisfy all of them.", "argument")
   }
   out
 }
@@ -57,7 +57,8 @@ check_constraint_rows <- function(A, names) {
   if (!ok || ncol(A) != length(names)) {
     abort(c(
       "{.code A} must be a matrix of finite numbers, one row per constraint, one column per slope.",
-      i = "Columns are the slopes {.val {names}}, in this order or by name."
+      i = "Columns are the slopes {.val {names}}, in this order or by name.",
+      i = "Give 1 to 500 rows, each with a number other than 0."
     ), "argument")
   }
   A

@@ -77,7 +77,7 @@ check_curved <- function(public, plan) {
     return(invisible(NULL))
   }
   abort_unidentified(public, told, c(
-    x = "The ridge that privacy needs outweighs all rows together."
+    x = "The ridge penalty that privacy requires outweighs the information in all rows."
   ), "dp_plan_glm")
 }
 
@@ -115,7 +115,10 @@ prepare_objective_glm <- function(public, columns) {
   known <- c("lower", "upper", "A", "b", "simplex", "after")
   if (length(limits) && !(is.list(limits) && all(names(limits) %in% known) &&
     length(names(limits)) == length(limits) && !anyDuplicated(names(limits)))) {
-    abort("{.arg constraints} must be a list of {.or {.code {known}}}.", "argument")
+    abort(c(
+      "{.arg constraints} must be a list with names, each of them once.",
+      i = "The names can be {.or {.code {known}}}."
+    ), "argument")
   }
   after <- check_flag(limits$after %||% FALSE, arg = "constraints$after")
   if (after && any(weights > 0)) {
@@ -127,7 +130,7 @@ prepare_objective_glm <- function(public, columns) {
   if (after || any(c("A", "b", "simplex") %in% names(limits))) {
     if (weights[["lasso"]] > 0 || weights[["group"]] > 0) {
       abort(
-        "{.code A} and {.code simplex} cannot be combined with {.code lasso} and {.code group}.",
+        "{.code A} and {.code simplex} cannot be combined with {.code lasso} or {.code group}.",
         "argument"
       )
     }
@@ -146,7 +149,10 @@ prepare_objective_glm <- function(public, columns) {
           "With {.arg person}, {.code A} and {.code simplex} can be imposed only {.code after} the",
           "release."
         ),
-        i = "During the fit, rounding over an unknown number of rows has no tight enough bound."
+        i = paste(
+          "Set {.code after = TRUE} in {.arg constraints}. During the fit, the bound on rounding",
+          "errors over an unknown number of rows would be too wide."
+        )
       ), "argument")
     }
     public$facts$wishes <- c(as.list(weights), list(groups = list()), free, public$linear)
@@ -185,7 +191,10 @@ check_weights <- function(penalty) {
   ok <- is.null(penalty) || (is.list(penalty) && length(names(penalty)) == length(penalty) &&
     all(names(penalty) %in% known) && !anyDuplicated(names(penalty)))
   if (!ok) {
-    abort("{.arg penalty} must be a list of {.or {.code {known}}}.", "argument")
+    abort(c(
+      "{.arg penalty} must be a list with names, each of them once.",
+      i = "The names can be {.or {.code {known}}}."
+    ), "argument")
   }
   vapply(stats::setNames(nm = known), function(name) {
     if (is.null(penalty[[name]])) return(0)

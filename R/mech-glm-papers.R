@@ -33,8 +33,8 @@ paper_mechanisms <- function() {
     ),
     families = c("binomial", "poisson", "gaussian"), own = list(gaussian = "tau"),
     broken = c(published = paste(
-      "Published NAPP-ERM keeps its noise while its penalty follows the estimate, and draws it",
-      "from the wrong distribution: no epsilon holds (proofs/papers.md, section 6)"
+      "Published NAPP-ERM draws its noise from the wrong distribution, and keeps this noise while",
+      "the penalty follows the estimate: it is private for no epsilon (proofs/papers.md, section 6)"
     )), printed = c("iterations", "target")),
     ops = posterior_refusal("ops"), adaops = posterior_refusal("adaops")
   )
@@ -91,8 +91,8 @@ paper_glm <- function(core, title, calibrations, settings, theorem, broken = NUL
 #' @noRd
 printed_for_logistic <- function(public, broken) {
   if (public$family != "binomial" && public$calibration %in% names(broken)) {
-    paste("The published form is for logistic regression only: its noise for counts and for",
-      "linear models divides by zero (the article \"papers\", Equation 3).")
+    paste("The published form is for logistic regression only: for counts and for linear models",
+      "the formula of its noise divides by zero (the article \"papers\", Equation 3).")
   }
 }
 
@@ -103,12 +103,12 @@ posterior_refusal <- function(method) {
   record$families <- c("binomial", "poisson", "gaussian")
   record$refuse <- function(public) {
     if (public$family == "gaussian") {
-      return(paste0("For linear regression it is dp_lm(method = \"", method, "\")."))
+      return(paste0("For linear regression use dp_lm(method = \"", method, "\")."))
     }
     paste(
-      "This posterior has no exact sampler. A Markov chain stops at an unknown distance from the",
-      "posterior, which would be a part of delta. Even exact draws would be less accurate than",
-      "objective perturbation."
+      "No exact sampler of this posterior is known. A Markov chain stops at an unknown distance",
+      "from the posterior, and this distance would be a part of delta. Even exact draws would be",
+      "less accurate than objective perturbation."
     )
   }
   record
@@ -120,8 +120,9 @@ unknown_settings <- function(settings, known) {
     return(NULL)
   }
   paste0(
-    "settings takes ", if (length(known)) paste(known, collapse = ", ") else "nothing",
-    "; it was given ", paste(ifelse(nzchar(names), names, "(unnamed)"), collapse = ", "), "."
+    "settings ", if (length(known)) "can contain only " else "must be empty",
+    paste(known, collapse = ", "), ", but it contains ",
+    paste(ifelse(nzchar(names), names, "(unnamed)"), collapse = ", "), "."
   )
 }
 

@@ -128,7 +128,7 @@ place_conflict <- function(place, step) {
   sd <- step$scale * if (gaussian) 1 else sqrt(2)
   said <- step$law %in% c("discrete_gaussian", "discrete_laplace") &&
     about_equal(place$counts_sd, sd / one)
-  if (!said) "The place of the treated group does not match its step."
+  if (!said) "The location of the treated group does not match its noise step."
 }
 
 #' Does the noise on the share of a shift that remains after clipping, measured on donors, agree

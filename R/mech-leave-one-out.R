@@ -249,7 +249,8 @@ ranked_reach <- function(account, rank) {
 group_reach <- function(account, size, level) {
   if (!(account$doubt[[1L]] <= variance_known)) {
     return(paste(
-      "The variance of the donors' errors cannot be estimated: they are too few or too uneven.",
+      "The variance of the donors' errors cannot be estimated, because the errors are too few or",
+      "too uneven.",
       "There is no interval for the mean of a group."
     ))
   }

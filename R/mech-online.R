@@ -25,7 +25,10 @@ learner_of <- function(core, title, ...) {
 
 #' @noRd
 learners <- function() {
-  ratio <- "its proof has errors (Azuma's constant, a density ratio), but the noise suffices"
+  ratio <- paste(
+    "the published proof contains errors (Azuma's constant, a density ratio), but the noise",
+    "suffices"
+  )
   list(
     gram = learner_of("gram", "moments so far",
       step = "gram", more = 1, families = "gaussian"
@@ -37,10 +40,10 @@ learners <- function() {
     ),
     pigd = learner_of("pigd", "private implicit gradient descent", printed = ratio),
     pgiga = learner_of("pgiga", "private generalised infinitesimal gradient ascent",
-      printed = "its sensitivity lacks a factor of 2 (Lemma 5.12)"
+      printed = "the published sensitivity lacks a factor of 2 (Lemma 5.12)"
     ),
     poffl = learner_of("poffl", "offline learning by an online algorithm", once = TRUE,
-      printed = "its sensitivity lacks the factor 1/psi (equation 5.23)"
+      printed = "the published sensitivity lacks the factor 1/psi (equation 5.23)"
     )
   )
 }

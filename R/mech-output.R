@@ -75,7 +75,7 @@ check_solvable <- function(plan) {
   variance <- c(plan$weights$variance, plan$post$variance)
   if (!all(is.finite(variance) & variance <= 2^56)) {
     abort(c(
-      "{.arg epsilon} or {.arg delta} is too small: the noise would not fit the exact sampler."
+      "{.arg epsilon} or {.arg delta} is too small: the noise is too large for the exact sampler."
     ), "argument")
   }
 }

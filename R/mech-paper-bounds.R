@@ -78,7 +78,7 @@ paper_rmse_bound <- function(method = c("output", "objective"), n, T0, T1, lambd
   delta <- check_number(delta, 0, 1, open = "max")
   if (method == "output" && delta > 0) {
     abort(c(
-      "The published output perturbation has {.code delta = 0}.",
+      "The published output perturbation requires {.code delta = 0}.",
       x = "{.arg delta} is {delta}."
     ), "argument")
   }

@@ -30,8 +30,8 @@ plan_refusal <- function(public, plan) {
   instead <- least_that_serves(public, serves, "donor")
   paste0(
     "A release for ", count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon),
-    " would be uninformative: the standard deviation of its noise is ", signif(here, 2),
-    " times the largest mean square that the bounds allow. ",
+    " would be uninformative: the standard deviation of the noise on a mean square is ",
+    signif(here, 2), " times the largest mean square that the bounds allow. ",
     "An informative release needs at least ", paste(instead, collapse = ", or "),
     "; dp_plan() gives the expected error."
   )

@@ -37,11 +37,8 @@ selector <- function(core, theorem, shares, pick, ...) {
 }
 
 solver_assumption <- paste(
-  paste(
-    "the minimiser is as close as its optimality conditions imply, up to an allowance",
-    "a slack"
-  ),
-  "for rounding that is asserted and not certified"
+  "the computed minimiser is as close to the exact minimiser as its optimality conditions imply,",
+  "up to an allowance for rounding errors that is asserted and not certified"
 )
 
 #' Methods that choose variables, or supports, one after the other
@@ -196,15 +193,15 @@ pick_by_test <- function(candidates, method, constants, shares, rng) {
 check_supports <- function(facts) {
   if (choose(facts$p, facts$size) > 1e6) {
     abort(c(
-      "{.code method = \"exhaustive\"} would have more than a million supports.",
-      i = "{.val pursuit} needs no list of supports and finds more variables."
+      "{.code method = \"exhaustive\"} would compare more than a million supports.",
+      i = "Use {.code method = \"pursuit\"}, which lists no supports and finds more variables."
     ), "argument")
   }
 }
 
 check_gram_candidates <- function(facts) {
   if (facts$p > 400) {
-    abort("{.code method = \"gram\"} takes at most 400 candidates.", "argument")
+    abort("{.code method = \"gram\"} accepts at most 400 candidates.", "argument")
   }
 }
 
@@ -240,13 +237,19 @@ subset_constants <- function(subsets, n, shares) {
   unbalanced <- n * stats::pbinom(floor(2 * subsets * rate), subsets, rate, lower.tail = FALSE)
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
-      "There are too few {.arg subsets}: some person would be in too many subsets.",
-      i = "For these people and this budget {signif(log(n) * 6 / rate, 2)} subsets are enough."
+      paste(
+        "{.arg subsets} is too small: a person would probably be in more than twice the mean",
+        "number of subsets."
+      ),
+      i = paste(
+        "Set {.arg subsets} to {signif(log(n) * 6 / rate, 2)}, which is enough for these people",
+        "and this budget."
+      )
     ), "argument")
   }
   if (subset_members(subsets, n, rate) > most_members) {
     abort(c(
-      "{.val subsamples} would draw {signif(n * rate * subsets, 2)} people for its subsets.",
+      "The subsets of {.val subsamples} would contain {signif(n * rate * subsets, 2)} people.",
       i = "Give fewer {.arg subsets} in {.arg settings}, or take {.code method = \"blocks\"}."
     ), "argument")
   }
@@ -266,9 +269,12 @@ check_subset_people <- function(constants, facts) {
   least <- ceiling(subset_people(facts) / constants$rate)
   if (facts$n < least) {
     abort(c(
-      "{.val subsamples} needs {format(least, big.mark = \",\")} people at this {.arg epsilon}.",
+      paste(
+        "{.val subsamples} needs at least {format(least, big.mark = \",\")} people at this",
+        "{.arg epsilon}."
+      ),
       x = "A subset would have about {signif(facts$n * constants$rate, 2)} people.",
-      i = "{.val blocks} needs 6 to 12 times fewer people."
+      i = "Use {.code method = \"blocks\"}, which needs 6 to 12 times fewer people."
     ), "argument")
   }
 }

@@ -110,15 +110,12 @@ check_named <- function(bounds, left) {
   columns <- spell(unique(unlist(lapply(parts, columns_in))))
   text <- spell(vapply(parts, function(part) gsub("`", "", code_label(part, "outcome")), ""))
   abort(c(
-    "{.arg bounds} must name a column or an expression: {.code {label}} is not a single column.",
+    "The limits in {.arg bounds} need a name, since {.code {label}} is not a single column.",
     i = paste(
-      "Limits of the {if (several) 'columns' else 'variable'}, before the formula is applied:",
-      "{.code {columns}}."
+      "To limit columns before the {if (several) 'outcomes are' else 'expression is'} computed,",
+      "write {.code {columns}}."
     ),
-    i = paste(
-      "Limits of the {if (several) 'outcomes' else 'expression'}, by",
-      "{if (several) 'their' else 'its'} text: {.code {text}}."
-    )
+    i = "To limit the {if (several) 'outcomes' else 'expression'}, write {.code {text}}."
   ), "bounds")
 }
 
@@ -126,8 +123,8 @@ check_bounds_list <- function(bounds) {
   if (!is.list(bounds) || is.data.frame(bounds) || !length(bounds) ||
       any(!nzchar(rlang::names2(bounds))) || anyDuplicated(names(bounds))) {
     abort(c(
-      "{.arg bounds} must be a list named by variable.",
-      i = "For example {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
+      "{.arg bounds} must be a list with one named entry per variable.",
+      i = "Write, for example, {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
       i = "Limits come from prior knowledge about the variables, never from the data."
     ), "bounds")
   }
@@ -142,7 +139,10 @@ lm_bound <- function(x, name) {
   if (is.character(x) || is.logical(x)) {
     levels <- as.character(if (is.logical(x)) sort(unique(x)) else x)
     if (length(levels) < 2L || anyNA(x) || anyDuplicated(levels)) {
-      abort("There must be at least two different levels of {.code {name}}.", "bounds")
+      abort(
+        "{.arg bounds} must give at least two levels of {.code {name}}, none missing or repeated.",
+        "bounds"
+      )
     }
     return(list(levels = levels))
   }
@@ -158,7 +158,7 @@ lm_bound <- function(x, name) {
 levels_of_pair <- function(bound, name) {
   if (bound$upper - bound$lower != 1) {
     abort(c(
-      "{.code {name}} needs its public levels, not a range.",
+      "{.arg bounds} must give the levels of {.code {name}}, not a range.",
       i = "Give every code, as in {.code c(0, 1, 2, 3)}, or levels as text."
     ), "bounds")
   }
@@ -193,7 +193,10 @@ check_range <- function(range, name) {
     range[[1L]] < range[[2L]]
   if (!ok) {
     abort(c(
-      "The bounds of {.code {name}} must be {.code c(lower, upper)}, finite, lower below upper.",
+      paste(
+        "The bounds of {.code {name}} must be two finite numbers, {.code c(lower, upper)}, with",
+        "{.code lower < upper}."
+      ),
       x = "They are {describe_limits(range)}.",
       i = if (inherits(range, c("Date", "POSIXt"))) {
         "A date is not a number. Use a column of numbers, such as days since a public date."
@@ -218,9 +221,9 @@ describe_limits <- function(range) {
 check_size_of_range <- function(range, name) {
   if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
     abort(c(
-      "The bounds of {.code {name}} must lie within 1e100 and be at least 1e-100 apart.",
+      "The bounds of {.code {name}} must lie between -1e100 and 1e100 and at least 1e-100 apart.",
       x = "The bounds are {format(range[[1L]])} and {format(range[[2L]])}.",
-      i = "Use other units."
+      i = "Convert the variable to other units."
     ), "bounds")
   }
   range
@@ -242,7 +245,12 @@ expand_terms <- function(formula, bounds) {
   ), optional = TRUE)
   tryCatch(
     stats::terms(formula, data = skeleton),
-    error = function(e) abort("The formula cannot be read.", "argument")
+    error = function(e) {
+      abort(c(
+        "{.fn terms} cannot read the formula.",
+        i = "Join terms by {.code +}, {.code :} or {.code *}, and put arithmetic in {.code I()}."
+      ), "argument")
+    }
   )
 }
 
@@ -265,7 +273,7 @@ check_no_bar <- function(right) {
   if (operator %in% c("|", "||")) {
     abort(c(
       "This formula cannot have a second part: {.code {operator}} between terms means OR.",
-      x = "The right-hand side has {.code {code_label(right, operator)}}.",
+      x = "The right-hand side contains {.code {code_label(right, operator)}}.",
       i = "Add terms with {.code +}. For the OR of two conditions write {.code I(a | b)}."
     ), "argument")
   }
@@ -372,7 +380,7 @@ to_paste <- function(kinds, given = NULL) {
   as_shown <- gsub("([{}])", "\\1\\1", line)
   c(
     i = paste0(lead, ": {.code ", as_shown, "}."),
-    i = "Limits and levels come from prior knowledge, never from the data: {.code ?dp_bounds}."
+    i = "Take limits and levels from prior knowledge, never from the data: see {.code ?dp_bounds}."
   )
 }
 
@@ -402,12 +410,12 @@ limits_text <- function(x) {
 #' @noRd
 largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(weights)) {
-    abort("{.arg max_weight} is only for {.arg weights}.", "argument")
+    abort("{.arg max_weight} can be given only together with {.arg weights}.", "argument")
   }
   if (is.call(weights) && identical(weights[[1L]], as.name("~"))) {
     own <- plain_text(weights[[length(weights)]])
     abort(c(
-      "{.arg weights} must be a column or a function of one row, without {.code ~}.",
+      "{.arg weights} must be a column or an expression that uses one row, without {.code ~}.",
       i = "Write {.code weights = {own}}."
     ), "argument")
   }
@@ -421,7 +429,7 @@ largest_weight <- function(weights, max_weight, bounds, private) {
   if (is.null(max_weight)) {
     abort(c(
       "{.arg weights} needs {.arg max_weight}, the largest possible weight.",
-      i = "{.arg max_weight} is public. Larger weights are reduced to it, and noise grows with it."
+      i = "Give a public value. Larger weights are reduced to this value, and noise grows with it."
     ), "argument")
   }
   check_number(max_weight, 0, open = "min")

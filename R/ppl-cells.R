@@ -304,7 +304,7 @@ code_index <- function(x, name) {
     abort(c(
       "Every row must have a unit and a period.",
       x = "{.code {name}} is missing or infinite in some row.",
-      i = "Complete the column before the call: a row without this value has no place in the panel."
+      i = "Complete the column before the call: each row must belong to one unit and one period."
     ), "panel")
   }
   list(code = code, values = values, name = name, alphabetical = is.character(x))
@@ -380,9 +380,9 @@ check_spellings <- function(levels, name) {
   twice <- levels[duplicated(block_text(levels %||% character()))]
   if (length(twice)) {
     abort(c(
-      "In blocks and streams, levels that are the same number must have one spelling.",
-      x = "{.val {twice}} is in {.arg bounds} of {.code {name}} in another spelling.",
-      i = "Recode them as text such as {.val a01}, which no reader takes for a number."
+      "In blocks and streams, two levels must not be spellings of the same number.",
+      x = "{.val {twice}} {?is/are} in {.arg bounds} of {.code {name}} in another spelling, too.",
+      i = "Recode the levels as text such as {.val a01}, which no reader takes for a number."
     ), "bounds")
   }
 }
@@ -433,7 +433,12 @@ plain_values <- function(columns, data, clip, needed) {
 #' @noRd
 check_cell_kind <- function(x, name, ranged) {
   kind <- cell_kind(x)
-  if (kind == "other") abort("Column {.code {name}} must be a plain vector.", "data")
+  if (kind == "other") {
+    abort(paste(
+      "Column {.code {name}} must be a vector of numbers, logical values, text or dates, or a",
+      "factor."
+    ), "data")
+  }
   if (kind == "date" && ranged) {
     abort(c(
       "Column {.code {name}} is not numeric, but {.arg bounds} gives it a range.",

@@ -47,7 +47,7 @@ dp_chunks <- function(blocks, count = NULL) door("dp_chunks", {
     read <- blocks
   } else if (is.list(blocks) && !is.data.frame(blocks) && length(blocks) > 0L) {
     if (!is.null(count)) {
-      abort("{.arg count} is only for {.arg blocks} read by a function.", "argument")
+      abort("{.arg count} can be given only if {.arg blocks} is a function.", "argument")
     }
     count <- length(blocks)
     read <- function(i) blocks[[i]]
@@ -63,7 +63,7 @@ dp_chunks <- function(blocks, count = NULL) door("dp_chunks", {
 #' @rdname dp_chunks
 #' @export
 print.dp_chunks <- function(x, ...) {
-  cat("Donors in", x$count, "blocks\n")
+  cat("Donors in ", count_of(x$count, "block"), "\n", sep = "")
   invisible(x)
 }
 
@@ -90,7 +90,7 @@ read_block <- function(chunks, i) {
   if (is.null(block)) {
     abort(c(
       "Block {i} of the donors could not be read.",
-      i = "Call your function with {i} to see the error.",
+      i = "If your blocks come from a function, call it with {i} to see its error or its value.",
       i = if (isTRUE(chunks$charged)) charge_stays
     ), c("reader", "panel"))
   }

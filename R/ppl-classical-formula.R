@@ -32,8 +32,8 @@ split_predictors <- function(formula, estimator) {
   if (any(operators)) {
     abort(c(
       "Predictors must be columns joined by {.code +}.",
-      x = "{.code {code_label(terms[operators][[1L]], 'One of them')}} is not a column.",
-      i = "Wrap arithmetic in {.code I()}; {.code over(x, periods)} is a mean over some periods."
+      x = "{.code {code_label(terms[operators][[1L]], 'A term')}} is not a column.",
+      i = "Wrap arithmetic in {.code I()}. For a mean of some periods use {.code over(x, periods)}."
     ), "panel")
   }
   formula[[3L]] <- rhs[[2L]]
@@ -226,6 +226,6 @@ over_periods <- function(term, environment, times, T0) {
 #' @noRd
 check_window <- function(term) {
   if (length(term) != 3L) {
-    abort("{.code over(x, periods)} takes a column and periods.", "panel")
+    abort("{.code over(x, periods)} needs exactly two arguments: a column and periods.", "panel")
   }
 }

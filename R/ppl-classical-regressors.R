@@ -59,9 +59,9 @@ regressor_cells <- function(term, environment, data, rows, gaps) {
       abort(c(
         "Regressors must be known for every unit in every period, also after the treatment.",
         x = if (gaps) {
-          "{.code {colnames(values)[[k]]}} has no value for some unit."
+          "{.code {colnames(values)[[k]]}} is missing in all periods of some unit."
         } else {
-          "{.code {colnames(values)[[k]]}} has no value in {lost} cell{?s}."
+          "{.code {colnames(values)[[k]]}} is missing for {lost} pair{?s} of unit and period."
         },
         i = paste(
           "Fill or omit this regressor, or use one value per unit: {.code over(x, periods)} is a",

@@ -99,7 +99,7 @@ written <- function(code) {
 #' @noRd
 plain_text <- function(expression) {
   if (holds_column(expression)) {
-    return("an expression with data in it")
+    return("an expression that contains data")
   }
   paste(deparse(expression, width.cutoff = 500L), collapse = " ")
 }

@@ -62,14 +62,14 @@ split_bounds <- function(bounds, names, private, left = quote(outcome), own = NU
         "It has no limits for {.code {label}}."
       },
       x = if (length(unknown)) "The formula does not contain {.code {unknown}}.",
-      x = if (anyDuplicated(given)) "Some name occurs twice.",
+      x = if (anyDuplicated(given)) "At least one name occurs more than once.",
       if (length(lacking) && private) {
         kinds <- vapply(rlang::set_names(lacking), blank_limits, "", data = data)
         to_paste(kinds, bounds[setdiff(given, unknown)])
       } else {
         c(i = paste(
-          "For instance {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}:",
-          "two numbers, or all levels of a factor, from prior knowledge and not from the data."
+          "Give two numbers, or all levels of a factor, from prior knowledge, not from the data,",
+          "such as {.code bounds = list(y = c(0, 9), age = c(0, 99), sex = c(\"f\", \"m\"))}."
         ))
       },
       i = if (length(unknown) && !length(names)) covariate_advice
@@ -100,8 +100,11 @@ outcome_limits <- function(formula, limits, columns, own = NULL) {
   limits <- limits[intersect(names(limits), columns_in(left))]
   if (any(vapply(limits, is.matrix, NA))) {
     abort(c(
-      "Limits that differ by period must be limits of the whole expression.",
-      i = "Name them by its text, {.code {code_label(left, 'outcome')}}."
+      "Limits that differ by period cannot be limits of a column inside an expression.",
+      i = paste(
+        "Limit the expression instead: name the limits by its text,",
+        "{.code {code_label(left, 'outcome')}}."
+      )
     ), "bounds")
   }
   checked <- Map(lm_bound, limits, names(limits))
@@ -117,9 +120,9 @@ tell_whose <- function(columns, left) {
   label <- code_label(left, "the outcome")
   rlang::inform(
     paste0(
-      "bounds of ", paste(columns, collapse = ", "), " are limits of the column, before ", label,
-      " is computed. Name limits of the outcome by its text. ",
-      "In version 0.2.0 such bounds limited the outcome."
+      "The entries of bounds named ", paste(columns, collapse = ", "), " limit columns, before ",
+      label, " is computed. To limit the outcome, name the limits by its text. ",
+      "In version 0.2.0 such entries limited the outcome."
     ),
     class = "dpsc_message_bounds", .frequency = "once", .frequency_id = "dpsc_whose_bounds"
   )

@@ -118,7 +118,10 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   # Only without privacy may levels be undeclared.
   if (is.null(levels)) levels <- sort(unique(x[!is.na(x)]), method = "radix")
   if (length(levels) < 2L) {
-    abort("{.code {name}} has only one level and contains no information.", "covariate")
+    abort(c(
+      "{.code {name}} has only one level and contains no information.",
+      i = "Remove this covariate from the formula."
+    ), "covariate")
   }
   shown <- if (!request$private) {
     seq_along(units$values)
@@ -131,7 +134,7 @@ factor_covariate <- function(x, name, people, units, times, treatment, request) 
   if (any(varies)) {
     request$ask()
     abort(c(
-      "A factor must have one level for each unit.",
+      "A factor must have the same level in all rows of a unit.",
       x = "{.code {name}} varies within {sum(varies)} unit{?s}.",
       i = "Use its level before the treatment."
     ), "covariate")

@@ -57,13 +57,16 @@ described_atoms <- function(formula, argument) {
   }
   check_no_bar(formula[[2L]])
   terms <- tryCatch(stats::terms(formula), error = function(e) {
-    abort("{.arg {argument}} cannot be read.", "argument")
+    abort(c(
+      "{.fn terms} cannot read {.arg {argument}}.",
+      i = "Join variables by {.code +}, and put arithmetic in {.code I()}."
+    ), "argument")
   })
   labels <- attr(terms, "term.labels")
   if (!length(labels) || any(attr(terms, "order") > 1L) || length(attr(terms, "offset"))) {
     abort(c(
       "{.arg {argument}} must name variables, joined by {.code +}.",
-      i = "A product needs parentheses and separate bounds: {.code I(a * b)}."
+      i = "Write a product as {.code I(a * b)}."
     ), "argument")
   }
   lapply(labels, str2lang)

@@ -117,7 +117,10 @@ take_given_weights <- function(panel, request) {
   if (!plain || !all_finite_cpp(cbind(x))) {
     abort(c(
       "{.arg weights} must be finite numbers, one per donor.",
-      i = "For {.fn dp_chunks} write {.code weights = \"last\"}: the last column of each block."
+      i = paste(
+        "For {.fn dp_chunks} put the weights into the last column of each block, and write",
+        "{.code weights = \"last\"}."
+      )
     ), "argument")
   }
   weighted_panel(panel, as.double(x), request)
@@ -138,11 +141,13 @@ weighted_chunks <- function(x, request) {
   if (inherits(x, "dp_chunks")) {
     if (!identical(given, "last")) {
       abort(c(
-        "{.arg weights} of chunks are the last column of each block: {.code weights = \"last\"}.",
-        x = "They are {describe(given)}."
+        "For chunks {.arg weights} must be {.val last}, the last column of each block.",
+        x = "It is {describe(given)}."
       ), "argument")
     }
-    if (is.null(request$weights$limits)) abort("Chunks need {.arg max_weight}.", "argument")
+    if (is.null(request$weights$limits)) {
+      abort("For chunks {.arg weights} needs {.arg max_weight}.", "argument")
+    }
     x$weighted <- TRUE
   }
   x

@@ -25,14 +25,16 @@ check_family <- function(family) {
   if (!rlang::is_string(family, names(glm_families))) {
     abort(c(
       "{.arg family} must be one of {.or {.val {names(glm_families)}}}.",
-      i = if (identical(family, "Gamma")) "The mechanism needs a loss whose slope is bounded."
+      i = if (identical(family, "Gamma")) {
+        "The mechanism needs a loss with a bounded slope. The slope of the Gamma loss is unbounded."
+      }
     ), "argument")
   }
   if (!is.null(link) && link != glm_families[[family]]$link) {
     abort(c(
-      "Family {.val {family}} has the link {.val {glm_families[[family]]$link}} only.",
-      x = "{.val {link}} was given.",
-      i = "Other links have unbounded slopes, or curvature that costs budget."
+      "Family {.val {family}} is available only with link {.val {glm_families[[family]]$link}}.",
+      x = "The given link is {.val {link}}.",
+      i = "With other links the loss has an unbounded slope, or a curvature that costs budget."
     ), "argument")
   }
   family
@@ -63,7 +65,7 @@ count_outcome <- function(expression, given) {
   response <- lm_outcome(expression, given)
   if (response$lower < 0 || response$upper < 1) {
     abort(c(
-      "The bounds of a count must start at 0 or above and end at 1 or above.",
+      "The lower bound of a count must be at least 0, and the upper bound at least 1.",
       x = "The bounds are {response$lower} and {response$upper}."
     ), "bounds")
   }

@@ -39,7 +39,10 @@ lm_columns <- function(formula, bounds, outcome = lm_outcome, offset = NULL) {
 lm_outcome <- function(expression, given) {
   response <- whole_atom(expression, given)
   if (response$kind != "value") {
-    abort("The outcome must be a number with a range in {.arg bounds}.", "bounds")
+    abort(c(
+      "The outcome must be numeric, not a factor and not logical.",
+      i = "Give the limits of the outcome in {.arg bounds}: {.code c(lower, upper)}."
+    ), "bounds")
   }
   response
 }
@@ -48,7 +51,10 @@ lm_outcome <- function(expression, given) {
 offset_of <- function(expression, given) {
   atom <- whole_atom(expression, given)
   if (atom$kind != "value") {
-    abort("An offset must be a number with a range in {.arg bounds}.", "bounds")
+    abort(c(
+      "The offset must be numeric, not a factor and not logical.",
+      i = "Give the limits of the offset in {.arg bounds}: {.code c(lower, upper)}."
+    ), "bounds")
   }
   atom$name <- paste("offset", atom$name)
   atom
@@ -63,9 +69,9 @@ without_dot <- function(formula, terms) {
 check_lm_terms <- function(terms) {
   if (length(attr(terms, "offset"))) {
     abort(c(
-      "The formula of a private regression has no offsets.",
+      "The formula of a private regression cannot contain an offset.",
       i = "In a linear model subtract the offset from the outcome: {.code I(y - z) ~ x}.",
-      i = "{.fn dp_glm} has the argument {.code offset = ~ z}."
+      i = "In {.fn dp_glm} use the argument {.code offset = ~ z}."
     ), "argument")
   }
   if (attr(terms, "intercept") != 1L) {
@@ -75,7 +81,7 @@ check_lm_terms <- function(terms) {
     ), "argument")
   }
   if (!length(attr(terms, "term.labels"))) {
-    abort("The formula has no regressors.", "argument")
+    abort("The formula must contain at least one regressor.", "argument")
   }
 }
 
@@ -86,7 +92,7 @@ check_lm_size <- function(known) {
   }
   if (length(names) > 500L) {
     abort(c(
-      "The formula has {length(names)} columns; at most 500 can be released.",
+      "The formula gives {length(names)} columns, but at most 500 can be released.",
       i = "If only a few of many columns matter, use {.fn dp_select}."
     ), "argument")
   }
@@ -331,7 +337,7 @@ image_of <- function(expression, name, given) {
   value <- if (is.numeric(value) && length(value) == nrow(grid)) value[is.finite(value)]
   if (length(value) < 2L || !(min(value) < max(value))) {
     abort(c(
-      "{.code {name}} is not a number that varies within {.arg bounds}."
+      "{.code {name}} is not numeric, or does not vary within the limits in {.arg bounds}."
     ), "bounds")
   }
   range <- check_size_of_range(range(value), name)

@@ -109,7 +109,7 @@ row_weights <- function(weights, data, max_weight, blocks = FALSE) {
   unknown <- setdiff(all.vars(weights), names(data))
   if (length(unknown) || !length(all.vars(weights))) {
     abort(c(
-      "{.arg weights} must be a column of {.arg data}, or a function of one row of it.",
+      "{.arg weights} must be a column of {.arg data}, or an expression that uses one row of it.",
       x = if (length(unknown)) "The rows have no column {.code {unknown}}."
     ), "argument")
   }
@@ -129,7 +129,7 @@ leave_out <- function(table, subset, data, blocks = FALSE) {
   unknown <- setdiff(all.vars(subset), names(data))
   if (length(unknown) || !length(all.vars(subset))) {
     abort(c(
-      "{.arg subset} must be a condition on columns of {.arg data}, row by row.",
+      "{.arg subset} must be a condition on columns of {.arg data} that uses one row at a time.",
       x = if (length(unknown)) "The rows have no column {.code {unknown}}."
     ), "argument")
   }

@@ -20,10 +20,10 @@ warn_calendar_gap <- function(times, name) {
   more <- length(after) - length(shown)
   warn(c(
     "{.code {name}} has gaps: periods are missing for everybody.",
-    x = "Between {gaps}{if (more) paste0(', and ', more, ' more')}.",
+    x = "The gaps are between {gaps}{if (more) paste0(', and ', more, ' more')}.",
     i = paste(
-      "Periods on both sides of a gap are treated as adjacent. Complete the data; or, if there",
-      "are no such periods, make {.code {name}} a factor with its levels in order."
+      "Periods on both sides of a gap are treated as adjacent. Complete the data or, if these",
+      "periods do not exist, make {.code {name}} a factor with its levels in order."
     )
   ), "calendar")
 }

@@ -40,18 +40,21 @@ formula_problem <- function(formula) {
   }
   rhs <- formula[[3L]]
   if ("offset" %in% called_functions(rhs)) {
-    return("It has an offset.")
+    return("It contains an offset.")
   }
   while (is.call(rhs) && identical(rhs[[1L]], quote(`(`))) {
     rhs <- rhs[[2L]]
   }
   operator <- if (is.call(rhs) && is.symbol(rhs[[1L]])) as.character(rhs[[1L]]) else ""
   if (operator %in% c("+", "-")) {
-    paste("Its right-hand side has", if (length(rhs) == 2L) "a sign." else "several terms.")
+    paste(
+      "Its right-hand side",
+      if (length(rhs) == 2L) "begins with a sign." else "contains several terms."
+    )
   } else if (operator %in% c(":", "*", "^", "/", "%in%")) {
-    "Its right-hand side has an interaction."
+    "Its right-hand side contains an interaction."
   } else if (operator == "|") {
-    "Its right-hand side has a second part."
+    "Its right-hand side contains a second part."
   } else if (length(all.vars(rhs)) == 0L) {
     "Its right-hand side names no variable."
   }
@@ -107,7 +110,7 @@ evaluate_formula <- function(formula, data, n_rows, index, private) {
     found <- sizes[sizes != n_rows][[1L]]
     abort(c(
       "The variables of {.arg formula} must have one value for each row of {.arg data}.",
-      x = "{.arg data} has {n_rows} row{?s}; the variables have {found}.",
+      x = "{.arg data} has {n_rows} row{?s}, but a variable has {found} value{?s}.",
       i = "Use columns of {.arg data}."
     ), "panel")
   }
@@ -231,7 +234,7 @@ check_treated <- function(treated, label) {
   } else if (type %in% c("number", "flag") && !inherits(treated, "integer64")) {
     rows <- which(plain != 0)
     ok <- all(plain[rows] == 1)
-    problem <- "{.code {label}} contains other values."
+    problem <- "{.code {label}} contains values other than 0 and 1."
   } else {
     ok <- FALSE
     problem <- "{.code {label}} is of class {kind}."

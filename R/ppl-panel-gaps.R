@@ -34,15 +34,18 @@ dp_roster <- function(unit, from, periods) door("dp_roster", {
   if (is.null(periods) || anyNA(periods) || anyDuplicated(periods) || length(periods) < 3L ||
         (!is.character(periods) && is.unsorted(unclass(periods)))) {
     fail(
-      "{.arg periods} must contain all periods in order, each once, at least three.",
+      "{.arg periods} must contain at least three periods, in order and each once.",
       i = "Use numbers, dates or strings."
     )
   }
   if (is.null(from) || length(from) != length(unit)) {
-    fail("{.arg from} must give the start of every unit's treatment, {.code NA} for donors.")
+    fail(paste(
+      "{.arg from} must give, for every unit, the period in which its treatment starts, or",
+      "{.code NA} for a donor."
+    ))
   }
   if (!all(is.na(from) | from %in% periods)) {
-    fail("{.arg from} must contain periods of the panel, or {.code NA} for donors.")
+    fail("Each value of {.arg from} must be in {.arg periods}, or {.code NA} for a donor.")
   }
   structure(list(unit = unit, from = from, periods = periods), class = "dp_roster")
 })
@@ -77,8 +80,8 @@ check_gaps <- function(na, roster) {
     abort(c(
       "{.code na = \"interpolate\"} needs a {.arg roster} from {.fn dp_roster}.",
       i = paste(
-        "Units, roles, dates and periods are published. With gaps they must be declared and",
-        "not derived from the data."
+        "The numbers of units, the dates of treatment and the periods are published. With gaps",
+        "they must be declared, and not derived from the data."
       )
     ), "roster")
   }
@@ -189,10 +192,11 @@ data_column <- function(data, name, declared) {
 roster_treatment <- function(roster, hide = FALSE, ask = function() NULL) {
   units <- which(!is.na(roster$from))
   if (!length(units)) {
-    abort("At least one unit must be treated: {.arg from} is {.code NA} for all.", "roster")
+    abort("At least one unit must be treated: {.arg from} is {.code NA} for all units.", "roster")
   }
   check_donor_count(
-    length(roster$unit) - length(units), "{.arg from} is {.code NA} for donors."
+    length(roster$unit) - length(units),
+    "Set {.arg from} to {.code NA} for units that are never treated."
   )
   first <- match(roster$from[units], roster$periods)
   if (min(first) < 3L) ask()

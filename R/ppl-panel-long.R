@@ -105,7 +105,10 @@ panel_people <- function(data, index, na = "error", roster = NULL, code = quote(
 }
 
 abort_index_given <- function() {
-  abort("{.arg index} is given in the source: {.code dp_table(con, table, index)}.", "argument")
+  abort(c(
+    "{.arg index} cannot be given for a source of rows.",
+    i = "Give it when you create the source: {.code dp_table(con, table, index)}."
+  ), "argument")
 }
 
 #' Check that long data are a data frame with rows
@@ -125,7 +128,7 @@ check_long_data <- function(data) {
     abort(c(
       "{.arg data} must have one row for each unit and period.",
       x = "It has zero rows.",
-      i = "Was everything filtered out?"
+      i = "Check whether a filter has removed all rows."
     ), "panel")
   }
   n_rows
@@ -135,7 +138,7 @@ check_long_data <- function(data) {
 #' @return `index` without names.
 #' @noRd
 check_index <- function(index, data) {
-  mend <- "For instance {.code index = c(\"store\", \"week\")}."
+  mend <- "Write, for instance, {.code index = c(\"store\", \"week\")}."
   if (!is.character(index) || length(index) != 2L || anyNA(index)) {
     abort(c(
       "{.arg index} must name two columns of {.arg data}: unit and time.",
@@ -222,7 +225,7 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
       # The message does not name the period, since the panel may contain the period because of one
       # donor.
       x = "{unit}, which is treated, has no row in some period of the panel.",
-      i = "Complete the treated units, which are public."
+      i = "Add the missing rows of the treated units, whose data are public."
     ), "panel")
   }
   if (anyDuplicated(units$code + as.double(n_units) * (times$code - 1L))) {

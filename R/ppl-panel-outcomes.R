@@ -34,7 +34,7 @@ outcome_names <- function(sides) {
   names <- ifelse(nzchar(given), given, written)
   if (any(!nzchar(names)) || anyDuplicated(names) || "deparse.level" %in% names) {
     abort(c(
-      "Several outcomes must be columns, each given once: {.code cbind(sales, visits) ~ treated}.",
+      "Several outcomes need different names, as in {.code cbind(sales, visits) ~ treated}.",
       i = "Name computed outcomes: {.code cbind(sales = log(sales), visits)}."
     ), "panel")
   }
@@ -56,15 +56,15 @@ outcome_bounds <- function(bounds, sides, names, private) {
   missing <- names[!lengths(own)]
   if (!is.list(bounds) || length(missing) || anyDuplicated(names(bounds))) {
     abort(c(
-      "{.arg bounds} must be a list with limits for each outcome by name.",
+      "{.arg bounds} must be a list that gives limits for each outcome by name.",
       x = if (length(missing)) "It has no limits for {.code {missing}}.",
       if (is.null(bounds) || is.list(bounds)) {
         kinds <- vapply(rlang::set_names(missing), blank_limits, "")
         to_paste(kinds, bounds)
       } else {
-        c(i = "For instance {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.")
+        c(i = "Write, for instance, {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.")
       },
-      i = "For an expression, name its text, its columns or its own name: see {.code ?dp_bounds}."
+      i = "Name limits of a computed outcome by its name, its text or its columns (?dp_bounds)."
     ), "bounds")
   }
   check_own_names(sides, names, bounds)
@@ -85,10 +85,10 @@ check_own_names <- function(sides, names, bounds) {
     text <- code_label(sides[[k]], "outcome")
     limits <- limits_text(bounds[[name]])
     abort(c(
-      "{.code {name}} in {.arg bounds} could be a column or the outcome computed from it.",
-      i = "Write the outcome without a name, {.code {text}}, and give limits in one of two ways.",
-      i = "Limits of the variable, before the formula: {.code bounds = list({name} = {limits})}.",
-      i = "Limits of the expression, by its text: {.code bounds = list(`{text}` = {limits})}."
+      "{.code {name}} in {.arg bounds} could be a column or the outcome computed from this column.",
+      i = "Write the outcome without a name: {.code {text}}.",
+      i = "To limit the column, write {.code bounds = list({name} = {limits})}.",
+      i = "To limit the outcome, write {.code bounds = list(`{text}` = {limits})}."
     ), "bounds")
   }
 }
@@ -146,7 +146,7 @@ check_public_indicator <- function(formula, covariates, private) {
   if (private && length(shared)) {
     abort(c(
       "The treatment indicator is public and must not be computed from a covariate.",
-      x = "{.code {shared}} is a covariate, which is private.",
+      x = "{.code {shared}} {?is a covariate/are covariates}, and covariates are private.",
       i = "Use a column that marks treated units and periods."
     ), "panel")
   }

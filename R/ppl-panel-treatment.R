@@ -35,7 +35,12 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
         )
       },
       i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel.",
-      i = if (early) "If it ends early, cut the panel, or code the unit as treated to the end.",
+      i = if (early) {
+        paste(
+          "If the treatment ends early, cut the panel before this end, or code the unit as treated",
+          "to the end."
+        )
+      },
       i = if (early && times$alphabetical) {
         paste(
           "Strings are sorted alphabetically. If the order is right, give",
@@ -60,11 +65,11 @@ check_few_numbers <- function(units, times, n, ask = function() NULL) {
   if (unclear && n > 0L && n < length(times$values)) {
     ask()
     abort(c(
-      "There are fewer donors than periods. Is {.arg index} the wrong way round?",
+      "There are fewer donors than periods, so unit and time in {.arg index} may be interchanged.",
       i = paste(
         "{.code {units$name}} is used as the unit and {.code {times$name}} as the time; the",
-        "unit contains numbers. If they are interchanged, donors' names become periods, which are",
-        "public."
+        "unit contains numbers. If unit and time are interchanged, donors' names become periods,",
+        "which are public."
       ),
       i = "If the order is right, turn {.code {units$name}} into strings."
     ), c("index", "panel"))

@@ -71,7 +71,7 @@ said_person <- function(person) {
     abort(c(
       "{.arg person} must be {.code ~ column}, or {.val row} if each row is a different person.",
       x = "It is {describe(person)}.",
-      i = if (is_name(person)) "For the column of that name: {.code person = ~{person}}.",
+      i = if (is_name(person)) "For the column of this name, write {.code person = ~{person}}.",
       i = "If several columns identify people, combine them into one column beforehand."
     ), "argument")
   }
@@ -106,12 +106,18 @@ identifiers_of <- function(data, who, text = FALSE) {
   }
   cells <- .subset2(data, who$column)
   kind <- cell_kind(cells)
-  if (kind == "other") abort("Column {.code {who$column}} must be a plain vector.", "data")
+  if (kind == "other") {
+    abort(paste(
+      "Column {.code {who$column}} must be a vector of numbers, logical values, text or dates, or",
+      "a factor."
+    ), "data")
+  }
   if (text && inherits(cells, "POSIXct")) {
     # Another block may contain the same times as text, in any format, and one person would become
     # two.
     abort(
-      "Column {.code {who$column}} must not contain times if {.arg data} is chunks.", "data"
+      "Column {.code {who$column}} must not contain date-times if {.arg data} comes in chunks.",
+      "data"
     )
   }
   cells <- if (inherits(cells, "integer64")) {
@@ -154,7 +160,7 @@ person_neighbours <- function(who) {
   if (is.null(who)) {
     "replace one person's row"
   } else if (isTRUE(who$declared)) {
-    "replace one person's row (each row another person, as declared)"
+    "replace one person's row (each row is a different person, as declared)"
   } else {
     paste0("replace all rows of one person (by ", who$column, ")")
   }

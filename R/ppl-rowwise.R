@@ -90,16 +90,16 @@ check_rowwise <- function(code) {
   unknown <- setdiff(called_by_code(code), names(rowwise_functions))
   if ("cbind" %in% unknown) {
     abort(c(
-      "The formula takes one outcome, without {.fn cbind}.",
+      "The formula can have only one outcome, without {.fn cbind}.",
       i = "For counts of successes and failures use one row per trial.",
-      i = "For several outcomes use one call for each."
+      i = "For several outcomes make one call per outcome."
     ), "argument")
   }
   if (length(unknown)) {
     abort(c(
       "The formula can only use functions of one row at a time, not {.code {unknown}}.",
       x = "A function of several rows could reveal information without noise.",
-      i = "Compute the column beforehand, from public constants."
+      i = "Compute the column beforehand, with public constants in place of other people's values."
     ), "argument")
   }
   if (!has_single_constants(code)) {
@@ -118,10 +118,10 @@ check_text_compared <- function(code) {
   if (!is.null(what)) {
     abort(c(
       paste(
-        "Text can be compared by {.code ==}, {.code !=} and {.code %in%} alone, not by",
+        "Text can be compared only by {.code ==}, {.code !=} and {.code %in%}, not by",
         "{.code {what}}."
       ),
-      x = "The formula has a string where a number is needed.",
+      x = "The formula contains a string where a number is needed.",
       i = "Text and factors have no order here. Write a date as {.code as.Date(\"2020-01-31\")}."
     ), "argument")
   }
@@ -167,8 +167,10 @@ columns_of_code <- function(code, data) {
   missing <- setdiff(names, names(data))
   if (length(missing)) abort("The rows have no column {.code {missing}}.", "data")
   lapply(stats::setNames(nm = names), function(name) {
-    plain_column(.subset2(data, name)) %||%
-      abort("Column {.code {name}} must be a plain vector.", "data")
+    plain_column(.subset2(data, name)) %||% abort(paste(
+      "Column {.code {name}} must be a vector of numbers, logical values, text or dates, or a",
+      "factor."
+    ), "data")
   })
 }
 

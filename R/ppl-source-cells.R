@@ -65,7 +65,7 @@ number_column <- function(name, row) {
     abort(c(
       "Column {.code {name}} is not numeric in the database.",
       i = paste(
-        "Cast it in the database, give its public levels in {.arg bounds}, or set",
+        "Cast it to numbers in the database, give its public levels in {.arg bounds}, or set",
         "{.code compute = \"here\"}."
       )
     ), c("data", "panel"))
@@ -279,7 +279,12 @@ sql_within <- function(x, range, dialect) {
 sql_identifier <- function(table, column) {
   if (!column %in% table$fields) abort("The rows have no column {.code {column}}.", "data")
   type <- column_types(table, column)[[column]]
-  if (type == "other") abort("Column {.code {column}} must be a plain vector.", "data")
+  if (type == "other") {
+    abort(
+      "Column {.code {column}} must contain numbers, text or logical values in the database.",
+      "data"
+    )
+  }
   key <- quoted(table$con, column)
   if (table$dialect$loose) return(table$dialect$order(sql_any_identifier(key)))
   if (type %in% c("text", "cell")) table$dialect$order(key) else key

@@ -13,7 +13,7 @@ source_covariates <- function(treated, times, T0, people, request) {
     text <- is.character(treated[[covariate_name(name)]])
     if (!request$private && is.null(declared[[name]]) && text) {
       abort(c(
-        "Levels of {.code {name}} must be in {.arg bounds}: it is a factor in a database."
+        "{.arg bounds} must give the levels of {.code {name}}, which is text in the database."
       ), "bounds")
     }
   }

@@ -36,7 +36,10 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
       "{what} failed in the database that contains the rows.",
       x = if (!is.null(words)) "The database's error, before any row was read: {words}",
       i = if (is.null(words)) {
-        "The database's error is not shown, since it may contain data. Is the connection open?"
+        paste(
+          "Check that the connection is open. The database's error is not shown, since it may",
+          "contain data."
+        )
       },
       i = if (charged) charge_stays
     ), c("engine", "panel"))
@@ -101,7 +104,7 @@ abort_sums <- function(charged) {
 
 abort_changed <- function(charged) {
   abort(c(
-    "The donors' rows changed between two passes.",
+    "The rows changed between two passes over the data.",
     i = "The database must keep its temporary table until the release is finished.",
     i = if (charged) charge_stays
   ), c("engine", "reader", "panel"))

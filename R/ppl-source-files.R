@@ -13,7 +13,12 @@ dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups 
   absent <- paths[!file.exists(paths)]
   if (length(absent) || !length(paths)) {
     abort(c(
-      "No such files exist.", x = if (length(absent)) "Missing: {.path {absent}}."
+      "{.arg files} must name existing files.",
+      x = if (length(absent)) {
+        "{.path {absent}} {?does/do} not exist."
+      } else {
+        "No file matches the pattern."
+      }
     ), "argument")
   }
   kind <- unique(tolower(sub("[.]gz$", "", paths)))
@@ -60,7 +65,7 @@ files_by_duckdb <- function(memory) {
 }
 
 files_by_sqlite <- function() {
-  need_package("RSQLite", "CSV files without duckdb")
+  need_package("RSQLite", "Reading CSV files without duckdb")
   path <- tempfile("dpsc", fileext = ".sqlite")
   con <- DBI::dbConnect(RSQLite::SQLite(), path)
   finish <- new.env(parent = emptyenv())

@@ -9,8 +9,8 @@
 keep_units <- function(table, name, units, charged = NULL) {
   if (!write_rows(table$con, name, data.frame(dpsc_u = units, dpsc_r = seq_along(units)))) {
     abort(c(
-      "Units could not be written into a temporary table.",
-      i = "The database's error is not shown. Can this user create temporary tables?",
+      "Units could not be written into a temporary table of the database.",
+      i = "Check that the database's user may create temporary tables. The error is not shown.",
       i = charged
     ), c("engine", "panel"))
   }

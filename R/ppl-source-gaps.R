@@ -68,7 +68,7 @@ roster_table <- function(source, columns) {
   parts <- long_parts(source)
   if (length(parts) != 1L || !inherits(parts[[1L]], "dp_table")) {
     abort(c(
-      "{.code na = \"interpolate\"} takes one table or files, not several sources or workers.",
+      "{.code na = \"interpolate\"} needs one table or one set of files, not several sources.",
       i = "The source of a unit without rows would be unknown."
     ), "argument")
   }

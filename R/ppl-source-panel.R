@@ -45,7 +45,10 @@ panel_from_formula.dp_source <- function(formula, people, request) {
 panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide = FALSE) {
   parts <- if (inherits(donors, "dp_sources")) donors$parts else list(donors)
   if (any(vapply(parts, is.data.frame, NA))) {
-    abort("Only {.fn dp_lm} takes data frames; donors must be matrices.", "argument")
+    abort(c(
+      "A source of donors cannot contain data frames.",
+      i = "Give each data frame as a matrix, with one row per donor and one column per period."
+    ), "argument")
   }
   long <- vapply(parts, inherits, NA, c("dp_table", "dp_workers"))
   facts <- lapply(parts[long], part_facts, columns = NULL)
@@ -122,7 +125,7 @@ check_panel_table <- function(table, names) {
   unknown <- setdiff(names, table$fields)
   if (length(unknown)) {
     abort(c(
-      "{.arg formula} names {.code {unknown}}, which the table does not have.",
+      "{.arg formula} names {.code {unknown}}, but the table contains no such column.",
       i = "Check the spelling and the case."
     ), "panel")
   }
@@ -198,7 +201,7 @@ check_people_travel <- function(source) {
     abort(c(
       paste(
         "With {.code protect = \"everyone\"} the sums over treated people are computed in R, so",
-        "rows of these people would leave the database."
+        "rows of these people would leave their source."
       ),
       i = "Permit this by {.code calibrate = TRUE}, or set {.code protect = \"donors\"}."
     ), "argument")

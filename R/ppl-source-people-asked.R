@@ -109,8 +109,8 @@ abort_expression <- function(expression) {
   abort(c(
     "The database cannot compute {.code {plain_text(expression)}} bit for bit as R does.",
     i = paste(
-      "Make it a column there, by a view or {.code tbl(con, \"people\") |> mutate(...)}, with",
-      "separate {.arg bounds}, or set {.code compute = \"here\"}."
+      "Compute a column in the database, by a view or {.code tbl(con, \"people\") |> mutate(...)},",
+      "and give its limits in {.arg bounds}; or set {.code compute = \"here\"}."
     )
   ), "argument")
 }

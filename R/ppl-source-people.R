@@ -8,7 +8,7 @@ people_parts <- function(source) {
     is.data.frame(part) || inherits(part, c("dp_table", "dp_workers"))
   }, NA)
   if (!all(fits)) {
-    abort("Give tables, files, workers or data frames with one row per person.", "argument")
+    abort("Sources of people's rows must be tables, files, workers or data frames.", "argument")
   }
   parts
 }

@@ -129,7 +129,7 @@ check_person_columns <- function(columns) {
   if (count > 30L) {
     abort(c(
       "With {.arg person} a database computes sums of at most 30 columns.",
-      x = "The formula has {count}.", i = "Set {.code compute = \"here\"}."
+      x = "The formula gives {count} columns.", i = "Set {.code compute = \"here\"}."
     ), "argument")
   }
 }

@@ -25,7 +25,7 @@ prove_engine <- function(table) {
 check_proof <- function(found, core) {
   if (!identical(found, core)) {
     abort(c(
-      "For simulated rows this database and the package compute different sums.",
+      "For simulated rows this database does not return the same sums as the package.",
       i = "The guarantee would not cover the database's sums. Set {.code compute = \"here\"}."
     ), c("engine", "panel"))
   }

@@ -87,7 +87,7 @@ check_calibration <- function(source, calibrated) {
     abort(c(
       paste(
         "Intervals are calibrated by the placebo errors of up to 100,000 donors, whose rows",
-        "would leave the database."
+        "would leave their source."
       ),
       i = paste(
         "Permit this by {.code calibrate = TRUE}, or request a release without intervals:",

@@ -163,13 +163,16 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   need_package("DBI", "dp_table()")
   if (inherits(con, "tbl_lazy")) {
     if (!missing(table)) {
-      abort("Omit {.arg table}: a lazy {.cls tbl} has its own table.", "argument")
+      abort(c(
+        "{.arg table} cannot be given with a lazy {.cls tbl}, which contains its own table.",
+        i = "Leave out {.arg table}."
+      ), "argument")
     }
-    need_package("dbplyr", "a lazy tbl")
+    need_package("dbplyr", "A lazy tbl")
     from <- paste0("(", dbplyr::sql_render(con), ")")
     con <- dbplyr::remote_con(con)
   } else {
-    check_given(missing(table), "table", "the table that holds the rows")
+    check_given(missing(table), "table", "the table that contains the rows")
     if (!inherits(con, "DBIConnection")) {
       abort(c(
         "{.arg con} must be a DBI connection or a lazy {.cls tbl}.",
@@ -183,7 +186,7 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
   reserved <- out$fields[startsWith(tolower(out$fields), "dpsc_")]
   if (length(reserved)) {
     abort(c(
-      "The table has {.code {reserved}}, but names with {.code dpsc_} are reserved.",
+      "The table contains {.code {reserved}}, but names beginning with {.code dpsc_} are reserved.",
       i = "Rename these columns in a view or a query."
     ), "argument")
   }
@@ -213,7 +216,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
   if (!is.null(index) && !(is.character(index) && length(index) == 2L && !anyNA(index))) {
     abort(c(
       "{.arg index} must name two columns: unit and time.", x = "It is {describe(index)}.",
-      i = "For instance {.code index = c(\"store\", \"week\")}."
+      i = "Write, for instance, {.code index = c(\"store\", \"week\")}."
     ), "argument")
   }
   if (!is.null(outcome) && !is_name(outcome)) {
@@ -263,7 +266,7 @@ table_hint <- function(from) {
   name <- sub(" s$", "", from)
   inner <- gsub("[^[:alnum:] ._*]", "", name)
   hint <- if (grepl("^(select|with) ", inner, ignore.case = TRUE)) {
-    "A query is given as {.code DBI::SQL(\"SELECT ...\")}."
+    "Give a query as {.code DBI::SQL(\"SELECT ...\")}."
   } else if (grepl("^[^.() ]+[.][^.() ]+$", inner)) {
     "Give a schema and a table as {.code DBI::Id(schema = , table = )}."
   }
@@ -279,8 +282,8 @@ dp_sources <- function(sources) door("dp_sources", {
   if (!is.list(sources) || is.data.frame(sources) || !length(sources) ||
       !all(vapply(sources, known, NA))) {
     abort(c(
-      "{.arg sources} must be a list of sources of donors.",
-      i = "Use tables, files, workers, matrices or chunks; {.fn dp_lm} also takes data frames."
+      "{.arg sources} must be a list of sources.",
+      i = "Use tables, files, workers, matrices or chunks; for regressions also data frames."
     ), "argument")
   }
   parts <- unlist(lapply(sources, function(x) {
@@ -320,11 +323,11 @@ assumptions_of <- function(x) {
 source_words <- function(x) {
   if (inherits(x, "dp_sources")) {
     inner <- unlist(lapply(x$parts, source_words))
-    return(c(paste("Donors in", length(x$parts), "places"), paste0("  ", inner)))
+    return(c(paste("Donors in", count_of(length(x$parts), "place")), paste0("  ", inner)))
   }
   if (!inherits(x, "dp_table")) {
     return(if (inherits(x, "dp_source")) {
-      paste("Donors on", length(x$cluster), "workers")
+      paste("Donors on", count_of(length(x$cluster), "worker"))
     } else {
       "Donors in memory"
     })

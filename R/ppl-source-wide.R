@@ -144,7 +144,7 @@ abort_periods <- function(n_times) {
   abort(c(
     "There are too many periods for one query of this database.",
     x = "The time column has {n_times} distinct values.",
-    i = "Is {.arg index} the wrong way round?"
+    i = "Check that {.arg index} names the unit first and the time second."
   ), "panel")
 }
 

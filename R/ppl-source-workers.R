@@ -83,7 +83,7 @@ ask_workers <- function(workers, task, tasks, charged = FALSE) {
       error = function(e) NULL
     )
     if (is.null(found) || !all(vapply(found, inherits, NA, "dpsc_answer"))) {
-      abort_workers("Is dpsc installed in the workers' library?", charged)
+      abort_workers("Check that dpsc is installed in the workers' library.", charged)
     }
     errors <- Filter(function(x) !is.null(x$error), found)
     if (length(errors)) {
@@ -124,7 +124,7 @@ worker_task <- function(given, task, opening) {
         if (!own()) worker_open(given$open, given$i, opening)
         list(value = TRUE)
       } else {
-        if (!own()) abort("The worker has rows for another {.fn dp_workers}.", "worker")
+        if (!own()) abort("The worker stores rows for another call of {.fn dp_workers}.", "worker")
         list(value = do.call(steps[[task]], given[[worker_state$index]]))
       }
     },
@@ -150,7 +150,7 @@ worker_open <- function(open, i, opening) {
     is.data.frame(source)
   if (!fits) {
     abort(c(
-      "{.arg open} must give a table, files, chunks, a matrix or people's rows.",
+      "{.arg open} must return a table, files, chunks, a matrix or a data frame.",
       x = "It returned {describe(source)}."
     ), "argument")
   }
@@ -165,7 +165,7 @@ worker_look <- function(columns) {
     return(part_facts(source, columns))
   }
   if (!is.null(columns)) {
-    abort("A formula needs workers that hold tables or files.", "argument")
+    abort("With a formula, workers must open tables or files.", "argument")
   }
   blocks <- if (is.matrix(source)) list(source) else read_all(source)
   for (block in blocks) {
@@ -207,7 +207,7 @@ worker_prepare <- function(token, design, grid, calibrated) {
 
 check_token <- function(token) {
   if (is.null(token) || !identical(worker_state$token, token)) {
-    abort("It has no record of this release.", "worker")
+    abort("The worker has no record of this release.", "worker")
   }
 }
 

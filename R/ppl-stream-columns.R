@@ -13,10 +13,14 @@ new_columns <- function(formula, bounds, family) {
   bounds <- bounds_of_regression(formula, bounds)
   terms <- expand_terms(formula, bounds)
   labels <- attr(terms, "term.labels")
-  if (length(attr(terms, "offset"))) abort("Offsets are not supported.", "argument")
+  if (length(attr(terms, "offset"))) {
+    abort("The formula cannot contain an offset.", "argument")
+  }
   check_margins(terms)
   intercept <- attr(terms, "intercept") == 1L
-  if (!intercept && !length(labels)) abort("The formula has no regressors.", "argument")
+  if (!intercept && !length(labels)) {
+    abort("The formula must contain at least one regressor.", "argument")
+  }
   outcome <- new_outcome(formula[[2L]], bounds, family, intercept)
   regressors <- unlist(lapply(seq_along(labels), function(k) {
     parts <- lapply(parts_of_term(terms, k), new_column, bounds, intercept)
@@ -54,7 +58,10 @@ new_column <- function(expression, bounds, intercept) {
   if (is.character(found) || is.factor(found)) {
     levels <- unique(as.character(found))
     if (length(levels) < 2L || anyNA(levels)) {
-      abort("There must be at least two different levels of {.code {name}}.", "bounds")
+      abort(
+        "{.arg bounds} must give at least two different levels of {.code {name}}, none missing.",
+        "bounds"
+      )
     }
     return(list(name = name, expression = expression, levels = levels))
   }
@@ -152,11 +159,14 @@ new_outcome <- function(expression, bounds, family, intercept) {
   if (is.character(found) || is.factor(found)) {
     out$levels <- unique(as.character(found))
     if (length(out$levels) != 2L) {
-      abort("{.code {name}} must have two levels: failure, success.", "bounds")
+      abort(
+        "{.arg bounds} must give two levels of {.code {name}}, first failure and then success.",
+        "bounds"
+      )
     }
   } else if (!isTRUE(all.equal(as.numeric(found), c(0, 1)))) {
     abort(c(
-      "A binomial outcome is 0 or 1, TRUE or FALSE, or one of two levels.",
+      "A binomial outcome must be 0 or 1, TRUE or FALSE, or one of two levels.",
       x = "The bounds of {.code {name}} are {describe(found)}."
     ), "bounds")
   }

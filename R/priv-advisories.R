@@ -105,7 +105,7 @@ known_privacy <- function(privacy, facts = facts_of_rows) {
   privacy$looked <- TRUE
   if (any(found, na.rm = TRUE)) {
     privacy$holds <- FALSE
-    privacy$reason <- paste("version 0.2.0 had a fault:", paste(faults(which(found)),
+    privacy$reason <- paste("versions up to 0.2.0 had a fault:", paste(faults(which(found)),
       collapse = "; "))
   } else if (anyNA(found)) {
     privacy$holds <- FALSE

@@ -137,7 +137,7 @@ check_control <- function(control) {
 check_noise_open <- function(noise) {
   if (!noise_open_cpp(noise)) {
     abort(c(
-      "Noise from an audit works only in that audit, while the audit runs.",
+      "Noise from an audit can be used only in that audit, while the audit runs.",
       i = "Take {.arg control} from {.fn dp_control}."
     ), "argument")
   }

@@ -21,7 +21,7 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
 planned <- function(plan, model) {
   tryCatch(plan, `dpsc::budget_too_small` = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for {model}: the noise would not fit the exact sampler."
+      "{.arg epsilon} is too small for {model}: the noise would be too large for the exact sampler."
     ), "argument")
   })
 }
@@ -32,7 +32,7 @@ planned <- function(plan, model) {
 warn_of_delta <- function(delta, n, who = "person") {
   warn(c(
     "{.arg delta} = {delta} is not below 1/n = {signif(1 / n, 2)}.",
-    i = "With such a large delta, some {who}'s row may be published without noise."
+    i = "Such a guarantee would allow the publication of some {who}'s row without noise."
   ), "delta")
 }
 

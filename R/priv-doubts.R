@@ -15,8 +15,8 @@ doubt_words <- function(numbers, few = FALSE) {
   if (isTRUE(few)) {
     # If few rows count, no other fact is known.
     return(paste(
-      "Fewer than half of the rows count. Are the levels in bounds spelt as in the data? A missing",
-      "value, an unlisted level or a row outside the subset has weight zero."
+      "Fewer than half of the rows count. Are the levels in bounds spelt as in the data? A row",
+      "with a missing value or an unlisted level, or outside the subset, has weight zero."
     ))
   }
   at <- numbers$end != 0 & !mapply(is_natural_end, numbers$lower, numbers$upper, numbers$end)

@@ -19,7 +19,7 @@ charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 #' @noRd
 open_ledger <- function(given) {
   need_package("DBI", "A ledger outside R")
-  need_package("openssl", "The hashes of a ledger outside R")
+  need_package("openssl", "A ledger outside R")
   if (is.null(given$con)) need_package("RSQLite", "A ledger in a file")
   self <- new.env(parent = emptyenv())
   self$outside <- TRUE
@@ -59,9 +59,9 @@ check_same_total <- function(given, total) {
   if (is.null(given$epsilon)) return(invisible())
   if (given$epsilon != total$epsilon || given$delta != total$delta) {
     abort(c(
-      "The total of this ledger is different.",
+      "{.arg epsilon} or {.arg delta} differs from the total of this ledger.",
       x = "The ledger was made with epsilon = {total$epsilon} and delta = {total$delta}.",
-      i = "Leave {.arg epsilon} and {.arg delta} out to use this total."
+      i = "To use this total, leave {.arg epsilon} and {.arg delta} out."
     ), "budget")
   }
 }
@@ -102,7 +102,7 @@ ledger_sql <- function(con, text, fetch = FALSE) {
       said <- conditionMessage(e)
       abort(c(
         "The ledger could not be read or written.", x = "The database's error: {said}",
-        i = "Is its connection open and outside of any transaction?"
+        i = "Check that the connection is open and not inside a transaction."
       ), "budget")
     }
   )
@@ -112,7 +112,7 @@ connect_ledger <- function(path) {
   con <- tryCatch(DBI::dbConnect(RSQLite::SQLite(), path), error = function(e) {
     abort(c(
       "The ledger's file cannot be opened.",
-      i = "Is {.arg path} in a folder that can be written to?"
+      i = "Check that {.arg path} is in a folder in which you may write."
     ), "source")
   })
   ledger_sql(con, "PRAGMA busy_timeout = 60000", fetch = TRUE)
@@ -122,7 +122,8 @@ connect_ledger <- function(path) {
 
 stop_no_ledger <- function() {
   abort(c(
-    "There is no such ledger.", i = "A new ledger needs its total: {.arg epsilon} and {.arg delta}."
+    "There is no such ledger.",
+    i = "To create a ledger, give its total: {.arg epsilon} and {.arg delta}."
   ), "budget")
 }
 
@@ -282,7 +283,7 @@ chained_rows <- function(con, ledger) {
     abort(c(
       "This ledger was changed: its chain of hashes is broken.",
       x = "The first broken link is at row {broken[[1L]]}.",
-      i = "{.code verify_ledger()} lists the broken rows; go back to a copy known to be intact."
+      i = "List the broken rows with {.fn verify_ledger}, and restore a copy known to be intact."
     ), "budget")
   }
   rows

@@ -270,7 +270,7 @@ charged_history <- function(ledger, history, cost, label) {
       "The ledger does not hold enough budget for this release.",
       x = paste(
         "With this release the total would be epsilon = {format_epsilon(total)} at",
-        "delta = {ledger$delta}; the limit is {ledger$epsilon}."
+        "delta = {ledger$delta}; the ledger allows epsilon = {ledger$epsilon}."
       ),
       i = budget_left(ledger, cost, history)
     ), "budget")
@@ -284,7 +284,7 @@ budget_left <- function(ledger, cost, history) {
   left <- format_epsilon(remaining_epsilon(ledger, cost, history))
   paste0(
     "About epsilon = ", left, " is left for a release like this one",
-    if (ledger$delta == 0 && cost$kind != "pure") " with {.code delta = 0}", "."
+    if (ledger$delta == 0 && cost$kind != "pure") ", but with {.code delta = 0}", "."
   )
 }
 
@@ -297,9 +297,9 @@ check_live <- function(ledger) {
   here <- identical(ledger$session, session_mark())
   abort(c(
     if (here) {
-      "This ledger is a copy, or was taken over, and cannot pay."
+      "This ledger cannot be charged: it is a copy, or another ledger has replaced it."
     } else {
-      "This ledger belongs to another R session, and a copy cannot pay."
+      "This ledger belongs to another R session, and a copy cannot be charged."
     },
     x = "Later charges to the original are not known here.",
     i = paste(
@@ -313,7 +313,7 @@ check_live <- function(ledger) {
 check_promise <- function(promise) {
   if (!promise$holds) {
     abort(c(
-      "A ledger does not pay for a release whose guarantee does not hold.",
+      "A ledger pays only for a release with a valid guarantee.",
       x = "Here {promise$reason}.",
       i = paste(
         "Leave out {.arg ledger} for such a release, and set {.code options(dpsc.ledger = NULL)}",
@@ -336,11 +336,11 @@ check_order <- function(history) {
   if (kind == "approximate" || (kind == "zcdp" && !any(earlier == "zcdp"))) {
     charge <- if (kind == "zcdp") "A charge in rho" else "A charge in epsilon and delta"
     abort(c(
-      "{charge} must precede all charges for Gaussian noise, which this ledger already contains.",
+      "{charge} cannot follow a charge for Gaussian noise, and this ledger contains such a charge.",
       x = "The first Gaussian charge fixes the rule by which costs add up.",
       i = paste(
         "Use a separate ledger for this release:",
-        "the totals of two ledgers on the same donors add up."
+        "the totals of two ledgers for the same people add up."
       )
     ), "budget")
   }

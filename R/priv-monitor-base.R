@@ -41,7 +41,7 @@ check_not_grown <- function(release, what) {
   if (periods_grown(release)) {
     abort(c(
       "{what} is for the first release only, but this release has grown.",
-      i = "Use the fit before the first {.code update(newdata = )}."
+      i = "Use the fit from before the first {.code update(newdata = )}."
     ), "monitor")
   }
 }

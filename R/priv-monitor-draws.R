@@ -57,7 +57,7 @@ next_draw <- function(monitor, period, known, again) {
   if (known$taken >= monitor$announced) {
     abort(c(
       "All {monitor$announced} announced periods of this release have been drawn.",
-      i = "More periods need a new release."
+      i = "Make a new release for more periods."
     ), c("monitor", "budget"))
   }
   if (period %in% known$periods && !again) {
@@ -121,8 +121,8 @@ check_draw_ledger <- function(monitor, ledger) {
   if (!monitor$paid) {
     if (!is.null(ledger)) {
       abort(c(
-        "This release was not paid for from a ledger.",
-        i = "Leave {.arg ledger} out: the periods were paid for when the release was made."
+        "This release was not charged to a ledger.",
+        i = "Leave {.arg ledger} out: the budget of the release already covers its periods."
       ), "monitor")
     }
     return(invisible())

@@ -55,7 +55,7 @@ promise_conflict <- function(release) {
   promise$holds <- c(promise$holds, known_release(fault)$privacy$holds)
   said <- release$privacy
   if (!said$holds %in% promise$holds || !identical(promise$exact, said$exact)) {
-    "The promise in the privacy record does not follow from the method and the noise."
+    "The guarantee in the privacy record does not follow from the method and the noise."
   }
 }
 
@@ -146,9 +146,10 @@ find_release_problem <- function(release) {
         privacy$private != is.finite(privacy$epsilon) ||
         privacy$private !=
           (is.data.frame(privacy$steps) && all(columns %in% names(privacy$steps))),
-    "The version that wrote it is wrong." =
+    "The version in the privacy record is wrong." =
       !is.null(privacy$version) && !is_string(privacy$version),
-    "Its assumptions are wrong." = !is.null(privacy$assumes) && !is_string(privacy$assumes)
+    "The assumptions in the privacy record are wrong." =
+      !is.null(privacy$assumes) && !is_string(privacy$assumes)
   ) %||%
     variant_problem(release) %||% growing_problem(release) %||%
     mechanism_table$dp_synth[[release$method]]$problem(base_release(release)) %||%

@@ -46,9 +46,9 @@ write_release <- function(release, path, allow_not_private = FALSE) {
 write_release.default <- function(release, path, allow_not_private = FALSE) door("write_release", {
   if (inherits(release, "dp_pdp")) {
     abort(c(
-      "Privacy losses of donors are for the curator only and are not written.",
-      x = "Losses are computed from the donors' data without noise, and no guarantee covers them.",
-      i = "Write the release. {.fn pdp_bound} gives the publishable bound on losses."
+      "Privacy losses of single people are for the curator only and cannot be written.",
+      x = "Losses are computed from people's data without noise, and no guarantee covers them.",
+      i = "Write the release. {.fn pdp_bound} gives a bound on losses that may be published."
     ), "release")
   }
   rlang::check_installed("jsonlite", "to write a release.")
@@ -81,7 +81,7 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
   if (is.null(parts$statistics %||% parts$release)) {
     abort(c(
       "This object does not contain its release.",
-      i = "Save objects of version 0.2.0 by {.fn saveRDS}."
+      i = "Save objects of version 0.2.0 with {.fn saveRDS}."
     ), "release")
   }
   parts$privacy[c("looked", "doubt")] <- NULL
@@ -97,7 +97,7 @@ write_release.dp_synth <- function(release, path, allow_not_private = FALSE) doo
   if (release$release$calibration == "none") {
     abort(c(
       "A fit by estimator {.val {release$estimator}} has no release: it uses raw donors.",
-      i = "{.fn saveRDS} saves the fit, donors included."
+      i = "Save the fit with {.fn saveRDS}; the file then contains the donors."
     ), "release")
   }
   write_release.default(release$release, path, allow_not_private)
@@ -137,7 +137,10 @@ write_json <- function(content, path) {
     error = function(e) FALSE, warning = function(w) FALSE
   )
   if (!written) {
-    abort(c("The file could not be written.", x = "{.file {path}}"), "release")
+    abort(c(
+      "The file {.file {path}} could not be written.",
+      i = "Check that the folder exists and that you may write in it."
+    ), "release")
   }
   invisible(path)
 }
@@ -158,7 +161,7 @@ read_release <- function(path) door("read_release", {
     jsonlite::fromJSON(path, simplifyVector = FALSE),
     error = function(e) NULL, warning = function(w) NULL
   )
-  if (is.null(content)) fail("The file is not valid JSON. Was the file truncated?")
+  if (is.null(content)) fail("The file is not valid JSON, perhaps because it was truncated.")
   if (!is.list(content)) fail("It is JSON with other content.")
   object_of_file(content, fail)
 })
@@ -301,7 +304,7 @@ current_content <- function(content, fail) {
     ))
   }
   if (!identical(content$version, file_version) || content$format != file_format) {
-    fail("It was written by another version of the package.")
+    fail("Its format belongs to another version of the package.")
   }
   if (!is_string(content$kind) || !content$kind %in% file_kinds) {
     fail("The kind of its content is unknown.")

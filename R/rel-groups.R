@@ -98,7 +98,10 @@ check_same_release <- function(parts) {
   alike(function(part) part$statistics[c("loadings", "pre", "weight", "demean")], "features")
   once <- anyDuplicated(lapply(parts, function(part) part$statistics$mean)) > 0L
   if (once || any(vapply(parts, function(part) !is.null(part$groups), NA))) {
-    abort("Give the release of every group once.", "release")
+    abort(c(
+      "The releases must be of different single groups.",
+      i = "Give the release of every group once, and no union of groups."
+    ), "release")
   }
   if (!parts[[1L]]$privacy$private) {
     abort(c(

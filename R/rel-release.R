@@ -339,8 +339,8 @@ public_facts <- function(panel, request) {
 check_target_bounds <- function(panel, target, scale, method, calibration) {
   if (!all(abs(target) < 1e6)) {
     abort(c(
-      "A treated unit's distance from {.arg bounds} is more than a million bounds' widths.",
-      i = "Are {.arg bounds} in the units of the outcome?"
+      "The target is more than a million half-widths of {.arg bounds} away from their middle.",
+      i = "Give {.arg bounds} in the units of the outcome."
     ), "bounds")
   }
   if (calibration == "published" && has_calibrations(method) &&
@@ -361,8 +361,8 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
         "{signif(min(scale$lower), 4)} to {signif(max(scale$upper), 4)}."
       ),
       i = paste(
-        "Give {.arg bounds} in the units of the outcome in {.arg formula}: limits of the log for a",
-        "log."
+        "Give {.arg bounds} in the units of the outcome in {.arg formula}, for a log the limits of",
+        "the log."
       )
     ), "bounds")
   }
@@ -370,8 +370,8 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
     warn(c(
       "The target leaves {.arg bounds} before the treatment.",
       i = paste(
-        "Donors like the target are clipped, so the counterfactual's bias exceeds the width of the",
-        "interval. Widen {.arg bounds}."
+        "Donors like the target are clipped. The resulting bias of the counterfactual can exceed",
+        "the width of the interval. Widen {.arg bounds}."
       )
     ), "bounds")
   }
@@ -441,7 +441,7 @@ abort_unknown_input <- function(x) {
     "The first argument must be a formula, a matrix or chunks of donors, or a release.",
     x = "It is {describe(x)}.",
     i = if (is.data.frame(x)) {
-      "For long data write {.code outcome ~ treated, data = ..., index = c(unit, time)}."
+      "For long data write {.code outcome ~ treated, data = ..., index = c(\"unit\", \"time\")}."
     },
     i = if (is.data.frame(x)) {
       "For wide data, one row per donor and one column per period, use {.code as.matrix()}."

@@ -18,7 +18,7 @@ open_iterates <- function(columns, learner, budget, request) {
     abort("{.val {method}} needs a finite {.arg horizon}, from 2 to {longest}.", "argument")
   }
   if (request$batch || request$participation[["times"]] > 1) {
-    abort("{.val {method}} takes one row per step, and each person once.", "argument")
+    abort("{.val {method}} accepts only one row per step, and each person once.", "argument")
   }
   chosen <- mechanism_table$dp_online[[method]]
   facts <- list(

@@ -61,7 +61,7 @@ plan_stream <- function(noise, shape, size, horizon, participation, budget) {
   )
   tryCatch(stream_plan_cpp(facts), error = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this stream: the noise would not fit the exact sampler."
+      "{.arg epsilon} is too small for this stream: the noise would be too large for the sampler."
     ), "argument")
   })
 }
@@ -220,8 +220,8 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
   if (done$taken < nrow(table)) {
     taken <- done$taken
     abort(c(
-      "Interrupted after {taken} of {nrow(table)} rows.",
-      i = "The first {taken} rows are in the stream and must not be given again; give the others."
+      "The update was interrupted after {taken} of {nrow(table)} rows.",
+      i = "The stream contains the first {taken} rows. Do not give them again, but give the others."
     ), "interrupted")
   }
   if (left == steps && holds_moments(object) && object$privacy$private) {

@@ -187,7 +187,7 @@ check_epsilon <- function(epsilon) {
       i = if (size == "small") {
         "With such large noise, no release is informative."
       } else {
-        "Such small noise hides nothing; {.code epsilon = Inf} states this openly."
+        "Such small noise protects nobody. For a result without privacy, set {.code epsilon = Inf}."
       }
     ), "argument")
   }
@@ -216,7 +216,7 @@ check_argument_names <- function(given, name) {
   twice <- unique(given[duplicated(given)])
   if (length(twice) > 0L || any(short)) {
     abort(c(
-      "Arguments must be given once, with their names in full.",
+      "Each argument must be given only once, and by its full name.",
       x = if (length(twice)) "Given more than once: {.arg {twice}}.",
       x = if (any(short)) "Abbreviated: {.arg {given[short]}}."
     ), "argument")
@@ -230,9 +230,9 @@ check_index_words <- function(given) {
   words <- intersect(given, c("unit", "time", "id", "period", "unit_id", "time_id", "idvar"))
   if (length(words)) {
     abort(c(
-      "Unit and time are the two columns of {.arg index}, as text and in this order.",
-      x = "There is no {.arg {words}}.",
-      i = "For instance {.code index = c(\"store\", \"week\")}."
+      "The columns of unit and time must be given in {.arg index}, in this order.",
+      x = "Unknown argument{?s}: {.arg {words}}.",
+      i = "Write, for instance, {.code index = c(\"store\", \"week\")}."
     ), "argument")
   }
 }
@@ -255,8 +255,8 @@ given_index <- function(index, code, class = "panel") {
   if (length(words) != 2L) words <- c("store", "week")
   abort(c(
     "{.arg index} must name two columns: unit and time.",
-    x = "Names of columns need quotes.",
-    i = "For instance {.code index = c(\"{words[[1L]]}\", \"{words[[2L]]}\")}."
+    x = "The names of the columns are not in quotes.",
+    i = "Write, for instance, {.code index = c(\"{words[[1L]]}\", \"{words[[2L]]}\")}."
   ), class)
 }
 
@@ -284,7 +284,10 @@ check_table_dots <- function(...) {
     return(invisible(NULL))
   }
   if (isTRUE(list(...)$exponentiate)) {
-    abort("{.arg exponentiate} is for coefficients of regressions.", "argument")
+    abort(c(
+      "{.code exponentiate = TRUE} is only for coefficients of regressions.",
+      i = "Leave out {.arg exponentiate}."
+    ), "argument")
   }
   unknown <- given[!given %in% passed_by_tables]
   unknown[!nzchar(unknown)] <- "(unnamed)"
@@ -363,7 +366,7 @@ need_package <- function(name, what) {
   if (!nzchar(system.file(package = name))) {
     abort(c(
       "{what} needs package {.pkg {name}}.",
-      i = "{.code install.packages(\"{name}\")} installs it."
+      i = "Install it with {.code install.packages(\"{name}\")}."
     ), "package")
   }
 }

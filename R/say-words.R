@@ -83,8 +83,8 @@ weak_budget <- function(epsilon) {
   if (is.finite(epsilon) && epsilon > weak_epsilon) {
     paste0(
       "epsilon = ", format(epsilon, digits = 4L), " protects little: somebody who knows all ",
-      "donors but one could distinguish two rows of that donor with odds up to exp(",
-      format(epsilon, digits = 4L), ") to 1."
+      "donors but one could distinguish two possible rows of the remaining donor with odds of up ",
+      "to exp(", format(epsilon, digits = 4L), ") to 1."
     )
   }
 }

@@ -15,7 +15,7 @@ fit_calendar <- function(times, ...) {
 }
 
 test_that("a year without rows causes a warning that names its place, and counts as no period", {
-  expect_warning(fit <- fit_calendar(c(1990:1993, 1995, 1996)), "Between 1993 and 1995",
+  expect_warning(fit <- fit_calendar(c(1990:1993, 1995, 1996)), "between 1993 and 1995",
     class = "dpsc_warning_calendar"
   )
   expect_identical(fit$release$panel$T0, 5L)

@@ -123,7 +123,7 @@ test_that("the error about a predictor that cannot be computed names the predict
   bad(y ~ treated | x9, "x9")
   bad(y ~ treated | over(x1, 2007), "before the treatment")
   bad(y ~ treated | over(x1, 1900), "before the treatment")
-  bad(y ~ treated | over(x1), "takes a column")
+  bad(y ~ treated | over(x1), "needs exactly two arguments")
   data$x1[data$unit == "c"] <- NA
   bad(y ~ treated | x1, "missing for 1 unit")
   data$when <- as.Date("2020-01-01")

@@ -285,13 +285,13 @@ test_that("the error about an unusable covariate names the covariate", {
   refuse(y ~ on | over(price, 11:12), "before the treatment", "dpsc_error_panel")
   refuse(y ~ on | price, "both contain", "dpsc_error_argument", predictors = panel$predictors)
   data$price[data$unit == "c" & data$time == 12] <- NA
-  refuse(y ~ on | price, "has no value in 1 cell")
+  refuse(y ~ on | price, "is missing for 1 pair of unit and period")
   data$price[data$unit == "c"] <- NA
   roster <- dp_roster(rownames(panel$all), c(rep(NA, 12), 10), 1:13)
   expect_error(
     dp_synth(y ~ on | price, data, c("unit", "time"), epsilon = Inf, estimator = "factor",
       na = "interpolate", roster = roster
-    ), "no value for some unit", class = "dpsc_error_covariate"
+    ), "missing in all periods of some unit", class = "dpsc_error_covariate"
   )
   expect_error(fit_formula(y ~ on | price, data, "simplex"), "missing for 1 unit",
     class = "dpsc_error_panel"

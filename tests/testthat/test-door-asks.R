@@ -95,13 +95,13 @@ test_that("an error shows how to give `index` if unit and time are separate or n
     dp_release(pressure ~ enrolled, clinic_panel, c(patient, month), epsilon = 1),
     dp_synth(pressure ~ enrolled, clinic_panel, list(patient, month), epsilon = 1)
   )) {
-    error <- expect_error(eval(call), "need quotes", class = "dpsc_error_panel")
+    error <- expect_error(eval(call), "are not in quotes", class = "dpsc_error_panel")
     expect_match(conditionMessage(error), "index = c(\"patient\", \"month\")", fixed = TRUE)
     expect_match(conditionMessage(error), "nothing was spent")
   }
   expect_error(
     dp_synth(pressure ~ enrolled, clinic_panel, nothing, epsilon = 1),
-    "need quotes", class = "dpsc_error_panel"
+    "are not in quotes", class = "dpsc_error_panel"
   )
   # Column names may be stored in variables.
   key <- "patient"

@@ -151,7 +151,7 @@ test_that("a numeric index with fewer donors than periods causes an error before
     dp_release(y ~ treated, data, c("t", "id"),
       epsilon = 1, bounds = c(-1, 1), ledger = ledger, protect = "donors"
     ),
-    "wrong way round", class = "dpsc_error_index"
+    "may be interchanged", class = "dpsc_error_index"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   right <- function(data, ...) {

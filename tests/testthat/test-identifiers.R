@@ -256,6 +256,6 @@ test_that("the error about the order of `index` does not depend on names", {
   }
   # With swapped columns the message contains neither names nor periods.
   swapped <- transform(numbers, unit = match(week, unique(week)), week = sprintf("p%06d", unit))
-  expect_match(said(swapped), "wrong way round")
+  expect_match(said(swapped), "may be interchanged")
   expect_no_match(said(swapped), "p0000|2020-")
 })

@@ -53,7 +53,9 @@ test_that("the total of a ledger is fixed, and a missing ledger is not created b
   file <- ledger_file()
   expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
   dp_ledger(1, 1e-6, path = file)
-  expect_error(dp_ledger(2, 1e-6, path = file), "ledger is different", class = "dpsc_error_budget")
+  expect_error(dp_ledger(2, 1e-6, path = file), "differs from the total of this ledger",
+    class = "dpsc_error_budget"
+  )
   expect_s3_class(dp_ledger(1, 1e-6, path = file), "dp_ledger")
   nowhere <- file.path(tempdir(), "no", "folder.sqlite")
   expect_error(dp_ledger(1, path = nowhere), class = "dpsc_error")

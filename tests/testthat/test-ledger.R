@@ -54,7 +54,9 @@ test_that("zCDP charges of older versions add up as zCDP", {
   # No shift covers a charge in zCDP.
   ledger <- dp_ledger(3, 1e-6)
   pay_gdp(ledger, 1)
-  expect_error(pay(ledger, "zcdp", rho = rho), "must precede all", class = "dpsc_error_budget")
+  expect_error(pay(ledger, "zcdp", rho = rho), "cannot follow a charge",
+    class = "dpsc_error_budget"
+  )
 })
 
 test_that("a ledger accepts charges exactly up to its composed total", {
@@ -105,7 +107,7 @@ test_that("before the first Gaussian charge epsilons add up; later charges form 
   expect_identical(as.data.frame(ledger)$kind, c("pure", "approximate", "gdp", "pure"))
   # The delta of a later charge can no longer be subtracted from the delta of the conversion.
   before <- as.data.frame(ledger)
-  error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "must precede all",
+  error <- expect_error(charge(ledger, 0.1, 1e-9, "objective"), "cannot follow a charge",
     class = "dpsc_error_budget"
   )
   expect_match(conditionMessage(error), "Nothing was released and nothing was spent")
@@ -247,7 +249,7 @@ test_that("if copies of a ledger are taken over in turn, only the last copy can 
   # The session knows the spending since the copy was made.
   resumed <- dp_ledger(resume = copy)
   expect_identical(as.data.frame(resumed), as.data.frame(ledger))
-  expect_error(pay_gdp(ledger, 0.1), "was taken over", class = "dpsc_error_budget")
+  expect_error(pay_gdp(ledger, 0.1), "another ledger has replaced it", class = "dpsc_error_budget")
   expect_error(pay_gdp(copy, 0.1), class = "dpsc_error_budget")
   expect_error(pay_gdp(resumed, 0.9), "enough budget", class = "dpsc_error_budget")
   pay_gdp(resumed, 0.1)

@@ -199,7 +199,7 @@ test_that("new data that do not continue the fit's periods are refused at no cos
   refused(grow(lambda = 3), "dpsc_error_argument")
   refused(grow(size = 3), "dpsc_error_argument")
   refused(grow(epsilon = 3), "dpsc_error_argument")
-  refused(grow(ledger = dp_ledger(1)), words = "not paid")
+  refused(grow(ledger = dp_ledger(1)), words = "not charged to a ledger")
   refused(grow(again = NA), "dpsc_error_argument")
   holes <- p$donors[, 1:13]
   holes[7, 13] <- NA

@@ -228,8 +228,8 @@ test_that("invalid outcomes give one error and spend nothing", {
   fails <- function(class, text, ...) {
     expect_error(outcome_fit(p, ..., ledger = ledger, control = dp_control()), text, class = class)
   }
-  fails("dpsc_error_panel", "each given once", cbind(y, y) ~ on)
-  fails("dpsc_error_panel", "each given once", cbind(y, y = log(z)) ~ on)
+  fails("dpsc_error_panel", "need different names", cbind(y, y) ~ on)
+  fails("dpsc_error_panel", "need different names", cbind(y, y = log(z)) ~ on)
   fails("dpsc_error_bounds", "no limits for `?z", bounds = p$both["y"])
   fails("dpsc_error_bounds", "not a single column", bounds = c(0, 100))
   fails("dpsc_error_bounds", "could be a column or the outcome", cbind(y = log(y), z) ~ on)

@@ -426,7 +426,7 @@ test_that("a ledger is charged before the draw, and invalid guarantees cost noth
   )) {
     expect_error(eval(bad), class = "dpsc_error")
   }
-  expect_error(go(epsilon = 1, method = "ops"), "no exact sampler")
+  expect_error(go(epsilon = 1, method = "ops"), "No exact sampler")
   lm_go <- function(...) {
     dp_lm(y ~ a, data, ..., bounds = paper_bounds(), ledger = ledger)
   }

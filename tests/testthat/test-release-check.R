@@ -57,7 +57,7 @@ test_that("a seeded release whose field `holds` was changed is detected", {
     caught(rng = "R", change = function(release) {
       release$privacy$holds <- !release$privacy$holds
       release
-    }, regexp = "promise")
+    }, regexp = "guarantee in the privacy record")
   }, Filter(function(kind) kind[[2L]] == "tight", every_kind))
   # A false claim about the source of the noise makes the record consistent again, but not the
   # budget.
@@ -70,10 +70,15 @@ test_that("a seeded release whose field `holds` was changed is detected", {
 test_that("edits cannot turn an invalid guarantee into a valid guarantee", {
   # Plants faults 62.
   expect_caught("objective", "published",
-    change = edit("privacy", "holds", TRUE), regexp = "promise"
+    change = edit("privacy", "holds", TRUE), regexp = "guarantee in the privacy record"
   )
-  expect_caught("objective", "tight", change = edit("privacy", "exact", TRUE), regexp = "promise")
-  expect_caught("gram", epsilon = Inf, change = edit("privacy", "holds", TRUE), regexp = "promise")
+  expect_caught("objective", "tight",
+    change = edit("privacy", "exact", TRUE), regexp = "guarantee in the privacy record"
+  )
+  expect_caught("gram",
+    epsilon = Inf, change = edit("privacy", "holds", TRUE),
+    regexp = "guarantee in the privacy record"
+  )
 })
 
 test_that("a release that is read states its guarantee in the package's own words", {

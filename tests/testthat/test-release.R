@@ -135,7 +135,7 @@ test_that("a ledger refuses releases without a valid guarantee before any noise 
       state <- .Random.seed
       error <- expect_error(
         draw(p, method = method[[1L]], calibration = method[[2L]], ledger = ledger),
-        "guarantee does not hold", class = "dpsc_error_budget"
+        "only for a release with a valid guarantee", class = "dpsc_error_budget"
       )
       expect_identical(.Random.seed, state)
     })

@@ -67,7 +67,7 @@ test_that("two levels that are spellings of the same number are refused in block
   expect_error(
     dp_lm(y ~ g, guessed(data),
       epsilon = 1, bounds = list(y = c(0, 10), g = c("01", "1")), ledger = ledger
-    ), "one spelling", class = "dpsc_error_bounds"
+    ), "spellings of the same number", class = "dpsc_error_bounds"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   # In a data frame a column has one class.
@@ -210,7 +210,7 @@ test_that("a level matches the same rows in batches of text and in batches of nu
   ledger <- dp_ledger(1, 1e-5)
   expect_error(
     dp_online(y ~ g, 1, horizon = 9, bounds = list(y = c(0, 1), g = c("1", "01")), ledger = ledger),
-    "one spelling", class = "dpsc_error_bounds"
+    "spellings of the same number", class = "dpsc_error_bounds"
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })

@@ -20,7 +20,7 @@ test_that("errors for spellings of old versions give the new spelling and spend 
     "method = \"gram\"" = quote(dp_select(picked, size = 2)),
     "%in%" = quote(dp_lm(y ~ x + (f < "b"), d, 1, bounds = bounds[1:3], ledger = ledger)),
     "I(a | b)" = quote(dp_lm(y ~ x | b, d, 1, bounds = bounds, ledger = ledger)),
-    "wrong way round" = quote(dp_synth(y ~ on, swapped, c("id", "t"),
+    "may be interchanged" = quote(dp_synth(y ~ on, swapped, c("id", "t"),
       epsilon = 1, bounds = c(0, 1), protect = "donors", ledger = ledger)),
     "informative release needs at least" = quote(
       dp_lm(y ~ x, d[1:50, ], 0.1, bounds = bounds[1:2], ledger = ledger)

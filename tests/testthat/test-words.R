@@ -183,7 +183,7 @@ test_that("if a ledger refuses a call, the error gives the budget that remains f
   glm_call(0.6)
   pure <- dp_ledger(epsilon = 1)
   said <- message_of(dp_lm(y ~ g, people, epsilon = 1, bounds = lm_bounds(), ledger = pure))
-  expect_match(said, "like this one with `delta = 0`", fixed = TRUE)
+  expect_match(said, "like this one, but with `delta = 0`", fixed = TRUE)
 })
 
 test_that("prints give p-values without padding", {
