@@ -56,8 +56,11 @@ check_constraint_rows <- function(A, names) {
   }
   if (!ok || ncol(A) != length(names)) {
     abort(c(
-      "{.code A} must be a matrix of finite numbers, one row per constraint, one column per slope.",
-      i = "Columns are the slopes {.val {names}}, in this order or by name.",
+      paste(
+        "{.code A} must be a matrix of finite numbers, with one row per constraint and one column",
+        "per slope."
+      ),
+      i = "The columns must be the slopes {.val {names}}, in this order or with these names.",
       i = "Give 1 to 500 rows, each with a number other than 0."
     ), "argument")
   }
@@ -100,7 +103,7 @@ check_limits <- function(given, free, names) {
         !anyDuplicated(names(given)))
   if (!ok) {
     abort(c(
-      "A limit must be one number, or numbers named by slopes.",
+      "{.code lower} and {.code upper} must each be one number, or numbers named by slopes.",
       i = "The slopes are {.val {names}}."
     ), "argument")
   }

@@ -116,8 +116,8 @@ prepare_objective_glm <- function(public, columns) {
   if (length(limits) && !(is.list(limits) && all(names(limits) %in% known) &&
     length(names(limits)) == length(limits) && !anyDuplicated(names(limits)))) {
     abort(c(
-      "{.arg constraints} must be a list with names, each of them once.",
-      i = "The names can be {.or {.code {known}}}."
+      "{.arg constraints} must be a named list without repeated names.",
+      i = "The allowed names are {.code {known}}."
     ), "argument")
   }
   after <- check_flag(limits$after %||% FALSE, arg = "constraints$after")
@@ -192,8 +192,8 @@ check_weights <- function(penalty) {
     all(names(penalty) %in% known) && !anyDuplicated(names(penalty)))
   if (!ok) {
     abort(c(
-      "{.arg penalty} must be a list with names, each of them once.",
-      i = "The names can be {.or {.code {known}}}."
+      "{.arg penalty} must be a named list without repeated names.",
+      i = "The allowed names are {.code {known}}."
     ), "argument")
   }
   vapply(stats::setNames(nm = known), function(name) {

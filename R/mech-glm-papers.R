@@ -10,8 +10,8 @@ paper_mechanisms <- function() {
   both <- c("tight", "published")
   list(
     output = paper_glm("output", "output perturbation", both, "ridge", c(
-      tight = proof(4, "sensitivity 2 / ridge of the minimiser"),
-      published = proof(4, "Lemma 3.1 of Thakurta (2013), with twice the noise that it needs")
+      tight = proof(4, "sensitivity of the minimiser, which is 2 / ridge"),
+      published = proof(4, "Lemma 3.1 of Thakurta (2013), with twice the necessary noise")
     ), losses = output_row_losses),
     `objective-public` = paper_glm("objective", "objective perturbation in public coordinates",
       "tight", "ridge", c(

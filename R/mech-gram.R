@@ -235,6 +235,6 @@ weights_fit <- function(release) {
 
 # The reason why a fit without privacy and with weights has no intervals.
 weights_reason <- paste(
-  "without privacy there is no interval if donors have weights: leave-one-out errors are for",
-  "donors with equal weights"
+  "without privacy there is no interval if donors have weights: leave-one-out errors",
+  "require donors with equal weights"
 )

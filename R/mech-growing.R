@@ -14,9 +14,9 @@ check_monitor <- function(monitor) {
       "{.arg monitor} must be finite: an endless release cannot be paid for in advance.",
       x = paste(
         "Such a release would need a limit on each person's total contribution over all periods,",
-        "computed from past cells each time; a revised cell would break this limit undetected."
+        "computed from past values each time; a revised value would break this limit undetected."
       ),
-      i = "Announce a number of periods; four times as many periods double each period's noise."
+      i = "Announce a number of periods. Four times as many periods double the noise of a period."
     ), "monitor")
   }
   number <- is_number(monitor) && monitor == round(monitor) && monitor >= 1 && monitor <= 1000

@@ -86,7 +86,7 @@ check_representable <- function(public) {
   if (public$epsilon < 1e-100 || public$epsilon > 1e100) {
     abort(c(
       "{.arg epsilon} is too {if (public$epsilon < 1) 'small' else 'large'} for this method.",
-      x = "It is {public$epsilon}; noise of such a size is outside double precision."
+      x = "It is {public$epsilon}; the noise would be outside the range of double precision."
     ), "argument")
   }
 }

@@ -249,8 +249,11 @@ subset_constants <- function(subsets, n, shares) {
   }
   if (subset_members(subsets, n, rate) > most_members) {
     abort(c(
-      "The subsets of {.val subsamples} would contain {signif(n * rate * subsets, 2)} people.",
-      i = "Give fewer {.arg subsets} in {.arg settings}, or take {.code method = \"blocks\"}."
+      paste(
+        "The subsets of {.val subsamples} would contain {signif(n * rate * subsets, 2)} people in",
+        "total."
+      ),
+      i = "Give fewer {.arg subsets} in {.arg settings}, or use {.code method = \"blocks\"}."
     ), "argument")
   }
   list(subsets = subsets, rate = rate)
@@ -273,7 +276,7 @@ check_subset_people <- function(constants, facts) {
         "{.val subsamples} needs at least {format(least, big.mark = \",\")} people at this",
         "{.arg epsilon}."
       ),
-      x = "A subset would have about {signif(facts$n * constants$rate, 2)} people.",
+      x = "A subset would contain about {signif(facts$n * constants$rate, 2)} people.",
       i = "Use {.code method = \"blocks\"}, which needs 6 to 12 times fewer people."
     ), "argument")
   }

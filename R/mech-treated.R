@@ -103,8 +103,9 @@ check_group_noise <- function(noise, group) {
   abort(c(
     "A group of {group$m} treated {?person/people} is too small to be protected at this budget.",
     x = paste(
-      "The noise in their mean would be {signif(noise, 2)} times the length at which a person's",
-      "row is clipped. To be informative, this ratio must be at most {largest_group_noise}."
+      "The standard deviation of the noise in their mean would be {signif(noise, 2)} times the",
+      "length at which a person's row is clipped. An informative release needs a ratio of at most",
+      "{largest_group_noise}."
     ),
     i = if (length(instead)) {
       paste0("Protection needs about ", paste(instead, collapse = ", or "), ".")

@@ -125,7 +125,7 @@ check_bounds_list <- function(bounds) {
     abort(c(
       "{.arg bounds} must be a list with one named entry per variable.",
       i = "Write, for example, {.code list(y = c(0, 10), age = c(18, 90), sex = c(\"f\", \"m\"))}.",
-      i = "Limits come from prior knowledge about the variables, never from the data."
+      i = "Take limits from prior knowledge about the variables, never from the data."
     ), "bounds")
   }
 }
@@ -183,7 +183,7 @@ check_known <- function(expression, given) {
     abort(c(
       "{.arg bounds} has no entry for {.code {unknown}}.",
       i = "Every variable of the formula needs its public range, or its public levels.",
-      i = if (is.call(expression)) "Or give limits of the expression, named by its text."
+      i = if (is.call(expression)) "You can also limit the whole expression, named by its text."
     ), "bounds")
   }
 }

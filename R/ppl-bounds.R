@@ -19,7 +19,7 @@ new_bounds <- function(bounds, periods) {
         "with one such row for each period."
       ),
       x = problem,
-      i = "Limits come from prior knowledge about the outcome, never from the donors' data."
+      i = "Take limits from prior knowledge about the outcome, never from the donors' data."
     ), "bounds")
   }
   if (!is.numeric(bounds)) fail("It is {describe(bounds)}.")
@@ -34,7 +34,7 @@ new_bounds <- function(bounds, periods) {
   if (anyNA(bounds)) fail("Some limits are missing.")
   if (!all(is.finite(bounds))) fail("Some limits are infinite.")
   if (any(bounds[, 1L] >= bounds[, 2L])) {
-    fail("The lower limit is not below the upper limit. Are the limits interchanged?")
+    fail("A lower limit is not below its upper limit. Check whether they are interchanged.")
   }
   half <- (bounds[, 2L] - bounds[, 1L]) / 2
   if (!all(is.finite(half))) fail("The limits are too far apart for double precision.")

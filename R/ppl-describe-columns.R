@@ -20,7 +20,7 @@ describe_columns <- function(formula, by, bounds) {
   groups <- if (length(groups)) read(groups)[[1L]]
   if (!is.null(groups) && groups$kind != "levels") {
     abort(c(
-      "{.arg by} must have public levels: {.code {groups$name}} has a range.",
+      "{.arg by} must be a variable with public levels, but {.code {groups$name}} has a range.",
       i = "Give its levels in {.arg bounds}; for codes write {.code ~ factor({groups$name})}."
     ), "bounds")
   }

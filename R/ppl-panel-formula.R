@@ -185,11 +185,11 @@ check_outcome <- function(outcome, label) {
   if (!cell_kind(outcome) %in% c("number", "flag")) {
     codes <- is.factor(outcome) || is.character(outcome)
     abort(c(
-      "The outcome must be numeric, or TRUE and FALSE.",
+      "The outcome must be numeric or logical.",
       x = "{.code {label}} is of class {class(outcome)[[1L]]}.",
       # The condition is needed because the codes of a factor with levels 0 and 1 are 1 and 2.
       i = if (codes) {
-        "For an event write a condition on it, such as {.code {label} == \"yes\"}."
+        "For an event write a condition on this column, such as {.code {label} == \"yes\"}."
       } else {
         "Convert the column with {.code as.numeric()}."
       }

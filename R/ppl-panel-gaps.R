@@ -178,7 +178,7 @@ data_column <- function(data, name, declared) {
   if (is.null(x) || is.character(x) != is.character(declared) ||
         !identical(class(x)[is.object(x)], class(declared)[is.object(declared)])) {
     abort(c(
-      "The roster must name units and periods as {.arg data} does.",
+      "Units and periods must have the same class in the roster as in {.arg data}.",
       x = "{.code {name}} is of class {class(index_column(data, name))[[1L]]}.",
       i = "Give {.fn dp_roster} values of the same class."
     ), "roster")
@@ -266,7 +266,7 @@ check_filled <- function(rows, label) {
   if (!all_finite_cpp(rows)) {
     abort(c(
       "Some unit has no value of {.code {label}} before the treatment.",
-      i = "Give {.arg bounds} (their midpoint is used), or leave such units out of the roster."
+      i = "Leave such units out of the roster, or give {.arg bounds}, whose midpoint is then used."
     ), "panel")
   }
 }

@@ -64,7 +64,8 @@ outcome_bounds <- function(bounds, sides, names, private) {
       } else {
         c(i = "Write, for instance, {.code bounds = list(sales = c(0, 500), visits = c(0, 31))}.")
       },
-      i = "Name limits of a computed outcome by its name, its text or its columns (?dp_bounds)."
+      i = "Limits of a computed outcome can have the name of the outcome, its text or its columns.",
+      i = "See {.code ?dp_bounds}."
     ), "bounds")
   }
   check_own_names(sides, names, bounds)

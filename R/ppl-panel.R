@@ -235,8 +235,8 @@ check_target <- function(target, n_times) {
         "It is an object of class {class(target)[[1L]]}."
       },
       i = paste(
-        "Give {.arg target} the periods of the donors, in the same order; each row of the donors",
-        "is a unit, each column a period."
+        "Give {.arg target} for the periods of the donors, in the same order. Each row of the",
+        "donors is a unit, and each column is a period."
       )
     ), "panel")
   }

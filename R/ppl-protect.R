@@ -30,13 +30,13 @@ check_protect <- function(request, k, people = FALSE) {
         "{.arg protect} is required: state who is protected.",
         x = if (k == 1L) "One unit is treated." else "{k} units are treated.",
         i = paste(
-          "{.code protect = \"donors\"}: the donors only. The treated units' data count as public,",
-          "and their mean is published without noise."
+          "{.code protect = \"donors\"} protects only the donors. The treated units' data count as",
+          "public, and their mean is published without noise."
         ),
         i = if (k > 1L) {
           paste(
-            "{.code protect = \"everyone\"}: the donors and the treated units, if they are people.",
-            "Noise is added to the mean of the treated people."
+            "{.code protect = \"everyone\"} protects the donors and the treated units, if these",
+            "are people. Noise is added to the mean of the treated people."
           )
         } else {
           paste(

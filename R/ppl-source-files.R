@@ -207,7 +207,7 @@ check_csv_names <- function(path, found, names, wanted) {
   if (!is.null(names) && (length(absent) || length(found) != length(names))) {
     abort(c(
       "{.file {file}} does not have the columns of the first file.",
-      x = if (length(missing)) "It has no {.code {missing}}.",
+      x = if (length(missing)) "It has no column {.code {missing}}.",
       x = if (length(absent) && !length(missing)) {
         "It lacks {cli::qty(length(absent))}column{?s} {absent} of the first file."
       },

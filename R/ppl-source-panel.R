@@ -70,7 +70,7 @@ panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide =
     parts[[k]] <- part$donors
     n <- n + part$n
   }
-  check_donor_count(n, "Every unit of the sources is a donor.")
+  check_donor_count(n, "Check that the sources contain rows. All their units count as donors.")
   design <- design_public(target, T0, times %||% found$values, n_times, hide)
   elsewhere <- structure(
     list(parts = parts, n = n, design = list(periods = found$plain)), class = "dp_elsewhere"
@@ -109,7 +109,7 @@ long_parts <- function(source) {
   parts <- if (inherits(source, "dp_sources")) source$parts else list(source)
   if (!all(vapply(parts, inherits, NA, c("dp_table", "dp_workers")))) {
     abort(c(
-      "With a formula all sources must contain long rows: tables or files.",
+      "With a formula all sources must be tables, files or workers.",
       i = "Matrices and chunks need {.arg target} and {.arg T0}."
     ), "argument")
   }

@@ -334,7 +334,7 @@ source_words <- function(x) {
   }
   where <- if (inherits(x, "dp_files")) "files" else "a database"
   how <- if (x$compute == "here") {
-    "integers stream to this process"
+    "rows are read into this process as integers"
   } else if (x$calibrate) {
     "sums are computed at the source; some people's rows are sent to R for the calibration"
   } else {

@@ -18,8 +18,9 @@ advisories <- function() {
   list(
     positions = list(
       fault = paste(
-        "with more than 10,000 people, the order of identifiers determined who calibrated the",
-        "intervals, so that another name for one person changed the places of others"
+        "with more than 10,000 people, the people who calibrated the intervals were chosen by the",
+        "order of identifiers, so that a new identifier for one person could change the choice of",
+        "others"
       ),
       until = "0.2.0", shows = "method, number of people and steps",
       found = function(facts) {
@@ -28,8 +29,8 @@ advisories <- function() {
     ),
     places = list(
       fault = paste(
-        "weights were in the order of people's identifiers, so that another name for one person",
-        "changed the places of others"
+        "weights were in the order of people's identifiers, so that a new identifier for one",
+        "person moved the weights of other people"
       ),
       until = "0.2.0", shows = "method, and names that were declared public",
       found = function(facts) {
@@ -52,7 +53,7 @@ advisories <- function() {
     classes = list(
       fault = paste(
         "in formulas one person's cell could change everybody's values if a column was an",
-        "ordered factor, of integers, or of a class with methods of its own"
+        "ordered factor, was of type integer, or had a class with its own methods"
       ),
       until = "0.2.0", shows = "nothing: a file does not record the classes of columns",
       found = function(facts) if (isFALSE(facts$long)) FALSE else NA

@@ -314,7 +314,7 @@ check_promise <- function(promise) {
   if (!promise$holds) {
     abort(c(
       "A ledger pays only for a release with a valid guarantee.",
-      x = "Here {promise$reason}.",
+      x = "The reason for the refusal: {promise$reason}.",
       i = paste(
         "Leave out {.arg ledger} for such a release, and set {.code options(dpsc.ledger = NULL)}",
         "if a default ledger pays; do not use data that need protection."

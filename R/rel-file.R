@@ -162,7 +162,7 @@ read_release <- function(path) door("read_release", {
     error = function(e) NULL, warning = function(w) NULL
   )
   if (is.null(content)) fail("The file is not valid JSON, perhaps because it was truncated.")
-  if (!is.list(content)) fail("It is JSON with other content.")
+  if (!is.list(content)) fail("The file contains JSON, but not a release.")
   object_of_file(content, fail)
 })
 
@@ -296,7 +296,7 @@ file_version <- 2L
 #' @noRd
 current_content <- function(content, fail) {
   first <- if (is_string(content$format)) first_formats()[[content$format]]
-  if (is.null(first)) fail("It is JSON with other content.")
+  if (is.null(first)) fail("The file contains JSON, but not a release.")
   if (identical(content$version, 1L)) {
     return(list(
       kind = first$kind, old = TRUE,

@@ -361,8 +361,8 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
         "{signif(min(scale$lower), 4)} to {signif(max(scale$upper), 4)}."
       ),
       i = paste(
-        "Give {.arg bounds} in the units of the outcome in {.arg formula}, for a log the limits of",
-        "the log."
+        "{.arg bounds} must be in the units of the outcome in {.arg formula}. For a log give",
+        "limits of the log."
       )
     ), "bounds")
   }

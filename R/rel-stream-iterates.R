@@ -85,8 +85,8 @@ iterates_privacy <- function(budget, facts, sizes, record) {
       rho = if (facts$published || !budget$private) NA_real_ else budget$rho
     ),
     exact = FALSE, integers = TRUE, assumes = paste(
-      "each step's minimiser is found to within the slack in its sensitivity, which is",
-      "asserted and not certified"
+      "the error of each step's minimiser is within the allowance for it in the sensitivity, which",
+      "is asserted and not certified"
     )
   )
 }

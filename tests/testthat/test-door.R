@@ -398,7 +398,7 @@ test_that("non-numeric text, wide data and a panel without donors cause specific
   expect_error(dp_synth(wide, target = 1:7, T0 = 4, epsilon = 1), "as.matrix")
   expect_error(
     dp_synth(matrix(0.5, 7, 30), target = 1:7, T0 = 4, epsilon = 1, bounds = c(0, 1)),
-    "is a unit, each\\s+column a period"
+    "is a unit, and\\s+each column is a period"
   )
   expect_error(
     dp_describe(y ~ t, data, epsilon = 1, bounds = list(y = c(0, 1), t = c(0, 9))),
