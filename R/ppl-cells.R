@@ -403,7 +403,7 @@ index_column <- function(data, name) {
 plain_values <- function(columns, data, clip, needed) {
   missing <- setdiff(needed, names(data))
   if (length(missing)) {
-    abort("The rows have no column {.code {missing}}.", "data")
+    abort("The rows contain no column {.code {missing}}.", "data")
   }
   out <- lapply(stats::setNames(nm = needed), function(name) {
     x <- .subset2(data, name)

@@ -163,7 +163,7 @@ check_covariate_bounds <- function(x, name) {
   if (!is.null(x) && !limits && !levels) {
     abort(c(
       "{.arg bounds} of {.code {name}} must be two finite numbers, or the levels of a factor.",
-      i = "Give the lower limit first, or at least two levels, each once."
+      i = "Give {.code c(lower, upper)}, or at least two levels without repetition."
     ), "bounds")
   }
   x

@@ -76,7 +76,7 @@ refuse_weighted_panel <- function(panel, several = FALSE) {
 #' @noRd
 weighed_covariates <- function(covariates, weights, data) {
   if (is.data.frame(data) && !weights$column %in% names(data)) {
-    abort("{.arg data} has no column {.code {weights$column}} for {.arg weights}.", "argument")
+    abort("{.arg data} contains no column {.code {weights$column}} for {.arg weights}.", "argument")
   }
   if (weights$column %in% names(covariates)) {
     abort("{.code {weights$column}} cannot be both a covariate and the weights.", "argument")

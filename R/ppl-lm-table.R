@@ -110,7 +110,7 @@ row_weights <- function(weights, data, max_weight, blocks = FALSE) {
   if (length(unknown) || !length(all.vars(weights))) {
     abort(c(
       "{.arg weights} must be a column of {.arg data}, or an expression that uses one row of it.",
-      x = if (length(unknown)) "The rows have no column {.code {unknown}}."
+      x = if (length(unknown)) "The rows contain no column {.code {unknown}}."
     ), "argument")
   }
   value <- value_by_row(weights, columns_of_code(weights, data), blocks)
@@ -130,7 +130,7 @@ leave_out <- function(table, subset, data, blocks = FALSE) {
   if (length(unknown) || !length(all.vars(subset))) {
     abort(c(
       "{.arg subset} must be a condition on columns of {.arg data} that uses one row at a time.",
-      x = if (length(unknown)) "The rows have no column {.code {unknown}}."
+      x = if (length(unknown)) "The rows contain no column {.code {unknown}}."
     ), "argument")
   }
   subset <- with_dates(subset, data)

@@ -46,9 +46,9 @@ check_each_split <- function(T0, k, n_times) {
   T0 <- vapply(T0, check_count, 0, min = -Inf, arg = "T0")
   if (any(T0 >= n_times)) {
     abort(c(
-      "Every treated unit must be observed in a period after its adoption.",
+      "Every treated unit must be observed in at least one period from its adoption on.",
       x = "{.arg T0} is {max(T0)} for some unit, and the panel has {n_times} periods.",
-      i = "Units that are never treated are donors, not targets."
+      i = "Units that are never treated belong to the donors, not to {.arg target}."
     ), "panel")
   }
   as.integer(T0)

@@ -102,7 +102,7 @@ people_of <- function(data, who) {
 #' @noRd
 identifiers_of <- function(data, who, text = FALSE) {
   if (!who$column %in% names(data)) {
-    abort("The rows have no column {.code {who$column}}.", "data")
+    abort("The rows contain no column {.code {who$column}}.", "data")
   }
   cells <- .subset2(data, who$column)
   kind <- cell_kind(cells)
@@ -166,7 +166,7 @@ person_neighbours <- function(who) {
   }
 }
 
-#' Do neighbours differ in all rows of one person?
+#' Do neighbours arise by replacing all rows of one person?
 #' @noRd
 is_by_person <- function(privacy) startsWith(privacy$neighbours, "replace all rows")
 

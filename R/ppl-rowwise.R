@@ -165,7 +165,7 @@ value_by_row <- function(code, columns, blocks = FALSE) {
 columns_of_code <- function(code, data) {
   names <- all.vars(code)
   missing <- setdiff(names, names(data))
-  if (length(missing)) abort("The rows have no column {.code {missing}}.", "data")
+  if (length(missing)) abort("The rows contain no column {.code {missing}}.", "data")
   lapply(stats::setNames(nm = names), function(name) {
     plain_column(.subset2(data, name)) %||% abort(paste(
       "Column {.code {name}} must be a vector of numbers, logical values, text or dates, or a",

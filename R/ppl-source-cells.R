@@ -277,7 +277,7 @@ sql_within <- function(x, range, dialect) {
 #' A column of identifiers, in the form for comparisons by an engine
 #' @noRd
 sql_identifier <- function(table, column) {
-  if (!column %in% table$fields) abort("The rows have no column {.code {column}}.", "data")
+  if (!column %in% table$fields) abort("The rows contain no column {.code {column}}.", "data")
   type <- column_types(table, column)[[column]]
   if (type == "other") {
     abort(

@@ -106,7 +106,8 @@ copied_csv <- function(paths, con, wanted = character()) {
     abort(c(
       "The files could not be read as CSV with the same columns.",
       x = if (!is.null(at$path)) "Reading stopped in {.file {basename(at$path)}}.",
-      i = "The first line must name the columns, separated by commas, each once."
+      i = "The first line must name the columns, separated by commas.",
+      i = "Names must differ in more than their case, and must not begin with {.code dpsc_}."
     ), "argument")
   }
   csv_from(con, names)
@@ -207,7 +208,7 @@ check_csv_names <- function(path, found, names, wanted) {
   if (!is.null(names) && (length(absent) || length(found) != length(names))) {
     abort(c(
       "{.file {file}} does not have the columns of the first file.",
-      x = if (length(missing)) "It has no column {.code {missing}}.",
+      x = if (length(missing)) "It contains no column {.code {missing}}.",
       x = if (length(absent) && !length(missing)) {
         "It lacks {cli::qty(length(absent))}column{?s} {absent} of the first file."
       },

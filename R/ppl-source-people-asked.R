@@ -87,7 +87,7 @@ needed_columns <- function(table, columns, choice) {
     lapply(columns$variables, symbols_of), lapply(choice[c("subset", "weights")], all.vars)
   )))
   unknown <- setdiff(needed, table$fields)
-  if (length(unknown)) abort("The rows have no column {.code {unknown}}.", "data")
+  if (length(unknown)) abort("The rows contain no column {.code {unknown}}.", "data")
   needed
 }
 

@@ -143,7 +143,7 @@ check_wide <- function(con, name, periods, columns) {
 abort_periods <- function(n_times) {
   abort(c(
     "There are too many periods for one query of this database.",
-    x = "The time column has {n_times} distinct values.",
+    x = "There are {n_times} periods.",
     i = "Check that {.arg index} names the unit first and the time second."
   ), "panel")
 }

@@ -37,7 +37,7 @@ record_conflict <- function(release) {
       !privacy$rng %in% c("secure", "R") || !privacy$neighbours %in% told,
     "The release is marked private, but its bounds are not finite." =
       privacy$private && !all(is.finite(unlist(release$bounds[c("lower", "upper")]))),
-    "The release is marked not private, but it has a budget." =
+    "The release is marked not private, but its privacy record contains a budget." =
       !privacy$private && !(is.null(privacy$steps) && is.na(privacy$rho) && privacy$delta == 0)
   )
 }

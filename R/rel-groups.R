@@ -99,7 +99,7 @@ check_same_release <- function(parts) {
   once <- anyDuplicated(lapply(parts, function(part) part$statistics$mean)) > 0L
   if (once || any(vapply(parts, function(part) !is.null(part$groups), NA))) {
     abort(c(
-      "The releases must be of different single groups.",
+      "Every release must be of a single group, and no group can occur twice.",
       i = "Give the release of every group once, and no union of groups."
     ), "release")
   }

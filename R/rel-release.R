@@ -346,7 +346,7 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
   if (calibration == "published" && has_calibrations(method) &&
       any(abs(target[, seq_len(panel$T0)]) > 1)) {
     abort(c(
-      "The target leaves the bounds before treatment, which the published constants do not allow.",
+      "The published constants require a target within {.arg bounds} before the treatment.",
       i = "Widen {.arg bounds}, or use {.code calibration = \"tight\"}."
     ), "bounds")
   }
@@ -368,7 +368,7 @@ check_target_bounds <- function(panel, target, scale, method, calibration) {
   }
   if (any(outside)) {
     warn(c(
-      "The target leaves {.arg bounds} before the treatment.",
+      "The target lies outside {.arg bounds} in at least one period before the treatment.",
       i = paste(
         "Donors like the target are clipped. The resulting bias of the counterfactual can exceed",
         "the width of the interval. Widen {.arg bounds}."

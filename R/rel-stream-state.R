@@ -79,7 +79,7 @@ check_participation <- function(participation) {
     setequal(names(participation), c("times", "apart"))
   if (!ok) {
     abort(c(
-      "{.arg participation} must be {.code c(times = , apart = )}.",
+      "{.arg participation} must be two numbers with names, {.code c(times = , apart = )}.",
       x = "It is {describe(participation)}."
     ), "argument")
   }

@@ -175,7 +175,7 @@ test_that("invalid inputs for several adoption dates raise errors and spend noth
   }
   expect_error(matrix(c(8, 9, 10)), "one for each row", class = "dpsc_error_argument")
   expect_error(matrix(c(1, 9)), "before the adoption", class = "dpsc_error_panel")
-  expect_error(matrix(c(8, 13)), "observed in a period after", class = "dpsc_error_panel")
+  expect_error(matrix(c(8, 13)), "observed in at least one period from", class = "dpsc_error_panel")
   expect_error(matrix(c(8, 9.5)), "whole number", class = "dpsc_error_argument")
 })
 
