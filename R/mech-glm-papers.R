@@ -15,21 +15,21 @@ paper_mechanisms <- function() {
     ), losses = output_row_losses),
     `objective-public` = paper_glm("objective", "objective perturbation in public coordinates",
       "tight", "ridge", c(
-        tight = proof(5, "objective perturbation, slope and curvature of a record at one point")
+        tight = proof(5, "objective perturbation, with slope and curvature of a record at one point")
       )),
     kst = paper_glm("kst", "objective perturbation of Kifer, Smith and Thakurta (2012)", both,
       "ridge", c(
         tight = proof(6, "Kifer, Smith and Thakurta (2012), with a repaired and tighter proof"),
-        published = proof(6, "Kifer, Smith and Thakurta (2012), proof repaired")
+        published = proof(6, "Kifer, Smith and Thakurta (2012), with a repaired proof")
       ), families = c("binomial", "gaussian"), own = list(gaussian = "box"),
       words = c(gaussian = "Linear regression on a box")),
     cms = paper_glm("cms", "objective perturbation of Chaudhuri, Monteleoni and Sarwate (2011)",
       both, "ridge", c(
-        tight = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), one determinant"),
+        tight = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), counting one determinant once"),
         published = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), Algorithm 2")
       )),
     napp = paper_glm("napp", "NAPP-ERM of Li and Liu", both, c("ridge", "stages"), c(
-      tight = proof(7, "stages with fresh noise, joint calibration"), published = ""
+      tight = proof(7, "stages with fresh noise and a joint calibration"), published = ""
     ),
     families = c("binomial", "poisson", "gaussian"), own = list(gaussian = "tau"),
     broken = c(published = paste(

@@ -182,8 +182,10 @@ check_known <- function(expression, given) {
   if (length(unknown)) {
     abort(c(
       "{.arg bounds} has no entry for {.code {unknown}}.",
-      i = "Every variable of the formula needs its public range, or its public levels.",
-      i = if (is.call(expression)) "You can also limit the whole expression, named by its text."
+      i = "Every variable of the formula needs a public range or public levels.",
+      i = if (is.call(expression)) {
+        "You can also limit the whole expression: name the limits by its text."
+      }
     ), "bounds")
   }
 }
@@ -221,7 +223,7 @@ describe_limits <- function(range) {
 check_size_of_range <- function(range, name) {
   if (max(abs(range)) > 1e100 || diff(range) < 1e-100) {
     abort(c(
-      "The bounds of {.code {name}} must lie between -1e100 and 1e100 and at least 1e-100 apart.",
+      "The bounds of {.code {name}} must be between -1e100 and 1e100, and at least 1e-100 apart.",
       x = "The bounds are {format(range[[1L]])} and {format(range[[2L]])}.",
       i = "Convert the variable to other units."
     ), "bounds")
@@ -324,7 +326,7 @@ check_every_bound <- function(formula, bounds, data = NULL) {
   if (length(kinds)) {
     abort(c(
       "{.arg bounds} has no entry for {.code {names(kinds)}}.",
-      i = "Every variable of the formula needs its public range, or its public levels.",
+      i = "Every variable of the formula needs a public range or public levels.",
       to_paste(kinds, given)
     ), "bounds")
   }

@@ -20,7 +20,7 @@ split_predictors <- function(formula, estimator) {
   able <- c(predictor_estimators, regressor_estimators)
   if (!estimator %in% able) {
     abort(c(
-      "Estimator {.val {estimator}} takes no predictors: {.arg formula} has a second part.",
+      "Estimator {.val {estimator}} takes no predictors, but {.arg formula} has a second part.",
       i = "For predictors use {.or {.val {able}}}."
     ), "panel")
   }

@@ -64,8 +64,8 @@ regressor_cells <- function(term, environment, data, rows, gaps) {
           "{.code {colnames(values)[[k]]}} is missing for {lost} pair{?s} of unit and period."
         },
         i = paste(
-          "Fill or omit this regressor, or use one value per unit: {.code over(x, periods)} is a",
-          "mean over some periods before the treatment."
+          "Fill the gaps of this regressor, omit it, or use one value per unit:",
+          "{.code over(x, periods)} is a mean over some periods before the treatment."
         )
       ), "covariate")
     }
