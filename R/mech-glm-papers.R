@@ -15,7 +15,7 @@ paper_mechanisms <- function() {
     ), losses = output_row_losses),
     `objective-public` = paper_glm("objective", "objective perturbation in public coordinates",
       "tight", "ridge", c(
-        tight = proof(5, "objective perturbation, with slope and curvature of a record at one point")
+        tight = proof(5, "objective perturbation, by slope and curvature of a record at one point")
       )),
     kst = paper_glm("kst", "objective perturbation of Kifer, Smith and Thakurta (2012)", both,
       "ridge", c(
@@ -25,7 +25,7 @@ paper_mechanisms <- function() {
       words = c(gaussian = "Linear regression on a box")),
     cms = paper_glm("cms", "objective perturbation of Chaudhuri, Monteleoni and Sarwate (2011)",
       both, "ridge", c(
-        tight = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), counting one determinant once"),
+        tight = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), with only one determinant"),
         published = proof(6, "Chaudhuri, Monteleoni and Sarwate (2011), Algorithm 2")
       )),
     napp = paper_glm("napp", "NAPP-ERM of Li and Liu", both, c("ridge", "stages"), c(

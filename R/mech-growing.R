@@ -53,9 +53,9 @@ growing_facts <- function(public) {
 
 #' The first release, and the record of its further periods
 #' @return As [run_gram()], with `monitor`, a list: `announced` and `drawn`, numbers of periods;
-#'   `epsilon` of the first release; `id`, a hash; `paid`, the charge in a ledger; `target` (T0,
-#'   scaled units) and `size`; `covariates` of the target (q, scaled units), if any; `periods`, a
-#'   list with one release per period: `means` (8), `radius`, `sd`. RELEASED.
+#'   `epsilon` of the first release; `id`, a hash; `paid` (`flag`: was a ledger charged?); `target`
+#'   (T0, scaled units) and `size`; `covariates` of the target (q, scaled units), if any; `periods`,
+#'   a list with one release per period: `means` (8), `radius`, `sd`. RELEASED.
 #' @noRd
 run_growing <- function(plan, donors, public) {
   statistics <- run_gram(plan, donors, plan$public)

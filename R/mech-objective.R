@@ -11,7 +11,8 @@
 #'
 #' With `delta > 0`, half of delta goes to each step.
 #' @inheritParams plan_output
-#' @return A list of class `dpsc_plan`: the cost of each noise step. PUBLIC.
+#' @return A list: `weights` and `post`, the constants of the two steps; `share`, the share of the
+#'   budget for the weights; `cost`; `steps` (a data frame). PUBLIC.
 #' @noRd
 plan_objective <- function(public) {
   facts <- weights_facts(public)

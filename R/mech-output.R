@@ -12,7 +12,8 @@
 #' too large.
 #'
 #' @param public (`list`)\cr from `public_facts()`.
-#' @return A list of class `dpsc_plan`: the cost of each noise step. PUBLIC.
+#' @return A list: `weights` and `post`, the constants of the two steps; `share`, the share of the
+#'   budget for the weights; `cost`; `steps` (a data frame). PUBLIC.
 #' @noRd
 plan_output <- function(public) {
   facts <- weights_facts(public)

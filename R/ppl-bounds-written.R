@@ -131,8 +131,8 @@ check_bounds_list <- function(bounds) {
 }
 
 #' One entry of `bounds`
-#' @return A list with `lower` and `upper`, or with `levels` (strings); `values` are the given
-#'   values.
+#' @return A list with `lower` and `upper`, or with `levels` (strings) and, if the levels were given
+#'   as numbers, `codes` (`TRUE`).
 #' @noRd
 lm_bound <- function(x, name) {
   if (is.factor(x)) x <- levels(x)

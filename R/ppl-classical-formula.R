@@ -68,7 +68,8 @@ added_terms <- function(code) {
 #' @param data,index as for [dp_synth()], for a fit that is NOT PRIVATE.
 #' @param panel (`dpsc_panel`)\cr made from the same data, with the donors' names.
 #' @return `NULL` without terms; otherwise a list: `donors` (n x K, with row and column names),
-#'   `treated` (k x K), and `target` (K), the mean of the treated units.
+#'   `treated` (k x K), `target` (K), the mean of the treated units, and `fixed` (`flag`: are all
+#'   predictors equal in all periods of every unit?).
 #' @section Errors: `dpsc_error_panel`.
 #' @noRd
 formula_predictors <- function(parts, data, index, panel) {

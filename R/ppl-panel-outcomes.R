@@ -4,8 +4,8 @@
 #' Separate several outcomes
 #' @param formula (`any`)\cr the user's argument; its other faults are found later.
 #' @param bounds (`list` or `NULL`)\cr bounds by outcome and by covariate.
-#' @return `NULL` for one outcome; otherwise a list by outcome of lists with `formula` and `bounds`
-#'   (of the outcome and of the covariates).
+#' @return `NULL` for one outcome; otherwise a list by outcome of lists with `formula`, `bounds`
+#'   (of the outcome and of the covariates) and `own` (the outcome's name).
 #' @section Errors: `dpsc_error_panel`, `dpsc_error_bounds`.
 #' @noRd
 split_outcomes <- function(formula, bounds, private) {

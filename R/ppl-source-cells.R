@@ -8,7 +8,8 @@
 #' Names and contents of columns in queries about a row
 #' @param given (`list` or `NULL`)\cr checked bounds by name.
 #' @return A list: `short`, names in SQL; `types`, from [column_types()]; `numbers`, names of
-#'   columns with a number beside each cell; `given`, `dialect`, `call`, `quote`.
+#'   columns with a number beside each cell; `given`, `dialect`; `quote`, a function that quotes
+#'   strings.
 #' @noRd
 cell_row <- function(table, names, given = NULL) {
   con <- table$con

@@ -156,7 +156,7 @@ few_rows <- function(fit) {
 #' at most half of this width. The check uses twice this limit and the lower limit of the released
 #' standard deviation, since clipping of rows reduces standard deviations.
 #' @param fit (`dp_lm`)\cr a fit with `coefficients`.
-#' @return One flag for each column of the model.
+#' @return One flag for each column with a coefficient.
 #' @noRd
 impossible_slopes <- function(fit) {
   variables <- fit$columns$variables
