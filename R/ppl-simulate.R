@@ -125,7 +125,7 @@ as.data.frame.sim_panel <- function(x, row.names = NULL, optional = FALSE, ...) 
 print.sim_panel <- function(x, ...) {
   cat(
     "Simulated panel, design \"", x$design, "\": ", nrow(x$donors), " donors, ",
-    x$T0, " periods before the treatment, ", length(x$effect), " after\n",
+    x$T0, " periods before the treatment, ", length(x$effect), " from the treatment on\n",
     "  average effect ", format(mean(x$effect), digits = 3L), "\n",
     sep = ""
   )

@@ -7,8 +7,8 @@
 #' @param bounds (`list`, PUBLIC)\cr as in [dp_bounds].
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"`.
 #' @return A list: `outcome`, `regressors` (each with `name`, `expression`, `levels` or `lower`,
-#'   `upper`, `centre`, `half`), `intercept`, `names` of the columns, `family`, `text` (the formula),
-#'   `given` (the bounds). PUBLIC, without environments.
+#'   `upper`, `centre`, `half`), `intercept`, `names` of the columns, `family`, `text` (the
+#'   formula), `given` (the bounds). PUBLIC, without environments.
 #' @noRd
 new_columns <- function(formula, bounds, family) {
   bounds <- bounds_of_regression(formula, bounds)
