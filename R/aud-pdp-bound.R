@@ -47,7 +47,10 @@ pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
     if (!is.null(release$panel$weights)) "A release with weights"
   )
   if (length(coarse)) {
-    abort("{coarse[[1L]]} allows no bound on losses finer than its guarantee.", "argument")
+    abort(c(
+      "{coarse[[1L]]} allows no bound on losses finer than its guarantee.",
+      i = "The release's epsilon = {format(release$privacy$epsilon)} bounds every loss."
+    ), "argument")
   }
   delta <- if (is.null(delta)) {
     release$privacy$delta

@@ -42,13 +42,13 @@ pdp_compose <- function(...) door("pdp_compose", {
 #' @noRd
 check_composable <- function(losses) {
   if (length(losses) < 2L || !all(vapply(losses, inherits, NA, "dp_pdp"))) {
-    abort("Give at least two objects of class {.cls dp_pdp}, from {.fn pdp}.", "argument")
+    abort("{.fn pdp_compose} needs at least two results of {.fn pdp}.", "argument")
   }
   people <- vapply(losses, function(of) nrow(of$donors), 0L)
   if (length(unique(people)) > 1L) {
     abort(c(
       "These are not losses of the same people.",
-      x = "Numbers of people: {paste(people, collapse = ', ')}."
+      x = "The numbers of people are {paste(people, collapse = ', ')}."
     ), "argument")
   }
 }

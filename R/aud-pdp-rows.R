@@ -125,7 +125,9 @@ pdp_rows_input <- function(x, data, subset, delta, ...) {
   check_no_dots(...)
   check_given(missing(data), "data", "the rows to which the model was fitted")
   if (!is.null(x$columns$person$column)) {
-    abort("Losses of people with several rows are not known.", "argument")
+    abort_unknown_losses("a fit with several rows per person",
+      i = "The guarantee bounds each of these losses."
+    )
   }
   check_noisy(x, "Fit", "fit", "person")
   delta <- loss_delta(x, delta)

@@ -43,7 +43,7 @@ check_release_dates <- function(T0, release, k) {
     abort(c(
       "{.arg T0} must be at least {first}, the number of periods before the first adoption.",
       x = "The smallest {.arg T0} is {min(T0)}.",
-      i = "The release contains features of the first {first} periods, not single periods."
+      i = "An earlier adoption needs a new release with a smaller {.arg T0}, which spends budget."
     ), "argument")
   }
   T0

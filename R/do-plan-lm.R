@@ -88,7 +88,7 @@ dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, 
 check_one_unknown <- function(n, epsilon, wanted, name) {
   if (is.null(n) + is.null(epsilon) != !is.null(wanted)) {
     abort(c(
-      "Give {.arg n} and {.arg epsilon}, or {.arg {name}} and one of these two.",
+      "Exactly one of {.arg n}, {.arg epsilon} and {.arg {name}} must be left out.",
       i = "The plan computes the missing quantity."
     ), "argument")
   }

@@ -23,7 +23,7 @@ plan_people <- function(design, spreads, pilot, scale, periods) {
   }
   if (any(given)) {
     abort(c(
-      "Give both {.arg sd_between} and {.arg sd_within}.",
+      "{.arg sd_between} and {.arg sd_within} must be given together.",
       x = "Only {.arg {c('sd_between', 'sd_within')[given]}} is given.",
       i = "State how much people's levels differ and how much a person's outcome varies over time."
     ), "argument")

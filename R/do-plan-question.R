@@ -41,7 +41,7 @@ check_plan_goal <- function(unknown, error, effect) {
   goals <- (!is.null(error)) + (!is.null(effect))
   if (length(unknown) > 1L || (length(unknown) == 1L && goals == 0L)) {
     abort(c(
-      "Give {.arg n}, {.arg epsilon} and {.arg size}, or a goal and two of these three.",
+      "A plan needs {.arg n}, {.arg epsilon} and {.arg size}, or a goal and two of these three.",
       x = "Not given: {.arg {unknown}}.",
       i = paste(
         "The goal is {.arg error}, or {.arg effect} with {.arg power}. The plan computes the",

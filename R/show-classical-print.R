@@ -82,7 +82,7 @@ confint.dp_synth_classical <- function(object, ...) door("confint", {
     )
   }
   abort(c(
-    "A fit by estimator {.val {object$estimator}} has no standard errors and no {.fn confint}.",
+    "A fit by estimator {.val {object$estimator}} has no standard errors for {.fn confint}.",
     i = instead
   ), "argument")
 })

@@ -56,8 +56,8 @@ explore_page <- function(outcome, bounds) {
         choices("protect", "Protected", explore_protect, "donors"),
         shiny::sliderInput("T0", "Periods before the (first) treatment", 4, 60, 18, step = 1),
         shiny::sliderInput("T1", "Periods from the (last) treatment date on", 1, 24, 6, step = 1),
-        choices("dates", "Dates of enrolment", 1:4, 1),
-        shiny::sliderInput("gap", "Periods between two dates", 1, 12, 2, step = 1),
+        choices("dates", "Adoption dates", 1:4, 1),
+        shiny::sliderInput("gap", "Periods between two adoption dates", 1, 12, 2, step = 1),
         choices("epsilon", "Epsilon", explore_epsilon, 1),
         choices("delta", "Delta", explore_delta, 1e-6),
         shiny::sliderInput("spread", "Standard deviation between people (% of the bounds)",
@@ -66,7 +66,7 @@ explore_page <- function(outcome, bounds) {
         shiny::numericInput("lower", paste("Lowest possible", outcome), bounds[[1L]]),
         shiny::numericInput("upper", paste("Highest possible", outcome), bounds[[2L]]),
         shiny::numericInput("effect", "True effect", signif(-unit / 15, 1)),
-        choices("power", "Power wanted", explore_power, 0.8),
+        choices("power", "Desired power", explore_power, 0.8),
         shiny::actionButton("again", "Draw again")
       ),
       shiny::mainPanel(
@@ -77,10 +77,10 @@ explore_page <- function(outcome, bounds) {
         shiny::p(shiny::textOutput("attacker")),
         shiny::h3("Split of the budget"),
         shiny::tableOutput("budget"),
-        shiny::h3("Expected errors and power, before any data (dp_plan)"),
+        shiny::h3("Expected errors and power, before any data are read (dp_plan)"),
         shiny::tableOutput("plan"),
         shiny::p(shiny::textOutput("advice")),
-        shiny::h3("In code"),
+        shiny::h3("Code"),
         shiny::verbatimTextOutput("code")
       )
     )

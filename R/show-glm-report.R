@@ -19,7 +19,10 @@ glm_sentences <- function(x, level) {
 glm_methods_words <- function(x) {
   privacy <- x$privacy
   what <- family_words(x)
-  what <- paste0(tolower(substr(what, 1L, 1L)), substring(what, 2L))
+  # Poisson is a name.
+  if (!startsWith(what, "Poisson")) {
+    what <- paste0(tolower(substr(what, 1L, 1L)), substring(what, 2L))
+  }
   how <- if (!privacy$private) {
     "by maximum likelihood without privacy"
   } else {
