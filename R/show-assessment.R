@@ -37,7 +37,16 @@ processing_words <- function(x, privacy) {
   id <- release_id(x)
   paste0(
     "Numbers computed from the data of ",
-    if (is.null(people)) "people" else paste(format(people, big.mark = ","), "people"),
+    if (is.null(people)) {
+      "people"
+    } else if (is.null(panel$treated)) {
+      paste(format(people, big.mark = ","), "people")
+    } else {
+      paste(
+        format(people, big.mark = ","), "donors and", format(sum(panel$treated), big.mark = ","),
+        "treated people"
+      )
+    },
     " were released by the R package dpsc ", privacy$version %||% own_version(),
     if (privacy$holds) ", with random noise that was added during the computation",
     ". The ", if (!privacy$holds) "numbers of the ", "released object",
@@ -63,8 +72,10 @@ questions_words <- function(privacy) {
 
 limits_words <- function(privacy) {
   paste0(
-    "Public facts are not protected: the number of people, the names of variables, bounds, levels ",
-    "and settings. Bounds, levels and settings must not be chosen by looking at the records. ",
+    "Public facts are not protected: ", and_words(c(
+      "the number of people", "the names of variables", "bounds", "levels", "settings",
+      treated_facts(privacy)
+    )), ". Bounds, levels and settings must not be chosen by looking at the records. ",
     if (privacy$holds) {
       paste0("The guarantee is about one person (", neighbour_words(privacy), "); for k ",
         "people together epsilon is k times as large",
@@ -74,6 +85,16 @@ limits_words <- function(privacy) {
     "protected from people who can read them. The package is not certified, and the controller ",
     "decides whether the budget is small enough."
   )
+}
+
+#' Public facts on treated units, which are protected only in a release for everyone
+#' @noRd
+treated_facts <- function(privacy) {
+  if (identical(privacy$neighbours, neighbours_of(TRUE))) {
+    "the list of treated people with their treatment dates"
+  } else if (startsWith(privacy$neighbours %||% "", "replace one donor's row")) {
+    "the treated units' data"
+  }
 }
 
 spending_words <- function(privacy) {

@@ -75,9 +75,9 @@ plan_assumption <- function(x) {
 plan_covariate_words <- function(x) {
   if (x$covariates > 0) {
     paste0(
-      "The ", if (x$covariates == 1) "covariate explains " else {
-        paste(x$covariates, "covariates explain ")
-      }, round(100 * x$explained), " % of the variance of people's changes."
+      "The ", if (x$covariates > 1) paste0(x$covariates, " "), "covariate",
+      if (x$covariates == 1) " explains " else "s explain ", round(100 * x$explained),
+      " % of the variance of people's changes."
     )
   }
 }

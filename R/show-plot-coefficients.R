@@ -221,7 +221,7 @@ autoplot.dp_selection <- function(object, level = 0.95, labels = NULL, ...) door
     abort(c(
       "This selection has no estimates to plot.",
       i = if (is.null(object$coefficients)) {
-        "The selection was made without a regression, or the selection abstained."
+        "The selection was made with {.code refit = FALSE}, or no variable was selected."
       }
     ), "argument")
   }

@@ -29,7 +29,7 @@ selection_estimates <- function(fit) {
     index = data.frame(term = as.character(terms), rank = match(terms, fit$selected, 0L)),
     columns = append(error_columns, "rank", 1L), covariance = covariance, nobs = fit$facts$n,
     lacks = if (is.null(fit$coefficients)) {
-      list(reason = paste("this selection contains no regression:", no_refit_reason(fit)))
+      list(reason = paste("this selection contains no regression, since", no_refit_reason(fit)))
     },
     facts = list(
       method = fit$method, nobs = fit$facts$n, candidates = fit$facts$p, size = fit$facts$size,
@@ -57,7 +57,7 @@ predict.dp_selection <- function(object, newdata, ...) door("predict", {
   check_no_dots(...)
   check_given(missing(newdata), "newdata", "the rows to predict")
   if (is.null(object$scaled)) {
-    abort("This selection contains no regression: {no_refit_reason(object)}.", "argument")
+    abort("This selection contains no regression, since {no_refit_reason(object)}.", "argument")
   }
   table <- table_of_rows(object$columns, newdata, outcome = FALSE)
   score <- drop(table[, object$scaled$places, drop = FALSE] %*% object$scaled$theta)
