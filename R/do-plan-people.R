@@ -25,7 +25,10 @@ plan_people <- function(design, spreads, pilot, scale, periods) {
     abort(c(
       "{.arg sd_between} and {.arg sd_within} must be given together.",
       x = "Only {.arg {c('sd_between', 'sd_within')[given]}} is given.",
-      i = "State how much people's levels differ and how much a person's outcome varies over time."
+      i = paste(
+        "Give the standard deviation of people's levels, and the standard deviation of a person's",
+        "outcome over time."
+      )
     ), "argument")
   }
   design_people(design)

@@ -24,10 +24,12 @@ lm_methods_words <- function(x) {
   paste(c(
     paste0(
       "The linear regression ", x$text, " was fitted to ", format(x$nobs, big.mark = ","),
-      " people ", if (private) {
-        paste("from moments released with noise in", count_of(length(x$release$rounds), "round"))
+      " people", if (private) {
+        paste0(
+          ", from moments released with noise in ", count_of(length(x$release$rounds), "round")
+        )
       } else {
-        "by least squares without privacy"
+        " by least squares without privacy"
       }, ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."
     ),
     if (private) paste(
@@ -36,9 +38,8 @@ lm_methods_words <- function(x) {
     ),
     robust_words(x),
     if (private) paste0(
-      "Standard errors combine sampling error",
-      if (x$robust) paste0(", which ", robust_errors_words(x), ","),
-      " and privacy noise of known distribution."
+      "Standard errors combine sampling error and privacy noise of known distribution",
+      if (x$robust) paste0(", and ", robust_errors_words(x)), "."
     ) else if (x$robust) paste0("Standard errors ", robust_errors_words(x), "."),
     allowance_words(x),
     if (is_by_person(x$privacy)) paste(

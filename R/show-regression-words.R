@@ -104,7 +104,7 @@ guarantee_of_rows <- function(privacy) {
   paste0(
     "The release is (epsilon, delta)-differentially private with epsilon = ",
     format_epsilon(privacy$epsilon), " and delta = ", format(privacy$delta),
-    "; ", neighbour_words(privacy), "; proof: ", privacy$theorem, "; ",
+    ", where ", neighbour_words(privacy), ". Proof: ", privacy$theorem, "; ",
     noise_words(privacy), ". Suppose that somebody reads all released results, knows all ",
     "other rows, and decides between two possible ", if (several) "sets of ",
     "rows of one person, which were equally likely beforehand. This decision is correct with ",

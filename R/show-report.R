@@ -231,10 +231,11 @@ release_words <- function(release) {
     },
     "with noise from the operating system's generator; estimates, intervals and figures are ",
     "computed from that release ", if (everyone) "alone" else "and the treated units' data",
-    ". The release satisfies ", budget_words(privacy), "-differential privacy, ",
-    "where ", neighbour_words(privacy), " (all periods), by ",
+    ". The release satisfies ", budget_words(privacy), "-differential privacy by ",
     # Readers of the paper do not need the references to files of the package.
-    gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ".", assumed_words(privacy)
+    gsub("[;,] proofs/[a-z]+\\.md", "", privacy$theorem), ", where ",
+    sub("row", "row (all periods)", neighbour_words(privacy), fixed = TRUE), ".",
+    assumed_words(privacy)
   )
 }
 
@@ -288,7 +289,8 @@ guarantee_words <- function(release) {
     "likely beforehand. This decision is correct with probability at most ",
     formatC(100 * right, digits = 1L, format = "f"),
     " % (by tossing a coin: 50 %). This limit is for this release alone; further releases from ",
-    "the same donors increase it. Public facts are the number of donors, the periods, the bounds",
+    "the same ", people, " increase it. Public facts are the number of donors, the periods, the ",
+    "bounds",
     if (!everyone && grepl("donor", privacy$neighbours)) " and the treated units' data",
     if (everyone) ", and who is treated and when", ".",
     if (privacy$epsilon > 10) " With an epsilon above 10 this guarantee protects little."
