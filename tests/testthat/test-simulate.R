@@ -83,7 +83,10 @@ test_that("sim_panel() refuses invalid arguments", {
 test_that("print() of a simulated panel shows the design, never a value", {
   withr::local_seed(6)
   panel <- sim_panel(1500, 5, 2, effect = 0.2)
-  expect_output(print(panel), "\"factor\": 1500 donors, 5 periods before the treatment, 2 after")
+  expect_output(
+    print(panel),
+    "\"factor\": 1500 donors, 5 periods before the treatment, 2 from the treatment on"
+  )
 })
 
 test_that("the data set clinic_panel agrees with its help page", {
