@@ -88,7 +88,7 @@ outcomes_long <- function(panel) {
   long
 }
 
-test_that("one function of at most 25 lines charges all budgets and names no method", {
+test_that("spend() is called once, and make_release() has at most 25 lines and names no method", {
   code <- spine_sources()
   calls_spend <- function(x) {
     sum(all.names(x) == "spend")
@@ -106,7 +106,7 @@ test_that("one function of at most 25 lines charges all budgets and names no met
   expect_identical(intersect(named, verbs), character())
 })
 
-test_that("every function charges the promised cost once, by the only call of spend()", {
+test_that("every release adds one entry to its ledger, through spend() alone", {
   calls <- spending_calls()
   for (name in names(calls)) {
     ledger <- dp_ledger(50, 1e-2)
@@ -121,7 +121,7 @@ test_that("every function charges the promised cost once, by the only call of sp
   }
 })
 
-test_that("a call that exceeds the budget of its ledger draws no noise", {
+test_that("a call that costs more than its ledger's budget draws no noise and charges nothing", {
   drawn <- 0
   run <- dpsc:::new_request
   counted <- function(record, ...) {
@@ -166,7 +166,7 @@ test_that("if a step after the charge fails, the charge remains and the source i
   expect_error(dpsc:::new_request(record[-1L], list(private = TRUE), rows, ledger))
 })
 
-test_that("every function stops before the charge if its steps cost more than promised", {
+test_that("twelve kinds of release stop before the charge if their steps cost more than promised", {
   dearer <- function(steps) {
     for (unit in intersect(c("epsilon", "rho", "mu"), names(steps))) {
       steps[[unit]] <- steps[[unit]] * 1.001

@@ -30,7 +30,7 @@ seeded_objects <- function() {
   )
 }
 
-test_that("prints and plots of seeded results state that they are not private", {
+test_that("prints and plots of results drawn with a seed contain NOT PRIVATE", {
   skip_if_not_installed("ggplot2")
   objects <- suppressWarnings(seeded_objects())
   for (name in names(objects)) {
@@ -52,7 +52,7 @@ test_that("prints and plots of seeded results state that they are not private", 
   }
 })
 
-test_that("prints of results with the operating system's noise do not contain NOT PRIVATE", {
+test_that("prints of a fit drawn with the operating system's noise do not contain NOT PRIVATE", {
   panel <- sim_panel(n = 200, T0 = 8, T1 = 2)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = 8, epsilon = 4, bounds = c(-1, 1))
   expect_no_match(utils::capture.output(print(penalty_path(fit))), "NOT PRIVATE")

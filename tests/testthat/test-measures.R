@@ -8,7 +8,7 @@ measured_panel <- function(effect = -10, n = 3000, m = 400, seed = 5) {
   )
 }
 
-test_that("confidence limits of a percentage take the uncertainty of its base into account", {
+test_that("percentage limits are the extreme ratios of effect to base within the limits of both", {
   off <- seq(-1, 1, length.out = 41)
   for (limits in list(c(-8, -2), c(-3, 4), c(1, 9))) {
     got <- share_limits(limits[1], limits[2], 20, 5)
@@ -18,7 +18,7 @@ test_that("confidence limits of a percentage take the uncertainty of its base in
   expect_identical(unlist(share_limits(-1, 1, 4, 5)), c(NA_real_, NA_real_))
 })
 
-test_that("percentage limits of a protected group take the noise in its level into account", {
+test_that("percentage limits of a protected group cover and are widened for noise in its level", {
   p <- measured_panel()
   post <- 7:9
   p$group[, post] <- p$group[, post] + p$effect
@@ -48,7 +48,7 @@ test_that("percentage limits of a protected group take the noise in its level in
   expect_gte(mean(covers, na.rm = TRUE), 0.93)
 })
 
-test_that("fits of several dates give percentage effects and sums, public or protected", {
+test_that("fits with two treatment dates give percentage and cumulative effects with limits", {
   p <- measured_panel()
   adopted <- rep(c(5, 6), each = 200)
   on <- outer(adopted, 1:9, `<`)

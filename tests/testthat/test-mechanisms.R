@@ -77,7 +77,7 @@ twin_calls <- function() {
   )
 }
 
-test_that("the record of every method has exactly the fields that its function needs", {
+test_that("new_mechanism() refuses missing or unknown fields; each record states a known need", {
   for (verb in names(dpsc:::mechanism_table)) {
     # dp_describe() offers only one method.
     expect_gt(length(dpsc:::mechanism_table[[verb]]), if (verb == "dp_describe") 0 else 2)
@@ -114,7 +114,7 @@ test_that("a record in the table of methods is enough to add a method to a funct
   }
 })
 
-test_that("a release by a copy of a method states the theorem of the copy", {
+test_that("the privacy statement of a release names the theorem in its method's record", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   with_twin("dp_synth", "output", theorem = function(...) "of a toy", {
     fit <- dp_release(p$donors, p$target, p$T0, 5, bounds = c(-1, 1), method = "toy",
@@ -124,7 +124,7 @@ test_that("a release by a copy of a method states the theorem of the copy", {
   })
 })
 
-test_that("audits can run added methods and detect faults in these methods", {
+test_that("dp_audit() runs a method added to the table and detects too little noise in it", {
   p <- toy_panel(n = 8, T0 = 4, T1 = 2)
   other <- p$donors
   other[1, ] <- -other[1, ]
@@ -146,7 +146,7 @@ test_that("audits can run added methods and detect faults in these methods", {
   })
 })
 
-test_that("calls excluded by a method's plan or needs are refused before the charge", {
+test_that("calls that a method's plan, needs or variants exclude are refused before the charge", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   ledger <- dp_ledger(10, 1e-3)
   ask <- function(donors = p$donors) {
@@ -180,7 +180,7 @@ test_that("calls excluded by a method's plan or needs are refused before the cha
   })
 })
 
-test_that("a stream by a copied method gives the same coefficients as the original method", {
+test_that("dp_online() gives the same coefficients by a copied method as by the original method", {
   rows <- twin_rows()[1:50, ]
   learn <- function(method) {
     set.seed(3)
@@ -222,7 +222,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("methods accept sources that meet their needs; the weakest of several sources counts", {
+test_that("a method accepts any source that meets its needs; of several, the weakest decides", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))
@@ -234,7 +234,7 @@ test_that("methods accept sources that meet their needs; the weakest of several 
   expect_identical(of(here, there), "sums")
 })
 
-test_that("the table in ?dp_sources agrees with the records of the methods", {
+test_that("the table in ?dp_sources lists every method with the sources that its record accepts", {
   file <- test_path("..", "..", "R", "ppl-source-table.R")
   skip_if(!file.exists(file), "the sources of R/ are not here")
   rows <- grep("^#' [|] `dp_", readLines(file), value = TRUE)
@@ -261,7 +261,7 @@ test_that("the table in ?dp_sources agrees with the records of the methods", {
   expect_setequal(listed, all)
 })
 
-test_that("every function refuses unsupported sources with the same text and spends nothing", {
+test_that("functions refuse unsupported sources, state that rows are needed and spend nothing", {
   rows <- twin_rows()[1:60, ]
   chunks <- dp_chunks(list(rows[1:30, ], rows[31:60, ]))
   there <- given_sources()$sums
@@ -290,7 +290,7 @@ test_that("every function refuses unsupported sources with the same text and spe
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("no function tests for the class of a data source", {
+test_that("code of methods, releases and estimators does not test for the class of a data source", {
   folder <- test_path("..", "..", "R")
   skip_if(!file.exists(file.path(folder, "say-check.R")), "the sources of R/ are not here")
   files <- list.files(folder, "^(priv|mech|rel|est|infer|do|show)-.*[.]R$", full.names = TRUE)

@@ -32,7 +32,7 @@ test_that("a fit uses donors with a rare covariate, or the interval covers the t
   expect_gte(mean(few[2L, ] <= 0 & few[3L, ] >= 0), 0.7)
 })
 
-test_that("a group with the path of a distinct tenth of the donors is fitted from these donors", {
+test_that("the effect for a group whose path a tenth of the donors share has a small error", {
   errors <- vapply(1:5, function(seed) {
     withr::local_seed(seed)
     periods <- 1:20
@@ -51,7 +51,7 @@ test_that("a group with the path of a distinct tenth of the donors is fitted fro
   expect_lt(stats::median(errors), 0.22)
 })
 
-test_that("intervals cover the effects of people with an outcome that most people never have", {
+test_that("over 85 % of intervals cover for people with events that most people never have", {
   cover <- vapply(1:4, function(seed) {
     withr::local_seed(seed)
     rates <- function(k) stats::rbeta(k, 3, 3)
@@ -94,7 +94,7 @@ rare_release <- function(seed, n = 300) {
   list(release = release, targets = events(60))
 }
 
-test_that("standard errors allow for the errors of the few people who have an event", {
+test_that("if few people have events, the median standard error is over a third of the RMSE", {
   both <- vapply(1:8, function(seed) {
     x <- rare_release(seed)
     found <- tidy(dp_synth(x$release, target = x$targets), type = "unit")
@@ -126,7 +126,7 @@ test_that("standard errors of targets at a bound allow for donors with larger er
   expect_equal(unseen_variance(release, rbind(flat, event) / 5), c(0, 0))
 })
 
-test_that("print() and report() state that an interval allows for hidden donors", {
+test_that("for a target at a bound print() and report() warn of hidden donors with large errors", {
   x <- rare_release(1)
   x$release$statistics$intervals$clip <- 0.0625
   said <- "A few donors with large errors may be hidden"
@@ -175,7 +175,7 @@ often_release <- function(seed, n = 1000, targets = 40) {
   list(release = release, targets = utils::head(ones, targets))
 }
 
-test_that("a target with a rare level gets no shorter interval than donors with that level", {
+test_that("bands are shortened for targets near the donors' mean level, but not for rare levels", {
   x <- often_release(1)
   s <- x$release$statistics
   covariance <- s$restore %*% s$covariance %*% t(s$restore)

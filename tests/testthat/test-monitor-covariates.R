@@ -34,7 +34,7 @@ covariates_start <- function(p, formula = y ~ on | x1 + g, data = until(p, p$T0 
   )
 }
 
-test_that("a fit with covariates is updated, written, read back and updated again", {
+test_that("a fit with `monitor` and covariates can be updated, written, read and updated again", {
   withr::local_seed(41)
   p <- growing_covariates()
   start <- covariates_start(p)
@@ -228,7 +228,7 @@ test_that("no person's past, new periods or covariates change a draw by more tha
   })$violated)
 })
 
-test_that("an updated fit contains no person's covariates", {
+test_that("an updated fit and its print contain no donor's outcomes or covariates", {
   withr::local_seed(47)
   p <- growing_covariates(n = 200)
   fit <- update(covariates_start(p, rng = "secure"), p$data)

@@ -1,6 +1,6 @@
 # Growing releases: the influence of one person over all looks, and reported errors.
 
-test_that("no person changes a step for new periods by more than charged", {
+test_that("no person changes a draw for a new period by more than charged", {
   withr::local_seed(23)
   for (setting in list(
     list(n = 300, delta = 1e-6, size = 1), list(n = 900, delta = 1e-6, size = 30),
@@ -44,7 +44,7 @@ monitor_noise <- function(mechanism, panels, ...) {
   vapply(sums, function(call) as.numeric(call$output - call$value), numeric(8))
 }
 
-test_that("each new period has separate noise as charged, and reused noise is detected", {
+test_that("each new period has its own noise at the charged scale; reused noise is detected", {
   withr::local_seed(25)
   mechanism <- monitor_mechanism(300, epsilon = 4)
   panels <- monitor_pairs(300)$turn[[1]]
@@ -65,7 +65,7 @@ test_that("each new period has separate noise as charged, and reused noise is de
   expect_gte(sum(found), 3)
 })
 
-test_that("steps for new periods and their budget shares agree with the proof", {
+test_that("steps for new periods spend at least 99 % of their share of the budget and never more", {
   for (delta in c(1e-6, 0)) {
     for (K in c(1, 7, 60)) {
       facts <- list(n = 5000, epsilon = 2, delta = delta, periods = K)
@@ -123,7 +123,7 @@ test_that("predictors of a new period are the residual, the average and unit-var
   expect_lt(sqrt(mean(gap^2)), 0.4 * sqrt(mean((colMeans(p$donors[, 1:12]) - p$target[1:12])^2)))
 })
 
-test_that("with almost no noise new periods are estimated well even after a common shock", {
+test_that("with epsilon = 100 the counterfactuals of new periods follow a common shock closely", {
   withr::local_seed(28)
   p <- monitor_panel(n = 4000, T0 = 12, T1 = 4)
   shock <- c(rep(0, 14), 0.3, 0.3)
@@ -134,7 +134,7 @@ test_that("with almost no noise new periods are estimated well even after a comm
   expect_lt(sqrt(mean(error^2)), 0.05)
 })
 
-test_that("the noise in the effects of new periods has the stated covariance", {
+test_that("standard deviations of new periods' effects over draws are near those stated", {
   withr::local_seed(29)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   one <- function(i) {

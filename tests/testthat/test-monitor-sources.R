@@ -155,7 +155,7 @@ test_that("fits with `monitor` refuse sources that return sums, before any budge
   expect_identical(monitor_left(update(fit, in_sqlite(con), ledger = ledger)), 0L)
 })
 
-test_that("a table of other people, periods or another target is refused, and nothing is drawn", {
+test_that("a table with other people, periods or target outcomes stops an update before a draw", {
   skip_if_not_installed("RSQLite")
   p <- growing_table(120)
   fit <- start_growing(p$first)
@@ -248,7 +248,7 @@ placed_in <- function(con, name) {
   }
 }
 
-test_that("each person of a table is listed once and changes no draw by more than charged", {
+test_that("an audit of updates from tables passes, and detects a person who is in two sources", {
   # Plants faults 18.
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")

@@ -45,7 +45,7 @@ test_that("prints give the number of remaining periods and recommend updating th
   expect_match(format(ledger), "and 3 periods to come", all = FALSE)
 })
 
-test_that("updates from long data need formula and index; updates for a group need its mean", {
+test_that("a group's fit is updated from long data, and gaps in the data need `na` and a roster", {
   withr::local_seed(3)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target, p$target + 0.02)
@@ -74,7 +74,7 @@ test_that("updates from long data need formula and index; updates for a group ne
   expect_identical(filled$release$panel$T1, 3L)
 })
 
-test_that("a fit stores the public names of its index columns", {
+test_that("a fit stores the names of its index columns, and update() then needs no `index`", {
   withr::local_seed(4)
   p <- monitor_panel(n = 300, T0 = 8, T1 = 3)
   rows <- rbind(p$donors, p$target)
@@ -120,7 +120,7 @@ test_that("updates of a release from chunks equal updates of a release from a ma
   expect_equal(other$counterfactual, fit$counterfactual)
 })
 
-test_that("settings that exclude later updates are refused before anything is spent", {
+test_that("invalid `monitor` and settings that exclude updates are refused before the charge", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   refused <- function(...) {
@@ -152,7 +152,7 @@ test_that("settings that exclude later updates are refused before anything is sp
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("one ledger can pay for separate fits of several dates, as the error recommends", {
+test_that("one ledger pays for fits of two dates, each at the epsilon that the error recommends", {
   p <- monitor_panel(n = 300)
   for (delta in c(1e-6, 0)) {
     error <- expect_error(
@@ -176,7 +176,7 @@ test_that("one ledger can pay for separate fits of several dates, as the error r
   }
 })
 
-test_that("new data that do not continue the fit's periods are refused at no cost", {
+test_that("update() refuses data and arguments that do not continue the fit, at no cost", {
   withr::local_seed(6)
   p <- monitor_panel(n = 300)
   fit <- next_period(start_monitor(p, monitor = 3), p)
@@ -222,7 +222,7 @@ test_that("new data that do not continue the fit's periods are refused at no cos
   expect_error(pdp(fit, p$donors[, 1:12], p$target[1:12], 10), class = "dpsc_error")
 })
 
-test_that("skipped months and dates in new data are detected by the calendar", {
+test_that("skipped_period() finds the first period after a gap in months or integers", {
   months <- function(...) as.Date(c(...))
   none <- NA_integer_
   expect_identical(skipped_period(months("2020-01-01", "2020-02-01", "2020-03-01"), 2), none)
@@ -274,7 +274,7 @@ test_that("the ledger is charged once for all announced periods and records ever
   expect_null(small$monitors)
 })
 
-test_that("a ledger of the session pays for a growing release and records its draws", {
+test_that("a ledger in the option dpsc.ledger pays for a growing release and records its draws", {
   p <- monitor_panel(n = 300)
   ledger <- dp_ledger(4, 1e-6)
   withr::local_options(dpsc.ledger = ledger)
@@ -292,7 +292,7 @@ test_that("a ledger of the session pays for a growing release and records its dr
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("a growing release is written and read with its remaining periods", {
+test_that("a growing release read from its file is unchanged and can be updated further", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(8)
   p <- monitor_panel(n = 300)
@@ -329,7 +329,7 @@ test_that("a growing release is written and read with its remaining periods", {
   expect_type(release_problem(release), "character")
 })
 
-test_that("an updated fit contains no person's values", {
+test_that("an updated fit, its results and its errors contain no donor's values", {
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   start <- dp_synth(p$donors[, 1:7], p$target[1:7], 6, epsilon = 8, bounds = p$bounds, monitor = 2)
   fit <- update(start, p$donors, target = p$target)

@@ -10,7 +10,7 @@ chi_square_p <- function(x, mass) {
   pchisq(statistic, sum(keep) - 1, lower.tail = FALSE)
 }
 
-test_that("probabilities and variances of discrete Gaussians equal reference values", {
+test_that("discrete Gaussian probabilities equal reference values, and draws follow them", {
   pins <- c(
     "0.1" = .98670328702885817, "0.25" = .7865707070419479, "0.5" = .56413122621884207,
     "1" = .39894227826686171, "4" = .19947114020071634, "10" = .126156626101008
@@ -37,7 +37,7 @@ test_that("large discrete Gaussian noise passes a Kolmogorov-Smirnov test", {
   }
 })
 
-test_that("discrete Laplace noise has the correct distribution at small and large scales", {
+test_that("discrete Laplace draws pass distribution tests at the scales 1 and 2^30", {
   withr::local_seed(3)
   x <- discrete_laplace_cpp(rep(1, draws), "R")
   support <- -12:12
@@ -75,7 +75,7 @@ test_that("the scale argument of Gaussian noise is its standard deviation, not i
   expect_not_rejected(ks.test(x, "pnorm", sd = 3)$p.value)
 })
 
-test_that("the system's noise has the same distribution and leaves R's generator unchanged", {
+test_that("noise from the system has the stated mean and variance and does not change R's seed", {
   set.seed(8)
   before <- .Random.seed
   x <- discrete_gaussian_cpp(rep(2^20, 2e4), "secure")
@@ -103,7 +103,7 @@ test_that("given random bytes determine all noise, and too few bytes cause an er
   expect_error(discrete_gaussian_cpp(1, raw()), "exhausted")
 })
 
-test_that("samplers of noise refuse parameters for which they are not exact", {
+test_that("noise samplers refuse invalid scales, dimensions and sources of randomness", {
   expect_error(discrete_gaussian_cpp(0, "secure"), "variance")
   expect_error(discrete_gaussian_cpp(2^57, "secure"), "variance")
   expect_error(discrete_laplace_cpp(0, "secure"), "scale")

@@ -48,7 +48,7 @@ kkt_violation <- function(h, g, cap, f, theta) {
   )
 }
 
-test_that("the projection onto the bounded set of method objective is optimal", {
+test_that("the projection onto the bounded set of method objective meets the KKT conditions", {
   withr::local_seed(1)
   for (i in 1:100) {
     n <- sample(c(1, 2, 5, 40), 1)
@@ -64,7 +64,7 @@ test_that("the projection onto the bounded set of method objective is optimal", 
   }
 })
 
-test_that("the solver of method objective agrees with an enumeration of all faces", {
+test_that("the solver of method objective finds the same minimum as an enumeration of all faces", {
   withr::local_seed(2)
   for (i in 1:40) {
     n <- sample(2:4, 1)
@@ -80,7 +80,7 @@ test_that("the solver of method objective agrees with an enumeration of all face
   }
 })
 
-test_that("the certificate of method objective bounds the solver's error for any tolerance", {
+test_that("the certificate of method objective bounds the solver's error at three tolerances", {
   withr::local_seed(3)
   for (mu in c(1e-3, 0.1, 10, 1e4, 1e8)) {
     n <- 150
@@ -225,7 +225,7 @@ audit_step <- function(case, delta, cap = 0.8) {
   bounded_step(public, case[[1L]], case[[2L]])
 }
 
-test_that("with tight calibration and delta = 0 exact losses are below epsilon on every face", {
+test_that("under tight objective perturbation with delta = 0 exact losses are at most epsilon", {
   points <- points_of_law(0.8, 30)
   worst <- numeric()
   for (case in audit_cases) {
@@ -248,7 +248,7 @@ test_that("with tight calibration and delta = 0 exact losses are below epsilon o
   expect_gt(max(worst), 0.6)
 })
 
-test_that("with tight calibration and delta > 0 the exact delta is below the declared delta", {
+test_that("under tight objective perturbation with delta > 0 exact deltas are within the claim", {
   # Plants faults 46.
   points <- points_of_law(0.8, 30)
   gaussian <- function(sd) function(b) -rowSums(b^2) / (2 * sd^2) - log(2 * pi * sd^2)
@@ -267,7 +267,7 @@ test_that("with tight calibration and delta > 0 the exact delta is below the dec
   expect_gt(audit(step, step$scale / 4), step$delta) # too little noise is noticed
 })
 
-test_that("with the published calibration the exact privacy loss exceeds epsilon in most draws", {
+test_that("objective perturbation as published exceeds its epsilon in over 55 % of the draws", {
   withr::local_seed(4)
   public <- public_example(10, 10, 1, epsilon = 20, calibration = "published")
   step <- plan_objective(public)$weights
@@ -287,7 +287,7 @@ test_that("with the published calibration the exact privacy loss exceeds epsilon
   expect_gt(max(loss), 3 * step$epsilon)
 })
 
-test_that("for objective the Gaussian scale is exact for its tail bound and less than published", {
+test_that("method objective's Gaussian scale meets its tail bound and is below the published one", {
   for (epsilon0 in c(0.01, 0.5, 3, 20)) {
     for (delta in c(1e-3, 1e-6, 1e-10)) {
       scale <- gaussian_objective_scale(1, epsilon0, delta)
@@ -361,7 +361,7 @@ test_that("without noise method objective gives the constrained minimiser or pub
   expect_equal(fit$weights, ridge_weights_cpp(x[, 1:6], public$y, 0.5))
 })
 
-test_that("method objective makes the same number of noise draws for any donors", {
+test_that("method objective uses equally many random numbers for different donors", {
   public <- public_example(6, 4, 2, epsilon = 4, delta = 1e-6)
   plan <- plan_objective(public)
   position <- function(x) {
@@ -375,7 +375,7 @@ test_that("method objective makes the same number of noise draws for any donors"
   expect_equal(position(matrix(-1:1 + 0, 6, 6)), position(matrix(1, 6, 6)))
 })
 
-test_that("weights by method objective equal the minimiser up to declared accuracy and noise", {
+test_that("the solver's certified error for method objective is within the declared accuracy", {
   public <- public_example(30, 5, 2, epsilon = 20, delta = 0)
   plan <- plan_objective(public)
   withr::local_seed(7)
@@ -399,7 +399,7 @@ test_that("weights by method objective equal the minimiser up to declared accura
   expect_lt(plan$weights$tolerance, 1e-7)
 })
 
-test_that("method objective chooses the best curvature that a slow search of its formula finds", {
+test_that("the curvature of method objective minimises its error formula like a grid search", {
   for (case in list(list(30, 5, 1, 0), list(1000, 12, 4, 1e-6))) {
     n <- case[[1L]]
     T0 <- case[[2L]]

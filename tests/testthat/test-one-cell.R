@@ -26,7 +26,7 @@ rows_read <- function(con, subset = NULL) {
   gather_rows(rows)
 }
 
-test_that("a value of another type changes only its own row in a block", {
+test_that("a database cell of another type changes only its own row", {
   skip_if_not_installed("RSQLite")
   turn <- 0L
   for (cell in c("1e300", "7", "x'41'", "NULL", "'zqx'", "9223372036854775807")) {
@@ -98,7 +98,7 @@ loose_treated <- function(change, gaps) {
   list(rows = rows, said = lapply(said, conditionMessage))
 }
 
-test_that("a value of a protected treated person changes only this person's row, silently", {
+test_that("a protected person's cell changes only that person's row, and no message reveals it", {
   skip_if_not_installed("RSQLite")
   set <- function(who, column, cell) {
     sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)
@@ -136,7 +136,7 @@ odd_strings <- function() {
   list(bytes, broken, "\xff")
 }
 
-test_that("a string that is invalid in every encoding counts as missing and causes no error", {
+test_that("strings that R cannot convert cause no condition in models, selections and streams", {
   withr::local_seed(2)
   people <- data.frame(
     y = stats::runif(400), g = sample(c("a", "b"), 400, TRUE), h = sample(c("1", "2"), 400, TRUE)
@@ -169,7 +169,7 @@ test_that("a string that is invalid in every encoding counts as missing and caus
   }
 })
 
-test_that("a batch whose values are all missing is refused for its type, not for its values", {
+test_that("a stream treats a batch of missing values like a batch with one value of that type", {
   online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
   levels <- list(y = c(0, 1), g = c("a", "b"))
   range <- list(y = c(0, 1), g = c(0, 1))

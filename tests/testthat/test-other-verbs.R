@@ -66,7 +66,7 @@ test_that("with privacy a type II test is a Wald test from coef() and vcov()", {
   expect_identical(is.na(car::Anova(lost)$F), c(FALSE, FALSE, TRUE, FALSE))
 })
 
-test_that("lmtest::waldtest() compares this package's fits like fits by lm() and glm()", {
+test_that("without privacy lmtest::waldtest() gives the tests of lm() and glm()", {
   skip_if_not_installed("lmtest")
   f <- other_fits()
   small <- update(f$raw, . ~ . - x:g)
@@ -118,7 +118,7 @@ test_that("parameters::parameters() gives the same numbers as tidy()", {
   expect_equal(odds$SE, theirs$SE, tolerance = 1e-3)
 })
 
-test_that("emmeans() and related functions agree with lm() and glm() at given values", {
+test_that("without privacy emmeans(), pairs() and emtrends() give the results of lm() and glm()", {
   skip_if_not_installed("emmeans")
   f <- other_fits()
   table <- function(x) as.data.frame(summary(x, infer = TRUE))
@@ -143,7 +143,7 @@ test_that("emmeans() and related functions agree with lm() and glm() at given va
   expect_equal(middle$SE, unname(predict(f$private, rows, se.fit = TRUE)$se.fit))
 })
 
-test_that("effects::Effect() and related functions agree with lm() and glm() at given rows", {
+test_that("without privacy effects::Effect() gives the results of lm() and glm() at given rows", {
   skip_if_not_installed("effects")
   f <- other_fits()
   levels <- list(x = c(-1, 0, 1))
@@ -161,7 +161,7 @@ test_that("effects::Effect() and related functions agree with lm() and glm() at 
   expect_s3_class(effects::allEffects(f$private_glm), "efflist")
 })
 
-test_that("functions of marginaleffects predict, compare and test at public rows", {
+test_that("without privacy marginaleffects gives the results of lm() and glm() at public rows", {
   skip_if_not_installed("marginaleffects")
   works <- tryCatch(
     {
@@ -196,7 +196,7 @@ test_that("functions of marginaleffects predict, compare and test at public rows
   )
 })
 
-test_that("regressions return no values of people, and the errors give the reason", {
+test_that("residuals(), fitted() and similar functions refuse to return values of single people", {
   f <- other_fits()
   verbs <- list(
     residuals = stats::residuals, fitted = stats::fitted, AIC = stats::AIC, BIC = stats::BIC,
@@ -222,7 +222,7 @@ test_that("terms and model matrices of public rows equal the results of lm()", {
   expect_identical(colnames(ours), colnames(theirs))
 })
 
-test_that("simulated public rows are within the bounds and give all columns of a model", {
+test_that("public_rows() simulates rows within the bounds whose model matrix has full rank", {
   rows <- public_rows(other_fits()$private)
   expect_equal(mean(rows$x), 0)
   expect_equal(mean(rows$z), 0.5)
@@ -262,7 +262,7 @@ test_that("tidy() and coef() refuse unknown arguments except arguments of table 
   expect_identical(utils::tail(tidy(sums)$rows, 1L), 700)
 })
 
-test_that("the first arguments of planning functions are the formula and the bounds", {
+test_that("dp_plan_lm() and three similar functions take first the formula and the bounds", {
   first <- function(plan) utils::head(names(formals(plan)), 2L)
   for (plan in list(dp_plan_lm, dp_plan_glm, dp_plan_select, dp_plan_online)) {
     expect_identical(first(plan), c("formula", "bounds"))
@@ -277,7 +277,7 @@ test_that("the first arguments of planning functions are the formula and the bou
   expect_error(dp_plan_glm(n = 5000), "`formula` is required", class = "dpsc_error_argument")
 })
 
-test_that("tables of effects have readable terms and rounded statistics", {
+test_that("tables of effects name periods in words and give statistics in at most 8 characters", {
   p <- staggered_covariates(n = 600)
   size <- rep(30, 4)
   cohorts <- suppressWarnings(

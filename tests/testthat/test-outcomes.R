@@ -105,7 +105,7 @@ moved_share <- function(p, neighbour, epsilon, changes = list()) {
   sum(cost^2) / gdp_budget_cpp(epsilon, 1e-6)^2
 }
 
-test_that("for several outcomes a person's whole row costs no more than the budget", {
+test_that("an audit of two outcomes finds no cost above the budget and detects double spending", {
   p <- two_outcomes(n = 60, dates = 5)
   others <- p$data$unit != "u0061"
   p$data$y[others] <- 50
@@ -180,7 +180,7 @@ test_that("percentages, sums and limits of several outcomes equal the results of
   expect_match(text$result, "(4, 1e-06)", fixed = TRUE, all = TRUE)
 })
 
-test_that("several outcomes work with several dates, covariates, gaps and tables", {
+test_that("fits of several outcomes accept several dates, covariates, gaps and tables", {
   p <- two_outcomes(n = 500, dates = rep(c(5, 7), each = 20))
   fit <- outcome_fit(p)
   table <- tidy(fit, type = "cohort", conf.int = TRUE)
@@ -222,7 +222,7 @@ test_that("no fit of several outcomes and no compiled code returns a person's va
   expect_false(holds_text(fit, "u0001"))
 })
 
-test_that("invalid outcomes give one error and spend nothing", {
+test_that("invalid calls with several outcomes stop with a classed error and spend nothing", {
   p <- two_outcomes(n = 60, dates = c(5, 5))
   ledger <- dp_ledger(4, 1e-6)
   fails <- function(class, text, ...) {
