@@ -17,7 +17,7 @@ average_of <- function(fit) {
   unlist(tidy(fit, conf.int = TRUE, type = "unit")[1L, c("estimate", "conf.low", "conf.high")])
 }
 
-test_that("a fit uses donors with a rare covariate, or the interval covers the true effect", {
+test_that("with a rare covariate 20,000 donors give small errors; with 3,000 intervals cover", {
   fit_one <- function(n, seed) {
     withr::local_seed(seed)
     average_of(dp_synth(y ~ treated | x,

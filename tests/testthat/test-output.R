@@ -93,7 +93,7 @@ test_that("method output succeeds for every panel at the smallest accepted penal
   }
 })
 
-test_that("rounding errors of sums of many rows stay within their bound", {
+test_that("rounding errors of ridge weights of up to 100,000 rows are within their bound", {
   y <- c(1, -1)
   for (case in list(c(1e3, 2), c(1e5, 2), c(1e5, 1e-2))) {
     n <- case[[1L]]
@@ -103,7 +103,7 @@ test_that("rounding errors of sums of many rows stay within their bound", {
   }
 })
 
-test_that("computed ridge weights of neighbours differ by no more than planned", {
+test_that("computed ridge weights of neighbours differ by at most the planned sensitivity", {
   withr::local_seed(2)
   largest <- 0
   for (size in list(c(1000, 4), c(1e5, 2))) {
@@ -134,7 +134,7 @@ test_that("computed ridge weights of neighbours differ by no more than planned",
 
 vertical_methods <- list(c("output", "tight"), c("output", "published"), c("objective", "tight"))
 
-test_that("method output refuses an epsilon outside its range before the charge", {
+test_that("methods output and objective refuse an epsilon out of range before the charge", {
   ledger <- dp_ledger(1e200, 1e-3)
   donors <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(5e-324, 1e-250, 1e-101, 1e101, 1e300, .Machine$double.xmax)) {
@@ -153,7 +153,7 @@ test_that("method output refuses an epsilon outside its range before the charge"
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("every epsilon within range gives a finite release by output, or a clear error", {
+test_that("by output and objective an epsilon in range gives a finite release or a free error", {
   p <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(1e-100, 1e-30, 1e-8, 1e-3, 1e3, 1e9, 1e30, 1e100)) {
     for (delta in c(0, 1e-300, 1e-6)) {
@@ -177,7 +177,7 @@ test_that("every epsilon within range gives a finite release by output, or a cle
   }
 })
 
-test_that("with delta > 0 both steps of output share a Gaussian shift that some pairs attain", {
+test_that("with delta > 0 a pair of neighbours in method output uses 99.9 to 100 % of delta", {
   for (epsilon in c(0.5, 1, 4)) {
     T0 <- 4
     T1 <- 3
@@ -207,7 +207,7 @@ test_that("with delta > 0 both steps of output share a Gaussian shift that some 
   }
 })
 
-test_that("the table of privacy steps gives mu for Gaussian noise only", {
+test_that("the table of steps gives mu only for steps with Gaussian differential privacy", {
   p <- toy_panel(n = 30, T0 = 4, T1 = 2)
   steps <- function(...) {
     dp_release(p$donors,
@@ -220,7 +220,7 @@ test_that("the table of privacy steps gives mu for Gaussian noise only", {
   expect_identical(is.na(steps(method = "objective")$mu), c(TRUE, TRUE, FALSE))
 })
 
-test_that("the budget share of the weights is the best share that a slow search finds", {
+test_that("method output splits its budget as well as a grid search of its error formula", {
   for (delta in c(0, 1e-6)) {
     for (size in list(c(30, 5, 2), c(1000, 12, 4))) {
       n <- size[[1L]]

@@ -194,13 +194,13 @@ run_bad_input <- function(cases) {
   }, "")
 }
 
-test_that("every kind of invalid panel causes an error with its own message", {
+test_that("each invalid panel causes one error, whose message matches the snapshot", {
   p <- toy_panel(k = 2)
   expect_snapshot(writeLines(run_bad_input(bad_long_data(p))))
   expect_snapshot(writeLines(run_bad_input(bad_matrices(p))))
 })
 
-test_that("no error or warning contains a donor's name or value", {
+test_that("no error about an invalid panel contains a donor's name or value", {
   p <- toy_panel(k = 2)
   canary <- 8675309.0625
   is_donor <- grepl("donor", p$data$unit)
@@ -220,7 +220,7 @@ test_that("no error or warning contains a donor's name or value", {
   }
 })
 
-test_that("errors and warnings about panels show the user's call only", {
+test_that("errors about panels contain the function's name but no data, trace or parent error", {
   p <- toy_panel()
   caller <- function(x, data) dp_synth(x, data, "unit", epsilon = 1, bounds = c(-1, 1))
   error <- tryCatch(do.call(caller, list(y ~ treated, p$data)), error = identity)
@@ -230,7 +230,7 @@ test_that("errors and warnings about panels show the user's call only", {
   expect_true(all(names(error) %in% c("message", "trace", "parent", "call", "rlang")))
 })
 
-test_that("names in messages are printed as text, not as markup", {
+test_that("a target's name in an error is printed as text, not as markup", {
   p <- toy_panel()
   data <- transform(p$data, unit = sub("target01", "a{b}<c>%d{?s}{.val x}", unit))
   data$y[grepl("a{", data$unit, fixed = TRUE)] <- NA

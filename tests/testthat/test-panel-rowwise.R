@@ -193,7 +193,7 @@ test_that("variables in an outcome are columns or single numbers of the formula'
   expect_error(from(winsorise(y) ~ treated, p$data), "unknown function", class = "dpsc_error_panel")
 })
 
-test_that("expressions refuse columns of classes with separate arithmetic methods", {
+test_that("outcomes refuse columns of special classes, and read numbers with a class as numbers", {
   p <- toy_panel()
   registerS3method("Ops", "greedy", function(e1, e2) max(unclass(e1)), baseenv())
   data <- p$data
@@ -230,7 +230,7 @@ test_that("the treatment indicator is public and must not be computed from the o
   expect_identical(from(formula, p$data)$donors, p$donors)
 })
 
-test_that("labels of computed outcomes contain no number of more than two digits", {
+test_that("labels of computed outcomes contain no number with over two significant digits", {
   p <- toy_panel()
   label <- function(formula) from(formula, p$data)$outcome
   value <- p$data$y[[1L]]

@@ -28,7 +28,7 @@ test_that("long data and matrices give the same panel, in any order of the rows"
   expect_identical(by_matrix$source, "matrix")
 })
 
-test_that("the smallest panel has two donors, two periods before the treatment and one after", {
+test_that("a panel with two donors, two periods before the treatment and one after is accepted", {
   p <- toy_panel(n = 2, T0 = 2, T1 = 1)
   expect_toy_panel(p$data, p)
 })
@@ -53,7 +53,7 @@ test_that("periods can be dates, date-times, factors, strings and numbers", {
   recode(as.difftime(1:6, units = "weeks"))
 })
 
-test_that("unused factor levels of periods are dropped, and the other levels give the order", {
+test_that("unused factor levels of units and periods are dropped; the others give the order", {
   p <- toy_panel()
   data <- p$data
   data$unit <- factor(data$unit, c("nobody", rev(p$units), "nobody else"))
@@ -64,7 +64,7 @@ test_that("unused factor levels of periods are dropped, and the other levels giv
   expect_identical(panel$times, as.character(p$times))
 })
 
-test_that("units can be numbers, dates and strings of any locale", {
+test_that("units can be numbers, dates or strings, and are sorted in the same way in any locale", {
   p <- toy_panel()
   number <- match(p$data$unit, p$units)
   for (ids in list(c(3L, 20L, 100L, 101L, 1000L, 7L), c(.5, 1, 2.25, 3, 4e15, 1e5),
@@ -120,7 +120,7 @@ test_that("the treatment indicator can be integer, logical, a factor or an expre
   expect_toy_panel(p$data, p, y ~ (treated == 1))
 })
 
-test_that("a treatment factor without the treated level treats nobody", {
+test_that("a treatment factor without the treated level causes an error", {
   p <- toy_panel()
   data <- p$data
   data$treated <- factor(rep(0, nrow(data)))
@@ -201,7 +201,7 @@ test_that("integer outcomes give the same panel as doubles", {
   expect_identical(panel$target, matrix(as.double(1:6), 1, dimnames = list("target", NULL)))
 })
 
-test_that("huge outcomes are accepted and clipped to the bounds", {
+test_that("a panel accepts outcomes as large as the largest finite number", {
   p <- toy_panel()
   p$donors[] <- .Machine$double.xmax
   expect_identical(panel_from_donors(p$donors, p$target, 4)$donors, p$donors)

@@ -6,7 +6,7 @@ bound <- function(method, form, lambda = 10, ...) {
   do.call(paper_rmse_bound, c(list(method), arguments))
 }
 
-test_that("every term of the papers' error bounds equals its formula", {
+test_that("the papers' error bounds, published and corrected, equal their formulas", {
   moved <- 4 * 10 * sqrt(18) / (10 * 50)
   expect_equal(
     bound("output", "published"),
@@ -53,7 +53,7 @@ test_that("corrected error bounds exceed published bounds, and fall as the budge
   }
 })
 
-test_that("in one dimension the published bound for E||v|| needs no correction", {
+test_that("with one donor the corrected error bound equals the published bound", {
   one <- function(form) {
     paper_rmse_bound("output",
       n = 1, T0 = 5, T1 = 1, lambda = 5, epsilon1 = 1, epsilon2 = 1e12, form = form,
@@ -63,7 +63,7 @@ test_that("in one dimension the published bound for E||v|| needs no correction",
   expect_equal(one("corrected"), one("published"), tolerance = 1e-9)
 })
 
-test_that("the functions of the papers' bounds refuse invalid arguments", {
+test_that("paper_rmse_bound() refuses invalid arguments", {
   expect_error(bound("output", "published", delta = 1e-6), class = "dpsc_error_argument")
   expect_error(bound("ridge", "published"), class = "dpsc_error_argument")
   expect_error(bound("output", "better"), class = "dpsc_error_argument")

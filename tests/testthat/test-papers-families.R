@@ -50,7 +50,7 @@ napp_facts <- function(family, span, epsilon, ...) {
   core_facts("napp", epsilon = epsilon, family = family, span = span, ...)
 }
 
-test_that("the closed form for log-cosh is the maximum over slope and curvature at one point", {
+test_that("the closed form of the largest log-cosh privacy loss equals its maximum on a grid", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       h <- seq(0, 1, length.out = 20001)
@@ -89,7 +89,7 @@ test_that("the steps of NAPP add up to the budget, and noise is proportional to 
   }
 })
 
-test_that("the minimiser on a box equals another solver's minimiser within tolerance", {
+test_that("the ridge minimum on a box is optimal and no larger than the minimum by optim()", {
   withr::local_seed(1)
   for (k in 1:40) {
     p <- sample.int(8, 1)
@@ -125,7 +125,7 @@ test_that("for rows of length one published KST has the constants of Algorithm 4
   expect_lt(tight$scale, plan$scale)
 })
 
-test_that("on a box gradients of two rows differ by at most the declared sensitivity", {
+test_that("for kst on a box gradients of two rows differ by at most the declared sensitivity", {
   withr::local_seed(2)
   d <- 2 # columns of the design: an intercept and one regressor
   plan <- paper_plan_cpp(core_facts("kst", epsilon = 1, family = "gaussian", box = 3))
@@ -145,7 +145,7 @@ test_that("on a box gradients of two rows differ by at most the declared sensiti
   expect_gt(max(apart), 0.85 * bound)
 })
 
-test_that("on a box pure-DP noise suffices inside and at the faces; a third of it does not", {
+test_that("for kst on a box the loss stays within epsilon, but not with a third of the noise", {
   # In one dimension the minimiser is (v - b) / H, cut at the walls, with Laplace noise b and rows
   # in [-1, 1]. The probability of a wall is the probability of all b beyond it.
   worst <- function(plan, limit, scale = plan$scale) {
