@@ -1,6 +1,6 @@
 # The papers' methods: numbers, distributions, attacks. Proofs: inst/proofs/papers.md.
 
-test_that("individual losses of a posterior draw equal the exact values", {
+test_that("individual losses of a posterior draw equal reference values", {
   pin <- function(leverage, gamma, error, delta) {
     posterior_loss_cpp(leverage, gamma, error, delta, TRUE)
   }
@@ -21,7 +21,7 @@ test_that("individual losses of a posterior draw equal the exact values", {
   )
 })
 
-test_that("losses of a posterior draw follow from integrating two normal densities", {
+test_that("the delta of a posterior draw equals an integral over two normal densities", {
   for (case in list(c(2, 0.7, 1.3), c(0.3, 4, -0.6), c(40, 0.5, 0.2))) {
     h <- case[[1L]]
     gamma <- case[[2L]]
@@ -47,7 +47,7 @@ test_that("losses of a posterior draw follow from integrating two normal densiti
   }
 })
 
-test_that("the bound on posterior losses is at least the loss at random points", {
+test_that("the bound on posterior losses exceeds random losses, unlike the printed Theorem 14", {
   withr::local_seed(1)
   for (i in 1:400) {
     leverage <- exp(stats::runif(1, -9, 2))
@@ -67,7 +67,7 @@ test_that("the bound on posterior losses is at least the loss at random points",
   expect_lt(printed(0.01, 100, 0.5, 1e-6), posterior_loss_cpp(0.01, 100, 0.5, 1e-6, TRUE) - 0.2)
 })
 
-test_that("a posterior draw keeps every person's loss within half the budget per direction", {
+test_that("one person's removal costs at most half of the epsilon that a posterior draw spends", {
   for (epsilon in c(0.5, 1, 4)) {
     n <- 5000
     facts <- core_facts("adaops", epsilon = epsilon, delta = 1e-6, n = n)
@@ -91,7 +91,7 @@ test_that("a posterior draw keeps every person's loss within half the budget per
   }
 })
 
-test_that("a released posterior draw has the posterior distribution", {
+test_that("released posterior draws have the posterior's mean and covariance", {
   data <- paper_people(60)
   facts <- core_facts("ops", epsilon = 3, delta = 1e-5, n = 60, ridge = 20)
   facts$design <- lm_design(lm_columns(y ~ a, paper_bounds()))
@@ -108,7 +108,7 @@ test_that("a released posterior draw has the posterior distribution", {
   expect_equal(stats::cov(draws), solve(H) / plan$gamma, tolerance = 0.1)
 })
 
-test_that("the closed form for logistic loss is the maximum over slope and curvature at a point", {
+test_that("the closed form of the largest logistic privacy loss equals its maximum on a grid", {
   for (x in c(0.01, 0.3, 1, 4)) {
     for (c in c(0, 0.01, 0.5, 2, 40)) {
       p <- seq(0, 1, length.out = 20001)
@@ -160,7 +160,7 @@ test_that("the costs of the steps of papers' methods add up to the promised budg
   }
 })
 
-test_that("pure calibrations in one dimension stay within epsilon, but not with half the ridge", {
+test_that("pure losses in one dimension stay within epsilon, but not with half the ridge", {
   # Plants faults 50.
   for (epsilon in c(0.4, 1, 3)) {
     for (method in c("objective", "kst", "cms", "napp")) {
@@ -184,7 +184,7 @@ test_that("pure calibrations in one dimension stay within epsilon, but not with 
   }
 })
 
-test_that("in two dimensions a replaced row attains the epsilon of a pure calibration", {
+test_that("in two dimensions a replaced row uses 95 to 100 % of method objective's epsilon", {
   for (epsilon in c(0.4, 1, 3)) {
     plan <- paper_plan_cpp(core_facts("objective", epsilon = epsilon))
     theta <- c(0, -40)
@@ -219,7 +219,7 @@ test_that("ridge minimisers change by at most 2 / ridge, which some neighbours n
   expect_gt(worst, 0.8)
 })
 
-test_that("the worst pair's loss is just below epsilon, and above epsilon with half the noise", {
+test_that("the worst pair's loss from noise is 98 to 100 % of its claim, and above with half", {
   # Plants faults 68, 69.
   # The loss of noise whose density decreases with its length, at rows that
   # change the noised quantity most.
@@ -297,7 +297,7 @@ test_that("the changing penalty of published NAPP-ERM allows results impossible 
   expect_gt(inside(cbind(1, 1)), 0.06)
 })
 
-test_that("published NAPP-ERM fails by truncated noise, exact zeros and budget retrieval", {
+test_that("truncated noise, exact zeros and budget retrieval make published NAPP-ERM not private", {
   # VS+, one regressor, lasso of half the rows. With k rows (1, 1) the estimate is zero with
   # certainty, but with one more row it is not.
   s <- 2
@@ -334,7 +334,7 @@ test_that("published NAPP-ERM fails by truncated noise, exact zeros and budget r
   expect_lt(joint_shift_cpp(1, 4, TRUE), joint_shift_cpp(1, 0.5, TRUE))
 })
 
-test_that("dp_glm() and dp_lm() offer the papers' methods, and generic functions work", {
+test_that("dp_glm() and dp_lm() fit by the papers' methods and refuse to give standard errors", {
   data <- paper_people(600)
   fit <- function(method, ..., delta = 1e-6) {
     withr::local_seed(2)
@@ -401,7 +401,7 @@ test_that("with many regressors AdaOPS's median error is under 1.05 times zero s
   expect_output(print(fits[[1L]]), "Noise of the draw")
 })
 
-test_that("a ledger is charged before the draw, and invalid guarantees cost nothing", {
+test_that("papers' methods charge a ledger, and refused calls cost nothing", {
   data <- paper_people(200)
   ledger <- dp_ledger(epsilon = 3, delta = 1e-5)
   go <- function(..., family = "binomial", formula = z ~ a) {
@@ -442,7 +442,7 @@ test_that("a ledger is charged before the draw, and invalid guarantees cost noth
   expect_identical(nrow(as.data.frame(ledger)), 2L)
 })
 
-test_that("papers' methods keep every row and sum of rows in compiled code", {
+test_that("compiled code of papers' methods returns no row and no sum of rows", {
   data <- paper_people(200)
   columns <- list(
     lm_columns(z ~ a + g, paper_bounds(), binary_outcome),

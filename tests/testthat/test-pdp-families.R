@@ -111,7 +111,7 @@ bound_input <- function(family, span, x, y, scale, ridge, box = 0) {
   )
 }
 
-test_that("in one stage losses for removal and for replacement bound the exact losses", {
+test_that("computed losses for removal and replacement bound the exact losses of one-stage NAPP", {
   theta <- seq(-40, 40, length.out = 4001)
   for (family in c("binomial", "poisson", "gaussian")) {
     span <- if (family == "poisson") 4 else 1
@@ -144,7 +144,7 @@ test_that("in one stage losses for removal and for replacement bound the exact l
   }
 })
 
-test_that("with delta > 0 exact distributions of one stage satisfy the Renyi bound", {
+test_that("exact distributions of one stage of NAPP satisfy the Renyi bound at delta = 0.001", {
   theta <- seq(-60, 60, length.out = 20001)
   delta <- 1e-3
   for (family in c("binomial", "poisson", "gaussian")) {

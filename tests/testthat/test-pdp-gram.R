@@ -75,7 +75,7 @@ test_that("the largest shift from a replacement within a ball equals the closed 
   }
 })
 
-test_that("in pdp() steps that release no moments count with their charge", {
+test_that("pdp() counts steps that release no moments with their whole charge", {
   panel <- toy_panel(n = 400, T0 = 6, T1 = 2)
   for (delta in c(0, 1e-6)) {
     release <- release_of(panel, "gram", epsilon = 2, delta = delta)
@@ -95,7 +95,7 @@ test_that("in pdp() steps that release no moments count with their charge", {
   }
 })
 
-test_that("for releases by version 0.1.0 pdp() gives losses that are too large, not too small", {
+test_that("for releases by version 0.1.0 pdp() bounds the contributions of rows from above", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(31)
   panel <- sim_panel(n = 60, T0 = 6, T1 = 2)
@@ -149,7 +149,7 @@ test_that("losses under method gram stay below the release's epsilon, with or wi
   }
 })
 
-test_that("pdp() clips columns as the release does", {
+test_that("pdp() clips the columns of a computed outcome as the release does", {
   withr::local_seed(5)
   data <- expand.grid(unit = sprintf("p%03d", 1:301), time = 1:8, stringsAsFactors = FALSE)
   who <- match(data$unit, unique(data$unit))
@@ -170,7 +170,7 @@ test_that("pdp() clips columns as the release does", {
   }
 })
 
-test_that("a release by gram contains the quantities that pdp() needs, also in JSON", {
+test_that("pdp() gives the same losses for a release by gram and for its JSON file", {
   skip_if_not_installed("jsonlite")
   panel <- toy_panel(n = 30, T0 = 6, T1 = 2)
   release <- release_of(panel, "gram")

@@ -40,7 +40,7 @@ test_that("a person outside the data has the same loss as a member with the same
   }
 })
 
-test_that("losses of people who might join agree with the integrals of both densities", {
+test_that("losses of people outside the data attain delta in an integral of both densities", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   others <- data.frame(a = c(-1, 0, 1), g = c("u", "v", "u"), y = c(3, 0, -3))
@@ -101,7 +101,7 @@ formula_9 <- function(x, y, H, theta, gamma, L) {
   sqrt(gamma * L / least) * e + gamma * e^2 / (2 * max(least, 1)) + gamma * (1 + L) / (2 * least)
 }
 
-test_that("formula 9 of Proposition 16.1 is below the exact loss if the precision is at most 1", {
+test_that("formula 9 of Wang (2019) can be below the exact loss if gamma is at most 1", {
   withr::local_seed(16)
   delta <- 1e-5
   ratio <- function(gamma) {
@@ -125,7 +125,7 @@ test_that("formula 9 of Proposition 16.1 is below the exact loss if the precisio
   expect_lt(min(ratio(0.01)), 0.5)
 })
 
-test_that("the variance of a draw in Proposition 17.2 is 1 / gamma, not gamma sigma^2", {
+test_that("the draw's variance in Wang's Proposition 17.2 is 1 / gamma, not gamma sigma^2", {
   withr::local_seed(17)
   X <- matrix(stats::rnorm(300), 100)
   sigma <- 0.5

@@ -19,7 +19,7 @@ without <- function(rows, i) {
   rows
 }
 
-test_that("one factorisation of a posterior gives all leave-one-out refits", {
+test_that("pdp() of a posterior draw gives the realised losses of refits without each person", {
   data <- paper_people(400)
   for (method in c("ops", "adaops")) {
     withr::local_seed(2)
@@ -99,7 +99,7 @@ test_that("with a linear noise term realised losses equal log density ratios, wi
   }
 })
 
-test_that("under output perturbation refits stay within the bounds, which are nearly attained", {
+test_that("under output perturbation refits without one person move by 80 to 100 % of the bound", {
   data <- paper_people(60)
   for (delta in c(0, 1e-6)) {
     fit <- pdp_fit("output", delta, settings = list(ridge = 2), n = 60)
@@ -159,7 +159,7 @@ test_that("a person's shift in each round of dp_lm() equals the shift of recompu
   }
 })
 
-test_that("realised losses of dp_glm() agree with densities, and their bounds are below epsilon", {
+test_that("realised losses of dp_glm() equal log density ratios and are at most epsilon", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- glm_people(800, family)
     for (delta in c(1e-6, 0)) {
@@ -213,7 +213,7 @@ test_that("realised losses of dp_glm() agree with densities, and their bounds ar
   expect_error(pdp(limited, glm_people(800)), class = "dpsc_error_argument")
 })
 
-test_that("bounds on the losses of single people hold for exact densities in every family", {
+test_that("exact losses of single people in dp_glm() are within their bounds in every family", {
   # In one dimension, a row at its limit among saturated rows is removed, and all of the curvature
   # is nearby.
   withr::local_seed(8)
@@ -254,7 +254,7 @@ test_that("bounds on the losses of single people hold for exact densities in eve
   }
 })
 
-test_that("individual losses have correct prints and moments; invalid calls give errors", {
+test_that("summary() of pdp() gives the means of the losses, and invalid calls give errors", {
   data <- paper_people(200)
   fit <- pdp_fit("cms", 0, n = 200)
   loss <- pdp(fit, data)

@@ -3,7 +3,7 @@
 
 # gaussian shifts ----
 
-test_that("the epsilon of a Gaussian shift inverts the trade-off function", {
+test_that("the epsilon of a Gaussian shift inverts its delta and equals reference values", {
   anchors <- data.frame(
     mu = c(1, 0.1, 0.5), delta = c(1e-6, 1e-5, 1e-3),
     epsilon = c(4.8865541175, 0.3406693647, 1.3522762448)
@@ -57,7 +57,7 @@ test_that("privacy shifts of ridge weights equal the reference values", {
   expect_equal(distance(ridge(x, y, 1), replaced), 0.12264297133, tolerance = 1e-10)
 })
 
-test_that("a donor's removal equals a refit without the donor, for any shape and penalty", {
+test_that("the shift of ridge weights by a donor's removal equals a refit without the donor", {
   for (case in 1:12) {
     withr::local_seed(case)
     n <- sample(2:12, 1)
@@ -75,7 +75,7 @@ test_that("a donor's removal equals a refit without the donor, for any shape and
   }
 })
 
-test_that("no replacement of a row exceeds the certified bound on its loss", {
+test_that("replacements of a row found by optimisation stay within the bound on their shift", {
   for (case in 1:6) {
     withr::local_seed(case)
     n <- sample(1:5, 1) + 1
@@ -156,7 +156,7 @@ reached_gradient <- function(p, i) {
   }, 0))
 }
 
-test_that("gradient and determinant terms bound losses at any point of the feasible set", {
+test_that("gradient and determinant terms bound the changes at random points of the feasible set", {
   for (case in 1:6) {
     withr::local_seed(case)
     n <- sample(3:8, 1)
@@ -213,7 +213,7 @@ test_that("the epsilon for a Rayleigh tail satisfies its definition by an integr
   }
 })
 
-test_that("a removal loss of published objective is a divergence between two distributions", {
+test_that("removal losses of published objective equal converted Renyi divergences", {
   withr::local_seed(4)
   for (T0 in 2:4) {
     n <- 5
@@ -246,7 +246,7 @@ test_that("a removal loss of published objective is a divergence between two dis
   }
 })
 
-test_that("losses under objective perturbation stay below the valid epsilon", {
+test_that("losses under tight objective perturbation are at most the guarantee's epsilon", {
   panel <- toy_panel(n = 12, T0 = 5)
   panel$donors[4, ] <- 0
   for (delta in c(1e-6, 0)) {
@@ -338,7 +338,7 @@ test_that("pdp() gives the same losses for a formula, a fit and a matrix", {
   expect_true(all(larger$donors$removal <= by_matrix$donors$removal))
 })
 
-test_that("each invalid input of pdp() has its own error", {
+test_that("pdp(), pdp_bound() and pdp_delta() refuse invalid input with classed errors", {
   panel <- toy_panel(n = 10)
   release <- release_of(panel, "output")
   argument <- function(code) expect_error(code, class = "dpsc_error_argument")
@@ -361,7 +361,7 @@ test_that("each invalid input of pdp() has its own error", {
   argument(summary(pdp(release, panel$donors), probs = 2))
 })
 
-test_that("the plot of pdp() shows losses by rank and nothing else", {
+test_that("autoplot() draws the losses of pdp() for three methods without messages", {
   skip_if_not_installed("ggplot2")
   panel <- toy_panel(n = 20)
   for (method in c("output", "gram", "objective")) {
