@@ -70,7 +70,7 @@ test_that("a penalty too small for double precision is refused before the charge
   }
 })
 
-test_that("method output succeeds for every panel at the smallest accepted penalty", {
+test_that("at the smallest accepted penalty rounding errors of ridge weights are within bounds", {
   withr::local_seed(1)
   for (size in list(c(1000, 2), c(1000, 6), c(20000, 2), c(200, 20))) {
     n <- size[[1L]]

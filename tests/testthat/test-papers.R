@@ -260,7 +260,7 @@ test_that("audits of papers' methods accept valid claims and detect known faults
   }
 })
 
-test_that("the changing penalty of published NAPP-ERM allows results impossible for a neighbour", {
+test_that("published NAPP-ERM's changing penalty gives results that a neighbour rarely gives", {
   # Plants faults 52.
   # The fixed point for logistic loss, one regressor, Lambda0 = 1/4, noise Laplace(2). Either all
   # people have x = 0, or one person has (1, 1).

@@ -57,7 +57,7 @@ test_that("pdp() of a posterior draw gives the realised losses of refits without
   }
 })
 
-test_that("with a linear noise term realised losses equal log density ratios, within bounds", {
+test_that("pdp() gives log density ratios as realised losses of papers' methods in dp_glm()", {
   data <- paper_people(120)
   for (case in list(
     list("objective-public", 0), list("objective-public", 1e-6), list("cms", 0), list("kst", 1e-6),

@@ -29,7 +29,7 @@ blocks_aggregate <- function(data, statistic = function(x) mean(x$a), ...) {
   )
 }
 
-test_that("all rows of a person are in the same block and in the same half of that block", {
+test_that("in dp_aggregate() all rows of a person are in one block and in one half of that block", {
   data <- block_people(200)
   data <- data[withr::with_seed(2, sample(nrow(data))), ]
   whole <- as.vector(table(data$id))
@@ -46,7 +46,7 @@ test_that("all rows of a person are in the same block and in the same half of th
   expect_identical(as.vector(table(people)), c(40L, 20L))
 })
 
-test_that("one row per person gives the same release as without `person`, bit for bit", {
+test_that("with one row per person `person` changes no dp_aggregate() release and no selection", {
   data <- block_people(most = 1)
   for (method in c("mean", "median", "winsorised")) {
     expect_identical(
@@ -147,7 +147,7 @@ test_that("an audit detects a selection by ranks that takes a person's rows for 
   expect_true(audit$violated)
 })
 
-test_that("a change to one person's rows changes the answer of one block only", {
+test_that("audits of methods by blocks find no loss above the budget for a person's many rows", {
   withr::local_seed(12)
   others <- block_people(300, most = 3)
   others$id <- others$id + 10
@@ -191,7 +191,7 @@ test_that("a change to one person's rows changes the answer of one block only", 
   }
 })
 
-test_that("an audit detects rows that several blocks share", {
+test_that("an audit detects a person whose rows are in several blocks", {
   withr::local_seed(12)
   others <- block_people(300, most = 3)
   many <- others[rep(1, 60), ]

@@ -167,7 +167,7 @@ described_steps <- function(verb, found, here, there) {
   tapply(out, names(out), max)
 }
 
-test_that("no person changes a step by more than its sensitivity, and some nearly attain it", {
+test_that("no person changes a step of dp_describe() beyond its sensitivity; some attain 70 %", {
   withr::local_seed(31)
   others <- visits(200, most = 3)
   # Corners of each step, as one row or as several rows.
@@ -204,7 +204,7 @@ test_that("no person changes a step by more than its sensitivity, and some nearl
   }
 })
 
-test_that("an audit detects a person's rows that are added up", {
+test_that("an audit detects a description that adds up a person's rows", {
   # Plants faults 86.
   withr::local_seed(13)
   others <- visits(300, most = 2)

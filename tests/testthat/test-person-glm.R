@@ -122,7 +122,7 @@ test_that("without privacy each person has weight one in dp_glm(), and errors ar
   }
 })
 
-test_that("methods and constraints without a proof for people are refused before the charge", {
+test_that("dp_glm() with `person` refuses unproved methods and constraints before the charge", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- glm_rows_of_people(200)
   fit <- function(...) {

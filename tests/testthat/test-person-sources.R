@@ -199,7 +199,7 @@ test_that("sums by person change if one row per person repeats, but not if all r
   expect_identical(core_people(again), core)
 })
 
-test_that("files give the same release as a data frame, bit for bit", {
+test_that("CSV files of people's rows give the same dp_lm() release as a data frame, bit for bit", {
   skip_if_not_installed("duckdb")
   people <- scattered_people()
   people <- people[!is.na(people$id), ]

@@ -38,7 +38,7 @@ test_that("one row per person in any order gives the dp_lm() fit without `person
   expect_identical(by_person$release, plain$release)
 })
 
-test_that("repeating every row k times does not change dp_lm(), even if people differ in rows", {
+test_that("repeating all rows k times changes no dp_lm() release, also if row counts differ", {
   data <- person_people()
   for (vcov in c("const", "HC")) {
     once <- person_lm(data, person = ~id, vcov = vcov)
@@ -54,7 +54,7 @@ test_that("repeating every row k times does not change dp_lm(), even if people d
   expect_match(once$privacy$neighbours, "all rows of one person")
 })
 
-test_that("identifiers of any basic class define the same people", {
+test_that("identifiers as numbers, text, factors or dates define the same people", {
   data <- person_people(400)
   of <- function(id) {
     data$id <- id
@@ -115,7 +115,7 @@ test_that("in no step of dp_lm() do several rows of a person cost more than one 
   expect_gt(reached, 0.9)
 })
 
-test_that("an audit detects sums over a person's rows used in place of means", {
+test_that("an audit detects sums over a person's rows in place of means, for dp_lm()", {
   withr::local_seed(13)
   others <- lm_people(300)[c("a", "b", "y")]
   verb <- audit_mechanism(function(people, control) {
@@ -223,7 +223,7 @@ test_that("a fit by dp_lm() and its file state how people were declared", {
   expect_false(as.character(nrow(data)) %in% held)
 })
 
-test_that("fits with `person` contain no identifier and no number of rows per person", {
+test_that("fits with `person` and their errors contain no identifier", {
   data <- person_people(200)
   secret <- sprintf("secret-%05d", data$id)
   data$id <- secret

@@ -37,7 +37,7 @@ test_that("a plan needs no ledger, even if the session requires a ledger", {
   expect_identical(nrow(as.data.frame(getOption("dpsc.ledger"))), 0L)
 })
 
-test_that("a plan and a release agree on the required group size", {
+test_that("dp_plan() finds a group too small exactly when dp_release() does", {
   for (m in c(5, 15, 40, 200)) {
     p <- protected_panel_of(n = 600, m = m, T0 = 8)
     ledger <- dp_ledger(2, 1e-6)
@@ -57,7 +57,7 @@ test_that("a plan and a release agree on the required group size", {
   }
 })
 
-test_that("for a protected group with an effect the plan agrees with simulated releases", {
+test_that("planned errors of a protected group are within a factor of 1.4 of simulated errors", {
   # A root mean square of 40 runs has a relative error of about 12 %. bench/plan-studies.R contains
   # the full comparison.
   withr::local_seed(3)
@@ -106,7 +106,7 @@ test_that("a plan has one row per date and one for all dates, whatever the order
   expect_output(print(plan), "after 6 ")
 })
 
-test_that("for several dates the plan agrees with simulated releases", {
+test_that("planned errors for two dates are within a factor of 1.4 of simulated errors", {
   withr::local_seed(4)
   adopted <- rep(c(6, 9), c(60, 40))
   runs <- vapply(1:80, function(r) {
@@ -127,7 +127,7 @@ test_that("for several dates the plan agrees with simulated releases", {
   expect_lt(abs(log(plan$half_width[[1L]] / width)), log(1.4))
 })
 
-test_that("dp_plan() plans several waves of protected people together", {
+test_that("dp_plan() plans two dates of protected people together and refuses a small group", {
   local_quick_plans()
   plan <- dp_plan(n = 600, T0 = c(6, 8), T1 = 2, epsilon = 4, size = 150, protect = "everyone")
   expect_identical(plan$table$size, c(300, 150, 150))
@@ -162,7 +162,7 @@ test_that("in plans useful covariates reduce errors, and useless covariates incr
   expect_identical(moved[, 1:8], rows[, 1:8])
 })
 
-test_that("the power in a plan is for the test with the plan's error and interval", {
+test_that("the power in a plan is computed from the plan's error and half-width", {
   row <- data.frame(average = 0.5, half_width = 1, given = 1)
   expect_equal(power_of(row, 1), pnorm(0) + pnorm(-4))
   expect_identical(power_of(row, -1), power_of(row, 1))
@@ -200,7 +200,7 @@ test_that("a plan gives the power for an effect, and the effect for a power", {
   expect_identical(is.na(other$power), c(FALSE, TRUE, TRUE))
 })
 
-test_that("the budget that a plan gives for an effect permits intervals", {
+test_that("the epsilon that a plan gives for an effect is large enough for intervals", {
   plan <- dp_plan(3000, 18, 6, size = 60, effect = 1.5, bounds = c(80, 200), sd_between = 11,
     sd_within = 3.3, method = "gram")
   row <- plan$table
