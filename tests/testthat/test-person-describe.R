@@ -51,7 +51,7 @@ test_that("one row per person gives the same description as without `person`, bi
   expect_match(declared$privacy$neighbours, "as declared")
 })
 
-test_that("repeating every row k times changes no description, even if people differ in rows", {
+test_that("repeating all rows k times changes no description, even if people's row counts differ", {
   data <- visits()
   for (by in list(NULL, ~arm)) {
     for (delta in c(0, 1e-6)) {

@@ -176,7 +176,7 @@ test_that("without privacy each person has weight one in dp_lm(), and errors are
   )
 })
 
-test_that("unsupported calls with `person` are refused before the charge, for any rows", {
+test_that("unsupported dp_lm() calls with `person` are refused before the charge, for any rows", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- person_people(200)
   single <- data[!duplicated(data$id), ]

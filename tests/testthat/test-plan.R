@@ -47,7 +47,7 @@ test_that("in plans more donors reduce the errors of gram and increase the error
   }
 })
 
-test_that("required donors, budgets and group sizes come from the same simulation as errors", {
+test_that("the donors and the epsilon that a plan requires for an error give this error again", {
   local_quick_plans()
   plan <- dp_plan(T0 = 10, T1 = 3, epsilon = 1, error = 0.1)
   n <- plan$table$n[[1L]]
@@ -76,7 +76,7 @@ observed <- function(draw, releases, T0, bounds, epsilon, size = 1, ...) {
   sqrt(mean(squared))
 }
 
-test_that("for simulated people the plan agrees with releases", {
+test_that("planned errors for simulated people are within a factor of 1.6 of releases' errors", {
   # A root mean square of 60 runs has a relative error of about 15 %. bench/plan.R contains the full
   # comparison.
   withr::local_seed(1)
@@ -94,7 +94,7 @@ clinic_rows <- function() {
   matrix(people$pressure, ncol = 24L, byrow = TRUE)
 }
 
-test_that("for a patient and for a group of clinic_panel the plan agrees with releases", {
+test_that("planned errors for clinic_panel are within a factor of 1.6 of releases' errors", {
   withr::local_seed(2)
   rows <- clinic_rows()
   pilot <- rows[1:300, ]
@@ -120,7 +120,7 @@ test_that("for a patient and for a group of clinic_panel the plan agrees with re
   }
 })
 
-test_that("a plan for more donors than are simulated reduces the noise in proportion", {
+test_that("same_noise() gives the epsilon at which fewer donors have the noise of more donors", {
   facts <- list(T0 = 10, T1 = 3, delta = 1e-6, size = 1)
   for (delta in c(1e-6, 0)) {
     facts$delta <- delta
@@ -159,7 +159,7 @@ test_that("simulated people of a plan have the requested standard deviations", {
   expect_equal(sqrt(mean(apply(rows, 1L, var))), 0.8, tolerance = 0.1)
 })
 
-test_that("R and C++ code simulate the same people as sim_panel()", {
+test_that("people simulated in C++ and by sim_panel() have similar levels and changes", {
   withr::local_seed(3)
   for (design in c("factor", "linear")) {
     core <- simulate_people_cpp(design_people(design), 4000L, 9L, 3L, 0L, 1L, 5)$donors
@@ -173,7 +173,7 @@ test_that("R and C++ code simulate the same people as sim_panel()", {
   }
 })
 
-test_that("targets drawn from a pilot panel are never among its donors", {
+test_that("donors and targets drawn from a pilot panel are different people", {
   rows <- matrix(seq_len(40) / 40, 40, 5)
   panel <- simulate_people_cpp(list(kind = "pilot", rows = rows), 500L, 4L, 1L, 50L, 1L, 9)
   expect_length(intersect(panel$donors[, 1], panel$targets[, 1]), 0L)
@@ -183,7 +183,7 @@ test_that("targets drawn from a pilot panel are never among its donors", {
   expect_lt(sd(group[, 1]), 2 * sd(rows[, 1]) / 5)
 })
 
-test_that("the error of a group is smaller than the error of one person, and plans include both", {
+test_that("the planned error of a group is smaller than a person's error, and plans give both", {
   person <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1)
   group <- a_plan(n = 1000, epsilon = 4, sd_between = 0.2, sd_within = 0.1, size = 100)
   expect_lt(group$table$error, 0.5 * person$table$error)
@@ -192,7 +192,7 @@ test_that("the error of a group is smaller than the error of one person, and pla
   expect_output(print(group), "mean of 100 people")
 })
 
-test_that("without an interval a plan gives the budget that an interval needs", {
+test_that("without an interval a plan gives the n and the epsilon that an interval needs", {
   local_quick_plans()
   few <- a_plan(n = 40, epsilon = 1)
   expect_false(few$interval$calibrated)
@@ -209,7 +209,7 @@ test_that("without an interval a plan gives the budget that an interval needs", 
   expect_false(is.null(release$statistics$intervals))
 })
 
-test_that("dp_plan() refuses a plan only if the release would be uninformative", {
+test_that("uninformative releases are refused with suggested donors and epsilon that suffice", {
   public <- function(n, epsilon, private = TRUE) {
     list(
       method = "gram", private = private, n = n, T0 = 10L, T1 = 3L, epsilon = epsilon,

@@ -51,7 +51,7 @@ drawn <- function(picture, layer = NULL) {
 
 texts <- function(picture) gsub("\n", " ", paste(unlist(picture$labels), collapse = " "))
 
-test_that("every type of plot of a fit shows the numbers of as.data.frame()", {
+test_that("effect, cumulative and percent plots of a fit show the numbers of as.data.frame()", {
   skip_if_not_installed("ggplot2")
   fit <- fixed_fit()
   for (type in c("effect", "cumulative", "percent")) {
@@ -133,7 +133,7 @@ test_that("plots of fits without noise or standard errors cause no warning", {
   }
 })
 
-test_that("plot axes with months, quarters or long names are readable", {
+test_that("plots convert months and quarters to dates and thin out long labels of axes", {
   months <- structure(2020 + 0:8 / 12, class = "yearmon")
   expect_identical(plot_periods(months), seq(as.Date("2020-01-01"), by = "month", length.out = 9))
   quarters <- structure(2020 + 0:3 / 4, class = "yearqtr")
@@ -211,7 +211,7 @@ test_that("figures omit placebos that fit badly and give the number of these pla
   expect_error(plot(space, prune = 0.5), class = "dpsc_error_argument")
 })
 
-test_that("plots of percentage effects have limits, or a sentence gives the reason for none", {
+test_that("captions of percentage plots give the reason if effects or limits are missing", {
   skip_if_not_installed("ggplot2")
   caption <- function(fit) texts(ggplot2::autoplot(fit, type = "percent"))
   fit <- fixed_fit()

@@ -80,7 +80,7 @@ test_that("prints have one line on the guarantee and one line on noise and exact
   )
 })
 
-test_that("summaries give the theorem in full and list every privacy step", {
+test_that("summaries give the theorem in full and list privacy steps", {
   objects <- suppressWarnings(privacy_objects())
   objects$path <- NULL
   for (name in names(objects)) {

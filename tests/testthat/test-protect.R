@@ -28,7 +28,7 @@ test_that("several treated units require `protect`, and the error spends nothing
   expect_output(print(chosen), "protects the donors; the treated units' data are public")
 })
 
-test_that("without `protect` no message depends on a treated person's data", {
+test_that("without `protect` the error is the same whatever data the treated person has", {
   p <- long_panel(60, 4, 2)
   own <- p$data$unit == treated_of(p$data)
   data <- transform(p$data, g = ifelse(own & week == min(week), "b", "a"))
@@ -192,7 +192,7 @@ test_that("fits report who is protected, also if a release that protects everyon
   }
 })
 
-test_that("functions that use the treated unit's own data are refused", {
+test_that("conformal(), placebo_time() and penalty_path() refuse fits that protect everyone", {
   p <- protected_panel_of()
   fit <- withr::with_seed(1, protected_fit(p))
   expect_error(conformal(fit), "are protected", class = "dpsc_error_argument")
@@ -284,7 +284,7 @@ test_that("a larger budget gives more precise estimates of a known effect on pro
   expect_lt(sqrt(mean(fine^2)), sqrt(mean(rough^2)))
 })
 
-test_that("replacing a person changes the losses of radii within a range of one", {
+test_that("replacing a person changes losses of clipping radii by numbers at most one apart", {
   # Lemma 6 by brute force over small tables of integers.
   withr::local_seed(1)
   radii <- sort(sample(1:40, 5))

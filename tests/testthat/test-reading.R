@@ -34,7 +34,7 @@ small_aggregate <- function(...) {
   )
 }
 
-test_that("covariances and limits of streams, selections and aggregates agree with tidy()", {
+test_that("vcov() and confint() of streams, selections and aggregates give the numbers of tidy()", {
   fits <- list(small_stream(), small_selection(), small_aggregate(spread = TRUE))
   for (fit in fits) {
     table <- tidy(fit, conf.int = TRUE, conf.level = 0.9)
@@ -82,7 +82,7 @@ test_that("confidence limits of running sums refer to the last recorded step", {
   expect_equal(table$privacy.se, last$privacy.se, tolerance = 1e-10)
 })
 
-test_that("fits have methods for nobs(), formula() and summary()", {
+test_that("streams, selections and ledgers have methods for nobs(), formula() or summary()", {
   stream <- small_stream()
   expect_identical(nobs(stream), 600)
   expect_equal(nobs(small_selection()), 3000)
@@ -146,7 +146,7 @@ test_that("predict() gives standard errors as for lm() and glm() and refuses unu
   )
 })
 
-test_that("terms of a fit by dp_glm() are tested by total covariance or marked as unidentified", {
+test_that("anova() tests terms of dp_glm() by vcov() or marks the terms as not identified", {
   data <- glm_people(1500)
   open <- dp_glm(y ~ a + g, data, epsilon = Inf, bounds = glm_bounds())
   table <- anova(open)
@@ -204,7 +204,7 @@ test_that("pdp() gives donors' losses for a fit with several dates, also as a ta
   expect_identical(tidy(loss), as.data.frame(loss))
 })
 
-test_that("errors name missing arguments", {
+test_that("dp_audit() and planning functions name the missing argument in the error", {
   bounds <- list(y = c(0, 1), x = c(0, 1))
   asked <- list(
     mechanism = quote(dp_audit()), data = quote(dp_audit(function(x) x)),
