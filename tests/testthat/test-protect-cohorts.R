@@ -216,7 +216,7 @@ test_that("a cohort that is too small for the budget is refused, and nothing is 
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("dp_audit() accepts releases for everyone with one date or several dates", {
+test_that("dp_audit() finds no violation in releases for everyone, with one or with two dates", {
   p <- protected_cohorts_of(n = 150, m = 60)
   panel <- rbind(p$donors, p$group)
   for (T0 in list(5, p$T0)) {

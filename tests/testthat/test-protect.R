@@ -252,7 +252,7 @@ test_that("an audit finds no loss above the budget for a donor or a treated pers
   expect_gt(sum(table$share[table$moved]), 2)
 })
 
-test_that("a charge for donors alone does not cover a release that protects everyone", {
+test_that("a release for everyone is invalid if steps of the treated people have no stated cost", {
   # Plants faults 20.
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   release <- protected_fit(p, epsilon = 4)$release

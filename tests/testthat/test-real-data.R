@@ -15,7 +15,7 @@ smoking_fit <- function(data, ..., epsilon = 1, rng = "secure") {
 
 printed <- function(x) utils::capture.output(print(x))
 
-test_that("at epsilon = 1 the print for Proposition 99 claims only what 38 donors can show", {
+test_that("at epsilon = 1 prints for Proposition 99 warn of noise and name California alone", {
   data <- proposition_99()
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {
@@ -49,7 +49,7 @@ test_that("at epsilon = 1 the print states that 38 states are too few for an int
   expect_output(print(fit), "38 donors at epsilon = 1 cannot calibrate an interval")
 })
 
-test_that("a fit to Proposition 99 without noise finds the known effect", {
+test_that("without noise the average effect for Proposition 99 is between -30 and -8 packs", {
   data <- proposition_99()
   fit <- smoking_fit(data, epsilon = Inf)
   # Published synthetic controls give between -15 and -20 packs per year on average.
@@ -83,7 +83,7 @@ wages <- function(in_group) {
   list(donors = matrix[!group, ], target = colMeans(matrix[group, ]))
 }
 
-test_that("the mean log wage of a subgroup is predicted from the other workers", {
+test_that("intervals for subgroups of workers, of whom nobody is treated, contain zero", {
   groups <- list(
     women = function(d) d$sex == "female", union = function(d) d$union == "yes",
     south = function(d) d$south == "yes"
@@ -107,7 +107,7 @@ test_that("the mean log wage of a subgroup is predicted from the other workers",
   }
 })
 
-test_that("a private fit of log wages in long form is printed completely", {
+test_that("the print of a private fit of log(wage) gives outcome, donors, periods and epsilon", {
   data <- wages_data()
   data$id <- rep(seq_len(595), each = 7)
   data$year <- rep(1976:1982, 595)

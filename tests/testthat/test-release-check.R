@@ -145,7 +145,7 @@ test_that("steps with missing noise, missing cost or wrong noise are detected in
   })
 })
 
-test_that("the noise that an estimator assumes equals the noise of the release's steps", {
+test_that("a file whose estimator assumes other noise than the release's steps is refused", {
   # Plants faults 65.
   for_every_kind(function(caught) {
     for (field in c("weights_variance", "post_variance")) {

@@ -66,7 +66,7 @@ test_that("the release of every function is read as it was written", {
   expect_error(write_release(old, path), "0.2.0", class = "dpsc_error_release")
 })
 
-test_that("text in a file is never run as code, even with recomputed checksums", {
+test_that("text in a file is not run as code, even with recomputed checksums", {
   path <- withr::local_tempfile(fileext = ".json")
   withr::local_options(dpsc_ran = NULL)
   codes <- c(

@@ -26,7 +26,7 @@ test_that("the moments of a union of releases equal the moments of all donors", 
   expect_identical(union$groups, c(1000, 800, 1200))
 })
 
-test_that("the mean of a union of releases has roughly the stated noise variance", {
+test_that("the noise variance of the mean of a union is 0.5 to 3 times the stated variance", {
   withr::local_seed(3)
   panel <- sim_panel(n = 2000, T0 = 8, T1 = 2)
   made <- replicate(40, {
@@ -62,7 +62,7 @@ test_that("a union of two groups has under twice one release's RMSE; intervals c
   expect_gte(mean(results[2, ]), 0.85)
 })
 
-test_that("nobody's loss in a union exceeds the loss in the release of their group", {
+test_that("a union of releases states the epsilon of one group and the steps of every group", {
   withr::local_seed(5)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)
@@ -81,7 +81,7 @@ test_that("nobody's loss in a union exceeds the loss in the release of their gro
   )
 })
 
-test_that("releases that do not match cannot be combined", {
+test_that("combine_releases() refuses releases with different targets, bounds or features", {
   withr::local_seed(6)
   panel <- sim_panel(n = 1200, T0 = 8, T1 = 2)
   parts <- group_releases(panel, 600)

@@ -45,7 +45,7 @@ read_or_refuse <- function(text, path) {
   )
 }
 
-test_that("a release that is read back is identical, for all methods and budgets", {
+test_that("a release that is read back is identical, for every method and calibration", {
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {
       for (delta in c(0, 1e-6, 1e-300)) {
@@ -136,7 +136,7 @@ test_that("public names of donors are read back, including unusual names", {
   expect_identical(round_trip(release), release)
 })
 
-test_that("periods of any kind are read back", {
+test_that("periods of eleven kinds are read back unchanged", {
   days <- as.Date("2020-02-27") + 0:6
   kinds <- list(
     1:7, 1:7 + 0.1, -7:-1 / 3, days, structure(18000:18006, class = "Date"),
@@ -153,7 +153,7 @@ test_that("periods of any kind are read back", {
   }
 })
 
-test_that("a release read from a file works like the original", {
+test_that("a release read from a file gives the same fit and print as the original", {
   p <- toy_panel(60, 5, 2)
   for (method in c("gram", "output", "objective")) {
     release <- file_release(method)
@@ -182,7 +182,7 @@ test_that("writing a release that is not private is refused unless allowed", {
   expect_output(print(read_release(path)), "NOT PRIVATE")
 })
 
-test_that("reading and writing releases with invalid arguments is refused", {
+test_that("write_release() and read_release() refuse invalid paths and objects", {
   release <- file_release()
   for (bad in list(1, NULL, NA_character_, "", c("a", "b"), character())) {
     expect_error(write_release(release, bad), class = "dpsc_error_argument")
@@ -356,7 +356,7 @@ test_that("a failed write causes an error and leaves only the old file", {
   )
 })
 
-test_that("the file of a release is JSON in UTF-8 and names its content", {
+test_that("the file of a release is JSON and gives its format, version and kind", {
   path <- withr::local_tempfile(fileext = ".json")
   save_release(file_release(), path)
   content <- jsonlite::fromJSON(path, simplifyVector = FALSE)

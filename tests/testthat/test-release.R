@@ -80,7 +80,7 @@ test_that("estimators that need the donors' raw data are refused if epsilon is f
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("every kind of input refuses an unnamed or misspelt argument", {
+test_that("dp_release() and dp_synth() refuse misspelt arguments and inputs of unknown class", {
   p <- small_panel()
   long <- list(y ~ treated, p$data, c("unit", "time"), epsilon = 1, bounds = c(-1, 1))
   chunks <- dp_chunks(list(p$donors))
@@ -100,7 +100,7 @@ test_that("every kind of input refuses an unnamed or misspelt argument", {
   expect_error(dp_synth(release, p$target, estimator = "lasso"), class = "dpsc_error_argument")
 })
 
-test_that("the charge follows the plan and precedes the draw; an overspend draws nothing", {
+test_that("a release that exceeds its ledger's budget runs no step and changes no charge", {
   p <- small_panel()
   for (method in every_method[1:4]) {
     ledger <- dp_ledger(1.2, 1e-6)
@@ -150,7 +150,7 @@ test_that("a ledger refuses releases without a valid guarantee before any noise 
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("panels that a method cannot release are refused before the charge", {
+test_that("chunks, estimators and bounds that a method cannot use are refused before the charge", {
   p <- small_panel()
   ledger <- dp_ledger(5, 1e-6)
   chunks <- dp_chunks(list(p$donors[1:20, ], p$donors[21:60, ]))
@@ -312,7 +312,7 @@ test_that("prints of each method and calibration state its guarantee", {
   expect_match(pure, "pure differential privacy", all = FALSE)
 })
 
-test_that("the lines of a printed release have a stable structure", {
+test_that("the lines of a printed release match the snapshot, apart from numbers", {
   p <- small_panel()
   shape <- function(x) {
     text <- sub("^    id [0-9a-f]{32}$", "    id #", printed(x))
@@ -350,7 +350,7 @@ test_that("a panel of two donors, two periods before the treatment and one after
   }
 })
 
-test_that("releases of constant targets, constant donors and values far outside the bounds work", {
+test_that("constant targets, constant donors and values far out of bounds give finite effects", {
   p <- small_panel()
   for (method in c("gram", "output", "objective")) {
     for (donors in list(p$donors, 0 * p$donors, 0 * p$donors + 0.5, 1e6 * p$donors)) {
@@ -458,7 +458,7 @@ test_that("integer and double outcomes give the same release", {
   }
 })
 
-test_that("chunks of any size and order give bit-identical statistics", {
+test_that("chunks in different sizes and orders give the statistics of one matrix, bit for bit", {
   p <- small_panel(n = 301)
   for (delta in c(0, 1e-6)) {
     whole <- withr::with_seed(4, draw(p, delta = delta))

@@ -21,7 +21,7 @@ test_that("the report's sentence on the result gives estimate, interval, p-value
   expect_match(said, "(1, 1e-06)-differentially private for each donor", fixed = TRUE)
 })
 
-test_that("the report's guarantee gives the power of the best test between two neighbours", {
+test_that("the report's guarantee gives the success rate of the best test between neighbours", {
   # The share of successes of the most powerful test of randomised response at epsilon equals this
   # number.
   for (epsilon in c(0.1, 1, 3)) {
@@ -71,7 +71,7 @@ test_that("the references of a report match the theorem that it names", {
   expect_match(pure$result, "; 1-differentially private", fixed = TRUE)
 })
 
-test_that("the report of a classical fit includes its placebos", {
+test_that("the report of a classical fit with placebos gives its rank and cites Abadie", {
   fit <- dp_synth(matrix(sin(1:120), 12),
     target = cos(1:10), T0 = 7, epsilon = Inf, estimator = "simplex"
   )
@@ -154,7 +154,7 @@ test_that("tables and plots for publications contain no donor's data", {
   }
 })
 
-test_that("plots of inference over time contain no environment of the caller", {
+test_that("plots of placebo_time(), conformal() and penalty_path() contain no donor's values", {
   skip_if_not_installed("ggplot2")
   p <- canary_panel()
   draw <- function(verb, ...) {
@@ -184,7 +184,7 @@ test_that("without an interval a report gives the reason and mentions no calibra
   expect_match(said$methods, "what the outcome of target would have been", fixed = TRUE)
 })
 
-test_that("an assessment by report() gives budget, neighbours and charge of any private result", {
+test_that("an assessment by report() gives budget, neighbours and charge of a private result", {
   skip_if_not_installed("RSQLite")
   skip_if_not_installed("openssl")
   ledger <- dp_ledger(9, 1e-5, path = withr::local_tempfile(fileext = ".sqlite"))
