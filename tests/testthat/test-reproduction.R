@@ -79,7 +79,7 @@ test_that("errors of objective perturbation in an eigenbasis are distributed as 
   expect_gt(stats::ks.test(fast, plain)$p.value, 1e-4)
 })
 
-test_that("the reproduction's loop with bounds solves the same problem as a release", {
+test_that("the reproduction's loop with bounds gives the errors of the package's bounded solver", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(3)
@@ -116,7 +116,7 @@ test_that("the reproduction's loop refuses invalid parameters", {
   expect_error(run("gaussian", 1, spread = 1), class = "std::invalid_argument")
 })
 
-test_that("the corrected error bound is valid in cases in which the published bound fails", {
+test_that("in one case the mean error exceeds the published bound but not the corrected bound", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(3)
@@ -172,7 +172,7 @@ test_that("in the reproduction errors of method gram are distributed as in dp_sy
   )
 })
 
-test_that("the stored tables of theoretical values agree with the articles", {
+test_that("the stored tables of theoretical values satisfy the inequalities of the articles", {
   table_of <- function(name) {
     utils::read.csv(system.file("reproduction", "results", name, package = "dpsc"))
   }

@@ -12,7 +12,7 @@ unit <- function(...) {
   c(stats::setNames(rep(list(c(0, 1)), 6), c("x", "w", "y", "z", "max", "mean")), list(...))
 }
 
-test_that("formulas refuse logicals, columns named like functions and inline functions", {
+test_that("formulas, `subset` and `weights` refuse inline code and functions that mix rows", {
   refused <- function(formula, ..., data = rows_of()) {
     for (make in list(dp_lm, dp_glm)) {
       expect_error(make(formula, data, epsilon = 1, bounds = unit(), ...),
@@ -88,7 +88,7 @@ test_that("a missing value of one person does not determine the type of a column
   }
 })
 
-test_that("errors about people's rows name a type, never a value", {
+test_that("errors about rows of the wrong type do not contain the rows' value", {
   secret <- "52,317"
   sums <- dp_stream_sum(bounds = c(0, 20), epsilon = 1, horizon = 12)
   counts <- dp_stream_count(categories = c("a", "b"), epsilon = 1, horizon = 12)
@@ -104,7 +104,7 @@ test_that("errors about people's rows name a type, never a value", {
   }
 })
 
-test_that("ledgers refuse streams and selections without a valid guarantee", {
+test_that("a ledger refuses streams without a valid guarantee", {
   seeded <- dp_control(rng = "R")
   ledger <- dp_ledger(epsilon = 50, delta = 1e-3)
   b <- list(y = c(0, 1), x = c(0, 1))

@@ -23,7 +23,7 @@ selection_methods <- c(
   "subsamples", "stability", "lasso"
 )
 
-test_that("a noisy choice of a variable has the exact distribution", {
+test_that("a noisy choice of a variable has the probabilities of the exponential mechanism", {
   withr::local_seed(1)
   loss <- c(0, 3, 1, 40)
   draws <- replicate(6000, select_choose_cpp(loss, 2, 4, "R"))
@@ -104,7 +104,7 @@ test_that("with few people variables are chosen by Kendall's correlation over al
   expect_identical(picks(table), picks(zero))
 })
 
-test_that("residuals of earlier steps find hidden variables, also 0/1 variables", {
+test_that("dp_select() finds a variable whose effect another variable hides, and a 0/1 variable", {
   withr::local_seed(19)
   n <- 4000
   x <- matrix(stats::rnorm(n * 6), n)
@@ -122,7 +122,7 @@ test_that("residuals of earlier steps find hidden variables, also 0/1 variables"
   }
 })
 
-test_that("every selection method has a separate record", {
+test_that("the table of methods lists the eleven methods of dp_select() in order", {
   expect_identical(names(dpsc:::mechanism_table$dp_select), selection_methods)
 })
 
@@ -158,7 +158,7 @@ test_that("without noise every method of dp_select() finds the support", {
   }
 })
 
-test_that("with noise dp_select() finds the support, and conditional intervals have coverage", {
+test_that("at epsilon = 4 seven methods of dp_select() find the support and estimate its slopes", {
   withr::local_seed(4)
   rows <- sparse_rows(8000, 10)
   truth <- c("x.2", "x.4", "x.6")
@@ -180,7 +180,7 @@ test_that("with noise dp_select() finds the support, and conditional intervals h
   }
 })
 
-test_that("a selection charges the ledger once, never beyond its total, and never if seeded", {
+test_that("a selection charges the ledger once; seeded selections and overspending are refused", {
   rows <- sparse_rows(2000, 6)
   ledger <- dp_ledger(4, 1e-6)
   pays <- function(...) {
@@ -301,7 +301,7 @@ test_that("the attack on stability certificates refutes a certificate that claim
   expect_gt(max(-diff(c(claimed, falls))), 1026 / 1024)
 })
 
-test_that("the counterexample to the published LASSO test is not selected", {
+test_that("the stability test gives the counterexample to the published LASSO test distance 0", {
   # Plants faults 49.
   # A small support, and a variable outside it just below the penalty: one person
   # suffices to include it.
@@ -370,7 +370,7 @@ test_that("method subsamples reports how many people it needs, and this number s
   expect_setequal(found$selected, c("x.2", "x.4"))
 })
 
-test_that("without user-given constants the certificate works for uniform columns and signs", {
+test_that("method stability certifies more without a user's constants than with such constants", {
   withr::local_seed(16)
   n <- 4000
   draws <- list(
@@ -496,7 +496,7 @@ test_that("dp_select() refuses a budget outside the samplers' range before the c
   expect_s3_class(found, "dp_selection")
 })
 
-test_that("a budget above the largest exponent of a choice causes no failure after the charge", {
+test_that("dp_select() succeeds at an epsilon above the largest exponent of a choice", {
   withr::local_seed(3)
   rows <- data.frame(y = stats::runif(300), x = stats::runif(300), z = stats::runif(300))
   rows$y <- (rows$y + 4 * rows$x) / 5
@@ -540,7 +540,7 @@ wide_people <- function(n, p, wide) {
   ))
 }
 
-test_that("bounds that are too wide cost little, and selected slopes are in the variables' units", {
+test_that("with bounds 20 times too wide dp_select() finds the variables and their slopes", {
   withr::local_seed(11)
   p <- wide_people(20000, 8, 20)
   for (method in c("pursuit", "gram", "screening", "ranks")) {
@@ -564,7 +564,7 @@ test_that("bounds that are too wide cost little, and selected slopes are in the 
   }
 })
 
-test_that("the charge for medians and scales of a selection depends on public facts only", {
+test_that("the charges for medians, scales, choices and fit of a selection add up to the budget", {
   p <- wide_people(3000, 8, 20)
   budget <- dpsc:::stream_budget(1, 1e-6, NULL, dp_control())
   columns <- dpsc:::new_columns(y ~ ., p$bounds, "gaussian")
@@ -615,7 +615,7 @@ test_that("the charge for medians and scales of a selection depends on public fa
 })
 
 # test-lm-privacy.R tests one person's influence with the same draws of dp_lm().
-test_that("medians and scales of a selection equal direct computations from the columns", {
+test_that("medians and scales of a selection are near direct computations from the columns", {
   withr::local_seed(12)
   p <- wide_people(801, 4, 2)
   p$rows$V1[5:40] <- NA
@@ -631,7 +631,7 @@ test_that("medians and scales of a selection equal direct computations from the 
   expect_identical(found$scale[-numbers], rep(1, ncol(there) - length(numbers)))
 })
 
-test_that("a file of a selection contains medians, scales and quantities derived from both", {
+test_that("a selection with medians and scales is read back unchanged from its file", {
   skip_if_not_installed("jsonlite")
   withr::local_seed(13)
   p <- wide_people(20000, 6, 5)

@@ -19,7 +19,7 @@ adversarial_rows <- function(n, T0) {
   )
 }
 
-test_that("the exact ridge sensitivity equals the reference values", {
+test_that("the exact ridge sensitivity equals its formula and lies between reference bounds", {
   cases <- data.frame(
     T0 = c(6, 6, 6, 8, 8), lambda = c(1, 20, 100, 1000, 5), n = c(4, 4, 4, 3, 3),
     ours = c(3.46410, 0.77460, 0.21748, 0.03156, 1.78885),
@@ -44,7 +44,7 @@ test_that("the exact ridge sensitivity equals the reference values", {
   expect_equal(published_ridge_sensitivity(10, 10, 10), 16.971, tolerance = 1e-4)
 })
 
-test_that("no pair of neighbours exceeds the ridge sensitivity", {
+test_that("no random pair of neighbours exceeds the ridge sensitivity", {
   withr::local_seed(1)
   for (i in 1:400) {
     n <- sample(5L, 1L)

@@ -80,7 +80,7 @@ test_that("sim_panel() refuses invalid arguments", {
   refused(5, 5, factors = 1.5)
 })
 
-test_that("print() of a simulated panel shows the design, never a value", {
+test_that("print() of a simulated panel gives the design and the sizes", {
   withr::local_seed(6)
   panel <- sim_panel(1500, 5, 2, effect = 0.2)
   expect_output(
@@ -89,7 +89,7 @@ test_that("print() of a simulated panel shows the design, never a value", {
   )
 })
 
-test_that("the data set clinic_panel agrees with its help page", {
+test_that("clinic_panel has the documented columns, and its effect is between -14 and -2 mmHg", {
   expect_gte(length(unique(clinic_panel$patient)), 1001)
   expect_identical(nrow(clinic_panel), 24L * length(unique(clinic_panel$patient)))
   expect_named(clinic_panel, c("patient", "month", "pressure", "enrolled"))

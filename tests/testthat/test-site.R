@@ -24,7 +24,7 @@ rd_field <- function(lines, field) {
   gsub("\\", "", found, fixed = TRUE)
 }
 
-test_that("the index of the site lists every topic and every article once", {
+test_that("the index of the site lists every help page, and every article once", {
   listed <- listed_items("reference")
   for (page in list.files(in_sources("man"), "[.]Rd$", full.names = TRUE)) {
     lines <- readLines(page, encoding = "UTF-8")
@@ -41,7 +41,7 @@ test_that("the index of the site lists every topic and every article once", {
   for (article in articles) expect_identical(sum(listed == article), 1L, label = article)
 })
 
-test_that("the web site contains every file that its pages load", {
+test_that("the web site's pages load no file from another server", {
   head <- text_of(in_sources("pkgdown", "templates", "head.html"))
   tags <- regmatches(head, gregexpr("(?s)<(script|link)[^>]*>", head, perl = TRUE))[[1L]]
   expect_gt(length(tags), 1)
@@ -58,7 +58,7 @@ test_that("the web site contains every file that its pages load", {
   }
 })
 
-test_that("the home page has an entry for each kind of reader, and its links exist", {
+test_that("the home page has entries for three kinds of readers, and the linked pages exist", {
   home <- text_of(in_sources("pkgdown", "index.md"))
   doors <- c("You analyse the data", "You approve the use of the data", "You run the database")
   for (door in doors) expect_match(home, paste0("### ", door), fixed = TRUE)

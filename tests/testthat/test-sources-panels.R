@@ -215,7 +215,7 @@ test_that("gaps require a single table, and missing rows of a person change no o
   expect_true(all(cells(twice)[5L, ] == 2^20))
 })
 
-test_that("no SQL statement and no error names protected people of a roster", {
+test_that("no SQL statement contains an identifier from a roster with protected people", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- p$data
