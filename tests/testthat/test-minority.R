@@ -17,7 +17,7 @@ average_of <- function(fit) {
   unlist(tidy(fit, conf.int = TRUE, type = "unit")[1L, c("estimate", "conf.low", "conf.high")])
 }
 
-test_that("with a rare covariate 20,000 donors give small errors; with 3,000 intervals cover", {
+test_that("targets with a rare covariate have small errors or, with few donors, valid intervals", {
   fit_one <- function(n, seed) {
     withr::local_seed(seed)
     average_of(dp_synth(y ~ treated | x,

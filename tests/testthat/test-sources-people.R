@@ -34,7 +34,7 @@ people_fit <- function(data, formula = wage ~ age + region, ..., epsilon = 2, de
 
 people_in <- function(con, name = "people", ...) dp_table(con, name, compute = "database", ...)
 
-test_that("sums by SQLite give the same release as a data frame, bit for bit", {
+test_that("sums by SQLite give the same dp_lm() release as a data frame, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people, "people")
@@ -89,7 +89,7 @@ test_that("weights, conditions and missing values have the same meaning in a dat
   }
 })
 
-test_that("sources can be mixed, and only one block is in memory at a time", {
+test_that("mixed sources give the same dp_lm() release, whether rows are kept in memory or not", {
   skip_if_not_installed("RSQLite")
   people <- people_frame()
   con <- sqlite_of(people[1:700, ], "north")
@@ -194,7 +194,7 @@ test_that("queries about people match their snapshots and the rules in every SQL
   }
 })
 
-test_that("SQLite computes the package's integers for any rows and any regression", {
+test_that("SQLite computes the same integers as C++ for random rows and four regressions", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(12)
   formulas <- list(y ~ x, y ~ x + z + g, y ~ x * z + I(z^2) + g, y ~ x * g + I(z <= 0.25))

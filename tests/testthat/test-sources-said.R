@@ -19,7 +19,7 @@ test_that("a database error before any row is read is shown, with code that avoi
   expect_match(said(dp_table(closed, "sales")), "closed")
 })
 
-test_that("database errors about rows are hidden, both before and after the charge", {
+test_that("a database error that rows cause is hidden, since its text may contain data", {
   p <- canary_panel()
   con <- sqlite_of(p$data)
   # The rows cause an error, since a number is too large for the engine's abs().
@@ -99,7 +99,7 @@ test_that("columns of CSV files are matched by name, in any order", {
   expect_identical(read(two)$statistics, read(one)$statistics)
 })
 
-test_that("errors about separators and columns name file and place, never a person's line", {
+test_that("errors about separators and columns name file and place, but not a person's line", {
   skip_if_not_installed("RSQLite")
   said <- function(...) {
     conditionMessage(expect_error(

@@ -183,7 +183,7 @@ test_that("queries for panels with covariates or gaps match their snapshots and 
   })
 })
 
-test_that("SQLite computes the package's integers for any rows and any map of rows", {
+test_that("SQLite computes the same integers as C++ for random rows and random maps of rows", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(42)
   for (round in 1:25) {
@@ -242,7 +242,7 @@ test_that("SQLite computes the package's integers for any rows and any map of ro
   }
 })
 
-test_that("a database is tested and refused if it rounds or misreads constants", {
+test_that("a database is tested and refused if it rounds incorrectly or misreads constants", {
   # Plants faults 30, 31, 32, 33, 34.
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(long_panel(20, 3, 1)$data)

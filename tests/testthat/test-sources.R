@@ -110,7 +110,7 @@ test_that("tables, matrices, chunks and sums combined give the release of all ro
   expect_identical(mixed(dp_sources(given)), whole)
 })
 
-test_that("lazy tables with joins and filters are accepted as tables", {
+test_that("lazy tables with filters and SQL queries are accepted as tables", {
   skip_if_not_installed("RSQLite")
   skip_if_not_installed("dbplyr")
   skip_if_not_installed("dplyr")
@@ -152,7 +152,7 @@ test_that("rows that do not form a panel are refused before the charge without n
   }
 })
 
-test_that("`index` in the wrong order is noticed before any message names a period", {
+test_that("`index` in the wrong order causes an error that names no unit", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   # The treated unit is in the middle, or the last unit.
@@ -331,7 +331,7 @@ test_that("impossible sums of donors' rows from a database are rejected", {
   }), "dp_release")
 })
 
-test_that("a failure closes all opened parts of a source", {
+test_that("a failure while rows are counted or joined leaves no temporary table in the database", {
   con <- sqlite_of(long_panel(60, 4, 2)$data, "panel")
   DBI::dbWriteTable(con, "people", data.frame(y = stats::runif(60), x = stats::runif(60)))
   left <- function() {
@@ -377,7 +377,7 @@ test_that("no release, error or logged SQL statement contains a donor's value", 
   expect_no_match(conditionMessage(broken), "overflow")
 })
 
-test_that("invalid sources and unsupported requests are refused at once", {
+test_that("invalid sources and unsupported requests stop with classed errors", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   con <- sqlite_of(p$data)
@@ -466,7 +466,7 @@ test_that("CSV files need no further package, while Parquet files need duckdb", 
   }
 })
 
-test_that("several adoption dates and protected treated people work with tables", {
+test_that("tables give the releases of data frames with several dates or protected people", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(500, 8, 3)
   data <- p$data

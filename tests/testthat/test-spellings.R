@@ -150,7 +150,7 @@ test_that("in SQLite a number and its text identify the same person", {
   }
 })
 
-test_that("text with a zero byte matches no level, in any way of reading SQLite", {
+test_that("text with a zero byte matches no level, whether rows or sums of SQLite are read", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(spelled_rows(), "rows")
   DBI::dbExecute(con, "UPDATE rows SET g = '1' WHERE g = '1.0'")
