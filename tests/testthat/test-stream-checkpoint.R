@@ -142,7 +142,7 @@ test_that("a copied private state of a stream cannot continue with another or an
   expect_false(file.exists(file))
 })
 
-test_that("for foreign, damaged and existing state files errors have a documented class", {
+test_that("errors for foreign, damaged and existing state files have a documented class", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("blt")
@@ -300,7 +300,7 @@ test_that("a stream's public state can be continued anywhere, and prints state t
     class = "dpsc_error_checkpoint")
 })
 
-test_that("standard errors of a stream remain correct after its state was published", {
+test_that("standardised errors of a stream have variance one after two public states", {
   withr::local_seed(2)
   folder <- local_registry()
   z <- replicate(120, {

@@ -14,7 +14,7 @@ clean <- function(facts, table) {
 }
 declared <- function(facts) dpsc:::iterates_plan_cpp(facts)$sensitivity
 
-test_that("steps and constants of the papers' streams agree with a direct computation", {
+test_that("steps and constants of the papers' streams equal values computed by hand", {
   # PIGD from 0 with x = 1, y = 1, psi = 1 gives 1/3 (for y = -1, -1/3).
   for (y in c(1, -1)) {
     expect_equal(clean(iterate_facts("pigd", 9, clip = 9, ball = 9), cbind(1, y))[1, 1], y / 3)
@@ -73,7 +73,7 @@ worst_ratio <- function(facts, tries = 60) {
   }, 0))
 }
 
-test_that("no iterate of a stream changes by more than its bound, which is nearly attained", {
+test_that("in a search no iterate of the papers' streams changes by more than its bound", {
   withr::local_seed(1)
   for (family in c("gaussian", "binomial")) {
     for (p in 1:3) {
@@ -88,7 +88,7 @@ test_that("no iterate of a stream changes by more than its bound, which is nearl
   }
 })
 
-test_that("the logistic iterate of a stream minimises on the ball and nearly attains its bound", {
+test_that("pocp's logistic iterate is the minimum on the ball and moves by 0.48 of its bound", {
   withr::local_seed(3)
   x <- matrix(stats::runif(80, -1, 1), 40)
   table <- cbind(x, as.numeric(stats::runif(40) < stats::plogis(3 * x[, 1])))

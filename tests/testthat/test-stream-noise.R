@@ -5,7 +5,7 @@ path <- function(plan, x = matrix(0, 12, 1), learner = stream_learner(columns = 
   stream_path_cpp(plan, learner, x, rng)
 }
 
-test_that("the discrete Gaussian sampler for streams has the exact distribution", {
+test_that("the discrete Gaussian sampler for streams passes distribution tests", {
   withr::local_seed(1)
   for (sigma in c(1, 2, 7)) {
     x <- whole_sigma_gaussian_cpp(2e5, sigma, "R")
@@ -35,7 +35,7 @@ test_that("without noise a stream releases the exact sums", {
   }
 })
 
-test_that("the variances of a stream's noise agree with the literature", {
+test_that("variances of a stream's noise equal published values for trees and square roots", {
   # Values from the document for a tree with Honaker's estimate, T = 12, h = 4.
   plan <- stream_plan("tree", horizon = 12)
   expect_equal(plan$reach, 2, tolerance = 1e-9)
@@ -66,7 +66,7 @@ test_that("the variances of a stream's noise agree with the literature", {
   }
 })
 
-test_that("an unknown horizon of a stream increases the noise by at most 50 %", {
+test_that("an unknown horizon of a stream increases the noise by 20 to 45 %", {
   known <- stream_plan("blt", horizon = 1e4)
   unknown <- stream_plan("blt", horizon = 2^30)
   x <- matrix(0, 1e4, 1)
@@ -75,7 +75,7 @@ test_that("an unknown horizon of a stream increases the noise by at most 50 %", 
   expect_gt(ratio, 1.2)
 })
 
-test_that("the noise at the horizon of a stream is computed before any data arrive", {
+test_that("horizon_se() is within 5 % of the standard error of a stream's last release", {
   for (noise in all_noises) {
     for (horizon in c(12, 300)) {
       plan <- stream_plan(noise, horizon = horizon)
@@ -118,7 +118,7 @@ test_that("one entry changes all releases of a stream by at most the charged sen
   }
 })
 
-test_that("streams of categories and streams with pure budgets are charged correctly", {
+test_that("streams of categories and streams with pure budgets cost 99 to 100 % of the charge", {
   withr::local_seed(5)
   x <- diag(3)[sample.int(3, 32, TRUE), ]
   for (noise in all_noises) {
@@ -136,7 +136,7 @@ test_that("streams of categories and streams with pure budgets are charged corre
   expect_lte(plan$epsilon, 1)
 })
 
-test_that("people with several entries in a stream are protected as declared", {
+test_that("a person's entries in a stream cost at most the charge if as far apart as declared", {
   withr::local_seed(6)
   x <- matrix(stats::runif(60), 60)
   for (noise in all_noises) {

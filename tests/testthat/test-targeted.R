@@ -69,7 +69,7 @@ test_that("replacing a row changes the sum for the target by at most twice the r
   expect_gt(max(apart), 1.8 * limit)
 })
 
-test_that("replacing a row changes losses of the correction's radii within a range of three", {
+test_that("replacing a row changes losses of the correction's radii by at most three apart", {
   withr::local_seed(3)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)
@@ -126,7 +126,7 @@ test_that("a release that cannot use the correction for a target is not charged 
   expect_false(own %in% steps(epsilon = 1, control = dp_control(rng = "R", features = Inf)))
 })
 
-test_that("with hardly any noise the corrected estimate is close to the non-private estimate", {
+test_that("at epsilon = 10,000 corrected effects are within 10 % of effects without privacy", {
   withr::local_seed(6)
   p <- sim_panel(3000, 6, 2)
   exact <- dp_synth(p$donors, target = p$target, T0 = 6, epsilon = Inf)
@@ -137,7 +137,7 @@ test_that("with hardly any noise the corrected estimate is close to the non-priv
   expect_equal(effects(near), effects(exact), tolerance = 0.1)
 })
 
-test_that("the correction for a target reduces the errors of estimates", {
+test_that("the correction for a target reduces the RMSE of simulated estimates by over 5 %", {
   withr::local_seed(7)
   errors <- replicate(40, {
     p <- sim_panel(1500, 12, 3)

@@ -17,7 +17,7 @@ gappy <- function(drop, ...) {
 
 printed <- function(x) paste(utils::capture.output(print(x)), collapse = " ")
 
-test_that("prints, reports and files mention gaps and covariates but never the number of gaps", {
+test_that("prints, reports and files mention gaps and covariates but not the number of gaps", {
   fits <- suppressWarnings(list(gappy(c(3, 500)), gappy(c(3, 500, 700, 900, 1000))))
   for (fit in fits) {
     for (said in list(printed(fit), printed(summary(fit)), printed(fit$release))) {
@@ -48,7 +48,7 @@ test_that("fits without gaps or covariates have prints and reports that mention 
   for (said in c(printed(fit), report(fit)$methods)) expect_no_match(said, "gap|covariate")
 })
 
-test_that("the print notes an interval that is more than twice as wide as usual", {
+test_that("prints and reports state that an interval is more than twice as wide as usual", {
   withr::local_seed(4)
   p <- sim_panel(n = 1000, T0 = 10, T1 = 2)
   fit <- dp_synth(p$donors, p$target, 10,

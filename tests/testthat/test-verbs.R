@@ -119,7 +119,7 @@ test_that("update() changes arguments that cost no budget and refuses the others
   )
 })
 
-test_that("simulate() draws from the distribution behind the intervals", {
+test_that("simulate() draws with the mean of predict() and the covariance of vcov()", {
   fit <- verbs_fit()
   withr::local_seed(9)
   draws <- simulate(fit, nsim = 4000, seed = 3)
@@ -242,7 +242,7 @@ test_that("marginaleffects tests hypotheses about the effects", {
   expect_true("dp_synth" %in% getOption("marginaleffects_model_classes"))
 })
 
-test_that("packages parameters, multcomp and car work with fits of this package", {
+test_that("parameters, multcomp and car give the effects and limits of a dp_synth() fit", {
   fit <- verbs_fit()
   if (requireNamespace("parameters", quietly = TRUE)) {
     table <- parameters::parameters(fit)

@@ -36,7 +36,7 @@ test_that("a progress bar changes no random number and disappears after a releas
   expect_identical(ls(waiting), character())
 })
 
-test_that("cancelling at any SQL statement leaves a correct ledger and no temporary table", {
+test_that("cancelling at an SQL statement leaves a correct ledger and no temporary table", {
   p <- long_panel(150, 4, 2)
   con <- sqlite_of(p$data)
   people <- data.frame(x = p$data$y, y = p$data$y)

@@ -47,7 +47,7 @@ test_that("prints mention medians only for numeric regressors", {
   expect_match(text_of(with_number), "Medians are not identified")
 })
 
-test_that("the print of a classical fit names the function that returns the other weights", {
+test_that("the print of a classical fit refers to weights() for the weights that are not shown", {
   fit <- simple_cigarettes()
   fit$weights[] <- seq_along(fit$weights) / sum(seq_along(fit$weights))
   said <- gsub("\\s+", " ", text_of(fit))
@@ -84,7 +84,7 @@ test_that("the error for a misplaced covariate recommends a bar in the formula",
   expect_match(said, "The formula does not contain `sex`", fixed = TRUE)
 })
 
-test_that("every fit can be written; the error for a part of a regression recommends the whole", {
+test_that("fits can be written, and the error for a part of a regression recommends the fit", {
   skip_if_not_installed("jsonlite")
   path <- withr::local_tempfile(fileext = ".json")
   panel <- sim_panel(n = 300, T0 = 6, T1 = 3)
@@ -130,7 +130,7 @@ test_that("averages over cohorts can be requested by the names that `did::aggte(
   expect_match(text_of(summary(fit)), "protects the donors")
 })
 
-test_that("prints and errors of fits without privacy do not call them private or noisy", {
+test_that("prints and errors of fits without privacy do not call the fits private or noisy", {
   people <- lm_people(300)
   open <- dp_lm(y ~ a + g, people, epsilon = Inf, bounds = lm_bounds())
   closed <- dp_lm(y ~ a + g, people, epsilon = 1, bounds = lm_bounds())
