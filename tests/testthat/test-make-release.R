@@ -88,7 +88,7 @@ outcomes_long <- function(panel) {
   long
 }
 
-test_that("spend() is called once, and make_release() has at most 25 lines and names no method", {
+test_that("the code calls spend() once; make_release() has at most 25 lines and names no method", {
   code <- spine_sources()
   calls_spend <- function(x) {
     sum(all.names(x) == "spend")
@@ -106,7 +106,7 @@ test_that("spend() is called once, and make_release() has at most 25 lines and n
   expect_identical(intersect(named, verbs), character())
 })
 
-test_that("every release adds one entry to its ledger, through spend() alone", {
+test_that("each of nineteen kinds of call adds one ledger entry, through spend() alone", {
   calls <- spending_calls()
   for (name in names(calls)) {
     ledger <- dp_ledger(50, 1e-2)

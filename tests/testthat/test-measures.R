@@ -18,7 +18,7 @@ test_that("percentage limits are the extreme ratios of effect to base within the
   expect_identical(unlist(share_limits(-1, 1, 4, 5)), c(NA_real_, NA_real_))
 })
 
-test_that("percentage limits of a protected group cover and are widened for noise in its level", {
+test_that("percentage limits of a protected group cover the effect and include its level's noise", {
   p <- measured_panel()
   post <- 7:9
   p$group[, post] <- p$group[, post] + p$effect

@@ -77,7 +77,7 @@ twin_calls <- function() {
   )
 }
 
-test_that("new_mechanism() refuses missing or unknown fields; each record states a known need", {
+test_that("new_mechanism() refuses missing or unknown fields; records need rows, blocks or sums", {
   for (verb in names(dpsc:::mechanism_table)) {
     # dp_describe() offers only one method.
     expect_gt(length(dpsc:::mechanism_table[[verb]]), if (verb == "dp_describe") 0 else 2)
@@ -222,7 +222,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("a method accepts any source that meets its needs; of several, the weakest decides", {
+test_that("a method accepts single or combined sources that give the rows or sums it needs", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))

@@ -32,7 +32,7 @@ test_that("targets with a rare covariate have small errors or, with few donors, 
   expect_gte(mean(few[2L, ] <= 0 & few[3L, ] >= 0), 0.7)
 })
 
-test_that("the effect for a group whose path a tenth of the donors share has a small error", {
+test_that("the median error for a group whose path a tenth of donors share is below 0.22", {
   errors <- vapply(1:5, function(seed) {
     withr::local_seed(seed)
     periods <- 1:20
@@ -51,7 +51,7 @@ test_that("the effect for a group whose path a tenth of the donors share has a s
   expect_lt(stats::median(errors), 0.22)
 })
 
-test_that("over 85 % of intervals cover for people with events that most people never have", {
+test_that("over 85 % of intervals cover zero for people with events that most people never have", {
   cover <- vapply(1:4, function(seed) {
     withr::local_seed(seed)
     rates <- function(k) stats::rbeta(k, 3, 3)
@@ -137,7 +137,7 @@ test_that("for a target at a bound print() and report() warn of hidden donors wi
   expect_no_match(paste(capture.output(print(fit)), collapse = " "), said, fixed = TRUE)
 })
 
-test_that("the variance that allows for hidden donors equals a computation in R, bit for bit", {
+test_that("the variance for donors with hidden large errors equals an R computation, bit for bit", {
   reference <- function(clip, signal, n, target, half, T0) {
     width <- mean(half[-seq_len(T0)])
     pre <- target[, seq_len(T0), drop = FALSE]

@@ -28,7 +28,7 @@ test_that("discrete Gaussian probabilities equal reference values, and draws fol
   }
 })
 
-test_that("large discrete Gaussian noise passes a Kolmogorov-Smirnov test", {
+test_that("discrete Gaussian draws with large standard deviations pass a Kolmogorov-Smirnov test", {
   withr::local_seed(2)
   for (sigma in c(2^10, 2^20 + 12345, 2^28 - 1)) {
     x <- discrete_gaussian_cpp(rep(floor(sigma^2), 5e4), "R")

@@ -267,7 +267,7 @@ test_that("under tight objective perturbation with delta > 0 exact deltas are wi
   expect_gt(audit(step, step$scale / 4), step$delta) # too little noise is noticed
 })
 
-test_that("objective perturbation as published exceeds its epsilon in over 55 % of the draws", {
+test_that("published objective perturbation can exceed its epsilon in over 55 % of the draws", {
   withr::local_seed(4)
   public <- public_example(10, 10, 1, epsilon = 20, calibration = "published")
   step <- plan_objective(public)$weights
@@ -287,7 +287,7 @@ test_that("objective perturbation as published exceeds its epsilon in over 55 % 
   expect_gt(max(loss), 3 * step$epsilon)
 })
 
-test_that("method objective's Gaussian scale meets its tail bound and is below the published one", {
+test_that("objective's Gaussian scale meets its tail bound and is below the published scale", {
   for (epsilon0 in c(0.01, 0.5, 3, 20)) {
     for (delta in c(1e-3, 1e-6, 1e-10)) {
       scale <- gaussian_objective_scale(1, epsilon0, delta)
@@ -399,7 +399,7 @@ test_that("the solver's certified error for method objective is within the decla
   expect_lt(plan$weights$tolerance, 1e-7)
 })
 
-test_that("the curvature of method objective minimises its error formula like a grid search", {
+test_that("method objective's curvature minimises its error formula as well as a grid search", {
   for (case in list(list(30, 5, 1, 0), list(1000, 12, 4, 1e-6))) {
     n <- case[[1L]]
     T0 <- case[[2L]]

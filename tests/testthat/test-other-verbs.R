@@ -52,7 +52,7 @@ test_that("without privacy car::Anova() gives the tables of lm() and glm(), type
   expect_error(car::Anova(f$raw, white.adjust = TRUE), class = "dpsc_error_argument")
 })
 
-test_that("with privacy a type II test is a Wald test from coef() and vcov()", {
+test_that("with privacy car::Anova() gives type II Wald tests from coef() and vcov()", {
   skip_if_not_installed("car")
   fit <- other_fits()$private
   wald <- function(names) {
@@ -235,7 +235,7 @@ test_that("public_rows() simulates rows within the bounds whose model matrix has
   expect_error(public_rows(own), "no limits for `w` itself", class = "dpsc_error_argument")
 })
 
-test_that("tidy() and coef() refuse unknown arguments except arguments of table packages", {
+test_that("tidy() and coef() refuse unknown arguments; tidy() accepts table packages' arguments", {
   f <- other_fits()
   withr::local_seed(5)
   p <- sim_panel(300, 6, 2)

@@ -77,7 +77,7 @@ test_that("if ledgers are compulsory, a ledger in the call pays for several outc
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
-test_that("if the steps for all outcomes exceed the budget, the call stops before the charge", {
+test_that("check_composed() refuses steps of several outcomes that cost more than the budget", {
   steps <- data.frame(mu = c(0.3, 0.4), epsilon = NA_real_)
   budget <- list(epsilon = gdp_epsilon_cpp(0.51, 1e-6), delta = 1e-6)
   expect_silent(check_composed(steps, outcome_cost(budget)))
@@ -128,7 +128,7 @@ test_that("an audit of two outcomes finds no cost above the budget and detects d
   expect_gt(honest, 0.5)
 })
 
-test_that("without privacy each outcome is fitted separately, by any estimator", {
+test_that("without privacy each outcome is fitted separately, by each of four estimators", {
   p <- two_outcomes(n = 40, dates = c(5, 5))
   for (estimator in c("ridge", "did", "simplex", "sdid")) {
     fit <- outcome_fit(p, epsilon = Inf, estimator = estimator, bounds = NULL)

@@ -70,7 +70,7 @@ test_that("a penalty too small for double precision is refused before the charge
   }
 })
 
-test_that("at the smallest accepted penalty rounding errors of ridge weights are within bounds", {
+test_that("at the smallest accepted penalty ridge weights' rounding errors are within the bound", {
   withr::local_seed(1)
   for (size in list(c(1000, 2), c(1000, 6), c(20000, 2), c(200, 20))) {
     n <- size[[1L]]
@@ -153,7 +153,7 @@ test_that("methods output and objective refuse an epsilon out of range before th
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("by output and objective an epsilon in range gives a finite release or a free error", {
+test_that("an epsilon in range gives a finite release by output and objective, or costs nothing", {
   p <- toy_panel(n = 20, T0 = 4, T1 = 2)
   for (epsilon in c(1e-100, 1e-30, 1e-8, 1e-3, 1e3, 1e9, 1e30, 1e100)) {
     for (delta in c(0, 1e-300, 1e-6)) {

@@ -91,7 +91,7 @@ test_that("exact deltas of papers' methods are within the claim, but not with ha
   expect_gt(spherical_delta(2 / plan$scale[[1L]], 1), 0.95e-2)
 })
 
-test_that("for KST with delta > 0 the loss is at most epsilon / 2 outside a rare event", {
+test_that("for KST with delta > 0 the slope's loss is at most epsilon / 2 outside a rare event", {
   # Plants faults 74.
   # Gradients of length 2 that depend on the noise: they lie along its projection onto the plane of
   # the two records.

@@ -59,7 +59,7 @@ test_that("the closed form of the largest log-cosh privacy loss equals its maxim
   }
 })
 
-test_that("in one dimension NAPP's stages stay within epsilon, but not with a third of the noise", {
+test_that("in one dimension NAPP's losses stay within epsilon, but not with a third of the noise", {
   for (epsilon in c(0.4, 1, 3)) {
     for (case in list(
       list("poisson", 6, capped(6)), list("poisson", 2, capped(2)),

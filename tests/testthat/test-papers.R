@@ -219,7 +219,7 @@ test_that("ridge minimisers change by at most 2 / ridge, which some neighbours n
   expect_gt(worst, 0.8)
 })
 
-test_that("the worst pair's loss from noise is 98 to 100 % of its claim, and above with half", {
+test_that("the worst pair's noise loss is 98 to 100 % of its claim; half the noise doubles it", {
   # Plants faults 68, 69.
   # The loss of noise whose density decreases with its length, at rows that
   # change the noised quantity most.
@@ -473,7 +473,7 @@ test_that("compiled code of papers' methods returns no row and no sum of rows", 
   expect_no_canary(list(fit), secrets, "aggregate")
 })
 
-test_that("the excess risk is within the bound of Theorem 8, which needs its last term", {
+test_that("the excess risk is within Theorem 8 of proofs/papers.md, which needs its last term", {
   # Coin flips with probability q at x = 1. The sum is over every number of heads, and quadrature
   # integrates over the Laplace noise.
   u <- (seq_len(60) - 0.5) / 60

@@ -50,7 +50,7 @@ test_that("pdp() computes a person's contribution from the integer row that the 
   }
 })
 
-test_that("the largest shift from a replacement within a ball equals the closed form", {
+test_that("the largest shift of moments by a replaced row in a ball equals the closed form", {
   withr::local_seed(2)
   for (case in 1:40) {
     d <- sample(2:4, 1)

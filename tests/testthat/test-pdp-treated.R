@@ -1,6 +1,6 @@
 # Losses of each person if everyone is protected.
 
-test_that("replacing a row changes the steps for this person by at most the person's loss", {
+test_that("replacing a person's row changes the steps for this person by at most the pdp() loss", {
   p <- protected_panel_of(n = 150, m = 60, T0 = 5)
   rows <- list(
     rep_len(c(1, -1), 7), rep_len(c(-1, 1), 7), rep(1, 7), c(rep(-1, 5), 1, 1), rep(0, 7)
@@ -52,7 +52,7 @@ test_that("donors' and treated people's losses stay below the epsilon of the rel
   expect_true(all(at$replacement >= at$removal))
 })
 
-test_that("with several dates every cohort has a separate account of losses", {
+test_that("pdp() gives a separate account of losses for each of several cohorts", {
   p <- protected_panel_of(n = 400, m = 160, T0 = 5, T1 = 3)
   adopted <- rep(c(5, 6), each = 80)
   p$data <- long_people(p)

@@ -57,7 +57,7 @@ test_that("privacy shifts of ridge weights equal the reference values", {
   expect_equal(distance(ridge(x, y, 1), replaced), 0.12264297133, tolerance = 1e-10)
 })
 
-test_that("the shift of ridge weights by a donor's removal equals a refit without the donor", {
+test_that("the shift of ridge weights by a donor's removal equals the change in a refit", {
   for (case in 1:12) {
     withr::local_seed(case)
     n <- sample(2:12, 1)

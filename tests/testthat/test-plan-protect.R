@@ -138,7 +138,7 @@ test_that("dp_plan() plans two dates of protected people together and refuses a 
   )
 })
 
-test_that("in plans useful covariates reduce errors, and useless covariates increase errors", {
+test_that("in plans useful covariates reduce errors by over 20 %, useless ones by less than 5 %", {
   plan <- function(...) {
     dp_plan(n = 2000, T0 = 8, T1 = 3, epsilon = 4, size = 30, sd_between = 0.2, sd_within = 0.1,
       ...)

@@ -285,7 +285,7 @@ test_that("plots of plans show the recommended and similar methods, or the reque
   expect_identical(methods_within_reach(plan), "gram")
 })
 
-test_that("plots of plans for everyone equal the table and omit budgets too small for groups", {
+test_that("plots of plans for everyone show the table's errors and omit budgets that are refused", {
   local_quick_plans()
   skip_if_not_installed("ggplot2")
   plan <- dp_plan(

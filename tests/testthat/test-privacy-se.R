@@ -56,7 +56,7 @@ test_that("privacy covariances after shrinkage and bounds are within 15 % of sim
   expect_gt(seen, 3)
 })
 
-test_that("the noise hidden by shrinkage is the positive part of the covariance difference", {
+test_that("the noise hidden by shrinkage is the positive part of the fall in privacy covariance", {
   fit <- gram_core(donors_of(600), gram_facts_of(8, 2, 600, 0.5, y = sin(1:8) / 3))
   set.seed(2)
   targets <- matrix(stats::runif(6 * 10, -0.5, 0.5), 6)

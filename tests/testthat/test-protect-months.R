@@ -111,7 +111,7 @@ test_that("a person changes the sums that locate a group by a length of at most 
   expect_lt(abs(x$place$centre - mean(at)), 1.5 * person)
 })
 
-test_that("in a smooth panel single-period errors are below four times a public target's errors", {
+test_that("single-period RMSEs of a protected group are below four times a public target's RMSE", {
   # The ratio was 7.1 in version 0.2.0. An oracle that knows all residuals reaches 2.7
   # (bench/protect.R).
   errors <- vapply(1:10, function(seed) {

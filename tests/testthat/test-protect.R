@@ -97,7 +97,7 @@ test_that("no message about rows of treated people reveals whose rows are concer
   }
 })
 
-test_that("a fit, its file, prints and plots contain no treated person's value", {
+test_that("a protected group's fit, file, prints and plots contain no treated person's value", {
   p <- protected_panel_of()
   secrets <- protected_secrets(p)
   # The detector would find the mean of a public group.

@@ -15,7 +15,7 @@ smoking_fit <- function(data, ..., epsilon = 1, rng = "secure") {
 
 printed <- function(x) utils::capture.output(print(x))
 
-test_that("at epsilon = 1 prints for Proposition 99 warn of noise and name California alone", {
+test_that("prints for Proposition 99 state the guarantee and name no state but California", {
   data <- proposition_99()
   for (method in c("gram", "output", "objective")) {
     for (calibration in c("tight", "published")) {

@@ -47,7 +47,7 @@ file_objects <- function() {
 
 objects <- file_objects()
 
-test_that("the release of every function is read as it was written", {
+test_that("files of releases by six functions are read back as identical objects", {
   path <- withr::local_tempfile(fileext = ".json")
   for (name in names(objects)) {
     x <- objects[[name]]
@@ -126,7 +126,7 @@ free_fields <- paste0("^(", paste(c(
   "fallback", "spread", "correct"
 ), collapse = "|"), ")\\b")
 
-test_that("edits of budget, steps, noise or guarantee fail even with recomputed checksums", {
+test_that("edits of budget, steps or guarantee are refused or undone despite new checksums", {
   for (name in c("output", "objective", "lm", "glm", "adaops", "pursuit", "winsorised", "mean")) {
     found <- leaf_results(objects[[name]], anew = TRUE)
     public <- !grepl("^(statistics|release)\\b", found$leaf)

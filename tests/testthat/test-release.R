@@ -262,7 +262,7 @@ test_that("at small and large epsilon every method gives finite effects", {
   }
 })
 
-test_that("every print of a seeded release states that it is not private", {
+test_that("prints of a seeded release, fit and summary contain NOT PRIVATE and name the seed", {
   p <- small_panel()
   fit <- draw(p, dp_synth)
   for (x in list(fit, fit$release, summary(fit))) {
@@ -477,7 +477,7 @@ test_that("chunks in different sizes and orders give the statistics of one matri
   }
 })
 
-test_that("dp_chunks() refuses arguments that are not lists of blocks", {
+test_that("dp_chunks() refuses arguments other than a list of blocks or a reader with a count", {
   p <- small_panel()
   for (bad in list(p$donors, p$data, list(), NULL, 1, "file")) {
     expect_error(dp_chunks(bad), class = "dpsc_error_argument")

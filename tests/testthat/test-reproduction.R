@@ -116,7 +116,7 @@ test_that("the reproduction's loop refuses invalid parameters", {
   expect_error(run("gaussian", 1, spread = 1), class = "std::invalid_argument")
 })
 
-test_that("in one case the mean error exceeds the published bound but not the corrected bound", {
+test_that("one mean error of output perturbation is between the published and corrected bounds", {
   skip_unless_audit()
   compile_loops()
   withr::local_seed(3)

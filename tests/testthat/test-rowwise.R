@@ -36,7 +36,7 @@ test_that("formulas, `subset` and `weights` refuse inline code and functions tha
   )
 })
 
-test_that("refusal of a column as an argument does not depend on the column's first value", {
+test_that("a column given as `na.rm` is refused, whatever its first value", {
   n <- 40
   data <- rows_of(n)
   data$w[1:30] <- NA

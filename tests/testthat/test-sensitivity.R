@@ -134,7 +134,7 @@ gradient_difference <- function(x, row, y, f) {
   sqrt(sum((gradient(other) - gradient(x))^2))
 }
 
-test_that("gradient differences on the feasible set are within the bound, and some attain it", {
+test_that("gradient differences in method objective are within the bound, and some attain it", {
   withr::local_seed(3)
   for (n in c(1, 2, 3, 6, 10)) {
     for (cap in c(1, 0.5, 2 / sqrt(n), 0.2)) {

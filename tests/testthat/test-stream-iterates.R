@@ -88,7 +88,7 @@ test_that("in a search no iterate of the papers' streams changes by more than it
   }
 })
 
-test_that("pocp's logistic iterate is the minimum on the ball and moves by 0.48 of its bound", {
+test_that("pocp's logistic iterate is the minimiser on the ball and can move 0.48 of its bound", {
   withr::local_seed(3)
   x <- matrix(stats::runif(80, -1, 1), 40)
   table <- cbind(x, as.numeric(stats::runif(40) < stats::plogis(3 * x[, 1])))
@@ -178,7 +178,7 @@ test_that("published methods pgiga and poffl exceed their stated sensitivities",
   expect_gt(moved / declared(facts)[[1L]], 1)
 })
 
-test_that("the papers' streams run, state their guarantee and charge the ledger", {
+test_that("the papers' streams stop at the horizon, state a guarantee and charge a ledger once", {
   withr::local_seed(2)
   x <- stats::runif(300, -1, 1)
   rows <- data.frame(x = x, y = 0.5 * x)
