@@ -98,7 +98,7 @@ loose_treated <- function(change, gaps) {
   list(rows = rows, said = lapply(said, conditionMessage))
 }
 
-test_that("a protected person's cell changes only that person's row, and no message reveals it", {
+test_that("a protected person's cell changes only that person's row; no message reveals the cell", {
   skip_if_not_installed("RSQLite")
   set <- function(who, column, cell) {
     sprintf("UPDATE sales SET %s = %s WHERE unit = '%s' AND week = 1", column, cell, who)

@@ -215,7 +215,7 @@ test_that("a panel with a constant target is accepted", {
   expect_identical(unname(panel_from_donors(p$donors, rep(1, 6), 4)$target), matrix(1, 1, 6))
 })
 
-test_that("a matrix of donors is not copied", {
+test_that("panel_from_donors() does not copy a matrix of donors", {
   donors <- matrix(0, 1e4, 50)
   skip_if_not(capabilities("profmem"))
   file <- withr::local_tempfile()

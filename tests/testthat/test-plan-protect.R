@@ -238,7 +238,7 @@ test_that("a plan finds the donors, the budget or the group size for an effect a
   expect_equal(error$table$error, 0.03, tolerance = 0.15)
 })
 
-test_that("the search for a required quantity starts in the middle and stays within limits", {
+test_that("dp_plan()'s search brackets the required quantity and stays within the limits", {
   asked <- numeric()
   f <- function(x) {
     asked <<- c(asked, x)

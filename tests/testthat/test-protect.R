@@ -28,7 +28,7 @@ test_that("several treated units require `protect`, and the error spends nothing
   expect_output(print(chosen), "protects the donors; the treated units' data are public")
 })
 
-test_that("without `protect` the error is the same whatever data the treated person has", {
+test_that("without `protect` only that argument's error occurs, whatever the treated unit's data", {
   p <- long_panel(60, 4, 2)
   own <- p$data$unit == treated_of(p$data)
   data <- transform(p$data, g = ifelse(own & week == min(week), "b", "a"))

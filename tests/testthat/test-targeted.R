@@ -69,7 +69,7 @@ test_that("replacing a row changes the sum for the target by at most twice the r
   expect_gt(max(apart), 1.8 * limit)
 })
 
-test_that("replacing a row changes losses of the correction's radii by at most three apart", {
+test_that("replacing a row changes losses of the correction's radii by numbers at most 3 apart", {
   withr::local_seed(3)
   n <- 300
   y <- c(0.3, -0.2, 0.1, 0.4, 0, 0.2)

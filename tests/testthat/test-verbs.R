@@ -195,7 +195,7 @@ test_that("percentage limits are missing if the counterfactual is not positive",
 
 # These tests need packages for tables and tests.
 
-test_that("modelsummary tabulates and plots fits of this package", {
+test_that("modelsummary tabulates and plots the effects and limits of dp_synth() fits", {
   skip_if_not_installed("modelsummary")
   fits <- list(Private = verbs_fit(), Raw = verbs_fit(epsilon = Inf))
   table <- modelsummary::modelsummary(fits, output = "data.frame")
@@ -215,7 +215,7 @@ test_that("modelsummary tabulates and plots fits of this package", {
   expect_equal(drawn$conf.low, confint(fits[[1L]])[["average", 1L]])
 })
 
-test_that("marginaleffects tests hypotheses about the effects", {
+test_that("marginaleffects::hypotheses() tests effects of a dp_synth() fit by coef() and vcov()", {
   skip_if_not_installed("marginaleffects")
   works <- tryCatch(
     {

@@ -149,7 +149,7 @@ test_that("prints and errors of fits without privacy do not call the fits privat
   expect_no_match(text_of(summary(open)), "privacy together")
 })
 
-test_that("a fit with another estimator keeps the outcome's name and the formula", {
+test_that("update() with another estimator keeps the outcome's name and the formula", {
   fit <- simple_cigarettes()
   other <- update(fit, estimator = "sdid")
   expect_match(text_of(other), "cigsale: 12 donors")
