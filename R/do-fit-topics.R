@@ -3,7 +3,8 @@
 #' Synthetic control from a matrix of donors, from other sources, and from a release
 #'
 #' [dp_synth()] also takes the donors as a matrix, as [dp_chunks()] or in [dp_sources()], with the
-#' target as a separate argument. Given a [dp_release()], it makes a further fit, at no cost.
+#' target as a separate argument. Given a [dp_release()], `dp_synth()` makes a further fit, which
+#' spends no budget.
 #'
 #' @inheritParams dp_synth
 #' @param x (`matrix`, [dp_chunks()], [dp_sources()] or [dp_release()])\cr the donors' outcomes, one
@@ -42,17 +43,17 @@ NULL
 #' protected:
 #' * `"donors"`: the donors' data are protected. The treated units' data are PUBLIC: the group's
 #'   mean is published.
-#' * `"everyone"`: the data of donors and treated people are protected. Neighbours differ in the
-#'   whole row of one person, donor or treated. Each person's role, the adoption dates and all
-#'   counts are public. Donors and treated people each have the whole budget (adaptive parallel
-#'   composition, `proofs/treated.md`). The donors' release then uses no target. A separate release
-#'   gives the noisy mean path of the treated people, which is the fit's `target`. The fit contains
-#'   no treated person's values or name, and no mean without noise. This protection costs little
-#'   accuracy from several hundred treated people on (`bench/results/protect.csv`). Groups too small
-#'   for the budget (fewer than 48 people at `epsilon = 1`) are refused. Effects in per cent are
-#'   `NA` where the noise hides the counterfactual's level, as the noise usually does for 60 people
-#'   at `epsilon = 1`. [conformal()], [placebo_time()] and [penalty_path()] are refused. With
-#'   several adoption dates every cohort is a protected group.
+#' * `"everyone"`: the data of donors and treated people are protected. Neighbouring data sets arise
+#'   by replacing the whole row of one person, donor or treated. Each person's role, the adoption
+#'   dates and all counts are public. Donors and treated people each have the whole budget (adaptive
+#'   parallel composition, `proofs/treated.md`). The donors' release then uses no target. A separate
+#'   release gives the noisy mean path of the treated people, which is the fit's `target`. The fit
+#'   contains no treated person's values or name, and no mean without noise. This protection costs
+#'   little accuracy from several hundred treated people on (`bench/results/protect.csv`). Groups
+#'   too small for the budget (fewer than 48 people at `epsilon = 1`) are refused. Effects in per
+#'   cent are `NA` where the noise hides the counterfactual's level, as the noise usually does for
+#'   60 people at `epsilon = 1`. [conformal()], [placebo_time()] and [penalty_path()] are refused.
+#'   With several adoption dates every cohort is a protected group.
 #' @seealso [dp_synth()], [dp_cohorts]
 #' @name dp_synth_treated
 NULL
@@ -62,11 +63,11 @@ NULL
 #' The formula `outcome ~ treated | x1 + x2` adds columns of `data` to a person's row (for `method =
 #' "gram"` with the estimator `"ridge"`). Each covariate has one value per person. The value of a
 #' numeric covariate is its mean before the treatment, after every entry is clipped to the bounds.
-#' The value of a factor or string is its first level that is not missing; an undeclared level
-#' counts as the first declared level. No message depends on a protected person's covariates; their
-#' presence counts as public, as for the outcome. A factor that varies within a public treated unit,
-#' or within any unit if nothing is private, causes an error. With several adoption dates "before
-#' the treatment" means before the first date, for everybody.
+#' The value of a factor or string is the person's first entry that is not missing; an undeclared
+#' level counts as the first declared level. No message depends on the values of a protected
+#' person's covariates; the presence of a value counts as public, as for the outcome. A factor that
+#' varies within a public treated unit, or within any unit if nothing is private, causes an error.
+#' With several adoption dates "before the treatment" means before the first date, for everybody.
 #'
 #' @section Covariates of classical estimators: Classical estimators are not private. They need no
 #'   bounds, and ignore given bounds. A term may be computed from columns. Factors and strings
@@ -151,7 +152,7 @@ NULL
 #'
 #' `conformal()` and `placebo_time()` use single pre-periods and need a release made with
 #' `dp_control(features = Inf)`. Decide about these tests before the budget is spent, since another
-#' release spends budget again. The placebo test in `summary()` and the limits by `confint()` do not
+#' release spends budget again. The tests in `summary()` and the limits by `confint()` do not
 #' require `features = Inf`.
 #' @seealso [dp_synth()], [confint()][effects.dp_synth()], [placebo_space()], [conformal()]
 #' @name dp_synth_intervals

@@ -17,15 +17,15 @@
 #' * `"objective"`: Algorithm 3 of the same paper, with noise in the objective.
 #'
 #' `calibration = "tight"` uses the exact sensitivities that this package proves; `"published"` uses
-#' the paper's constants, for reproduction. With these constants the stated epsilon of `"objective"`
-#' is invalid, as every print states. `"gram"` has no published constants and ignores this argument.
+#' the paper's constants, for reproduction. With these constants the guarantee of `"objective"` does
+#' not hold, as every print states. `"gram"` has no published constants and ignores this argument.
 #'
-#' @section Protected people: Neighbours are panels that differ in one donor's whole row, including
-#' the person's identifier. The number of donors, the periods, the bounds and the target's data are
+#' @section Protected people: Neighbouring panels arise by replacing one donor's whole row,
+#' including the identifier. The number of donors, the periods, the bounds and the target's data are
 #' public; `protect = "everyone"` also protects the treated people ([dp_synth_treated]). Values
 #' outside the bounds are clipped silently, since their number is private. The presence of one
-#' finite value per donor and period counts as public, but an error about donors' rows names only
-#' the kind of gap, not the donor, the period or the number of gaps.
+#' finite value per donor and period counts as public, but an error about gaps in donors' rows names
+#' only the kind of gap, not the donor, the period or the number of gaps.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
 #' single numbers, by arithmetic, comparisons and functions such as `log()`, `round()`, `pmin()` or
@@ -39,12 +39,12 @@
 #'
 #' @section Errors: The classes are `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`,
 #' `dpsc_error_budget`, `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster` and
-#' `dpsc_error_index`. The last class means that `index` is probably in the wrong order, since units
-#' are numbers, periods are numbers or strings, and there are fewer donors than periods. If the
-#' order is right, convert the units to strings. Errors are raised before budget is spent or noise
-#' is drawn, except when a reader of [dp_chunks()] fails later. No error quotes a donor's value or
-#' name. A call is also refused if bounds miss most of the target's pre-treatment values, `epsilon`
-#' is out of range, or donors are so few that the noise exceeds all values within the bounds.
+#' `dpsc_error_index`. The last class means that `index` is probably in the wrong order: units are
+#' numbers, periods are numbers or strings, and there are fewer donors than periods. If the order is
+#' right, convert the units to strings. Errors are raised before budget is spent or noise is drawn,
+#' except when a reader of [dp_chunks()] fails later. No error quotes a donor's value or name. A
+#' call is also refused if bounds miss most of the target's pre-treatment values, `epsilon` is out
+#' of range, or donors are so few that the noise exceeds all values within the bounds.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
 #' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict the

@@ -5,7 +5,8 @@
 #'
 #' The private counterpart of [stats::lm()] for data with one row per person. One private release
 #' gives coefficients, standard errors, intervals, tests, submodels and predictions. Neighbouring
-#' data sets differ in one person's row. The number of rows, `formula` and `bounds` are public.
+#' data sets arise by replacing one person's row. The number of rows, `formula` and `bounds` are
+#' public.
 #'
 #' The fit begins with a private search for the medians and scales of all numeric variables, so
 #' bounds that are ten or a hundred times too wide increase the errors only slightly. A few rounds
@@ -46,16 +47,17 @@
 #' data. Coverage is lower if means are far from linear, if tails are heavy (as for numbers of
 #' visits), or if a few values of a regressor are far from all other values. Such values determine
 #' the slope of `lm()` and have less weight in `dp_lm()`: use the logarithm of the regressor. One
-#' more regression, on population density, has coverage below 88 % in 7 of 9 settings.
+#' more regression, with population density as regressor, has coverage below 88 % in 6 of 9
+#' settings.
 #'
 #' The effect of clipping cannot be estimated where noise hides the tails, as with rare gross
 #' outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance of 15
 #' standard deviations, 5,000 people and epsilon = 1, the intercept is 5 standard errors from the
 #' intercept of `lm()`, and no interval contains the intercept of `lm()`. If more than 2 % of the
-#' residuals lie beyond three standard deviations, the printed fit notes that slopes are robust.
-#' With many people the note appears at a smaller share, if residuals beyond three standard
-#' deviations can move a slope by a standard error. If no residual is clipped, the note does not
-#' appear.
+#' residuals lie beyond three standard deviations, the printed fit notes that the slopes belong to a
+#' robust regression. With many people the note appears at a smaller share, if residuals beyond
+#' three standard deviations can move a slope by a standard error. If no residual is clipped, the
+#' note does not appear.
 #'
 #' @section Errors of estimates:
 #' Standard errors and intervals cover sampling error and privacy noise together. They assume errors
