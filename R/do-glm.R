@@ -1,5 +1,5 @@
 # Private generalised linear models: check, plan, charge, draw. Each method has a record in
-# R/mech-glm.R. Only R/ppl-lm-columns.R and C++ code use a row's values.
+# R/mech-glm-*.R. Only R/ppl-lm-columns.R and C++ code use a row's values.
 
 #' Generalised linear models under differential privacy
 #'
