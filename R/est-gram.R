@@ -256,7 +256,7 @@ no_interval_reason <- function(release, intervals, size, estimator) {
         counted_donors(release) * tail_signal(release) < 40) {
     return(paste(
       "the release's intervals are for single people, and its donors are too few for the mean",
-      "of many people: give `size` in the release"
+      "of many people; such an interval needs a release with `size`"
     ))
   }
   NULL

@@ -111,8 +111,8 @@ fit_quality_lines <- function(fit) {
       format_value(spread), ")"),
     if (perfect) {
       c(
-        "  PERFECT FIT before the treatment: too many donors for so few periods. The weights may",
-        "  not be unique, and the post/pre ratio in placebo_space() is meaningless."
+        "  PERFECT FIT before the treatment: probably too many donors for so few periods. The",
+        "  weights may not be unique, and the post/pre ratio in placebo_space() is meaningless."
       )
     },
     if (!perfect && isTRUE(fit$ties > 0)) {

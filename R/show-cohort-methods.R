@@ -237,7 +237,7 @@ cohort_quality_lines <- function(fit) {
   said <- lapply(classical, fit_quality_lines)
   kinds <- c("PERFECT FIT", "THE WEIGHTS ARE NOT UNIQUE", "POOR FIT")
   meaning <- c(
-    "there are too many donors for so few periods, and the weights may not be unique",
+    "there are probably too many donors for so few periods, and the weights may not be unique",
     "other weights fit equally well", "the weighted donors do not follow the target"
   )
   unlist(lapply(seq_along(kinds), function(i) {
