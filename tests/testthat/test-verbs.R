@@ -136,7 +136,9 @@ test_that("simulate() draws with the mean of predict() and the covariance of vco
   withr::local_seed(9)
   simulate(fit, seed = 3)
   expect_identical(stats::runif(1), withr::with_seed(9, stats::runif(1)))
-  expect_error(simulate(classical_fit()), "distribution of this fit.s errors is unknown", class = "dpsc_error_argument")
+  expect_error(simulate(classical_fit()), "distribution of this fit.s errors is unknown",
+    class = "dpsc_error_argument"
+  )
 })
 
 test_that("as.data.frame() returns the numbers of the plot with the limits of confint()", {
