@@ -69,9 +69,9 @@
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people. All
 #'   rows of a person are then in one block, halves and counts refer to people, and neighbouring
-#'   data sets differ in all rows of one person. `statistic` receives all rows of the block's
-#'   people, including the column of identifiers. `"row"`, also assumed for `NULL`: each row is a
-#'   different person. See [dp_person].
+#'   data sets arise by replacing all rows of one person. `statistic` receives all rows of the
+#'   block's people, including the column of identifiers. `"row"`, also assumed for `NULL`: each row
+#'   is a different person. See [dp_person].
 #' @return An object of class `dp_aggregate`:
 #'   * `estimate`: one number per statistic. RELEASED.
 #'   * `quantiles`: the quartiles over blocks (with `spread`), or the median and the standard

@@ -6,8 +6,8 @@
 #' Releases counts, shares of levels, means, standard deviations and quantiles of columns, for all
 #' people or by public groups, as in the first table of a paper. One charge covers the whole table.
 #' Every number has a standard error and confidence limits, which cover sampling error and noise
-#' together. Neighbouring data sets differ in one person's row. The number of rows, `formula`, `by`
-#' and `bounds` are public.
+#' together. Neighbouring data sets arise by replacing one person's row. The number of rows,
+#' `formula`, `by` and `bounds` are public.
 #'
 #' For a numeric variable the quantiles are drawn first, by the exponential mechanism on a grid
 #' between the bounds. If the plan uses no delta, all quantiles are drawn at once, with their

@@ -15,8 +15,8 @@
 #'   period, and earlier results do not change. The formulas and the proof are in
 #'   `proofs/growing.md`.
 #'
-#' @section Who is protected: Neighbouring data sets differ in the whole row of one donor: in all
-#'   past and future periods and in every update. The first release and all announced periods
+#' @section Who is protected: Neighbouring data sets arise by replacing the whole row of one donor,
+#'   in all past and future periods and in every update. The first release and all announced periods
 #'   together are (epsilon, delta)-private, at any stopping time and for any later data, because
 #'   each period has a fixed share of the budget and its guarantee is valid for all rows. Past
 #'   values in `newdata` may therefore have been revised: a revision neither weakens the guarantee

@@ -3,7 +3,7 @@
 #' `dp_select()` privately selects the few variables that predict an outcome, and estimates their
 #' slopes, from a table with one row per person. Most of the budget is spent on the selection of the
 #' variables (the support), and the remainder on a linear regression on the selected variables.
-#' Neighbouring data sets differ in one person's row; the number of rows is public.
+#' Neighbouring data sets arise by replacing one person's row; the number of rows is public.
 #'
 #' @section Methods:
 #' * `"ranks"` (default): selects one variable at a time by the exponential mechanism on Kendall's

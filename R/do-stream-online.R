@@ -17,7 +17,7 @@
 #'
 #' All three methods release running sums of clipped integers with exact integer noise. They are
 #' private for every loss and for streams that react to released values (proofs/streams.md, Theorem
-#' 1). Neighbouring streams differ in one entry (one row); the number of entries is public.
+#' 1). Neighbouring streams arise by replacing one entry (one row); the number of entries is public.
 #'
 #' Four algorithms of Thakurta (2013, chapter 5) are available for reproduction, with corrections
 #' (proofs/streams.md, Theorem 5):

@@ -26,8 +26,8 @@
 #' the papers' errors.
 #'
 #' @section Protected data: A donor's whole row, with all periods, is protected. Two panels are
-#' neighbours if they differ in one donor's row. The number of donors, the periods, the bounds and
-#' the target's own data are public.
+#' neighbours if replacing one donor's row turns one panel into the other. The number of donors, the
+#' periods, the bounds and the target's own data are public.
 #'
 #' @section Installing: Installation from source compiles the C++ core. Compilation takes 3 minutes
 #' on one processor core, or 2 minutes on two (with `MAKEFLAGS=-j2` in the environment), and needs

@@ -121,10 +121,10 @@
 #'
 #' @section Order: People are numbered source by source, and within a source in the order of their
 #' identifiers, as in a data frame (strings by their bytes). A person's identifier is part of the
-#' row in which neighbouring data sets differ, and is protected. No released number depends on the
-#' order: with more than 10,000 people, the people whose errors calibrate the intervals are drawn at
-#' random, and the engine receives the positions of these people in a temporary table. Periods and
-#' the treated units are public.
+#' row that is replaced in a neighbouring data set, and is protected. No released number depends on
+#' the order: with more than 10,000 people, the people whose errors calibrate the intervals are
+#' drawn at random, and the engine receives the positions of these people in a temporary table.
+#' Periods and the treated units are public.
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Omit this
