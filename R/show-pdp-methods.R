@@ -126,7 +126,7 @@ pdp_lines <- function(x) {
   c(
     "CURATOR ONLY - data-dependent, not covered by the guarantee",
     paste0(
-      "Privacy loss of each of ", count_of(nrow(x$donors), x$unit %||% "donor"),
+      "Privacy loss of each of ", count_of_unit(nrow(x$donors), x$unit),
       ", release by method \"", x$method, "\"",
       if (x$method != "gram") paste0(", ", x$calibration, " calibration")
     ),
@@ -208,9 +208,9 @@ autoplot.dp_pdp <- function(object, ...) door("plot", {
     ggplot2::labs(
       x = paste0("privacy loss: epsilon at delta = ", format(object$delta)),
       y = if (is.null(object$unit)) "share of donors" else "share of people",
-      title = paste0("Privacy loss of ", count_of(nrow(object$donors), object$unit %||% "donor")),
+      title = paste0("Privacy loss of ", count_of_unit(nrow(object$donors), object$unit)),
       caption = if (infinite) {
-        paste0("Not shown: infinite loss of ", count_of(infinite, object$unit %||% "donor"))
+        paste0("Not shown: infinite loss of ", count_of_unit(infinite, object$unit))
       },
       subtitle = "CURATOR ONLY: data-dependent, not covered by the guarantee"
     ) +
@@ -220,6 +220,8 @@ autoplot.dp_pdp <- function(object, ...) door("plot", {
 #' @rdname print.dp_pdp
 #' @export
 plot.dp_pdp <- plot_by(autoplot.dp_pdp)
+
+count_of_unit <- function(n, unit) sub("persons$", "people", count_of(n, unit %||% "donor"))
 
 loss_labels <- function(unit) {
   c(

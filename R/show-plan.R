@@ -95,9 +95,9 @@ plan_target_words <- function(x) {
     "one person"
   }
   paste0(
-    "Errors (root mean square) of the effect on ", who,
-    if (x$protect == "everyone") ", who are also protected", ", in outcome units",
-    if (several) ". Errors of one period are given by time since adoption"
+    "Root mean square errors of the estimated effect on ", who, ", in outcome units.",
+    if (x$protect == "everyone") " The treated people are also protected.",
+    if (several) " Errors of one period are given by time since adoption."
   )
 }
 

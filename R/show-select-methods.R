@@ -80,7 +80,7 @@ selection_lines <- function(x) {
   } else if (length(x$selected)) {
     strwrap(paste(x$selected, collapse = ", "), 90L, prefix = "  ")
   } else {
-    "  no variable"
+    "  no variable was selected"
   }
   c(
     paste0(if (x$privacy$private) "Private selection" else "Selection",

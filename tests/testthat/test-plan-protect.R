@@ -24,7 +24,7 @@ test_that("a plan that protects everyone has one row, in outcome units, and is r
   public <- everyone_plan(protect = "donors", method = "gram")
   expect_gt(plan$table$error, public$table$error)
   expect_gt(plan$table$half_width, public$table$half_width)
-  expect_output(print(plan), "who are also protected")
+  expect_output(print(plan), "The treated people are also protected")
 })
 
 test_that("a plan needs no ledger, even if the session requires a ledger", {
