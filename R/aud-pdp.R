@@ -239,7 +239,7 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
     donors <- panel$donors
   } else if (inherits(donors, "dp_chunks")) {
     if (!gives_moments(release$method)) {
-      abort("Only releases by method {.val gram} take chunks of donors.", "argument")
+      abort("{.fn pdp} takes chunks of donors only for releases by method {.val gram}.", "argument")
     }
     panel <- panel_from_donors.dp_chunks(donors, target %||% numeric(periods), facts$T0)
     sizes <- c(panel$n, length(panel$times))
@@ -253,8 +253,8 @@ pdp_donors <- function(release, donors, target, T0, data, index) {
     abort(c(
       "This panel cannot be the released panel.",
       x = paste(
-        "The release has {facts$n} donors, {facts$T0} periods before the treatment and {facts$T1}",
-        "from the treatment on."
+        "The released panel has {facts$n} donors, {facts$T0} periods before the treatment and",
+        "{facts$T1} from the treatment on."
       ),
       i = "Give the same donors as to {.fn dp_release}."
     ), "panel")

@@ -203,7 +203,7 @@ raw_parts <- function(fit) {
   }
   raw <- check_raw(fit$raw$donors, fit$raw$target, fit$raw$T0)
   if (raw$T0 >= ncol(raw$donors)) {
-    abort("There is no period after treatment.", "argument")
+    abort("The panel contains no post-treatment period.", "argument")
   }
   estimator <- check_choice(fit$estimator, names(classical_table()), arg = "estimator")
   settings <- complete_settings(raw, estimator, fit$settings)

@@ -176,11 +176,9 @@ stream_lines <- function(stream, values = TRUE) {
     paste0(if (stream$privacy$private) "Private " else "Raw ", title, ", noise \"",
       stream$plan$facts$noise, "\""),
     if (online) paste0("  ", stream$columns$text),
-    paste0("  ", if (is.finite(horizon)) {
-      paste(count_words(stream$released$steps), "of", count_words(horizon), "steps taken")
-    } else {
-      paste("steps taken, without a limit:", count_words(stream$released$steps))
-    },
+    paste0("  ", count_words(stream$released$steps), " of ",
+      if (is.finite(horizon)) count_words(horizon) else "2^30", " steps taken",
+      if (!is.finite(horizon)) " (the plan for horizon = Inf)",
       if (stream$batch) paste0(" (", count_words(stream$released$rows), " rows)")),
     if (!online && stream$privacy$private) {
       paste0("  standard error from privacy noise at the horizon: ", plan_text(stream))
