@@ -41,7 +41,8 @@ aggregate_estimates <- function(fit) {
     lacks = list(
       reason = "this aggregate was released without its standard deviation",
       advice = paste(
-        "Release by {.code method = \"winsorised\"}, with about 96 / epsilon blocks or more."
+        "Release by {.code method = \"winsorised\"}, with about 96 / epsilon blocks per statistic",
+        "or more."
       ),
       strict = TRUE
     ),

@@ -195,7 +195,7 @@ plan_error_words <- function(plan, methods) {
     "; grey line: the width of the bounds",
     if (length(left)) {
       paste0(
-        ". Not shown, with errors more than ", most_error_drawn, " times as large: ",
+        ". Not shown, with errors of more than ", most_error_drawn, " times the smallest: ",
         paste(left, collapse = ", ")
       )
     }

@@ -44,7 +44,7 @@ test_that("dp_plan_lm() returns the required number of people or the required ep
   expect_output(print(people), "times the errors of lm")
   balanced <- dp_plan_lm(y ~ ., bounds, epsilon = 1, ratio = 1.2, delta = 0)
   expect_identical(balanced$n, NA_real_)
-  expect_output(print(balanced), "use a larger epsilon, or\\s+delta above 0")
+  expect_output(print(balanced), "use a larger epsilon, or delta\\s+above 0")
   expect_output(print(dp_plan_lm(y ~ ., bounds, n = 10, ratio = 1.0001)),
     "no epsilon up to a million reaches")
   # The scores cost budget; factor levels need no medians.

@@ -270,7 +270,7 @@ test_that("invalid or contradictory arguments of dp_plan() give errors of a docu
   refused("explained", n = 100, epsilon = 1, covariates = 1, explained = 1)
   refused("is 0", n = 100, epsilon = 1, explained = 0.3)
   refused("not be 0", n = 100, epsilon = 1, effect = 0)
-  refused("bounds. width is 120", n = 100, epsilon = 1, effect = 130, bounds = c(80, 200))
+  refused("the width of .bounds. is 120", n = 100, epsilon = 1, effect = 130, bounds = c(80, 200))
   refused("power", n = 100, epsilon = 1, effect = 0.1, power = 1)
   refused("power", n = 100, epsilon = 1, effect = 0.1, power = 0.01)
   refused("two goals", n = 100, effect = 0.1, error = 0.1)
