@@ -241,7 +241,9 @@ test_that("lines in plots of plans end at twice the bounds' width; omitted metho
   picture <- ggplot2::autoplot(plan, method = c("gram", "output"))
   expect_equal(picture$coordinates$limits$y[[2L]], 4)
   expect_lt(ggplot2::autoplot(plan)$coordinates$limits$y[[2L]], 4)
-  expect_match(ggplot2::autoplot(plan)$labels$subtitle, "of more than 10 times the smallest: output")
+  expect_match(
+    ggplot2::autoplot(plan)$labels$subtitle, "of more than 10 times the smallest: output"
+  )
   expect_no_match(picture$labels$subtitle, "Not shown")
 })
 
