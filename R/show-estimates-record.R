@@ -52,8 +52,10 @@ known_part <- function(e, type) {
   if (is.null(part)) {
     reason <- if (all(vapply(e$covariance, is.null, NA))) e$lacks$reason
     abort(c(
-      if (is.null(reason)) {
+      if (!is.null(e$covariance$total)) {
         "The covariance of type {.val {type}} is not available for this fit."
+      } else if (is.null(reason)) {
+        "This fit has no standard errors."
       } else {
         "This fit has no standard errors: {reason}."
       },
