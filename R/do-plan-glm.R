@@ -62,7 +62,10 @@ check_plan_formula <- function(formula) {
   if (is.numeric(formula)) {
     abort(c(
       "The first two arguments of {.fn dp_plan_glm} must be a formula and bounds.",
-      i = "To plan with numbers only, name them: {.code dp_plan_glm(n = , p = , epsilon = )}."
+      i = paste(
+        "To plan with numbers only, name them, as in {.code dp_plan_glm(n = , p = , epsilon = )}.",
+        "Version 0.2.0 accepted them without names."
+      )
     ), "argument")
   }
 }

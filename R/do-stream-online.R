@@ -123,7 +123,10 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
   if (budget$rho == 0) {
     abort(c(
       "{.fn dp_online} needs {.arg delta} above 0.",
-      i = "Give a {.arg delta} far below one over the number of people."
+      i = paste(
+        "Give a {.arg delta} far below one over the number of people. Only {.fn dp_stream_sum} and",
+        "{.fn dp_stream_count} accept {.code delta = 0}."
+      )
     ), "argument")
   }
   noise <- choose_noise(noise, steps, budget)
