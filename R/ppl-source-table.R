@@ -30,7 +30,7 @@
 #' sums and sums of products of integers, a few hundred numbers per pass. The sums are identical to
 #' the core's integers. Before its first use an engine is tested for this property, and refused if
 #' it fails the test. Intervals are calibrated on the placebo errors of at most 10,000 people (up to
-#' 100,000 if the budget is so small, below `epsilon` of about 0.2, that fewer people would be
+#' 100,000 if `epsilon` is so small, below about 0.15 at `delta = 1e-6`, that fewer people would be
 #' uninformative). These errors are not sums. Set `calibrate = TRUE` to permit the transfer of the
 #' rows of these people, or request a release without intervals, `dp_control(intervals = FALSE)`.
 #' The rows of treated people protected by `protect = "everyone"` also need `calibrate = TRUE`.
