@@ -13,9 +13,10 @@
 #'   is predicted from its past up to its own adoption. Each period after the first adoption is a
 #'   separate predictor. With `protect = "donors"` the treated units' data are public.
 #'
-#' Covariates, `y ~ treated | x1 + x2`, are measured for everybody before the *first* adoption, and
-#' every cohort is predicted from its own past and its covariates. Classical estimators use the
-#' regressors of each period, see [dp_synth_covariates].
+#' With covariates (`y ~ treated | x1 + x2`) every cohort is predicted from its own past and its
+#' covariates. A numeric covariate is the mean over the periods before the *first* adoption, for
+#' everybody. The classical estimators `"sdid"`, `"factor"` and `"mcnnm"` use the values of each
+#' period ([dp_synth_covariates]).
 #'
 #' With `protect = "everyone"` every cohort is a group of protected people. The donors and each
 #' cohort have the whole budget, since nobody is in two of these groups (`proofs/treated.md`). The

@@ -215,15 +215,18 @@ check_plan_size <- function(size, dates, protect) {
   size
 }
 
-#' @return A list: `count`, the number of covariates, and `explained`, the share that they explain.
+#' @return A list: `count`, the number of covariates, and `explained`, see [dp_plan()].
 #' @noRd
 plan_covariates <- function(covariates, explained) {
   count <- check_count(covariates, 0, 50)
   explained <- check_number(explained, 0, 1, open = "max")
   if (explained > 0 && count == 0) {
     abort(c(
-      "{.arg explained} is the share that covariates explain, but {.arg covariates} is 0.",
-      i = "Give the number of covariates; a factor counts as its number of levels less one."
+      "{.arg explained} is above 0, but {.arg covariates} is 0.",
+      i = paste(
+        "Give the number of covariates (a factor counts as its number of levels less one), or",
+        "leave out {.arg explained}."
+      )
     ), "argument")
   }
   list(count = count, explained = explained)

@@ -54,8 +54,8 @@
 #'
 #' @param x (`formula` or `dp_selection`)\cr `outcome ~ candidates`, where `.` stands for all other
 #'   names in `bounds`; or a selection by `"gram"`, for which another `size` costs nothing.
-#' @param data (`data.frame`, PRIVATE)\cr one row per person. A row with a missing value counts as a
-#'   row of zeros.
+#' @param data (`data.frame`, PRIVATE)\cr one row per person. In a row with a missing value all
+#'   scaled variables count as zero; with `person = ~ id` the row is left out if there are others.
 #' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
 #'   PRIVATE.
 #' @param size (`count`)\cr the largest number of variables. The size is public: choosing it by the

@@ -8,7 +8,7 @@
 #' @section Methods:
 #' * `"gram"` (default for linear models with up to 50 columns): running sums of all products, and
 #'   ridge regression computed from these sums, without tuning and with standard errors.
-#' * `"ftal"` (default for logistic models): follow the approximate leader. Clipped gradients at
+#' * `"ftal"` (default for other models): follow the approximate leader. Clipped gradients at
 #'   released coefficients are added to running sums, from which the minimiser of quadratic lower
 #'   bounds is computed. Expected regret after T steps grows as log(T)^2 for losses with curvature
 #'   `psi` (proofs/streams.md, Theorem 3).
@@ -52,8 +52,9 @@
 #'   [dp_bounds]. Levels, centres and scales are never learned from rows. At the end of the stream a
 #'   warning appears if numbers released by method `"gram"` contradict the bounds.
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
-#' @param method (`string` or `NULL`)\cr see Methods. `NULL`: a public rule.
-#' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: a public rule.
+#' @param method (`string` or `NULL`)\cr see Methods. `NULL`: the default, which depends
+#'   only on public facts.
+#' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: the default for this horizon.
 #' @param batch (`flag`)\cr whether all rows in one call of [update()][update.dp_stream] form one
 #'   step. The number of rows per call is then public.
 #' @param participation (`c(times =, apart =)`)\cr the largest number of entries of one person, and

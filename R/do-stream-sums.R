@@ -10,7 +10,8 @@
 #'
 #' @inheritParams dp_online
 #' @param bounds (`c(lower, upper)`, or a list of such pairs, named by column; PUBLIC)\cr limits to
-#'   which values are clipped. A missing value counts as `lower`.
+#'   which values are clipped. A missing value counts as `lower`, and so do the values of the other
+#'   columns in its row.
 #' @param delta (`number`, in \[0, 1))\cr failure probability. With `delta = 0` the noise is
 #'   discrete Laplace noise on trees.
 #' @return An object of class `dp_stream_sum`, with the fields described in [dp_online()]. [tidy()]

@@ -16,8 +16,8 @@ period_statistics <- function(release, what, alike = FALSE) {
       "{what} needs the donors' moments, which method {.val {release$method}} does not release.",
       i = free_inference(release),
       i = paste(
-        "Only another release, by {.code method = \"gram\"} with",
-        "{.code dp_control(features = Inf)}, makes this possible. The release spends budget again."
+        "Otherwise make another release, by {.code method = \"gram\"} with",
+        "{.code dp_control(features = Inf)}, which spends budget again."
       )
     ), "release")
   }
@@ -36,8 +36,8 @@ period_statistics <- function(release, what, alike = FALSE) {
       ),
       i = free_inference(release),
       i = paste(
-        "Only another release, with {.code dp_control(features = Inf)}, makes this possible, and",
-        "it spends budget again. Choose {.arg features} before the first release."
+        "Otherwise make another release, with {.code dp_control(features = Inf)}, which spends",
+        "budget again. In a new study, choose {.arg features} before the first release."
       )
     ), "release")
   }

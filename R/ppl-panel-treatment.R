@@ -37,8 +37,8 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
       i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel.",
       i = if (early) {
         paste(
-          "If the treatment ends early, cut the panel before this end, or code the unit as treated",
-          "to the end."
+          "If the treatment ends early, drop the periods after its end, or code the unit as",
+          "treated to the end."
         )
       },
       i = if (early && times$alphabetical) {
@@ -128,7 +128,7 @@ find_treatment <- function(units, times, rows, hide = FALSE,
           "({length(switches)} such unit{?s})."
         )
       },
-      i = "Cut the panel before the treatment ends, or code the unit as treated to the end.",
+      i = "Drop the periods after the treatment ends, or code the unit as treated to the end.",
       i = if (times$alphabetical) {
         "Periods that are strings are sorted alphabetically: use numbers, dates or a factor."
       }

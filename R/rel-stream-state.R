@@ -161,8 +161,9 @@ live_state <- function(stream) {
 #'
 #' Adds rows to a stream, in order and each row once. The noise was planned for the whole horizon,
 #' so updates cost nothing beyond the charge at the creation of the stream. A row with a missing
-#' value counts as a row of zeros, without a message, since a message would reveal the missing
-#' value. The steps of an update depend only on the number of rows.
+#' value contributes nothing; in [dp_stream_sum()] all values of the row then count as `lower`.
+#' There is no message, since a message would reveal the missing value. The steps of an update
+#' depend only on the number of rows.
 #'
 #' @section Each row once:
 #' `update()` cannot detect repeated rows. A person with k entries instead of the declared single

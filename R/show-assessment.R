@@ -100,7 +100,7 @@ treated_facts <- function(privacy) {
 spending_words <- function(privacy) {
   charge <- privacy$charge
   paste0(
-    "Privacy losses of releases from the same people add up. ",
+    "Privacy losses accumulate over all releases from the same people's data. ",
     if (is.null(charge)) {
       "No ledger outside R recorded this release: its cost must be recorded elsewhere."
     } else {

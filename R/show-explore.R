@@ -60,7 +60,7 @@ explore_page <- function(outcome, bounds) {
         shiny::sliderInput("gap", "Periods between two adoption dates", 1, 12, 2, step = 1),
         choices("epsilon", "Epsilon", explore_epsilon, 1),
         choices("delta", "Delta", explore_delta, 1e-6),
-        shiny::sliderInput("spread", "Standard deviation between people (% of the bounds)",
+        shiny::sliderInput("spread", "Standard deviation between people (% of the bounds' width)",
           2, 25, 10, step = 1
         ),
         shiny::numericInput("lower", paste("Lowest possible", outcome), bounds[[1L]]),

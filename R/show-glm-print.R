@@ -26,8 +26,9 @@ print.summary.dp_glm <- function(x, ...) {
 }
 
 copied_rows_note <- paste(
-  "Standard errors treat a person's rows as copies of each other. If the rows differ, sampling",
-  "errors are too large, at most by a factor of the square root of the number of rows per person."
+  "Standard errors treat a person's rows as copies of each other. If the rows differ, the",
+  "sampling part of the standard errors is too large, by a factor of up to the square root of the",
+  "number of rows per person."
 )
 
 #' Note that standard errors treat a person's rows as equal, unless clustered errors are available

@@ -58,7 +58,7 @@ test_that("interpolation leaves a panel without gaps unchanged, for any order of
   expect_identical(gap_rows(p, p$data[sample(nrow(p$data)), ]), gap_rows(p))
 })
 
-test_that("the gaps of a person change only that person's row", {
+test_that("a person's gaps and extra rows change only this person's row, and no message", {
   p <- gap_panel(n = 40, m = 30)
   whole <- gap_rows(p)
   of <- function(unit) p$data$unit == unit

@@ -72,7 +72,7 @@ test_that("a ledger accepts charges exactly up to its composed total", {
   expect_identical(nrow(as.data.frame(short)), 1L)
 })
 
-test_that("a ledger accepts the shares of its split total, but no further charge", {
+test_that("a ledger accepts equal charges that use up its total, but no further charge", {
   for (parts in c(1, 3, 10)) {
     ledger <- dp_ledger(1, 0)
     for (i in seq_len(parts)) charge(ledger, 1 / parts, delta = 0)
