@@ -41,8 +41,8 @@
 #' people. With `simultaneous = TRUE` the limits cover all rows of a table together, by Sidak's
 #' inequality. If a cohort in an average has no interval, the average has no interval either, and
 #' the print gives the reason. The release is calibrated for means if *every* cohort has at least 20
-#' people, and for single people otherwise. Coverage is measured (`bench/cohorts.R` of the sources),
-#' not proved.
+#' people, and for single people otherwise. Coverage is measured (`bench/cohorts.R` in the source
+#' package), not proved.
 #'
 #' Rows before the adoption are residuals. Between the first adoption and a cohort's own adoption,
 #' the release permits forecasts of each period from all periods before it. Rows of kind

@@ -114,13 +114,13 @@ NULL
 #'   errors*: each donor's post-treatment outcome is predicted from that donor's own past, and the
 #'   second moment and the tails of these errors are released under the same budget. This
 #'   calibration corresponds to the placebo test in space, and does not require normal data:
-#'   outcomes may be costs or 0/1. Coverage is measured (`bench/battery.R` of the sources,
-#'   `bench/results/battery.csv`), not proved. The target is assumed to be a person like the donors,
-#'   or a mean of such people with independent prediction errors. A shock that hits the whole group
-#'   counts as part of the group's effect. People who were chosen for their level before the
-#'   treatment regress in part to the mean. With method `"gram"`, one adoption date and no
-#'   covariates, the fit allows for this regression. The allowance is wrong for a group whose
-#'   distance from the donors persists.
+#'   outcomes may be costs or 0/1. Coverage is measured (`bench/battery.R` and
+#'   `bench/results/battery.csv` in the source package), not proved. The target is assumed to be a
+#'   person like the donors, or a mean of such people with independent prediction errors. A shock
+#'   that hits the whole group counts as part of the group's effect. People who were chosen for
+#'   their level before the treatment regress in part to the mean. With method `"gram"`, one
+#'   adoption date and no covariates, the fit allows for this regression. The allowance is wrong for
+#'   a group whose distance from the donors persists.
 #'
 #' The fit also measures the target's distance from the donors before the treatment, given the
 #' target's level. The distance is relative to the distance of a random target of the same size, and
@@ -129,7 +129,7 @@ NULL
 #' the target. The other donors may then bias the estimate. This note hardly ever appears for random
 #' targets. The note appears for nearly every group of 30 or more people from a minority (a tenth of
 #' 5,000 donors) with a distinct path. A single person of such a minority can hardly be
-#' distinguished from the other donors (`bench/selected.R` of the sources).
+#' distinguished from the other donors (`bench/selected.R` in the source package).
 #'
 #' If donors and budget do not suffice to calibrate an interval, there is no interval, and the print
 #' gives the reason. At `epsilon = 1` and `delta = 1e-6` an interval needs about 220 donors for one

@@ -101,9 +101,9 @@
 #'   without constraints, and its coefficients are moved to the nearest feasible coefficients, in
 #'   the metric of their errors.
 #' @param settings (`list`, PUBLIC)\cr for `"objective"`: `length`, the ratio of the limit R to its
-#'   smallest value, or 0 (see Estimand); `NULL` sets `length` by a public rule. For the papers'
-#'   methods: `ridge`, for columns scaled so that rows have length at most 1; `NULL` sets `ridge` by
-#'   a public rule. For `"napp"` also `stages` (default 2), and with published constants
+#'   smallest value, or 0 (see Estimand); with `NULL` it depends only on public facts. For the
+#'   papers' methods: `ridge`, for columns scaled so that rows have length at most 1; `NULL`: a
+#'   value from public facts. For `"napp"` also `stages` (default 2), and with published constants
 #'   `iterations` (default 20) and `target` (the weight of the lasso, default 1). In linear models,
 #'   where all columns and the outcome lie in \[-1, 1\], `"kst"` takes `box` (the largest
 #'   coefficient, default 1) and `"napp"` takes `tau` (the residual beyond which the loss is linear,
@@ -164,7 +164,8 @@
 #' coefficients that are not identified. The guarantee covers neither this event nor the failures
 #' listed under Errors. The event did not occur in 1,500 fits to uninformative data within bounds up
 #' to a million times too wide, nor in 20,000 penalised problems designed to be hard (`tests/core`
-#' of the sources). Methods that need no `delta` guarantee `delta = 0`, whichever value is given.
+#' in the source package). Methods that need no `delta` guarantee `delta = 0`, whichever value is
+#' given.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All these
 #' errors occur before any budget is spent, and depend on public facts only: formula, bounds, sizes,

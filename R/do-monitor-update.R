@@ -54,13 +54,13 @@
 #' outcome, `protect = "donors"`, and rows that are read in R. Other calls are refused before any
 #' budget is spent. Monitor several dates or outcomes separately, with one [dp_ledger()]. For
 #' several dates the error message gives the `epsilon` to use. In simulations
-#' (`bench/monitor-dates.R` of the sources) separate fits have smaller errors than one release with
-#' periods split over dates, and mostly smaller errors than a new release in each period. New
-#' periods are valid only for the fit's target (the mean of several treated units). New people
-#' cannot join: the first release fixes the number of donors. The noise of each period grows with
-#' the square root of the number of announced periods, so announce only the periods that you need.
-#' [pdp()] refuses growing releases. [conformal()], [placebo_time()] and [penalty_path()] use the
-#' first release only, and refuse a fit with added periods.
+#' (`bench/monitor-dates.R` in the source package) separate fits have smaller errors than one
+#' release with periods split over dates, and mostly smaller errors than a new release in each
+#' period. New periods are valid only for the fit's target (the mean of several treated units). New
+#' people cannot join: the first release fixes the number of donors. The noise of each period grows
+#' with the square root of the number of announced periods, so announce only the periods that you
+#' need. [pdp()] refuses growing releases. [conformal()], [placebo_time()] and [penalty_path()] use
+#' the first release only, and refuse a fit with added periods.
 #'
 #' @section Arguments of update():
 #' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or

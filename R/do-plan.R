@@ -36,7 +36,7 @@
 #' are more than 1,000 donors (2,000 with a protected group), the plan simulates 1,000 (or 2,000)
 #' donors, with a larger budget that gives the same noise. Protected groups of more than 100 people
 #' are reduced in the same proportion. For the accuracy of plans see `bench/results/plan.csv` and
-#' `plan-studies.csv` of the sources.
+#' `plan-studies.csv` in the source package.
 #'
 #' @param n (`count` or `NULL`)\cr number of donors. `NULL` requests the number needed for `error`,
 #'   or for `effect` with `power`.

@@ -26,9 +26,9 @@
 #' ([verify_ledger()]). Each new period of a growing release (`monitor`) is also recorded as a row,
 #' without a cost; `as.data.frame()` omits these rows. Tests on a file and on Postgres, in which 8
 #' processes competed 200 times and a process was killed 200 times, found neither an overspent
-#' ledger nor a release without its charge (`bench/results/ledger.csv` of the sources). Anyone with
-#' write access to the file or the table can change any row, so grant this access to few people, and
-#' store hashes of charges elsewhere.
+#' ledger nor a release without its charge (`bench/results/ledger.csv` in the source package).
+#' Anyone with write access to the file or the table can change any row, so grant this access to few
+#' people, and store hashes of charges elsewhere.
 #'
 #' **Otherwise a ledger is kept in this R session, and in files that you save yourself.** Charges
 #' since the last save are lost when the session ends or crashes, although the results of these

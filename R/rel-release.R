@@ -8,9 +8,9 @@
 #' for the release's own target: if donors and budget permit, 12 % of the budget is spent on the
 #' donors' moments in this target's direction. This step requires `delta > 0`, the default
 #' estimator, features that are not single periods, one adoption date, no covariates, and `protect =
-#' "donors"`. The release's intervals are calibrated for the default estimator and, depending on
-#' `size`, for single people or for means of many people. Releases by `"output"` and `"objective"`
-#' contain weights for one target.
+#' "donors"`. The release's intervals are calibrated for the default estimator with the penalty in
+#' `control` and, depending on `size`, for single people or for means of at least 20 people.
+#' Releases by `"output"` and `"objective"` contain weights for one target.
 #'
 #' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth

@@ -118,7 +118,7 @@ said_in_app <- function(code) {
 
 #' A design from the app's inputs, or a message for incomplete inputs
 #' @return A list: `n`, `size`, `T0` (one number per date), `T1` (from the last date on), `epsilon`,
-#'   `delta`, `spread` (share of the bounds), `bounds`, `effect` (outcome units), `power`,
+#'   `delta`, `spread` (share of the bounds' width), `bounds`, `effect` (outcome units), `power`,
 #'   `protect`, `outcome`.
 #' @noRd
 explore_design <- function(input, outcome) {

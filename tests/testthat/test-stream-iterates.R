@@ -129,7 +129,7 @@ test_that("pocp's logistic iterate is the minimiser on the ball and can move 0.4
   expect_true(all(moved <= declared(facts)))
 })
 
-test_that("logistic pocp pays once, limits the horizon and, without noise, has a slope like glm()", {
+test_that("logistic pocp pays once, limits the horizon, and is close to glm() at epsilon = Inf", {
   withr::local_seed(4)
   x <- stats::runif(400, -1, 1)
   rows <- data.frame(x = x, y = stats::runif(400) < stats::plogis(4 * x))
