@@ -52,9 +52,9 @@
 #'   [dp_bounds]. Levels, centres and scales are never learned from rows. At the end of the stream a
 #'   warning appears if numbers released by method `"gram"` contradict the bounds.
 #' @param family (`string`)\cr `"gaussian"` or `"binomial"` (logistic).
-#' @param method (`string` or `NULL`)\cr see Methods. `NULL`: the default, which depends
-#'   only on public facts.
-#' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: the default for this horizon.
+#' @param method (`string` or `NULL`)\cr see Methods. `NULL`: the default, which depends only on
+#'   public facts.
+#' @param noise (`string` or `NULL`)\cr see Noise. `NULL`: the default for this horizon and `delta`.
 #' @param batch (`flag`)\cr whether all rows in one call of [update()][update.dp_stream] form one
 #'   step. The number of rows per call is then public.
 #' @param participation (`c(times =, apart =)`)\cr the largest number of entries of one person, and

@@ -109,7 +109,7 @@ guarantee_of_rows <- function(privacy) {
     "other rows, and decides between two possible ", if (several) "sets of ",
     "rows of one person, which were equally likely beforehand. This decision is correct with ",
     "probability at most ", formatC(100 * right, digits = 1L, format = "f"),
-    " % (by tossing a coin: 50 %). Further releases from the same people increase this limit. ",
+    " % (by tossing a coin: 50 %). Further releases from these people's data increase this limit. ",
     "Public facts are the number of ", if (several) "people" else "rows",
     ", the formula, ", and_words(c("the bounds", "the levels", treated_facts(privacy))), ".",
     assumed_words(privacy)
