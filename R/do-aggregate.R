@@ -7,19 +7,20 @@
 #' The estimand is the statistic *of a block*, a part of the data with `n / blocks` of the n people.
 #' With `correct = TRUE` the answer of a block is twice the statistic of the block minus the mean of
 #' the statistics of its two halves. This correction removes the part of the small-sample bias that
-#' is inversely proportional to the number of people (Quenouille, 1949). The remaining bias is not
-#' included in the standard error. For means, counts, regressions and selections use
-#' [dp_describe()], [dp_stream_sum()], [dp_lm()] and [dp_select()]. Their errors are several times
-#' smaller than the errors of `dp_aggregate()`.
+#' is inversely proportional to the number of people (Quenouille, 1949). Blocks of fewer than four
+#' people are not corrected. The remaining bias is not included in the standard error. For means,
+#' counts, regressions and selections use [dp_describe()], [dp_stream_sum()], [dp_lm()] and
+#' [dp_select()]. Their errors are several times smaller than the errors of `dp_aggregate()`.
 #'
 #' @section Methods:
 #' * `"winsorised"`: first releases the median of the answers and the median distance from this
-#'   median, both by the exponential mechanism on a grid of 262,144 cells, with a quarter of the
-#'   budget each. It then clips the answers to within six standard deviations of the median, and
-#'   releases their mean with discrete Laplace or Gaussian noise. Limits that are ten times too wide
-#'   increase the error only slightly, and skewed answers cause little bias. This method needs about
-#'   96 / epsilon blocks per statistic; with fewer blocks the default is `"median"` without
-#'   `spread`.
+#'   median, both by the exponential mechanism on a grid of 262,144 cells, each with a quarter of
+#'   the statistic's share of the budget. It then clips the answers to within six standard
+#'   deviations of the median (estimated from the median distance), and releases their mean with
+#'   discrete Laplace or Gaussian noise. Several statistics have equal shares of the budget. Limits
+#'   that are ten times too wide increase the error only slightly, and skewed answers cause little
+#'   bias. This method needs about 96 / epsilon blocks per statistic; with fewer blocks, and if you
+#'   give neither `method` nor `spread`, the function uses `"median"` without `spread`.
 #' * `"median"`: releases the median over blocks, for each statistic separately, by the exponential
 #'   mechanism on 262,144 cells between `lower` and `upper`. Limits that are ten times too wide
 #'   increase the error only slightly.
@@ -27,35 +28,40 @@
 #'   Gaussian noise, as in Thakurta (2013, section 3.2.1). The noise is proportional to the width of
 #'   the limits.
 #'
-#' @section The statistic:
-#' The statistic must use its argument only. The statistic must not read the whole table from the
-#' workspace, nor values stored by another block (`<<-`, files). Every block starts from a new
-#' random seed. Factors become text and attributes are removed, since levels depend on all people.
-#' If the statistic fails, returns `NA`, or does not return `length(lower)` numbers, the answer of
-#' that block is `fallback`. A statistic that always fails therefore spends the budget and releases
+#' @section The statistic: The statistic must use its argument only. The statistic must not read the
+#' whole table from the workspace, nor values stored by another block (`<<-`, files). Every block
+#' starts from a new random seed. Factors become text, since levels depend on all people, and
+#' attributes other than the class of dates are removed. If the statistic fails or does not return
+#' `length(lower)` numbers, the answer of that block is `fallback`, which also replaces single
+#' numbers that are `NA`. A statistic that always fails therefore spends the budget and releases
 #' `fallback`, with a warning if the released numbers show the failure. To prevent such a charge,
 #' give `example`: simulated rows on which the statistic must work before anything is charged. If
 #' `lower` and `upper` have no names, the names of the answer for `example` become the names of the
 #' statistics. The computing time of the statistic is not protected.
 #'
-#' @section Intervals:
-#' Intervals are not available if a block contains fewer than 30 people, or if the number of blocks
-#' is too small for the noise; the printed result gives the reason. Coverage was measured with
-#' normal, exponential, gamma and lognormal data (`bench/results/aggregate.csv`). Coverage can be
-#' lower than in these simulations for a statistic with heavy tails in small samples.
+#' @section Intervals: Intervals need the released spread over blocks: method `"winsorised"`, or
+#' `"median"` with `spread`. They are not available if a block contains fewer than 30 people, or if
+#' the number of blocks is too small for the noise. The printed result gives the reason. Coverage
+#' was measured with normal, exponential, gamma and lognormal data (`bench/results/aggregate.csv`).
+#' Coverage can be lower than in these simulations for a statistic with heavy tails in small
+#' samples.
 #'
 #' @param data (`data.frame`, `matrix` or `vector`, PRIVATE)\cr one row or entry per person.
 #'   `person = ~ id` requires a data frame.
 #' @param statistic (`function`)\cr a function that takes the rows of a block's people and returns
 #'   `length(lower)` numbers.
 #' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks. `NULL`: at least 30 blocks, and
-#'   enough blocks for quantiles with little noise (160 / epsilon for one statistic), if each block
-#'   then contains at least 30 people.
+#'   enough blocks for little noise (for one statistic about 160 / epsilon by `"winsorised"`, 240 /
+#'   epsilon by `"median"` with `spread`, 50 / epsilon by `"mean"`), but no more than one block per
+#'   30 people, and at least two blocks.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
-#'   clipped to these limits. The names of the limits become the names of the statistics.
+#'   clipped to these limits. The names of `lower`, or otherwise of `upper`, become the names of the
+#'   statistics.
 #' @param epsilon (`number`)\cr privacy loss. `Inf`: NOT PRIVATE.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. A positive value reduces the noise of
-#'   `"mean"` with several statistics, and of `"median"` with many statistics.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With a positive value the noise of
+#'   `"mean"` is Gaussian, which reduces it if there are several statistics. The other methods use
+#'   `delta` only if it reduces their noise, as it does for many statistics; otherwise the guarantee
+#'   has `delta = 0`.
 #' @param method (`string`)\cr see Methods.
 #' @param spread (`flag`)\cr for `"median"` only: whether to release also the quartiles over blocks,
 #'   from which standard errors are computed. The median and each quartile then use a third of the
@@ -79,8 +85,8 @@
 #'   * `std.error`, `privacy.se`: standard errors as in [dp_aggregate-methods], or `NA` if the
 #'     budget does not identify the statistic (`plan$identified`) or if blocks are too small.
 #'     RELEASED.
-#'   * `release`: the noisy numbers from which the other results are computed, divided by the width
-#'     of the limits. RELEASED.
+#'   * `release`: the noisy numbers from which the other results are computed, on the scale where
+#'     the width of the limits is 1. RELEASED.
 #'   * `plan`: blocks, limits and cost. PUBLIC.
 #'   * `privacy`: budget, definition of neighbours, theorem, and whether the privacy guarantee
 #'     holds. PUBLIC.
@@ -96,7 +102,7 @@
 #' is in `proofs/papers.md`, section 1.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #'   `dpsc_error_budget`. These errors depend only on public facts and on the statistic of your
-#'   `example`.
+#'   `example`. The warning `dpsc_warning_fallback` depends on released numbers.
 #' @references
 #' Nissim, K., Raskhodnikova, S. and Smith, A. (2007). Smooth Sensitivity and Sampling in Private
 #' Data Analysis. STOC.

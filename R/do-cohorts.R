@@ -98,7 +98,8 @@
 #'     in per cent of the average counterfactual of the same cohorts and periods (`NA` where this
 #'     average is not positive); with `"cumulative"` they are sums of the averages up to each time
 #'     since adoption (`type = "event"`).
-#'   * `update()`: a fit by another estimator, penalty or size on the same release, at no cost.
+#'   * `update()`: a fit by another estimator, penalty or size on the same release, at no cost; an
+#'     error for classical estimators.
 #'   * `summary()`: the tables by event and by cohort.
 #'
 #'   [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()] and

@@ -39,10 +39,10 @@ NULL
 
 #' Treated people, protected or public
 #'
-#' Several treated units form a group. The argument `protect` of [dp_synth()] states whose data are
-#' protected:
-#' * `"donors"`: the donors' data are protected. The treated units' data are PUBLIC: the group's
-#'   mean is published.
+#' Several treated units with one adoption date form a group. The argument `protect` of [dp_synth()]
+#' states whose data are protected:
+#' * `"donors"`: only the donors' data are protected. The treated units' data are PUBLIC: the fit
+#'   contains the group's mean, and with method `"gram"` also each unit's outcomes.
 #' * `"everyone"`: the data of donors and treated people are protected. Neighbouring data sets arise
 #'   by replacing the whole row of one person, donor or treated. Each person's role, the adoption
 #'   dates and all counts are public. Donors and treated people each have the whole budget (adaptive
@@ -124,21 +124,25 @@ NULL
 #'
 #' The fit also measures the target's distance from the donors before the treatment, given the
 #' target's level. The distance is relative to the distance of a random target of the same size, and
-#' the interval of a group grows with this distance. If the squared distance is at least seven times
-#' its mean for random targets, the print, the summary and the report note that few donors are like
-#' the target. The other donors may then bias the estimate. This note hardly ever appears for random
-#' targets. The note appears for nearly every group of 30 or more people from a minority (a tenth of
-#' 5,000 donors) with a distinct path. A single person of such a minority can hardly be
-#' distinguished from the other donors (`bench/selected.R` in the source package).
+#' the interval of a group is longer if the target is farther from the donors than a random target
+#' would be. If the squared distance is more than seven times its mean for random targets, the
+#' print, the summary and the report note that few donors are like the target. The other donors may
+#' then bias the estimate. This note hardly ever appears for random targets. The note appears for
+#' nearly every group of 30 or more people from a minority (a tenth of 5,000 donors) with a distinct
+#' path. A single person of such a minority can hardly be distinguished from the other donors
+#' (`bench/selected.R` in the source package).
 #'
 #' If donors and budget do not suffice to calibrate an interval, there is no interval, and the print
 #' gives the reason. At `epsilon = 1` and `delta = 1e-6` an interval needs about 220 donors for one
 #' person, and about 430 for a mean of 20 people or more ([dp_plan()] gives the required number).
-#' There is also no interval if the release was calibrated for another `estimator` or penalty, for
-#' means of at least 20 people while the target has fewer, or (with few donors) for single people
-#' while the target is a mean. In these cases `std.error`, limits and p-values are `NA`. Methods
-#' `"output"` and `"objective"` do not release the donors' errors, so their limits allow for the
-#' noise alone and are labelled accordingly.
+#' There is also no interval if the release was made with `dp_control(intervals = FALSE)`, or was
+#' calibrated for another `estimator` or penalty. A release that was calibrated for means of at
+#' least 20 people gives no interval for smaller targets. A release with few donors that was
+#' calibrated for single people gives no interval for means of at least 20 people. Finally, there is
+#' no interval for a mean of at least 20 people that varies far more before the treatment than the
+#' released donors. In these cases `std.error`, limits and p-values are `NA`. Methods `"output"` and
+#' `"objective"` do not release the donors' errors, so their limits allow for the noise alone and
+#' are labelled accordingly.
 #'
 #' With `epsilon = Inf` intervals for `"ridge"` and `"did"` come from the donors' leave-one-out
 #' errors. For one person these intervals are conformal: their coverage is valid for any

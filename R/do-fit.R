@@ -5,13 +5,13 @@
 #' Estimates the outcome that a treated unit would have had without its treatment, from a panel of
 #' untreated people, the *donors*. Their data are used once, for a private [dp_release()] of noisy
 #' statistics. The estimate, its interval and all other results are computed from the release and
-#' the target's public data, so they reveal no more about any one donor than `epsilon` allows. For
+#' public data alone, so they reveal no more about any one donor than `epsilon` allows. For
 #' intervals and tests see [dp_synth_intervals].
 #'
 #' @section Methods:
-#' * `"gram"` (default): releases, once, the means and second moments (over donors) of the outcome
-#'   paths, with exact integer noise. More donors reduce its privacy error, and one release serves
-#'   any target.
+#' * `"gram"` (default): releases the means and second moments (over donors) of the outcome paths,
+#'   with exact integer noise. More donors reduce its privacy error, and one release serves any
+#'   target.
 #' * `"output"`: Algorithm 2 of Rho, Cummings and Misra (2023), with noise on the ridge weights and
 #'   on the donors' outcomes. More donors do not reduce its error.
 #' * `"objective"`: Algorithm 3 of the same paper, with noise in the objective.
@@ -34,22 +34,22 @@
 #'
 #' The theorems named in prints are proved in `system.file("proofs", package = "dpsc")`.
 #'
-#' A repeated call draws new noise and spends the budget again, with or without a ledger, so save
-#' the result ([write_release()]).
+#' A repeated call spends the budget again, with or without a ledger, so save the result
+#' ([write_release()]).
 #'
-#' @section Errors: The classes are `dpsc_error_panel`, `dpsc_error_bounds`, `dpsc_error_argument`,
-#' `dpsc_error_budget`, `dpsc_error_protect`, `dpsc_error_covariate`, `dpsc_error_roster` and
-#' `dpsc_error_index`. The last class means that `index` is probably in the wrong order: units are
-#' numbers, periods are numbers or strings, and there are fewer donors than periods. If the order is
-#' right, convert the units to strings. Errors are raised before budget is spent or noise is drawn,
-#' except when a reader of [dp_chunks()] fails later. No error quotes a donor's value or name. A
-#' call is also refused if bounds miss most of the target's pre-treatment values, `epsilon` is out
-#' of range, or donors are so few that the noise exceeds all values within the bounds.
+#' @section Errors: The usual classes are `dpsc_error_panel`, `dpsc_error_bounds`,
+#' `dpsc_error_argument`, `dpsc_error_budget`, `dpsc_error_protect`, `dpsc_error_covariate`,
+#' `dpsc_error_roster` and `dpsc_error_index`. The last class means that `index` is probably in the
+#' wrong order: units are numbers, periods are numbers or strings, and there are fewer donors than
+#' periods. If the order is right, convert the units to strings. Errors are raised before budget is
+#' spent or noise is drawn, except when a reader of [dp_chunks()] fails later. No error quotes a
+#' donor's value or name. A call is also refused if bounds miss most of the target's pre-treatment
+#' values, if `epsilon` is out of range, or if the noise on a mean square exceeds 2.5 times its
+#' largest possible value.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
-#' `dpsc_warning_bounds`: the target leaves the bounds, or the released numbers contradict the
-#' bounds (donors' values differ by at most a thousandth of the bounds' width). This check costs no
-#' budget.
+#' `dpsc_warning_bounds`: the target leaves the bounds before the treatment, or the released numbers
+#' suggest wrong bounds (donors' values differ by about a thousandth of the bounds' width).
 #'
 #' @param x (`formula`)\cr `outcome ~ treated`, where either side may be an expression and `treated`
 #'   is 1 exactly for treated units from their treatment on. Other pages describe several adoption
@@ -57,9 +57,9 @@
 #'   `outcome ~ treated | x1 + x2` ([dp_synth_covariates]), and donors as a matrix or a release
 #'   ([dp_synth_donors]).
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row per unit and
-#'   period, in any order. PRIVATE. The latter two already contain `index`. The guarantee starts
-#'   from these columns and does not cover their computation from people's data; [preparing_data]
-#'   lists permitted preparations.
+#'   period, in any order. PRIVATE. For [dp_table()] and [dp_files()] give `index` there. The
+#'   guarantee starts from these columns and does not cover their computation from people's data;
+#'   [preparing_data] lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
 #' @param epsilon (`number`, from 1e-9 to 1e9, no default)\cr privacy loss. Above 10 protection is
 #'   weak. `Inf` gives the non-private fit.
@@ -75,16 +75,17 @@
 #'   `"factor"`, `"mcnnm"`, `"elastic"` (see `vignette("classical")`; settings: [dp_control()]).
 #' @param size (`count`, or one per treated unit)\cr number of people over whom a treated unit is
 #'   averaged; `NULL` means 1. The mean of many people varies less than one person's outcome, so its
-#'   interval is shorter. From 20 people on the release is calibrated for a mean, so give `size`
-#'   when you make the release. PUBLIC. Several treated units form a group of `sum(size)` people
-#'   with one average effect; `tidy(fit, type = "unit")` gives the members' effects.
+#'   interval is shorter. From 20 people on a release by `"gram"` is calibrated for a mean, so give
+#'   `size` when you make the release. PUBLIC. Several treated units form a group of `sum(size)`
+#'   people with one average effect; `tidy(fit, type = "unit")` gives the members' effects.
 #' @param ledger ([dp_ledger()] or `NULL`)\cr ledger to charge before the noise is drawn.
 #' @param control ([dp_control()])\cr settings. Decide about two of them before the budget is spent:
 #'   `features = Inf`, which [conformal()] and [placebo_time()] need, and `intervals = FALSE`, which
 #'   saves the budget of intervals.
 #' @param protect (`string` or `NULL`)\cr `"donors"` or `"everyone"`, see [dp_synth_treated]. Under
 #'   a finite `epsilon` this argument is required with several treated units, and with one unit if
-#'   `size = 1` or if its rows would cause an error. Otherwise a single treated unit is public.
+#'   `size = 1`, or if `size` is missing and the unit's rows would cause an error. A single treated
+#'   unit is always public.
 #' @param na (`string`)\cr `"error"`: every unit must have one finite value per period.
 #'   `"interpolate"`: gaps are filled, see [preparing_data].
 #' @param roster ([dp_roster()] or `NULL`)\cr the units, their roles and dates, and the periods of
@@ -105,9 +106,9 @@
 #' @param ... unused; an unknown argument causes an error.
 #' @return With several outcomes an object of class [dp_outcomes], and with several adoption dates
 #'   an object of class [dp_cohorts]. Otherwise a list of class `dp_synth`. Except in classical
-#'   fits, all values are public or computed from the release alone:
+#'   fits, all values are public or computed from the release and public data alone:
 #'   * `release`: the [dp_release()].
-#'   * `target`: 1 x periods, outcome units: the treated unit, or the treated people's mean. PUBLIC.
+#'   * `target`: 1 x periods, outcome units: the treated unit, or the mean of several units. PUBLIC.
 #'   * `size`: the target's number of people. PUBLIC.
 #'   * `counterfactual`: 1 x periods, outcome units; before the treatment the fitted path (`NA` for
 #'     `"output"` and `"objective"`, which release no path). RELEASED.

@@ -55,12 +55,13 @@
 #' are case weights, for example of a survey. Rows with weights far below `max_weight` contribute
 #' little.
 #'
-#' @section Budgets that are too small:
-#' A coefficient is marked as *not identified at this budget* unless the rows contain at least twice
-#' as much information about the coefficient as the ridge that privacy needs. A marked coefficient
-#' is shrunk towards zero, and its interval is unreliable. Columns are whitened only if, given
-#' epsilon and the numbers of people and columns, whitening is expected to reduce the error.
-#' Otherwise columns are scaled by their bounds, and tight bounds reduce the errors.
+#' @section Budgets that are too small: A coefficient is marked as *not identified at this budget*
+#' unless the rows contain at least twice as much information about the coefficient as the ridge
+#' that privacy needs. A marked coefficient is shrunk towards zero, and its interval is unreliable.
+#' If public facts show that no slope would be identified, the call is refused, unless it gives
+#' `penalty` or `constraints`. Columns are whitened only if, given epsilon and the numbers of people
+#' and columns, whitening is expected to reduce the error. Otherwise columns are scaled by their
+#' bounds, and tight bounds reduce the errors.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_files()], [dp_table()] or [dp_sources()],
@@ -82,8 +83,8 @@
 #'   For a lasso, an elastic net or a group penalty use `"objective"` with `penalty`. The proofs are
 #'   in `proofs/papers.md`.
 #' @param calibration (`string` or `NULL`)\cr `"tight"`: the constants that this package proves.
-#'   `"published"`: the constants of the paper, for methods with published constants. `NULL`:
-#'   `"tight"`.
+#'   `"published"`: the constants of the paper, for `"output"`, `"kst"`, `"cms"` and `"napp"`;
+#'   `"napp"` is then NOT PRIVATE. `NULL`: `"tight"`.
 #' @param intervals (`flag`)\cr whether to spend a tenth of the budget on a noisy information
 #'   matrix, from which standard errors are computed. Decide before the release.
 #' @param penalty (`list` or `NULL`, PUBLIC)\cr `lasso`, `ridge`, `group`: weights of penalties, as
@@ -92,22 +93,23 @@
 #'   square root of its number of slopes times the norm of its slopes. Slopes are for columns scaled
 #'   by their released standard deviations. Slopes can be exactly zero, at no further cost. With
 #'   `ridge` alone there are standard errors, which refer to the ridge fit of the population and not
-#'   to slopes without a ridge.
+#'   to slopes without a ridge; with `lasso` or `group` there are none. `group` excludes `lasso` and
+#'   `constraints`.
 #' @param constraints (`list` or `NULL`, PUBLIC)\cr constraints on slopes, in the formula's units.
 #'   `lower`, `upper`: one number for all slopes, or numbers named by coefficient. `A`, `b`: `A %*%
 #'   slopes <= b`, with one row per constraint; the columns of `A` are in the order of the slopes or
 #'   named. `simplex = TRUE`: slopes of at least zero with sum one. Constraints are part of the
-#'   minimisation and cost nothing; limits and zeros are exact. `after = TRUE`: the release is a fit
-#'   without constraints, and its coefficients are moved to the nearest feasible coefficients, in
-#'   the metric of their errors.
+#'   minimisation and cost nothing; limits and zeros are exact. With constraints there are no
+#'   standard errors. `after = TRUE`: the release is a fit without constraints, and its coefficients
+#'   are moved to the nearest feasible coefficients, in the metric of their errors.
 #' @param settings (`list`, PUBLIC)\cr for `"objective"`: `length`, the ratio of the limit R to its
-#'   smallest value, or 0 (see Estimand); with `NULL` it depends only on public facts. For the
-#'   papers' methods: `ridge`, for columns scaled so that rows have length at most 1; `NULL`: a
-#'   value from public facts. For `"napp"` also `stages` (default 2), and with published constants
-#'   `iterations` (default 20) and `target` (the weight of the lasso, default 1). In linear models,
-#'   where all columns and the outcome lie in \[-1, 1\], `"kst"` takes `box` (the largest
-#'   coefficient, default 1) and `"napp"` takes `tau` (the residual beyond which the loss is linear,
-#'   default 1/4).
+#'   smallest value (from 1 to 100), or 0 (see Estimand); with `NULL` it depends only on public
+#'   facts. For the papers' methods: `ridge`, for columns scaled so that rows have length at most 1;
+#'   `NULL`: a value from public facts. For `"napp"` also `stages` (default 2), and with published
+#'   constants `iterations` (default 20) and `target` (the weight of the lasso, default 1). In
+#'   linear models, where all columns and the outcome lie in \[-1, 1\], `"kst"` takes `box` (the
+#'   largest coefficient, default 1) and `"napp"` takes `tau` (the residual beyond which the loss is
+#'   linear, default 1/4).
 #' @param subset (`expression`)\cr a condition on columns of `data`, evaluated row by row; its
 #'   result is private.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.

@@ -6,7 +6,7 @@
 #' The check detects edited, deleted and inserted rows, and a changed order of rows. If rows at the
 #' end are missing, or if the whole ledger is an older copy, the chain of hashes is intact. Such a
 #' loss can be detected only by `releases`, since each release records the position of its charge,
-#' or by `receipts`. The result states whether releases or receipts were checked.
+#' or by `receipts`. The result states whether such a loss could be detected (`complete`).
 #'
 #' @param ledger (`dp_ledger`)\cr a ledger made with `path` or `con`.
 #' @param releases (`list` or `character`)\cr releases, fits and other results of private calls, or
@@ -22,7 +22,9 @@
 #'     their charge.
 #'   * `twice`: different releases with the same charge, which does not cover all of them.
 #'   * `charges`: the number of charges.
-#'   * `complete`: whether the ledger is complete (`NA`: unknown).
+#'   * `complete`: whether the ledger contains all charges and draws that are named in `receipts`
+#'     and in releases paid from this ledger. `NA`: there are none, so a loss of the last rows
+#'     cannot be detected.
 #' @section Errors: `dpsc_error_argument` for a ledger in R's memory and for objects that are not
 #'   releases; `dpsc_error_release` for files that are not releases.
 #' @examplesIf rlang::is_installed(c("RSQLite", "openssl"))

@@ -4,18 +4,19 @@
 #' Several outcomes of the same people
 #'
 #' The formula `cbind(sales, visits) ~ treated` gives [dp_synth()] several outcomes. `bounds` is
-#' then a named list with the limits of each outcome. One person's row contains all outcomes in all
-#' periods, and the covariates; `epsilon` and `delta` apply to the whole row and are charged once.
+#' then a named list with the limits of each outcome (optional with `epsilon = Inf`). One person's
+#' row contains all outcomes in all periods, and the covariates; `epsilon` and `delta` apply to the
+#' whole row and are charged once.
 #'
 #' @section Shares of the budget: Every outcome has a separate release, with an equal share of the
 #'   budget (of the squared parameter of Gaussian differential privacy, or of `epsilon` if `delta =
 #'   0`). The budget of one outcome's release is smaller than the budget of all outcomes together,
 #'   so quote the budget in the print of the fit, not the budget of one element. With K outcomes the
-#'   noise of each outcome grows by a factor of about the square root of K. In a single release of
-#'   all columns the noise would grow by a factor of K, like the squared length of a row. Therefore
-#'   an outcome is predicted from its own past, and from other outcomes only if you name them as
-#'   covariates: `sales ~ treated | visits` uses each person's mean number of visits before the
-#'   treatment.
+#'   noise of each outcome grows by a factor of about the square root of K, or of K if `delta = 0`.
+#'   In a single release of all columns with `delta > 0` the noise would grow by a factor of K, like
+#'   the squared length of a row. Therefore an outcome is predicted from its own past, and from
+#'   other outcomes only if you name them as covariates: `sales ~ treated | visits` uses each
+#'   person's mean number of visits before the treatment.
 #'
 #' With `protect = "everyone"` donors and treated people each have the whole budget, as for one
 #' outcome. With `epsilon = Inf` every outcome is fitted separately.
@@ -33,7 +34,8 @@
 #' @param ... passed to the method of one outcome's fit. An example is `type`, which for
 #'   `as.data.frame()` and `plot()` may be `"effect"`, `"percent"` or `"cumulative"`; for `coef()`
 #'   and `vcov()` of several dates see [dp_cohorts].
-#' @return An object of class `dp_outcomes`, a list. PUBLIC or RELEASED:
+#' @return An object of class `dp_outcomes`, a list. PUBLIC or RELEASED; NOT PRIVATE for `epsilon =
+#'   Inf`:
 #'   * `outcomes`: ordinary fits by name ([dp_synth()], or [dp_cohorts] for several dates), on which
 #'     every method works.
 #'   * `privacy`: as in a [dp_release()], for all outcomes together, with a column `outcome` in its
@@ -54,9 +56,11 @@
 #'   `simulate()` stop with the advice to use the fit of one outcome.
 #'
 #'   `write_release(fit$outcomes[[1]]$release, file)` writes the release of one outcome.
-#' @section Errors: `dpsc_error_panel` for outcomes that are not named columns, `dpsc_error_bounds`
-#'   for an outcome without bounds, `dpsc_error_argument` for a method other than `"gram"`. All
-#'   errors occur before any budget is spent.
+#' @section Errors: `dpsc_error_panel` for outcomes without different names (name computed outcomes:
+#'   `cbind(sales = log(sales), visits)`), `dpsc_error_bounds` for an outcome without bounds, and
+#'   `dpsc_error_argument` for a method other than `"gram"`, both under a finite `epsilon`;
+#'   `dpsc_error_argument` for `weights`, and `dpsc_error_monitor` for `monitor`. All errors occur
+#'   before any budget is spent.
 #' @examples
 #' # Two outcomes of 1,060 people; a programme of 60 of them changes both from month 11 on.
 #' set.seed(1)

@@ -9,19 +9,21 @@
 #' [dp_plan_lm()].
 #'
 #' @param formula,bounds as in [dp_glm()]; `p` and `numbers` follow from these two arguments. If you
-#'   do not give `formula` and `bounds`, give `p` and `numbers`.
+#'   do not give `formula` and `bounds`, give `p`.
 #' @param n (`numeric`)\cr numbers of people.
 #' @param epsilon (`numeric`)\cr privacy losses.
 #' @param delta (`number`, in (0, 1))\cr failure probability.
 #' @param share (`number` in (0, .5\])\cr the smallest share of people that is expected for a value
 #'   of a 0/1 regressor, or for a level of a factor; `longer` and `identified` then refer to the
 #'   coefficient of this value or level.
-#' @param p (`count`)\cr number of columns; a factor with k levels counts as k - 1 columns.
-#' @param numbers (`count`)\cr the number of numeric variables (as opposed to factors).
+#' @param p (`count`)\cr number of columns without the intercept; a factor with k levels counts as k
+#'   - 1 columns.
+#' @param numbers (`count`)\cr the number of numeric regressors (as opposed to factors); by default
+#'   `p`.
 #' @return A data frame with one row per pair of `n` and `epsilon`. PUBLIC. Its further columns are
-#'   `longer` (the ratio of standard errors with privacy to standard errors without it),
-#'   `identified` (whether slopes will be identified) and `located` (whether medians will be found,
-#'   so that bounds may be wide).
+#'   `longer` (the ratio of standard errors with privacy to standard errors without it; `Inf` if the
+#'   budget is too small for a release), `identified` (whether slopes will be identified) and
+#'   `located` (whether medians will be found, so that bounds may be wide).
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' bounds <- list(ill = c(FALSE, TRUE), age = c(0, 120), region = c("n", "s", "w"))

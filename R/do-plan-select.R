@@ -11,31 +11,33 @@
 #' @param signal (`number` or `NULL`)\cr covariance of a candidate with the outcome, given the other
 #'   selected variables, in scaled units. In these units the bounds of a variable are -1 and 1. If a
 #'   variable is `located` (see below), the values -1 and 1 are 1.2 robust standard deviations from
-#'   its median. With a `signal` the plan gives the number of people needed.
-#' @param horizon (`count`)\cr number of steps of the stream.
+#'   its median (3 for `"gram"`). With a `signal` the plan gives the number of people needed.
+#' @param horizon (`count`, at least 2)\cr number of steps of the stream.
 #' @param family,radius,ball,psi see [dp_online()].
 #' @param width (`number`)\cr a public guess of half the width of a variable's bounds, in standard
 #'   deviations of the variable.
 #' @param r.squared (`number`, in (0, 1))\cr a public guess of the share of the outcome's variance
 #'   that the regressors explain (for logistic models, the variance of a latent outcome).
 #' @return `dp_plan_select()`: a data frame with one row for each of the methods `"ranks"`,
-#'   `"pursuit"`, `"screening"` and `"gram"`. PUBLIC:
+#'   `"pursuit"`, `"screening"` and, for at most 400 candidates, `"gram"`. PUBLIC:
 #'   * `hurdle`: the covariance at which a variable is found about two times in three. In the
 #'     simulations of `bench/selection.R` variables were found nearly always at 1.5 times this
 #'     covariance, and seldom at half of it.
-#'   * `needs`: the number of people for whom `signal` is 1.5 times the hurdle.
+#'   * `needs`: the number of people for whom `signal` is 1.5 times the hurdle, or `NA` without a
+#'     `signal`.
 #'   * `located`: whether medians and scales are found privately, so that the scaled unit is 1.2
-#'     robust standard deviations. This is always the case for `"ranks"`.
+#'     robust standard deviations (3 for `"gram"`). For `"ranks"`, which needs no located
+#'     candidates, the value is always `TRUE`, and the unit is always 1.2 standard deviations.
 #'   * `recommended`: whether this method is recommended.
 #'
 #'   `dp_plan_online()`: a data frame with one row. PUBLIC:
 #'   * `method`: the default method.
 #'   * `noise`: the default form of noise, as in [dp_online()].
-#'   * `useful_from`: the first step at which the noise of the coefficients is smaller than the
-#'     radius of the ball.
-#'   * `regret`: the regret at the horizon for people with the given `width` and `r.squared`,
-#'     divided by the regret of predicting the middle of the outcome's bounds. A value of 1 is
-#'     useless. The value is accurate within a factor of 2 (`bench/online.R`).
+#'   * `useful_from`: the first step at which the noise of the coefficients by method `"ftal"` is
+#'     not larger than `ball`.
+#'   * `regret`: the regret of the default method at the horizon for people with the given `width`
+#'     and `r.squared`, divided by the regret of predicting the middle of the outcome's bounds. A
+#'     value of 1 is useless. The value is accurate within a factor of 2 (`bench/online.R`).
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`.
 #' @examples
 #' bounds <- c(list(y = c(-1, 1)), stats::setNames(rep(list(c(-1, 1)), 50), paste0("V", 1:50)))

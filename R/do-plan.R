@@ -16,7 +16,8 @@
 #'   plan reveals its input without noise.
 #' * `sd_between` is the standard deviation of people's levels. `sd_within` is the standard
 #'   deviation, over periods, of a person's deviations from their own level, apart from common
-#'   movements. Take both values from experience, the literature or another public source.
+#'   movements. Give both values, from experience, the literature or another public source, or a
+#'   `pilot`, but not both kinds of facts.
 #' * Without these arguments people are simulated as in [sim_panel()], where outcomes use the whole
 #'   width of sensible bounds. Real outcomes rarely use the whole width, so their errors are smaller
 #'   than planned.
@@ -33,10 +34,11 @@
 #'
 #' For methods `"output"` and `"objective"` with the tight calibration, errors come from the known
 #' variances of the noise and from a table of simulated errors (`data-raw/plan_table.R`). If there
-#' are more than 1,000 donors (2,000 with a protected group), the plan simulates 1,000 (or 2,000)
-#' donors, with a larger budget that gives the same noise. Protected groups of more than 100 people
-#' are reduced in the same proportion. For the accuracy of plans see `bench/results/plan.csv` and
-#' `plan-studies.csv` in the source package.
+#' are more than 1,000 donors (2,000 with a single protected group), the plan simulates 1,000 (or
+#' 2,000) donors, with a larger budget that gives the same noise. Protected groups are then reduced
+#' by the factor by which the budget grows. This factor is limited so that the smallest group keeps
+#' 100 people, or all its people if there are fewer. For the accuracy of plans see
+#' `bench/results/plan.csv` and `plan-studies.csv` in the source package.
 #'
 #' @param n (`count` or `NULL`)\cr number of donors. `NULL` requests the number needed for `error`,
 #'   or for `effect` with `power`.
@@ -60,7 +62,8 @@
 #' @param shared (`number`, in \[0, 1))\cr share of a person's variance over time that donors help
 #'   to predict, since other people follow the same patterns (seasons, trends, shocks that affect
 #'   some people more than others). The share is 0 if people vary independently, and near 1 if they
-#'   follow trends with different slopes. This argument requires `sd_within`.
+#'   follow trends with different slopes. This argument has an effect only with `sd_between` and
+#'   `sd_within`.
 #' @param pilot (`matrix` or `data.frame`, people x (T0 + T1), outcome units, PUBLIC)\cr rows of at
 #'   least 20 people who are like the donors but need no protection.
 #' @param size (`count`, or one for each date, or `NULL`)\cr number of people over whom the target
@@ -88,7 +91,8 @@
 #'   for the recommended method.
 #' @param ... unused.
 #' @return A list of class `dp_plan`, PUBLIC if the pilot is public:
-#'   * the arguments.
+#'   * the arguments, except `method`; `people` contains the facts from `sd_between`, `sd_within`,
+#'     `shared` and `pilot`.
 #'   * `interval`: a list of `calibrated` (whether there will be a 95 % interval), and of `n` and
 #'     `epsilon`, the smallest number of donors and the smallest epsilon for which there is an
 #'     interval if the other argument is unchanged.
@@ -119,8 +123,8 @@
 #'   * `recommended`: whether this method is recommended.
 #' @section Errors: `dpsc_error_bounds` and `dpsc_error_argument`. The latter is also raised if a
 #'   group is too small to be protected at this budget (the message gives the required size and
-#'   budget), if `error` and `effect` are both goals, and if an argument is `NULL` although there is
-#'   no goal.
+#'   budget), if `error` and `effect` are both goals, if an argument is `NULL` although there is no
+#'   goal, and if `error` is given although no argument is `NULL`.
 #' @examples
 #' # Blood pressures: people's levels differ by 11 mmHg, months by 4.
 #' dp_plan(

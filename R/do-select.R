@@ -38,13 +38,14 @@
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
 #' every numeric variable, with at most 40 % of the budget. They clip each variable, within its
 #' bounds, at 1.2 robust standard deviations from the median for the selection, and at 4 for the
-#' refit (3 for `"gram"`). Bounds that are far too wide therefore increase the errors only slightly.
-#' With n people, p variables and a zero-concentrated budget rho, these searches need about
-#' `n sqrt(rho / p) >= 31`. Bounds replace medians and scales if there are fewer people, for a
-#' variable with the same value for half of the people, and for a variable with bounds 0 and 1.
-#' `"ranks"` finds medians and scales only for the outcome and the selected variables, with at most
-#' 20 % of the budget, and needs about `n sqrt(rho) >= 54 sqrt(size + 1)`. Slopes are for the
-#' clipped variables.
+#' refit; `"gram"` uses 3 for both. Bounds that are far too wide therefore increase the errors only
+#' slightly. With n people, p numeric variables (the outcome included) and a zero-concentrated
+#' budget rho, these searches need about `n sqrt(rho / p) >= 31`. Bounds replace medians and scales
+#' if there are fewer people, for a variable with the same value for half of the people, and for a
+#' variable with bounds 0 and 1. `"ranks"` finds medians and scales only for the outcome and the
+#' selected variables, with at most 20 % of the budget, and needs about `n sqrt(rho) >= 54 sqrt(size
+#' + 1)`. With fewer people and candidates that are 0/1 or levels, it finds only the median and
+#' scale of the outcome, with at most 40 % of the budget. Slopes are for the clipped variables.
 #'
 #' The last four methods propose a support and release it only if a test shows its stability.
 #' Otherwise they abstain (`$abstained`), at the same cost. Proofs: `proofs/selection.md`.
@@ -56,14 +57,17 @@
 #'   names in `bounds`; or a selection by `"gram"`, for which another `size` costs nothing.
 #' @param data (`data.frame`, PRIVATE)\cr one row per person. In a row with a missing value all
 #'   scaled variables count as zero; with `person = ~ id` the row is left out if there are others.
-#' @param epsilon,delta (`number`)\cr privacy loss and failure probability. `epsilon = Inf`: NOT
-#'   PRIVATE.
+#' @param epsilon,delta (`number`)\cr privacy loss and failure probability, which must be above 0.
+#'   `epsilon = Inf`: NOT PRIVATE.
 #' @param size (`count`)\cr the largest number of variables. The size is public: choosing it by the
 #'   data would need a budget.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
-#' @param method (`string` or `NULL`)\cr see Methods.
+#' @param method (`string` or `NULL`)\cr see Methods. With `epsilon = Inf` the default is `"gram"`
+#'   for up to 200 candidates, and `"pursuit"` for more.
 #' @param refit (`flag`)\cr whether to release a regression on the selected variables.
-#' @param share (`number`, in (0, 1))\cr share of the budget for the selection.
+#' @param share (`number`, in (0, 1))\cr share of the budget for the selection, after the budget for
+#'   medians and scales; the refit uses the rest. Without a refit, and with `"gram"`, `share` is not
+#'   used.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
 #'   of moments. `NULL`: the default of [dp_online()].
 #' @param settings (`list`)\cr public constants, with defaults in brackets. `blocks`: the number of
@@ -85,8 +89,9 @@
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of selection),
 #'   `$abstained`, `$coefficients` (in units of the variables), `$method`, `$privacy` and `$steps`
-#'   (one row per kind of noise step). All fields are RELEASED or PUBLIC, and no field contains
-#'   scores, counts, gaps or distances.
+#'   (one row per kind of noise step); with `"gram"` also `$moments`, the noisy moments. All fields
+#'   are RELEASED or PUBLIC (NOT PRIVATE for `epsilon = Inf`). Apart from these moments, no field
+#'   contains scores, counts, gaps or distances.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #' `dpsc_error_budget`.
 #' @references

@@ -42,9 +42,11 @@
 #' @param ... unused.
 #' @return `checkpoint()` invisibly returns an object of class `dp_secret_state` or
 #'   `dp_public_state` with `file`, `kind` and `steps`. `resume_stream()` returns the stream.
-#' @section Errors: `dpsc_error_checkpoint` for a file that cannot be written, cannot be read, is
-#'   damaged or already exists; `dpsc_error_stream` for a state that was resumed before, is not in
-#'   this session, or belongs to another registry.
+#' @section Errors: `dpsc_error_argument` for an argument of the wrong type; `dpsc_error_checkpoint`
+#'   for a file that cannot be written, cannot be read, is damaged or already exists, and for a
+#'   stream whose state cannot be written (by `"pigd"`, `"pgiga"`, `"pocp"` or `"poffl"`, or for
+#'   `kind = "public"` without `noise = "tree"` or without a guarantee); `dpsc_error_stream` for a
+#'   state that was resumed before, is not in this session, or belongs to another registry.
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, horizon = 100, noise = "tree")
 #' update(visits, c(TRUE, FALSE, TRUE))

@@ -17,7 +17,8 @@
 #'
 #' All three methods release running sums of clipped integers with exact integer noise. They are
 #' private for every loss and for streams that react to released values (proofs/streams.md, Theorem
-#' 1). Neighbouring streams arise by replacing one entry (one row); the number of entries is public.
+#' 1). Neighbouring streams arise by replacing one entry (one row), or with `participation` all
+#' entries of one person; the number of entries is public.
 #'
 #' Four algorithms of Thakurta (2013, chapter 5) are available for reproduction, with corrections
 #' (proofs/streams.md, Theorem 5):
@@ -29,16 +30,17 @@
 #' * `"poffl"` releases one average of all iterates, at the horizon.
 #'
 #' For these algorithms `psi` is the weight of a ridge that is part of the loss. They need a finite
-#' horizon and a stream that does not react to released values, and are several times less accurate
-#' than the default (bench/streams.R).
+#' horizon, one row per step, one entry per person, and a stream that does not react to released
+#' values, and are several times less accurate than the default (bench/streams.R).
 #'
 #' @section Noise:
-#' * `"toeplitz"` (default for up to 1,024 steps; possible for up to 4,096): the square-root
-#'   factorisation of prefix sums. The secret state contains the whole stream.
-#' * `"blt"` (default for more steps): the square-root factor, approximated by about log(T) buffers.
-#'   The memory is O(p log T) for p coefficients and T steps.
-#' * `"tree"`: binary trees with Honaker's estimate. The noise is up to twice as large as with
-#'   `"toeplitz"`, and the state can be published ([checkpoint()]).
+#' * `"toeplitz"` (default for `delta > 0` and up to 1,024 steps; possible for up to 4,096): the
+#'   square-root factorisation of prefix sums. The secret state contains the whole stream.
+#' * `"blt"` (default for `delta > 0` and more steps): the square-root factor, approximated by about
+#'   log(T) buffers. The memory is O(p log T) for p coefficients and T steps.
+#' * `"tree"` (the only choice for `delta = 0`, in [dp_stream_sum()]): binary trees with Honaker's
+#'   estimate. The noise is up to twice as large as with `"toeplitz"`, and the state can be
+#'   published ([checkpoint()]).
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`, with functions of one row and interactions;
 #'   `.` stands for all other names in `bounds`.
@@ -68,7 +70,8 @@
 #'   `sqrt(p)` for p coefficients, or `3 sqrt(p)` in logistic models.
 #' @param psi (`number` or `NULL`)\cr a public guess of the curvature of the expected loss, for
 #'   `"ftal"`. `NULL`: `0.9 radius^2 / p` for p coefficients, or `0.13 radius^2 / p` in logistic
-#'   models.
+#'   models. For the algorithms of Thakurta (2013): the weight of the ridge; `NULL` means the weight
+#'   with the smallest expected error.
 #' @param calibration (`string`)\cr for the methods of Thakurta (2013): `"tight"` for corrected
 #'   constants, or `"published"` for the published constants, which give no guarantee.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged once for the whole horizon, when the stream is

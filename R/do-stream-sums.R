@@ -4,9 +4,10 @@
 #' counting). The noise is exact integer noise; the result contains the distribution and the privacy
 #' cost of the noise. See [dp_online()] for the three kinds of noise.
 #'
-#' Neighbouring streams arise by replacing one entry (one person's row). Between neighbours, a sum
-#' changes by at most the width of `bounds` (for several columns, in Euclidean norm), a count
-#' changes by at most 1, and counts of categories change by at most 1 in two categories.
+#' Neighbouring streams arise by replacing one entry (one person's row), or with `participation` all
+#' entries of one person. If one entry is replaced, a sum changes by at most the width of `bounds`
+#' (for several columns, in Euclidean norm), a count changes by at most 1, and counts of categories
+#' change by at most 1 in two categories.
 #'
 #' @inheritParams dp_online
 #' @param bounds (`c(lower, upper)`, or a list of such pairs, named by column; PUBLIC)\cr limits to
