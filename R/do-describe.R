@@ -83,10 +83,10 @@
 #'   errors are smaller without delta, the plan does not use delta: the guarantee then has `delta =
 #'   0`.
 #' @param bounds (`list`, PUBLIC)\cr limits or levels of every variable, see [dp_bounds]. Limits of
-#'   type integer, `c(0L, 120L)`, declare a column of whole numbers (at most 65,536 different
-#'   numbers), and its quantiles are then whole numbers. Without this declaration a quantile of few
-#'   people may lie between two whole numbers, although round numbers are drawn more often (see
-#'   Confidence limits).
+#'   type integer, `c(0L, 120L)`, declare a column of whole numbers, and its quantiles are then
+#'   whole numbers. This declaration has no effect if the limits differ by more than 65,536. Without
+#'   this declaration a quantile of few people may lie between two whole numbers, although round
+#'   numbers are drawn more often (see Confidence limits).
 #' @param quantiles (`numeric`, in (0, 1), PUBLIC)\cr probabilities of quantiles, as multiples of
 #'   0.001; the quartiles are always included.
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged before any noise is drawn.

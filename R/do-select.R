@@ -29,11 +29,9 @@
 #'   for reproduction: at epsilon = 1 a subset contains one person in 442 (one in 561 with a refit),
 #'   and the call is refused if there are too few rows for subsets of `8 + 5 size` people.
 #'   `"blocks"` needs only a sixth to a twelfth as many people.
-#' * `"stability"`: selects the support of a Huberised LASSO, if a certificate shows that replacing
-#'   several people would not change this support. The method is for thousands of people and nearly
-#'   orthogonal supports.
-#' * `"lasso"`: applies the stability test of Thakurta (2013), corrected; for hundreds of thousands
-#'   of people.
+#' * `"stability"`: selects the support of a Huberised LASSO if, by a certificate, replacing several
+#'   people would not change it; for thousands of people and nearly orthogonal supports.
+#' * `"lasso"`: applies the corrected test of Thakurta (2013); for hundreds of thousands of people.
 #'
 #' `"pursuit"`, `"gram"`, `"screening"` and `"frank-wolfe"` first find the median and the scale of
 #' every numeric variable, with at most 40 % of the budget. They clip each variable, within its
@@ -44,8 +42,8 @@
 #' if there are fewer people, for a variable with the same value for half of the people, and for a
 #' variable with bounds 0 and 1. `"ranks"` finds medians and scales only for the outcome and the
 #' selected variables, with at most 20 % of the budget, and needs about `n sqrt(rho) >= 54 sqrt(size
-#' + 1)`. With fewer people and candidates that are 0/1 or levels, it finds only the median and
-#' scale of the outcome, with at most 40 % of the budget. Slopes are for the clipped variables.
+#' + 1)`. With fewer people and some 0/1 candidates, up to 40 % are for the outcome alone. Slopes
+#' are for the clipped variables.
 #'
 #' The last four methods propose a support and release it only if a test shows its stability.
 #' Otherwise they abstain (`$abstained`), at the same cost. Proofs: `proofs/selection.md`.
@@ -57,17 +55,14 @@
 #'   names in `bounds`; or a selection by `"gram"`, for which another `size` costs nothing.
 #' @param data (`data.frame`, PRIVATE)\cr one row per person. In a row with a missing value all
 #'   scaled variables count as zero; with `person = ~ id` the row is left out if there are others.
-#' @param epsilon,delta (`number`)\cr privacy loss and failure probability, which must be above 0.
-#'   `epsilon = Inf`: NOT PRIVATE.
-#' @param size (`count`)\cr the largest number of variables. The size is public: choosing it by the
-#'   data would need a budget.
+#' @param epsilon,delta (`number`)\cr privacy loss (`Inf`: NOT PRIVATE); failure probability, not 0.
+#' @param size (`count`, PUBLIC)\cr the largest number of variables. Do not choose it by the data.
 #' @param bounds (`list`, PUBLIC)\cr see [dp_bounds].
-#' @param method (`string` or `NULL`)\cr see Methods. With `epsilon = Inf` the default is `"gram"`
-#'   for up to 200 candidates, and `"pursuit"` for more.
+#' @param method (`string` or `NULL`)\cr see Methods. With `epsilon = Inf`, `NULL` means `"gram"`
+#'   (`"pursuit"` for more than 200 candidates).
 #' @param refit (`flag`)\cr whether to release a regression on the selected variables.
-#' @param share (`number`, in (0, 1))\cr share of the budget for the selection, after the budget for
-#'   medians and scales; the refit uses the rest. Without a refit, and with `"gram"`, `share` is not
-#'   used.
+#' @param share (`number`, in (0, 1))\cr share of the budget for the selection, as opposed to the
+#'   refit, after medians and scales are paid; not used by `"gram"`.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of scaled variables in a release
 #'   of moments. `NULL`: the default of [dp_online()].
 #' @param settings (`list`)\cr public constants, with defaults in brackets. `blocks`: the number of
@@ -89,9 +84,8 @@
 #' @param ... unused.
 #' @return An object of class `dp_selection`: `$selected` (names, in the order of selection),
 #'   `$abstained`, `$coefficients` (in units of the variables), `$method`, `$privacy` and `$steps`
-#'   (one row per kind of noise step); with `"gram"` also `$moments`, the noisy moments. All fields
-#'   are RELEASED or PUBLIC (NOT PRIVATE for `epsilon = Inf`). Apart from these moments, no field
-#'   contains scores, counts, gaps or distances.
+#'   (one row per kind of noise step); with `"gram"` also the noisy `$moments`. RELEASED or PUBLIC;
+#'   NOT PRIVATE for `epsilon = Inf`. No other field contains scores, counts, gaps or distances.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`,
 #' `dpsc_error_budget`.
 #' @references
