@@ -96,11 +96,11 @@
 #'     `predict()`, `fitted()`, `residuals()` and `weights()`: lists by cohort.
 #'   * `as.data.frame()`: the table by `tidy()` with limits. With `measure = "percent"` effects are
 #'     in per cent of the average counterfactual of the same cohorts and periods (`NA` where this
-#'     average is not positive); with `"cumulative"` they are sums of the averages up to each time
-#'     since adoption (`type = "event"`).
+#'     average is not positive, or is hidden by the noise of a protected group); with `"cumulative"`
+#'     they are sums of the averages up to each time since adoption (`type = "event"`).
 #'   * `update()`: a fit by another estimator, penalty or size on the same release, at no cost; an
 #'     error for classical estimators.
-#'   * `summary()`: the tables by event and by cohort.
+#'   * `summary()`: the tables by event, by cohort and by period. `nobs()`: the number of donors.
 #'
 #'   [conformal()], [placebo_time()], [penalty_path()], [placebo_space()], [leave_one_out()] and
 #'   `simulate()` stop with the advice to use the fit of one cohort.

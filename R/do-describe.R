@@ -10,10 +10,10 @@
 #' `formula`, `by` and `bounds` are public.
 #'
 #' For a numeric variable the quantiles are drawn first, by the exponential mechanism on a grid
-#' between the bounds. If the plan uses no delta, all quantiles are drawn at once, with their
-#' largest error in ranks as loss function. Otherwise they are drawn one after another. Means and
-#' standard deviations are then computed in a window around the released median, so that bounds ten
-#' times too wide increase the errors only slightly.
+#' between the bounds. If the plan uses no delta, up to 20 quantiles are drawn at once, with their
+#' largest error in ranks as loss function. Otherwise the quantiles are drawn one after another.
+#' Means and standard deviations are then computed in a window around the released median, so that
+#' bounds ten times too wide increase the errors only slightly.
 #'
 #' With enough people (for one column and epsilon = 1, more than 650) the function releases, for
 #' each side of the median, a radius beyond which only a few people's values lie (`plan$beyond`).

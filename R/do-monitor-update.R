@@ -58,9 +58,10 @@
 #' release with periods split over dates, and mostly smaller errors than a new release in each
 #' period. New periods are valid only for the fit's target (the mean of several treated units). New
 #' people cannot join: the first release fixes the number of donors. The noise of each period grows
-#' with the square root of the number of announced periods, so announce only the periods that you
-#' need. [pdp()] refuses growing releases. [conformal()], [placebo_time()] and [penalty_path()] use
-#' the first release only, and refuse a fit with added periods.
+#' with the square root of the number of announced periods (with `delta = 0`, in proportion to this
+#' number), so announce only the periods that you need. [pdp()] refuses growing releases.
+#' [conformal()], [placebo_time()] and [penalty_path()] use the first release only, and refuse a fit
+#' with added periods.
 #'
 #' @section Arguments of update():
 #' * `newdata` (`data.frame`, [dp_table()], [dp_files()], [dp_sources()], `matrix` or
@@ -79,10 +80,11 @@
 #' @param object (`dp_synth` or `dp_release`)\cr a fit or release made with `monitor`.
 #' @return `update()` returns a `dp_synth` with the new periods. `monitor_left()` returns the number
 #'   of announced periods that can still be drawn.
-#' @section Errors: `dpsc_error_monitor` if `newdata` skips or repeats a period, if the number of
-#'   people or the target's past differs, if rows are not read in R, if a period was drawn before,
-#'   or if no announced period is left. `dpsc_error_covariate` if covariates differ. Other errors
-#'   about the input are as in [dp_synth()]. All errors occur before anything is drawn.
+#' @section Errors: `dpsc_error_monitor` if the fit was made without `monitor`, if `newdata`
+#'   contains no new period, skips a period or does not begin with the fit's periods, if the number
+#'   of people or the target's past differs, if rows are not read in R, if a period was drawn
+#'   before, or if no announced period is left. `dpsc_error_covariate` if covariates differ. Other
+#'   errors about the input are as in [dp_synth()]. All errors occur before anything is drawn.
 #' @seealso [dp_synth()], [write_release()]; [update.dp_synth()] for changes by `update()` that cost
 #' nothing.
 #' @examples

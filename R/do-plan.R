@@ -93,9 +93,10 @@
 #' @return A list of class `dp_plan`, PUBLIC if the pilot is public:
 #'   * the arguments, except `method`; `people` contains the facts from `sd_between`, `sd_within`,
 #'     `shared` and `pilot`.
-#'   * `interval`: a list of `calibrated` (whether there will be a 95 % interval), and of `n` and
-#'     `epsilon`, the smallest number of donors and the smallest epsilon for which there is an
-#'     interval if the other argument is unchanged.
+#'   * `interval`: a list of `calibrated` (whether there will be a 95 % interval by `"gram"`; `NA`
+#'     if `method` does not contain `"gram"`), and of `n` and `epsilon`, the smallest number of
+#'     donors and the smallest epsilon for which there is an interval if the other argument is
+#'     unchanged.
 #'   * `facts`: the quantities that determine the errors, in scaled units (bounds -1 and 1).
 #'   * `without`, with covariates only: `error`, `average` and `half_width` of a study of the same
 #'     people without covariates.
