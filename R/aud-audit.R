@@ -12,8 +12,9 @@
 #'   find events that distinguish the panels, by thresholds on a linear discriminant, on single
 #'   coordinates and on distances. The other half of the runs gives the frequencies of these events.
 #'   Let p be the lower Clopper-Pearson limit of an event's probability on one panel, and q the
-#'   upper limit on the other panel: then `epsilon >= log((p - delta) / q)`. The audit reports if
-#'   the mechanism gives the same output in every run (as with a fixed seed).
+#'   upper limit on the other panel: then `epsilon >= log((p - delta) / q)`. The claim is also
+#'   refuted if the output never changes between runs on a panel (as with a fixed seed), but depends
+#'   on the panel.
 #' * `"loss"` computes the exact privacy loss of each output, from `log_density` or, for releases of
 #'   this package, from the known distribution of every noise step. The result is delta as a
 #'   function of epsilon, with confidence limits.
@@ -31,9 +32,9 @@
 #'   must draw all noise. `law` is `"gaussian"` (then `scale` is the standard deviation),
 #'   `"laplace"` or `"gamma_norm"`.
 #' @param data,neighbour (`any`)\cr two neighbouring panels in the form of `mechanism`'s argument.
-#'   For releases of this package the panels are matrices that differ in one row, with one row per
-#'   donor and one column per period; with `protect = "everyone"` the treated people are in the last
-#'   rows.
+#'   For a release that [audit_mechanism()] describes by its method, the panels are matrices with
+#'   one row per donor and one column per period, and `neighbour` arises by replacing one row of
+#'   `data`; with `protect = "everyone"` the treated people are in the last rows.
 #' @param epsilon,delta (`number`)\cr the claim of the mechanism. The default for releases of this
 #'   package is the claim of [audit_mechanism()].
 #' @param n_runs (`count`)\cr number of runs on each panel.
@@ -49,7 +50,7 @@
 #'     confidence `level`; for `"replay"`, `observed` is the largest ratio of actual to declared
 #'     sensitivity.
 #'   * `violated`: whether the claim is refuted.
-#'   * `note`: an explanation.
+#'   * `note`: an explanation, or `NULL`.
 #'   * `table`: the table that `tidy()` returns.
 #'   * `curve`: for mode `"loss"`, delta as a function of epsilon.
 #'
@@ -119,8 +120,8 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #'
 #' @param method (`string`, or `function(people, control)`)\cr the method of a release, or a
 #'   function that analyses people by a call of this package. [dp_audit()] calls such a function
-#'   with `data` and with `neighbour`. With a function only `control` is needed, and in modes that
-#'   compare budgets also `epsilon` and `delta`.
+#'   with `data` and with `neighbour`. With a function only `epsilon`, `delta` and `control` are
+#'   used, and `epsilon` is not needed for mode `"replay"`.
 #' @inheritParams dp_release
 #' @param calibration (`string`)\cr `"tight"` (default) or, for the papers' methods, `"published"`.
 #' @param target (`numeric(T)`)\cr the target's outcomes; omitted with `protect = "everyone"`.
@@ -133,8 +134,8 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #'   than `"secure"`, and an audit can then be repeated with [set.seed()]. The noise has the same
 #'   distribution.
 #' @return An object of class `dp_audit_mechanism`: the arguments of [dp_release()] except the
-#'   donors. PUBLIC. In [dp_audit()] the object represents the function from donors to released
-#'   statistics.
+#'   donors, or the function and its budget. PUBLIC. In [dp_audit()] the object represents the
+#'   function from people to released statistics.
 #' @examples
 #' panel <- sim_panel(n = 20, T0 = 5, T1 = 2)
 #' audit_mechanism("output", target = panel$target, T0 = 5, epsilon = 1, delta = 0)

@@ -3,15 +3,16 @@
 
 #' Bound on a donor's privacy loss from the donor's row alone
 #'
-#' A donor's privacy loss from a release by method `"gram"` depends only on the ratio of this
-#' donor's features to the released radii. `pdp_bound()` uses the release, and at most the row of
-#' the donor who requests the bound. As a function of the norm **the bound may be published**, and
-#' each donor may evaluate it for their own row. By contrast, [pdp()] needs the whole panel, and its
-#' result may not be published. The bound is valid for this run, given its radii. The guarantee that
-#' is known before the run is the release's epsilon. For a release with `protect = "everyone"` the
-#' bound is for donors.
+#' The bound on a donor's privacy loss from a release by method `"gram"` depends on the donor's data
+#' only by the ratio of the donor's features to the released radii. `pdp_bound()` uses the release,
+#' and at most the row of the donor who requests the bound. As a function of the norm **the bound
+#' may be published**, and each donor may evaluate it for their own row. By contrast, [pdp()] needs
+#' the whole panel, and its result may not be published. The bound is valid for this run, given its
+#' radii. The guarantee that is known before the run is the release's epsilon. For a release with
+#' `protect = "everyone"` the bound is for donors.
 #'
-#' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`.
+#' @param release (`dp_release` or `dp_synth`)\cr a private release by method `"gram"`. Growing
+#'   releases and releases with weights are refused, since they allow no bound below epsilon.
 #' @param norm (`numeric`)\cr norms of a donor's features, divided by the released radius, in all
 #'   rounds of the release; values above 1 are clipped to 1.
 #' @param row (`numeric`, `matrix` or `NULL`)\cr a donor's outcomes in all periods, or several rows

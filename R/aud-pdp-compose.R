@@ -2,9 +2,9 @@
 
 #' Privacy loss of each person over several releases
 #'
-#' If releases from the same people's data have independent noise, the losses of each person add up,
-#' and so do the deltas (composition of per-instance losses, Wang, 2019). The result is for the
-#' **curator only**.
+#' If releases from the same people's data have independent noise, a person's joint privacy loss is
+#' at most the sum of the person's losses, at the sum of the deltas (composition of per-instance
+#' losses, Wang, 2019). The result is for the **curator only**.
 #'
 #' @param ... (`dp_pdp`)\cr losses from [pdp()] for the same people in the same order.
 #' @return An object of class `dp_pdp`, PRIVATE. It contains the sums of each person's `removal`,

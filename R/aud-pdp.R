@@ -41,7 +41,8 @@
 #' normal noise with variance V - 16, from which it can be computed (`inst/proofs/accounting.md`).
 #'
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
-#'   a private release.
+#'   a private release. Growing releases, and releases with covariates or weights, are refused,
+#'   since the losses of single people are not known. For [dp_lm()] and [dp_glm()] see [pdp_rows].
 #' @param donors (`matrix`, [dp_chunks()] for `"gram"`, or `formula`)\cr the panel of the release,
 #'   with donors and periods in the same order. A formula `outcome ~ treated` needs `data` and
 #'   `index`. If the formula computes the outcome from columns with limits, `x` must be the fit,
@@ -70,7 +71,9 @@
 #'
 #'   [write_release()] refuses this object.
 #'
-#'   `pdp_delta()`: a data frame with each donor's delta at `epsilon`. PRIVATE.
+#'   `pdp_delta()`: a data frame with each donor's delta at `epsilon`, for a removal and for a
+#'   replacement. If the losses are not from a single Gaussian shift, the call stops with an error.
+#'   PRIVATE.
 #' @section Errors: `dpsc_error_argument`, and `dpsc_error_panel` for a panel that cannot be the
 #'   panel of the release. No error contains a donor's value.
 #' @references Wang, Y.-X. (2019). Per-instance Differential Privacy. Journal of Privacy and

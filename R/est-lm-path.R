@@ -8,9 +8,9 @@
 #'
 #' @param fit (`dp_lm`)\cr a fit, or a submodel of one.
 #' @param alpha (`number`, in \[0, 1\])\cr 1 for the lasso, 0 for ridge regression.
-#' @param penalties (`numeric` or `NULL`)\cr decreasing penalties, in units of the outcome. `NULL`:
-#'   50 values, from the smallest penalty at which all slopes are zero down to a thousandth of this
-#'   penalty.
+#' @param penalties (`numeric` or `NULL`)\cr nonnegative penalties, in units of the outcome. `NULL`:
+#'   50 values, from the smallest penalty at which all slopes are zero (for `alpha` below 0.01, at
+#'   which they would be zero with `alpha = 0.01`) down to a thousandth of this penalty.
 #' @param x,object (`dp_lm_path`)\cr a path.
 #' @param penalty (`number` or `NULL`)\cr a penalty; the nearest value in `penalties` is used.
 #'   `NULL`: the best penalty.
@@ -20,8 +20,9 @@
 #' @return An object of class `dp_lm_path`, a list. RELEASED:
 #'   * `alpha`: the argument.
 #'   * `path`: a data frame with one row per penalty and columns `penalty`, `df`, `r.squared` and
-#'     `cp`. Up to a constant, `cp` is the expected squared error of a predicted mean, which
-#'     includes sampling error and privacy noise. The best penalty minimises `cp`.
+#'     `cp`. Up to a constant, which makes the smallest `cp` zero, `cp` estimates the expected
+#'     squared error of a predicted mean, which includes sampling error and privacy noise. The best
+#'     penalty minimises `cp`.
 #'   * `coefficients`: a matrix with one row per penalty and the intercept in the first column.
 #'   * `best`: the row of the best penalty.
 #'

@@ -17,8 +17,8 @@
 #' @return The fit with standard errors. `print()`, [tidy()][tidy.dp_synth()],
 #'   [confint()][effects.dp_synth()], [vcov()][coef.dp_synth()] and `plot()` then give standard
 #'   errors and normal intervals for the average effect and for each period. NOT PRIVATE.
-#' @section Errors: `dpsc_error_private` for a private fit, and `dpsc_error_argument` for too few
-#'   donors.
+#' @section Errors: `dpsc_error_private` for a fit that is not by a classical estimator, and
+#'   `dpsc_error_argument` for fewer than three donors, or fewer than two donors per treated unit.
 #' @references
 #' Arkhangelsky, D., Athey, S., Hirshberg, D. A., Imbens, G. W. and Wager, S. (2021). Synthetic
 #' Difference-in-Differences. American Economic Review 111, 4088-4118.

@@ -7,10 +7,11 @@
 #' target. If the target's effect is real, few donors should have an effect that is as large
 #' relative to the error of their pre-treatment fit (placebos in space).
 #'
-#' @section Not for private fits: The result contains donors' paths. For a private fit the functions
-#' stop with an error that lists alternatives at no cost. The corresponding test for private fits is
-#' the placebo test in [summary()][print.dp_synth()], which uses released moments. [placebo_time()]
-#' and [conformal()] need a release made with `dp_control(features = Inf)`.
+#' @section Not for private fits: The result is computed from single donors' paths. For a fit that
+#' is not by a classical estimator, the functions stop with an error that lists alternatives at no
+#' cost. The corresponding test for private fits is the placebo test in
+#' [summary()][print.dp_synth()], which uses released moments. [placebo_time()] and [conformal()] of
+#' a private fit need a release made with `dp_control(features = Inf)`.
 #'
 #' @param fit (`dp_synth`)\cr a fit by a classical estimator (`epsilon = Inf`).
 #' @param squared (`flag`)\cr whether the ratio is computed from mean squared errors, as in Abadie,

@@ -6,7 +6,9 @@
 #' fit, at no cost. If the release contains a separate round for the target (see [dp_release()]),
 #' this round corrects the fit but not the points of the path.
 #'
-#' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit by method `"gram"`.
+#' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit by method `"gram"` with
+#'   `estimator = "ridge"` and without a fixed `lambda`. Growing fits and fits for protected people
+#'   are refused.
 #' @param x (`dp_penalty_path`)\cr a result.
 #' @param ... unused.
 #' @return A data frame of class `dp_penalty_path` with one row per target and penalty, and columns:
@@ -16,9 +18,9 @@
 #'     the fit; `NA` if the fit has no interval.
 #'   * `weight`: the weight of the penalty in the fit, from the prior and the likelihood of the
 #'     target's pre-period. In a fit without privacy the weight is 1 at the minimum of generalised
-#'     cross-validation.
-#'   * `cv`: the root mean squared error of one-step forecasts of the target's pre-period, with a
-#'     rolling origin; `NA` if the release does not contain every pre-period.
+#'     cross-validation, and 0 otherwise.
+#'   * `cv`: the root mean squared error of one-step forecasts in the second half of the target's
+#'     pre-period, with a rolling origin; `NA` if there are fewer features than pre-periods.
 #' @section Errors: `dpsc_error_release`.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 20, T1 = 3, effect = 0.3)

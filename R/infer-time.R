@@ -88,8 +88,10 @@ conformal_engine_release <- function(fit, i) {
 #' p-value is never 0.
 #'
 #' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit with a release that contains
-#'   every pre-period, or a fit by a classical estimator. `dp_control(features = Inf)` makes such a
-#'   release and treats all periods in the same way.
+#'   every pre-period and treats all periods in the same way, as with `dp_control(features = Inf)`.
+#'   Growing fits, and fits with protected treated people, covariates or weights, are refused. Or a
+#'   fit by a classical estimator except `"sdid"` and `"predictors"`, which do not treat all periods
+#'   in the same way.
 #' @param effect (`number` or `numeric(T1)`)\cr effect under the null hypothesis, in outcome units.
 #' @param permutations (`string`)\cr `"block"`: all cyclic shifts of the periods, valid for
 #'   dependent errors. `"iid"`: random permutations.
@@ -106,8 +108,8 @@ conformal_engine_release <- function(fit, i) {
 #'     too small for the level.
 #'   * `note`: the highest possible level for missing rows. With `T0` periods before the treatment
 #'     and `T1` periods from the treatment on, there are `T0 + 1` cyclic shifts for a single period
-#'     and `T0 + T1` cyclic shifts for the average. Therefore intervals with 95 % coverage for
-#'     single periods need 19 periods before the treatment.
+#'     and `T0 + T1` cyclic shifts for the average. Therefore, with `permutations = "block"`,
+#'     intervals with 95 % coverage for single periods need 19 periods before the treatment.
 #'
 #'   `tidy()` returns the intervals.
 #' @section Errors: `dpsc_error_argument`, and `dpsc_error_release` if the release does not contain
@@ -231,7 +233,8 @@ tidy.dp_conformal <- function(x, ...) door("tidy", {
 #' release.
 #'
 #' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit with a release that contains
-#'   every pre-period (see [conformal()]), or a fit by a classical estimator.
+#'   every pre-period (see [conformal()]), or a fit by a classical estimator. Growing fits, and fits
+#'   with protected treated people or covariates, are refused.
 #' @param periods (`vector` or `NULL`)\cr placebo dates: the first periods of placebo treatments,
 #'   which are before the true date and have at least two earlier periods. `NULL`: every period in
 #'   the second half of the pre-period.

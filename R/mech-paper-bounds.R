@@ -18,8 +18,8 @@
 #' * for the paper's noise vectors `v` and `b` (with scales a and beta) and its noise matrix `W`,
 #'   `E||v|| = n a`, `E||b|| = n beta`, and `E||W||_F = n T1 b` with scale `b = 2 sqrt(T1) /
 #'   epsilon2`;
-#' * the paper's `sqrt(2) / epsilon2` should be `b / sqrt(T1) = 2 / epsilon2` even before that
-#'   correction;
+#' * the paper's `sqrt(2) / epsilon2` is not `b / sqrt(T1)`, which is `2 / epsilon2` and is then
+#'   multiplied by `n T1` by the first correction;
 #' * Gaussian noise of standard deviation beta has `E||b|| <= sqrt(n) beta`, not `sqrt(n beta)`;
 #' * the ridge term of Lemma 5.6 is `lambda / 2`, not `lambda / (2 T0)`.
 #'
@@ -33,8 +33,9 @@
 #' @param T0,T1 (`count`)\cr number of periods before the treatment, and from the treatment on.
 #' @param lambda (`number`, positive)\cr ridge penalty, as the paper defines it.
 #' @param epsilon1,epsilon2 (`number`, positive)\cr budgets of the weights and of the outcomes.
-#' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise in the objective is
-#'   Laplace noise, otherwise Gaussian noise. `"output"` requires 0.
+#' @param delta (`number`, in \[0, 1))\cr failure probability. With 0 the noise vector b in the
+#'   objective has a density proportional to `exp(-||b|| / beta)`; otherwise b is Gaussian.
+#'   `"output"` requires 0.
 #' @param form (`string`)\cr `"corrected"` or `"published"`.
 #' @param signal_norm (`number`, scaled units)\cr spectral norm `||M_post||` of the donors' signal
 #'   after the treatment. The default is `sqrt(n T1)`, the largest norm for outcomes in `[-1, 1]`.

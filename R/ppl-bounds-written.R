@@ -3,9 +3,9 @@
 
 #' Meaning of `bounds`
 #'
-#' In [dp_synth()], [dp_release()], [dp_lm()], [dp_glm()], [dp_select()], [dp_online()] and their
-#' plans the argument `bounds` takes a named list, which must be known before the data are seen. Its
-#' entries have three forms:
+#' In [dp_synth()], [dp_release()], [dp_lm()], [dp_glm()], [dp_select()], [dp_online()],
+#' [dp_describe()] and the planning functions the argument `bounds` takes a named list, which must
+#' be known before the data are seen. The entries of this list have three forms:
 #'
 #' * `cost = c(0, 5000)` gives the limits of a *column*. Values outside the limits are moved to the
 #'   nearest limit before anything is computed from the column. `log(cost)` is then the log of the

@@ -26,9 +26,10 @@
 #' block. The guarantee does not cover this error, since a reader that fails because of one donor's
 #' row reveals this fact. Read from a file or a snapshot that does not change.
 #'
-#' @param blocks (`list` of `matrix`, or `function`)\cr blocks of donors, each a matrix in outcome
-#'   units with one row per donor and one column per period. PRIVATE. A function takes the number of
-#'   a block and returns the block.
+#' @param blocks (`list` of `matrix` or `data.frame`, or `function`)\cr blocks of donors, each a
+#'   matrix in outcome units with one row per donor and one column per period. For [dp_lm()],
+#'   [dp_glm()] and [dp_describe()]: data frames. PRIVATE. A function takes the number of a block
+#'   and returns the block.
 #' @param count (`count`)\cr number of blocks; required for a function.
 #' @param x (`dp_chunks`)\cr donors in chunks.
 #' @param ... unused.

@@ -12,7 +12,8 @@
 #'   of protected people are used for matching and are not stored.
 #' @param from (`vector`, one per unit)\cr the period from which the unit is treated; `NA` for
 #'   donors. Different values mean several adoption dates, see [dp_cohorts].
-#' @param periods (`vector`)\cr all periods in order, as in the data's column of time.
+#' @param periods (`vector`)\cr all periods in order, at least three, as in the data's column of
+#'   time.
 #' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, except the names of the
 #'   units, which a fit does not contain.
 #' @section Errors: `dpsc_error_roster`.

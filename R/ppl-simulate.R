@@ -9,24 +9,26 @@
 #'   loadings `l_i`, and noise `e_it`. Without treatment the outcome of unit i in period t is
 #'   `a_i + d_t + l_i' f_t + e_it`, clipped to `[-1, 1]`.
 #' * `"linear"`: the design of Rho, Cummings and Misra (2023), section 8. The signal is `theta_i t`
-#'   with slopes `theta_i` from N(4, 1) truncated to \[3, 5\], and the noise is N(0, 0.1) truncated
-#'   to \[-1, 1\]. The paper does not state how these values are scaled to `[-1, 1]`. This function
-#'   divides them by `5 T + 1`, for T periods, which ensures the bounds.
+#'   with slopes `theta_i` from a normal distribution with mean 4 and variance 1, truncated to
+#'   \[3, 5\]. The noise is normal with mean 0 and variance 0.1, truncated to \[-1, 1\]. The paper
+#'   does not state how outcomes are scaled to `[-1, 1]`. This function divides signal and noise by
+#'   `5 T + 1`, for T periods in all, which ensures the bounds.
 #'
 #' @param n (`count`)\cr number of donors.
 #' @param T0,T1 (`count`)\cr number of periods before the treatment, and from the treatment on.
 #' @param design (`string`)\cr `"factor"` or `"linear"`.
 #' @param effect (`numeric`, length 1 or T1)\cr effect added to the target from the treatment on.
-#' @param factors (`count`)\cr number of factors.
-#' @param persistence (`number`, in \[0, 1))\cr autocorrelation of the factors and the time effect.
-#' @param loading_sd,unit_sd,time_sd,noise_sd (`number`)\cr standard deviations of the loadings (for
-#'   factors of variance 1), the unit effects, the time effect, and the noise.
+#' @param factors (`count`)\cr for `"factor"`: number of factors.
+#' @param persistence (`number`, in \[0, 1))\cr for `"factor"`: autocorrelation of the factors and
+#'   of the time effect.
+#' @param loading_sd,unit_sd,time_sd,noise_sd (`number`)\cr for `"factor"`: standard deviations of
+#'   the loadings (for factors of variance 1), the unit effects, the time effect, and the noise.
 #' @return A list of class `sim_panel`, drawn with R's generator:
 #'   * `donors`: a matrix with one row per donor and one column per period.
 #'   * `target`: the outcomes of the target in all periods.
 #'   * `counterfactual`: the signal of the target without treatment and without noise, in all
 #'     periods.
-#'   * `effect`: the effect in the T1 periods from the treatment on.
+#'   * `effect`: the effect in each of the T1 periods from the treatment on.
 #'   * `T0`, `design`: the arguments.
 #'
 #'   `as.data.frame()` returns long data with columns `unit`, `time`, `outcome` and `treated`.

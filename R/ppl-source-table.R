@@ -44,7 +44,7 @@
 #' [dp_workers()]. Several sources together permit the access of the most restrictive source, but
 #' never more than blocks. With `epsilon = Inf` sums are always refused.
 #'
-#' | verb | method | in memory | blocks | sums |
+#' | function | method | in memory | blocks | sums |
 #' |---|---|---|---|---|
 #' | `dp_synth`, `dp_release` | `gram` | yes | yes | yes |
 #' | `dp_synth`, `dp_release` | `gram` with `monitor` | yes | yes | no |
@@ -128,7 +128,7 @@
 #'
 #' @param con (`DBIConnection`, or a lazy `tbl`)\cr the connection to the rows.
 #' @param table (`string`, [DBI::Id()] or [DBI::SQL()])\cr a table or view, or a query. Omit this
-#'   argument for a lazy `tbl`.
+#'   argument for a lazy `tbl`. Names of columns that begin with `dpsc_` are reserved.
 #' @param index (`character(2)`, or `NULL`)\cr columns of unit and time, in this order. Use `NULL`
 #'   for [dp_lm()], with one row per person.
 #' @param outcome (`string` or `NULL`)\cr the outcome's column, if no formula names it.

@@ -23,8 +23,9 @@
 #'   the worker's rows: a [dp_table()], [dp_files()], [dp_chunks()] or a matrix; for [dp_lm()] a
 #'   table, files or a data frame. The function must open a new connection, since connections cannot
 #'   be sent to workers.
-#' @param calibrate (`flag`)\cr whether the rows of 10,000 people (or more, with a small budget) may
-#'   be sent to the coordinator for the calibration of intervals.
+#' @param calibrate (`flag`)\cr whether the rows of at most 10,000 people (with a small `epsilon` at
+#'   most 100,000) may be sent to the coordinator for the calibration of intervals, and the rows of
+#'   protected treated people for their rounds.
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is called to draw noise.

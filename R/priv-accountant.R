@@ -3,12 +3,13 @@
 #' Converts between noise scales and privacy budgets; no data are needed. `gaussian_sigma()` and
 #' `gaussian_delta()` are for the analytic Gaussian mechanism. `cdp_rho()`, `cdp_epsilon()` and
 #' `cdp_delta()` convert between zero-concentrated differential privacy (zCDP) and approximate
-#' differential privacy at the optimal order. All results are computed in log space and rounded so
-#' that the guarantee remains valid, with a relative error of up to about 1e-11. Results are
-#' therefore as accurate for a `delta` of 1e-300 as for 1e-5.
+#' differential privacy, at the optimal order of the Renyi divergence. All results are computed in
+#' log space and rounded so that the guarantee remains valid, with a relative error of up to about
+#' 1e-11. Results are therefore as accurate for a `delta` of 1e-300 as for 1e-5.
 #'
 #' @param epsilon (`number`, at least 0)\cr privacy loss.
-#' @param delta (`number`, in (0, 1))\cr failure probability.
+#' @param delta (`number`, in (0, 1))\cr failure probability; `cdp_rho()` and `cdp_epsilon()` also
+#'   accept 1.
 #' @param sensitivity (`number`, positive)\cr L2 sensitivity, in the units of `sigma`.
 #' @param sigma (`number`, positive)\cr standard deviation of the noise.
 #' @param rho (`number`, at least 0)\cr zCDP parameter.

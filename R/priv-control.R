@@ -11,22 +11,23 @@
 #'   where the bounds are `[-1, 1]`. With `NULL` the penalty of methods `"output"` and `"objective"`
 #'   is the number of pre-periods; a fit by `"gram"` averages over penalties, at no cost.
 #' @param features (`count`, `Inf` or `NULL`)\cr number of features that describe the pre-period in
-#'   a release by method `"gram"`. With `NULL` a public rule chooses the number, which grows with
-#'   donors and budget. With `Inf` every pre-period is a feature; [conformal()] and [placebo_time()]
-#'   need this value, which reduces accuracy if there are few donors. Decide before the release,
-#'   since another release spends budget again.
+#'   a release by method `"gram"`. With `NULL` the number is computed from public facts alone, and
+#'   grows with the number of donors and the budget. With `Inf` every pre-period is a feature;
+#'   [conformal()] and [placebo_time()] need this value for a private fit. `Inf` reduces accuracy if
+#'   there are few donors. Decide before the release, since another release spends budget again.
 #' @param intervals (`flag`)\cr for a release by method `"gram"`: whether to spend a part of the
 #'   budget on the donors' own placebo errors, without which there is no interval and no p-value.
 #'   With `FALSE` this part is spent on the estimate. Decide before the release, since later
 #'   intervals need a new release.
 #' @param target_round (`flag`)\cr for a release by method `"gram"` with one public target: whether
-#'   an additional round corrects the prediction for the target, after a third round of moments.
-#'   With `FALSE` there are two rounds of moments, as in releases for several dates, with
-#'   covariates, or from sums in a database. For `protect = "everyone"`: whether there is a third
-#'   round of moments.
+#'   the release may contain a third round of moments, and after it a round of sums in the target's
+#'   direction, which corrects the prediction for the target (see [dp_release()]). With `FALSE`
+#'   there are two rounds of moments, as in releases for several dates, with covariates, or from
+#'   sums in a database. For `protect = "everyone"`: whether there may be a third round of moments.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr for methods `"output"` and `"objective"`: the
-#'   share of the budget for the weights; the rest is for the post-period outcomes. `NULL` means the
-#'   share that minimises the public noise formula, or one half with `calibration = "published"`.
+#'   share of the budget for the weights; the rest is for the outcomes from the treatment on. `NULL`
+#'   means the share that minimises the error of a prediction from privacy noise, computed from
+#'   public facts, or one half with `calibration = "published"`.
 #' @param cap (`number`, positive, or `NULL`)\cr for method `"objective"` with tight calibration:
 #'   the largest absolute weight of a donor. `NULL` means `2 / sqrt(n)` for n donors, but at most 1.
 #' @param curvature (`number`, positive, or `NULL`)\cr the constant `c` of the published objective
@@ -52,9 +53,9 @@
 #'     importance 1 counts as one period).
 #' @param donor_names (`flag`)\cr whether the donors' identifiers are public, so that
 #'   [weights()][coef.dp_synth()] of methods `"output"` and `"objective"` may show them. Neighbours
-#'   then differ in a row but not in its identifier. This guarantee does not hide membership in the
-#'   data, and the fit's `neighbours` state this. With `FALSE` the weights of named people are in a
-#'   random order, which is not stored.
+#'   then arise by replacing one person's row, but not the person's identifier. This guarantee does
+#'   not hide membership in the data, and `neighbours` in the privacy record states this. With
+#'   `FALSE` the weights of named people are in a random order, which is not stored.
 #' @return A list of class `dp_control`. PUBLIC.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples

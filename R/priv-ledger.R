@@ -61,7 +61,8 @@
 #'   `account`, `data`, `study`, `version` and `hash`. `summary()` gives a list: `epsilon` and
 #'   `delta` (the totals), `spent` (the epsilon of all charges together), `left` (the largest
 #'   epsilon of a further release by method `"gram"`), and `charges`, the data frame of charges. The
-#'   whole ledger is PUBLIC.
+#'   whole ledger is PUBLIC. `format()` returns most of the printed lines. `plot()` causes an error,
+#'   since there is no figure of a ledger.
 #' @section Compulsory ledgers: A private call without the argument `ledger` charges the ledger in
 #' `options(dpsc.ledger = )`, or the ledger at the path in the environment variable `DPSC_LEDGER`.
 #' With `options(dpsc.require_ledger = TRUE)`, or `DPSC_REQUIRE_LEDGER=1`, a private call without

@@ -3,7 +3,7 @@
 
 #' Write and read a release
 #'
-#' A release contains only noisy statistics and public facts, so it may be published.
+#' A private release contains only noisy statistics and public facts, so it may be published.
 #' `write_release()` writes a release as JSON with 17 significant digits, and `read_release()`
 #' restores this release exactly.
 #'
@@ -19,15 +19,16 @@
 #'   [dp_aggregate()] or [dp_describe()])\cr a release, a fit (of which only the release is
 #'   written), or a regression, selection or statistic. An object that is NOT PRIVATE (no noise,
 #'   noise from a seed, or a guarantee that does not hold) is refused, unless `allow_not_private =
-#'   TRUE`.
+#'   TRUE`. A fit by a classical estimator, and a value of [combine_releases()], are always refused.
 #' @param path (`string`)\cr a file. The release is first written to a temporary file, which is then
 #'   renamed. After a crash there is therefore the complete old file or the complete new file.
 #' @param allow_not_private (`flag`)\cr whether to write a release that is not private.
 #' @return `write_release()` returns `path`, invisibly. `read_release()` returns the written object,
-#'   for example a `dp_release`.
+#'   which for a fit by [dp_synth()] is its `dp_release`.
 #' @section Errors: `dpsc_error_release` for a file that cannot be read, is not a release, is
-#'   truncated or contains contradictory parts, for a release that is not private, and for losses
-#'   from [pdp()]; `dpsc_error_argument`.
+#'   truncated or contains contradictory parts, for a release that is not private, and for other
+#'   objects that cannot be written, such as losses from [pdp()]; `dpsc_error_argument` for an
+#'   object of another kind and for a wrong `path`.
 #' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3)
 #' release <- dp_release(panel$donors,

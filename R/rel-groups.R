@@ -17,10 +17,12 @@
 #' of one release of all their donors.
 #'
 #' Intervals are conservative. Tails and second moments of the placebo errors are released within
-#' each group, and the union uses the widest tails and the mean of the second moments.
+#' each group. The union uses the widest tails, and the mean of the second moments, weighted by the
+#' numbers of donors.
 #'
-#' @param ... (`dp_release`)\cr two to eight releases by method `"gram"`, with the same periods,
-#'   target, bounds and settings.
+#' @param ... (`dp_release`)\cr two to eight private releases by method `"gram"`, with the same
+#'   periods, target, bounds and settings. Growing releases, and releases with several adoption
+#'   dates, protected treated people or weights, are refused.
 #' @return A `dp_release` of all donors of the groups. Its element `groups` contains the number of
 #'   donors per group. [dp_synth()] accepts the result like any other release. [write_release()]
 #'   does not write the result: write the releases of the groups.

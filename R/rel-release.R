@@ -15,8 +15,8 @@
 #' @inheritParams dp_synth_donors
 #' @inheritParams dp_synth
 #' @param size (`count`, or one for each treated unit)\cr number of people over whom the target is
-#'   averaged; `NULL` means 1. From 20 people on a release by `"gram"` spends its budget for
-#'   intervals on intervals of a mean, which are shorter than intervals for single people and
+#'   averaged; `NULL` means 1. From 20 people on a release by `"gram"` spends the part of the budget
+#'   for intervals on intervals for a mean, which are shorter than intervals for single people and
 #'   replace them. PUBLIC.
 #' @return An object of class `dp_release`, a list of noisy statistics and public facts:
 #'   * `method`, `calibration`: as requested.

@@ -167,24 +167,24 @@ live_state <- function(stream) {
 #'
 #' @section Each row once:
 #' `update()` cannot detect repeated rows. A person with k entries instead of the declared single
-#' entry has a privacy loss rho (zero-concentrated differential privacy) that is k^2 times as large.
-#' You must check the keys of rows, and ensure that a queue delivers each row once. Declare several
-#' entries per person by `participation`.
+#' entry has a privacy loss rho (zero-concentrated differential privacy) that is up to k^2 times as
+#' large. You must check the keys of rows, and ensure that a queue delivers each row once. Declare
+#' several entries per person by `participation`.
 #'
 #' @param object (`dp_stream`)\cr from [dp_online()], [dp_stream_sum()] or [dp_stream_count()]. A
 #'   stream has reference semantics: the object itself is updated.
 #' @param newdata (`data.frame`, or a vector or matrix for sums and counts, PRIVATE)\cr the rows. If
 #'   the stream was created with `batch = TRUE`, all rows of a call form one step.
-#' @param predict (`flag`)\cr whether to return predictions of the outcome. The prediction of a row
-#'   uses the coefficients before this row was used.
+#' @param predict (`flag`)\cr for [dp_online()]: whether to return predictions of the outcome. The
+#'   prediction of a row uses the coefficients before the step of this row.
 #' @param ... unused.
 #' @return The stream, invisibly. With `predict = TRUE` a vector of predictions, which depend on
 #'   released values and on the regressors of their rows. Predictions are therefore as confidential
 #'   as the rows.
 #' @section Errors: `dpsc_error_data` for rows of the wrong form; `dpsc_error_stream` for rows
-#'   beyond the horizon, for a copy in another session, or after the state was moved to a file.
-#'   After an interrupt the error message gives the number of rows in the stream: continue with the
-#'   following rows.
+#'   beyond the horizon, for a copy in another session, or after the state was moved to a file;
+#'   `dpsc_error_interrupted` after an interrupt. Its message gives the number of new rows that the
+#'   stream contains: continue with the following rows.
 #' @seealso [checkpoint()].
 #' @examples
 #' visits <- dp_stream_count(epsilon = 1, delta = 1e-6, horizon = 52, batch = TRUE)

@@ -7,14 +7,16 @@
 #' @param x,object (`dp_aggregate`).
 #' @param ... unused.
 #' @return
-#' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. Confidence limits are for the
-#'   statistic of a block. `confint()` is an error if no standard deviation over blocks was released
-#'   (method `"mean"`, and `"median"` without `spread`).
+#' * `coef()`, `vcov()`, `confint()`, `nobs()`: see [dp_estimates]. The estimand of the confidence
+#'   limits is the statistic of a block, see [dp_aggregate()]. `vcov()` and `confint()` cause an
+#'   error if no standard deviation over blocks was released (method `"mean"`, and `"median"`
+#'   without `spread`).
 #' * `tidy()`: a data frame with `term`, `estimate`, `std.error` (of the estimate, for sampling and
 #'   privacy), `privacy.se` (for privacy noise alone), `identified` (whether the quantiles are
 #'   clearly above the noise), and `conf.low`, `conf.high` if requested. Standard errors are `NA` if
 #'   no standard deviation over blocks was released, or if the statistic is not identified.
-#' * `glance()`: one row of facts.
+#' * `glance()`: one row with `method`, `nobs`, `blocks`, `epsilon`, `delta`, `private` (whether the
+#'   stated guarantee is valid) and `identified`.
 #' * `summary()`: the printed result, with all facts on privacy and the steps.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_aggregate-methods

@@ -22,7 +22,8 @@
 #'   else `NA`), `group` (`NA` for all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or
 #'   a quantile such as `"q0.25"`), `estimate`, `std.error` (for sampling and privacy), `privacy.se`
 #'   (for privacy alone), `conf.low` and `conf.high`. Standard errors of `n` are for noise alone.
-#' * `glance()`: one row of facts.
+#' * `glance()`: one row with `nobs`, `epsilon`, `delta` and `private` (whether the stated guarantee
+#'   is valid).
 #' * `nobs()`: the number of rows, or with `person = ~ id` of people.
 #' * `summary()`: the printed table, with all facts on privacy and the steps.
 #' * `plot()`, `autoplot()`: a figure of quantiles, means and shares with their limits, with one

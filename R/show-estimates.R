@@ -3,8 +3,9 @@
 
 #' Methods for every private fit
 #'
-#' These methods are common to fits of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and
-#' [dp_online()], and to the sums of [dp_stream_sum()]. They use the release alone and cost nothing.
+#' These methods are for results of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and
+#' [dp_online()], and for the running sums of [dp_stream_sum()] and [dp_stream_count()]. The methods
+#' use the release alone and cost nothing.
 #' Further methods are described in [dp_lm-methods], [dp_glm-methods], [dp_paper-methods],
 #' [dp_selection-methods], [dp_aggregate-methods] and [dp_stream-methods].
 #'
@@ -22,19 +23,21 @@
 #' @return
 #' * `coef()`: a named vector, in the units of the formula.
 #' * `nobs()`: the number of people, or of rows used.
-#' * `formula()`: the model, without an environment.
-#' * `residuals()`, `fitted()`: an error, since residuals and fitted values are values of single
-#'   people.
+#' * `formula()`: for regressions and [dp_online()], the model, without an environment.
+#' * `residuals()`, `fitted()`: for regressions, an error, since residuals and fitted values are
+#'   values of single people.
 #' * `vcov()`: the covariance matrix of the estimates, or an error with the reason if no standard
 #'   errors were released.
 #' * `confint()`: a matrix with one row per estimate, or an error with the reason if no standard
 #'   errors were released.
 #' * `tidy()`: a data frame with one row per estimate and columns `term`, `estimate`, `std.error`
-#'   (for sampling and privacy), `privacy.se` (for privacy alone), `statistic`, `p.value`, and
-#'   `conf.low`, `conf.high` if requested. Standard errors, tests and limits are `NA` if no estimate
-#'   is identified or no standard errors were released. For [dp_glm()] and [dp_aggregate()] there is
-#'   also a column `identified`, for [dp_select()] a column `rank`.
-#' * `glance()`: one row of facts.
+#'   (for sampling and privacy), `privacy.se` (for privacy alone), `statistic` and `p.value` (not
+#'   for [dp_aggregate()]), and `conf.low`, `conf.high` if requested. Standard errors, tests and
+#'   limits are `NA` if no estimate is identified or no standard errors were released. For
+#'   [dp_glm()] and [dp_aggregate()] there is also a column `identified`, for [dp_select()] a column
+#'   `rank`. For running sums see [dp_stream-methods].
+#' * `glance()`: one row with the number of people or rows, the budget, `private` (whether the
+#'   stated guarantee is valid), and columns that depend on the class.
 #' @section Errors: `dpsc_error_argument`.
 #' @aliases dp_regression
 #' @name dp_estimates

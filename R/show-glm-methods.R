@@ -10,14 +10,16 @@
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"link"` for the linear predictor, or `"response"` for the mean.
 #' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
-#' @param interval (`string`)\cr `"none"`, or `"confidence"` for confidence limits of the mean.
+#' @param interval (`string`)\cr `"none"`, or `"confidence"` for confidence limits of the mean or,
+#'   with `type = "link"`, of the linear predictor.
 #' @param se.fit (`flag`)\cr whether to add standard errors, for sampling and privacy together.
 #' @param ... unused. `predict()`, `anova()` and `plot()` refuse further arguments.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
-#' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`. With `se.fit` a list: the
-#'   vector or matrix as `fit`, `se.fit` (for `"response"` the standard errors of the mean, to first
-#'   order) and `residual.scale`.
+#' * `predict()`: a vector, or with `interval = "confidence"` a matrix with columns `fit`, `lwr`,
+#'   `upr`. With `se.fit` a list: the vector or matrix as `fit`, `se.fit` (for `"response"` the
+#'   standard errors of the mean, to first order) and `residual.scale`, which is 1. Intervals and
+#'   standard errors cause an error if no standard errors were released.
 #' * `anova()`: Wald chi-squared tests of all terms with the total covariance; `NA` for a term with
 #'   a coefficient that is not identified.
 #' * `family()`: the family, as for [stats::glm()].
@@ -25,9 +27,11 @@
 #' * `tidy()`: a data frame with `term`, `estimate`, `std.error`, `privacy.se` (standard error for
 #'   privacy noise alone), `statistic`, `p.value`, `identified`, and `conf.low`, `conf.high` if
 #'   requested.
-#' * `glance()`: one row of facts.
-#' * `augment()`: `newdata` with `.fitted` (the mean) and `.se.fit` (the standard error of the
-#'   linear predictor).
+#' * `glance()`: one row with `family`, `method`, `nobs`, `df` (the number of coefficients without
+#'   the intercept), `epsilon`, `delta`, `private` (whether the stated guarantee is valid), `ridge`,
+#'   `noise` and `identified` (whether all coefficients are identified).
+#' * `augment()`: `newdata` with `.fitted` (the mean) and, if standard errors were released,
+#'   `.se.fit` (the standard error of the linear predictor).
 #' * `autoplot()`: a ggplot of the estimates with their confidence intervals; `plot()` draws it. The
 #'   thick part of a line is the interval for sampling error alone. The axis covers the identified
 #'   coefficients; the intervals of the other coefficients end in arrows.

@@ -11,8 +11,8 @@
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the intervals cover all periods (and targets) together,
 #'   by Sidak's inequality, for any correlation.
-#' @param type (`string`)\cr for `fitted()` and `predict()`: whether to return the counterfactual
-#'   before the treatment, from the treatment on, or both.
+#' @param type (`string`)\cr for `predict()`: whether to return the counterfactual from the
+#'   treatment on (`"post"`), before the treatment (`"pre"`), or in all periods (`"all"`).
 #' @param ... unused.
 #' @return
 #' * `effects()`: a matrix of observed minus counterfactual outcomes, in outcome units, with one row
@@ -25,10 +25,10 @@
 #' * `confint()`: a matrix with one row for the average effect and one row for each period (for
 #'   several targets, named `target: period`). Limits allow for the privacy noise and for the
 #'   prediction error of a unit drawn like the donors. For methods `"output"` and `"objective"`,
-#'   which release no moments, limits allow for **the privacy noise alone**.
+#'   which release no moments, limits allow for **the privacy noise alone**. A fit by a classical
+#'   estimator has limits only after [placebo_errors()]; otherwise `confint()` stops with an error.
 #' * `fitted()` and `predict()`: a matrix of the counterfactual in outcome units, with one row per
-#'   target. The default periods are the periods before the treatment for `fitted()`, and the
-#'   periods from the treatment on for `predict()`.
+#'   target. `fitted()` returns the periods before the treatment, `predict()` the periods in `type`.
 #' * `residuals()`: a matrix of the *target's* observed minus fitted values before the treatment,
 #'   with one row per target. It contains no donor's values.
 #' * `nobs()`: the number of donors.

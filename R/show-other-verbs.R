@@ -23,8 +23,8 @@
 #' @param object,model,formula,x (`dp_lm` or `dp_glm`)\cr a fit.
 #' @param ... unused, or arguments of the generic.
 #' @return The values of the generics:
-#'   * `parameters::parameters()`: a table with `Parameter`, `Coefficient` and `SE`, and the
-#'     confidence limits and tests of `tidy()`.
+#'   * `parameters::parameters()`: a table with `Parameter`, `Coefficient`, `SE`, and the confidence
+#'     limits and tests of `tidy()`.
 #'   * `car::Anova()`, `lmtest::waldtest()`: Wald tests with the total covariance, `NA` if a
 #'     coefficient is not identified. For `epsilon = Inf` and `vcov = "const"` these tests equal the
 #'     tests of [stats::lm()]. `anova()` of a private fit tests each term given all other terms;

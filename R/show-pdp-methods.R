@@ -3,8 +3,8 @@
 #' The results of these methods are for the curator only: see [pdp()].
 #'
 #' @param x,object (`dp_pdp` or `summary.dp_pdp`)\cr losses from [pdp()].
-#' @param epsilon (`number`, at least 0, or `NULL`)\cr `summary()` gives the share of donors with a
-#'   loss below `epsilon`. `NULL`: a tenth, a quarter, a half and all of the release's epsilon.
+#' @param epsilon (`number`, at least 0, or `NULL`)\cr `summary()` gives the share of people with a
+#'   loss of at most `epsilon`. `NULL`: a tenth, a quarter, a half and all of the release's epsilon.
 #' @param probs (`numeric`, in \[0, 1])\cr probabilities of the quantiles.
 #' @param row.names,optional ignored.
 #' @param ... unused.
@@ -16,7 +16,7 @@
 #'     people and on the people in the data, for any error measure from 0 to 1 (Wang, 2019,
 #'     Proposition 9). The bound is estimated from these people, and is uninformative if it is at
 #'     least 1.
-#'   * `as.data.frame()`, `tidy()`: a data frame with one row per donor.
+#'   * `as.data.frame()`, `tidy()`: a data frame with one row per donor or person.
 #'   * `autoplot()`: a ggplot of the share of donors with a loss of at most epsilon, with the
 #'     release's epsilon as a vertical line. `plot()` draws it and returns it invisibly.
 #' @section Errors: `dpsc_error_argument`.

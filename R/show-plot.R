@@ -36,7 +36,7 @@ plot.dp_release <- function(x, ...) door("plot", {
 #' Draws the target, the counterfactual, and their difference with limits. No figure shows donors,
 #' except the weights in a classical fit, which is NOT PRIVATE.
 #'
-#' @param x,object (`dp_synth`)\cr a fit. A `dp_release` has no target and is refused.
+#' @param x,object (`dp_synth`)\cr a fit. A `dp_release` is refused: fit a target to it first.
 #' @param type (`string`)\cr
 #'   * `"path"`: the observed and the counterfactual outcome.
 #'   * `"effect"` (or `"gap"`): the observed minus the counterfactual outcome.

@@ -4,9 +4,10 @@
 #' there is no interval), and the privacy guarantee with its theorem. If the guarantee is not valid,
 #' the print states NOT PRIVATE and the reason.
 #'
-#' The last lines of a summary list the steps that used the budget: the clipping radius, the donors'
-#' mean and moments, both again in coordinates with equal variances (`whitened`), the donors'
-#' prediction errors (`placebo error`), and sums in the target's direction (`target`).
+#' The last lines of a summary list the steps that used the budget. For method `"gram"` these can be
+#' the clipping radius, the donors' mean and moments, both again in coordinates with equal variances
+#' (`whitened`), the donors' prediction errors (`placebo error`), and sums in the target's direction
+#' (`target`).
 #'
 #' @param x,object (`dp_synth`, `dp_release` or `summary.dp_synth`)\cr the object to print.
 #' @param level (`number`, in (0, 1))\cr coverage of the intervals.

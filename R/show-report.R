@@ -11,8 +11,8 @@
 #' @param format (`string`)\cr `"text"`, `"markdown"` or `"latex"`; or `"assessment"`, which writes
 #'   the paragraphs for a data protection impact assessment.
 #' @param level (`number`, in (0, 1))\cr coverage of the interval.
-#' @param placebo (`dp_placebo_space` or `NULL`)\cr the placebos of a classical fit without an
-#'   interval; the report then gives their rank and p-value.
+#' @param placebo (`dp_placebo_space` or `NULL`)\cr for a classical fit without an interval, the
+#'   result of [placebo_space()]; the report then gives the target's rank and the p-value.
 #' @param ... unused.
 #' @return A list of class `dp_report` of strings: `result` (a sentence for each average effect),
 #'   `methods`, `guarantee`, `references`, and `format`. The list is printed with `cat()`, so the

@@ -9,12 +9,14 @@
 #' * `tidy()`: a data frame with `term` and `rank` (the order of selection; 0 for the intercept).
 #'   With a refit there are also `estimate`, `std.error` (for sampling and privacy), `privacy.se`,
 #'   `statistic` and `p.value`, all conditional on the selection. For method `"gram"` the same noise
-#'   affects selection and fit, so standard errors and tests are `NA` unless every candidate is
-#'   selected. Confidence limits TAKE THE SELECTION AS GIVEN: they treat the selected variables as
-#'   fixed beforehand, and are too narrow because they ignore the selection among many candidates.
+#'   affects selection and fit, so in a private selection `std.error`, tests and confidence limits
+#'   are `NA` unless every candidate is selected. Confidence limits TAKE THE SELECTION AS GIVEN:
+#'   they treat the selected variables as fixed beforehand, and are too narrow because they ignore
+#'   the selection among many candidates.
 #' * `coef()`, `vcov()`, `confint()`, `glance()`, `nobs()`: see [dp_estimates]. The results of these
 #'   methods are also conditional on the selection.
-#' * `predict()`: a vector.
+#' * `predict()`: a vector of predictions within the outcome's bounds, `NA` for rows in which a
+#'   regressor is missing. Without a refit the call stops with an error.
 #' * `autoplot()`: a ggplot; `plot()` draws it.
 #' * `summary()`: the printed selection, with all facts on privacy and the steps.
 #' @name dp_selection-methods

@@ -29,10 +29,12 @@ generics::augment
 #'   are the estimate plus and minus a multiple of `std.error`, cut off at the bounds), `privacy.se`
 #'   (standard deviation of the estimate over releases), `statistic`, `p.value` (of no effect), and
 #'   `conf.low`, `conf.high` if requested. `std.error`, `statistic`, `p.value` and limits are `NA`
-#'   if no interval could be calibrated; the print gives the reason. With `epsilon = Inf` limits and
-#'   p-values come from the donors' leave-one-out errors, and are `NA` if the level needs more
-#'   donors. For methods `"output"` and `"objective"` the standard errors allow for the privacy
-#'   noise alone, and `statistic` and `p.value` are `NA`, since no prediction error is released.
+#'   if no interval could be calibrated; the print gives the reason. With `epsilon = Inf` and
+#'   method `"gram"`, limits and p-values come from the donors' leave-one-out errors, and are `NA`
+#'   if the level needs more donors. For classical estimators they are `NA` before
+#'   [placebo_errors()]. For methods `"output"` and `"objective"` the standard errors allow for the
+#'   privacy noise alone, and `statistic` and `p.value` are `NA`, since no prediction error is
+#'   released.
 #' * `glance()`: one row with the columns `method`, `estimator`, `n.donors`, `T0` and `T1` (periods
 #'   before and from the treatment), `n.targets`, `effect` (mean over targets and periods),
 #'   `pre.rmse` (error of the pre-treatment fit; `NA` for protected people, whose pre-treatment fit
@@ -40,7 +42,8 @@ generics::augment
 #'   differential privacy; `NA` if the guarantee has no such parameter), `private` (whether the
 #'   stated guarantee is valid).
 #' * `augment()`: one row for each target and period, with the columns `target`, `period`,
-#'   `treated`, `.observed`, `.fitted` (counterfactual), `.resid`.
+#'   `treated` (whether the period is from the treatment on), `.observed`, `.fitted` (the
+#'   counterfactual), `.resid`.
 #' @examples
 #' panel <- sim_panel(n = 1000, T0 = 10, T1 = 3, effect = 0.3)
 #' fit <- dp_synth(panel$donors,

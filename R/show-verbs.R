@@ -28,19 +28,21 @@
 #'   With several targets the names are `target: term`.
 #' * `vcov()`: the covariance of these effects, with the same names, in squared outcome units.
 #'   Unknown entries are `NA`: the sampling part of methods `"output"` and `"objective"` (whose
-#'   total is the privacy noise alone, as in `tidy()`), all entries for classical estimators, and
-#'   entries between two targets. In a joint test use the periods without the average, which the
-#'   periods determine. Every row of the total is scaled to the calibrated standard error of its
-#'   effect, as in `tidy()`. The variance of the average therefore differs from the variance of the
-#'   mean of the periods, which `hypotheses()` of `marginaleffects` and similar functions would
-#'   compute from the rows of the periods. For the average use the row `average`.
+#'   total is the privacy noise alone, as in `tidy()`), all entries for classical estimators before
+#'   [placebo_errors()], and entries between two targets. In a joint test use the periods without
+#'   the average, which the periods determine. Every row of the total is scaled to the calibrated
+#'   standard error of its effect, as in `tidy()`. The variance of the average therefore differs
+#'   from the variance of the mean of the periods, which `hypotheses()` of `marginaleffects` and
+#'   similar functions would compute from the rows of the periods. For the average use the row
+#'   `average`.
 #' * `weights()`: weights of the donors. For a classical fit the weights have the donors' names (NOT
 #'   PRIVATE). For methods `"output"` and `"objective"` the weights are noisy. For a matrix without
 #'   row names these noisy weights are in the order of the rows. If `dp_control(donor_names = TRUE)`
 #'   declared names public, they have the donors' names. Otherwise they are in a random order that
 #'   is not stored, since a person's place among sorted names is a function of all names. For
 #'   `"gram"`, which has no weights, the call stops with an error.
-#' * `formula()`: the formula of the fit. For a fit to a matrix the call stops with an error.
+#' * `formula()`: the formula of the fit. The call stops with an error for a fit to a matrix or to a
+#'   release, and if the formula contains a constant that could be a person's value.
 #' * `as.data.frame()`: one row for each target and period, for plots and publications. With
 #'   `"path"` the result is the table of `augment()`. With `"effect"`, `"cumulative"` and
 #'   `"percent"` (of the counterfactual) the columns are `target`, `period`, `estimate`, `conf.low`,
@@ -48,8 +50,9 @@
 #'   is `NA` if the counterfactual's limit is not positive.
 #' * `update()`: a fit with another target, estimator or penalty on the same release, at no cost.
 #' * `simulate()`: a data frame with `nsim` columns, and one row for each target and each period
-#'   from the treatment on. Each column is a draw of the outcomes without treatment, from the normal
-#'   distribution on which the intervals are based.
+#'   from the treatment on. If the standard errors are `NA`, the call stops with an error. Each
+#'   column is a draw of the outcomes without treatment, from the normal distribution on which the
+#'   intervals are based.
 #' @section Errors: `dpsc_error_argument`.
 #' @examples
 #' panel <- sim_panel(n = 500, T0 = 10, T1 = 3, effect = 0.3)
