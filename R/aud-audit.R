@@ -16,8 +16,9 @@
 #'   refuted if the output never changes between runs on a panel (as with a fixed seed), but depends
 #'   on the panel.
 #' * `"loss"` computes the exact privacy loss of each output, from `log_density` or, for releases of
-#'   this package, from the known distribution of every noise step. The result is delta as a
-#'   function of epsilon, with confidence limits.
+#'   this package, from the known distribution of every noise step. Methods with a step of unknown
+#'   density, such as `"objective"` with `calibration = "tight"`, are refused. The result is delta
+#'   as a function of epsilon, with confidence limits.
 #' * `"replay"` records every call for noise in a run on `data`, and repeats the calls in a run on
 #'   `neighbour`, which receives the same noisy outputs. The distance between the two values before
 #'   noise must not exceed the declared sensitivity, and the number, distribution, size and scale of
@@ -37,7 +38,7 @@
 #'   `data`; with `protect = "everyone"` the treated people are in the last rows.
 #' @param epsilon,delta (`number`)\cr the claim of the mechanism. The default for releases of this
 #'   package is the claim of [audit_mechanism()].
-#' @param n_runs (`count`)\cr number of runs on each panel.
+#' @param n_runs (`count`)\cr number of runs on each panel, for `"blackbox"` at least 20.
 #' @param ... further arguments of `mechanism`.
 #' @param mode (`string`)\cr see Modes. The default is `"loss"` if `log_density` is given, and
 #'   `"blackbox"` otherwise.
@@ -46,8 +47,9 @@
 #' @param level (`number`, in (0, 1))\cr joint confidence level of the lower bounds.
 #' @return An object of class `dp_audit`, a list:
 #'   * `mode`, `n_runs`, `level`: the arguments.
-#'   * `claimed`, `observed`: `epsilon` and `delta`. The observed values are lower bounds with
-#'     confidence `level`; for `"replay"`, `observed` is the largest ratio of actual to declared
+#'   * `claimed`: `epsilon` and `delta`.
+#'   * `observed`: lower bounds on `epsilon` and `delta` with confidence `level`, for `"loss"` also
+#'     the largest `loss`. For `"replay"`: `ratio`, the largest ratio of actual to declared
 #'     sensitivity.
 #'   * `violated`: whether the claim is refuted.
 #'   * `note`: an explanation, or `NULL`.

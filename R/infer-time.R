@@ -83,9 +83,10 @@ conformal_engine_release <- function(fit, i) {
 #' Conformal inference on the effect
 #'
 #' Tests a hypothetical path of the effect (Chernozhukov, Wuthrich and Zhu, 2021): the fit is
-#' repeated on all periods under the null hypothesis, and the residuals are permuted over time.
-#' Intervals invert the test. The test uses only the release and the target, and costs nothing. The
-#' p-value is never 0.
+#' repeated on all periods under the null hypothesis, and the residuals are permuted over time. An
+#' interval is the hull of the effects that the test does not reject. The test for a period uses
+#' this period and the periods before the treatment. For a private fit the test uses only the
+#' release and the target, and costs nothing. The p-value is never 0.
 #'
 #' @param object (`dp_synth`, or for `autoplot()` a result)\cr a fit with a release that contains
 #'   every pre-period and treats all periods in the same way, as with `dp_control(features = Inf)`.

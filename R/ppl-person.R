@@ -22,15 +22,16 @@
 #' People without any remaining row still count in the number of people.
 #'
 #' The rules above apply to [dp_lm()], [dp_glm()], [dp_describe()] and method `"ranks"` of
-#' [dp_select()]. In [dp_aggregate()] and in the votes of [dp_select()] all rows of a person are in
-#' one block. [dp_aggregate()] and [dp_select()] take rows in memory only, with or without `person`.
-#' Regressions and descriptions also take [dp_table()] and [dp_files()] with rows read in R, and
-#' [dp_chunks()], where the rows of a person may be in several chunks. In chunks an identifier
-#' counts as a number if it can be read as a number, in any spelling, and otherwise as text; it must
-#' not be a time. In SQLite a number and its text identify the same person. For [dp_lm()] a database
-#' can compute the sums by person (`compute = "database"`, at most 30 columns). Methods without a
-#' proof for several rows per person, workers and [dp_sources()] refuse a column of identifiers
-#' before the charge. The proof is in `proofs/person.md`.
+#' [dp_select()]. In [dp_aggregate()], and in methods `"votes"`, `"blocks"` and `"subsamples"` of
+#' [dp_select()], all rows of a person are in the same blocks. [dp_aggregate()] and [dp_select()]
+#' take rows in memory only, with or without `person`. Regressions and descriptions also take
+#' [dp_table()] and [dp_files()] with rows read in R, and [dp_chunks()], where the rows of a person
+#' may be in several chunks. In chunks an identifier counts as a number if it can be read as a
+#' number, in any spelling, and otherwise as text; it must not be a time. In SQLite a number and its
+#' text identify the same person. For [dp_lm()] a database can compute the sums by person
+#' (`compute = "database"`, at most 30 columns). Methods without a proof for several rows per
+#' person, workers and [dp_sources()] refuse a column of identifiers before the charge. The proof is
+#' in `proofs/person.md`.
 NULL
 
 #' Check the declaration of people, and whether the method and the rows permit it

@@ -9,10 +9,10 @@
 #' added (Rogers et al., 2016). From this charge on, the ledger adds the squares of mu, the
 #' parameter of Gaussian differential privacy, and converts the sum once, at the remaining delta
 #' (Dong, Roth and Su, 2022; Smith and Thakurta, 2022). A charge without delta counts as the mu that
-#' covers its epsilon. A charge with its own delta (method `"objective"`) is refused after a
-#' Gaussian charge. Make such a charge first, or use a separate ledger (the budgets of two ledgers
-#' add up). Charges by older versions in zero-concentrated differential privacy are added and
-#' converted by the rules of that notion. The proofs are in `proofs/accounting.md`.
+#' covers its epsilon. A charge with its own delta (for example by method `"objective"`) is refused
+#' after a Gaussian charge. Make such a charge first, or use a separate ledger (the budgets of two
+#' ledgers add up). Charges by older versions in zero-concentrated differential privacy are added
+#' and converted by the rules of that notion. The proofs are in `proofs/accounting.md`.
 #'
 #' A ledger pays only for private releases. A release without a valid guarantee (`rng = "R"`, the
 #' published calibration of `"objective"`, `epsilon = Inf`) is refused.

@@ -15,9 +15,9 @@
 #'   ignores further arguments.
 #' @return
 #' * `print()`: a table with one column per group and the confidence limits of each number. If the
-#'   limits allow for a hidden cluster (see `clusters`), the printed table gives its largest
-#'   possible share. A standard deviation with a released square of at most 0 is printed as "below
-#'   the noise", with limits; `tidy()` returns 0.
+#'   limits allow for a hidden cluster (see `clusters`), a note below the table gives the largest
+#'   possible share of people in it. A standard deviation with a released square of at most 0 is
+#'   printed as "below the noise", with limits; `tidy()` returns 0.
 #' * `tidy()`: a data frame with one row per number and columns `variable`, `level` (of a factor,
 #'   else `NA`), `group` (`NA` for all people), `statistic` (`"n"`, `"share"`, `"mean"`, `"sd"`, or
 #'   a quantile such as `"q0.25"`), `estimate`, `std.error` (for sampling and privacy), `privacy.se`

@@ -24,8 +24,9 @@
 #'   corrected form.
 #' * Section 8.3, rejection sampling: no call, because the simple version is not private, and the
 #'   private version needs about three times the noise of a single draw.
-#' * Section 8, figures 2 to 8: reproduced in four versions; the script `panels.R` uses the authors'
-#'   panels.
+#' * Section 8, figures 2 to 8: reproduced with the correct noise of the algorithms, with the noise
+#'   of the authors' public code, with `"tight"` constants, and with method `"gram"`. The script
+#'   `panels.R` of the reproduction uses the authors' panels.
 #'
 #' Details: `vignette("reproduction")`, `vignette("errata")`; proofs `ridge.md` and `objective.md`.
 #'
@@ -89,9 +90,10 @@
 #'   are refused.
 #' * Algorithm 1, AdaOPS: `dp_lm(method = "adaops")`, corrected. The published guarantee is not
 #'   valid, because of `min` in place of `max`, and because the noise is too small.
-#' * AdaSSP: the algorithm is in `reproduction/papers.R`; use [dp_lm()] instead.
-#' * Proposition 9, the generalization bound from pDP losses: `summary(pdp(...))`. The bound is
-#'   informative for losses below .347.
+#' * AdaSSP: no call; the script `papers.R` of the reproduction contains the algorithm. Use
+#'   [dp_lm()] instead.
+#' * Proposition 9, the generalization bound from pDP losses: `summary(pdp(...))`. If all losses are
+#'   equal and `delta = 0`, the bound is informative (below 1) for losses below .347.
 #' * Propositions 10 to 12: no call, see `vignette("errata-papers")`.
 #' * Propositions 16 and 17: formula 9 is below the exact loss if the precision is at most 1, and
 #'   the variance in Proposition 17.2 contains gamma in place of 1 / gamma.

@@ -33,8 +33,8 @@ plot.dp_release <- function(x, ...) door("plot", {
 
 #' Plot a fit
 #'
-#' Draws the target, the counterfactual, and their difference with limits. No figure shows donors,
-#' except the weights in a classical fit, which is NOT PRIVATE.
+#' Draws the target and the counterfactual, or their difference with limits. No figure shows a
+#' single donor, except the weights in a classical fit, which is NOT PRIVATE.
 #'
 #' @param x,object (`dp_synth`)\cr a fit. A `dp_release` is refused: fit a target to it first.
 #' @param type (`string`)\cr
@@ -43,11 +43,12 @@ plot.dp_release <- function(x, ...) door("plot", {
 #'   * `"cumulative"`: the sum of the effects from the treatment on.
 #'   * `"percent"`: the effect in per cent of the counterfactual; for protected people only in
 #'     periods in which the counterfactual is positive beyond the noise of its level.
-#'   * `"balance"`: the target's distance, before the treatment, from the synthetic control and from
-#'     the donors' mean (in a private fit, from the path by difference-in-differences on the same
-#'     release). For `estimator = "predictors"` there is a distance for each predictor, in standard
-#'     deviations.
-#'   * `"weights"`: the donors' weights, for classical fits only.
+#'   * `"balance"`: the target's difference, before the treatment, from the synthetic control and
+#'     from the donors' mean (for method `"gram"`, from the path by difference-in-differences on the
+#'     same release). For `estimator = "predictors"` there is a difference for each predictor, in
+#'     standard deviations. Not available for methods `"output"` and `"objective"`, nor for
+#'     protected treated people.
+#'   * `"weights"`: the weights of at most 25 donors, the largest first, for classical fits only.
 #' @param level (`number`, in (0, 1))\cr coverage of the bands.
 #' @param simultaneous (`flag`)\cr whether the band covers all periods together.
 #' @param targets (`character`, `numeric` or `NULL`)\cr the targets to plot, by name or position.

@@ -19,7 +19,8 @@
 #'   chunk option `results = "asis"` inserts the text into a document. For a fit that is not private
 #'   the text states NOT PRIVATE instead of a guarantee. An assessment contains `processing`,
 #'   `guarantee`, `questions` (singling out, linkability and inference, from the European opinion on
-#'   anonymisation), `limits` and `budget`, computed from the release's privacy record alone.
+#'   anonymisation; absent if the guarantee is not valid), `limits` and `budget`. It is computed
+#'   from public facts of the release alone.
 #' @section Errors: `dpsc_error_argument`.
 #' @references Kairouz, P., Oh, S. and Viswanath, P. (2015). The Composition Theorem for
 #'   Differential Privacy. ICML. (A test between two neighbours, equally likely beforehand, is right
