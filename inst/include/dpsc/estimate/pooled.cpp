@@ -148,6 +148,12 @@ double residual_variance(const lm_pool& pool, const Eigen::MatrixXd& C,
   return std::max(sum / weight, 0.5 / std::sqrt(weight));
 }
 
+double followed_noise(const Eigen::ArrayXd& l, const Eigen::ArrayXd& c, const Eigen::ArrayXd& theta,
+                      double v) {
+  const Eigen::ArrayXd kept = (c == 0.0).select(1.0, theta * l / c).max(0.0).min(1.0);
+  return (v * kept * (2.0 - kept) / l).sum();
+}
+
 }  // namespace pooled_detail
 
 lm_solution solve_pool(const lm_pool& pool) {
@@ -166,8 +172,11 @@ lm_solution solve_pool(const lm_pool& pool) {
     const Eigen::VectorXd along = out.directions.transpose() * c.value(out.covariance);
     out.theta = out.directions * evidence_mean(out.values, along, variance, scale2);
   }
-  variance = pooled_cross(pool, out.theta).variance;
-  out.residual = residual_variance(pool, out.covariance, out.theta);
+  const pooled_cross last(pool, out.theta);
+  variance = last.variance;
+  out.residual = residual_variance(pool, out.covariance, out.theta) +
+                 followed_noise(out.values, out.directions.transpose() * last.value(out.covariance),
+                                out.directions.transpose() * out.theta, variance);
 
   // Noise of the covariance is multiplied by the remaining slope of each round and by the error of
   // theta.

@@ -144,6 +144,12 @@ Eigen::VectorXd evidence_mean(const Eigen::VectorXd& l, const Eigen::VectorXd& c
 double residual_variance(const lm_pool& pool, const Eigen::MatrixXd& C,
                          const Eigen::VectorXd& theta);
 
+/// The slopes follow the noise v of the cross moments c, so the residuals' variance at the slopes
+/// is too small by this much on average: sum_i v h_i (2 - h_i) / l_i along the eigenvectors, h_i
+/// the share theta_i l_i / c_i that the prior keeps (1: no prior).
+double followed_noise(const Eigen::ArrayXd& l, const Eigen::ArrayXd& c, const Eigen::ArrayXd& theta,
+                      double v);
+
 }  // namespace pooled_detail
 
 lm_solution solve_pool(const lm_pool& pool);

@@ -21,14 +21,23 @@ double lm_rho(const total_budget& budget, Eigen::Index p, int rounds) {
 
 namespace {
 
-/// Radius and clip of the first round, as large as the noise of the covariance permits.
-void size_first_round(double p, lm_plan& out) {
+/// Radius and clip of the first round, and the least of later rounds, as large as the noise of the
+/// covariance permits.
+void size_rounds(double p, lm_plan& out) {
   using namespace lm_constants;
   const double permitted = std::sqrt(first_edge / (out.edge * p));
   const double radius = std::min(first_radius, std::max(first_radius_least, permitted));
   const double wider = (radius - first_radius_least) / (first_radius - first_radius_least);
+  const auto between = [wider](double least, double most) {
+    return least + wider * (most - least);
+  };
   out.first_radius = radius * std::sqrt(p);
-  out.first_reach = first_reach_least + wider * (first_reach - first_reach_least);
+  out.first_reach = between(first_reach_least, first_reach);
+  out.least_reach = between(noisy_reach, least_reach);
+  out.least_fall = between(noisy_fall, least_fall);
+  const double gain = out.tried ? radius_gain * out.strength / std::sqrt(p) : 0.0;
+  const double wide = std::min(widest_radius, std::max(between(noisy_radius, 1.0), gain));
+  out.radius = std::sqrt(wide * wide * out.numbers + p - out.numbers);
 }
 
 }  // namespace
@@ -44,7 +53,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   out.n = n;
   out.total = budget.total();
   out.rho = budget.rho();
-  out.signal = n * std::sqrt(lm_rho(budget, p, rounds_small));
+  out.signal = n * std::sqrt(lm_rho(budget, p, rounds_pure));
   out.resolved = out.signal >= lm_constants::resolved * std::pow(d, 1.5);
   lm_shares& shares = out.shares;
   // Counts and scores get their shares first.
@@ -68,7 +77,7 @@ lm_plan plan_lm(const lm_facts& facts) {
   if (!out.location.made) shares.location = 0.0;
   const bool found = out.location.made || facts.located.empty();
   // Under pure privacy the noise grows with the number of rounds, not with its square root.
-  shares.rounds = out.resolved && found && budget.gaussian() ? rounds : rounds_small;
+  shares.rounds = budget.gaussian() ? rounds : rounds_pure;
   shares.moments = rest - shares.location;
   shares.check();
 
@@ -78,23 +87,20 @@ lm_plan plan_lm(const lm_facts& facts) {
   const double mu = std::sqrt(2.0 * lm_rho(budget, p, shares.rounds) * share);
   out.strength = mu * std::sqrt(n);
   for (Eigen::Index k = 0; k < p; ++k) out.numbers += !facts.design.of_indicators(k);
-  out.tried = shares.rounds == rounds;
-  const double gain = out.tried ? radius_gain * out.strength / std::sqrt(d) : 0.0;
-  const double wide = std::min(widest_radius, std::max(1.0, gain));
-  out.radius = std::sqrt(wide * wide * out.numbers + d - out.numbers);
+  out.tried = out.resolved && found && budget.gaussian();
   out.longest = std::sqrt(lm_constants::longest * n * mu / std::sqrt(d));
   for (int t = 0; t < shares.rounds; ++t) {
     const bool first = t == 0;
     const std::string at = " of round " + std::to_string(t + 1);
     lm_round_plan round;
-    plan_outer(round, "moments" + at, n, p, first ? first_weight : 1.0, budget, moments);
+    plan_outer(round, "moments" + at, n, p, first ? first_weight : later_weight, budget, moments);
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
   }
   const lm_round_plan& last = out.rounds.back();
   out.slope_noise = last.sigma / (last.limit * last.residual_limit * std::sqrt(2.0 * n));
   out.edge = std::sqrt(d / 2.0) * last.sigma / (last.limit * last.limit * n);
-  size_first_round(d, out);
+  size_rounds(d, out);
   if (out.counts.made) out.records.push_back(out.counts.record);
   if (out.scores.made) out.records.push_back(out.scores.record);
   return out;
@@ -251,7 +257,7 @@ lm_course course_of(const lm_plan& plan, double radius, double most, double shif
   const double all = plan.shares.rounds - 1.0, late = all + 1.0 - static_cast<double>(tried_round);
   lm_course out;
   out.tries = plan.tried && plan.strength >= tried_from * radius;
-  const lm_size least{radius, least_reach};
+  const lm_size least{radius, plan.least_reach};
   if (!out.tries) {
     out.narrow = balance(plan, bias_weight, all, least, most);
     out.rounds = all;
@@ -342,7 +348,9 @@ lm_limits next_limits(const lm_plan& plan, const lm_design& design, const lm_loc
     return {size.radius, size.reach * deviation, lm_constants::far * deviation};
   }
   const double wanted = course.narrow.reach * deviation;
-  const double clip = std::min(2.0 * last.clip, std::max(0.25 * last.clip, wanted));
+  // Where no wide clip is tried, none may look like one.
+  const double growth = done == tried_round ? 0.999 * least_step : 2.0;
+  const double clip = std::min(growth * last.clip, std::max(plan.least_fall * last.clip, wanted));
   return {course.narrow.radius, clip, lm_constants::far * clip / course.narrow.reach};
 }
 

@@ -46,6 +46,8 @@ struct lm_plan {
   double total = 0.0, rho = 0.0;
   double signal = 0.0;  // n sqrt(rho)
   double first_radius = 0.0, first_reach = 0.0;
+  // Of the rounds after the first: the least clip, and the least ratio to the clip before.
+  double least_reach = 0.0, least_fall = 0.0;
   double radius = 0.0, longest = 0.0;  // of the rounds after the first: least and most
   double strength = 0.0;               // mu of all moments, times the root of n
   double slope_noise = 0.0;  // of a round, in sampling errors, per unit of radius and relative clip
@@ -59,19 +61,24 @@ struct lm_plan {
 };
 
 namespace lm_constants {
-constexpr double location_most = 0.4, location_least = 0.08;
+constexpr double location_most = 0.33, location_least = 0.08;
 constexpr double counts = 0.005, scores = 0.1;
 constexpr double resolved = 12.0;    // n sqrt(rho) over p^1.5
 constexpr double least_found = 6.5;  // n x / 2 of a location draw, where cells are few
 constexpr int scale_bits = 6;
-constexpr int rounds = 5, rounds_small = 3;
+constexpr int rounds = 5, rounds_pure = 3;  // delta > 0, delta = 0
 // Radii over sqrt(p), and clips over the residual's standard deviation: as large as the noise
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
 constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.13;
 // The first round's smallest radius over sqrt(p) and smallest clip, which it has if the noise of
-// its covariance is large: a radius whose edge exceeds `first_edge` is shortened.
-constexpr double first_radius_least = 0.9, first_reach_least = 1.2, first_edge = 0.15;
+// its covariance is large: a radius whose edge exceeds `first_edge` is shortened. Then the least
+// radius and clip of later rounds are smaller, too.
+constexpr double first_radius_least = 0.8, first_reach_least = 1.0, first_edge = 0.15;
+constexpr double noisy_radius = 0.85, noisy_reach = 0.85;
+// A clip may fall to this part of the one before; the larger one if noise is large, since then the
+// spread of the residuals is hardly known.
+constexpr double least_fall = 0.25, noisy_fall = 0.5;
 constexpr double longest = 0.33;      // of n mu / sqrt(p): the squared largest radius
 constexpr double far = 3.0;           // standard deviations
 constexpr double longer_most = 16.0;  // square of a direction's length in a frame
@@ -90,7 +97,7 @@ constexpr double bias_weight = 0.5;
 constexpr double spare_noise = 0.1, wide_spare = 0.08, free_noise = 0.35;
 // The longest radius without clips, over sqrt(p).
 constexpr double free_radius = 20.0;
-constexpr double first_weight = 0.6;  // of residuals
+constexpr double first_weight = 0.6, later_weight = 0.9;  // of residuals
 // Factors of expected errors, fitted to bench/lm.R: of the number of rows, since some are
 // shortened, and of the noise of slopes, for terms beyond the first order.
 constexpr double outlook_rows = 0.92, outlook_noise = 1.12;
