@@ -79,10 +79,10 @@ table   p cond     n  r2 bounds epsilon tails  runs earlier earlier_coverage
     2  20  100 100000    .5    10x       1 normal    4    1.4    .96
     2  50    1 10000  .5    10x       1 normal    6    3.9   1.00
     2  50   10 100000    .5    10x       1 normal    2    1.7    .96
-    3   5    1    500  .5     3x       1 normal  200    2.7     NA
-    3   5    1   1000  .5     3x       1 normal  100    2.5     NA
-    3  10    1   2000  .5     3x       1 normal   60    2.2     NA
-    3   5    1   5000  .5     3x       1 normal   40   1.25     NA
+    3   5    1    500  .5     3x       1 normal  2000    2.7     NA
+    3   5    1   1000  .5     3x       1 normal 1000    2.5     NA
+    3  10    1   2000  .5     3x       1 normal  400    2.2     NA
+    3   5    1   5000  .5     3x       1 normal  400   1.25     NA
 ")
 
 rows <- lapply(seq_len(nrow(cells)), function(i) {
