@@ -74,7 +74,7 @@ limits_words <- function(privacy) {
   paste0(
     "Public facts are not protected: ", and_words(c(
       "the number of people", "the names of variables", "bounds", "levels", "settings",
-      treated_facts(privacy)
+      public_of_treated(privacy)
     )), ". Bounds, levels and settings must not be chosen by looking at the records. ",
     if (privacy$holds) {
       paste0("The guarantee is about one person (", neighbour_words(privacy), "); for k ",
@@ -89,7 +89,7 @@ limits_words <- function(privacy) {
 
 #' Public facts on treated units, which are protected only in a release for everyone
 #' @noRd
-treated_facts <- function(privacy) {
+public_of_treated <- function(privacy) {
   if (identical(privacy$neighbours, neighbours_of(TRUE))) {
     "the list of treated people with their treatment dates"
   } else if (startsWith(privacy$neighbours %||% "", "replace one donor's row")) {

@@ -111,7 +111,7 @@ guarantee_of_rows <- function(privacy) {
     "probability at most ", formatC(100 * right, digits = 1L, format = "f"),
     " % (by tossing a coin: 50 %). Further releases from these people's data increase this limit. ",
     "Public facts are the number of ", if (several) "people" else "rows",
-    ", the formula, ", and_words(c("the bounds", "the levels", treated_facts(privacy))), ".",
+    ", the formula, ", and_words(c("the bounds", "the levels", public_of_treated(privacy))), ".",
     assumed_words(privacy)
   )
 }
