@@ -16,7 +16,7 @@
 #' If the norm of a row's regressors exceeds a limit, the regressors and the residual are shrunk by
 #' one factor, which keeps least squares consistent if the mean is linear in the regressors. The
 #' limit depends on the released share of the rarest level that is visible above the noise. In
-#' addition the residual is clipped, at 1.1 standard deviations where the noise is large and at a
+#' addition the residual is clipped, at .85 standard deviations where the noise is large and at a
 #' higher bound where the noise is small (Huber's regression). The limit and the clipping bound
 #' minimise the variance of the noise plus half of the squared bias that is usual in real data.
 #'

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <dpsc/release/lm_release.hpp>
 #include <limits>
+#include <random>
 
 #include "harness.hpp"
 
@@ -17,6 +18,8 @@ dpsc::lm_plan some_plan(Index p, double numbers, double n, double slope_noise, d
   plan.slope_noise = slope_noise;
   plan.edge = edge;
   plan.strength = 2.0 / slope_noise;
+  plan.least_reach = dpsc::lm_constants::least_reach;
+  plan.least_fall = dpsc::lm_constants::least_fall;
   plan.radius = std::sqrt(static_cast<double>(p));
   plan.shares.rounds = 5;
   plan.tried = true;
@@ -201,12 +204,43 @@ void test_first_size() {
           const double wider = (radius - first_radius_least) / (first_radius - first_radius_least);
           CHECK(std::fabs(plan.first_reach - first_reach_least -
                           wider * (first_reach - first_reach_least)) < 1e-9);
+          CHECK(std::fabs(plan.least_reach - noisy_reach - wider * (least_reach - noisy_reach)) <
+                1e-9);
+          CHECK(std::fabs(plan.least_fall - noisy_fall - wider * (least_fall - noisy_fall)) < 1e-9);
+          const double later = plan.radius / std::sqrt(static_cast<double>(p));
+          CHECK(later >= (noisy_radius + wider * (1.0 - noisy_radius)) * (1.0 - 1e-12));
+          CHECK(plan.shares.rounds == (delta > 0.0 ? rounds : rounds_pure));
           // More rounds, or a share for location, may lower the budget of a round.
           CHECK(radius >= 0.8 * before);
           before = radius;
         }
         CHECK(before > 0.999 * first_radius);
       }
+}
+
+// Slopes that follow the noise of the cross moments make residuals too small, by the amount that is
+// added back.
+void test_followed_noise() {
+  const Eigen::Array3d l{0.6, 1.0, 1.7}, c{0.4, -0.2, 0.05}, kept{1.0, 0.7, 0.2};
+  const double v = 0.02, residual = 0.5, total = residual + (c.square() / l).sum();
+  std::mt19937_64 bits(7);
+  std::normal_distribution<double> normal(0.0, std::sqrt(v));
+  const int draws = 200000;
+  double mean = 0.0;
+  for (int i = 0; i < draws; ++i) {
+    Eigen::Array3d noisy = c;
+    for (int k = 0; k < 3; ++k) noisy[k] += normal(bits);
+    const Eigen::Array3d theta = kept * noisy / l;
+    mean += total - 2.0 * (theta * noisy).sum() + (l * theta.square()).sum() +
+            dpsc::pooled_detail::followed_noise(l, noisy, theta, v);
+  }
+  mean /= draws;
+  // Shrunken slopes leave a part of the signal.
+  const double left = ((1.0 - kept).square() * c.square() / l).sum();
+  CHECK(std::fabs(mean - residual - left) < 1e-3);
+  // Without noise, or without slopes, nothing is added.
+  CHECK(dpsc::pooled_detail::followed_noise(l, c, c / l, 0.0) == 0.0);
+  CHECK(dpsc::pooled_detail::followed_noise(l, c, 0.0 * c, v) == 0.0);
 }
 
 }  // namespace

@@ -712,6 +712,7 @@ int main(int argc, char** argv) {
       {"errors under clips", test_clipped_errors},
       {"cells of medians", test_median_cells},
       {"sizes of the first round", test_first_size},
+      {"residuals at slopes that follow noise", test_followed_noise},
       {"radii of groups", [&] { test_group_radius(5 * properties); }},
       {"certificate of supports", [&] { test_certificate(properties); }},
       {"leave one out", [&] { test_leave_one_out(properties); }},
