@@ -82,9 +82,9 @@
 #'   * `estimate`: one number per statistic. RELEASED.
 #'   * `quantiles`: the quartiles over blocks (with `spread`), or the median and the standard
 #'     deviation over blocks (method `"winsorised"`). RELEASED.
-#'   * `std.error`, `privacy.se`: standard errors as in [dp_aggregate-methods], or `NA` if the
-#'     budget does not identify the statistic (`plan$identified`) or if blocks are too small.
-#'     RELEASED.
+#'   * `std.error`, `privacy.se`: standard errors as in [dp_aggregate-methods], or `NA` if no spread
+#'     over blocks was released, if the budget does not identify the statistic (`plan$identified`),
+#'     or if blocks are too small. With `"mean"` only `std.error` is `NA`. RELEASED.
 #'   * `release`: the noisy numbers from which the other results are computed, on the scale where
 #'     the width of the limits is 1. RELEASED.
 #'   * `plan`: blocks, limits and cost. PUBLIC.

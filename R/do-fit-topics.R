@@ -94,8 +94,8 @@ NULL
 #'
 #' Placebos, standard errors and leave-one-out fits use each unit's own covariates. [conformal()]
 #' needs covariates that do not depend on which periods come before the treatment: regressors, or
-#' columns that are the same in all periods. `"hsvt"` and `"elastic"` take no covariates.
-#' `summary()` shows the balance of the covariates.
+#' columns that are the same in all periods; it refuses `"sdid"`. `"hsvt"` and `"elastic"` take no
+#' covariates. `summary()` shows the balance of the covariates.
 #' @references Kranz, S. (2022). Synthetic Difference-in-Differences with Time-Varying Covariates.
 #'   Ulm University. Bai, J. (2009). Panel Data Models with Interactive Fixed Effects. Econometrica
 #'   77.

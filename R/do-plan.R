@@ -16,8 +16,8 @@
 #'   plan reveals its input without noise.
 #' * `sd_between` is the standard deviation of people's levels. `sd_within` is the standard
 #'   deviation, over periods, of a person's deviations from their own level, apart from common
-#'   movements. Give both values, from experience, the literature or another public source, or a
-#'   `pilot`, but not both kinds of facts.
+#'   movements. Give these two values together, and without a `pilot`. Take them from experience,
+#'   the literature or another public source.
 #' * Without these arguments people are simulated as in [sim_panel()], where outcomes use the whole
 #'   width of sensible bounds. Real outcomes rarely use the whole width, so their errors are smaller
 #'   than planned.
