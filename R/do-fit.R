@@ -57,7 +57,7 @@
 #'   `outcome ~ treated | x1 + x2` ([dp_synth_covariates]), and donors as a matrix or a release
 #'   ([dp_synth_donors]).
 #' @param data (`data.frame`, [dp_table()] or [dp_files()])\cr long data, one row per unit and
-#'   period, in any order. PRIVATE. For [dp_table()] and [dp_files()] give `index` there. The
+#'   period, in any order. PRIVATE. Give `index` to [dp_table()] or [dp_files()] itself. The
 #'   guarantee starts from these columns and does not cover their computation from people's data;
 #'   [preparing_data] lists permitted preparations.
 #' @param index (`character(2)`)\cr columns of unit and time.
