@@ -14,10 +14,11 @@
 #'   filters, with one row per unit and period.
 #' * `dp_files()`: CSV files, which are copied into a temporary table of duckdb (of SQLite, if
 #'   duckdb is not installed), or Parquet files, which duckdb reads.
-#' * `dp_sources()`: several tables, files, matrices or chunks, whose sums are added, for example
-#'   the parts of one table or tables in different engines. **Each person must be in only one
-#'   source**. This condition is assumed, not checked, because a person's presence in two sources is
-#'   itself a private fact. A person in k sources is protected only like a group of k people.
+#' * `dp_sources()`: several tables, files, workers, matrices, chunks or data frames, whose sums are
+#'   added, for example the parts of one table or tables in different engines. **Each person must be
+#'   in only one source**. This condition is assumed, not checked, because a person's presence in
+#'   two sources is itself a private fact. A person in k sources is protected only like a group of k
+#'   people.
 #' * [dp_workers()]: sources to which only other processes have access.
 #'
 #' @section Two ways to compute: `compute = "here"`: in a temporary table the engine turns long rows
@@ -139,8 +140,10 @@
 #' @param groups (`count`)\cr number of groups of people. The engine turns the long rows of one
 #'   group after the other into one row per person, so that an engine with little memory need not
 #'   use its disk. The table is read once for each group.
-#' @param files (`character`)\cr paths; `*` matches any text.
-#' @param memory (`string` or `NULL`)\cr memory limit for duckdb, such as `"1GB"`.
+#' @param files (`character`)\cr paths of CSV files (also `.csv.gz`) or of Parquet files; `*`
+#'   matches any text.
+#' @param memory (`string` or `NULL`)\cr memory limit for duckdb, such as `"1GB"`; unused if duckdb
+#'   is not installed.
 #' @param sources (`list`)\cr values of `dp_table()`, `dp_files()` and [dp_workers()]; matrices and
 #'   [dp_chunks()] if `target` and `T0` are given; data frames for [dp_lm()].
 #' @param x (`dp_source`)\cr a source.
