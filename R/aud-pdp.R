@@ -37,8 +37,9 @@
 #' The losses of the steps add up as if the results of all steps had been published. For `"output"`
 #' and `"objective"` only a product of the results is published, so the true loss can be lower.
 #' Gaussian steps add up to one Gaussian shift `mu`, and the exact trade-off of the Gaussian
-#' mechanism gives epsilon at the given delta. Discrete Gaussian noise with variance V is counted as
-#' normal noise with variance V - 16, from which it can be computed (`inst/proofs/accounting.md`).
+#' mechanism gives epsilon at the given delta. Discrete Gaussian noise with variance V (in squared
+#' steps of its grid) is counted as normal noise with variance V - 16, from which it can be computed
+#' (`inst/proofs/accounting.md`).
 #'
 #' @param x (`dp_release`, `dp_synth` or `dp_cohorts`)\cr a private release, or a fit that contains
 #'   a private release. Growing releases, and releases with covariates or weights, are refused,

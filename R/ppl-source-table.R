@@ -62,10 +62,10 @@
 #' table or one set of files: the roster's units are written into a temporary table, and the engine
 #' fills gaps row by row. Since rows of an engine have no order, the largest outcome counts if a
 #' unit has several rows in a period. Without a roster every unit needs one finite outcome per
-#' period. Outcome, treatment and covariates are columns, and a factor's levels are required in
-#' `bounds` even for `epsilon = Inf`. Growing fits ([dp_monitor]) require `compute = "here"`, for
-#' the first release and for `update(fit, newdata)`. Classical estimators, and methods other than
-#' `"gram"`, need the donors in memory.
+#' period. Outcome, treatment and covariates are columns, periods are whole numbers, dates or
+#' strings, and a factor's levels are required in `bounds` even for `epsilon = Inf`. Growing fits
+#' ([dp_monitor]) require `compute = "here"`, for the first release and for `update(fit, newdata)`.
+#' Classical estimators, and methods other than `"gram"`, need the donors in memory.
 #'
 #' @section Reading of cells: Only `bounds` and the type of a cell's column determine how the cell
 #' is read as a number or level, and no cell causes an error. Numbers remain numbers, and TRUE and
