@@ -34,7 +34,7 @@
 #' @param subset (`expression`)\cr as in the fit.
 #' @section Fits without known losses of single people: The guarantee also bounds the losses from
 #'   the following fits, but the loss of a single person is not available:
-#'   * a [dp_glm()] whose minimiser was not found;
+#'   * of [dp_glm()], if the minimiser was not found;
 #'   * with a penalty or constraints, because a whole set of noise values leads to the same fit on
 #'     an edge of the penalty, and the probability of this set has no closed form;
 #'   * with weights, with several rows per person and with `vcov = "HC"`, because no formula is
