@@ -22,8 +22,8 @@
 #' @param target_round (`flag`)\cr for a release by method `"gram"` with one public target: whether
 #'   the release may contain a third round of moments, and after it a round of sums in the target's
 #'   direction, which corrects the prediction for the target (see [dp_release()]). With `FALSE`
-#'   there are two rounds of moments, as in releases for several dates, with covariates, or from
-#'   sums in a database. For `protect = "everyone"`: whether there may be a third round of moments.
+#'   there are two rounds of moments, as in releases for several dates or with covariates. For
+#'   `protect = "everyone"`: whether there may be a third round of moments.
 #' @param split (`number`, in (0, 1), or `NULL`)\cr for methods `"output"` and `"objective"`: the
 #'   share of the budget for the weights; the rest is for the outcomes from the treatment on. `NULL`
 #'   means the share that minimises the error of a prediction from privacy noise, computed from
