@@ -208,3 +208,13 @@ step_costs <- function(steps) {
   }
   cost
 }
+
+#' Public facts on treated units, which are protected only in a release for everyone
+#' @noRd
+public_of_treated <- function(privacy) {
+  if (identical(privacy$neighbours, neighbours_of(TRUE))) {
+    "the list of treated people with their treatment dates"
+  } else if (startsWith(privacy$neighbours %||% "", "replace one donor's row")) {
+    "the treated units' data"
+  }
+}

@@ -418,9 +418,15 @@ test_that("the total in a ledger's file is binding, even if R has read another t
   handle <- dp_ledger(9, 1e-6, path = file)
   unlink(file)
   dp_ledger(1, 1e-6, path = file)
-  expect_error(charged(handle, 0.9), "the ledger allows epsilon = 1[.]", class = "dpsc_error_budget")
+  expect_error(
+    charged(handle, 0.9), "the ledger allows epsilon = 1[.]",
+    class = "dpsc_error_budget"
+  )
   handle$epsilon <- 1e9
-  expect_error(charged(handle, 0.9), "the ledger allows epsilon = 1[.]", class = "dpsc_error_budget")
+  expect_error(
+    charged(handle, 0.9), "the ledger allows epsilon = 1[.]",
+    class = "dpsc_error_budget"
+  )
   expect_identical(nrow(as.data.frame(handle)), 0L)
   charged(handle)
   expect_identical(nrow(as.data.frame(handle)), 1L)
