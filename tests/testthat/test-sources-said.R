@@ -113,7 +113,7 @@ test_that("errors about separators and columns name file and place, but not a pe
   expect_match(said(a.csv = good, b.csv = c("id\tweek\ty", "smith\t1\t2")), "b.csv' has tabs")
   text <- said(a.csv = good, b.csv = c("id,y,when", "smith,2,1"))
   expect_match(text, "b.csv' does not have the columns")
-  expect_match(text, "It has no `week`", fixed = TRUE)
+  expect_match(text, "It contains no column `week`", fixed = TRUE)
   # In a file without a header the first line is a person.
   for (text in list(
     said(a.csv = good, b.csv = "smith,1,2"), said(a.csv = "smith,1,2", b.csv = good),
