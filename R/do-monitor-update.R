@@ -71,8 +71,8 @@
 #'   change. PUBLIC.
 #' * `index`, `formula`: for long data; by default the fit's index and formula. A fit from a written
 #'   release contains neither. A [dp_table()] contains its `index`.
-#' * `na`, `roster`, `times`: as in [dp_synth()]. A roster contains all periods, and `times` is
-#'   needed only if `times` was given for the fit.
+#' * `na`, `roster`, `times`: as in [dp_synth()]. A roster must contain the fit's periods and the
+#'   new ones, and `times` is needed only if `times` was given for the fit.
 #' * `ledger` ([dp_ledger()] or `NULL`): the ledger that was charged for the first release, if any.
 #' * `again` (`flag`): whether to draw a period a second time, because the first draw was lost. The
 #'   second draw uses the share of another announced period.
