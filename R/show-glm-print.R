@@ -81,8 +81,9 @@ glm_notes <- function(x) {
       "their intervals."
     ),
     if (isTRUE(x$release$failed)) paste(
-      "The minimiser was not found to the accuracy that the proof needs. It is not",
-      "released, and the budget is spent. The guarantee does not cover this message."
+      "No coefficients are released: the minimiser of the noisy objective was not found to the",
+      "accuracy that the proof needs. The budget is spent. The guarantee does not cover this",
+      "message."
     ),
     if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
       "Standard errors refer to the population's ridge fit, not to slopes without a ridge."

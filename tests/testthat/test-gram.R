@@ -59,7 +59,7 @@ test_that("integer features of a row do not depend on other rows, blocks or stor
   expect_identical(integers_of(counts, bounds), integers_of(counts + 0, bounds))
 })
 
-test_that("maps of rows that are invalid or could exceed the exact integers are refused", {
+test_that("row maps are refused if they are invalid or if their integers could be too large to be exact", {
   map <- identity_map(3)
   refused <- function(..., radius = 1, limit = 64) {
     expect_error(integers_of(matrix(0, 1, 3), utils::modifyList(map, list(...)), radius, limit))
@@ -143,7 +143,7 @@ test_that("losses of candidate radii equal a direct computation from the rows, a
   }
 })
 
-test_that("if a row is replaced, losses of candidate radii change with a range of at most 3", {
+test_that("replacing a row changes losses of candidate radii by amounts that are at most 3 apart", {
   withr::local_seed(4)
   largest <- 0
   for (i in 1:400) {

@@ -207,7 +207,7 @@ test_that("with delta > 0 a pair of neighbours in method output uses 99.9 to 100
   }
 })
 
-test_that("the table of steps gives mu only for steps with Gaussian differential privacy", {
+test_that("the table of steps gives mu for Gaussian noise only, so nowhere if delta = 0", {
   p <- toy_panel(n = 30, T0 = 4, T1 = 2)
   steps <- function(...) {
     dp_release(p$donors,

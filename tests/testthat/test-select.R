@@ -122,7 +122,7 @@ test_that("dp_select() finds a variable whose effect another variable hides, and
   }
 })
 
-test_that("the table of methods lists the eleven methods of dp_select() in order", {
+test_that("the table of mechanisms lists the methods of dp_select() in the documented order", {
   expect_identical(names(dpsc:::mechanism_table$dp_select), selection_methods)
 })
 
