@@ -59,7 +59,7 @@ test_that("integer features of a row do not depend on other rows, blocks or stor
   expect_identical(integers_of(counts, bounds), integers_of(counts + 0, bounds))
 })
 
-test_that("row maps are refused if they are invalid or if their integers could be too large to be exact", {
+test_that("row maps are refused if invalid, or if their integers could be too large to be exact", {
   map <- identity_map(3)
   refused <- function(..., radius = 1, limit = 64) {
     expect_error(integers_of(matrix(0, 1, 3), utils::modifyList(map, list(...)), radius, limit))
