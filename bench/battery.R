@@ -10,8 +10,8 @@
 # multiplies the releases. Real data are in the folder DPSC_SHARED. Finished cells are in
 # results/battery-partial.csv until all cells are finished. A run that finds this file keeps its
 # cells if the cells of every tenth block, drawn again, agree.
-# All cells of the code `current` are from 2026-11-28 (18 minutes on two cores): errors and shares of
-# refusals are those of 2026-11-25 to 27 without exception, coverages differ by at most .012.
+# All cells of the code `current` are from 2026-11-28 (18 minutes on two cores). Their errors and
+# shares of refusals equal the former ones of 2026-11-25 to 27. Coverages differ by at most .012.
 # battery-selected.csv contains all 44 blocks. battery-holdout.csv contains all 30 blocks, of which
 # `bimodal`, `shocks`, `spending` are from the code before.
 #

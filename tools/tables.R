@@ -4,8 +4,8 @@
 # For every script bench/results/made.csv records the code that made its tables (git's names of the
 # trees R/ and inst/include/ and of the script), the date and the time taken.
 scripts <- c(
-  "selection", "lm-dummies", "lm-skew", "lm-real", "lm", "plan-lm", "glm", "glm-dummies",
-  "glm-estimand", "plan", "rounds",
+  "selection", "lm-dummies", "lm-skew", "lm-real", "lm", "plan-lm", "lm-peers",
+  "glm", "glm-dummies", "glm-estimand", "plan", "rounds",
   "accuracy", "protect", "battery", "battery-holdout", "selected", "minority", "aggregate",
   "online", "person", "privacy-se", "offset", "glm-weights", "synth-weights",
   "wide-bounds", "describe"
