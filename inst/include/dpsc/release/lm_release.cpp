@@ -93,7 +93,8 @@ lm_plan plan_lm(const lm_facts& facts) {
     const bool first = t == 0;
     const std::string at = " of round " + std::to_string(t + 1);
     lm_round_plan round;
-    plan_outer(round, "moments" + at, n, p, first ? first_weight : later_weight, budget, moments);
+    const double weight = first ? first_weight : out.tried ? 1.0 : later_weight;
+    plan_outer(round, "moments" + at, n, p, weight, budget, moments);
     for (const step_record& record : round.records) out.records.push_back(record);
     out.rounds.push_back(round);
   }

@@ -97,7 +97,7 @@ constexpr double bias_weight = 0.5;
 constexpr double spare_noise = 0.1, wide_spare = 0.08, free_noise = 0.35;
 // The longest radius without clips, over sqrt(p).
 constexpr double free_radius = 20.0;
-constexpr double first_weight = 0.6, later_weight = 0.9;  // of residuals
+constexpr double first_weight = 0.6, later_weight = 0.9;  // of residuals, if noise is large
 // Factors of expected errors, fitted to bench/lm.R: of the number of rows, since some are
 // shortened, and of the noise of slopes, for terms beyond the first order.
 constexpr double outlook_rows = 0.92, outlook_noise = 1.12;
