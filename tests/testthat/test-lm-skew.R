@@ -214,3 +214,14 @@ test_that("if the mean is curved and errors are skewed, intervals contain most s
   }, logical(3))
   expect_gt(mean(found), 0.85)
 })
+
+test_that("where dp_lm() tries no wide clip, the third clip is never taken for one", {
+  growth <- vapply(85:140, function(seed) {
+    data <- skew_people(function(a) stats::rnorm(length(a)), n = 300, seed = seed)
+    clips <- vapply(skew_fit(data, 1, seed)$release$rounds, `[[`, 0, "clip")
+    clips[[3L]] / clips[[2L]]
+  }, 0)
+  expect_lt(max(growth), 1.3)
+  # Releases reach the limit, so without it chance would exceed 1.3.
+  expect_gt(max(growth), 1.298)
+})
