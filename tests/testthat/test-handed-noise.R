@@ -91,7 +91,7 @@ replayed <- function(verb, pair = corner_pair(), n_runs = 1) {
   dp_audit(audit_mechanism(verb), pair[[1]], pair[[2]], n_runs = n_runs, mode = "replay")
 }
 
-test_that("replay audits find no violation in regressions, selections and descriptions", {
+test_that("dp_lm(), dp_glm(), dp_select(), dp_aggregate() and dp_describe() pass replay audits", {
   fits <- drawing_fits()
   for (name in names(fits)) {
     audit <- withr::with_seed(6, replayed(fits[[name]]))
@@ -101,7 +101,7 @@ test_that("replay audits find no violation in regressions, selections and descri
   }
 })
 
-test_that("replay audits find no violation in refits, streams and noisy iterates", {
+test_that("dp_online(), dp_stream_sum() and dp_select() with a refit pass replay audits", {
   bounds <- handed_bounds
   verbs <- list(
     refit = function(people, control) {
@@ -134,7 +134,7 @@ test_that("replay audits find no violation in refits, streams and noisy iterates
   }
 })
 
-test_that("replay audits find no violation in dp_synth() with covariates, chunks or updates", {
+test_that("dp_synth() with chunks, a covariate, two outcomes or update() passes replay audits", {
   panel <- sim_panel(n = 60, T0 = 6, T1 = 2)
   moved <- panel$donors
   moved[1, ] <- rep_len(c(1, -1), ncol(moved))
@@ -172,7 +172,7 @@ test_that("replay audits find no violation in dp_synth() with covariates, chunks
   expect_false(withr::with_seed(2, replayed(updated, pair))$violated)
 })
 
-test_that("audits detect bounds from data, missing noise, halved costs and data-driven methods", {
+test_that("replay audits detect bounds or a method from data, missing noise and halved costs", {
   pair <- corner_pair()
   regression <- drawing_fits()$lm
   # The fault is that one person determines the bounds.
@@ -240,7 +240,7 @@ test_that("noise from an audit works in that audit only and marks the fit as not
   expect_error(write_release(kept$fit, tempfile()), class = "dpsc_error")
 })
 
-test_that("if an audit lacks arguments of the audited function, the error names the arguments", {
+test_that("a function without `control` is refused, and so is an audit by runs without epsilon", {
   expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
   verb <- audit_mechanism(drawing_fits()$lm)
   expect_output(print(verb), "makes a private release, to be audited")

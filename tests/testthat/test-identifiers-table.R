@@ -112,14 +112,14 @@ check_cells <- function(cells, n, names) {
   }
 }
 
-test_that("names do not determine the calibration donors, for any kind of panel and source", {
+test_that("names do not determine the calibration donors of cohorts, groups or growing releases", {
   cells <- cells_of_table()
   # test-identifiers.R covers a single date.
   check_cells(cells[cells$kind != "date" & cells$source %in% c("matrix", "database"), ], 10001, "z")
   check_cells(cells[cells$kind != "date", ], 60, c("z", "p000030x"))
 })
 
-test_that("names do not determine the calibration donors, for any combination of options", {
+test_that("names do not determine the calibration donors, for any pair of panel and source", {
   skip_unless_audit()
   check_cells(cells_of_table(), 10001, c("z", "p005000x"))
 })

@@ -2,7 +2,7 @@
 # person, who also gets another name and therefore another place in the order of names. No value
 # computed before noise may change by more than the contribution of one row.
 
-test_that("among 10,001 donors names do not determine the calibration donors, for any source", {
+test_that("names do not determine which of 10,001 donors calibrate a release, for five sources", {
   p <- named_people(10001)
   last <- renamed(p, 1, "z", far_row(p))
   sources <- list(
@@ -23,7 +23,7 @@ test_that("among 10,001 donors names do not determine the calibration donors, fo
   expect_identical(max(moves(p, renamed(p, 10001, "a"), from_matrix)), 0)
 })
 
-test_that("several sources and workers share one list of random row positions", {
+test_that("names do not choose calibration donors of two sources; workers return requested rows", {
   skip_if_not_installed("RSQLite")
   p <- named_people(10001)
   # The first person of the first half remains in the same source.
@@ -43,7 +43,7 @@ test_that("several sources and workers share one list of random row positions", 
   }
 })
 
-test_that("random row positions depend on random bits only and are in no object or SQL text", {
+test_that("random row positions do not depend on people and are in no release, SQL or table", {
   p <- named_people(10001)
   recorder <- new_recorder()
   scope <- hooked_namespace(recorder)
@@ -73,7 +73,7 @@ test_that("random row positions depend on random bits only and are in no object 
   expect_false(any(grepl("_at", DBI::dbListTables(con))))
 })
 
-test_that("with 60 donors names change no release by method gram, for any source or panel", {
+test_that("with 60 donors names change no release by method gram; a name used twice is refused", {
   p <- named_people(60)
   names <- list(first = "a", last = "z", middle = "p000030x")
   seeded_fit <- function(p, run) {
@@ -121,7 +121,7 @@ test_that("with 60 donors names change no release by method gram, for any source
   expect_error(seeded_fit(twice, from_data_frame), class = "dpsc_error_panel")
 })
 
-test_that("a fit of several cohorts does not reveal the order of protected treated people", {
+test_that("renaming a protected treated person changes nothing in a fit of two cohorts", {
   p <- named_people(200)
   adopted <- ifelse(seq_len(200) <= 100, NA, 3 + seq_len(200) %% 2)
   fit <- function(p) {
@@ -140,7 +140,7 @@ test_that("a fit of several cohorts does not reveal the order of protected treat
   expect_identical(one$adopted, rep(3:4, each = 50L))
 })
 
-test_that("the order of rows changes neither dp_lm() nor the answers of blocks of people", {
+test_that("the order of rows changes neither dp_lm() nor answers of blocks of the same people", {
   withr::local_seed(3)
   n <- 200
   data <- data.frame(a = stats::runif(n, -1, 1), b = stats::runif(n, -1, 1))
@@ -225,7 +225,7 @@ test_that("names declared public keep their order, and the release records the d
   expect_null(gram$panel$donor_names)
 })
 
-test_that("the error about the order of `index` does not depend on names", {
+test_that("errors on a treatment that ends or a swapped `index` do not depend on names", {
   numbers <- as_long(named_people(60))
   who <- function(data, unit) data$unit == unit
   numbers$unit <- match(numbers$unit, c(sprintf("p%06d", 1:60), "treated"))

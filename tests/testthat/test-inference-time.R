@@ -23,7 +23,7 @@ test_that("without noise conformal residuals are the residuals of the ridge fit 
   expect_equal(residual, u - drop(gram %*% solve(gram + penalty * diag(10), u)), tolerance = 1e-8)
 })
 
-test_that("conformal p-values are valid and at least 1 / 14, and intervals invert the test", {
+test_that("conformal tests rarely reject, accept an interval's middle, and give p >= 1 / 14", {
   p <- vapply(1:60, function(seed) {
     conformal(full_fit(n = 300, seed = seed), intervals = FALSE)$test$p.value
   }, 0)
@@ -45,7 +45,7 @@ test_that("conformal p-values are valid and at least 1 / 14, and intervals inver
   expect_identical(iid$test$permutations, 200L)
 })
 
-test_that("a release with compressed pre-periods refuses conformal tests and gives the reason", {
+test_that("conformal() and placebo_time() refuse compressed pre-periods and method output", {
   fit <- full_fit(epsilon = 1, n = 200, T0 = 20, features = 3)
   expect_error(conformal(fit), "features = Inf", class = "dpsc_error_release")
   expect_error(placebo_time(fit), "features = Inf", class = "dpsc_error_release")
@@ -160,7 +160,7 @@ test_that("plots of conformal tests, placebo dates and penalty paths show the co
   )
 })
 
-test_that("a refit with a fixed penalty is near a direct ridge fit and has no penalty path", {
+test_that("a refit with fixed penalty is near a direct ridge fit, and penalty_path() refuses it", {
   fit <- full_fit(epsilon = 1e5, n = 400, features = NULL)
   panel <- withr::with_seed(1, sim_panel(400, 12, 2))
   fixed <- dp_synth(fit$release, fit$target, lambda = 12)

@@ -79,7 +79,7 @@ test_that("the estimate in C++ equals the average of the estimates in R over pen
   expect_equal(e$penalty, sum(weights * vapply(fits, `[[`, 0, "penalty")))
 })
 
-test_that("intervals and tests of dp_synth() equal a computation from variances and factors", {
+test_that("standard errors, limits and a p-value of dp_synth() equal the formulas written out", {
   fit <- inference_fit(T1 = 3, k = 2, noise_sd = 0.25)
   expect_identical(dim(fit$target), c(1L, 11L))
   intervals <- fit$release$statistics$intervals
@@ -119,7 +119,7 @@ test_that("intervals and tests of dp_synth() equal a computation from variances 
   expect_identical(test$periods, 3L)
 })
 
-test_that("tails and variance of a group's mean shrink with the number of people", {
+test_that("the variance of a group's mean and its interval's factor fall with the group's size", {
   withr::local_seed(21)
   panel <- sim_panel(800, 8, 2, noise_sd = 0.25)
   release <- dp_release(panel$donors,
@@ -143,7 +143,7 @@ test_that("tails and variance of a group's mean shrink with the number of people
   expect_true(all(own >= least))
 })
 
-test_that("simultaneous intervals cover correlated normal errors jointly", {
+test_that("simultaneous 95 % intervals cover five correlated normal errors with 95 % probability", {
   withr::local_seed(23)
   root <- chol(0.6 + diag(0.4, 5))
   z <- matrix(rnorm(5 * 4000), 4000) %*% root
@@ -151,7 +151,7 @@ test_that("simultaneous intervals cover correlated normal errors jointly", {
   expect_gt(covered, 0.95 - 4.8 * sqrt(0.05 * 0.95 / 4000))
 })
 
-test_that("a capped covariance matrix remains valid, with no standard deviation above the bounds", {
+test_that("capping keeps covariances valid and SDs at most half the width of the bounds", {
   withr::local_seed(24)
   s <- inference_fit(T1 = 4)$release$statistics
   d <- length(s$mean)

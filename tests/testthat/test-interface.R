@@ -143,7 +143,7 @@ test_that("the arguments of every exported function and method match the snapsho
   })
 })
 
-test_that("the class and the names of every returned value match the snapshot", {
+test_that("the class and the names of the values of exported functions match the snapshot", {
   for (package in c("RSQLite", "jsonlite")) skip_if_not_installed(package)
   values <- interface_values()
   # These functions return a page of shiny, and processes.

@@ -54,7 +54,7 @@ test_that("leave-one-out errors equal the errors of n refits at the same penalty
   }
 })
 
-test_that("the leave-one-out interval contains the effects that a conformal test accepts", {
+test_that("the leave-one-out interval contains exactly the effects that a conformal test accepts", {
   T0 <- 6L
   n <- 25L
   rows <- random_rows(n, 9L)
@@ -78,7 +78,7 @@ test_that("the leave-one-out interval contains the effects that a conformal test
   expect_true(any(limits$high[, 1L] < 2) && any(limits$high[, 1L] > 0.05))
 })
 
-test_that("leave-one-out intervals contain 0 if and only if p exceeds 1 - level", {
+test_that("leave-one-out intervals contain 0 exactly if p > 1 - level, and cover 38 of 40 rows", {
   rows <- random_rows(39L, 10L)
   y <- random_rows(1L, 10L, seed = 3)[1L, ]
   release <- raw_release(rows, 7L)
@@ -146,7 +146,7 @@ test_that("leave-one-out intervals exist even if donors are identical before the
   expect_match(raw_intervals(raw_release(constant, 5L), rep(0.25, 7L), size = 5), "variance")
 })
 
-test_that("leave-one-out errors of many donors are stored as counts; widths change by up to 2 %", {
+test_that("leave-one-out errors of many donors are stored as counts; widths change by below 2 %", {
   rows <- random_rows(leave_one_out_rows + 500L, 9L)
   y <- random_rows(1L, 9L, seed = 8)[1L, ]
   release <- raw_release(rows, 6L)

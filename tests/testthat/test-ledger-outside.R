@@ -24,7 +24,7 @@ charged <- function(ledger, mu = 0.05) {
   spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = mu), "test", list(holds = TRUE))
 }
 
-test_that("a charge is visible to every R object that refers to the ledger's file", {
+test_that("a charge made through one R object counts for another R object with the same file", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file, study = "stroke", data = "registry 2026")
   expect_identical(nrow(as.data.frame(ledger)), 0L)
@@ -49,7 +49,7 @@ test_that("a charge is visible to every R object that refers to the ledger's fil
   expect_identical(summary(own)$spent, summary(other)$spent)
 })
 
-test_that("the total of a ledger is fixed, and a missing ledger is not created by accident", {
+test_that("the total of a ledger's file is fixed, and a missing file without a total is refused", {
   file <- ledger_file()
   expect_error(dp_ledger(path = file), "no such ledger", class = "dpsc_error_budget")
   dp_ledger(1, 1e-6, path = file)
@@ -99,7 +99,7 @@ test_that("edited, deleted and reordered rows of a ledger are detected and stop 
   }
 })
 
-test_that("receipts reveal truncated ledgers and older copies; prints warn of missing receipts", {
+test_that("receipts reveal an older copy of a ledger, and prints warn if no receipts are given", {
   file <- ledger_file()
   ledger <- dp_ledger(1, 1e-6, path = file)
   charged(ledger)
@@ -117,7 +117,7 @@ test_that("receipts reveal truncated ledgers and older copies; prints warn of mi
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
-test_that("options and an environment variable can require a ledger and name the default", {
+test_that("an option can require a ledger; an option or a variable names the default ledger", {
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
@@ -184,7 +184,7 @@ test_that("a killed process leaves a readable ledger and no uncharged release", 
   }
 })
 
-test_that("prints, files and checks of a release name the charge that paid for the release", {
+test_that("releases and files record their charge; verify_ledger() finds unpaid and missing ones", {
   file <- ledger_file()
   ledger <- dp_ledger(50, 1e-2, path = file, data = "claims", study = "trial 7")
   withr::local_seed(1)
@@ -259,7 +259,7 @@ test_that("prints, files and checks of a release name the charge that paid for t
   expect_error(verify_ledger(ledger, releases = list(rows)), class = "dpsc_error_argument")
 })
 
-test_that("an edited charge or identifier in a file is detected", {
+test_that("read_release() detects an edited identifier or charge in a file", {
   ledger <- dp_ledger(5, 1e-6, path = ledger_file())
   panel <- toy_panel(n = 60, T0 = 6, T1 = 2)
   release <- dp_release(panel$donors, target = panel$target, T0 = panel$T0, epsilon = 1,
@@ -329,7 +329,7 @@ test_that("a growing release is paid from a ledger outside R, which records the 
   expect_error(next_period(fit, p, ledger = other), "changed", class = "dpsc_error_budget")
 })
 
-test_that("if four processes request a period of a growing release, only one gets it", {
+test_that("if four processes request one period of a growing release, exactly one obtains it", {
   skip_on_os("windows")
   p <- monitor_panel(n = 300)
   file <- ledger_file()

@@ -38,7 +38,7 @@ test_that("the squares of Gaussian shifts add up, and the sum is converted to ep
   expect_lt(gdp_epsilon_cpp(2 * mu, 1e-6), 0.95 * cdp_epsilon(4 * mu^2 / 2, 1e-6))
 })
 
-test_that("zCDP charges of older versions add up as zCDP", {
+test_that("charges of older versions add up in zCDP, and none can follow a Gaussian charge", {
   ledger <- dp_ledger(3, 1e-6)
   rho <- cdp_rho(1, 1e-6)
   for (k in 1:3) {
@@ -59,7 +59,7 @@ test_that("zCDP charges of older versions add up as zCDP", {
   )
 })
 
-test_that("a ledger accepts charges exactly up to its composed total", {
+test_that("a ledger accepts a second charge if the composed cost is within its total, else not", {
   total <- gdp_epsilon_cpp(sqrt(2) * gdp_budget_cpp(1, 1e-6), 1e-6)
   enough <- dp_ledger(total * (1 + 1e-7), 1e-6)
   short <- dp_ledger(total * (1 - 1e-6), 1e-6)
@@ -149,7 +149,7 @@ adaptive_delta <- function(epsilon, delta, total, left, steps = 30L) {
   stats::approx(loss, value, 0)$y
 }
 
-test_that("an analyst gains nothing by choosing the kind of charge from earlier results", {
+test_that("delta stays within the ledger's if earlier results decide when a pure charge follows", {
   for (case in list(c(1, 1e-6), c(4, 1e-6), c(1, 1e-2))) {
     epsilon <- case[[1L]]
     delta <- case[[2L]]
@@ -182,7 +182,7 @@ test_that("a ledger with delta = 0 pays for pure releases only", {
   expect_error(charge(ledger, 1e-2, 0), class = "dpsc_error_budget")
 })
 
-test_that("a ledger refuses a delta above the ledger's delta", {
+test_that("a ledger refuses a delta above its own, and Gaussian noise once its delta is spent", {
   ledger <- dp_ledger(2, 1e-6)
   expect_error(charge(ledger, 1, 2e-6, "objective"), class = "dpsc_error_budget")
   charge(ledger, 1, 1e-6, "objective")
@@ -204,7 +204,7 @@ test_that("a refused charge leaves no trace, and the error gives the remaining b
   expect_s3_class(charge(ledger, left * 0.99, method = "output"), "dp_release")
 })
 
-test_that("copies of a ledger share one balance, also inside functions", {
+test_that("two names of one ledger share its balance, also inside functions", {
   ledger <- dp_ledger(1, 1e-6)
   copy <- ledger
   (function(l) charge(l, 0.9))(copy)
@@ -214,7 +214,7 @@ test_that("copies of a ledger share one balance, also inside functions", {
   expect_identical(nrow(as.data.frame(other)), 0L)
 })
 
-test_that("a ledger is unchanged after saveRDS() and readRDS(), and a copy cannot pay", {
+test_that("five copies of a ledger made by saving or cloning show its charges but cannot pay", {
   ledger <- dp_ledger(1, 1e-6)
   pay_gdp(ledger, 0.5)
   path <- withr::local_tempfile(fileext = ".rds")

@@ -42,7 +42,7 @@ test_that("the level of a group is the first feature and replaces one cosine fea
   expect_identical(rich$pre, 6L)
 })
 
-test_that("without noise the estimated regression to the mean equals its closed form", {
+test_that("with negligible noise the estimated regression to the mean equals its closed form", {
   for (phi in c(0, 0.6, 0.9)) {
     s <- level_statistics(phi = phi, moment_sd = 1e-9)
     expect_equal(oracle_return(s), returned(1, 1, phi, 6, 3), tolerance = 1e-4)
@@ -57,7 +57,7 @@ test_that("without noise the estimated regression to the mean equals its closed 
   }
 })
 
-test_that("the estimate is a ridge regression that shrinks to the regression to the mean", {
+test_that("the estimate averages ridge regressions that shrink to the regression to the mean", {
   s <- level_statistics(moment_sd = 4e-4, mean_sd = 1e-9)
   y <- 0.2 + c(0.05, -0.03, 0.02, 0, 0.01, -0.05)
   own <- gram_estimate_cpp(s, level_options(s), t(c(y, numeric(3))), 1)[[1L]]

@@ -41,7 +41,7 @@ test_that("dp_lm() refuses a column of dates before the charge", {
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("dp_lm() reads the values of 64-bit integers correctly", {
+test_that("dp_lm() gives the same fit from 64-bit integers as from doubles", {
   skip_if_not_installed("bit64")
   data <- heteroskedastic(2000)
   data$b <- round(4 * data$b)
@@ -174,7 +174,7 @@ test_that("weighted rows of dp_lm() are within their declared limits", {
   expect_identical(made$constant, max(u[, 4L]))
 })
 
-test_that("chunks of rows give the same release by dp_lm(), bit for bit", {
+test_that("chunks of rows and one data frame give identical fits by dp_lm()", {
   data <- lm_people(3000)
   data$weight <- rep(1:3, 1000)
   blocks <- split(data, rep(1:3, c(1000, 1, 1999)))
@@ -305,7 +305,7 @@ test_that("a fit by dp_lm() is read back from JSON unchanged, and damage is dete
   expect_identical(read_release(path), raw)
 })
 
-test_that("edited moments of a regression contradict later rounds and are detected", {
+test_that("edited moments or standard deviations contradict later rounds of a dp_lm() release", {
   facts <- lm_facts_of(n = 3000)
   release <- lm_audit_cpp(lm_rows(lm_people(3000)), facts, "R", NULL)$release
   expect_lt(lm_discrepancy_cpp(release, facts), 1e-12)
@@ -394,7 +394,7 @@ test_that("the print of a weighted regression states its weights", {
   expect_no_match(paste(utils::capture.output(print(bare)), collapse = " "), "weights")
 })
 
-test_that("wide clips are used for skewed errors only, and the intercept's SE allows for them", {
+test_that("dp_lm() keeps wide clips for skewed but not normal errors; intercepts err below 2 SEs", {
   fit_to <- function(errors, seed) {
     data <- withr::with_seed(seed, {
       d <- data.frame(a = stats::rnorm(20000), b = stats::rnorm(20000))
@@ -425,7 +425,7 @@ test_that("wide clips are used for skewed errors only, and the intercept's SE al
   expect_lt(max(normal), 1.7)
 })
 
-test_that("in dp_lm() a numeric column of two values has an SE near that of a logical column", {
+test_that("in dp_lm() a numeric column of two values has below 1.3 times a logical column's SE", {
   error <- function(seed, bounds) {
     withr::local_seed(seed)
     v <- stats::rbinom(20000, 1, 0.09)
@@ -441,7 +441,7 @@ test_that("in dp_lm() a numeric column of two values has an SE near that of a lo
   expect_lt(typical(c(-1, 2)), 1.3 * declared)
 })
 
-test_that("dp_lm() identifies most slopes of five regressors of 500 people at epsilon = 1", {
+test_that("dp_lm() identifies more than 70 % of five slopes from 500 people at epsilon = 1", {
   withr::local_seed(3)
   bounds <- stats::setNames(rep(list(c(-9, 9)), 6), c("y", paste0("x", 1:5)))
   fits <- replicate(40, {

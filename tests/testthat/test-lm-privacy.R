@@ -1,6 +1,6 @@
 # The privacy of regressions: attacks on proofs/regression.md.
 
-test_that("for all small data sets the losses of a median change within a range of two", {
+test_that("replacing one of 3 to 6 rows changes losses of a median by amounts at most 2 apart", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -137,7 +137,7 @@ test_that("every step of dp_lm() costs at most its declared loss, and some nearl
   expect_gt(reached[["discrete_laplace"]], 0.5)
 })
 
-test_that("dp_lm() chooses radii and clips at no cost, and a rare level increases no loss", {
+test_that("dp_lm() has no step for radii or clips; with rare levels no step exceeds its cost", {
   withr::local_seed(10)
   bounds <- c(lm_bounds(), list(z = c(0, 1)))
   formula <- y ~ a + g * s + z
@@ -184,7 +184,7 @@ test_that("the steps of dp_lm() spend 97 to 100 % of the budget for 50 to 1e6 ro
   }
 })
 
-test_that("noise draws of dp_lm() do not depend on people, even if their rows are missing", {
+test_that("if all rows are missing, dp_lm() makes the same draws, with moments of 0 before noise", {
   data <- lm_people(300)
   gone <- data
   gone$y[] <- NA
@@ -199,7 +199,7 @@ test_that("noise draws of dp_lm() do not depend on people, even if their rows ar
   expect_true(all(unlist(lapply(moments, `[[`, "value")) == 0))
 })
 
-test_that("in dp_lm() a row with missing values does not change other rows", {
+test_that("in dp_lm() a row with one missing value is left out and changes no other row", {
   data <- lm_people(300)
   facts <- lm_facts_of(n = 300)
   first <- lm_audit_cpp(lm_rows(data), facts, "R", NULL)

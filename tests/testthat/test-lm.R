@@ -26,7 +26,7 @@ test_that("without privacy a fit by dp_lm() equals the fit by lm()", {
   expect_output(print(fit), "NOT PRIVATE")
 })
 
-test_that("columns of dp_lm() get the same names as in lm()", {
+test_that("columns of dp_lm() have the names and values of the columns of model.matrix()", {
   data <- lm_people(50)
   for (formula in list(
     y ~ a * g, y ~ g:s + a, y ~ a:b, y ~ I(a^2) + b, log(abs(y) + 1) ~ a, y ~ g * s, y ~ .,
@@ -82,7 +82,7 @@ test_that("if noise hides the moments, the print of dp_lm() states that they are
   expect_output(print(fit), "not resolved at this budget", ignore.case = TRUE)
 })
 
-test_that("dp_lm() refuses fits that the plan shows to be useless before the charge", {
+test_that("before the charge dp_lm() refuses fits that would identify no coefficient", {
   for (n in c(20, 200)) {
     ledger <- dp_ledger(1, 1e-6)
     error <- expect_error(
@@ -142,7 +142,7 @@ test_that("invalid input of dp_lm() gives one error of a documented class and sp
   expect_equal(charged$mu, gdp_budget_cpp(0.5, 1e-6))
 })
 
-test_that("the number and the names of regression columns do not depend on the rows", {
+test_that("a level without rows and a duplicate column stay among the coefficients of dp_lm()", {
   data <- lm_people(700)
   data$g <- factor(data$g, levels = c("w", "v", "u", "q"))
   data$g[data$g == "v"] <- "u"
@@ -218,7 +218,7 @@ test_that("intervals of dp_lm() at delta = 0 contain the estimates by lm()", {
   expect_equal(sum(fit$privacy$steps$epsilon), 4, tolerance = 0.01)
 })
 
-test_that("plots of slopes of dp_lm() show the printed limits", {
+test_that("plots of slopes of dp_lm() show the limits of confint()", {
   skip_if_not_installed("ggplot2")
   withr::local_seed(12)
   fit <- seeded_lm(y ~ a, lm_people(400), epsilon = 2, bounds = lm_bounds())
@@ -269,7 +269,7 @@ test_that("if a level is rare, median errors of dp_lm()'s slopes are below 3 SEs
   expect_identical(number[["identified"]], 1)
 })
 
-test_that("a slope impossible within the outcome's bounds is marked as not identified", {
+test_that("a logical column's slope beyond the width of the outcome's bounds is marked as noise", {
   data <- lm_people(3000)
   fit <- seeded_lm(y ~ a + s, data, epsilon = 2, bounds = lm_bounds())
   expect_identical(unname(beyond_bounds(fit, c(1e6, 59))), c(FALSE, FALSE))
