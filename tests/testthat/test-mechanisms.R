@@ -90,7 +90,7 @@ test_that("new_mechanism() refuses missing or unknown fields; records need rows,
   )
 })
 
-test_that("a record in the table of methods is enough to add a method to a function", {
+test_that("one record in the table of methods is enough to add a method to five functions", {
   for (case in twin_calls()) {
     label <- paste(case$verb, case$of)
     run <- function(method) {
@@ -146,7 +146,7 @@ test_that("dp_audit() runs a method added to the table and detects too little no
   })
 })
 
-test_that("calls that a method's plan, needs or variants exclude are refused before the charge", {
+test_that("calls that a method's plan, needs or variants exclude are refused", {
   p <- toy_panel(n = 60, T0 = 6, T1 = 2)
   ledger <- dp_ledger(10, 1e-3)
   ask <- function(donors = p$donors) {
@@ -222,7 +222,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("a method accepts single or combined sources that give the rows or sums it needs", {
+test_that("a method accepts sources that give its rows, blocks or sums, and refuses all others", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))

@@ -232,7 +232,7 @@ test_that("skipped_period() finds the first period after a gap in months or inte
   expect_identical(skipped_period(letters[1:4], 2), none)
 })
 
-test_that("a new period is drawn only once, whichever copy of the fit requests the period", {
+test_that("a period is drawn once for all copies of a fit; `again` takes another period's share", {
   withr::local_seed(7)
   p <- monitor_panel(n = 300)
   start <- start_monitor(p, monitor = 2)
@@ -329,7 +329,7 @@ test_that("a growing release read from its file is unchanged and can be updated 
   expect_type(release_problem(release), "character")
 })
 
-test_that("an updated fit, its results and its errors contain no donor's values", {
+test_that("an updated fit, its results and an error contain no donor's values", {
   p <- canary_panel(n = 300, T0 = 6, T1 = 3)
   start <- dp_synth(p$donors[, 1:7], p$target[1:7], 6, epsilon = 8, bounds = p$bounds, monitor = 2)
   fit <- update(start, p$donors, target = p$target)

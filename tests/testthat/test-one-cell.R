@@ -50,7 +50,7 @@ test_that("a database cell of another type changes only its own row", {
   }
 })
 
-test_that("numbers in text columns and text in numeric columns are read by the column's type", {
+test_that("in a numeric column of a database text is missing; in a text column numbers are text", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(data.frame(y = as.numeric(1:4)), "people")
   DBI::dbExecute(con, "CREATE TABLE mixed (y REAL, g, h INTEGER)")
@@ -136,7 +136,7 @@ odd_strings <- function() {
   list(bytes, broken, "\xff")
 }
 
-test_that("strings that R cannot convert cause no condition in models, selections and streams", {
+test_that("strings that R cannot convert cause no condition in dp_lm(), dp_select() and streams", {
   withr::local_seed(2)
   people <- data.frame(
     y = stats::runif(400), g = sample(c("a", "b"), 400, TRUE), h = sample(c("1", "2"), 400, TRUE)
@@ -194,7 +194,7 @@ test_that("a stream treats a batch of missing values like a batch with one value
   expect_false(stops(levels, rep("a", 3L)))
 })
 
-test_that("dp_aggregate() succeeds if converting the answers of some blocks causes an error", {
+test_that("dp_aggregate() succeeds if the conversion of one block's answer causes an error", {
   assign("as.double.dpsc_odd", function(x, ...) stop("SENTINEL"), globalenv())
   withr::defer(rm("as.double.dpsc_odd", envir = globalenv()))
   statistic <- function(x) if (any(x > 0.9)) structure(1, class = "dpsc_odd") else mean(x)
@@ -202,7 +202,7 @@ test_that("dp_aggregate() succeeds if converting the answers of some blocks caus
   expect_true(is.finite(fit$estimate))
 })
 
-test_that("attributes of public arguments do not enter models, streams, selections or ledgers", {
+test_that("attributes of arguments do not enter dp_glm() or dp_select() fits, streams or ledgers", {
   withr::local_seed(4)
   secrets <- stats::runif(20, 100, 900)
   hang <- function(x) structure(x, secret = secrets)

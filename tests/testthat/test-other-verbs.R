@@ -32,7 +32,7 @@ other_fits <- local({
   }
 })
 
-test_that("without privacy car::Anova() gives the tables of lm() and glm(), types II and III", {
+test_that("without privacy car::Anova() gives lm()'s type II and III and glm()'s type II tests", {
   skip_if_not_installed("car")
   f <- other_fits()
   for (type in c("II", "III")) {
@@ -118,7 +118,7 @@ test_that("parameters::parameters() gives the same numbers as tidy()", {
   expect_equal(odds$SE, theirs$SE, tolerance = 1e-3)
 })
 
-test_that("without privacy emmeans(), pairs() and emtrends() give the results of lm() and glm()", {
+test_that("without privacy emmeans() and pairs() agree with lm() and glm(), emtrends() with lm()", {
   skip_if_not_installed("emmeans")
   f <- other_fits()
   table <- function(x) as.data.frame(summary(x, infer = TRUE))
@@ -161,7 +161,7 @@ test_that("without privacy effects::Effect() gives the results of lm() and glm()
   expect_s3_class(effects::allEffects(f$private_glm), "efflist")
 })
 
-test_that("without privacy marginaleffects gives the results of lm() and glm() at public rows", {
+test_that("without privacy marginaleffects' results at public rows agree with lm() and glm()", {
   skip_if_not_installed("marginaleffects")
   works <- tryCatch(
     {
@@ -196,7 +196,7 @@ test_that("without privacy marginaleffects gives the results of lm() and glm() a
   )
 })
 
-test_that("residuals(), fitted() and similar functions refuse to return values of single people", {
+test_that("functions that need single people's values, such as residuals(), are refused", {
   f <- other_fits()
   verbs <- list(
     residuals = stats::residuals, fitted = stats::fitted, AIC = stats::AIC, BIC = stats::BIC,
@@ -262,7 +262,7 @@ test_that("tidy() and coef() refuse unknown arguments; tidy() accepts table pack
   expect_identical(utils::tail(tidy(sums)$rows, 1L), 700)
 })
 
-test_that("dp_plan_lm() and three similar functions take first the formula and the bounds", {
+test_that("dp_plan_lm(), _glm(), _select() and _online() take the formula and the bounds first", {
   first <- function(plan) utils::head(names(formals(plan)), 2L)
   for (plan in list(dp_plan_lm, dp_plan_glm, dp_plan_select, dp_plan_online)) {
     expect_identical(first(plan), c("formula", "bounds"))

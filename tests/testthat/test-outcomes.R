@@ -38,7 +38,7 @@ test_that("each outcome's release equals a release with its share of the budget,
   }
 })
 
-test_that("all outcomes together cost the requested budget once, also for treated people", {
+test_that("three outcomes cost the requested budget once, also if treated people are protected", {
   p <- two_outcomes(n = 500, dates = rep(5, 200))
   p$data$w <- 10 - p$data$z
   three <- c(p$both, list(w = c(0, 10)))
@@ -180,7 +180,7 @@ test_that("percentages, sums and limits of several outcomes equal the results of
   expect_match(text$result, "(4, 1e-06)", fixed = TRUE, all = TRUE)
 })
 
-test_that("fits of several outcomes accept several dates, covariates, gaps and tables", {
+test_that("fits of two outcomes accept several dates, covariates, a roster and a database table", {
   p <- two_outcomes(n = 500, dates = rep(c(5, 7), each = 20))
   fit <- outcome_fit(p)
   table <- tidy(fit, type = "cohort", conf.int = TRUE)
@@ -206,7 +206,7 @@ test_that("fits of several outcomes accept several dates, covariates, gaps and t
   expect_equal(tidy(there, type = "group_time"), tidy(fit, type = "group_time"))
 })
 
-test_that("no fit of several outcomes and no compiled code returns a person's value", {
+test_that("neither a fit of two outcomes nor compiled code that it calls returns a donor's value", {
   p <- two_outcomes(n = 220)
   donors <- p$data$unit %in% p$units[seq_len(p$n)]
   secrets <- c(p$data$y[donors], p$data$z[donors], mean(p$data$y[donors]), sum(p$data$z[donors]))
@@ -253,7 +253,7 @@ test_that("invalid calls with several outcomes stop with a classed error and spe
   expect_s3_class(one, "dp_synth")
 })
 
-test_that("the figure of a fit of several outcomes is one ggplot with one panel per outcome", {
+test_that("the figure of two outcomes with one treatment date is a ggplot with two panels", {
   skip_if_not_installed("ggplot2")
   p <- two_outcomes(n = 600)
   fit <- outcome_fit(p)

@@ -207,7 +207,7 @@ test_that("with delta > 0 a pair of neighbours in method output uses 99.9 to 100
   }
 })
 
-test_that("the table of steps gives mu for Gaussian noise only, so nowhere if delta = 0", {
+test_that("the table of steps gives mu only if delta > 0, and for objective in one step only", {
   p <- toy_panel(n = 30, T0 = 4, T1 = 2)
   steps <- function(...) {
     dp_release(p$donors,
@@ -220,7 +220,7 @@ test_that("the table of steps gives mu for Gaussian noise only, so nowhere if de
   expect_identical(is.na(steps(method = "objective")$mu), c(TRUE, TRUE, FALSE))
 })
 
-test_that("method output splits its budget as well as a grid search of its error formula", {
+test_that("method output splits its budget as well as a grid search that uses its error formula", {
   for (delta in c(0, 1e-6)) {
     for (size in list(c(30, 5, 2), c(1000, 12, 4))) {
       n <- size[[1L]]

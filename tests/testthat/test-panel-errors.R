@@ -220,7 +220,7 @@ test_that("no error about an invalid panel contains a donor's name or value", {
   }
 })
 
-test_that("errors about panels contain the function's name but no data, trace or parent error", {
+test_that("an error about a panel contains the function's name but no data, trace or parent", {
   p <- toy_panel()
   caller <- function(x, data) dp_synth(x, data, "unit", epsilon = 1, bounds = c(-1, 1))
   error <- tryCatch(do.call(caller, list(y ~ treated, p$data)), error = identity)

@@ -165,7 +165,7 @@ test_that("a user's function with the name of an allowed function is not used", 
   )
 })
 
-test_that("variables in an outcome are columns or single numbers of the formula's environment", {
+test_that("variables in an outcome are columns or single values of the formula's environment", {
   p <- toy_panel()
   limit <- 0.25
   yes <- TRUE

@@ -64,7 +64,7 @@ test_that("unused factor levels of units and periods are dropped; the others giv
   expect_identical(panel$times, as.character(p$times))
 })
 
-test_that("units can be numbers, dates or strings, and are sorted in the same way in any locale", {
+test_that("units can be numbers, dates or strings, and are sorted in radix order", {
   p <- toy_panel()
   number <- match(p$data$unit, p$units)
   for (ids in list(c(3L, 20L, 100L, 101L, 1000L, 7L), c(.5, 1, 2.25, 3, 4e15, 1e5),
@@ -187,7 +187,7 @@ test_that("donors' names are kept only if they are declared public", {
   expect_identical(panel$donor_names, p$units[1:5])
 })
 
-test_that("integer outcomes give the same panel as doubles", {
+test_that("panels accept integer outcomes from long data and from matrices", {
   p <- toy_panel()
   data <- p$data
   data$y <- as.integer(round(100 * data$y))
@@ -239,7 +239,7 @@ test_that("row names of a target matrix are labels if every row has a name", {
   expect_identical(rownames(panel_from_donors(p$donors, p$target[1, ], 4)$target), "target")
 })
 
-test_that("row names of donors are ignored, and default periods are 1, 2, ...", {
+test_that("without `times` the periods are 1, 2, ..., and a matrix of donors gives no names", {
   p <- toy_panel()
   panel <- panel_from_donors(p$donors, p$target, 4)
   expect_identical(panel$times, 1:6)

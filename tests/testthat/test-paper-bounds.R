@@ -53,7 +53,7 @@ test_that("corrected error bounds exceed published bounds, and fall as the budge
   }
 })
 
-test_that("with one donor the corrected error bound equals the published bound", {
+test_that("with one donor and huge epsilon2 output's corrected bound equals the published bound", {
   one <- function(form) {
     paper_rmse_bound("output",
       n = 1, T0 = 5, T1 = 1, lambda = 5, epsilon1 = 1, epsilon2 = 1e12, form = form,

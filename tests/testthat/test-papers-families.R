@@ -75,7 +75,7 @@ test_that("in one dimension NAPP's losses stay within epsilon, but not with a th
   }
 })
 
-test_that("the steps of NAPP add up to the budget, and noise is proportional to the loss's slope", {
+test_that("with delta = 0 NAPP's steps add up to epsilon; noise is proportional to loss slopes", {
   for (epsilon in c(0.3, 1, 5)) {
     for (delta in c(0, 1e-6)) {
       count <- paper_plan_cpp(napp_facts("poisson", 8, epsilon, delta = delta))

@@ -47,7 +47,7 @@ test_that("the delta of a posterior draw equals an integral over two normal dens
   }
 })
 
-test_that("the bound on posterior losses exceeds random losses, unlike the printed Theorem 14", {
+test_that("the bound on posterior losses holds in 400 cases, but printed Theorem 14 fails in one", {
   withr::local_seed(1)
   for (i in 1:400) {
     leverage <- exp(stats::runif(1, -9, 2))
@@ -151,7 +151,7 @@ test_that("constants of published calibrations equal the papers' constants", {
   expect_equal(paper_plan_cpp(core_facts("output", ridge = 5))$output, 2 / (5 * e))
 })
 
-test_that("the costs of the steps of papers' methods add up to the promised budget", {
+test_that("the epsilons of the steps of five methods from papers add up to the budget", {
   for (method in c("output", "objective", "kst", "cms", "napp")) {
     for (epsilon in c(0.3, 1, 5)) {
       steps <- paper_plan_cpp(core_facts(method, epsilon = epsilon, stages = 3))$steps
@@ -204,7 +204,7 @@ test_that("in two dimensions a replaced row uses 95 to 100 % of method objective
   }
 })
 
-test_that("ridge minimisers change by at most 2 / ridge, which some neighbours nearly attain", {
+test_that("logistic ridge fits of neighbours differ by at most 2 / ridge, some by 80 % of it", {
   worst <- 0
   for (ridge in c(0.1, 3)) {
     for (t in c(0.2, 0.35, 0.6)) {
@@ -219,7 +219,7 @@ test_that("ridge minimisers change by at most 2 / ridge, which some neighbours n
   expect_gt(worst, 0.8)
 })
 
-test_that("the worst pair's noise loss is 98 to 100 % of its claim; half the noise doubles it", {
+test_that("the worst pair's noise loss is 98 to 100 % of its claim, and double at half the noise", {
   # Plants faults 68, 69.
   # The loss of noise whose density decreases with its length, at rows that
   # change the noised quantity most.
@@ -386,7 +386,7 @@ test_that("dp_glm() and dp_lm() fit by the papers' methods and refuse to give st
   expect_false(raw$privacy$holds)
 })
 
-test_that("with many regressors AdaOPS's median error is under 1.05 times zero slopes' error", {
+test_that("with 12 regressors AdaOPS's median error is below 1.05 times the error of zero slopes", {
   withr::local_seed(12)
   p <- 12
   data <- as.data.frame(matrix(stats::runif(5000 * p, -1, 1), 5000))

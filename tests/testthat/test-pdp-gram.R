@@ -124,7 +124,7 @@ test_that("for releases by version 0.1.0 pdp() bounds the contributions of rows 
   }
 })
 
-test_that("losses under method gram stay below the release's epsilon, with or without chunks", {
+test_that("losses under method gram are at most the release's epsilon, also from chunks", {
   panel <- toy_panel(n = 80, T0 = 6, T1 = 2)
   panel$donors[7, ] <- c(100, -100, 100, -100, 100, -100, 100, 100)
   for (delta in c(1e-6, 0)) {

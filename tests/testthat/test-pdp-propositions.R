@@ -40,7 +40,7 @@ test_that("a person outside the data has the same loss as a member with the same
   }
 })
 
-test_that("losses of people outside the data attain delta in an integral of both densities", {
+test_that("at the computed losses of people outside the data an integral gives the claimed delta", {
   data <- paper_people(400)
   fit <- posterior_fit(data)
   others <- data.frame(a = c(-1, 0, 1), g = c("u", "v", "u"), y = c(3, 0, -3))

@@ -118,7 +118,7 @@ test_that("under output perturbation refits without one person move by 80 to 100
   }
 })
 
-test_that("a person's shift in each round of dp_lm() equals the shift of recomputed sums", {
+test_that("a person's loss in dp_lm() equals the loss from sums recomputed without the person", {
   data <- paper_people(400)
   for (delta in c(1e-6, 0)) {
     withr::local_seed(1)

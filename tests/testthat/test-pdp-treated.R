@@ -26,7 +26,7 @@ test_that("replacing a person's row changes the steps for this person by at most
   }
 })
 
-test_that("donors' and treated people's losses stay below the epsilon of the release", {
+test_that("donors' and treated people's losses are at most the epsilon of the release", {
   p <- protected_panel_of(n = 400, m = 150)
   for (delta in c(1e-6, 0)) {
     fit <- withr::with_seed(1, protected_fit(p, epsilon = 4, delta = delta))
@@ -52,7 +52,7 @@ test_that("donors' and treated people's losses stay below the epsilon of the rel
   expect_true(all(at$replacement >= at$removal))
 })
 
-test_that("pdp() gives a separate account of losses for each of several cohorts", {
+test_that("pdp() gives one account of losses for the donors and one for each of two cohorts", {
   p <- protected_panel_of(n = 400, m = 160, T0 = 5, T1 = 3)
   adopted <- rep(c(5, 6), each = 80)
   p$data <- long_people(p)

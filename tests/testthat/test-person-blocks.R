@@ -86,7 +86,7 @@ rank_values <- function(data, person, epsilon = 50) {
   )
 }
 
-test_that("one row per person gives the rank correlations without `person`, also with gaps", {
+test_that("with one row per person `person` does not change rank correlations, even with a gap", {
   data <- block_people(300, most = 1)
   data$k <- data$b + data$e > 0
   data$a[7] <- NA

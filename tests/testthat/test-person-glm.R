@@ -26,7 +26,7 @@ person_glm <- function(family, data, ..., epsilon = 2) {
   )
 }
 
-test_that("one row or k copies per person give the dp_glm() fit without `person`, bit for bit", {
+test_that("neither `person` with one row each nor copies of all rows change a fit by dp_glm()", {
   single <- glm_rows_of_people(most = 1)
   single$y[4] <- NA
   several <- glm_rows_of_people(1200)
@@ -97,7 +97,7 @@ test_that("an audit detects sums over a person's rows in place of means, for dp_
   expect_true(audit$violated)
 })
 
-test_that("without privacy each person has weight one in dp_glm(), and errors are clustered", {
+test_that("without privacy each person has weight one in dp_glm(), and SEs are clustered", {
   data <- glm_rows_of_people(300)
   data$a[7] <- NA
   used <- !is.na(data$a)

@@ -108,7 +108,7 @@ test_that("chunks whose rows change their order after people were assigned are r
   expect_identical(describe(chunks(Inf))$nobs, 101L)
 })
 
-test_that("all spellings of an identifier in chunks mean one person, or chunks are refused", {
+test_that("spellings of a number or date in chunks are one person; times with text are refused", {
   nobs <- function(...) {
     blocks <- lapply(list(...), function(id) data.frame(id = id, x = 0.5))
     dp_describe(~x, dp_chunks(blocks),
@@ -142,7 +142,7 @@ test_that("reading people in several blocks gives the same release as in one blo
   expect_identical(release(several), release(whole))
 })
 
-test_that("tables whose rows are read in R give the same release as a data frame, bit for bit", {
+test_that("a table whose rows R reads gives the dp_lm() release of a data frame, bit for bit", {
   skip_if_not_installed("RSQLite")
   people <- scattered_people()
   con <- sqlite_of(people, "people")

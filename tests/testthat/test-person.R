@@ -156,7 +156,7 @@ test_that("mean outer products of a person's worst rows stay within the declared
   expect_gt(worst, 0.9)
 })
 
-test_that("without privacy each person has weight one in dp_lm(), and errors are clustered", {
+test_that("without privacy each person has weight one in dp_lm(), and SEs are clustered", {
   data <- person_people(300)
   data$y[7] <- NA
   fit <- suppressWarnings(
