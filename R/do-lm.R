@@ -35,13 +35,13 @@
 #' expected difference between robust slopes and slopes of `lm()`. For CPS wages (`AER::CPS1988`,
 #' nine slopes) the largest difference from a slope of `lm()` is 2.8 standard errors of `lm()` at
 #' epsilon 1 (median over runs), 2.0 at epsilon 2, 1.0 at epsilon 4 and .2 at epsilon 10,000. At
-#' these budgets 94 to 100 % of the intervals from the privacy part contain the slope of `lm()`.
+#' these budgets 93 to 100 % of the intervals from the privacy part contain the slope of `lm()`.
 #'
 #' Where the budget does not permit a wide clipping bound, or the effect of the bound is not
 #' visible, standard errors include an allowance for the usual distance from the fit of `lm()` due
 #' to nonlinear means and skewed errors. In regressions on data of real people the distance along
 #' the worst whitened direction is about .03 standard deviations of the residuals. The allowance is
-#' not an upper bound. In CPS wages at epsilon = .5, 87 % of the intervals contain the slope of
+#' not an upper bound. In CPS wages at epsilon = .5, 88 % of the intervals contain the slope of
 #' `lm()`. In 163 of 189 settings (21 regressions on samples from real data, 1,000 to 20,000 people,
 #' epsilon .5 to 4) the intervals contain at least 88 % of the coefficients of `lm()` for the whole
 #' data. Coverage is lower if means are far from linear, if tails are heavy (as for numbers of
