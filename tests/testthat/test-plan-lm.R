@@ -118,7 +118,7 @@ test_that("plans of streams improve with horizon and epsilon and name the method
   expect_identical(plan(1e4, 1)$method, stream$learner$method)
 })
 
-test_that("invalid arguments of plans for regressions give errors of a documented class", {
+test_that("invalid arguments of three planning functions give errors of a documented class", {
   bounds <- plan_bounds(2)
   fails <- function(...) expect_error(dp_plan_lm(...), class = "dpsc_error_argument")
   fails(y ~ ., bounds)

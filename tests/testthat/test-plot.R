@@ -70,7 +70,7 @@ test_that("effect, cumulative and percent plots of a fit show the numbers of as.
   )
 })
 
-test_that("legends of plots give the level, the meaning of the band and the share of noise", {
+test_that("legends of plots give the level, the kind of interval and the part from privacy noise", {
   skip_if_not_installed("ggplot2")
   labels <- function(...) {
     ggplot2::autoplot(fixed_fit(), ...)$scales$get_scales("fill")$labels
@@ -116,7 +116,7 @@ test_that("a single post-treatment period is plotted as a bar as long as the int
   }
 })
 
-test_that("plots of fits without noise or standard errors cause no warning", {
+test_that("plots of a noise-free, a classical and a grouped fit cause no warning", {
   skip_if_not_installed("ggplot2")
   raw <- fixed_fit(private = FALSE)
   for (fit in list(raw, fixed_classical(), fixed_fit(k = 2))) {
@@ -301,7 +301,7 @@ test_that("the funnel of a plan narrows as the number of donors or epsilon grows
   expect_error(plot(few, type = "funnel"), "no interval", class = "dpsc_error_argument")
 })
 
-test_that("plots of dp_synth() fits match their snapshots", {
+test_that("plots of dp_synth() fits and of coefficients match their snapshots", {
   skip_if_not_installed("ggplot2")
   skip_if_not_installed("vdiffr")
   version <- utils::packageVersion("ggplot2")

@@ -161,7 +161,7 @@ test_that("a fit of several dates, its file, prints and plots contain no treated
   expect_no_canary(results, secrets, "crossings")
 })
 
-test_that("protected cohorts accept covariates, chunks, gaps, tables, two outcomes and did", {
+test_that("protected cohorts accept covariates, chunks, a roster, tables, two outcomes and did", {
   p <- staggered_covariates(n = 500, dates = rep(c(5, 7), each = 100))
   run <- function(...) {
     withr::local_seed(2)

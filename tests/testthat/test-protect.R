@@ -145,7 +145,7 @@ test_that("for protected groups no row and no sum of rows passes from compiled c
   expect_no_canary(results, secrets, "crossings")
 })
 
-test_that("fits report who is protected, also if a release that protects everyone is read back", {
+test_that("a release for everyone states who is protected, is read back and is checked for edits", {
   p <- protected_panel_of()
   ledger <- dp_ledger(2, 1e-6)
   fit <- protected_fit(p, control = dp_control(), ledger = ledger)

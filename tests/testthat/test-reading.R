@@ -204,7 +204,7 @@ test_that("pdp() gives donors' losses for a fit with several dates, also as a ta
   expect_identical(tidy(loss), as.data.frame(loss))
 })
 
-test_that("dp_audit() and planning functions name the missing argument in the error", {
+test_that("errors of dp_audit(), dp_plan_online() and dp_plan_select() name the missing argument", {
   bounds <- list(y = c(0, 1), x = c(0, 1))
   asked <- list(
     mechanism = quote(dp_audit()), data = quote(dp_audit(function(x) x)),

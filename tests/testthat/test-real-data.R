@@ -49,7 +49,7 @@ test_that("at epsilon = 1 the print states that 38 states are too few for an int
   expect_output(print(fit), "38 donors at epsilon = 1 cannot calibrate an interval")
 })
 
-test_that("without noise the average effect for Proposition 99 is between -30 and -8 packs", {
+test_that("without noise method gram's average effect for Proposition 99 is -30 to -8 packs", {
   data <- proposition_99()
   fit <- smoking_fit(data, epsilon = Inf)
   # Published synthetic controls give between -15 and -20 packs per year on average.

@@ -67,7 +67,7 @@ test_that("a seeded release whose field `holds` was changed is detected", {
   })
 })
 
-test_that("edits cannot turn an invalid guarantee into a valid guarantee", {
+test_that("edits that falsely claim a valid guarantee or exact noise are detected in a file", {
   # Plants faults 62.
   expect_caught("objective", "published",
     change = edit("privacy", "holds", TRUE), regexp = "guarantee in the privacy record"

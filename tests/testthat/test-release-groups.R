@@ -40,7 +40,7 @@ test_that("the noise variance of the mean of a union is 0.5 to 3 times the state
   expect_lt(mean(made), 3)
 })
 
-test_that("a union of two groups has under twice one release's RMSE; intervals cover the effect", {
+test_that("a union of two groups has under twice one release's RMSE and at least 85 % coverage", {
   withr::local_seed(4)
   results <- replicate(40, {
     panel <- sim_panel(n = 3000, T0 = 10, T1 = 3, effect = 0)
@@ -108,7 +108,7 @@ test_that("combine_releases() refuses releases with different targets, bounds or
   fails("release", raw[[1L]], raw[[2L]])
 })
 
-test_that("a union needs equal covariates and refuses several dates and protected groups", {
+test_that("a union needs equal covariates and refuses releases with several dates", {
   p <- staggered_covariates(n = 300, dates = 5)
   make <- function(formula = y ~ on | x1 + g, bounds = p$bounds) {
     staggered_fit(p, formula,

@@ -277,7 +277,7 @@ test_that("a file in which a field is absent, empty or of another type is refuse
   refused(changed)
 })
 
-test_that("a truncated file of a release is refused at any length", {
+test_that("a truncated file of a release is refused at each of more than 60 lengths", {
   path <- withr::local_tempfile(fileext = ".json")
   for (method in c("gram", "output")) {
     save_release(file_release(method, n = 8), path)

@@ -262,7 +262,7 @@ test_that("at small and large epsilon every method gives finite effects", {
   }
 })
 
-test_that("prints of a seeded release, fit and summary contain NOT PRIVATE and name the seed", {
+test_that("prints of a seeded release, fit and summary state NOT PRIVATE because of the seed", {
   p <- small_panel()
   fit <- draw(p, dp_synth)
   for (x in list(fit, fit$release, summary(fit))) {
@@ -291,7 +291,7 @@ test_that("prints of published objective perturbation give the reason that it is
   }
 })
 
-test_that("prints of each method and calibration state its guarantee", {
+test_that("prints of each method and calibration with a valid guarantee state the guarantee", {
   p <- small_panel()
   reason <- c(
     "composition of Gaussian differential privacy", "leave-one-out", "Theorem 3.1", "bounded set"
@@ -325,7 +325,7 @@ test_that("the lines of a printed release match the snapshot, apart from numbers
   }
 })
 
-test_that("a delta of 1/n or more causes a warning, and a smaller delta causes no warning", {
+test_that("in a private release a delta of 1/n or more causes a warning, a smaller delta none", {
   p <- small_panel(n = 50)
   expect_warning(draw(p, delta = 0.02), class = "dpsc_warning_delta")
   expect_warning(draw(p, delta = 0.5, method = "objective"), class = "dpsc_warning_delta")

@@ -429,7 +429,7 @@ test_that("without noise the exponential mechanism over supports selects the bes
   expect_setequal(found$selected, names(rows)[pairs[, which.min(left)]])
 })
 
-test_that("a selection object contains no row of the data", {
+test_that("objects of four methods of dp_select() do not contain a value of their data", {
   rows <- sparse_rows(400, 6)
   canary <- 0.123456789101112
   rows$x.1[[7L]] <- canary
@@ -509,7 +509,7 @@ test_that("dp_select() succeeds at an epsilon above the largest exponent of a ch
   }
 })
 
-test_that("dp_select() does not shrink 0/1 variables, which can be logical", {
+test_that("dp_select() does not shrink slopes of variables declared as c(0, 1) or as logical", {
   flag <- function(lower, upper) list(list(levels = NULL, lower = lower, upper = upper))
   full <- list(intercept = TRUE, regressors = rep(flag(0, 1), 3))
   expect_equal(usual_length(full), 2)

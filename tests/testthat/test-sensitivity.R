@@ -171,7 +171,7 @@ test_that("gradient differences in method objective are within the bound, and so
   }
 })
 
-test_that("the gradient bound is smaller than a simpler bound and than the published bound", {
+test_that("the gradient bound is at most a simpler bound and below the published bound", {
   simpler <- function(n, cap) {
     u <- c(1e-12, seq(1e-6, cap, length.out = 2000))
     phi <- ifelse(u <= 2 / 3, 4 - 2 * u, (2 + u)^2 / (4 * u))

@@ -120,7 +120,7 @@ test_that("mixed sources give the same dp_lm() release, whether rows are kept in
   expect_identical(run(facts, chunks), run(most, table))
 })
 
-test_that("dp_lm() reads people from CSV files", {
+test_that("dp_lm() gives the same fit from CSV files as from a data frame", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(900)
   folder <- withr::local_tempdir()
@@ -412,7 +412,7 @@ test_that("only sums leave the database, and no SQL statement contains a person'
   expect_false(any(vapply(secrets, grepl, NA, x = paste(log, collapse = " "), fixed = TRUE)))
 })
 
-test_that("dp_glm() reads the rows of people from a table", {
+test_that("dp_glm() gives the same fit from a table, a source or chunks as from a data frame", {
   skip_if_not_installed("RSQLite")
   people <- people_frame(3000)
   con <- sqlite_of(people, "people")

@@ -213,7 +213,7 @@ test_that("no SQL statement and no error names protected treated units", {
   }
 })
 
-test_that("a user's reader that draws random numbers does not cause the noise to be repeated", {
+test_that("a reader that draws random numbers and resets the seed does not change the release", {
   p <- long_panel(60, 4, 2)
   donors <- donors_of(p$data)
   reader <- dp_chunks(function(i) {
@@ -413,7 +413,7 @@ test_that("invalid sources and unsupported requests stop with classed errors", {
   expect_output(print(unknown), "UNTESTED")
 })
 
-test_that("dp_lm() reads the rows of people from a table and from several places", {
+test_that("dp_lm() gives the same fit from a table or from two places as from a data frame", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   n <- 3000
@@ -443,7 +443,7 @@ test_that("dp_lm() reads the rows of people from a table and from several places
   )
 })
 
-test_that("CSV files need no further package, while Parquet files need duckdb", {
+test_that("CSV files are read without duckdb, while Parquet files need duckdb", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(150, 4, 2)
   folder <- withr::local_tempdir()

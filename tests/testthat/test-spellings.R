@@ -76,7 +76,7 @@ test_that("two levels that are spellings of the same number are refused in block
   ))
 })
 
-test_that("in blocks all spellings of a numeric identifier mean one person", {
+test_that("in blocks spellings of a number identify one person; long numbers keep their digits", {
   first <- spelled_rows()
   second <- first
   second$id <- sprintf("%03d", seq_len(nrow(first)))

@@ -11,7 +11,7 @@ counting <- function(noise = "toeplitz", epsilon = 1, ...) {
 }
 released <- function(stream) stream$released[c("steps", "rows", "estimate", "trace")]
 
-test_that("a stream's private state continues from its last step", {
+test_that("a noise-free stream resumed from its private state equals an uninterrupted stream", {
   folder <- local_registry()
   withr::local_seed(1)
   x <- matrix(stats::runif(60, -1, 1), 20, dimnames = list(NULL, c("y", "a", "b")))
@@ -80,7 +80,7 @@ test_that("a stream's private state can be continued in one place only", {
   expect_false(file.exists(file))
 })
 
-test_that("if two processes compete for a stream's state, only one process gets the state", {
+test_that("if six processes resume copies of a stream's private state, exactly one succeeds", {
   skip_on_os("windows")
   folder <- local_registry()
   file <- file.path(folder, "state")

@@ -25,7 +25,7 @@ test_that("the discrete Gaussian sampler for streams passes distribution tests",
   expect_equal(sum(digits / 65536^(1:4)), exp(-0.5), tolerance = 1e-16)
 })
 
-test_that("without noise a stream releases the exact sums", {
+test_that("without noise a stream releases the sums with an error of less than 2^-20 per row", {
   withr::local_seed(2)
   x <- matrix(stats::runif(600), 300)
   for (noise in all_noises) {

@@ -62,7 +62,7 @@ test_that("prints and reports state that an interval is more than twice as wide 
   expect_match(report(fit)$methods, "5 times as wide")
 })
 
-test_that("prints name exactly the slopes with intervals at least twice as wide as planned", {
+test_that("prints and reports name the slopes with intervals more than twice as wide as planned", {
   withr::local_seed(2)
   n <- 20000
   d <- data.frame(x = stats::rnorm(n), rare = as.numeric(stats::runif(n) < 0.02))

@@ -1,7 +1,7 @@
 # vignette("upgrading"): calls of version 0.2.0 give a result, or stop with the new spelling before
 # the charge.
 
-test_that("errors for spellings of old versions give the new spelling and spend nothing", {
+test_that("ten calls of old versions stop with a message on the new spelling or rule, uncharged", {
   withr::local_seed(1)
   d <- data.frame(x = stats::runif(900), f = factor(rep(c("a", "b", "c"), 300)))
   d$y <- 1 + d$x + stats::runif(900)

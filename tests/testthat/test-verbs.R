@@ -83,7 +83,7 @@ test_that("tidy() and glance() ignore the arguments that table packages pass", {
   expect_match(knitr::kable(tidy(fit)), "average", all = FALSE)
 })
 
-test_that("a fit contains its formula without the formula's environment", {
+test_that("bare_formula() drops the environment; formula() of a fit without formula is an error", {
   secret <- stats::rnorm(10) # nolint: object_usage_linter.
   bare <- bare_formula(log(y) ~ treated)
   expect_identical(environment(bare), baseenv())
@@ -141,7 +141,7 @@ test_that("simulate() draws with the mean of predict() and the covariance of vco
   )
 })
 
-test_that("as.data.frame() returns the numbers of the plot with the limits of confint()", {
+test_that("as.data.frame() returns effects and their sums with limits that agree with confint()", {
   for (epsilon in c(2, Inf)) {
     fit <- verbs_fit(epsilon = epsilon)
     expect_identical(as.data.frame(fit), augment(fit))
@@ -244,7 +244,7 @@ test_that("marginaleffects::hypotheses() tests effects of a dp_synth() fit by co
   expect_true("dp_synth" %in% getOption("marginaleffects_model_classes"))
 })
 
-test_that("parameters, multcomp and car give the effects and limits of a dp_synth() fit", {
+test_that("parameters gives tidy()'s numbers for dp_synth() fits; multcomp and car test effects", {
   fit <- verbs_fit()
   if (requireNamespace("parameters", quietly = TRUE)) {
     table <- parameters::parameters(fit)

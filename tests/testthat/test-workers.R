@@ -12,7 +12,7 @@ opener <- function(shards) {
   function(i) shards[[i]]
 }
 
-test_that("intervals from workers' sums in databases equal intervals from rows in memory", {
+test_that("workers with rows in databases give the release of the data frame, with intervals", {
   skip_on_cran()
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
@@ -33,7 +33,7 @@ test_that("intervals from workers' sums in databases equal intervals from rows i
   expect_identical(seeded(w$source), seeded(p$data))
 })
 
-test_that("workers give the release of pooled rows, and no other process can draw the noise", {
+test_that("workers give the release of pooled rows, but a worker cannot make a release itself", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   p <- long_panel(300, 5, 2)
