@@ -1,4 +1,4 @@
-test_that("gaussian_sigma() equals reference noise scales and is proportional to the sensitivity", {
+test_that("gaussian_sigma() returns reference scales, and six times the scale at sensitivity 6", {
   pins <- rbind(
     c(0.1, 1e-5, 30.74956613197745), c(0.5, 1e-5, 7.0318266755824914),
     c(1, 1e-5, 3.7306316348159418), c(1, 1e-6, 4.2246788893268353),
@@ -26,7 +26,7 @@ test_that("gaussian_sigma() returns the smallest scale with the requested delta,
   }
 })
 
-test_that("at epsilon = 0 gaussian_sigma() returns a sufficient scale, even for delta = 1e-300", {
+test_that("at epsilon = 0 gaussian_sigma() gives a sufficient scale for delta = 1e-300 and 1e-6", {
   # delta(0) = 2 Phi(1 / (2 sigma)) - 1, about 0.4 / sigma.
   expect_gte(gaussian_sigma(0, 1e-300), dnorm(0) * 1e300)
   expect_equal(gaussian_sigma(0, 1e-6), dnorm(0) * 1e6, tolerance = 1e-6)
@@ -78,7 +78,7 @@ test_that("cdp_rho() inverts cdp_epsilon(); cdp_delta() is 0 for rho = 0 and for
   }
 })
 
-test_that("cdp_epsilon() is below the textbook bound, and no Renyi order gives a smaller epsilon", {
+test_that("cdp_epsilon(0.1, 1e-6) is below the textbook bound; no Renyi order lowers it", {
   rho <- 0.1
   delta <- 1e-6
   epsilon <- cdp_epsilon(rho, delta)

@@ -5,7 +5,7 @@ skip_if_not_installed("jsonlite")
 of_020 <- function(name) read_old(test_path("fixtures", "0.2.0", name))
 said_of <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
 
-test_that("the record of every advisory is complete, and NEWS describes the faults", {
+test_that("every advisory has four fields and ends before this version; NEWS has its key words", {
   expect_named(advisories(), c("positions", "places", "waves", "cells", "classes"))
   for (one in advisories()) {
     expect_named(one, c("fault", "until", "shows", "found"))
@@ -20,7 +20,7 @@ test_that("the record of every advisory is complete, and NEWS describes the faul
   }
 })
 
-test_that("releases of version 0.2.0 that a known fault may affect print and report NOT PRIVATE", {
+test_that("print() and report() of affected 0.2.0 files state NOT (KNOWN TO BE) PRIVATE", {
   pins <- utils::read.csv(test_path("fixtures", "0.2.0", "pins.csv"))
   promised <- pins$file[pins$number == "holds" & pins$value == 1]
   expect_gt(length(promised), 50L)
@@ -42,7 +42,7 @@ test_that("releases of version 0.2.0 that a known fault may affect print and rep
   }
 })
 
-test_that("files of version 0.2.0 state a fault that they reveal, or else list possible faults", {
+test_that("when read, a 0.2.0 file states the fault that it reveals, or else possible faults", {
   # The outcome of a formula shows that the rows had names.
   for (file in c("output-long.json", "objective-long.json")) {
     x <- of_020(file)
@@ -66,7 +66,7 @@ test_that("files of version 0.2.0 state a fault that they reveal, or else list p
   expect_match(of_020("gram-not-private.json")$privacy$reason, "Inf")
 })
 
-test_that("release files state the version that wrote them, and keep a valid guarantee when read", {
+test_that("a release file keeps its guarantee when read, unless its version field is removed", {
   p <- toy_panel(60, 5, 2)
   release <- dp_release(p$donors, target = p$target, T0 = 5, epsilon = 1, bounds = c(-1, 1))
   rows <- data.frame(x = seq(0, 1, length.out = 4000), y = rep(0:1, 2000))
@@ -109,7 +109,7 @@ test_that("release files state the version that wrote them, and keep a valid gua
   }
 })
 
-test_that("write_release() writes a release of version 0.2.0 only with allow_not_private = TRUE", {
+test_that("write_release() needs allow_not_private = TRUE for affected releases of version 0.2.0", {
   path <- withr::local_tempfile(fileext = ".json")
   for (file in c("gram.json", "output-long.json", "lm.json", "glm-binomial.json")) {
     x <- of_020(file)

@@ -6,7 +6,7 @@ seeded_aggregate <- function(..., seed = 5) {
   dp_aggregate(..., control = dp_control(rng = "R"))
 }
 
-test_that("changing one answer moves quantile losses by at most 100, their differences by 200", {
+test_that("changing one answer changes quantile losses by at most 100, their differences by 200", {
   compositions <- function(n, cells) {
     if (cells == 1L) return(list(n))
     unlist(lapply(0:n, function(k) {
@@ -60,7 +60,7 @@ test_that("dp_aggregate() charges every quantile for the full range of its losse
   expect_true(plan$gaussian)
 })
 
-test_that("a median from dp_aggregate() has the distribution of the exponential mechanism", {
+test_that("medians of equal answers hit their cell as often as the exponential mechanism implies", {
   # All answers are in one cell, whose loss is 0. The loss of every other cell is the loss of all
   # answers.
   k <- 10
@@ -97,7 +97,7 @@ test_that("a mean from dp_aggregate() has noise of the planned standard deviatio
   }
 })
 
-test_that("one person changes one block's answer only, even if the statistic has side effects", {
+test_that("a person's row changes only one block's answer, despite a statistic's side effects", {
   n <- 60
   people <- data.frame(x = seq_len(n) / n, g = factor(rep(c("a", "b"), n / 2)))
   other <- people
@@ -139,7 +139,7 @@ test_that("one person changes one block's answer only, even if the statistic has
   expect_gt(length(unique(a[, 1])), 10)
 })
 
-test_that("a block's answer is clipped, or is the public fallback if the statistic fails", {
+test_that("a block's answer is clipped, or is the public fallback if it is missing or invalid", {
   facts <- list(n = 6, blocks = 6, lower = 0, upper = 10, fallback = 2)
   answer <- function(f) block_answers(1:6, f, facts, 1:6, 1:18)[, 1] * 10
   expect_equal(answer(function(x) stop("value ", x)), rep(2, 6))
@@ -150,7 +150,7 @@ test_that("a block's answer is clipped, or is the public fallback if the statist
   expect_equal(answer(function(x) NaN), rep(2, 6))
 })
 
-test_that("dp_aggregate() estimates a 75 % quantile and its standard error with small errors", {
+test_that("dp_aggregate() estimates a 75 % quantile with a root mean square error below 0.07", {
   withr::local_seed(4)
   people <- stats::rlnorm(10000)
   truth <- stats::quantile(people, 0.75, names = FALSE)
@@ -243,7 +243,7 @@ test_that("invalid inputs of dp_aggregate() raise errors of the documented class
 
 # One person's large number turns the column into a 64-bit integer column, which must not cause an
 # error.
-test_that("64-bit integers are read as integers, not as doubles with the same bits", {
+test_that("64-bit integers become the numbers that they represent, not doubles of the same bits", {
   skip_if_not_installed("bit64")
   long <- bit64::as.integer64(c("3", "9007199254740992", "-5", NA))
   rows <- data.frame(x = 1:4, y = 1)
@@ -295,7 +295,7 @@ test_that("messages and errors of a user's statistic are suppressed and cannot e
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("intervals for a mean from dp_aggregate() cover it; a median of 50 blocks gets none", {
+test_that("dp_aggregate() gives a mean of 8,000 people an interval, but no median of 50 blocks", {
   withr::local_seed(6)
   # Blocks contain at least 30 people, which gives 96 / epsilon blocks and the corresponding number
   # of people.
@@ -318,7 +318,7 @@ test_that("intervals for a mean from dp_aggregate() cover it; a median of 50 blo
   expect_output(print(few), "Not identified")
 })
 
-test_that("dp_aggregate() with small blocks or budget gives no interval and prints the reason", {
+test_that("dp_aggregate() prints why an interval is missing: budget, small blocks or no spread", {
   withr::local_seed(7)
   people <- stats::rexp(1000)
   go <- function(...) {
@@ -345,7 +345,7 @@ test_that("dp_aggregate() with small blocks or budget gives no interval and prin
   expect_false(is.na(tidy(go(epsilon = 8))$std.error))
 })
 
-test_that("replacing an answer changes a winsorised mean's steps by at most the sensitivity", {
+test_that("replacing an answer changes the sum of a winsorised mean by at most its sensitivity", {
   withr::local_seed(8)
   facts <- list(blocks = 30, names = "a", epsilon = 1, delta = 0, mean = FALSE, located = TRUE,
     percents = 50L)
@@ -393,7 +393,7 @@ test_that("a winsorised mean from dp_aggregate() has noise of the planned standa
     tolerance = 0.2)
 })
 
-test_that("half blocks correct a variance's bias in small blocks, unless the statistic fails", {
+test_that("half blocks remove a variance's bias; if the statistic fails on them, nothing changes", {
   withr::local_seed(10)
   facts <- list(n = 6000, blocks = 200, lower = 0, upper = 10, fallback = 5)
   people <- stats::rexp(6000)

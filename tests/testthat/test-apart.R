@@ -34,7 +34,7 @@ oracle_apart <- function(s, y, size, n) {
   sum(rest * solve(V[-1L, -1L] - tcrossprod(slope) * V[1L, 1L], rest)) / length(rest)
 }
 
-test_that("a group's distance from donors of the same level equals a direct computation", {
+test_that("distances of 1 and 40 people from donors of their level equal a direct computation", {
   s <- apart_statistics()
   y <- c(0.3, 0.1, -0.2, 0.25, 0, 0.1)
   for (size in c(1, 40)) {
@@ -70,7 +70,7 @@ test_that("the distance from donors is 0 without noise or without a level among 
   expect_identical(apart_of(s, c(0.3, 0, 0, 0.1, 0, 0)), 0)
 })
 
-test_that("prediction variance grows with distance from donors, less if placebo errors are large", {
+test_that("a group's variance grows with distance from donors, less if placebo errors are large", {
   e <- list(prediction = diag(2), size = 50, apart = 1)
   intervals <- list(second = 0.4, second_sd = 0.1)
   expect_equal(group_variance(intervals, e), diag(2))

@@ -29,7 +29,7 @@ core_headers <- function() {
   folder
 }
 
-test_that("the parsers of this file find the calls, includes and cycles of example files", {
+test_that("file_calls(), header_includes(), circles() and arrows_up() are right for examples", {
   folder <- withr::local_tempdir()
   writeLines(c(
     "helper <- function(x) x", "table <- list(a = helper)", "b_of <- function(y) c_of(y)"

@@ -79,7 +79,7 @@ test_that("selections and streams that use a numerical solver are not declared e
   expect_match(said_in(online), "asserted")
 })
 
-test_that("an attribute named on_grid of the donors does not change the release", {
+test_that("an attribute on_grid of the donors' matrix does not change the released statistics", {
   p <- toy_panel(400, 5, 2)
   fit_of <- function(donors) {
     withr::local_seed(3)

@@ -19,7 +19,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
   )
 }
 
-test_that("between neighbours, inputs of noise functions change by at most the sensitivity", {
+test_that("in three methods noise inputs change between neighbours by at most their sensitivity", {
   # The drawn radii determine how closely a call reaches its declared cost.
   withr::local_seed(14)
   worst <- list()
@@ -89,7 +89,7 @@ choice_law <- function(losses, units, log_prior, shift) {
   mass / sum(mass)
 }
 
-test_that("replacing a row changes log ratios of choice probabilities by at most the exponent", {
+test_that("replacing a row changes the log probability of a choice by at most the exponent", {
   withr::local_seed(2)
   hinge <- function(outside, allowed) pmax(0, outside - allowed)
   # The cases of the distances to the limits share one expectation, since each expectation takes
@@ -147,7 +147,7 @@ test_that("no step of method gram changes between neighbours by more than its se
   expect_gt(max(worst[5:9]), 0.999)
 })
 
-test_that("draws of the exponential mechanism match its probabilities, even the tiniest ones", {
+test_that("exponential-mechanism draws match their probabilities; those below 1e-6 never occur", {
   withr::local_seed(14)
   cases <- list(
     list(losses = c(0, 1, 3, 10, 0), units = floor(0.7 * 2^20), prior = numeric(5), shift = 20),
@@ -270,7 +270,7 @@ test_that("the replayed loss of published objective perturbation equals its log 
   expect_equal(call_loss(calls[[1L]]), expected, tolerance = 1e-6)
 })
 
-test_that("audits that use outputs alone find no violation in the package's releases", {
+test_that("audits of outputs alone find no violation by methods gram, output and objective", {
   withr::local_seed(6)
   pair <- audit_pairs(5, 6, 4)$jump
   for (name in c("gram", "output", "objective")) {
@@ -282,7 +282,7 @@ test_that("audits that use outputs alone find no violation in the package's rele
 
 # Faults that audits must detect ------------------------------------------------------------------
 
-test_that("published objective perturbation violates its claim at the rates in the errata", {
+test_that("published objective perturbation violates its claim at about the rates in the errata", {
   # Plants faults 3.
   withr::local_seed(7)
   rates <- data.frame(

@@ -111,7 +111,7 @@ test_that("in 0/1 data 95 % intervals cover at least 90 % of new targets without
   ), width = 1.5)
 })
 
-test_that("for zero-inflated costs 95 % intervals cover 90 % of people, 85 % of those with costs", {
+test_that("95 % intervals for zero-inflated costs cover 90 % or more (85 % of people with costs)", {
   withr::local_seed(82)
   draw <- function() cost_rows(1101, 13)
   expect_honest(judge_often(fewer(5), draw, n = 1000, T0 = 10, bounds = c(0, 3000)), width = 1.5)
@@ -126,14 +126,14 @@ test_that("for zero-inflated costs 95 % intervals cover 90 % of people, 85 % of 
   expect_gte(mean(run$average, na.rm = TRUE), 0.85)
 })
 
-test_that("with 300 donors 95 % intervals cover 90 % of targets with answers from 1 to 5", {
+test_that("with 300 donors 95 % intervals cover at least 90 % of targets with answers 1 to 5", {
   withr::local_seed(83)
   expect_honest(judge_often(fewer(6), function() answer_rows(401, 12),
     n = 300, T0 = 10, bounds = c(1, 5)
   ), width = 1.8)
 })
 
-test_that("in smooth panels the median interval is at most 1.4 times as wide as errors require", {
+test_that("in smooth panels the median half-width is at most 1.4 times the errors' 95 % quantile", {
   # Panels of some seeds need a factor of 1.45, in this version and in 0.2.0; most panels need 1.1
   # to 1.3.
   withr::local_seed(3)
@@ -157,7 +157,7 @@ test_that("for union membership in plm::Males 95 % intervals cover at least 90 %
   expect_honest(run)
 })
 
-test_that("95 % intervals for means of 100 people with rare events are NA or cover 90 %", {
+test_that("95 % intervals for means of 100 people with rare events cover at least 90 % or are NA", {
   withr::local_seed(86)
   run <- judge_often(fewer(3), function() binary_rows(10000 + 100 * 31, 14, -4.3, 0.9),
     n = 10000, T0 = 10, bounds = c(0, 1), size = 100
@@ -246,7 +246,7 @@ expect_honest_privacy <- function(runs) {
   testthat::expect_lte(max(rise - 3 * error - 0.05 * se[1L, -ncol(se)]), 0)
 }
 
-test_that("for clinic_panel privacy.se is near the SD over fits; more budget raises no std.error", {
+test_that("in clinic_panel privacy.se is near the SD over fits; epsilon does not raise std.error", {
   programme <- clinic_panel$pressure[clinic_panel$patient == "programme"]
   withr::local_seed(88)
   expect_honest_privacy(over_releases(
@@ -267,7 +267,7 @@ wages_panel <- function() {
   )
 }
 
-test_that("for plm::Wages privacy.se is near the SD over fits; more budget raises no std.error", {
+test_that("in plm::Wages privacy.se is near the SD over fits; epsilon does not raise std.error", {
   skip_if_not_installed("plm")
   panel <- wages_panel()
   withr::local_seed(89)

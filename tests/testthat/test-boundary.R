@@ -116,7 +116,7 @@ test_that("every compiled function is declared once: as public, released, a chec
   expect_setequal(declared, compiled_exports())
 })
 
-test_that("every compiled function for tests is declared once and called from tests only", {
+test_that("every compiled function for tests is declared once and reached only through probe()", {
   declared <- c(public_probes, unprotected_probes)
   expect_identical(declared[duplicated(declared)], character())
   expect_setequal(declared, probe(""))
@@ -145,7 +145,7 @@ test_that("only declared callers call compiled functions that return values with
   expect_identical(callers("gram_release_cpp"), "run_gram")
 })
 
-test_that("selections and streams pass no row and no sum of rows from compiled code to R", {
+test_that("dp_select() and dp_stream_sum() pass no row or sum of rows from compiled code to R", {
   withr::local_seed(3)
   rows <- as.data.frame(matrix(stats::runif(300 * 4, -1, 1), 300))
   rows$y <- pmax(-1, pmin(1, 0.5 * rows[[1L]] + stats::rnorm(300, 0, 0.1)))

@@ -154,7 +154,7 @@ test_that("levels impossible for a column's class are refused; logical levels ma
   expect_false(any(is_number_text(c("01", "a", "", NA))))
 })
 
-test_that("formulas with misplaced bars or treatments from covariates are refused at no cost", {
+test_that("a misplaced bar, or a treatment computed from a covariate, is refused without charge", {
   data <- cost_people()
   bounds <- list(cost = c(1, 5000), age = c(18, 99), ill = c(0, 1), flag = c(FALSE, TRUE))
   ledger <- dp_ledger(1, 1e-6)

@@ -14,7 +14,7 @@ test_that("bounds are one pair of limits for all periods, or a matrix with one r
   expect_identical(new_bounds(c(0L, 500L), 3), new_bounds(c(0, 500), 3))
 })
 
-test_that("scaling maps outcomes within the bounds into [-1, 1], and its inverse maps them back", {
+test_that("scaling maps the bounds of outcomes into [-1, 1], and its inverse maps them back", {
   limits <- cbind(c(-3, 0, 1e6), c(5, 1e-3, 1e6 + 7))
   scale <- new_bounds(limits, 3)
   scaled <- dpsc:::to_scale(t(limits), scale)

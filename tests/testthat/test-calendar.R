@@ -14,7 +14,7 @@ fit_calendar <- function(times, ...) {
   dp_synth(y ~ tr, calendar_panel(times), c("id", "when"), epsilon = Inf, ...)
 }
 
-test_that("a year without rows causes a warning that names its place, and counts as no period", {
+test_that("a year without rows is no period, and a warning names the years around it", {
   expect_warning(fit <- fit_calendar(c(1990:1993, 1995, 1996)), "between 1993 and 1995",
     class = "dpsc_warning_calendar"
   )

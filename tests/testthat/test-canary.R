@@ -78,7 +78,7 @@ for (interface in c("formula", "matrix")) {
   }
 }
 
-test_that("no value passed from compiled code to R contains a donor's data or a sum before noise", {
+test_that("method gram passes no donor's value and no sum before noise from compiled code to R", {
   p <- canary_panel(n = 300)
   for (delta in c(0, 1e-6)) {
     for (chunked in c(FALSE, TRUE)) {
@@ -117,7 +117,7 @@ test_that("no value passed from compiled code to R contains a donor's data or a 
   }
 })
 
-test_that("weights without noise are not passed from compiled code to R", {
+test_that("methods output and objective pass no weights before noise from compiled code to R", {
   p <- canary_panel(n = 30)
   scaled <- (p$donors - 500) / 500
   y <- (p$target[1:6] - 500) / 500
@@ -245,7 +245,7 @@ test_that("a column inlined in a formula is refused, and an inlined value is in 
   expect_clean(objects_of(long(formula, list(y = p$bounds))), p, "inlined value")
 })
 
-test_that("donors' names are released if and only if they are declared public", {
+test_that("weights() returns donors' names if and only if they are declared public", {
   p <- canary_panel()
   withr::local_seed(1)
   for (interface in c("formula", "matrix")) {

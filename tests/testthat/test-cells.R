@@ -15,7 +15,7 @@ test_that("text_numbers() converts malformed text to the expected number or to N
   expect_identical(text_numbers(paste0(strrep("1", 1e6), "x")), NA_real_)
 })
 
-test_that("values of every class are converted to numbers without calling the class's methods", {
+test_that("cells become numbers or text without calling methods of their class", {
   calls <- 0
   for (generic in c("as.vector", "as.double", "as.character", "is.na", "length", "[")) {
     registerS3method(generic, "greedy_cells", function(x, ...) {
@@ -55,7 +55,7 @@ looking_methods <- function(class) {
   }
 }
 
-test_that("units, periods, treatment and covariates are read without calling methods of classes", {
+test_that("units, periods, treatments, covariates and outcomes are read without class methods", {
   looking_methods("looking_cells")
   p <- long_panel(12, 4, 2)
   data <- transform(p$data, x = stats::dnorm(seq_along(y)))
@@ -147,7 +147,7 @@ test_that("a malformed value in a data frame or a block changes only its own row
 
 # Rows 1 and 7, and rows on both sides of the number of rows from which some readers guess column
 # types.
-test_that("a malformed value past row 50,000 of a frame, block or SQLite changes only its row", {
+test_that("in frames, blocks and SQLite malformed values near row 50,000 change only their rows", {
   n <- 50003L
   data <- hostile_rows(n)
   at <- c(1L, 7L, 49999L, 50001L)
@@ -277,7 +277,7 @@ test_that("CSV lines after the first 50,000 are read by the same rules as earlie
   expect_identical(rows_of_source(source), rows_of_frame(expected))
 })
 
-test_that("a CSV panel gives the release of its data frame, and text as an outcome is refused", {
+test_that("a CSV panel gives the same release as its data frame, and refuses text as an outcome", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(60, 4, 2)
   folder <- withr::local_tempdir()
@@ -329,7 +329,7 @@ test_that("a malformed value in SQLite changes only its own row, whether rows or
   expect_identical(rows_of_source(dp_table(con, "words", block = 7)), rows_of_frame(data))
 })
 
-test_that("SQLite compares identifiers and levels by their bytes, whatever a column's collation", {
+test_that("SQLite compares identifiers and levels by bytes under the collations NOCASE and RTRIM", {
   con <- sqlite_of(data.frame(a = 1))
   withr::local_seed(2)
   panel <- expand.grid(id = c(paste0("u", 1:99), "U7"), t = 1:8, stringsAsFactors = FALSE)

@@ -227,7 +227,7 @@ test_that("the cross-validation of mcnnm's penalty includes the covariates", {
   }
 })
 
-test_that("a covariate removes a shift that it explains and changes nothing if its slope is 0", {
+test_that("a covariate removes most of a shift that it explains; with slope 0 it changes nothing", {
   panel <- regressor_panel(n = 30, T0 = 14, T1 = 4, slopes = c(0, 0), drift = 0, seed = 8)
   # A covariate causes the whole change of the target after the treatment.
   shift <- panel$all * 0

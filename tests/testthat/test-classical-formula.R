@@ -111,7 +111,7 @@ test_that("a formula fits Proposition 99 with the predictors of Abadie and co-au
   expect_lte(sum((fit$target - fit$counterfactual)[1:19]^2) / 19, 3.076664 * 1.01)
 })
 
-test_that("the error about a predictor that cannot be computed names the predictor", {
+test_that("unusable predictors in a formula raise errors that name the fault", {
   data <- withr::with_seed(1, predictor_panel())$data
   bad <- function(formula, message, estimator = "predictors", ...) {
     expect_error(fit_predictors_of(formula, data, estimator, ...), message,
@@ -137,7 +137,7 @@ test_that("the error about a predictor that cannot be computed names the predict
   )
 })
 
-test_that("estimators without a private version are refused for finite epsilon, with a reason", {
+test_that("augmented, sdid, factor and mcnnm are refused at a finite epsilon and for a release", {
   panel <- model_panel()
   for (estimator in c("augmented", "sdid", "factor", "mcnnm")) {
     ledger <- dp_ledger(epsilon = 1)

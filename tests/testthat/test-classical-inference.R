@@ -15,7 +15,7 @@ all_settings <- function() {
   )
 }
 
-test_that("placebo and leave-one-out fits of every estimator equal fits made directly", {
+test_that("placebo and leave-one-out fits of ten estimators equal fits made directly", {
   for (estimator in names(all_settings())) {
     settings <- all_settings()[[estimator]]
     fit <- small_fit(estimator, settings)
@@ -209,7 +209,7 @@ test_that("conformal intervals contain the effects that the conformal test accep
   }
 })
 
-test_that("placebo and leave-one-out results have labelled prints, tables and plots", {
+test_that("placebo and leave-one-out results print, and have tables and plots", {
   fit <- small_fit()
   space <- placebo_space(fit)
   loo <- leave_one_out(fit)
@@ -318,7 +318,7 @@ test_that("placebo dates of classical fits and of seeded releases are marked NOT
   expect_identical(ggplot2::autoplot(uncalibrated)$labels$subtitle, "There can be no effect yet")
 })
 
-test_that("predictors are matched with donors by name, in any order", {
+test_that("predictors are matched with donors by name, or by position if neither has names", {
   panel <- toy_panel(n = 12, T0 = 8, T1 = 2)
   donors <- panel$donors
   rownames(donors) <- paste("state", LETTERS[1:12])
@@ -366,7 +366,7 @@ test_that("predictors are matched with donors by name, in any order", {
   expect_error(run(predictors, c(early = 1, late = 1, other = 1)), "differ from the donors",
     class = "dpsc_error_argument"
   )
-  # If one side lacks names, rows are matched by position.
+  # If neither side has names, rows are matched by position.
   expect_equal(unname(run(unname(predictors), unname(own), unname(donors))$weights),
     unname(fit$weights),
     tolerance = 1e-10

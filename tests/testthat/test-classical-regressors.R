@@ -203,7 +203,7 @@ test_that("placebos of several treated units are groups of donors with their cov
 })
 
 # The covariate fit for several dates, gaps and outcomes equals the combination of the simple fits.
-test_that("classical fits with covariates and several dates, outcomes or gaps equal simple fits", {
+test_that("classical fits with covariates to several dates, outcomes or gaps equal separate fits", {
   panel <- regressor_panel(n = 14, T0 = 9, T1 = 4, seed = 12)
   data <- regressor_data(panel)
   units <- rownames(panel$all)
@@ -262,7 +262,7 @@ test_that("classical fits with covariates and several dates, outcomes or gaps eq
   }
 })
 
-test_that("the error about an unusable covariate names the covariate", {
+test_that("unusable covariates of classical fits raise errors that name the fault", {
   panel <- regressor_panel()
   data <- regressor_data(panel)
   data$season <- data$time^2

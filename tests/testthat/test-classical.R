@@ -155,7 +155,7 @@ test_that("placebos of estimator predictors use donors' predictors; conformal te
   expect_s3_class(error, "dpsc_error_argument")
 })
 
-test_that("elastic-net weights are optimal, include ridge weights and can be exactly zero", {
+test_that("elastic-net weights are optimal, equal ridge weights at alpha = 0, and can be zero", {
   withr::local_seed(6)
   donors <- matrix(stats::rnorm(30 * 12), 30, dimnames = list(paste0("d", 1:30), NULL))
   target <- 0.7 * donors[1, ] + 0.3 * donors[2, ] + stats::rnorm(12, sd = 0.1)
