@@ -371,7 +371,7 @@ test_that("an audit detects noise with a fixed seed", {
   expect_null(constant$note)
 })
 
-test_that("an audit refuses noise without a sensitivity, and a release with a wrong record", {
+test_that("recorded noise needs a sensitivity; audits refuse noise that differs from the record", {
   noise <- noise_recorder_cpp("R")
   expect_error(discrete_gaussian_cpp(1, noise))
   expect_error(discrete_laplace_cpp(1, noise))

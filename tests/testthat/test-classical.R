@@ -31,7 +31,7 @@ for (place in c("california", "basque")) {
     expect_equal(fit$ties, 0)
   })
 
-  test_that(paste("the other estimators meet their reference values:", place), {
+  test_that(paste("demeaned, did, penalised, hsvt and ridge meet their reference values:", place), {
     panel <- panel_of()
     ref <- shared_json("sc_reference_values.json")[[place]]
     run <- function(estimator, settings = list()) {

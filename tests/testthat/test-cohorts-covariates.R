@@ -155,7 +155,7 @@ test_that("replacing a donor's covariates changes no step by more than its charg
   expect_true(withr::with_seed(5, replay(pairs[[1]], wild)$violated))
 })
 
-test_that("a release for several dates with covariates is read back and contains nobody's data", {
+test_that("a release for several dates with covariates is read back and contains no donor's data", {
   skip_if_not_installed("jsonlite")
   p <- staggered_covariates(n = 400, dates = rep(c(5, 7), each = 20))
   ledger <- dp_ledger(4, 1e-6)

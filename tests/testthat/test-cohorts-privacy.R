@@ -96,7 +96,7 @@ test_that("audits detect people counted twice and second moments charged for one
   expect_gt(worst(cheap), 1)
 })
 
-test_that("a release for three adoption dates costs no more than for one and is charged once", {
+test_that("a release for three dates costs no more than a release for one, and is charged once", {
   panel <- cohort_panel(400, 6, 6, k = 3)
   for (delta in c(1e-6, 0)) {
     ledger <- dp_ledger(epsilon = 4, delta = 1e-5)
@@ -237,7 +237,7 @@ test_that("the noise covariance of two cohorts' effects equals a delta-method co
   expect_gt(min(eigen(shared$regression, symmetric = TRUE)$values), -1e-12)
 })
 
-test_that("cohorts' regression error covariances are near those of refits to resampled donors", {
+test_that("cohorts' regression error covariances are within a factor of 1.7 of resampled refits'", {
   withr::local_seed(16)
   rows <- sim_panel(n = 3002, T0 = 5, T1 = 5)$donors
   # Two equal targets share a large part of their errors. The penalty leaves only small errors of
@@ -279,7 +279,7 @@ test_that("privacy.se of cohort averages is within a factor of two of their SD o
   expect_true(all(said / observed > 0.6 & said / observed < 2))
 })
 
-test_that("pooling cohorts' second moments adds at most 10 % error, and its limits cover 90 %", {
+test_that("pooling cohorts' second moments adds at most 10 % to the MSE; its limits cover 90 %", {
   withr::local_seed(21)
   modelled <- seq(1, 3, length.out = 12)
   # In every case the pooled value plus two standard deviations is at least the true value.
@@ -305,7 +305,7 @@ test_that("pooling cohorts' second moments adds at most 10 % error, and its limi
   expect_identical(pool_seconds(c(1, 2), 0.3, c(1, 0))$second, c(1, 2))
 })
 
-test_that("95 % intervals of event-time averages cover the true effects in 90 % of cases", {
+test_that("95 % intervals of event-time averages cover an effect of 0 in at least 90 % of cases", {
   covered <- vapply(1:12, function(seed) {
     panel <- cohort_panel(800, 8, 6, k = 3, seed = seed)
     fit <- cohort_fit_of(panel, c(8, 10, 11), epsilon = 2, seed = seed)
@@ -377,7 +377,7 @@ test_that("with several adoption dates no row and no sum of rows passes from C++
   }
 })
 
-test_that("with several adoption dates no donor's loss from pdp() exceeds epsilon", {
+test_that("with several adoption dates no donor's removal loss from pdp() exceeds epsilon", {
   panel <- cohort_panel(300)
   release <- dp_release(panel$donors,
     target = panel$target, T0 = c(8, 10), epsilon = 2, protect = "donors", bounds = c(-1, 1)

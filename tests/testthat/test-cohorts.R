@@ -34,7 +34,7 @@ test_that("moments for a later cohort are computed from features centred at its 
   expect_error(cohort_view_cpp(s, 12L), "own future")
 })
 
-test_that("without noise every cohort's fit equals the fit of a panel with that date alone", {
+test_that("without noise a cohort's fit equals the fit of a panel with its adoption date alone", {
   panel <- cohort_panel(120, 8, 5, k = 3)
   target <- panel$target
   fit <- dp_synth(panel$donors, target = target, T0 = c(8, 10, 10), size = 5, epsilon = Inf)
@@ -279,7 +279,7 @@ test_that("forecasts before the adoption equal single-date fits with fewer perio
   expect_equal(event$estimate[event$event %in% -3], fitted, ignore_attr = TRUE)
 })
 
-test_that("classical estimators fit every cohort separately", {
+test_that("estimators simplex, demeaned and hsvt fit every cohort separately", {
   panel <- cohort_panel(25, 8, 5)
   rownames(panel$donors) <- paste0("d", 1:25)
   for (estimator in c("simplex", "demeaned", "hsvt")) {
@@ -355,7 +355,7 @@ test_that("with several dates tidy(), coef(), vcov() and confint() report the sa
   expect_error(formula(fit), class = "dpsc_error_argument")
 })
 
-test_that("with several dates periods can be dates or strings", {
+test_that("with several adoption dates, periods can be calendar dates or strings", {
   panel <- cohort_panel(60)
   days <- as.Date("2020-01-01") + 31 * 0:12
   fit <- dp_synth(panel$donors,
@@ -382,7 +382,7 @@ test_that("update() reproduces a fit of several dates, changes its estimator and
   expect_error(update(fit, epsilon = 2), class = "dpsc_error_argument")
 })
 
-test_that("for cohort fits, functions for one fit return lists by cohort or request a cohort", {
+test_that("effects() and predict() of a cohort fit give lists; six functions ask for one cohort", {
   panel <- cohort_panel(60)
   fit <- dp_synth(panel$donors, target = panel$target, T0 = c(8, 10), epsilon = Inf)
   expect_identical(effects(fit)[["11"]], effects(fit$cohorts[["11"]]))

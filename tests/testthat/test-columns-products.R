@@ -35,7 +35,7 @@ test_that("dp_online() and dp_select() with products of columns are near lm() at
   )
 })
 
-test_that("products of columns have the names of lm() and are proportional to its columns", {
+test_that("products of columns have the names of lm() and correlate perfectly with its columns", {
   rows <- product_rows()
   named <- function(fit) sort(names(coef(fit)))
   raw <- sort(names(stats::coef(stats::lm(products, rows))))
@@ -61,7 +61,7 @@ test_that("products use clipped values, and their bounds follow from the factors
   expect_identical(table[1, ], table[2, ])
 })
 
-test_that("dp_select() selects products of columns and charges once, and its file keeps them", {
+test_that("dp_select() selects products of columns and charges once; its file keeps coefficients", {
   rows <- product_rows()
   ledger <- dp_ledger(50, 1e-2)
   fit <- suppressWarnings(dp_select(products, rows, 20, 1e-6, 3, product_bounds, ledger = ledger))
@@ -75,7 +75,7 @@ test_that("dp_select() selects products of columns and charges once, and its fil
   expect_equal(coef(read_release(file)), coef(fit))
 })
 
-test_that("dp_select() refuses products without main effects, and dp_online() an offset", {
+test_that("dp_select() refuses products without main effects; dp_online() refuses an offset", {
   expect_error(dp_select(y ~ a + g:a, product_rows(50), 1, 1e-6, 1, product_bounds),
     "main effects", class = "dpsc_error_argument")
   expect_error(dp_online(y ~ a + offset(b), 1, 1e-6, 10, product_bounds), class = "dpsc_error")

@@ -14,7 +14,7 @@ test_that("no text shows a contact address until the owner has entered one", {
   }
 })
 
-test_that("files and tests named on the reviewer's page exist", {
+test_that("proofs and tests named on the reviewer's page exist", {
   home <- test_path("..", "..")
   skip_if(!dir.exists(file.path(home, "inst", "proofs")), "not in the sources")
   page <- readLines(system.file("review", "README.md", package = "dpsc"))

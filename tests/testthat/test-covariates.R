@@ -54,7 +54,7 @@ test_that("without privacy a fit is a ridge regression on past outcomes and cova
   expect_equal(update(fit)$counterfactual, fit$counterfactual)
 })
 
-test_that("with a large budget the private fit approaches the non-private fit with covariates", {
+test_that("with a large budget the private fit with covariates is near the non-private fit", {
   p <- covariate_panel(n = 3000)
   withr::local_seed(3)
   truth <- mean(effects(covariate_fit(p)))
@@ -144,7 +144,7 @@ test_that("a person's covariates depend on that person's rows alone, not on thei
   expect_identical(dim(values(other)), dim(found))
 })
 
-test_that("invalid covariates give one error and spend nothing", {
+test_that("invalid covariates raise errors and spend nothing", {
   p <- covariate_panel(n = 30)
   ledger <- dp_ledger(1, 1e-6)
   fails <- function(class, text, ...) {
