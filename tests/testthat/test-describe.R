@@ -55,7 +55,7 @@ test_that("with a large budget dp_describe() is near the exact statistics of eve
   )
 })
 
-test_that("95 % limits of dp_describe() cover means, SDs and quantiles in 93 % of runs", {
+test_that("95 % limits of dp_describe() cover means, SDs and quantiles in at least 93 % of runs", {
   runs <- if (is_audit()) 400 else 60
   truth <- c(
     mean = exp(0.5), sd = sqrt((exp(1) - 1) * exp(1)), q0.5 = 1, q0.75 = exp(stats::qnorm(0.75))
@@ -102,7 +102,7 @@ joint_law <- function(losses, exponent, of_tuple = max) {
   from[match(tuple, found$loss)] / sum(share * found$tuples)
 }
 
-test_that("a joint choice of several quantiles has the stated probabilities", {
+test_that("the probability of a joint choice of quantiles is exponential in their largest loss", {
   losses <- list(c(-700, 300, 900, 2000), c(100, -250, 400, 1e6), c(0, 0, 500, 800))
   exponent <- 0.001
   law <- joint_law(losses, exponent)
@@ -174,7 +174,7 @@ test_that("if public grid values repeat, the privacy loss of a choice is within 
   expect_gt(worst(function(counts) 1 + (counts > 3)), 2 * exponent)
 })
 
-test_that("each grid interval is represented by a round number, repeated only a few times", {
+test_that("each grid interval is represented by a round number; copies add at most 20 %", {
   for (grid in list(c(0, 120, 65536, 0), c(-50, 150, 65536, 3), c(3, 1e5, 65536, 9),
     c(-2e-3, 1e-3, 65536, 4), c(0, 1200, 1200, 0))) {
     points <- round_points_cpp(grid[[1]], grid[[2]], grid[[3]], as.integer(grid[[4]]))
@@ -190,7 +190,7 @@ test_that("each grid interval is represented by a round number, repeated only a 
   expect_identical(ages$step[[1001]], 0)
 })
 
-test_that("limits of quantiles of whole numbers cover at least 90 % with numeric bounds", {
+test_that("with numeric bounds 95 % of quantiles of whole numbers are whole; limits cover 90 %", {
   draw <- function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18)
   truth <- withr::with_seed(1, stats::quantile(draw(1e6), c(0.25, 0.5, 0.75), type = 1))
   covered <- vapply(1:40, function(seed) {
@@ -279,7 +279,7 @@ test_that("an audit detects a description that understates its budget", {
   expect_true(audit$violated)
 })
 
-test_that("dp_describe() is charged once, and invalid input gives errors and spends nothing", {
+test_that("dp_describe() is charged once; invalid input raises an error and spends nothing", {
   data <- describe_people(500)
   ledger <- dp_ledger(epsilon = 2, delta = 1e-5)
   refused <- function(code, class) expect_error(code, class = paste0("dpsc_error_", class))

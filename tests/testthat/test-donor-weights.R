@@ -84,7 +84,7 @@ test_that("if all weights are at the maximum, weighted sums equal sums without w
   expect_identical(alike[[2L]]$value[[last]], 400 * constant^2)
 })
 
-test_that("private fits with weights are close to weighted fits, not to unweighted fits", {
+test_that("private fits with weights are near non-private fits with weights, not without them", {
   p <- kinds_panel(20000)
   path <- function(...) mean(weighted_release(p, ..., fun = dp_synth)$counterfactual[9:10])
   known <- path(epsilon = Inf)
@@ -285,7 +285,7 @@ test_that("a release with weights is read back, prints their limit and contains 
   expect_error(read_release(file), class = "dpsc_error_release")
 })
 
-test_that("donors of weight 0 do not count, also in refits and at other adoption dates", {
+test_that("donors of weight 0 do not count, also at placebo dates and other adoption dates", {
   p <- kinds_panel(n = 200)
   few <- p$w == 0.5
   fit_of <- function(donors, ...) {

@@ -55,7 +55,7 @@ test_that("bounds can be named by an expression's text, and placeholder levels a
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
 
-test_that("suggested code repeats bounds given as pairs, but no longer vector, which may be data", {
+test_that("suggested code does not repeat a vector longer than a pair, which may be data", {
   said <- asked(dp_lm(y ~ x + sex, people, epsilon = 1, bounds = list(y = c(0, 9), x = 71:75)))
   expect_match(said, "Add to `bounds`: `sex = c(\"...\", \"...\")`", fixed = TRUE)
   expect_no_match(said, "7[1-5]")

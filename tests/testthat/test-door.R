@@ -189,7 +189,7 @@ test_that("repeated or abbreviated arguments are refused before R can quote the 
   }
 })
 
-test_that("a note points out that a large epsilon protects little", {
+test_that("for epsilon above 10, but not Inf, a note states that the budget protects little", {
   expect_null(weak_budget(10))
   expect_null(weak_budget(Inf))
   expect_match(weak_budget(10.5), "exp(10.5)", fixed = TRUE)

@@ -86,7 +86,7 @@ test_that("a finished stream reports misspelt levels", {
   expect_output(print(stream), "half of the rows")
 })
 
-test_that("bounds in wrong units, which make a protected group's effect zero, cause a warning", {
+test_that("bounds in wrong units cause a warning in a fit that protects the treated group", {
   withr::local_seed(1)
   u <- stats::rnorm(3300)
   Y <- 120 + 15 * u + 5 * outer(u, cos(1:10)) + stats::rnorm(33000, 0, 5)
@@ -133,7 +133,7 @@ test_that("is_natural_end() recognises bounds at which many true values can lie"
   }
 })
 
-test_that("releases of version 0.2.0, which have fewer fields, can be printed", {
+test_that("two releases of version 0.2.0 that have fewer fields can be printed", {
   skip_if_not_installed("jsonlite")
   old <- function(file) test_path("fixtures", "0.2.0", file)
   # A release without rounds allows no check.

@@ -31,7 +31,7 @@ estimate_objects <- function() {
   )
 }
 
-test_that("coef(), vcov(), confint(), tidy() and nobs() agree for every class or give a reason", {
+test_that("for ten fits coef(), vcov(), confint() and tidy() agree, or an error gives the reason", {
   objects <- suppressWarnings(estimate_objects())
   for (name in names(objects)) {
     fit <- objects[[name]]

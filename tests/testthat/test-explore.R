@@ -94,7 +94,7 @@ test_that("the numbers of dp_explore() equal the results of dp_plan() in its dis
   expect_identical(eval(parse(text = shown)), explore_plan(waves))
 })
 
-test_that("the server of dp_explore() responds, and waits until a number has been typed", {
+test_that("the server of dp_explore() updates its outputs and shows messages for invalid numbers", {
   local_quick_plans()
   skip_if_not_installed("shiny")
   skip_if_not_installed("ggplot2")
