@@ -376,7 +376,7 @@ test_that("a formula and a matrix give the same fit, and log() is the natural lo
   expect_identical(long(y ~ treated, tibble::as_tibble(p$data), c(-1, 1)), fit)
 })
 
-test_that("fits keep periods of any class, and their plots can be built", {
+test_that("fits keep periods of seven classes (factors as text), and their plots can be built", {
   skip_if_not_installed("ggplot2")
   p <- toy_panel(n = 40, T0 = 6, T1 = 2, k = 2)
   kinds <- list(

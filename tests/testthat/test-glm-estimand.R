@@ -9,7 +9,7 @@ overdispersed <- function(n, seed = 3) {
 }
 count_bounds <- list(y = c(0, 20), a = c(0, 1), b = c(0, 1))
 
-test_that("for overdispersed counts dp_glm() has standard errors near robust ones of glm()", {
+test_that("for overdispersed counts standard errors of dp_glm() are near robust errors of glm()", {
   data <- overdispersed(20000)
   plain <- stats::glm(y ~ a + b, "poisson", data)
   x <- stats::model.matrix(plain)
@@ -68,7 +68,7 @@ test_that("standard errors of dp_glm() for counts are clustered by person", {
   expect_lt(max(ratio), 1.2)
 })
 
-test_that("in dp_glm() quasi-likelihood families give the fits of families with a likelihood", {
+test_that("in dp_glm() quasipoisson() gives the fit of poisson, and quasibinomial means binomial", {
   data <- overdispersed(3000)
   fit <- seeded_glm(y ~ a, data, quasipoisson(), epsilon = 4, bounds = count_bounds)
   same <- seeded_glm(y ~ a, data, "poisson", epsilon = 4, bounds = count_bounds)
@@ -113,7 +113,7 @@ test_that("dp_glm() gives rows within the length limit weight 1, on request or f
   expect_equal(2 * log2(found) %% 1, round(2 * log2(found) %% 1))
 })
 
-test_that("with equal weights dp_glm() is within 2 SEs of glm(), even if the model is wrong", {
+test_that("with equal weights dp_glm()'s slope is within 2 SEs of glm()'s under a wrong model", {
   withr::local_seed(8)
   data <- data.frame(a = stats::rexp(60000))
   # The logit bends, so the slope of distant rows differs.
