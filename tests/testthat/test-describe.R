@@ -120,7 +120,7 @@ test_that("the probability of a joint choice of quantiles is exponential in thei
   )
 })
 
-test_that("replacing a row changes the probabilities of a joint choice only within the budget", {
+test_that("a replaced row changes a joint choice's log probability by at most twice the exponent", {
   # Plants faults 80, 81.
   withr::local_seed(9)
   exponent <- 0.3

@@ -146,7 +146,7 @@ test_that("dp_glm() refuses an invalid limit on the length of rows before the ch
   }
 })
 
-test_that("prints of dp_glm() mention counts above the cap; standard errors include its bias", {
+test_that("prints of dp_glm() mention counts above a cap; standard errors include the cap's bias", {
   data <- overdispersed(20000)
   fit <- seeded_glm(y ~ a + b, data, "poisson", epsilon = 4, bounds = count_bounds)
   # The same release with a higher cap has a smaller bias and no note on the bound.

@@ -61,7 +61,7 @@ test_that("the moments of spherical Laplace noise equal their closed form", {
   expect_gte(spherical_delta_cpp(1, 1.2, 4L), 0.00491162282)
 })
 
-test_that("calibrations of dp_glm() equal a direct computation and keep the requested delta", {
+test_that("calibrations of dp_glm() equal reference values and keep the requested delta", {
   # The values come from the accurate quadrature of the second review; the two-signed form is at
   # most 1.2e-4 smaller.
   wanted <- rbind(
@@ -221,7 +221,7 @@ test_that("at delta = 0 dp_glm()'s log density ratios are within epsilon with th
   expect_gt(faulty, 1.01)
 })
 
-test_that("by exact densities linear constraints in dp_glm() do not increase the loss", {
+test_that("by exact densities the loss of dp_glm() under linear constraints is within epsilon", {
   # Plants faults 44.
   withr::local_seed(5)
   largest <- sprung <- faulty <- moved <- 0

@@ -155,7 +155,7 @@ test_that("the privacy loss between neighbours with extreme weights is within ep
   expect_gt(found[["found"]], found[["claim"]])
 })
 
-test_that("with any weights every step of dp_glm() but the minimiser costs at most its charge", {
+test_that("with extreme weights no step of dp_glm() but the minimiser costs more than its charge", {
   withr::local_seed(9)
   reached <- list()
   for (family in c("binomial", "poisson", "gaussian")) {

@@ -68,7 +68,7 @@ grid_oracle <- function(p, cell) {
   })
 }
 
-test_that("combined covariates, gaps, dates and outcomes give the effects of simple fits", {
+test_that("combined covariates, gaps, dates and outcomes give the effects of separate fits", {
   for (several in c(FALSE, TRUE)) {
     p <- grid_panel(several)
     half <- c(y = 50, z = 5)
