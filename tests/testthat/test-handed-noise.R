@@ -172,7 +172,7 @@ test_that("dp_synth() with chunks, a covariate, two outcomes or update() passes 
   expect_false(withr::with_seed(2, replayed(updated, pair))$violated)
 })
 
-test_that("replay audits detect bounds or a method from data, missing noise and halved costs", {
+test_that("replay audits detect bounds or methods set by data, missing noise and halved costs", {
   pair <- corner_pair()
   regression <- drawing_fits()$lm
   # The fault is that one person determines the bounds.
@@ -240,7 +240,7 @@ test_that("noise from an audit works in that audit only and marks the fit as not
   expect_error(write_release(kept$fit, tempfile()), class = "dpsc_error")
 })
 
-test_that("a function without `control` is refused, and so is an audit by runs without epsilon", {
+test_that("a function without `control` is refused, as is an audit without `epsilon` and `mode`", {
   expect_error(audit_mechanism(function(people) 1), "control", class = "dpsc_error_argument")
   verb <- audit_mechanism(drawing_fits()$lm)
   expect_output(print(verb), "makes a private release, to be audited")

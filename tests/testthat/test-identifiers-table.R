@@ -119,7 +119,7 @@ test_that("names do not determine the calibration donors of cohorts, groups or g
   check_cells(cells[cells$kind != "date", ], 60, c("z", "p000030x"))
 })
 
-test_that("names do not determine the calibration donors, for any pair of panel and source", {
+test_that("names do not determine the calibration donors, for each supported panel and source", {
   skip_unless_audit()
   check_cells(cells_of_table(), 10001, c("z", "p005000x"))
 })

@@ -43,7 +43,7 @@ test_that("the first-order privacy variance equals the variance of refits under 
   )
 })
 
-test_that("the estimate in C++ equals the average of the estimates in R over penalties", {
+test_that("the estimate in C++ equals the weighted average of the estimates in R over penalties", {
   # Two independent programs use the same formulas, except for the shrinkage towards the target's
   # level.
   fit <- inference_fit()

@@ -126,7 +126,7 @@ interface_values <- function(env = parent.frame()) {
   )
 }
 
-test_that("the arguments of every exported function and method match the snapshot", {
+test_that("the arguments of exported functions and of their methods match the snapshot", {
   space <- asNamespace("dpsc")
   exports <- sort(getNamespaceExports("dpsc"))
   expect_snapshot(cran = TRUE, for (name in exports) {

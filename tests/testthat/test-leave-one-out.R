@@ -146,7 +146,7 @@ test_that("leave-one-out intervals exist even if donors are identical before the
   expect_match(raw_intervals(raw_release(constant, 5L), rep(0.25, 7L), size = 5), "variance")
 })
 
-test_that("leave-one-out errors of many donors are stored as counts; widths change by below 2 %", {
+test_that("many donors' leave-one-out errors are stored as counts; widths change by under 2 %", {
   rows <- random_rows(leave_one_out_rows + 500L, 9L)
   y <- random_rows(1L, 9L, seed = 8)[1L, ]
   release <- raw_release(rows, 6L)

@@ -117,7 +117,7 @@ test_that("receipts reveal an older copy of a ledger, and prints warn if no rece
   expect_error(verify_ledger(dp_ledger(1)), class = "dpsc_error_argument")
 })
 
-test_that("an option can require a ledger; an option or a variable names the default ledger", {
+test_that("an option can require a ledger; an option or environment variable names the default", {
   withr::local_options(dpsc.require_ledger = TRUE)
   expect_error(paid(NULL), "need a ledger", class = "dpsc_error_budget")
   file <- ledger_file()
@@ -184,7 +184,7 @@ test_that("a killed process leaves a readable ledger and no uncharged release", 
   }
 })
 
-test_that("releases and files record their charge; verify_ledger() finds unpaid and missing ones", {
+test_that("releases and files record their charge; verify_ledger() finds releases without one", {
   file <- ledger_file()
   ledger <- dp_ledger(50, 1e-2, path = file, data = "claims", study = "trial 7")
   withr::local_seed(1)

@@ -59,7 +59,7 @@ test_that("charges of older versions add up in zCDP, and none can follow a Gauss
   )
 })
 
-test_that("a ledger accepts a second charge if the composed cost is within its total, else not", {
+test_that("a ledger accepts a second charge exactly if the composed cost is within its total", {
   total <- gdp_epsilon_cpp(sqrt(2) * gdp_budget_cpp(1, 1e-6), 1e-6)
   enough <- dp_ledger(total * (1 + 1e-7), 1e-6)
   short <- dp_ledger(total * (1 - 1e-6), 1e-6)

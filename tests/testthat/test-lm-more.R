@@ -394,7 +394,7 @@ test_that("the print of a weighted regression states its weights", {
   expect_no_match(paste(utils::capture.output(print(bare)), collapse = " "), "weights")
 })
 
-test_that("dp_lm() keeps wide clips for skewed but not normal errors; intercepts err below 2 SEs", {
+test_that("dp_lm() keeps wide clips for skewed, not normal errors; intercepts are within 2 SEs", {
   fit_to <- function(errors, seed) {
     data <- withr::with_seed(seed, {
       d <- data.frame(a = stats::rnorm(20000), b = stats::rnorm(20000))
@@ -425,7 +425,7 @@ test_that("dp_lm() keeps wide clips for skewed but not normal errors; intercepts
   expect_lt(max(normal), 1.7)
 })
 
-test_that("in dp_lm() a numeric column of two values has below 1.3 times a logical column's SE", {
+test_that("in dp_lm() a two-valued number's SE is less than 1.3 times the SE of a logical column", {
   error <- function(seed, bounds) {
     withr::local_seed(seed)
     v <- stats::rbinom(20000, 1, 0.09)

@@ -137,7 +137,7 @@ test_that("every step of dp_lm() costs at most its declared loss, and some nearl
   expect_gt(reached[["discrete_laplace"]], 0.5)
 })
 
-test_that("dp_lm() has no step for radii or clips; with rare levels no step exceeds its cost", {
+test_that("dp_lm() has no step for radii or clips; a rare level adds no undeclared cost", {
   withr::local_seed(10)
   bounds <- c(lm_bounds(), list(z = c(0, 1)))
   formula <- y ~ a + g * s + z

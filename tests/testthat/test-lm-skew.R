@@ -90,7 +90,7 @@ test_that("the noise at dp_lm()'s last clipping bound is 0.25 to 0.5 of a sampli
   expect_lt(mean(noise) * reach / sqrt(3), 0.5)
 })
 
-test_that("dp_lm() widens its clipping if the sign of a regressor decides that of the skewness", {
+test_that("dp_lm() widens its clipping if a regressor's sign decides the sign of the skewness", {
   data <- skew_people(function(a) sign(a) * (stats::rexp(length(a)) - 1))
   ols <- stats::lm(y ~ a + b, data)
   fit <- skew_fit(data)

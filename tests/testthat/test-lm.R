@@ -269,7 +269,7 @@ test_that("if a level is rare, median errors of dp_lm()'s slopes are below 3 SEs
   expect_identical(number[["identified"]], 1)
 })
 
-test_that("a logical column's slope beyond the width of the outcome's bounds is marked as noise", {
+test_that("beyond_bounds() marks only logical columns' slopes beyond the outcome's range", {
   data <- lm_people(3000)
   fit <- seeded_lm(y ~ a + s, data, epsilon = 2, bounds = lm_bounds())
   expect_identical(unname(beyond_bounds(fit, c(1e6, 59))), c(FALSE, FALSE))

@@ -222,7 +222,7 @@ takes <- function(needs) {
   }, NA)
 }
 
-test_that("a method accepts sources that give its rows, blocks or sums, and refuses all others", {
+test_that("a source is refused unless it gives the rows, blocks or sums that the method needs", {
   expect_identical(unname(takes("sums")), c(TRUE, TRUE, TRUE))
   expect_identical(unname(takes("blocks")), c(TRUE, TRUE, FALSE))
   expect_identical(unname(takes("rows")), c(TRUE, FALSE, FALSE))

@@ -17,7 +17,7 @@ average_of <- function(fit) {
   unlist(tidy(fit, conf.int = TRUE, type = "unit")[1L, c("estimate", "conf.low", "conf.high")])
 }
 
-test_that("a rare covariate leaves median errors below 0.8 or, with few donors, 70 % coverage", {
+test_that("with a rare covariate the median error is below 0.8; with few donors coverage is 70 %", {
   fit_one <- function(n, seed) {
     withr::local_seed(seed)
     average_of(dp_synth(y ~ treated | x,
@@ -175,7 +175,7 @@ often_release <- function(seed, n = 1000, targets = 40) {
   list(release = release, targets = utils::head(ones, targets))
 }
 
-test_that("bands are shortened for targets near the donors' mean level, but not for rare levels", {
+test_that("bands are narrowed for targets near the donors' mean level, but not for rare levels", {
   x <- often_release(1)
   s <- x$release$statistics
   covariance <- s$restore %*% s$covariance %*% t(s$restore)

@@ -399,7 +399,7 @@ test_that("the solver's certified error for method objective is within the decla
   expect_lt(plan$weights$tolerance, 1e-7)
 })
 
-test_that("method objective's curvature has an expected error within 0.1 % of a grid search", {
+test_that("method objective's curvature has expected error at most 0.1 % above a grid search's", {
   for (case in list(list(30, 5, 1, 0), list(1000, 12, 4, 1e-6))) {
     n <- case[[1L]]
     T0 <- case[[2L]]

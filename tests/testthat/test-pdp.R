@@ -266,7 +266,7 @@ test_that("losses under tight objective perturbation are at most the guarantee's
 
 # the object ----
 
-test_that("losses are printed as curator-only, refused by write_release() and name no donor", {
+test_that("losses by pdp() are printed as curator-only, not written to files, and name no donor", {
   panel <- toy_panel(n = 20)
   loss <- pdp(release_of(panel, "output"), panel$donors)
   expect_output(print(loss), "CURATOR ONLY - data-dependent, not covered by the guarantee")

@@ -328,7 +328,7 @@ test_that("without privacy each person has weight one in each variable of a desc
     tidy(visited(single, epsilon = Inf, by = ~arm)))
 })
 
-test_that("limits of a description have nominal coverage if a person's rows are correlated", {
+test_that("95 % limits of a description cover at least 93 % if a person's rows are correlated", {
   runs <- if (is_audit()) 300 else 40
   truth <- c(mean = 0, sd = 1, q0.25 = stats::qnorm(0.25), q0.5 = 0, q0.75 = stats::qnorm(0.75))
   for (shared in c(0.5, 0.95)) {

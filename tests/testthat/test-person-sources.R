@@ -108,7 +108,7 @@ test_that("chunks whose rows change their order after people were assigned are r
   expect_identical(describe(chunks(Inf))$nobs, 101L)
 })
 
-test_that("spellings of a number or date in chunks are one person; times with text are refused", {
+test_that("spellings of a number or date in chunks identify one person; times with text fail", {
   nobs <- function(...) {
     blocks <- lapply(list(...), function(id) data.frame(id = id, x = 0.5))
     dp_describe(~x, dp_chunks(blocks),

@@ -82,7 +82,7 @@ test_that("confidence limits of running sums refer to the last recorded step", {
   expect_equal(table$privacy.se, last$privacy.se, tolerance = 1e-10)
 })
 
-test_that("streams, selections and ledgers have methods for nobs(), formula() or summary()", {
+test_that("nobs(), formula() or summary() give the numbers of streams, selections and ledgers", {
   stream <- small_stream()
   expect_identical(nobs(stream), 600)
   expect_equal(nobs(small_selection()), 3000)

@@ -98,7 +98,7 @@ test_that("the markup of a report escapes special characters of its format", {
   expect_match(report(fit, "text")$result, "group_1 & co", fixed = TRUE)
 })
 
-test_that("reports of fits and of releases print in every format", {
+test_that("a fit's report prints in three formats; its release's report gives the same guarantee", {
   fit <- report_fit()
   for (format in c("text", "markdown", "latex")) {
     printed <- utils::capture.output(print(report(fit, format)))

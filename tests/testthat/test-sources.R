@@ -55,7 +55,7 @@ test_that("a fit to a table equals the fit to the data frame", {
   )
 })
 
-test_that("intervals are calibrated with the same donors for every source", {
+test_that("intervals from rows or sums of a table use the same donors as from a data frame", {
   skip_if_not_installed("RSQLite")
   # With more than 10,000 donors, the donors at random places calibrate.
   p <- long_panel(10050, 2, 1)

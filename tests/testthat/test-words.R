@@ -33,7 +33,7 @@ test_that("the note on noise for a small protected group refers to treated peopl
   expect_match(said_of(100, 120, 1), "100 donors at epsilon = 1 cannot")
 })
 
-test_that("prints mention medians only for numeric regressors", {
+test_that("prints of dp_glm() mention medians only for numeric regressors", {
   people <- glm_people(2000)
   few <- seeded_glm(y ~ g, people, epsilon = 0.5, bounds = glm_bounds()[c("y", "g")])
   expect_false(few$plan$located)
