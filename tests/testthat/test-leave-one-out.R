@@ -106,7 +106,7 @@ test_that("leave-one-out intervals contain 0 exactly if p > 1 - level, and cover
   expect_identical(rowSums(covered), c(38, 38))
 })
 
-test_that("with too few donors the reason for no interval states how many the level needs", {
+test_that("with too few donors the reason for no interval states the number that the level needs", {
   for (n in c(9L, 18L)) {
     release <- raw_release(random_rows(n, 8L), 5L)
     y <- random_rows(1L, 8L, seed = 5)[1L, ]

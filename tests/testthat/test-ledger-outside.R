@@ -160,7 +160,7 @@ test_that("processes that compete for the rest of a budget do not overspend the 
   }
 })
 
-test_that("a killed process leaves a readable ledger and no uncharged release", {
+test_that("a killed process leaves an intact ledger and no release without a charge", {
   skip_on_os("windows")
   kills <- if (is_audit()) 200 else 3
   for (round in seq_len(kills)) {

@@ -215,7 +215,7 @@ test_that("if the mean is curved and errors are skewed, intervals contain most s
   expect_gt(mean(found), 0.85)
 })
 
-test_that("with 300 people the third clip of dp_lm() is less than 1.3 times the second", {
+test_that("with 300 people dp_lm()'s third clipping bound is less than 1.3 times the second", {
   growth <- vapply(85:140, function(seed) {
     data <- skew_people(function(a) stats::rnorm(length(a)), n = 300, seed = seed)
     clips <- vapply(skew_fit(data, 1, seed)$release$rounds, `[[`, 0, "clip")

@@ -128,7 +128,7 @@ test_that("an audit of two outcomes finds no cost above the budget and detects d
   expect_gt(honest, 0.5)
 })
 
-test_that("without privacy each outcome is fitted separately, by each of four estimators", {
+test_that("without privacy fits of two outcomes contain the separate fits, for four estimators", {
   p <- two_outcomes(n = 40, dates = c(5, 5))
   for (estimator in c("ridge", "did", "simplex", "sdid")) {
     fit <- outcome_fit(p, epsilon = Inf, estimator = estimator, bounds = NULL)

@@ -348,7 +348,7 @@ test_that("95 % limits of a description cover at least 93 % if a person's rows a
   }
 })
 
-test_that("unsupported descriptions with `person` are refused before the charge, for any rows", {
+test_that("refusals of descriptions with `person` cost nothing and do not depend on row counts", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- visits(200)
   single <- data[!duplicated(data$id), ]

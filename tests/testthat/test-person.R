@@ -176,7 +176,7 @@ test_that("without privacy each person has weight one in dp_lm(), and SEs are cl
   )
 })
 
-test_that("unsupported dp_lm() calls with `person` are refused before the charge, for any rows", {
+test_that("refusals of dp_lm() calls with `person` cost nothing and do not depend on row counts", {
   ledger <- dp_ledger(epsilon = 5, delta = 1e-5)
   data <- person_people(200)
   single <- data[!duplicated(data$id), ]

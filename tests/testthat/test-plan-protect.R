@@ -4,7 +4,7 @@ everyone_plan <- function(..., n = 600, size = 200, protect = "everyone") {
   dp_plan(n = n, T0 = 8, T1 = 3, epsilon = 2, size = size, protect = protect, ...)
 }
 
-test_that("a plan that protects everyone has one row, in outcome units, and is reproducible", {
+test_that("a plan that protects everyone contains one row, in outcome units, and is reproducible", {
   local_quick_plans()
   withr::local_seed(7)
   before <- .Random.seed
@@ -90,7 +90,7 @@ test_that("planned errors of a public target are within a factor of 1.3 of error
   }
 })
 
-test_that("a plan has one row per date and one for all dates, whatever the order of the dates", {
+test_that("a plan contains one row per date and one for all dates, whatever the order of dates", {
   local_quick_plans()
   dates <- function(T0, size, ...) {
     dp_plan(n = 400, T0 = T0, T1 = 2, epsilon = 2, size = size, ...)

@@ -4,7 +4,7 @@ a_plan <- function(..., method = "gram") {
   dp_plan(T0 = 10, T1 = 3, ..., method = method)
 }
 
-test_that("a plan has one row per method, with errors and widths in units of the outcome", {
+test_that("a plan contains one row per method, with errors and widths in units of the outcome", {
   local_quick_plans()
   plan <- dp_plan(n = 1000, T0 = 10, T1 = 3, epsilon = 1)
   expect_s3_class(plan, "dp_plan")

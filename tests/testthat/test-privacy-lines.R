@@ -49,7 +49,7 @@ privacy_objects <- function(rng = "secure") {
 
 on_privacy <- "private: |neighbours|theorem|proofs/|noise from|samplers|floating|assumed"
 
-test_that("prints have one line on the guarantee and one line on noise and exactness", {
+test_that("prints contain one line on the guarantee and one line on noise and exactness", {
   objects <- suppressWarnings(privacy_objects())
   for (name in names(objects)) {
     x <- objects[[name]]

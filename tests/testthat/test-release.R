@@ -392,7 +392,7 @@ test_that("every method and calibration clips values outside the bounds", {
   }
 })
 
-test_that("only releases by method gram can be fitted to other targets", {
+test_that("only releases by method gram can be fitted to targets with another pre-period", {
   p <- small_panel(k = 2)
   one <- draw(p, target = p$target[1, ])
   ledger <- dp_ledger(1, 1e-6)

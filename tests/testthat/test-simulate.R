@@ -89,7 +89,7 @@ test_that("print() of a simulated panel gives the design and the sizes", {
   )
 })
 
-test_that("clinic_panel has the documented columns and an estimated effect of -14 to -2 mmHg", {
+test_that("clinic_panel contains the documented columns; its estimated effect is -14 to -2 mmHg", {
   expect_gte(length(unique(clinic_panel$patient)), 1001)
   expect_identical(nrow(clinic_panel), 24L * length(unique(clinic_panel$patient)))
   expect_named(clinic_panel, c("patient", "month", "pressure", "enrolled"))

@@ -58,7 +58,7 @@ test_that("the web site's pages load no file from another server", {
   }
 })
 
-test_that("the home page has entries for three kinds of readers, and the linked pages exist", {
+test_that("the home page contains entries for three kinds of readers, and linked pages exist", {
   home <- text_of(in_sources("pkgdown", "index.md"))
   doors <- c("You analyse the data", "You approve the use of the data", "You run the database")
   for (door in doors) expect_match(home, paste0("### ", door), fixed = TRUE)

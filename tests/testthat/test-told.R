@@ -42,7 +42,7 @@ test_that("prints, reports and files mention gaps and covariates but not the num
   expect_match(release_problem(other), "rule for gaps")
 })
 
-test_that("fits without gaps or covariates have prints and reports that mention neither", {
+test_that("prints and reports of a fit without gaps or covariates mention neither", {
   p <- toy_panel(60, 5, 2)
   fit <- dp_synth(p$donors, p$target, 5, epsilon = 1, bounds = c(-1, 1), size = 30)
   for (said in c(printed(fit), report(fit)$methods)) expect_no_match(said, "gap|covariate")

@@ -53,7 +53,7 @@ test_that("the total covariance combines the parts' correlations with calibrated
   expect_true(all(diag(vcov(fit)) > diag(parts)))
 })
 
-test_that("vcov() has no privacy part without noise and no sampling part for method output", {
+test_that("in vcov() the privacy part is 0 without noise, the sampling part NA by method output", {
   inf <- verbs_fit(epsilon = Inf)
   expect_equal(stats::cov2cor(vcov(inf)), stats::cov2cor(vcov(inf, type = "sampling")))
   expect_true(all(vcov(inf, type = "privacy") == 0))
