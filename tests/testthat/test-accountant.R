@@ -15,7 +15,7 @@ test_that("gaussian_sigma() returns reference scales, and six times the scale at
   expect_equal(gaussian_sigma(1, 1e-6, sensitivity = 6), 6 * gaussian_sigma(1, 1e-6))
 })
 
-test_that("gaussian_sigma() returns the smallest scale with the requested delta, down to 1e-300", {
+test_that("gaussian_sigma() returns the smallest sufficient scale for delta from 0.1 to 1e-300", {
   for (epsilon in c(0.01, 1, 10, 50)) {
     for (delta in c(0.1, 1e-6, 1e-15, 1e-100, 1e-300)) {
       sigma <- gaussian_sigma(epsilon, delta)

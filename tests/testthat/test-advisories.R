@@ -5,7 +5,7 @@ skip_if_not_installed("jsonlite")
 of_020 <- function(name) read_old(test_path("fixtures", "0.2.0", name))
 said_of <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
 
-test_that("every advisory has four fields and ends before this version; NEWS has its key words", {
+test_that("every advisory has four fields and concerns old versions; NEWS has four key words", {
   expect_named(advisories(), c("positions", "places", "waves", "cells", "classes"))
   for (one in advisories()) {
     expect_named(one, c("fault", "until", "shows", "found"))

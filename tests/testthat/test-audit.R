@@ -38,7 +38,7 @@ test_that("in three methods noise inputs change between neighbours by at most th
   expect_gt(min(unlist(worst)), 0.99)
 })
 
-test_that("integer moments change by at most their sensitivities; some rows nearly attain them", {
+test_that("replacing a row changes integer moments by at most, and nearly, their sensitivities", {
   # u, w are rows (v, K): |uu' - ww'|_F <= sqrt(2) (R^2 + K^2); off-diagonal entries count twice.
   withr::local_seed(1)
   seen <- c(frobenius = 0, l1 = 0)

@@ -163,7 +163,7 @@ test_that("no fit with chunks, several targets or a small epsilon contains a don
   }
 })
 
-test_that("no release with random bits of the operating system contains a donor's data", {
+test_that("no fit with secure noise contains a donor's name or value", {
   p <- canary_panel()
   for (method in c("gram", "output", "objective")) {
     fit <- canary_fit(p, "formula", "do.call", epsilon = 1, bounds = p$bounds, method = method)
@@ -345,7 +345,7 @@ test_that("errors from dp_chunks() contain no donor's data even if the reader's 
   }
 })
 
-test_that("no object contains a donor's whole-number value as an integer or as a double", {
+test_that("no object of a fit contains a donor's whole-number value as an integer or a double", {
   withr::local_seed(5)
   donors <- matrix(sample.int(2e9, 40 * 8), 40)
   integers_anywhere <- function(bytes) {

@@ -237,7 +237,7 @@ test_that("the noise covariance of two cohorts' effects equals a delta-method co
   expect_gt(min(eigen(shared$regression, symmetric = TRUE)$values), -1e-12)
 })
 
-test_that("cohorts' regression error covariances are within a factor of 1.7 of resampled refits'", {
+test_that("regression error covariances of cohorts are within a factor of 1.7 of resampling", {
   withr::local_seed(16)
   rows <- sim_panel(n = 3002, T0 = 5, T1 = 5)$donors
   # Two equal targets share a large part of their errors. The penalty leaves only small errors of

@@ -11,7 +11,7 @@ test_that("dp_control() defaults to secure noise and intervals; unset numbers ar
   expect_true(all(lengths(unclass(control)[others]) == 0L))
 })
 
-test_that("dp_control() stores settings as numbers", {
+test_that("dp_control() stores numeric settings as doubles", {
   control <- dp_control(rng = "R", lambda = 3L, split = 0.5, cap = 0.1, curvature = 2)
   expect_identical(control$lambda, 3)
   expect_identical(unclass(control)[c("split", "cap", "curvature")],

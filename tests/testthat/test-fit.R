@@ -79,7 +79,7 @@ test_that("without privacy fits from chunks or to several targets equal separate
   expect_identical(sized$size, 4)
 })
 
-test_that("with epsilon = Inf output and published objective are ridge without an intercept", {
+test_that("with epsilon = Inf published output and objective are ridge without an intercept", {
   p <- toy_panel(n = 30, T0 = 8, T1 = 3)
   for (lambda in list(NULL, 0.5, 40)) {
     penalty <- if (is.null(lambda)) 8 else lambda

@@ -452,7 +452,7 @@ test_that("minimisers of dp_glm() with penalties or limits satisfy the optimalit
   expect_gt(sum(active), 1)
 })
 
-test_that("dp_glm() spends the whole budget and no more", {
+test_that("plans of dp_glm() spend the whole budget and no more", {
   for (family in c("binomial", "poisson", "gaussian")) {
     for (n in c(60, 3000, 1e6)) {
       for (epsilon in c(0.2, 1, 8)) {
