@@ -291,7 +291,7 @@ test_that("the print of a classical fit gives fit quality, main donors and next 
   }
 })
 
-test_that("the error from confint() of a classical fit names a conformal() call with intervals", {
+test_that("the error from confint() of a classical fit suggests a call of conformal()", {
   fit <- simplex_panel_fit()
   expect_error(confint(fit), "conformal\\(fit, level = 0.92\\)", class = "dpsc_error_argument")
   expect_error(confint(simplex_panel_fit(20)), "conformal\\(fit\\)", class = "dpsc_error_argument")

@@ -122,7 +122,7 @@ test_that("calibration for cohorts uses placebo errors with periods in each coho
   expect_equal(run$calls[[6]]$value, mine, tolerance = 1e-6)
 })
 
-test_that("replacing a donor's covariates changes no step by more than its charged sensitivity", {
+test_that("replacing a donor's outcomes and covariates changes no step beyond its sensitivity", {
   # Plants faults 15.
   p <- staggered_covariates(n = 300, dates = c(5, 7))
   donor <- p$data$unit == "u0001"

@@ -51,7 +51,7 @@ test_that("products of columns have the names of lm() and correlate perfectly wi
   expect_true(all(abs(table) <= 1 + 1e-12))
 })
 
-test_that("products use clipped values, and their bounds follow from the factors' bounds", {
+test_that("products use clipped values, and their bounds follow from the bounds of their columns", {
   columns <- dpsc:::new_columns(y ~ a * b, product_bounds, "gaussian")
   product <- columns$regressors[[3]]
   expect_identical(product$name, "a:b")

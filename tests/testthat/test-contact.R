@@ -1,6 +1,6 @@
 # All addresses come from inst/contact.dcf. While this file is empty, no text shows an address.
 
-test_that("no text shows a contact address until the owner has entered one", {
+test_that("README and three other texts show no address until the owner has entered one", {
   file <- system.file("contact.dcf", package = "dpsc")
   expect_true(nzchar(file))
   entered <- trimws(sub("^Security:", "", readLines(file)))

@@ -201,7 +201,7 @@ test_that("the limit on the number of people beyond a window is not below their 
   expect_error(tidy(found, clusters = NA), class = "dpsc_error_argument")
 })
 
-test_that("limits of quantiles cover at least 90 % for few people and few distinct values", {
+test_that("limits of quantiles cover at least 90 % for 500 people and 11 distinct values", {
   truth <- c(2, 5, 8)
   covered <- vapply(1:20, function(seed) {
     x <- withr::with_seed(seed, floor(stats::runif(500) * 11))

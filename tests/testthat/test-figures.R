@@ -315,7 +315,7 @@ test_that("readable names can replace the names of variables in figures", {
   }
 })
 
-test_that("axes of figures have as many labels as fit, and no label outside the data", {
+test_that("axes of figures have only labels that fit, and no label outside the data", {
   months <- seq(as.Date("2023-01-01"), by = "month", length.out = 24)
   labels <- function(width, times = months, panels = 1) {
     withr::local_pdf(NULL, width = width, height = 4)

@@ -401,7 +401,7 @@ test_that("fits keep periods of seven classes (factors as text), and their plots
   expect_identical(length(unique(built$data[[1L]]$PANEL)), 1L)
 })
 
-test_that("plots for every method, with one post-period or without noise, state the privacy", {
+test_that("plots by three methods with one post-period state the privacy, with and without noise", {
   skip_if_not_installed("ggplot2")
   p <- toy_panel(n = 40, T0 = 6, T1 = 1)
   for (method in c("gram", "output", "objective")) {

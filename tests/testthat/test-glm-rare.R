@@ -8,7 +8,7 @@ rare_people <- function(n, share) {
 
 rare_bounds <- list(y = c(0, 1), t = c(FALSE, TRUE), a = c(-9, 9))
 
-test_that("with a rare dummy dp_glm() has RMS errors below 1.5 SEs of glm() and 85 % coverage", {
+test_that("with a rare dummy dp_glm() has RMS errors below 1.5 SEs of glm(), coverage above 85 %", {
   runs <- if (is_audit()) 60 else 20
   found <- vapply(seq_len(runs), function(seed) {
     data <- withr::with_seed(seed, rare_people(20000, 0.03))

@@ -55,7 +55,7 @@ test_that("if all weights are at the maximum, dp_glm() gives the unweighted coef
   }
 })
 
-test_that("a private weighted fit by dp_glm() is closer to the weighted than to the plain fit", {
+test_that("the private weighted intercept of dp_glm() is nearer the weighted than the plain fit", {
   for (family in c("binomial", "poisson", "gaussian")) {
     data <- weighted_people(40000, family)
     # Outcomes differ if weights are large.

@@ -52,7 +52,7 @@ test_that("logical, 0/1 and two-level outcomes give the same fit by dp_glm()", {
   for (fit in fits[-1]) expect_identical(unname(coef(fit)), unname(coef(fits[[1]])))
 })
 
-test_that("in dp_glm() missing rows and rows outside the subset have weight zero", {
+test_that("dp_glm() gives the same release for missing rows and for rows outside the subset", {
   data <- glm_people(3000)
   gone <- data
   gone$a[1:50] <- NA
@@ -424,7 +424,7 @@ test_that("dp_glm() finds minimisers within several constraints for degenerate d
   }
 })
 
-test_that("standard errors of a ridge fit by dp_glm() refer to the population's ridge fit", {
+test_that("a ridge in dp_glm() reduces standard errors; prints name the population's ridge fit", {
   data <- glm_people(20000)
   fits <- function(...) seeded_glm(y ~ a + b, data, epsilon = 4, bounds = glm_bounds(), ...)
   plain <- fits()
@@ -578,7 +578,7 @@ test_that("every method of dp_glm() in mechanism_table has the required fields",
   }
 })
 
-test_that("in 25 simulations dp_glm() has a median error below 0.2; 43 of 50 intervals cover", {
+test_that("in 25 runs dp_glm() has a median error below 0.2; at least 43 of 50 intervals cover", {
   withr::local_seed(12)
   runs <- replicate(25, {
     x <- matrix(stats::rnorm(4000), 2000) / 3

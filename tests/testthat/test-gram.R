@@ -107,7 +107,7 @@ test_that("clipped rows equal the documented integers and are within the limit f
   expect_gt(closest, 0.9995)
 })
 
-test_that("rows inside the radius are only shrunk and rounded; other rows keep their direction", {
+test_that("rows inside the radius are only scaled and rounded; other rows keep their direction", {
   map <- identity_map(4)
   inside <- c(0.3, -0.2, 0.1, 0.7)
   one <- function(x) drop(integers_of(matrix(x, 1L), map, 0.9)$clipped)
@@ -358,7 +358,7 @@ test_that("whitening and its inverse cancel; each centre moves by at most the pr
   }
 })
 
-test_that("without noise the release equals the moments of the clipped rows", {
+test_that("without noise the released moments equal the donors' moments up to one grid step", {
   withr::local_seed(10)
   facts <- gram_facts_of(n = 60)
   donors <- matrix(stats::runif(480, -0.8, 0.8), 60)
