@@ -295,7 +295,7 @@ test_that("messages and errors of a user's statistic are suppressed and cannot e
   expect_identical(sink.number(type = "message"), 2L)
 })
 
-test_that("8,000 people's mean has an interval (audits: 90 % cover), a median of 50 blocks none", {
+test_that("a mean of 8,000 people has an interval; a median over 50 blocks has none", {
   withr::local_seed(6)
   # Blocks contain at least 30 people, which gives 96 / epsilon blocks and the corresponding number
   # of people.

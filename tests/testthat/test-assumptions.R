@@ -39,7 +39,7 @@ test_that("only fits to an SQL query state that the guarantee covers the query's
   expect_identical(read_release(path), fit$release)
 })
 
-test_that("fits to sources and combined releases state the assumption that nobody is in two", {
+test_that("fits to sources and combined releases assume in print that nobody is in two of them", {
   rows <- assumption_rows()
   halves <- dp_sources(list(rows[1:1500, ], rows[1501:3000, ]))
   fit <- dp_lm(y ~ x, halves, 1, bounds = unit_limits)

@@ -19,7 +19,7 @@ releases <- function(delta = 1e-6, T0 = 4, T1 = 2, epsilon = 1, rng = "secure") 
   )
 }
 
-test_that("in three methods noise inputs change between neighbours by at most their sensitivity", {
+test_that("in three methods inputs of noise change between neighbours by at most the sensitivity", {
   # The drawn radii determine how closely a call reaches its declared cost.
   withr::local_seed(14)
   worst <- list()

@@ -102,7 +102,7 @@ joint_law <- function(losses, exponent, of_tuple = max) {
   from[match(tuple, found$loss)] / sum(share * found$tuples)
 }
 
-test_that("the probability of a joint choice of quantiles is exponential in their largest loss", {
+test_that("the probability of a joint choice decreases exponentially with its largest loss", {
   losses <- list(c(-700, 300, 900, 2000), c(100, -250, 400, 1e6), c(0, 0, 500, 800))
   exponent <- 0.001
   law <- joint_law(losses, exponent)

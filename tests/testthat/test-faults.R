@@ -168,7 +168,7 @@ test_that("without the operating system's randomness nothing is released; a char
   expect_match(said, "released: FALSE charges: 1", all = FALSE)
 })
 
-test_that("a failed write of a release leaves other files unchanged and no temporary file", {
+test_that("a failed write of a release changes no other file and leaves no temporary file", {
   # Plants faults 58.
   skip_if_not_installed("jsonlite")
   skip_on_os("windows")

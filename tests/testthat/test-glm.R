@@ -549,7 +549,7 @@ test_that("the scale that dp_glm() releases for a column of three values is abov
   expect_gt(min(scales), 0.4)
 })
 
-test_that("dp_plan_glm() predicts the ratio of total to sampling errors up to a factor of 1.23", {
+test_that("dp_plan_glm() predicts the ratio of total to sampling SEs up to a factor of 1.23", {
   plan <- dp_plan_glm(n = c(300, 10000), p = 2, epsilon = c(1, 4))
   expect_identical(nrow(plan), 4L)
   expect_true(all(diff(plan$longer[1:2]) < 0))
@@ -658,7 +658,7 @@ test_that("dp_glm() finds the minimiser for uninformative data and for excessive
   }
 })
 
-test_that("dp_glm() finds penalised minimisers for 50 people at large budgets (audits: in 5 s)", {
+test_that("dp_glm() finds penalised minimisers for 50 people at epsilon from 10 to 10,000", {
   penalties <- list(
     list(lasso = 0.05), list(lasso = 0.5), list(group = 0.05), list(ridge = 0.1),
     list(lasso = 0.01, ridge = 0.01)

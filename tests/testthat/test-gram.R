@@ -235,7 +235,7 @@ test_that("costs of the steps of method gram sum to nearly the budget and do not
   expect_gt(calibrated, 30)
 })
 
-test_that("each draw has its planned integer scale; Gaussian moments have V / 2 off the diagonal", {
+test_that("each draw has its planned integer scale; Gaussian variances halve off the diagonal", {
   withr::local_seed(6)
   for (delta in c(0, 1e-6)) {
     for (n in c(30, 400)) {
