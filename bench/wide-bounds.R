@@ -7,7 +7,10 @@
 #   se_tight, se_wide, se_inf         medians over releases and targets
 #   privacy_tight, privacy_wide       the part of the standard error from noise
 #   refused_tight, refused_wide       share of targets without an interval
-#   se_ratio                          se_wide over se_tight (goal: at most 1.2)
+#   se_ratio                          se_wide over se_tight (goal: at most 1.2; for a public target
+#     at a bound the standard error allows for donors whom noise hides, with errors of half the
+#     bounds' width, and no release at this budget excludes such donors: inst/proofs/gram.md, "Few
+#     donors with large errors")
 library(dpsc)
 source("bench/battery-designs.R")
 source("bench/battery-measures.R")
