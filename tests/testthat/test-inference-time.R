@@ -23,7 +23,7 @@ test_that("without noise conformal residuals are the residuals of the ridge fit 
   expect_equal(residual, u - drop(gram %*% solve(gram + penalty * diag(10), u)), tolerance = 1e-8)
 })
 
-test_that("conformal tests rarely reject, accept an interval's middle, and give p >= 1 / 14", {
+test_that("conformal tests rarely reject a true 0 and accept an interval's middle; p >= 1 / 14", {
   p <- vapply(1:60, function(seed) {
     conformal(full_fit(n = 300, seed = seed), intervals = FALSE)$test$p.value
   }, 0)

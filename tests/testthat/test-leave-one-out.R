@@ -135,7 +135,7 @@ test_that("in leave-one-out tests donors with equal values count as ties in spit
   expect_true(all(table$conf.low <= 0 & 0 <= table$conf.high))
 })
 
-test_that("leave-one-out intervals exist even if donors are identical before the treatment", {
+test_that("leave-one-out intervals for a person exist even if donors' pre-periods are identical", {
   rows <- cbind(matrix(0.5, 30L, 5L), random_rows(30L, 2L))
   release <- raw_release(rows, 5L)
   table <- raw_intervals(release, c(rep(0.5, 5L), 0, 0))

@@ -134,7 +134,7 @@ test_that("at epsilon = 100 counterfactuals of new periods follow a common shock
   expect_lt(sqrt(mean(error^2)), 0.05)
 })
 
-test_that("standard deviations of new effects over draws are 0.6 to 1.6 times the stated noise", {
+test_that("over draws the SDs of new periods' effects are 0.6 to 1.6 times the stated noise", {
   withr::local_seed(29)
   p <- monitor_panel(n = 2000, T0 = 12, T1 = 4)
   one <- function(i) {

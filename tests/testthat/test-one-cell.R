@@ -169,7 +169,7 @@ test_that("strings that R cannot convert cause no condition in dp_lm(), dp_selec
   }
 })
 
-test_that("a batch of missing values stops a stream exactly if one value of that type does", {
+test_that("missing values of a type stop a stream exactly if a value of this type does", {
   online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
   levels <- list(y = c(0, 1), g = c("a", "b"))
   range <- list(y = c(0, 1), g = c(0, 1))

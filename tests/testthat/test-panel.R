@@ -144,7 +144,7 @@ test_that("the outcome log(y) is the logarithm of the column", {
 })
 
 # test-panel-rowwise.R tests the labels of a private fit.
-test_that("variables of the formula's environment are found unless a column has their name", {
+test_that("without privacy a formula's variables are sought in the data, then in its environment", {
   p <- toy_panel()
   make_formula <- function(shift, y) {
     double <- function(x) 2 * x

@@ -326,7 +326,7 @@ test_that("the bound on the generalisation error is above the exact gap for a kn
   expect_output(print(s), "Generalisation error: .*Proposition 9")
 })
 
-test_that("pdp() gives the same losses for a formula, a fit and a matrix", {
+test_that("pdp() gives the same losses for a fit and its release, and for a matrix and a formula", {
   panel <- toy_panel(n = 15)
   fit <- suppressWarnings(dp_synth(panel$donors,
     target = panel$target, T0 = panel$T0, epsilon = 1, bounds = c(-1, 1)

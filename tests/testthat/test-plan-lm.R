@@ -63,7 +63,7 @@ test_that("dp_plan_lm() returns the required number of people or the required ep
   expect_identical(levels$columns, 2L)
 })
 
-test_that("hurdles of dp_plan_select() fall with n and epsilon and fit simulated selections", {
+test_that("hurdles of dp_plan_select() fall with n and epsilon and match simulated selections", {
   bounds <- plan_bounds(40, 1)
   plan <- function(n, epsilon) {
     dp_plan_select(y ~ ., bounds, n = n, size = 2, epsilon = epsilon, signal = 0.08)

@@ -162,7 +162,7 @@ test_that("in plans useful covariates reduce errors by over 20 %, useless ones b
   expect_identical(moved[, 1:8], rows[, 1:8])
 })
 
-test_that("the power in a plan is computed from the plan's error and half-width", {
+test_that("a plan's power follows from its error, half-width and share of runs with intervals", {
   row <- data.frame(average = 0.5, half_width = 1, given = 1)
   expect_equal(power_of(row, 1), pnorm(0) + pnorm(-4))
   expect_identical(power_of(row, -1), power_of(row, 1))

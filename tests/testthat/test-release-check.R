@@ -81,7 +81,7 @@ test_that("edits that falsely claim a valid guarantee or exact noise are detecte
   )
 })
 
-test_that("a release that is read states its guarantee in the package's own words", {
+test_that("reading a release replaces edited text on its guarantee by the package's text", {
   release <- doctored(change = edit("privacy", "theorem", "perfect secrecy (Shannon, 1949)"))
   expect_match(release$privacy$theorem, "proofs/gram.md")
   release <- doctored("objective", "published", change = edit("privacy", "reason", ""))

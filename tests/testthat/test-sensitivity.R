@@ -44,7 +44,7 @@ test_that("the exact ridge sensitivity equals its formula and lies between refer
   expect_equal(published_ridge_sensitivity(10, 10, 10), 16.971, tolerance = 1e-4)
 })
 
-test_that("no random pair of neighbours exceeds the ridge sensitivity", {
+test_that("no random pair of neighbours changes ridge weights by more than their sensitivity", {
   withr::local_seed(1)
   for (i in 1:400) {
     n <- sample(5L, 1L)
@@ -59,7 +59,7 @@ test_that("no random pair of neighbours exceeds the ridge sensitivity", {
   }
 })
 
-test_that("some neighbours attain 99 % of the ridge sensitivity", {
+test_that("some neighbours change ridge weights by over 99 % of their sensitivity", {
   for (lambda in c(0.2, 1, 6, 12, 30, 200)) {
     T0 <- 6
     y <- rep(c(1, -1), 3)
