@@ -197,7 +197,7 @@ test_that("submodels by update() use the release of the dp_lm() fit and agree wi
   expect_error(anova(fit, fit), class = "dpsc_error_argument")
 })
 
-test_that("methods for dp_lm() fits that need people's values are refused; prints state privacy", {
+test_that("dp_lm() fits refuse residuals() and predict() without rows; prints state privacy", {
   fit <- seeded_lm(y ~ a, lm_people(600), epsilon = 1, bounds = lm_bounds())
   expect_error(residuals(fit), class = "dpsc_error_argument")
   expect_error(fitted(fit), class = "dpsc_error_argument")

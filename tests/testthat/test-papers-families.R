@@ -177,7 +177,7 @@ test_that("for kst on a box the loss stays within epsilon, but not with a third 
   }
 })
 
-test_that("papers' fits of linear models and counts approach noise-free fits and are charged", {
+test_that("kst and napp approach lm() and glm() for linear models and counts, and are charged", {
   withr::local_seed(5)
   data <- data.frame(a = stats::runif(3000, -1, 1), b = stats::runif(3000, 0, 4))
   data$y <- pmax(-3, pmin(3, 1 + data$a - 0.2 * data$b + stats::rnorm(3000, 0, 0.3)))

@@ -38,7 +38,7 @@ test_that("one row per person in any order gives the dp_lm() fit without `person
   expect_identical(by_person$release, plain$release)
 })
 
-test_that("repeating all rows k times changes no dp_lm() release, also if row counts differ", {
+test_that("repeating all rows changes no dp_lm() release, even if people's row counts differ", {
   data <- person_people()
   for (vcov in c("const", "HC")) {
     once <- person_lm(data, person = ~id, vcov = vcov)

@@ -79,7 +79,7 @@ test_that("numbers computed for a row by a formula do not depend on other rows",
   )
 })
 
-test_that("a missing value of one person does not determine the type of a column", {
+test_that("the type of one person's missing value does not determine the type of a column", {
   columns <- new_columns(y ~ x + g, unit(g = c("2", "4")), "gaussian")
   one <- rows_of()[1L, ]
   for (lost in list(NA, NA_character_, NA_real_)) {

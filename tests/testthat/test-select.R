@@ -429,7 +429,7 @@ test_that("without noise the exponential mechanism over supports selects the bes
   expect_setequal(found$selected, names(rows)[pairs[, which.min(left)]])
 })
 
-test_that("objects of four methods of dp_select() do not contain a value of their data", {
+test_that("objects of four methods of dp_select() do not contain a planted value of the data", {
   rows <- sparse_rows(400, 6)
   canary <- 0.123456789101112
   rows$x.1[[7L]] <- canary

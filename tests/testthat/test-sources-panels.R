@@ -1,7 +1,7 @@
 # Panels of several kinds from donors outside R: covariates, gaps, protected people. The release
 # equals the release of the data frame, or an error before the charge reveals no person's data.
 
-test_that("covariates from a table equal covariates from a data frame, by rows or by sums", {
+test_that("releases with covariates are the same from rows or sums of a table and a data frame", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(300, 5, 2)
   data <- with_covariates_in(p$data)
@@ -50,7 +50,7 @@ test_that("covariates from a table equal covariates from a data frame, by rows o
   expect_identical(fit(shards, protect = "donors"), fit(later, protect = "donors"))
 })
 
-test_that("without privacy covariates from a table and a data frame agree up to rounding", {
+test_that("without privacy fits with covariates from a table and data frame agree up to rounding", {
   skip_if_not_installed("RSQLite")
   p <- long_panel(200, 5, 2, extreme = FALSE)
   data <- with_covariates_in(p$data)

@@ -272,7 +272,7 @@ test_that("the difference of a later release and a public state does not reveal 
   expect_true(p > 1e-5 && p < 1 - 1e-5)
 })
 
-test_that("a stream's public state can be continued anywhere, and prints state the cost", {
+test_that("a stream's public state can be continued more than once, with larger standard errors", {
   folder <- local_registry()
   file <- file.path(folder, "state")
   stream <- counting("tree")

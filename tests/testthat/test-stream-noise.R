@@ -118,7 +118,7 @@ test_that("one entry changes all releases of a stream by at most the charged sen
   }
 })
 
-test_that("streams of categories and streams with pure budgets cost 99 to 100 % of the charge", {
+test_that("a row of a stream of categories or with a pure budget costs 99 to 100 % of the charge", {
   withr::local_seed(5)
   x <- diag(3)[sample.int(3, 32, TRUE), ]
   for (noise in all_noises) {

@@ -63,7 +63,7 @@ test_that("in vcov() the privacy part is 0 without noise, the sampling part NA b
   expect_error(vcov(inf, type = "HC1"), class = "dpsc_error_argument")
 })
 
-test_that("weights() returns weights if the fit contains weights", {
+test_that("weights() gives the weights of simplex and output fits, and an error for method gram", {
   classical <- classical_fit()
   expect_equal(sum(weights(classical)), 1)
   expect_named(weights(classical), sprintf("state %02d", 1:30))

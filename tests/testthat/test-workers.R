@@ -118,7 +118,7 @@ test_that("no worker's rows are counted twice, whichever process sums the rows",
   expect_identical(release(again), reference)
 })
 
-test_that("workers can hold the rows of a regression in memory or in a database", {
+test_that("workers with rows in memory or in a database give the dp_lm() fit of a data frame", {
   skip_on_cran()
   skip_if_not_installed("parallel")
   skip_if_not_installed("RSQLite")
