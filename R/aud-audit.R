@@ -244,6 +244,9 @@ check_audit_pair <- function(pair) {
   }
   differing <- sum(rowSums(pair$data != pair$neighbour) > 0)
   if (!identical(differing, 1L)) {
-    abort("{.arg data} and {.arg neighbour} must differ in exactly one row.", "argument")
+    abort(c(
+      "{.arg data} and {.arg neighbour} must differ in exactly one row.",
+      i = "Replace one person's row of {.arg data} to make the neighbour."
+    ), "argument")
   }
 }

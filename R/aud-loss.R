@@ -54,7 +54,7 @@ loss_of_release <- function(mechanism) {
   if (identical(mechanism$method, "objective") && identical(mechanism$calibration, "tight")) {
     abort(c(
       "Mode {.val loss} cannot audit method {.val objective} with calibration {.val tight}.",
-      x = "Outputs lie on faces of the constraint set of all dimensions, without a common density.",
+      x = "Outputs lie on faces of several dimensions, and therefore have no common density.",
       i = "Use mode {.val blackbox} or {.val replay}."
     ), "argument")
   }

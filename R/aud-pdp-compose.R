@@ -49,7 +49,8 @@ check_composable <- function(losses) {
   if (length(unique(people)) > 1L) {
     abort(c(
       "These are not losses of the same people.",
-      x = "The numbers of people are {paste(people, collapse = ', ')}."
+      x = "The numbers of people are {paste(people, collapse = ', ')}.",
+      i = "Give results of {.fn pdp} for the same people, in the same order."
     ), "argument")
   }
 }

@@ -132,7 +132,8 @@ dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, 
                          control = dp_control(), person = NULL) door("dp_aggregate", pays = TRUE, {
   check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
-  check_given(missing(lower) || missing(upper), "lower, upper", "public limits of the statistic")
+  check_given(missing(lower), "lower", "the public lower limit of each statistic")
+  check_given(missing(upper), "upper", "the public upper limit of each statistic")
   if (!is.function(statistic)) {
     abort(c(
       "{.arg statistic} must be a function of a block's rows.", x = "It is {describe(statistic)}."

@@ -12,11 +12,15 @@ check_target_covariates <- function(release, covariates, k) {
   q <- NROW(columns)
   if (!is.numeric(covariates) || length(covariates) != k * q || !all(is.finite(covariates))) {
     abort(c(
-      "{.arg covariates} must contain the release's covariates, one row per target.",
-      i = if (q > 0L) {
-        "The covariates are {.val {columns$name}}."
+      if (q > 0L) {
+        "{.arg covariates} must contain finite values of the release's covariates for each target."
       } else {
-        "This release has no covariates: omit {.arg covariates}."
+        "{.arg covariates} cannot be given: this release has no covariates."
+      },
+      i = if (q > 0L) {
+        "Give one row per target and one column per covariate: {.val {columns$name}}."
+      } else {
+        "Omit {.arg covariates}."
       }
     ), "covariate")
   }
@@ -33,7 +37,7 @@ check_release_dates <- function(T0, release, k) {
   last <- first + release$panel$T1 - 1
   if (!gives_moments(release$method) && !all(T0 == first)) {
     abort(c(
-      "A release by method {.val {release$method}} is valid for its own adoption date only.",
+      "A release by method {.val {release$method}} is valid only for its own adoption date.",
       i = "A release by {.val gram} is valid for later dates, too."
     ), "argument")
   }
@@ -218,7 +222,10 @@ check_fitted_target <- function(release, target) {
   if (!isTRUE(all.equal(pre, release$settings$target, tolerance = 1e-8))) {
     abort(c(
       "This release contains weights for another target.",
-      i = "Only a release by {.val gram} can be fitted to other targets."
+      i = paste(
+        "Give the target of the release. Only a release by {.val gram} can be fitted to other",
+        "targets."
+      )
     ), "argument")
   }
 }

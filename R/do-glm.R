@@ -283,7 +283,9 @@ glm_public <- function(budget, columns, n, asked, max_weight = 1) {
   if (!is.null(record$prepare)) public <- record$prepare(public, columns)
   reason <- if (!is.null(record$refuse)) record$refuse(public)
   if (!is.null(reason)) {
-    abort(c("Method {.val {public$method}} does not cover this case.", x = "{reason}"), "argument")
+    abort(c(
+      "Method {.val {public$method}} cannot be used with these arguments.", x = "{reason}"
+    ), "argument")
   }
   public
 }

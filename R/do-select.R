@@ -284,7 +284,7 @@ selection_constants <- function(settings, facts, method) {
   kappa <- settings$kappa %||% c(0, 0)
   if (!is.numeric(kappa) || length(kappa) != 2L ||
       !all(is.finite(kappa) & (kappa > 0 | is.null(settings$kappa)))) {
-    abort("{.arg kappa} must be two positive numbers.", "argument")
+    abort("{.code kappa} in {.arg settings} must be two positive numbers.", "argument")
   }
   selector <- mechanism_table$dp_select[[method]]
   blocks <- selector$blocks(facts$n)
@@ -346,7 +346,8 @@ check_selection_draws <- function(method, shares, constants) {
   }
   if (!fits) {
     abort(c(
-      "{.arg epsilon} is too small for this selection: the noise would not fit the sampler."
+      "{.arg epsilon} is too small for this selection: the noise would exceed the sampler's range.",
+      i = "Give a larger {.arg epsilon}."
     ), "argument")
   }
 }

@@ -98,8 +98,8 @@ stream_table.dp_stream_sum <- function(stream, newdata) {
     # `NA` has type logical, and a logical value counts as text outside all categories.
     if (!cell_kind(newdata) %in% c("text", "factor", "flag")) {
       abort(c(
-        "Entries of a count in categories must be text or a factor.",
-          x = "They are {describe_people(newdata)}."
+        "A count in categories needs text, a factor or logical values.",
+          x = "The entries are {describe_people(newdata)}."
       ), "data")
     }
     table <- outer(cell_levels(newdata, names), seq_along(names), `==`) + 0

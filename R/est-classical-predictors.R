@@ -127,7 +127,10 @@ check_importances <- function(v, given) {
 complete_balanced <- function(raw, settings) {
   if (is.null(settings$predictors)) {
     if (!is.null(settings$v)) {
-      abort("{.arg v} weights predictors, but there are no predictors.", "argument")
+      abort(c(
+        "{.arg v} weights predictors, but there are no predictors.",
+        i = "Omit {.arg v}, or name predictors in the formula."
+      ), "argument")
     }
     return(list())
   }

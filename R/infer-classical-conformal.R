@@ -34,7 +34,10 @@ conformal_engine_classical <- function(fit) {
       x = if (parts$estimator == "sdid") {
         "Estimator {.val sdid} does not: it weights the periods before treatment."
       } else {
-        "Estimator {.val {parts$estimator}} does not: its predictors are means before treatment."
+        paste(
+          "Estimator {.val {parts$estimator}} does not: its predictors, or their importances,",
+          "depend on the date of the treatment."
+        )
       },
       i = "Use {.fn placebo_space}, {.fn leave_one_out} or {.fn placebo_time} instead."
     ), "argument")

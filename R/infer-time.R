@@ -187,7 +187,10 @@ conformal_possible <- function(T0, T1, permutations, n_perm, level) {
   needed <- ceiling(1 / (1 - level) - 1e-9) - 1
   wanted <- format_percent(level)
   needs <- if (permutations == "block") {
-    paste0(wanted, " needs ", needed, " periods before the treatment, and the panel has ", T0)
+    paste0(
+      wanted, " for a single period needs ", needed,
+      " periods before the treatment, and the panel has ", T0
+    )
   } else {
     paste0(wanted, " needs n_perm = ", needed, ", and n_perm is ", n_perm)
   }
@@ -208,7 +211,7 @@ print.dp_conformal <- function(x, ...) {
   cat(
     if (!x$private) "NOT PRIVATE: ", "Conformal test of an effect of ",
     paste(format(x$effect), collapse = ", "), " (", x$test$permutations[[1L]], " ",
-    if (x$kind == "block") "rotations" else "permutations", ")\n",
+    if (x$kind == "block") "cyclic shifts" else "permutations", ")\n",
     sep = ""
   )
   cat(paste0("  ", x$test$target, ": p = ", formatC(x$test$p.value, digits = 3L)), sep = "\n")

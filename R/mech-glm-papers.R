@@ -164,7 +164,8 @@ plan_paper <- function(facts, public) {
   force(facts)
   plan <- tryCatch(paper_plan_cpp(facts), error = function(e) {
     abort(c(
-      "{.arg epsilon} or {.arg ridge} is too small for this method."
+      "{.arg epsilon} or {.code ridge} is too small for this method.",
+      i = "Give a larger {.arg epsilon}, or a larger {.code ridge} in {.arg settings}."
     ), "argument")
   })
   plan$cost <- new_cost("approximate", public$epsilon, public$delta, pure = !plan$approximate)

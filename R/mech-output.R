@@ -76,7 +76,8 @@ check_solvable <- function(plan) {
   variance <- c(plan$weights$variance, plan$post$variance)
   if (!all(is.finite(variance) & variance <= 2^56)) {
     abort(c(
-      "{.arg epsilon} or {.arg delta} is too small: the noise is too large for the exact sampler."
+      "{.arg epsilon} or {.arg delta} is too small: the noise would exceed the sampler's range.",
+      i = "Give a larger {.arg epsilon} or {.arg delta}."
     ), "argument")
   }
 }

@@ -27,13 +27,15 @@ plan_refusal <- function(public, plan) {
     if (is.null(plan)) Inf else plan$moment_noise
   }
   serves <- function(n, epsilon) noise(n, epsilon) <= hopeless_noise
-  instead <- least_that_serves(public, serves, "donor")
+  instead <- least_that_serves(public, serves, "donors")
   paste0(
     "A release for ", count_of(public$n, "donor"), " at epsilon = ", format(public$epsilon),
     " would be uninformative: the standard deviation of the noise on a mean square is ",
     signif(here, 2), " times the largest mean square that the bounds allow. ",
-    "An informative release needs at least ", paste(instead, collapse = ", or "),
-    "; dp_plan() gives the expected error."
+    if (length(instead)) {
+      paste0("An informative release needs at least ", paste(instead, collapse = ", or "), ". ")
+    },
+    "dp_plan() gives the expected error."
   )
 }
 
@@ -49,14 +51,14 @@ check_hopeless <- function(public, plan) {
 #' Words on the smallest number of people, and on the smallest epsilon, that would suffice
 #' @param serves (`function`)\cr a function of the number of people and of epsilon: would these
 #'   values suffice?
-#' @param one (`string`)\cr the name of one counted object.
+#' @param who (`string`)\cr the name of the counted people, in the plural.
 #' @noRd
-least_that_serves <- function(public, serves, one) {
+least_that_serves <- function(public, serves, who) {
   n <- ceiling(first_that(function(x) serves(ceiling(x), public$epsilon), public$n, 1e9))
   epsilon <- signif_up(first_that(function(x) serves(public$n, x), public$epsilon, 1e6))
   c(
-    if (!is.na(n)) paste(count_of(n, one), "at this epsilon"),
-    if (!is.na(epsilon)) paste0("epsilon = ", format(epsilon), " with these ", one, "s")
+    if (!is.na(n)) paste(count_words(n), who, "at this epsilon"),
+    if (!is.na(epsilon)) paste0("epsilon = ", format(epsilon), " with these ", who)
   )
 }
 
@@ -66,9 +68,9 @@ least_that_serves <- function(public, serves, one) {
 #' @param plan (`string`)\cr the verb that plans.
 #' @noRd
 abort_unidentified <- function(public, would, reason, plan) {
-  instead <- least_that_serves(public, would, "row")
+  instead <- least_that_serves(public, would, "people")
   abort(c(
-    "{count_of(public$n, 'row')} at epsilon = {public$epsilon} would identify no coefficient.",
+    "{count_words(public$n)} people at epsilon = {public$epsilon} would identify no coefficient.",
     reason,
     i = if (length(instead)) {
       "An informative release needs at least {paste(instead, collapse = ', or ')}."

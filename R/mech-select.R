@@ -238,7 +238,7 @@ subset_constants <- function(subsets, n, shares) {
   if (unbalanced > 0.5 || 2 * subsets * rate < 1) {
     abort(c(
       paste(
-        "{.arg subsets} is too small: a person would probably be in more than twice the mean",
+        "{.arg subsets} is too small: some person would probably be in more than twice the mean",
         "number of subsets."
       ),
       i = paste(
@@ -250,8 +250,8 @@ subset_constants <- function(subsets, n, shares) {
   if (subset_members(subsets, n, rate) > most_members) {
     abort(c(
       paste(
-        "The subsets of {.val subsamples} would contain {signif(n * rate * subsets, 2)} people in",
-        "total."
+        "The subsets of {.val subsamples} would contain too many people:",
+        "{signif(n * rate * subsets, 2)} in total."
       ),
       i = "Give fewer {.arg subsets} in {.arg settings}, or use {.code method = \"blocks\"}."
     ), "argument")

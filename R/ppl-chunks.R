@@ -54,7 +54,10 @@ dp_chunks <- function(blocks, count = NULL) door("dp_chunks", {
     read <- function(i) blocks[[i]]
   } else {
     abort(c(
-      "{.arg blocks} must be a list of matrices or a function that reads block {.code i}.",
+      paste(
+        "{.arg blocks} must be a list of matrices or data frames, or a function that reads block",
+        "{.code i}."
+      ),
       x = "It is {describe(blocks)}."
     ), "argument")
   }
@@ -64,7 +67,7 @@ dp_chunks <- function(blocks, count = NULL) door("dp_chunks", {
 #' @rdname dp_chunks
 #' @export
 print.dp_chunks <- function(x, ...) {
-  cat("Donors in ", count_of(x$count, "block"), "\n", sep = "")
+  cat("Rows in ", count_of(x$count, "block"), "\n", sep = "")
   invisible(x)
 }
 
@@ -90,14 +93,14 @@ read_block <- function(chunks, i) {
   block <- without_grid(block)
   if (is.null(block)) {
     abort(c(
-      "Block {i} of the donors could not be read.",
+      "Block {i} of the rows could not be read.",
       i = "If your blocks come from a function, call it with {i} to see its error or its value.",
       i = if (isTRUE(chunks$charged)) charge_stays
     ), c("reader", "panel"))
   }
   if (!is.null(chunks$checksums) && !is_same_block(block, chunks, i)) {
     abort(c(
-      "Block {i} of the donors changed between two reads.",
+      "Block {i} of the rows changed between two reads.",
       i = "The function that reads the block must return the same rows each time.",
       i = if (isTRUE(chunks$charged)) charge_stays
     ), c("reader", "panel"))

@@ -77,7 +77,7 @@ check_lm_terms <- function(terms) {
   if (attr(terms, "intercept") != 1L) {
     abort(c(
       "A private regression needs its intercept.",
-      i = "Drop {.code - 1} or {.code + 0}: the release consists of moments about the mean."
+      i = "Drop {.code - 1} or {.code + 0}: models without an intercept are not available."
     ), "argument")
   }
   if (!length(attr(terms, "term.labels"))) {

@@ -61,7 +61,7 @@ check_protect <- function(request, k, people = FALSE) {
   }
   if (!is.null(problem)) {
     abort(c(
-      "{.code protect = \"everyone\"} needs a group of treated people.",
+      "{.code protect = \"everyone\"} cannot be used here.",
       x = problem,
       i = "{.code protect = \"donors\"} protects the donors; the treated units' data are public."
     ), "protect")

@@ -326,25 +326,25 @@ assumptions_of <- function(x) {
 source_words <- function(x) {
   if (inherits(x, "dp_sources")) {
     inner <- unlist(lapply(x$parts, source_words))
-    return(c(paste("Donors in", count_of(length(x$parts), "place")), paste0("  ", inner)))
+    return(c(paste("Rows in", count_of(length(x$parts), "place")), paste0("  ", inner)))
   }
   if (!inherits(x, "dp_table")) {
     return(if (inherits(x, "dp_source")) {
-      paste("Donors on", count_of(length(x$cluster), "worker"))
+      paste("Rows on", count_of(length(x$cluster), "worker"))
     } else {
-      "Donors in memory"
+      "Rows in memory"
     })
   }
   where <- if (inherits(x, "dp_files")) "files" else "a database"
   how <- if (x$compute == "here") {
-    "rows are read into this process as integers"
+    "rows are read into this process"
   } else if (x$calibrate) {
     "sums are computed at the source; some people's rows are sent to R for the calibration"
   } else {
     "only sums leave the source"
   }
   c(
-    paste0("Donors in ", where, " (", x$dialect$name, "): ", how),
+    paste0("Rows in ", where, " (", x$dialect$name, "): ", how),
     if (!x$dialect$tested) "UNTESTED: the generated SQL has never run on this kind of database.",
     if (isTRUE(x$query)) "The guarantee covers the query's result, whose number of rows is public."
   )

@@ -21,7 +21,8 @@ new_cost <- function(kind = c("zcdp", "pure", "approximate", "gdp"), epsilon = N
 planned <- function(plan, model) {
   tryCatch(plan, `dpsc::budget_too_small` = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for {model}: the noise would be too large for the exact sampler."
+      "{.arg epsilon} is too small for {model}: the noise would exceed the sampler's range.",
+      i = "Give a larger {.arg epsilon}."
     ), "argument")
   })
 }

@@ -61,7 +61,8 @@ plan_stream <- function(noise, shape, size, horizon, participation, budget) {
   )
   tryCatch(stream_plan_cpp(facts), error = function(e) {
     abort(c(
-      "{.arg epsilon} is too small for this stream: the noise would be too large for the sampler."
+      "{.arg epsilon} is too small for this stream: the noise would exceed the sampler's range.",
+      i = "Give a larger {.arg epsilon}."
     ), "argument")
   })
 }
@@ -222,7 +223,7 @@ update.dp_stream <- function(object, newdata, predict = FALSE, ...) door("update
     taken <- done$taken
     abort(c(
       "The update was interrupted after {taken} of {nrow(table)} rows.",
-      i = "The stream contains the first {taken} rows. Do not give them again, but give the others."
+      i = "The stream contains the first {taken} row{?s}. Update it with the other rows only."
     ), "interrupted")
   }
   if (left == steps && holds_moments(object) && object$privacy$private) {

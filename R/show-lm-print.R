@@ -60,9 +60,12 @@ lm_notes <- function(x) {
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",
       if (x$plan$located) {
-        "The intervals cover all slopes that the outcome's standard deviation allows."
+        paste(
+          "Their intervals contain all slopes that are compatible with the noisy moments, or all",
+          "slopes that the outcome's standard deviation allows."
+        )
       } else {
-        "The intervals are unbounded."
+        "Their intervals are unbounded."
       }
     ),
     robust_words(x), wide_lm(x),

@@ -33,8 +33,8 @@ lm_methods_words <- function(x) {
       }, ", with the R package dpsc ", as.character(utils::packageVersion("dpsc")), "."
     ),
     if (private) paste(
-      "Bounds of variables and levels of factors were fixed beforehand; residuals beyond one to",
-      "three standard deviations were clipped."
+      "Bounds of variables and levels of factors were fixed beforehand; residuals beyond a bound",
+      "of at least .85 standard deviations were clipped."
     ),
     robust_words(x),
     if (private) paste0(

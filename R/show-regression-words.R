@@ -160,8 +160,8 @@ robust_words <- function(x) {
 allowance_words <- function(x) {
   if (x$privacy$private && x$plan$resolved && is.finite(last_clip(x))) paste(
     "Rows with extreme regressors or large residuals count less than in lm(). Standard errors",
-    "allow for the usual effect of this on real data. The effect is larger if the outcome's mean",
-    "is far from linear in the regressors."
+    "allow for the usual effect of these weights on real data. The effect is larger if the mean of",
+    "the outcome is far from linear in the regressors."
   )
 }
 

@@ -122,7 +122,10 @@ weights.dp_synth <- function(object, ...) door("weights", {
   if (is.null(weights)) {
     abort(c(
       "A fit by method {.val {release$method}} has no weights for single donors.",
-      i = "It releases sums; methods {.val output} and {.val objective} release noisy weights."
+      i = paste(
+        "Method {.val gram} releases sums; methods {.val output} and {.val objective} release",
+        "noisy weights."
+      )
     ), "argument")
   }
   names(weights) <- release$panel$donor_names %||% seq_along(weights)

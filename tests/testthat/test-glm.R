@@ -199,9 +199,9 @@ test_that("before the charge dp_glm() refuses fits that the plan shows to be use
         class = "dpsc_error_argument"
       )
       expect_identical(nrow(as.data.frame(ledger)), 0L)
-      # The suggested number of rows is accepted, and so is a fit whose limits are informative.
+      # The suggested number of people is accepted, and so is a fit whose limits are informative.
       said <- gsub("\n", " ", conditionMessage(error))
-      least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", said))
+      least <- as.numeric(sub(".*at least ([0-9]+) people.*", "\\1", said))
       expect_lt(least, 400)
       run(glm_people(least, family), 1)
       expect_identical(nrow(as.data.frame(ledger)), 1L)

@@ -93,7 +93,7 @@ test_that("before the charge dp_lm() refuses fits that would identify no coeffic
   }
   # The suggested value succeeds.
   words <- gsub("\n", " ", conditionMessage(error))
-  least <- as.numeric(sub(".*at least ([0-9]+) rows.*", "\\1", words))
+  least <- as.numeric(sub(".*at least ([0-9]+) people.*", "\\1", words))
   expect_true(lm_plan_cpp(c(lm_facts_of(n = least), scores = FALSE))$located)
   expect_false(lm_plan_cpp(c(lm_facts_of(n = 0.95 * least), scores = FALSE))$located)
 })
