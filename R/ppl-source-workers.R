@@ -84,7 +84,9 @@ ask_workers <- function(workers, task, tasks, charged = FALSE) {
       error = function(e) NULL
     )
     if (is.null(found) || !all(vapply(found, inherits, NA, "dpsc_answer"))) {
-      abort_workers("Check that dpsc is installed in the workers' library.", charged)
+      abort_workers(
+        "A worker did not answer.", "Check that dpsc is installed in the workers' library.", charged
+      )
     }
     errors <- Filter(function(x) !is.null(x$error), found)
     if (length(errors)) {
@@ -96,7 +98,10 @@ ask_workers <- function(workers, task, tasks, charged = FALSE) {
     for (x in found) answers[[x$index]] <- x
   }
   if (any(vapply(answers, is.null, NA))) {
-    abort_workers("The cluster does not assign work to all workers.", charged)
+    abort_workers(
+      "The cluster does not send tasks to all workers.",
+      "Give a cluster of {.fn parallel::makeCluster}, or check the workers.", charged
+    )
   }
   lapply(answers, `[[`, "value")
 }
@@ -105,8 +110,8 @@ send_tasks <- function(cluster, given, task, opening) {
   parallel::clusterApply(cluster, given, worker_task, task = task, opening = opening)
 }
 
-abort_workers <- function(why, charged) {
-  abort(c("A worker failed.", i = why, i = if (charged) charge_stays), c("worker", "panel"))
+abort_workers <- function(fault, mend, charged) {
+  abort(c(fault, i = mend, i = if (charged) charge_stays), c("worker", "panel"))
 }
 
 #' Do a task in a worker; a package error is passed on, any other error is replaced

@@ -138,6 +138,6 @@ each_date_words <- function(public) {
   paste0(
     "Monitor each date separately, without the other dates' units, with one {.fn dp_ledger}: ",
     dates, " fits of {.code epsilon = ", format(floor(each * digits) / digits),
-    "} together cost no more than one fit of {.code epsilon = ", format(public$epsilon), "}."
+    "} together cost no more than the requested fit."
   )
 }
