@@ -522,7 +522,7 @@ test_that("the smallest clipping radius is one step of the integer grid", {
   }
 })
 
-test_that("bounds beyond double precision are refused, and whole numbers are accepted", {
+test_that("bounds too narrow for double precision are refused, and whole numbers are accepted", {
   expect_error(new_bounds(c(-1, 1) * 1e-302, 3), class = "dpsc_error_bounds")
   whole <- matrix(c(2000000000L, 2100000000L), 3, 2, byrow = TRUE)
   expect_no_warning(scale <- new_bounds(whole, 3))
