@@ -232,7 +232,7 @@ refuse_raw <- function(release) {
     },
     x = paste("{.fn placebo_space}, {.fn leave_one_out} and {.fn placebo_errors}", if (private) {
       paste(
-        "need single donors' data. They are available only for classical estimators with",
+        "need single donors' data, and are available only for classical estimators with",
         "{.code epsilon = Inf}."
       )
     } else {

@@ -50,7 +50,7 @@ check_donor_count <- function(n, mend) {
     abort(c(
       "At least two donors are needed: units that are never treated.",
       x = "There is only one donor.",
-      i = "With one donor the synthetic control is that donor's own row. Add donors."
+      i = "With one donor the counterfactual depends on that donor's row alone. Add donors."
     ), "panel")
   }
 }

@@ -35,8 +35,8 @@ check_protect <- function(request, k, people = FALSE) {
         ),
         i = if (k > 1L) {
           paste(
-            "{.code protect = \"everyone\"} protects the donors and the treated units, if these",
-            "are people. Noise is added to the mean of the treated people."
+            "{.code protect = \"everyone\"} protects the donors and the treated units, if each",
+            "treated unit is one person. Noise is added to the mean of the treated people."
           )
         } else {
           paste(

@@ -127,7 +127,7 @@ check_wide <- function(con, name, periods, columns) {
   if (columns > periods && found[[2L]] > 0) {
     abort(c(
       "Covariates must be known and finite for everybody before the treatment.",
-      x = "Some donor has a value that is missing or not finite.", i = row_by_row_advice
+      x = "A covariate of some donor is missing or not finite.", i = row_by_row_advice
     ), "covariate")
   }
   if (found[[length(found)]] > 0) {

@@ -115,7 +115,7 @@ known_privacy <- function(privacy, facts = facts_of_rows) {
       "it was made by version ", privacy$version %||% "0.2.0 or older", ", and its contents do ",
       "not show whether it has one of that version's faults: ",
       paste(faults(which(is.na(found))), collapse = "; "),
-      ". If it has none, the guarantee holds"
+      ". If it has none of these faults, the guarantee holds"
     )
   }
   privacy

@@ -29,7 +29,8 @@ open_iterates <- function(columns, learner, budget, request) {
   )
   if (facts$published && budget$private && !chosen$once &&
       facts$epsilon / 3 >= log(4 / facts$delta) / 2) {
-    abort("The published constants need a smaller {.arg epsilon}.", "argument")
+    limit <- format(signif(1.5 * log(4 / facts$delta), 3))
+    abort("With the published constants {.arg epsilon} must be below about {limit}.", "argument")
   }
   if (is.null(request$psi)) facts$psi <- learner$psi <- iterates_psi(facts, budget$private)
   sizes <- iterates_plan_cpp(facts)

@@ -15,7 +15,7 @@ test_that("several treated units require `protect`, and the error spends nothing
     error <- tryCatch(way(epsilon = 1, bounds = c(-1, 1), ledger = ledger), error = identity)
     expect_s3_class(error, "dpsc_error_protect")
     expect_match(conditionMessage(error), "published without noise")
-    expect_match(conditionMessage(error), "the treated units, if these are people")
+    expect_match(conditionMessage(error), "the treated units, if each treated unit is one person")
   }
   expect_identical(nrow(as.data.frame(ledger)), 0L)
   # One treated unit is public, and without privacy the argument is unnecessary.
