@@ -277,7 +277,7 @@ check_subset_people <- function(constants, facts) {
         "{.arg epsilon}."
       ),
       x = "A subset would contain about {signif(facts$n * constants$rate, 2)} people.",
-      i = "Use {.code method = \"blocks\"}, which needs 6 to 12 times fewer people."
+      i = "Use {.code method = \"blocks\"}, which needs a sixth to a twelfth of the people."
     ), "argument")
   }
 }

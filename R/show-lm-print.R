@@ -84,7 +84,7 @@ far_words <- function(x) {
     return(NULL)
   }
   paste0(
-    if (is_by_person(x$privacy)) "People" else "Rows", " that count: about ",
+    if (is_by_person(x$privacy)) "People" else "Rows", " used: about ",
     format(signif(counts[["used"]], 3), big.mark = ","),
     "; residuals beyond three standard deviations: ", format(100 * counts[["far"]], digits = 2L),
     " % (both noisy)."

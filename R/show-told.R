@@ -66,7 +66,7 @@ wide_words <- function(fit, i = 1L) {
   }
   paste0(
     "The interval is ", format(lift, digits = 2L), " times as wide as the released moments alone ",
-    "would make it, where a factor of about ", usual_lift, " is usual. In this release the ",
+    "would make it; usual factors are at most about ", usual_lift, ". In this release the ",
     "donors' placebo errors, or the noise in these errors, are large."
   )
 }
