@@ -341,7 +341,7 @@ source_words <- function(x) {
   } else if (x$calibrate) {
     "sums are computed at the source; some people's rows are sent to R for the calibration"
   } else {
-    "only sums leave the source"
+    "of protected people only sums leave the source"
   }
   c(
     paste0("Rows in ", where, " (", x$dialect$name, "): ", how),

@@ -43,8 +43,9 @@
 #'     cross-validation over ranks from 0 to `most`);
 #'   * `zeta` and `zeta_periods`, the penalties on the weights of units and of periods, for
 #'     `"sdid"`;
-#'   * `predictors` for every estimator except `"hsvt"`, unless the formula names covariates: a list
-#'     of `donors` (a matrix, donors x predictors) and `target` (one value per predictor);
+#'   * `predictors` for every estimator except `"hsvt"` and `"elastic"`, unless the formula names
+#'     covariates: a list of `donors` (a matrix, donors x predictors) and `target` (one value per
+#'     predictor);
 #'   * `covariates`, which change over time, for `"sdid"`, `"factor"` and `"mcnnm"`: a list of
 #'     `donors` (an array, donors x periods x covariates) and `target` (a matrix, periods x
 #'     covariates);
