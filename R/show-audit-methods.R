@@ -197,7 +197,7 @@ plot_audit_loss <- function(x) {
       x = "epsilon", y = "delta", title = audit_title(x),
       subtitle = paste0(
         "The line is delta(epsilon) from the exact losses of ", format(x$n_runs, big.mark = ","),
-        " runs, the band its ", format(100 * x$level), " % limits",
+        " runs; the band shows its ", format(100 * x$level), " % limits",
         if (x$claimed$delta < floor) "\nThe claimed delta is 0, below the axis"
       )
     )

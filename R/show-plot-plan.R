@@ -236,8 +236,8 @@ plot_plan_funnel <- function(plan, method) {
     ggplot2::labs(
       x = NULL, y = "average effect", title = "Gain from more donors or a larger budget",
       subtitle = paste0(
-        "Method \"", method, "\"; the dotted line marks this plan. An effect inside the band is ",
-        "not distinguished from zero. Without a band there is no interval"
+        "Method \"", method, "\"; the dotted line marks this plan. An estimate inside the band is ",
+        "not significantly different from zero. Without a band there is no interval"
       )
     ) +
     plan_panels()
