@@ -99,7 +99,7 @@ stream_table.dp_stream_sum <- function(stream, newdata) {
     if (!cell_kind(newdata) %in% c("text", "factor", "flag")) {
       abort(c(
         "A count in categories needs text, a factor or logical values.",
-          x = "The entries are {describe_people(newdata)}."
+        x = "The entries are {describe_people(newdata)}."
       ), "data")
     }
     table <- outer(cell_levels(newdata, names), seq_along(names), `==`) + 0
