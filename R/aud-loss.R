@@ -54,7 +54,10 @@ loss_of_release <- function(mechanism) {
   if (identical(mechanism$method, "objective") && identical(mechanism$calibration, "tight")) {
     abort(c(
       "Mode {.val loss} cannot audit method {.val objective} with calibration {.val tight}.",
-      x = "Outputs lie on faces of several dimensions, and therefore have no common density.",
+      x = paste(
+        "Outputs lie on faces of the constraint set. These faces have different dimensions, so the",
+        "outputs have no common density."
+      ),
       i = "Use mode {.val blackbox} or {.val replay}."
     ), "argument")
   }
