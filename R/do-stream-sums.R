@@ -18,7 +18,9 @@
 #' @return An object of class `dp_stream_sum`, with the fields described in [dp_online()]. [tidy()]
 #'   returns the running sums. For sums, `update()` takes a vector, a matrix or a data frame with
 #'   one column per entry of `bounds`. For counts it takes a vector of TRUE/FALSE or 0/1, or of
-#'   `categories`.
+#'   `categories`. An entry of another class causes no error. In a sum text is read as a number, or
+#'   is missing; in counts by category a number belongs to the category that is the same number, and
+#'   all other entries belong to no category.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @references
 #' Dwork, C., Naor, M., Pitassi, T. and Rothblum, G. (2010). Differential Privacy under Continual
@@ -62,6 +64,12 @@ dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, n
     abort("{.arg categories} must be at least two different names.", "argument")
   }
   names <- as.character(categories %||% "count")
+  if (anyDuplicated(block_text(names))) {
+    abort(c(
+      "Two {.arg categories} must not be spellings of the same number.",
+      i = "Recode them as text such as {.val a01}, which no reader takes for a number."
+    ), "argument")
+  }
   columns <- list(names = names, lower = numeric(length(names)), width = rep(1, length(names)))
   make_sums("count", columns, list(
     epsilon = if (!missing(epsilon)) epsilon, delta = delta,
@@ -95,27 +103,26 @@ make_sums <- function(method, columns, request) {
 stream_table.dp_stream_sum <- function(stream, newdata) {
   names <- stream$columns$names
   if (stream$learner$method == "count" && length(names) > 1L) {
-    # `NA` has type logical, and a logical value counts as text outside all categories.
-    if (!cell_kind(newdata) %in% c("text", "factor", "flag")) {
+    if (!is.atomic(newdata) || is.null(newdata) || length(dim(newdata))) {
       abort(c(
-        "A count in categories needs text, a factor or logical values.",
-        x = "The entries are {describe_people(newdata)}."
+        "A count in categories needs a vector.", x = "It is {describe_people(newdata)}."
       ), "data")
     }
-    table <- outer(cell_levels(newdata, names), seq_along(names), `==`) + 0
+    # A batch may be one person, so a cell of any class is counted, or is outside all categories.
+    if (cell_kind(newdata) == "other") newdata <- rep(NA_character_, length(newdata))
+    table <- outer(cell_levels(newdata, names, blocks = TRUE), seq_along(names), `==`) + 0
     table[is.na(table)] <- 0
     return(table)
   }
   if (is.data.frame(newdata)) {
     missing <- setdiff(names, names(newdata))
     if (length(missing)) abort("The rows lack the column{?s} {.code {missing}}.", "data")
-    columns <- lapply(names, function(name) plain_column(.subset2(newdata, name)))
-    if (any(vapply(columns, is.null, NA))) {
-      abort("The columns to add up must be numeric.", "data")
-    }
-    newdata <- matrix(unlist(lapply(columns, cell_numbers)), ncol = length(names))
+    check_whole_columns(newdata, "data")
+    newdata <- guessed_columns(newdata)
+    columns <- lapply(names, function(name) guessed_numbers(.subset2(newdata, name)))
+    newdata <- matrix(unlist(columns), ncol = length(names))
   }
-  if (!(is.numeric(newdata) || is.logical(newdata)) ||
+  if (!is.atomic(newdata) || is.null(newdata) ||
       (is.matrix(newdata) && ncol(newdata) != length(names)) ||
       (!is.matrix(newdata) && length(names) != 1L)) {
     abort(c(
@@ -123,6 +130,7 @@ stream_table.dp_stream_sum <- function(stream, newdata) {
       x = "They are {describe_people(newdata)}."
     ), "data")
   }
-  table <- matrix(cell_numbers(newdata), ncol = length(names))
+  attr(newdata, "dim") <- NULL
+  table <- matrix(guessed_numbers(newdata), ncol = length(names))
   sweep(sweep(table, 2L, stream$columns$lower), 2L, stream$columns$width, `/`)
 }

@@ -4,7 +4,7 @@
 #' The numbers of people's rows, one column per variable
 #'
 #' Missing values and levels that are not public become `NaN`; the core gives such a row weight
-#' zero. Errors depend on names and types of columns only.
+#' zero. Errors depend on names and types of columns only, and in blocks on names only.
 #' @param data (`data.frame`, PRIVATE).
 #' @param clip (`flag`)\cr whether to clip the formula's variables to their bounds before any
 #'   function is applied.
@@ -18,6 +18,10 @@ lm_table <- function(columns, data, clip, variables = columns$variables) {
     ), "data")
   }
   check_whole_columns(data, "data")
+  if (isTRUE(columns$blocks)) {
+    is_range <- vapply(columns$given, function(bound) is.null(bound$levels), NA)
+    data <- guessed_columns(data, names(columns$given)[is_range])
+  }
   plain <- plain_values(columns, data, clip, unique(unlist(lapply(variables, symbols_of))))
   out <- matrix(0, nrow(data), length(variables))
   for (j in seq_along(variables)) {
@@ -91,6 +95,7 @@ variable_values <- function(variable, plain, rows, blocks) {
 #' @noRd
 chosen_rows <- function(columns, data, choice, clip) {
   table <- lm_table(columns, data, clip)
+  if (isTRUE(columns$blocks)) data <- guessed_columns(data)
   if (!is.null(choice$weights)) {
     weights <- row_weights(choice$weights, data, choice$max_weight, isTRUE(columns$blocks))
     table <- cbind(table, weights, deparse.level = 0)

@@ -44,6 +44,23 @@ raw_covariates <- function(wide, design) {
   wide
 }
 
+#' Treated people's covariates, as text where levels are declared
+#'
+#' An engine without strict types has no logical type. If all cells of a column are missing, its
+#' driver returns logical values, which [treated_cells()] cannot prevent: in other cases the column
+#' is text.
+#' @param found (`data.frame`)\cr a result with columns named by [covariate_name()]. PRIVATE.
+#' @noRd
+with_text_levels <- function(found, table, declared) {
+  if (!table$dialect$loose) {
+    return(found)
+  }
+  for (name in covariate_name(names(Filter(is.character, declared)))) {
+    if (is.logical(found[[name]])) found[[name]] <- as.character(found[[name]])
+  }
+  found
+}
+
 #' Names of covariates among the treated units' columns
 #' @noRd
 covariate_name <- function(name) sprintf("x: %s", name %||% character())

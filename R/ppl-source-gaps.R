@@ -109,6 +109,7 @@ roster_rows <- function(table, outcome, units, covariates, hide) {
     joined_units(table, kept)
   ), TRUE, what = "Reading the treated units")
   names(found) <- c("unit", "time", "y", covariate_name(names(covariates)))
+  found <- with_text_levels(found, table, covariates)
   found$unit <- units[found$unit]
   found$y <- as.double(found$y)
   found$y[!is.finite(found$y)] <- NA

@@ -180,6 +180,7 @@ part_facts.dp_table <- function(part, columns) {
         " IN (SELECT ", unit, " FROM ", table$from, " WHERE ", treated, " = ", out$on, ")"
       ), TRUE, what = "Reading the treated units")
       names(out$treated) <- c("unit", "time", "y", "on", if (length(names)) covariate_name(names))
+      out$treated <- with_text_levels(out$treated, table, columns$declared)
       own <- nrow(out$treated)
     }
   }

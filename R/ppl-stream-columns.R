@@ -185,7 +185,8 @@ column_names <- function(column, intercept) {
 #' The numbers of some people's rows
 #'
 #' A missing value, or a level that is not public, turns its row into `NaN`, and the core counts
-#' such a row as zeros, because no error may depend on one person's values.
+#' such a row as zeros, because no error may depend on one person's values. In a batch this is also
+#' true of a cell of any other class.
 #' @param data (`data.frame`, PRIVATE).
 #' @param outcome (`flag`)\cr whether the outcome is needed, as last column.
 #' @param batch (`flag`)\cr may the rows be a batch of a stream?
@@ -198,6 +199,7 @@ table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
     ), "data")
   }
   check_whole_columns(data, "data")
+  if (batch) data <- guessed_columns(data)
   parts <- c(
     if (columns$intercept) list(rep(1, nrow(data))),
     lapply(columns$regressors, scaled_column, data, columns$intercept, batch),
@@ -231,7 +233,7 @@ values_of <- function(column, data, batch = TRUE) {
   cell_levels(value, column$levels, blocks = batch)
 }
 
-#' A column of the table unchanged, if its class agrees with `bounds`
+#' A column of the table unchanged; outside of streams its class must agree with `bounds`
 #' @return The column, or `NULL` if the formula computes values.
 #' @noRd
 own_column <- function(column, data, batch) {
@@ -243,11 +245,12 @@ own_column <- function(column, data, batch) {
     return(NULL)
   }
   x <- .subset2(data, as.character(code))
-  check_cell_kind(x, column$name, is.null(column$levels))
-  # A column of a batch may be logical if all its values are missing.
-  if (!is.null(column$levels) && !(batch && is.logical(x))) {
-    check_levels_fit(column$levels, type_of_cells(x), column$name)
+  # A batch may be one person, whose cells then determine the classes of the columns.
+  if (batch) {
+    return(if (is.null(column$levels) && !is.null(x)) guessed_numbers(x) else x)
   }
+  check_cell_kind(x, column$name, is.null(column$levels))
+  if (!is.null(column$levels)) check_levels_fit(column$levels, type_of_cells(x), column$name)
   x
 }
 

@@ -180,13 +180,17 @@ test_that("missing values of a type stop a stream exactly if a value of this typ
     is.na(none) <- 1:3
     some <- none
     some[[2L]] <- one
-    for (bounds in list(levels, range)) expect_identical(stops(bounds, none), stops(bounds, some))
+    for (bounds in list(levels, range)) {
+      expect_identical(stops(bounds, none), stops(bounds, some))
+      expect_false(stops(bounds, some))
+    }
     counts <- function(x) {
       length(canary_conditions(update(
         dp_stream_count(1, horizon = 50, batch = TRUE, categories = c("a", "b")), x
       ))) > 0L
     }
     expect_identical(counts(none), counts(some))
+    expect_false(counts(some))
   }
   # Text in a column with a range is missing, for one cell as for all cells, so the contents of
   # cells never stop a call.

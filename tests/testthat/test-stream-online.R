@@ -195,14 +195,15 @@ test_that("invalid rows and arguments of streams cause classed errors; unusual v
   good <- data.frame(y = 0.5, x1 = 0.2, g = "a")
   expect_error(update(stream, good[1:2]), class = "dpsc_error_data")
   expect_error(update(stream, 1:3), class = "dpsc_error_data")
-  expect_error(update(stream, transform(good, x1 = as.POSIXlt("2020-01-01"))),
-    class = "dpsc_error_data")
   expect_error(update(stream, good[rep(1, 11), ]), class = "dpsc_error_stream")
   expect_identical(glance(stream)$steps, 0)
   # Unusual values of one person cause no error, no warning and no other number of steps.
   strange <- rbind(good, list(NA, 0.1, "a"), list(1, Inf, "b"), list(0, 0, "no such level"))
   expect_silent(update(stream, strange))
   expect_identical(glance(stream)$steps, 4)
+  # This also applies to the class of a cell.
+  expect_silent(update(stream, transform(good, x1 = as.POSIXlt("2020-01-01"))))
+  expect_identical(glance(stream)$steps, 5)
   make <- function(...) {
     given <- list(formula = y ~ x1, epsilon = 1, horizon = 5, bounds = list(y = c(0, 1), x1 = c(0,
       1)))
@@ -281,8 +282,13 @@ test_that("running sums and counts are in the user's units", {
   private <- dp_stream_count(epsilon = 1, delta = 0, horizon = 500, control = simulated)
   update(private, rep(TRUE, 500))
   expect_lt(abs(coef(private) - 500), 8 * utils::tail(tidy(private)$privacy.se, 1))
-  expect_error(update(private, "a"), class = "dpsc_error_data")
-  expect_error(update(counts, 1:2), class = "dpsc_error_data")
+  # The class of an entry causes no error, and such entries are not counted.
+  more <- dp_stream_count(epsilon = Inf, horizon = 3)
+  expect_silent(update(more, c("a", "TRUE", "0.0")))
+  expect_equal(coef(more), c(count = 1), tolerance = 1e-6)
+  expect_silent(update(counts, 1:2))
+  expect_equal(coef(counts), c(a = 2, b = 1), tolerance = 1e-6)
+  expect_error(update(private, list("a")), class = "dpsc_error_data")
   expect_error(dp_stream_sum(c(1, 1), epsilon = 1, horizon = 2), class = "dpsc_error_bounds")
   expect_error(dp_stream_count(epsilon = 1, horizon = 2, categories = "a"),
     class = "dpsc_error_argument")
