@@ -135,6 +135,7 @@ dp_audit <- function(mechanism, data, neighbour, epsilon = NULL, delta = NULL, n
 #' @param control (`dp_control`)\cr settings. The default of this function, `rng = "R"`, is faster
 #'   than `"secure"`, and an audit can then be repeated with [set.seed()]. The noise has the same
 #'   distribution.
+#' @param ... unused; an unknown argument causes an error.
 #' @return An object of class `dp_audit_mechanism`: the arguments of [dp_release()] except the
 #'   donors, or the function and its budget. PUBLIC. In [dp_audit()] the object represents the
 #'   function from people to released statistics.
@@ -155,7 +156,8 @@ audit_mechanism <- function(method = "gram",
                             calibration = c("tight", "published"), target, T0, epsilon,
                             delta = 1e-6, bounds = c(-1, 1), control = dp_control(rng = "R"),
                             protect = c("donors", "everyone"),
-                            treated = NULL) door("audit_mechanism", {
+                            treated = NULL, ...) door("audit_mechanism", {
+  check_no_dots(...)
   if (is.function(method)) {
     return(audited_verb(method, if (missing(epsilon)) NULL else epsilon, delta, control))
   }

@@ -17,6 +17,7 @@
 #'   rounds of the release; values above 1 are clipped to 1.
 #' @param row (`numeric`, `matrix` or `NULL`)\cr a donor's outcomes in all periods, or several rows
 #'   as a matrix; `norm` is then not used. The row and the result are PRIVATE to this donor.
+#' @param ... unused; an unknown argument causes an error.
 #' @inheritParams pdp
 #' @return A data frame, PUBLIC if computed from `norm`. Columns `norm1`, `norm2` and so on are the
 #'   norms divided by the radius, for each round. Columns `removal` and `replacement` are certified
@@ -30,7 +31,8 @@
 #' pdp_bound(release, norm = c(0, 0.5, 1))
 #' @export
 pdp_bound <- function(release, norm = seq(0, 1, by = 0.1), row = NULL,
-                      delta = NULL) door("pdp_bound", {
+                      delta = NULL, ...) door("pdp_bound", {
+  check_no_dots(...)
   if (inherits(release, "dp_synth")) release <- release$release
   if (!inherits(release, "dp_release") || !gives_moments(release$method)) {
     abort(c(

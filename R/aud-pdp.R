@@ -206,7 +206,8 @@ pdp_people <- function(release, donors, target, T0, data, index) {
 
 #' @rdname pdp
 #' @export
-pdp_delta <- function(x, epsilon) door("pdp_delta", {
+pdp_delta <- function(x, epsilon, ...) door("pdp_delta", {
+  check_no_dots(...)
   if (!inherits(x, "dp_pdp")) {
     abort(c("{.arg x} must come from {.fn pdp}.", x = "It is {describe(x)}."), "argument")
   }

@@ -78,6 +78,7 @@
 #'   data sets arise by replacing all rows of one person. `statistic` receives all rows of the
 #'   block's people, including the column of identifiers. `"row"`, also assumed for `NULL`: each row
 #'   is a different person. See [dp_person].
+#' @param ... unused; an unknown argument causes an error.
 #' @return An object of class `dp_aggregate`:
 #'   * `estimate`: one number per statistic. RELEASED.
 #'   * `quantiles`: the quartiles over blocks (with `spread`), or the median and the standard
@@ -126,10 +127,10 @@
 #' tidy(found, conf.int = TRUE)
 #' @export
 dp_aggregate <- function(data, statistic, blocks = NULL, lower, upper, epsilon, delta = 0,
-                         method = "winsorised",
-                         spread = method == "median", fallback = NULL, example = NULL,
-                         correct = TRUE, ledger = NULL,
-                         control = dp_control(), person = NULL) door("dp_aggregate", pays = TRUE, {
+                         method = "winsorised", spread = method == "median", fallback = NULL,
+                         example = NULL, correct = TRUE, ledger = NULL, control = dp_control(),
+                         person = NULL, ...) door("dp_aggregate", pays = TRUE, {
+  check_no_dots(...)
   check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(lower), "lower", "the public lower limit of each statistic")

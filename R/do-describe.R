@@ -94,6 +94,7 @@
 #' @param person (`formula` or `string`, PUBLIC)\cr `~ id`: the column that identifies people;
 #'   neighbours arise by replacing all rows of one person. `"row"`, also assumed for `NULL`:
 #'   each row is a different person. See [dp_person]; [dp_sources()] refuses a column.
+#' @param ... unused; an unknown argument causes an error.
 #' @return An object of class `dp_description`:
 #'   * `release`: noisy counts, quantiles and sums of powers. RELEASED.
 #'   * `columns`, `plan`, `quantiles`, `nobs`: the columns, the noise of each step, the
@@ -132,7 +133,8 @@
 #' @export
 dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
                         quantiles = c(0.25, 0.5, 0.75), ledger = NULL, control = dp_control(),
-                        person = NULL) door("dp_describe", pays = TRUE, {
+                        person = NULL, ...) door("dp_describe", pays = TRUE, {
+  check_no_dots(...)
   check_given(missing(formula), "formula", "the variables to describe")
   check_given(missing(data), "data", "one row per person")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")

@@ -140,6 +140,7 @@
 #'   to this value. `NULL`: the upper bound of the weights' column in `bounds`. The ridge and the
 #'   noise are as large as if all people had this weight, so their effect is greatest if the mean
 #'   weight is far below `max_weight`.
+#' @param ... unused; an unknown argument causes an error.
 #' @return An object of class `dp_glm`:
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: the matrices `total`, `privacy` (noise, and the possible bias from the ridge)
@@ -196,7 +197,8 @@ dp_glm <- function(formula, data, family = "binomial", epsilon, delta = 1e-6, bo
                    method = "objective", calibration = NULL, intervals = TRUE, penalty = NULL,
                    constraints = NULL, settings = list(), subset = NULL, ledger = NULL,
                    control = dp_control(), person = NULL, offset = NULL, weights = NULL,
-                   max_weight = NULL) door("dp_glm", pays = TRUE, {
+                   max_weight = NULL, ...) door("dp_glm", pays = TRUE, {
+  check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   if (!missing(data) && !is.data.frame(data)) data <- source_of_tbl(data)
   if (!is.null(offset)) offset <- said_offset(offset)

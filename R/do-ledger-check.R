@@ -13,6 +13,7 @@
 #'   files by [write_release()].
 #' @param receipts (`character`)\cr hashes of known charges, which were copied from
 #'   `as.data.frame(ledger)$hash` and stored elsewhere.
+#' @param ... unused; an unknown argument causes an error.
 #' @return A list of class `dp_ledger_check`. PUBLIC:
 #'   * `whole`: whether no fault was found.
 #'   * `broken`: the positions of rows with a wrong hash.
@@ -36,7 +37,9 @@
 #' )
 #' verify_ledger(ledger, releases = list(fit))
 #' @export
-verify_ledger <- function(ledger, releases = list(), receipts = character()) door("verify_ledger", {
+verify_ledger <- function(ledger, releases = list(), receipts = character(),
+                          ...) door("verify_ledger", {
+  check_no_dots(...)
   check_ledger(ledger)
   if (!is_outside(ledger)) {
     abort(c(

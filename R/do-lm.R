@@ -141,6 +141,7 @@
 #'   neighbours arise by replacing all rows of one person. `"row"`, also assumed for `NULL`:
 #'   each row is a different person. A column requires method `"moments"`, and rows in memory, in
 #'   chunks, or in one table or set of files; see [dp_person].
+#' @param ... unused; an unknown argument causes an error.
 #' @return An object of class `dp_lm` (for method `"moments"`; otherwise `dp_paper`):
 #'   * `coefficients`: estimates, intercept first. RELEASED.
 #'   * `covariance`: three matrices, `total`, `privacy` and `sampling`. RELEASED.
@@ -192,7 +193,8 @@
 dp_lm <- function(formula, data, epsilon, delta = 1e-6, bounds, subset = NULL, weights = NULL,
                   max_weight = NULL, vcov = c("const", "HC"), ledger = NULL,
                   control = dp_control(), method = "moments",
-                  settings = list(), person = NULL) door("dp_lm", pays = TRUE, {
+                  settings = list(), person = NULL, ...) door("dp_lm", pays = TRUE, {
+  check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   if (!missing(data) && !is.data.frame(data)) data <- source_of_tbl(data)
   check_every_bound(formula, if (!missing(bounds)) bounds, if (!missing(data)) data)

@@ -78,6 +78,7 @@
 #'   second draw uses the share of another announced period.
 #'
 #' @param object (`dp_synth` or `dp_release`)\cr a fit or release made with `monitor`.
+#' @param ... unused; an unknown argument causes an error.
 #' @return `update()` returns a `dp_synth` with the new periods. `monitor_left()` returns the number
 #'   of announced periods that can still be drawn.
 #' @section Errors: `dpsc_error_monitor` if the fit was made without `monitor`, if `newdata`
@@ -101,7 +102,8 @@ NULL
 
 #' @rdname dp_monitor
 #' @export
-monitor_left <- function(object) door("monitor_left", {
+monitor_left <- function(object, ...) door("monitor_left", {
+  check_no_dots(...)
   release <- if (inherits(object, "dp_release")) object else object$release
   if (!is_growing(release)) {
     abort("This fit or release cannot grow: it was made without {.arg monitor}.", "argument")

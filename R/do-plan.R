@@ -156,7 +156,8 @@ dp_plan <- function(n = NULL, T0, T1 = 1, epsilon = NULL, delta = 1e-6,
                     design = c("factor", "linear"), sd_between = NULL, sd_within = NULL,
                     shared = 0.4, pilot = NULL, size = 1, protect = c("donors", "everyone"),
                     effect = NULL, power = 0.8, covariates = 0,
-                    explained = 0) door("dp_plan", {
+                    explained = 0, ...) door("dp_plan", {
+  check_no_dots(...)
   check_given(missing(T0), "T0", "the number of periods before the treatment")
   scale <- new_bounds(bounds, 1)
   protect <- check_choice(protect, c("donors", "everyone"))

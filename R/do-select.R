@@ -110,6 +110,7 @@
 #' tidy(found, conf.int = TRUE)
 #' @export
 dp_select <- function(x, ...) {
+  door("dp_select", pays = TRUE, check_argument_names(...names(), "dp_select"))
   UseMethod("dp_select")
 }
 
@@ -247,10 +248,8 @@ dp_select.dp_selection <- function(x, size, ...) door("dp_select", {
 
 choose_selection <- function(method, facts, budget) {
   if (is.null(method)) {
-    if (!budget$private) {
-      return(if (facts$p <= 200) "gram" else "pursuit")
-    }
-    return(default_selection(facts, budget))
+    if (budget$private) return(default_selection(facts, budget))
+    return(if (facts$p <= 200) "gram" else "pursuit")
   }
   method <- check_choice(method, names(mechanism_table$dp_select))
   mechanism_table$dp_select[[method]]$check(facts)

@@ -56,7 +56,8 @@
 #' update(elsewhere, c(FALSE, TRUE))
 #' elsewhere
 #' @export
-checkpoint <- function(stream, file, kind = c("private", "public")) door("checkpoint", {
+checkpoint <- function(stream, file, kind = c("private", "public"), ...) door("checkpoint", {
+  check_no_dots(...)
   if (!inherits(stream, "dp_stream")) {
     abort("{.arg stream} must be a stream. It is {describe(stream)}.", "argument")
   }

@@ -43,7 +43,8 @@
 #' lasso
 #' coef(lasso)
 #' @export
-lm_path <- function(fit, alpha = 1, penalties = NULL) door("lm_path", {
+lm_path <- function(fit, alpha = 1, penalties = NULL, ...) door("lm_path", {
+  check_no_dots(...)
   if (!inherits(fit, "dp_lm")) {
     abort(c("{.arg fit} must come from {.fn dp_lm}.", x = "It is {describe(fit)}."), "argument")
   }

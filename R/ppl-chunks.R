@@ -42,7 +42,8 @@
 #' chunks <- dp_chunks(list(panel$donors[1:400, ], panel$donors[401:900, ]))
 #' dp_synth(chunks, target = panel$target, T0 = 10, epsilon = 1, bounds = c(-1, 1))
 #' @export
-dp_chunks <- function(blocks, count = NULL) door("dp_chunks", {
+dp_chunks <- function(blocks, count = NULL, ...) door("dp_chunks", {
+  check_no_dots(...)
   if (is.function(blocks)) {
     count <- check_count(count, 1)
     read <- blocks

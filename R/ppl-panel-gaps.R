@@ -14,6 +14,7 @@
 #'   donors. Different values mean several adoption dates, see [dp_cohorts].
 #' @param periods (`vector`)\cr all periods in order, at least three, as in the data's column of
 #'   time.
+#' @param ... unused; an unknown argument causes an error.
 #' @return A list of class `dp_roster`: `unit`, `from`, `periods`. PUBLIC, except the names of the
 #'   units, which a fit does not contain.
 #' @section Errors: `dpsc_error_roster`.
@@ -24,7 +25,8 @@
 #' )
 #' roster
 #' @export
-dp_roster <- function(unit, from, periods) door("dp_roster", {
+dp_roster <- function(unit, from, periods, ...) door("dp_roster", {
+  check_no_dots(...)
   fail <- function(...) abort(c(...), "roster")
   unit <- roster_column(unit)
   from <- roster_column(from)

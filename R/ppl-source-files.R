@@ -3,7 +3,8 @@
 #' @rdname dp_table
 #' @export
 dp_files <- function(files, index = NULL, outcome = NULL, block = 65536, groups = 1,
-                     memory = NULL) door("dp_files", {
+                     memory = NULL, ...) door("dp_files", {
+  check_no_dots(...)
   index <- given_index(index, substitute(index), "argument")
   if (!is.character(files) || !length(files) || anyNA(files)) {
     abort("{.arg files} must be paths of CSV or Parquet files.", "argument")

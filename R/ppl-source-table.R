@@ -161,7 +161,8 @@
 #' DBI::dbDisconnect(con)
 #' @export
 dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here", "database"),
-                     calibrate = FALSE, block = 65536, groups = 1) door("dp_table", {
+                     calibrate = FALSE, block = 65536, groups = 1, ...) door("dp_table", {
+  check_no_dots(...)
   index <- given_index(index, substitute(index), "argument")
   need_package("DBI", "dp_table()")
   if (inherits(con, "tbl_lazy")) {
@@ -278,7 +279,8 @@ table_hint <- function(from) {
 
 #' @rdname dp_table
 #' @export
-dp_sources <- function(sources) door("dp_sources", {
+dp_sources <- function(sources, ...) door("dp_sources", {
+  check_no_dots(...)
   known <- function(x) {
     is.data.frame(x) || is_plain_table(x) || inherits(x, c("dp_source", "dp_chunks"))
   }

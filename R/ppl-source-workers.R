@@ -26,6 +26,7 @@
 #' @param calibrate (`flag`)\cr whether the rows of at most 10,000 people (with a small `epsilon` at
 #'   most 100,000) may be sent to the coordinator for the calibration of intervals, and the rows of
 #'   protected treated people for their rounds.
+#' @param ... unused; an unknown argument causes an error.
 #' @return A `dp_source`, for [dp_synth()], [dp_release()], [dp_lm()] and [dp_sources()]. PRIVATE.
 #' @section Errors: `dpsc_error_argument`; `dpsc_error_worker` for a worker that fails, is busy, or
 #'   is called to draw noise.
@@ -40,7 +41,8 @@
 #' parallel::stopCluster(cluster)
 #' }
 #' @export
-dp_workers <- function(cluster, open, calibrate = FALSE) door("dp_workers", {
+dp_workers <- function(cluster, open, calibrate = FALSE, ...) door("dp_workers", {
+  check_no_dots(...)
   need_package("parallel", "dp_workers()")
   if (!inherits(cluster, "cluster") || !length(cluster)) {
     abort(c(

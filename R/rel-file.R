@@ -23,6 +23,7 @@
 #' @param path (`string`)\cr a file. The release is first written to a temporary file, which is then
 #'   renamed. After a crash there is therefore the complete old file or the complete new file.
 #' @param allow_not_private (`flag`)\cr whether to write a release that is not private.
+#' @param ... unused; an unknown argument causes an error.
 #' @return `write_release()` returns `path`, invisibly. `read_release()` returns the written object,
 #'   which for a fit by [dp_synth()] is its `dp_release`.
 #' @section Errors: `dpsc_error_release` for a file that cannot be read, is not a release, is
@@ -38,13 +39,15 @@
 #' write_release(release, path)
 #' dp_synth(read_release(path), target = panel$target)
 #' @export
-write_release <- function(release, path, allow_not_private = FALSE) {
+write_release <- function(release, path, allow_not_private = FALSE, ...) {
+  door("write_release", check_no_dots(...))
   UseMethod("write_release")
 }
 
 #' @rdname write_release
 #' @export
-write_release.default <- function(release, path, allow_not_private = FALSE) door("write_release", {
+write_release.default <- function(release, path, allow_not_private = FALSE,
+                                  ...) door("write_release", {
   if (inherits(release, "dp_pdp")) {
     abort(c(
       "Privacy losses of single people are for the curator only and cannot be written.",
@@ -93,7 +96,8 @@ write_release.default <- function(release, path, allow_not_private = FALSE) door
 })
 
 #' @export
-write_release.dp_synth <- function(release, path, allow_not_private = FALSE) door("write_release", {
+write_release.dp_synth <- function(release, path, allow_not_private = FALSE,
+                                   ...) door("write_release", {
   check_given(missing(path), "path", "the file to write")
   if (release$release$calibration == "none") {
     abort(c(

@@ -203,13 +203,13 @@ check_epsilon <- function(epsilon) {
 #' @noRd
 check_argument_names <- function(given, name) {
   given <- given[!is.na(given) & nzchar(given)]
-  methods <- paste0(name, c(".formula", ".matrix", ".dp_chunks", ".dp_source", ".dp_release"))
+  methods <- paste0(name, c(".formula", ".matrix", ".dp_release", ".dp_selection"))
   methods <- Filter(is.function, mget(methods, topenv(), ifnotfound = list(NULL)))
   known <- setdiff(unlist(lapply(methods, function(method) names(formals(method)))), c("x", "..."))
   if (all(given %in% known) && !anyDuplicated(given)) {
     return(invisible(NULL))
   }
-  check_index_words(setdiff(given, known))
+  if ("index" %in% known) check_index_words(setdiff(given, known))
   short <- vapply(given, function(word) {
     !word %in% known && any(startsWith(known, word))
   }, NA)
@@ -262,7 +262,7 @@ given_index <- function(index, code, class = "panel") {
 
 #' Refuse unknown arguments
 #'
-#' A misspelt `epsilom = 1` must not be ignored in favour of a default.
+#' A misspelt `epsilom = 1` must not be ignored, and R's own error may contain the data, see above.
 #' @param ... the arguments in the caller's dots.
 #' @noRd
 check_no_dots <- function(...) {
@@ -270,7 +270,7 @@ check_no_dots <- function(...) {
     given <- rlang::names2(substitute(list(...)))[-1L]
     given[!nzchar(given)] <- "(unnamed)"
     abort(c(
-      "Unknown argument{?s}: {.arg {given}}.",
+      "Unknown argument{?s}: {.arg {unique(given)}}.",
       i = "{help_words}"
     ), "argument")
   }

@@ -13,7 +13,7 @@
 #' @param interval (`string`)\cr `"none"`, or `"confidence"` for confidence limits of the mean or,
 #'   with `type = "link"`, of the linear predictor.
 #' @param se.fit (`flag`)\cr whether to add standard errors, for sampling and privacy together.
-#' @param ... unused. `predict()`, `anova()` and `plot()` refuse further arguments.
+#' @param ... unused. `predict()`, `augment()`, `anova()` and `plot()` refuse further arguments.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `predict()`: a vector, or with `interval = "confidence"` a matrix with columns `fit`, `lwr`,
@@ -143,6 +143,7 @@ predict.dp_glm <- function(object, newdata, type = c("link", "response"),
 #' @rdname dp_glm-methods
 #' @export
 augment.dp_glm <- function(x, newdata, ...) door("augment", {
+  check_no_dots(...)
   rows <- linear_predictor(x, newdata)
   newdata$.fitted <- unname(glm_families[[x$family]]$mean(rows$fit))
   if (!is.null(x$covariance)) {

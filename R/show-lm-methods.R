@@ -15,8 +15,8 @@
 #'   of the released model.
 #' @param se.fit (`flag`)\cr whether to add standard errors of the means, for sampling and privacy
 #'   together.
-#' @param ... for `anova()` a submodel. `predict()` accepts no further arguments, and the other
-#'   methods do not use them.
+#' @param ... for `anova()` a submodel. `predict()` and `augment()` accept no further arguments, and
+#'   the other methods do not use them.
 #' @return
 #' * `coef()`, `vcov()`, `confint()`, `nobs()`, `formula()`: see [dp_estimates].
 #' * `predict()`: a vector, or a matrix with columns `fit`, `lwr`, `upr`. With `se.fit` a list: the
@@ -223,6 +223,7 @@ anova.dp_lm <- function(object, ...) door("anova", {
 #' @rdname dp_lm-methods
 #' @export
 augment.dp_lm <- function(x, newdata, ...) door("augment", {
+  check_no_dots(...)
   rows <- linear_predictor(x, newdata)
   newdata$.fitted <- unname(rows$fit)
   newdata$.se.fit <- predictor_errors(rows$x, x$covariance$total)

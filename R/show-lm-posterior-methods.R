@@ -45,6 +45,7 @@ predict.dp_paper <- function(object, newdata, ...) door("predict", {
 #' @rdname dp_paper-methods
 #' @export
 augment.dp_paper <- function(x, newdata, ...) door("augment", {
+  check_no_dots(...)
   newdata$.fitted <- unname(linear_predictor(x, newdata)$fit)
   newdata
 })
