@@ -174,8 +174,8 @@ usual_distance <- function(fit) {
   p <- length(coef(fit)) - 1
   weight <- mean(vapply(fit$release$rounds[-1L], `[[`, 0, "weight"))
   clip <- last_clip(fit)
-  shortened <- min(0.045 * sqrt(max(0, 1 - min(1, weight))), 0.015 * (p / last$radius^2)^1.5)
-  sqrt(shortened^2 + (0.008 * (1.5 / clip)^1.5)^2)
+  shortened <- min(0.09 * sqrt(max(0, 1 - min(1, weight))), 0.03 * (p / last$radius^2)^1.5)
+  sqrt(shortened^2 + (0.012 * (1.5 / clip)^1.5)^2)
 }
 
 test_that("if the budget excludes wide clips, slopes' SEs allow for the usual distance to lm()", {

@@ -33,7 +33,7 @@ constexpr double clipping_difference = 0.45;
 constexpr double skew_from = 2.0;
 
 /// The same for slopes: standard deviations of a chi-square above its mean.
-constexpr double slopes_from = 6.0;
+constexpr double slopes_from = 3.0;
 
 /// The remaining bias relative to the change: `left_narrow` of the level and of slopes under a
 /// narrow clip; of slopes under a wide clip that does not move the level `left_wide` over its
@@ -50,7 +50,7 @@ constexpr double least_real = 1.0, corrects_from = 8.0, corrects_most = 1.5;
 /// residuals, per whitened direction: per root of the weight that is lost by shortening, at a
 /// radius of sqrt(p) at most, and by a clip of `usual_clip` deviations, of slopes and of the level;
 /// the power of radius^2 and clip by which they fall (measured: bench/lm-real.R).
-constexpr double usual_shortened = 0.045, usual_radius = 0.015, usual_slope = 0.008;
+constexpr double usual_shortened = 0.09, usual_radius = 0.03, usual_slope = 0.012;
 constexpr double usual_intercept = 0.045, usual_clip = 1.5, usual_power = 1.5;
 
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
