@@ -111,6 +111,9 @@
 #' ~ id` all rows of one person. The guarantee follows by adaptive composition of zero-concentrated
 #' steps if the plan uses delta, and of pure steps otherwise. The noise is exact integer noise. The
 #' proof is in `proofs/describe.md`.
+#' @section Warnings:
+#' `dpsc_warning_bounds`, if the released numbers suggest that bounds are in wrong units: nearly all
+#' values of a column are at a bound, or they spread over about a thousandth of the bounds' width.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All these
 #' errors occur before any budget is spent, and depend on public facts only.
@@ -142,6 +145,9 @@ dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
   if (!is.data.frame(data)) data <- source_of_tbl(data)
   record <- mechanism_table$dp_describe$table
   person <- check_person(person, record, NULL, data)
+  lacking <- function(given) setdiff(all.vars(given), names(bounds))
+  if (inherits(formula, "formula")) check_in_data(lacking(formula), data)
+  if (inherits(by, "formula")) check_in_data(lacking(by), data)
   columns <- describe_columns(formula, by, bounds)
   columns["person"] <- list(person)
   quantiles <- check_quantiles(quantiles)
@@ -152,7 +158,9 @@ dp_describe <- function(formula, data, by = NULL, epsilon, delta = 1e-6, bounds,
   public <- describe_public(budget, columns, source$n, quantiles)
   public$assumes <- assumptions_of(data)
   made <- make_release(new_request(describe_record(), public, source$table, ledger))
-  with_charge(new_description(columns, public, made), made$charge)
+  described <- with_charge(new_description(columns, public, made), made$charge)
+  warn_doubts(description_doubts(described))
+  described
 })
 
 #' @noRd
@@ -194,7 +202,6 @@ describe_public <- function(budget, columns, n, quantiles) {
     abort("{.arg data} must have at least one {if (by_person) 'person' else 'row'}.", "data")
   }
   if (n <= .Machine$integer.max) n <- as.integer(n)
-  if (budget$private && budget$delta >= 1 / n) warn_of_delta(budget$delta, n)
   c(budget, list(n = n, facts = c(list(
     n = as.double(n), epsilon = budget$epsilon, delta = budget$delta,
     numbers = names_of_variables(columns$numbers), factors = names_of_variables(columns$factors),
@@ -217,6 +224,8 @@ describe_plan <- function(public) {
   }
   plan <- planned(describe_plan_cpp(public$facts), "this description")
   stopifnot(plan$spent <= 1 + 1e-9)
+  # A plan without delta gives a pure guarantee.
+  if (plan$gaussian && public$delta >= 1 / public$n) warn_of_delta(public$delta, public$n)
   plan$cost <- new_cost("zcdp", public$epsilon, public$delta, plan$total, pure = !plan$gaussian)
   plan$steps <- description_steps(plan, public$facts)
   plan

@@ -73,3 +73,42 @@ description_values <- function(x, level, clusters = TRUE) {
     groups = if (!is.null(x$release$sizes)) bare(x$release$sizes)
   )
 }
+
+#' Doubts from released quartiles and limits of means and standard deviations
+#'
+#' Limits that allow for hidden clusters are used, so that noise alone causes no doubt.
+#' @return Strings, see [doubt_words()].
+#' @noRd
+description_doubts <- function(x) {
+  if (!x$privacy$private || !length(x$columns$numbers)) {
+    return(character())
+  }
+  groups <- max(1L, length(x$columns$groups$levels))
+  values <- describe_numbers_cpp(x$release, x$facts, 0.95, TRUE)$numbers
+  noise <- x$plan$moments$scale
+  noise <- (if (x$plan$gaussian) sqrt(noise) else sqrt(2) * noise) / x$plan$moments$rest
+  quartiles <- 3L + match(c(0.25, 0.5, 0.75), x$quantiles)
+  facts <- lapply(seq_along(values), function(at) {
+    atom <- x$columns$numbers[[(at - 1L) %/% groups + 1L]]
+    width <- atom$upper - atom$lower
+    own <- values[[at]]
+    middle <- own[quartiles, 1L]
+    # Rounding moves a quantile from its bound by a cell of the grid.
+    near <- function(bound) all(abs(middle - bound) <= 1e-4 * width)
+    end <- if (near(atom$lower) && own[2L, 5L] < atom$lower + 0.06 * width) {
+      -1
+    } else if (near(atom$upper) && own[2L, 4L] > atom$upper - 0.06 * width) {
+      1
+    } else {
+      0
+    }
+    sums <- x$release$numbers[[at]]$sums
+    beyond <- max(0, sums[[5L]] / x$plan$moments$rest) + 2 * noise
+    data.frame(
+      name = atom$name, lower = atom$lower, upper = atom$upper, end = end,
+      narrow = diff(range(middle)) > 0 && own[3L, 5L] < 0.001 * width,
+      alone = !x$plan$late && beyond < 0.002 * own[1L, 1L]
+    )
+  })
+  unique(doubt_words(do.call(rbind, facts)))
+}

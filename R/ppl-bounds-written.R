@@ -303,6 +303,16 @@ clipped_code <- function(code, limits) {
 # One error requests all limits that `bounds` lacks, with a line to paste. The line follows from the
 # formula and the public classes of its columns.
 
+#' Refuse a formula with variables that neither a data frame nor `bounds` contains
+#' @noRd
+check_in_data <- function(names, data) {
+  absent <- if (is.data.frame(data)) setdiff(names, names(data))
+  if (length(absent)) abort(c(
+    "{.arg data} must contain all variables of the formula.",
+    x = "{.code {absent}} {?is not a column/are not columns} of {.arg data}."
+  ), "data")
+}
+
 #' Refuse `bounds` that lack some of a formula's variables
 #' @param formula,bounds (`any`)\cr in the user's form; `bounds` is `NULL` if it was not given.
 #' @param data (`any`)\cr people's rows, of which only classes of columns are read.
@@ -317,6 +327,7 @@ check_every_bound <- function(formula, bounds, data = NULL) {
   check_no_bar(formula[[3L]])
   given <- named_bounds(bounds, formula[[2L]])
   kinds <- lacking_limits(formula, names(given), data)
+  check_in_data(names(kinds), data)
   if (is.null(bounds)) {
     abort(c(
       "{.arg bounds} is required: public limits of every variable.", to_paste(kinds, given),

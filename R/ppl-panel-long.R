@@ -43,6 +43,12 @@ panel_from_formula.default <- function(formula, people, request) {
 
   check_units_recur(units, times)
   treated <- unique(units$code[variables$treated])
+  if (length(treated)) {
+    check_panel_order(
+      units, times, length(units$values) - length(treated),
+      request$private && is.null(request$protect)
+    )
+  }
   ask <- request$ask <- ask_of_units(request$ask, treated)
   quiet <- request$quiet
   # This check comes before any message that names a period, since the periods might be the donors.

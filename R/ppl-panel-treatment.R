@@ -19,15 +19,20 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
       i = "Set it to 1 for the treated unit from the first treated period on."
     ), "panel")
   }
-  is_date <- function(x) inherits(x, c("Date", "POSIXct", "yearmon", "yearqtr"))
-  by_type <- is_date(units$values) && !is_date(times$values)
+  by_type <- dates_are_units(units, times)
   early <- !is_tail(times$code[rows], length(times$values))
   if (by_type || early) {
     ask()
+    # Numbers are seldom units if text would be periods. The positions of units have no effect.
+    swapped <- by_type || (is.numeric(units$values) && times$alphabetical)
     abort(c(
-      "{.arg index} must name the unit first and the time second.",
+      if (swapped) {
+        "{.arg index} must name the unit first and the time second."
+      } else {
+        "A treatment must last to the end of the panel."
+      },
       x = if (by_type) {
-        "{.code {units$name}}, given as the unit, contains dates; {.code {times$name}} does not."
+        dates_are_units_text
       } else {
         paste(
           "With {.code {units$name}} as the unit and {.code {times$name}} as the time, the",
@@ -50,6 +55,38 @@ check_orientation <- function(units, times, rows, ask = function() NULL) {
     ), "panel")
   }
 }
+
+#' Does the unit contain dates, but the time does not? Only classes of columns are read.
+#' @noRd
+dates_are_units <- function(units, times) {
+  is_date <- function(x) inherits(x, c("Date", "POSIXct", "yearmon", "yearqtr"))
+  is_date(units$values) && !is_date(times$values)
+}
+
+dates_are_units_text <- paste(
+  "{.code {units$name}}, given as the unit, contains dates; {.code {times$name}} does not."
+)
+
+#' The faults of a panel that are reported even before `protect` is required, since they depend only
+#' on classes of columns and on the numbers of units, which are public
+#' @param n (`count`)\cr number of donors.
+#' @param asks (`flag`)\cr whether `protect` is still lacking.
+#' @section Errors: `dpsc_error_panel`; for dates also a `dpsc_error_protect` if `protect` is
+#'   lacking.
+#' @noRd
+check_panel_order <- function(units, times, n, asks) {
+  if (n == 0L) check_donor_count(n, no_donor_advice)
+  if (asks && dates_are_units(units, times)) {
+    abort(c(
+      "{.arg index} must name the unit first and the time second.",
+      x = dates_are_units_text,
+      i = "Check the order in {.arg index}, and that the treatment lasts to the end of the panel."
+    ), c("protect", "panel"))
+  }
+}
+
+no_donor_advice <-
+  "Set the indicator to 1 only for treated units in post-treatment periods, not for every unit."
 
 #' Refuse numeric units that seem to be periods
 #'
@@ -99,8 +136,7 @@ find_treatment <- function(units, times, rows, hide = FALSE,
   unit <- units$code[rows]
   treated <- sort(unique(unit))
   check_donor_count(
-    length(units$values) - length(treated),
-    "Set the indicator to 1 only for treated units in post-treatment periods, not for every unit."
+    length(units$values) - length(treated), no_donor_advice
   )
   unit <- match(unit, treated)
   period <- times$code[rows]

@@ -109,16 +109,27 @@ check_size <- function(size, k) {
   if (is.null(size)) {
     return(rep(1, k))
   }
-  fits <- is.numeric(size) && length(size) %in% c(1L, k) && all(is.finite(size)) &&
-    all(size >= 1) && all(size == round(size))
-  if (!fits) {
-    abort(c(
-      "{.arg size} must be the number of people over whom the target is averaged.",
-      x = "It is {describe(size)}.",
-      i = if (k > 1L) "Give one whole number for all {k} treated units, or one number per unit."
-    ), "argument")
-  }
+  check_size_value(size)
+  if (!length(size) %in% c(1L, k)) abort_size(size, k)
   rep_len(as.double(size), k)
+}
+
+#' Check the values of `size`, which precedes every error about `protect`
+#' @noRd
+check_size_value <- function(size) {
+  fits <- is.null(size) || (is.numeric(size) && length(size) > 0L && all(is.finite(size)) &&
+    all(size >= 1) && all(size == round(size)))
+  if (fits) size else abort_size(size)
+}
+
+#' @param k (`count`)\cr number of treated units, if it is known.
+#' @noRd
+abort_size <- function(size, k = 1L) {
+  abort(c(
+    "{.arg size} must be the number of people over whom the target is averaged.",
+    x = "It is {describe(size)}.",
+    i = if (k > 1L) "Give one whole number for all {k} treated units, or one number per unit."
+  ), "argument")
 }
 
 #' The mean of the people in several targets

@@ -19,8 +19,9 @@ panel_from_formula.dp_source <- function(formula, people, request) {
   facts <- lapply(parts, part_facts, columns = columns)
   times <- common_periods(facts)
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
-  request$ask <- ask_of_units(request$ask, treated$unit)
   n <- sum(vapply(facts, `[[`, 0, "n"))
+  if (!is.null(treated) && n == 0) check_donor_count(n, no_donor_advice)
+  request$ask <- ask_of_units(request$ask, treated$unit)
   design <- source_design(treated, times, n, columns, request)
   panel <- new_panel_design(
     NULL, design, "formula", whole_count(n),

@@ -7,7 +7,8 @@ shared_scale <- 0.5
 
 #' Sentences about bounds that contradict the released numbers
 #' @param numbers (`data.frame`)\cr one row per number: `name`, `lower`, `upper`, `end` (-1 at the
-#'   lower bound, 1 at the upper bound, otherwise 0), `narrow` (flag).
+#'   lower bound, 1 at the upper bound, otherwise 0), `narrow` (flag), and optionally `alone`
+#'   (whether hardly any value differs from the bound, see [is_natural_end()]).
 #' @param few (`flag`)\cr whether fewer than half of the rows are used.
 #' @return Strings, one per contradiction.
 #' @noRd
@@ -19,7 +20,9 @@ doubt_words <- function(numbers, few = FALSE) {
       "with a missing value or an unlisted level, or outside the subset, has weight zero."
     ))
   }
-  at <- numbers$end != 0 & !mapply(is_natural_end, numbers$lower, numbers$upper, numbers$end)
+  alone <- numbers$alone %||% rep(FALSE, nrow(numbers))
+  natural <- mapply(is_natural_end, numbers$lower, numbers$upper, numbers$end, alone)
+  at <- numbers$end != 0 & !natural
   ends <- ifelse(numbers$end < 0, numbers$lower, numbers$upper)
   c(
     sprintf(
@@ -36,9 +39,11 @@ doubt_words <- function(numbers, few = FALSE) {
 }
 
 #' Is a bound a plausible value for many people, such as no cost, no event, or an event?
+#' @param alone (`flag`)\cr whether released numbers show that hardly any value differs from the
+#'   bound. Nobody records an event that happens to everybody; a rare event is plausible.
 #' @noRd
-is_natural_end <- function(lower, upper, end) {
-  (end < 0 && lower == 0) || (upper - lower == 1 && lower == round(lower))
+is_natural_end <- function(lower, upper, end, alone = FALSE) {
+  (end < 0 && lower == 0) || (!alone && upper - lower == 1 && lower == round(lower))
 }
 
 #' The sentences as lines of a print
@@ -98,10 +103,32 @@ number_facts <- function(fit, variable, j, spread) {
   # If about half of the people share one value, a small budget may give a small scale by chance.
   surely <- isTRUE(fit$plan$signal >= 1500)
   is_outcome <- j == length(fit$columns$variables)
+  alone <- if (is_outcome) {
+    isTRUE(own < 5e-5) && nobody_inside(fit$release$rounds, end)
+  } else {
+    # With more noise a share of 1 % could be overlooked.
+    isTRUE(own < 0.02) && fit$release$rounds[[1L]]$sd[[1L]] < 0.002
+  }
   data.frame(
     name = variable$name, lower = variable$lower, upper = variable$upper, end = end,
-    narrow = (!shared && scale < 0.002 && surely) || (shared && is_outcome && isTRUE(own < 0.002))
+    narrow = (!shared && scale < 0.002 && surely) || (shared && is_outcome && isTRUE(own < 0.002)),
+    alone = alone
   )
+}
+
+#' Do the residuals around a median at a bound exclude that 3 % of the outcomes lie elsewhere?
+#'
+#' In the first round a value inside the bounds has the clipped residual `clip`, on one side. Later
+#' rounds clip such a value to almost nothing, so that the standard deviation alone is no evidence.
+#' @noRd
+nobody_inside <- function(rounds, end) {
+  first <- if (length(rounds)) rounds[[1L]]
+  if (is.null(first) || end == 0) {
+    return(FALSE)
+  }
+  inside <- -end * first$residual / first$clip
+  noise <- first$sd[[5L]] / first$clip
+  inside - 2 * noise < 0.002 && max(0, inside) + 2 * noise < 0.03
 }
 
 #' The number of bisections of the range that located a median, the middle of a cell
@@ -226,7 +253,7 @@ moment_doubts <- function(columns, moments, rows, places = seq_along(columns$nam
     at <- 1 - abs(mean) < near && spread < 0.04 && noise < 0.003
     data.frame(
       name = column$name, lower = column$lower, upper = column$upper,
-      end = if (at) sign(mean) else 0, narrow = widest < 0.001
+      end = if (at) sign(mean) else 0, narrow = widest < 0.001, alone = widest < 0.04
     )
   })
   doubt_words(do.call(rbind, facts) %||% data.frame())
@@ -259,14 +286,15 @@ panel_doubts <- function(release, target = NULL) {
   off <- if (is.null(path)) 0.05 else 0.05 + 4 * max(statistics$treated$mean_sd)
   spread <- sqrt(max(0, diag(statistics$covariance) + 2.5 * max(statistics$moment_sd)))
   end <- if (1 - abs(level) < off) sign(level) else 0
-  if (spread >= 0.001 || is_natural_end(bounds$lower, bounds$upper, end)) {
+  # Values of donors who had an event and of donors who had none differ more.
+  if (spread >= 0.001 || is_natural_end(bounds$lower, bounds$upper, end, alone = TRUE)) {
     return(character())
   }
   # The position at a bound can be shown only for a path with little noise.
   if (off > 0.1) end <- 0
   doubt_words(data.frame(
     name = release$panel$outcome, lower = bounds$lower, upper = bounds$upper, end = end,
-    narrow = TRUE
+    narrow = TRUE, alone = TRUE
   ))
 }
 

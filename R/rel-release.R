@@ -118,7 +118,7 @@ dp_release.dp_source <- dp_release.matrix
 panel_request <- function(..., control, weights = NULL, max_weight = NULL, formula = NULL) {
   check_control(control)
   request <- list(..., control = control)
-  size <- request$size
+  size <- check_size_value(request$size)
   single <- is.null(size) || !is.numeric(size) || !all(size > 1)
   # A missing or invalid epsilon counts as finite; it is checked later.
   request$private <- !(is_number(request$epsilon) && request$epsilon == Inf)

@@ -72,7 +72,8 @@ description_lines <- function(x, clusters = TRUE) {
   title <- paste0(if (!x$privacy$private) "Raw description of " else "Description of ",
     count_words(x$nobs), if (is_by_person(x$privacy)) " people" else " rows",
     if (x$privacy$private) ", with 95 % limits (sampling and privacy together)")
-  c(title, "", paste0("  ", table_text(table)), counts_note(x, table), unseen_note(x, clusters))
+  c(title, "", paste0("  ", table_text(table)), counts_note(x, table), unseen_note(x, clusters),
+    doubt_lines(description_doubts(x)))
 }
 
 #' Reason for wide limits of means and standard deviations

@@ -9,7 +9,9 @@
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param type (`string`)\cr `"link"` for the linear predictor, or `"response"` for the mean.
-#' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
+#' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required. Values beyond the bounds
+#'   extrapolate the model. For a missing value or a level that is
+#'   not in `bounds` the prediction is `NA`.
 #' @param interval (`string`)\cr `"none"`, or `"confidence"` for confidence limits of the mean or,
 #'   with `type = "link"`, of the linear predictor.
 #' @param se.fit (`flag`)\cr whether to add standard errors, for sampling and privacy together.

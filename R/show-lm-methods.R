@@ -8,7 +8,9 @@
 #' @param object,x (`dp_lm`)\cr a fit.
 #' @param level (`number`, in (0, 1))\cr coverage of intervals.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
-#' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required.
+#' @param newdata (`data.frame`, PUBLIC)\cr rows to predict; required. Values beyond the bounds
+#'   extrapolate the model. For a missing value or a level that is
+#'   not in `bounds` the prediction is `NA`.
 #' @param interval (`string`)\cr `"none"`, `"confidence"` (of the mean) or `"prediction"` (of one
 #'   person's outcome, in the formula's units).
 #' @param formula. (`formula`)\cr a submodel, as in [stats::update()], which contains only columns

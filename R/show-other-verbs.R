@@ -34,8 +34,8 @@
 #'     of these packages.
 #'   * `terms()`: the terms of the formula.
 #'   * `model.matrix()`: the model matrix of the public rows in `data`.
-#'   * `logLik()`, `AIC()`, `BIC()`, `deviance()`, `hatvalues()`, `simulate()`, `model.frame()`,
-#'     `sandwich::estfun()`, `residuals()` and `fitted()`: an error, since the results would be
+#'   * `logLik()`, `AIC()`, `BIC()`, `step()`, `deviance()`, `hatvalues()`, `simulate()`,
+#'     `model.frame()`, `sandwich::estfun()`, `residuals()` and `fitted()`: an error, since the results would be
 #'     values of single people, or sums of such values that were not released.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_other_verbs
@@ -70,13 +70,17 @@ residuals.dp_regression <- refusing("residuals", "Residuals")
 fitted.dp_regression <- refusing("fitted", "Fitted values")
 
 #' @rdname dp_other_verbs
-#' @importFrom stats logLik deviance hatvalues
+#' @importFrom stats logLik deviance hatvalues extractAIC
 #' @export
 deviance.dp_regression <- refusing("deviance", "The deviance and its parts")
 
 #' @rdname dp_other_verbs
 #' @export
 logLik.dp_regression <- refusing("logLik", "The log-likelihood and its parts")
+
+#' @rdname dp_other_verbs
+#' @export
+extractAIC.dp_regression <- refusing("step", "The log-likelihood and its parts")
 
 #' @rdname dp_other_verbs
 #' @importFrom stats AIC

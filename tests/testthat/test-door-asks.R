@@ -122,3 +122,55 @@ test_that("an error shows how to give `index` if unit and time are separate or n
     dp_table(con, "clinic", c(patient, month)), "quotes", class = "dpsc_error_argument"
   )
 })
+
+test_that("a misspelt column is reported before bounds, and an invalid `size` before `protect`", {
+  data <- data.frame(age = 1:100, y = 1:100)
+  limits <- list(y = c(0, 100))
+  for (call in expression(
+    dp_lm(y ~ agee, data, 1, bounds = limits),
+    dp_describe(~agee, data, epsilon = 1, bounds = limits),
+    dp_describe(~y, data, by = ~agee, epsilon = 1, bounds = limits)
+  )) {
+    expect_error(eval(call), "`agee` is not a column of `data`", class = "dpsc_error_data")
+  }
+  for (size in list("60", 0, -3)) {
+    expect_error(
+      dp_synth(y ~ on, data, c("id", "t"), epsilon = 1, bounds = c(0, 1), size = size),
+      "`size` must be", class = "dpsc_error_argument"
+    )
+  }
+})
+
+test_that("dates as units, and a panel without donors, are reported before `protect`", {
+  data <- expand.grid(id = sprintf("u%02d", 1:30), t = as.Date("2020-01-01") + 1:8)
+  data$y <- stats::rnorm(240)
+  data$on <- as.numeric(data$id %in% c("u29", "u30") & data$t > as.Date("2020-01-07"))
+  run <- function(data, index, ...) {
+    dp_synth(y ~ on, data, index, epsilon = 1, bounds = c(-1, 1), ...)
+  }
+  expect_error(run(data, c("t", "id")), "`index` must name the unit first")
+  all <- transform(data, on = as.numeric(t > as.Date("2020-01-07")))
+  expect_error(run(all, c("id", "t")), "There must be donors", class = "dpsc_error_panel")
+  ends <- transform(data, on = on * (t < as.Date("2020-01-09")))
+  expect_error(run(ends, c("id", "t"), protect = "donors"), "must last to the end")
+})
+
+test_that("dp_describe() warns of a large delta only if its plan uses delta", {
+  data <- data.frame(age = rep(1:100, 20))
+  run <- function(epsilon) {
+    dp_describe(~age, data, epsilon = epsilon, delta = 1e-3, bounds = list(age = c(0, 120)))
+  }
+  expect_no_warning(found <- run(0.5), class = "dpsc_warning_delta")
+  expect_identical(found$privacy$delta, 0)
+})
+
+test_that("step() of a private fit stops with a classed error, and predictions are documented", {
+  data <- data.frame(x = stats::runif(2000, 0, 9), g = rep(c("a", "b"), 1000))
+  data$y <- data$x + stats::rnorm(2000)
+  limits <- list(y = c(-9, 20), x = c(0, 9), g = c("a", "b"))
+  fit <- dp_lm(y ~ x + g, data, 4, bounds = limits)
+  expect_error(stats::step(fit), "single people's rows", class = "dpsc_error_argument")
+  own <- predict(fit, data.frame(x = c(9, 500, 1), g = c("a", "a", "c")))
+  expect_gt(own[[2L]], own[[1L]] + 100)
+  expect_identical(own[[3L]], NA_real_)
+})

@@ -133,6 +133,62 @@ test_that("is_natural_end() recognises bounds at which many true values can lie"
   }
 })
 
+test_that("bounds of width 1 are doubted if hardly any outcome differs, but not for rare events", {
+  control <- dp_control(rng = "R")
+  run <- function(y, n = 20000) {
+    data <- data.frame(y = y, age = stats::runif(n, 18, 80))
+    dp_lm(y ~ age, data, 2, bounds = list(y = c(0, 1), age = c(0, 120)), control = control)
+  }
+  withr::local_seed(5)
+  for (i in 1:3) {
+    expect_warning(run(stats::rnorm(20000, 40, 5)), "bound 1", class = "dpsc_warning_bounds")
+  }
+  for (rate in c(0.005, 0.02, 0.5, 0.98, 0.99, 0.995)) {
+    expect_no_warning(run(stats::rbinom(20000, 1, rate)), class = "dpsc_warning_bounds")
+  }
+  expect_no_warning(run(stats::rbeta(20000, 50, 1)), class = "dpsc_warning_bounds")
+  expect_false(is_natural_end(0, 1, 1, alone = TRUE))
+  expect_true(is_natural_end(0, 1, -1, alone = TRUE))
+})
+
+test_that("a panel whose outcomes all exceed bounds of width 1 is doubted; one of events is not", {
+  withr::local_seed(1)
+  run <- function(Y) {
+    dp_synth(Y[1:1000, ], Y[1001:1100, ], 8, 1,
+      bounds = c(0, 1), protect = "everyone", control = dp_control(rng = "R")
+    )
+  }
+  expect_warning(
+    run(matrix(stats::rnorm(11000, 50, 5), 1100)), "units", class = "dpsc_warning_bounds"
+  )
+  for (rate in c(0.02, 0.5, 0.98)) {
+    expect_no_warning(
+      run(matrix(stats::rbinom(11000, 1, rate), 1100)), class = "dpsc_warning_bounds"
+    )
+  }
+})
+
+test_that("dp_describe() doubts bounds in wrong units by its released numbers, and prints so", {
+  control <- dp_control(rng = "R")
+  withr::local_seed(6)
+  data <- data.frame(
+    wage = stats::rnorm(4000, 22, 2), rare = stats::rbinom(4000, 1, 0.02),
+    often = stats::rbinom(4000, 1, 0.98), cost = stats::rbinom(4000, 1, 0.2) * 500
+  )
+  limits <- list(wage = c(0, 100), rare = c(0, 1), often = c(0, 1), cost = c(0, 5000))
+  expect_no_warning(
+    dp_describe(~ wage + rare + often + cost, data, epsilon = 1, bounds = limits,
+      control = control),
+    class = "dpsc_warning_bounds"
+  )
+  expect_warning(
+    found <- dp_describe(~wage, data, epsilon = 1, bounds = list(wage = c(0, 10)),
+      control = control),
+    "bound 10", class = "dpsc_warning_bounds"
+  )
+  expect_output(print(found), "units of the")
+})
+
 test_that("two releases of version 0.2.0 that have fewer fields can be printed", {
   skip_if_not_installed("jsonlite")
   old <- function(file) test_path("fixtures", "0.2.0", file)
