@@ -95,9 +95,9 @@ description_doubts <- function(x) {
     middle <- own[quartiles, 1L]
     # Rounding moves a quantile from its bound by a cell of the grid.
     near <- function(bound) all(abs(middle - bound) <= 1e-4 * width)
-    end <- if (near(atom$lower) && own[2L, 5L] < atom$lower + 0.06 * width) {
+    end <- if (near(atom$lower) && own[2L, 5L] < atom$lower + 0.15 * width) {
       -1
-    } else if (near(atom$upper) && own[2L, 4L] > atom$upper - 0.06 * width) {
+    } else if (near(atom$upper) && own[2L, 4L] > atom$upper - 0.15 * width) {
       1
     } else {
       0
