@@ -28,6 +28,8 @@
 #'   requests all effects.
 #' @param type (`string`)\cr the figure by `plot()`: `"path"`, `"effect"`, `"cumulative"`,
 #'   `"percent"` or `"balance"`; for several dates `"event"`, `"cohort"`, `"calendar"` or `"path"`.
+#' @param shrink (`flag`)\cr whether to shrink the effects of a protected group's periods, see
+#'   [tidy.dp_synth()].
 #' @param row.names,optional unused.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
 #' @param format see [report()].

@@ -150,20 +150,18 @@ interval_width <- function(table, level, simultaneous = FALSE) {
 #' Limits stay within the range implied by the bounds, since a counterfactual lies within the
 #' bounds. If a release has no moments of the donors, the limits allow for the privacy noise only.
 #' @param simultaneous (`flag`)\cr over all periods of a target together.
-#' @param centred (`flag`)\cr whether a protected group's periods are displayed after limited
-#'   translation. Widths, statistics and p-values are for the released effects.
+#' @param shrink (`flag`)\cr whether the effects of a protected group's periods are changed by
+#'   limited translation. Standard errors are the errors of the released effects in both cases.
 #' @return The columns of [effect_table()] and `statistic`, `p.value`, `conf.low`, `conf.high`.
 #' @noRd
 effect_limits <- function(fit, level = 0.95, simultaneous = FALSE, type = "overall",
-                          centred = TRUE) {
+                          shrink = FALSE) {
   fit <- fit_view(fit, type)
   table <- effect_table(fit)
+  if (shrink && !is.null(fit$translation)) table$estimate <- table$estimate + c(0, fit$translation)
   table$statistic <- table$estimate / table$std.error
   table$p.value <- normal_p(table$statistic)
   if (noise_only(fit)) table$std.error <- table$band.error <- table$privacy.se
-  if (centred && !is.null(fit$translation)) {
-    table$estimate <- table$estimate + c(0, fit$translation)
-  }
   width <- interval_width(table, level, simultaneous)
   table$conf.low <- table$estimate - width
   table$conf.high <- table$estimate + width

@@ -16,7 +16,8 @@ check_cohort_type <- function(type) {
 
 #' @noRd
 #' @exportS3Method
-effects_table.dp_cohorts <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+effects_table.dp_cohorts <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL,
+                                     shrink = FALSE) {
   table <- cohort_table(fit, check_cohort_type(type %||% "event"), level, simultaneous)
   table$label <- table$term
   table
@@ -120,7 +121,7 @@ cohort_pieces <- function(fit, level) {
       high = unknown, p = unknown
     ))
   }
-  table <- effect_limits(fit, level, centred = FALSE)
+  table <- effect_limits(fit, level)
   allowed <- if (fit$release$privacy$private) {
     allowed_effects(fit)
   } else {

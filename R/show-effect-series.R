@@ -9,13 +9,15 @@
 #'   (limits for all errors), `noise_low`, `noise_high` (limits for the privacy noise alone). Limits
 #'   are `NA` before the treatment and if errors are unknown.
 #' @noRd
-effect_series <- function(fit, type, level, simultaneous = FALSE) {
+effect_series <- function(fit, type, level, simultaneous = FALSE, shrink = FALSE) {
   data <- generics::augment(fit)
   data$target <- factor(data$target, levels = unique(data$target))
   times <- fit$release$panel$times
   data$period <- rep(plot_periods(times), nrow(fit$target))
   data <- with_bounds(fit, data)
-  limits <- series_limits(fit, type, level, simultaneous)
+  # Sums, paths and shares use the released effects.
+  shrink <- shrink && type == "effect"
+  limits <- series_limits(fit, type, level, simultaneous, shrink)
   for (name in names(limits)) {
     data[[name]] <- NA_real_
     data[[name]][data$treated] <- limits[[name]]
@@ -24,7 +26,7 @@ effect_series <- function(fit, type, level, simultaneous = FALSE) {
     path = data$.fitted, effect = data$.resid, percent = percent_of(data$.observed, data$.fitted),
     cumulative = cumulative_effect(data)
   )
-  if (type == "effect" && !is.null(fit$translation)) {
+  if (shrink && !is.null(fit$translation)) {
     data$estimate[data$treated] <- data$estimate[data$treated] + fit$translation
   }
   for (name in names(limits)) {
@@ -88,12 +90,11 @@ share_limits <- function(low, high, base, width) {
 
 #' Limits of the effects by target and period, `low` and `high`, and limits from the noise alone
 #' @noRd
-series_limits <- function(fit, type, level, simultaneous) {
-  # Only effects are centred; sums and paths use the released values.
-  table <- effect_limits(fit, level, simultaneous, centred = type == "effect")
+series_limits <- function(fit, type, level, simultaneous, shrink) {
+  table <- effect_limits(fit, level, simultaneous, shrink = shrink)
   rows <- table$term != "average"
   if (type == "cumulative") {
-    single <- effect_limits(fit, level, centred = FALSE)
+    single <- effect_limits(fit, level)
     return(cumulative_limits(fit, single, level, simultaneous))
   }
   statements <- if (simultaneous) fit$release$panel$T1 else 1

@@ -5,18 +5,21 @@
 #' @param fit (`dp_synth`, `dp_cohorts` or `dp_outcomes`).
 #' @param type (`string` or `NULL`)\cr kind of rows; see [tidy.dp_synth()] and [tidy.dp_cohorts()].
 #'   `NULL`: the first kind.
+#' @param shrink (`flag`)\cr see [tidy.dp_synth()].
 #' @return A data frame with the columns that identify rows (see `effect_index`), a unique `label`,
 #'   `estimate`, and its standard errors, test and limits.
 #' @noRd
-effects_table <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+effects_table <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL, shrink = FALSE) {
   UseMethod("effects_table")
 }
 
 #' @noRd
 #' @exportS3Method
-effects_table.dp_synth <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+effects_table.dp_synth <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL,
+                                   shrink = FALSE) {
   types <- c("overall", "unit")
-  table <- effect_limits(fit, level, simultaneous, check_choice(type %||% types, types, "type"))
+  type <- check_choice(type %||% types, types, "type")
+  table <- effect_limits(fit, level, simultaneous, type, shrink)
   table$label <- effect_names(table)
   table
 }
@@ -49,10 +52,11 @@ effect_index <- c(
 
 # Methods -----------------------------------------------------------------------------------------
 
-tidy_effects <- function(x, conf.int, conf.level, simultaneous, ..., type = NULL) {
+tidy_effects <- function(x, conf.int, conf.level, simultaneous, ..., type = NULL,
+                         shrink = FALSE) {
   check_table_dots(...)
   level <- check_level(conf.level)
-  table <- effects_table(x, level, check_flag(simultaneous), type)
+  table <- effects_table(x, level, check_flag(simultaneous), type, check_flag(shrink))
   limits <- if (check_flag(conf.int)) c("conf.low", "conf.high")
   table[c(
     intersect(effect_index, names(table)), setdiff(error_columns, "term"), limits
@@ -65,24 +69,19 @@ rows_of_effects <- function(table) {
   if (is.null(table$kind)) table else table[table$kind == "effect", ]
 }
 
-coef_effects <- function(object, type = NULL, ...) {
+coef_effects <- function(object, type = NULL, ..., shrink = FALSE) {
   check_no_dots(...)
-  table <- rows_of_effects(effects_table(as_released(object), type = type))
+  table <- rows_of_effects(effects_table(object, type = type, shrink = check_flag(shrink)))
   stats::setNames(table$estimate, table$label)
 }
 
-#' A fit, or one fit per outcome, with the periods of the release
-#' @noRd
-as_released <- function(object) {
-  object["translation"] <- NULL
-  if (inherits(object, "dp_outcomes")) object$outcomes <- lapply(object$outcomes, as_released)
-  object
-}
-
-confint_effects <- function(object, parm, level, simultaneous, type = NULL, ...) {
+confint_effects <- function(object, parm, level, simultaneous, type = NULL, ...,
+                            shrink = FALSE) {
   check_no_dots(...)
   level <- check_level(level)
-  table <- rows_of_effects(effects_table(object, level, check_flag(simultaneous), type))
+  table <- rows_of_effects(
+    effects_table(object, level, check_flag(simultaneous), type, check_flag(shrink))
+  )
   out <- matrix(c(table$conf.low, table$conf.high),
     ncol = 2L, dimnames = list(table$label, percent_names(level))
   )

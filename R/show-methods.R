@@ -13,15 +13,14 @@
 #'   by Sidak's inequality, for any correlation.
 #' @param type (`string`)\cr for `predict()`: whether to return the counterfactual from the
 #'   treatment on (`"post"`), before the treatment (`"pre"`), or in all periods (`"all"`).
+#' @param shrink (`flag`)\cr for `confint()`: whether to shrink the effects of a protected group's
+#'   periods, see [tidy.dp_synth()].
 #' @param ... unused.
 #' @return
 #' * `effects()`: a matrix of observed minus counterfactual outcomes, in outcome units, with one row
 #'   per target and one column per treated period. For a group with `protect = "everyone"` these
-#'   effects are the released effects, as in `coef()`. For such a group and at least four periods,
-#'   `tidy()`, `confint()`, `summary()` and effect plots shrink the effects of the periods towards
-#'   their common value, each by at most half of the standard deviation of its error (limited
-#'   translation, Efron and Morris, 1972). Interval widths and p-values still belong to the released
-#'   effects, and the average is unchanged.
+#'   effects are the released effects, as in all tables, tests and plots unless `shrink = TRUE` is
+#'   set.
 #' * `confint()`: a matrix with one row for the average effect and one row for each period (for
 #'   several targets, named `target: period`). Limits allow for the privacy noise and for the
 #'   prediction error of a unit drawn like the donors. For methods `"output"` and `"objective"`,
@@ -55,10 +54,9 @@ effects.dp_synth <- function(object, ...) {
 #' @rdname effects.dp_synth
 #' @importFrom stats confint
 #' @export
-confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE,
-                             ...) door("confint", {
-  check_no_dots(...)
-  confint_effects(object, parm, level, simultaneous)
+confint.dp_synth <- function(object, parm = NULL, level = 0.95, simultaneous = FALSE, ...,
+                             shrink = FALSE) door("confint", {
+  confint_effects(object, parm, level, simultaneous, ..., shrink = shrink)
 })
 
 #' @rdname effects.dp_synth

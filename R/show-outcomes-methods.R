@@ -3,18 +3,19 @@
 
 #' @noRd
 #' @exportS3Method
-effects_table.dp_outcomes <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL) {
+effects_table.dp_outcomes <- function(fit, level = 0.95, simultaneous = FALSE, type = NULL,
+                                      shrink = FALSE) {
   own <- outcome_level(fit, level, simultaneous)
-  table <- stacked(fit$outcomes, "outcome", effects_table, own, simultaneous, type)
+  table <- stacked(fit$outcomes, "outcome", effects_table, own, simultaneous, type, shrink)
   table$label <- paste0(table$outcome, ": ", table$label)
   table
 }
 
 #' @rdname dp_outcomes
 #' @export
-tidy.dp_outcomes <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE,
-                             ...) door("tidy", {
-  tidy_effects(x, conf.int, conf.level, simultaneous, ...)
+tidy.dp_outcomes <- function(x, conf.int = FALSE, conf.level = 0.95, simultaneous = FALSE, ...,
+                             shrink = FALSE) door("tidy", {
+  tidy_effects(x, conf.int, conf.level, simultaneous, ..., shrink = shrink)
 })
 
 #' @rdname dp_outcomes

@@ -3,7 +3,7 @@
 autoplot.dp_synth <- function(object, type = c(
                                 "path", "effect", "cumulative", "percent", "weights", "balance"
                               ), level = 0.95, simultaneous = FALSE, targets = NULL,
-                              labels = NULL, ...) door("plot", {
+                              labels = NULL, ..., shrink = FALSE) door("plot", {
   start_picture("to plot a fit.", ...)
   if (identical(type, "gap")) type <- "effect"
   type <- check_choice(
@@ -18,7 +18,7 @@ autoplot.dp_synth <- function(object, type = c(
   switch(type,
     weights = plot_fit_weights(object), balance = plot_balance(object, shown),
     path = plot_path(object, shown, level, simultaneous),
-    plot_effect(object, shown, type, level, simultaneous)
+    plot_effect(object, shown, type, level, simultaneous, check_flag(shrink))
   )
 }, page = "autoplot.dp_synth")
 
@@ -56,6 +56,8 @@ plot.dp_release <- function(x, ...) door("plot", {
 #' @param labels (`character` or `NULL`)\cr readable names of outcomes or of the terms of a
 #'   regression. For example, `c(cigsale = "Packs per person")` replaces the name `cigsale` by this
 #'   text.
+#' @param shrink (`flag`)\cr for `type = "effect"`: whether to shrink the effects of a protected
+#'   group's periods, see [tidy.dp_synth()].
 #' @param ... unused; an unknown argument causes an error.
 #' @return `autoplot()` returns a ggplot, to which you can add layers and scales; `plot()` draws
 #'   this ggplot and returns it invisibly. The light band is the interval, and the dark band is the
@@ -134,8 +136,8 @@ path_bands <- function(fit, data, level, simultaneous) {
   fit_bands(fit, data, level, simultaneous)
 }
 
-plot_effect <- function(fit, shown, type, level, simultaneous) {
-  data <- rows_shown(fit, effect_series(fit, type, level, simultaneous), shown)
+plot_effect <- function(fit, shown, type, level, simultaneous, shrink) {
+  data <- rows_shown(fit, effect_series(fit, type, level, simultaneous, shrink), shown)
   later <- starts_treated(fit, type)
   if (later) data <- droplevels(data[data$treated, ])
   outcome <- axis_name(fit$release$panel$outcome)

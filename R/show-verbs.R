@@ -14,6 +14,9 @@
 #'   `as.data.frame()`, the kind of table, see Value.
 #' @param level (`number`, in (0, 1))\cr coverage of the limits.
 #' @param simultaneous (`flag`)\cr whether the limits cover all periods together.
+#' @param shrink (`flag`)\cr for `coef()`, and `as.data.frame()` with `type = "effect"`: whether to
+#'   shrink the effects of a protected group's periods, see [tidy.dp_synth()]. `vcov()` is the
+#'   covariance of the effects that are not shrunk.
 #' @param newdata the panel with new periods, for a growing fit; see [dp_monitor].
 #' @param target,estimator,lambda,size values for the new fit; see [dp_synth()]. Missing arguments
 #'   are unchanged. Without a new `target`, a new `size` is for the same target.
@@ -73,9 +76,8 @@ NULL
 #' @rdname coef.dp_synth
 #' @importFrom stats coef
 #' @export
-coef.dp_synth <- function(object, ...) door("coef", {
-  check_no_dots(...)
-  coef_effects(object)
+coef.dp_synth <- function(object, ..., shrink = FALSE) door("coef", {
+  coef_effects(object, ..., shrink = shrink)
 })
 
 #' @rdname coef.dp_synth
@@ -193,14 +195,15 @@ covariance_root <- function(covariance) {
 #' @export
 as.data.frame.dp_synth <- function(x, row.names = NULL, optional = FALSE,
                                    type = c("path", "effect", "cumulative", "percent"),
-                                   level = 0.95, simultaneous = FALSE, ...) door("as.data.frame", {
+                                   level = 0.95, simultaneous = FALSE, ...,
+                                   shrink = FALSE) door("as.data.frame", {
   check_table_dots(...)
   type <- check_choice(type, c("path", "effect", "cumulative", "percent"))
   if (type == "path") {
     return(augment.dp_synth(x))
   }
   level <- check_level(level)
-  data <- effect_series(x, type, level, check_flag(simultaneous))
+  data <- effect_series(x, type, level, check_flag(simultaneous), check_flag(shrink))
   data <- data[data$treated, ]
   rownames(data) <- NULL
   data.frame(

@@ -182,24 +182,70 @@ test_that("bands around translated estimates cover constant, growing and one-per
   }
 })
 
-test_that("tables shrink effects of periods but keep interval widths; tests use released values", {
+test_that("with shrink = TRUE tables shrink effects of periods but keep interval widths", {
   p <- protected_panel_of(T1 = 8)
   fit <- withr::with_seed(1, protected_fit(p))
-  table <- tidy(fit, conf.int = TRUE)
+  table <- tidy(fit, conf.int = TRUE, shrink = TRUE)
   raw <- as.numeric(effects(fit))
   expect_true(any(fit$translation != 0))
   expect_equal(table$estimate, c(mean(raw), raw + fit$translation))
-  expect_equal(table$statistic, c(mean(raw), raw) / table$std.error)
+  expect_equal(table$statistic, c(mean(raw), raw + fit$translation) / table$std.error)
   without <- fit
   without$translation <- NULL
   plain <- tidy(without, conf.int = TRUE)
-  expect_equal(plain$p.value, table$p.value)
+  expect_equal(tidy(fit, conf.int = TRUE), plain)
+  expect_equal(tidy(without, conf.int = TRUE, shrink = TRUE), plain)
+  expect_equal(plain$statistic, c(mean(raw), raw) / plain$std.error)
+  expect_equal(plain$std.error, table$std.error)
   expect_equal(plain$conf.high - plain$conf.low, table$conf.high - table$conf.low)
   expect_equal(as.numeric(coef(fit)), c(mean(raw), raw))
-  shown <- as.data.frame(fit, type = "effect")
+  expect_equal(as.numeric(coef(fit, shrink = TRUE)), table$estimate)
+  expect_equal(
+    unname(confint(fit, shrink = TRUE)), unname(as.matrix(table[c("conf.low", "conf.high")]))
+  )
+  expect_equal(as.data.frame(fit, type = "effect")$estimate, raw)
+  shown <- as.data.frame(fit, type = "effect", shrink = TRUE)
   expect_equal(shown$estimate, raw + fit$translation)
   expect_equal(shown$conf.low, table$conf.low[-1L])
   for (type in c("cumulative", "percent")) {
-    expect_equal(as.data.frame(fit, type = type), as.data.frame(without, type = type))
+    expect_equal(
+      as.data.frame(fit, type = type, shrink = TRUE), as.data.frame(without, type = type)
+    )
   }
+  expect_error(tidy(fit, shrink = NA), class = "dpsc_error_argument")
+})
+
+test_that("estimate, errors, limits and p-values of protected groups agree in all tables", {
+  contradicts <- function(table) {
+    any((table$p.value < 0.05) != (table$conf.low > 0 | table$conf.high < 0))
+  }
+  moved <- FALSE
+  for (seed in 1:6) {
+    fit <- withr::with_seed(seed, protected_fit(protected_panel_of(T1 = 4 + seed)))
+    for (shrink in c(FALSE, TRUE)) {
+      table <- tidy(fit, conf.int = TRUE, shrink = shrink)
+      expect_equal(table$statistic, table$estimate / table$std.error)
+      expect_equal(table$p.value, 2 * stats::pnorm(-abs(table$statistic)))
+      expect_equal(unname(coef(fit, shrink = shrink)), table$estimate)
+      expect_false(contradicts(table))
+    }
+    moved <- moved || any(fit$translation != 0)
+    table <- tidy(fit, conf.int = TRUE)
+    expect_equal(unname(coef(fit)), table$estimate)
+    expect_equal(unname(sqrt(diag(vcov(fit)))), table$std.error)
+    expect_equal(summary(fit)$effects[c("estimate", "p.value", "conf.low", "conf.high")],
+      table[c("estimate", "p.value", "conf.low", "conf.high")])
+    if (rlang::is_installed("parameters")) {
+      read <- parameters::parameters(fit)
+      expect_equal(read$Coefficient, table$estimate)
+      expect_equal(read$z, read$Coefficient / read$SE)
+    }
+    if (rlang::is_installed("lmtest")) {
+      read <- lmtest::coeftest(fit)
+      expect_equal(unname(read[, 1L]), table$estimate)
+      expect_equal(unname(read[, 3L]), table$statistic)
+      expect_equal(unname(read[, 4L]), table$p.value)
+    }
+  }
+  expect_true(moved)
 })
