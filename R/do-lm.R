@@ -104,12 +104,14 @@
 #' The element `plan` of the result is public and known before noise is drawn. Its flag `resolved`
 #' states whether the budget resolves the moments of all columns (n sqrt(rho) is at least 12 p^1.5,
 #' in the symbols above). Its flag `located` states whether medians can be found. If medians cannot
-#' be found, no coefficient would be identified, and the call is refused before the charge. If
-#' moments are not resolved, the fit reports slopes as *not identified at this budget*, and
-#' intervals contain all slopes that are compatible with the noisy moments (after Anderson and
-#' Rubin). If this set is unbounded, intervals contain all slopes that the standard deviation of the
-#' outcome allows. The same report appears for a level whose share is hidden by the noise (with
-#' coefficient `NA`), and for slopes that are impossible within the bounds.
+#' be found, no coefficient would be identified, and the call is refused before the charge. The
+#' fit reports slopes that the noisy moments do not resolve as *not identified at this budget*.
+#' Their intervals contain all slopes that are compatible with the noisy moments (after Anderson and
+#' Rubin), and their p-values are from the same test. If this set is unbounded, there is no p-value,
+#' and intervals contain all slopes that the standard deviation of the outcome allows. The same
+#' report appears for a level whose share is hidden by the noise (with coefficient `NA`), and for
+#' slopes that are impossible within the bounds. Identified slopes keep the intervals and tests of
+#' their standard errors, which hold their level if other slopes are not identified.
 #'
 #' @param formula (`formula`)\cr `outcome ~ regressors`; `.` stands for all other names in `bounds`.
 #' @param data (`data.frame`, [dp_chunks()] of them, [dp_table()], [dp_files()], [dp_workers()] or
@@ -347,8 +349,15 @@ estimate_lm <- function(fit) {
   # Eigenvalues of the whitened moments below the upper edge of the noise are uninformative.
   known <- fit$plan$located & estimate$identified > 1
   absurd <- fit$privacy$private & beyond_bounds(fit, fit$coefficients[-1L])
-  if (fit$privacy$private) known <- known & !absurd & !impossible_slopes(fit)
-  fit$identified <- stats::setNames(c(all(known), known), names[own])
+  if (fit$privacy$private) {
+    known <- known & !absurd & !impossible_slopes(fit)
+    intercept <- all(known)
+  } else {
+    # A column without variance has slope 0 and error 0, which is no estimate.
+    known <- known & (unname(diag(sampling))[-1L] > 0 | fit$sigma == 0)
+    intercept <- TRUE
+  }
+  fit$identified <- stats::setNames(c(intercept, known), names[own])
   # If the medians are not found either, such a slope is only noise.
   if (!fit$plan$located && any(estimate$identified <= 1)) {
     fit$coefficients[c(TRUE, estimate$identified <= 1)] <- NA

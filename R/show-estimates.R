@@ -34,8 +34,8 @@
 #'   (for sampling and privacy), `privacy.se` (for privacy alone), `statistic` and `p.value` (not
 #'   for [dp_aggregate()]), and `conf.low`, `conf.high` if requested. Standard errors, tests and
 #'   limits are `NA` if no estimate is identified or no standard errors were released. For
-#'   [dp_glm()] and [dp_aggregate()] there is also a column `identified`, for [dp_select()] a column
-#'   `rank`. For running sums see [dp_stream-methods].
+#'   [dp_lm()], [dp_glm()] and [dp_aggregate()] there is also a column `identified`, for
+#'   [dp_select()] a column `rank`. For running sums see [dp_stream-methods].
 #' * `glance()`: one row with the number of people or rows, the budget, `private` (whether the
 #'   stated guarantee is valid), and columns that depend on the class.
 #' @section Errors: `dpsc_error_argument`.

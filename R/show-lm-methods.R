@@ -34,8 +34,14 @@
 #'   squares would be mostly noise.
 #' * `tidy()`: a data frame with `term`, `estimate`, `std.error`, `privacy.se` (standard error for
 #'   privacy noise alone), `statistic`, `p.value`, and `conf.low`, `conf.high` if requested.
-#'   Standard errors and tests are `NA` if no slope is identified. If the budget does not resolve
-#'   the moments, `p.value` is from the test of Anderson and Rubin.
+#'   The column `identified` marks the coefficients that the budget identifies. For these
+#'   coefficients `statistic` (`estimate` divided by `std.error`), `p.value` and limits belong to one
+#'   Wald test, which is also the test of `summary()` and of `anova()` for one column: `p.value` is
+#'   below .05 if and only if the 95 % interval excludes 0. For a slope that is not identified
+#'   `statistic` is `NA`. Its limits and `p.value` are from the test of Anderson and Rubin if the
+#'   slopes that this test does not reject form a bounded interval; otherwise `p.value` is `NA`, and
+#'   limits contain all slopes that the standard deviation of the outcome allows. Standard errors
+#'   are `NA` if no slope is identified because medians were not found.
 #' * `glance()`: one row of facts, with the noisy number of rows used (`used`) and the noisy share
 #'   of residuals beyond three standard deviations (`far`).
 #' * `augment()`: `newdata` with `.fitted` and `.se.fit`.
@@ -48,7 +54,9 @@ NULL
 lm_estimates <- function(fit) {
   counts <- lm_counts(fit)
   new_estimates(fit$coefficients,
+    index = data.frame(term = names(fit$coefficients), identified = unname(fit$identified)),
     covariance = fit$covariance, text = fit$text, nobs = fit$nobs,
+    columns = c(error_columns, "identified"),
     law = list(
       df = fit$df.residual, limits = function(level) uncontradicted(fit, level),
       errors = function() coefficient_tests(fit)
@@ -63,16 +71,19 @@ lm_estimates <- function(fit) {
   )
 }
 
-#' Limits of the slopes that are compatible with noisy moments, if the budget does not resolve them
+#' Limits of slopes that are not identified: all slopes that are compatible with the noisy moments
+#'
+#' Identified slopes keep the limits of their standard errors, since Wald tests of these slopes hold
+#' their level although other slopes are not identified (inst/proofs/regression.md, section 6).
 #'
 #' Without medians the slopes are unknown, since the frames of the rounds are then noise and their
 #' apparent precision is misleading.
-#' @return A data frame with one row per coefficient: `low`, `high` (`NA` if limits are unavailable
-#'   or not needed); `p`, the p-value for a slope of 0.
+#' @return A data frame with one row per coefficient: `low`, `high`, and `p`, the p-value for a slope
+#'   of 0; `NA` if limits are unavailable or not needed.
 #' @noRd
 uncontradicted <- function(fit, level = 0.95) {
   out <- data.frame(low = NA_real_, high = NA_real_, p = rep(NA_real_, length(fit$coefficients)))
-  if (!fit$privacy$private || fit$plan$resolved && all(fit$identified)) {
+  if (!fit$privacy$private || all(fit$identified)) {
     return(out)
   }
   if (!fit$plan$located) {
@@ -87,10 +98,10 @@ uncontradicted <- function(fit, level = 0.95) {
     fit$release, lm_design(fit$columns), fit$nobs, stats::qchisq(level, 1)
   )
   # For other slopes the limits cover all values that the standard deviation of the outcome allows.
-  closed <- is.finite(found[, 1L]) & is.finite(found[, 2L])
+  closed <- !fit$identified[-1L] & is.finite(found[, 1L]) & is.finite(found[, 2L])
   out$low[-1L][closed] <- found[closed, 1L]
   out$high[-1L][closed] <- found[closed, 2L]
-  out$p[-1L] <- stats::pchisq(found[, 3L], 1, lower.tail = FALSE)
+  out$p[-1L][closed] <- stats::pchisq(found[closed, 3L], 1, lower.tail = FALSE)
   out
 }
 
@@ -107,11 +118,10 @@ coefficient_tests <- function(fit) {
     p.value = 2 * stats::pt(-abs(statistic), fit$df.residual)
   )
   honest <- uncontradicted(fit)
-  other <- !is.na(honest$p)
-  out$statistic[other] <- NA
-  out$p.value[other] <- honest$p[other]
-  # A slope within the noise is not tested separately.
-  out[!fit$identified & !other, c("statistic", "p.value")] <- NA
+  # The standard error of a slope within the noise gives no test.
+  lost <- !fit$identified
+  out$statistic[lost] <- NA
+  out$p.value[lost] <- honest$p[lost]
   out[is.infinite(honest$low) | is.na(fit$coefficients), ] <- NA
   out
 }

@@ -54,20 +54,23 @@ lm_notes <- function(x) {
     # A missing slope is not shrunk.
     if (!x$plan$resolved && !all(is.na(x$coefficients))) paste(
       "The moments of the columns are not resolved at this budget: slopes are shrunk and intervals",
-      "are wide. Intervals and p-values come from the noisy moments (after Anderson and Rubin),",
-      "not from the standard errors. Fewer columns, more people or a larger epsilon help."
+      "are wide. Fewer columns, more people or a larger epsilon help."
     ),
     if (length(lost) && x$privacy$private) paste0(
       "Not identified at this budget: ", paste(lost, collapse = ", "), ". ",
       if (x$plan$located) {
         paste(
-          "Their intervals contain all slopes that are compatible with the noisy moments, or all",
-          "slopes that the outcome's standard deviation allows."
+          "Their intervals contain all slopes that are compatible with the noisy moments (with the",
+          "p-value of Anderson and Rubin's test), or all slopes that the outcome's standard",
+          "deviation allows (without a p-value)."
         )
       } else {
         "Their intervals are unbounded."
       }
     ),
+    if (length(lost) && !x$privacy$private) {
+      paste0("Not identified, because the column is constant: ", paste(lost, collapse = ", "), ".")
+    },
     robust_words(x), wide_lm(x),
     if (x$vcov == "HC" && !x$robust) {
       "Sampling errors of a submodel assume a constant variance, unlike those of the full model."

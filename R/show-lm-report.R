@@ -12,7 +12,6 @@ report.dp_lm <- function(x, format = c("text", "markdown", "latex"), level = 0.9
 lm_sentences <- function(x, level) {
   table <- generics::tidy(x, conf.int = TRUE, conf.level = level)
   errors <- error_sources(x$privacy$private)
-  table$identified <- x$identified
   table$errors <- errors
   known <- table$identified & !is.na(table$p.value)
   table$errors[known] <- paste0("p ", vapply(table$p.value[known], format_p, ""), ", ", errors)
