@@ -35,8 +35,8 @@
 #' * `tidy()`: a data frame with `term`, `estimate`, `std.error`, `privacy.se` (standard error for
 #'   privacy noise alone), `statistic`, `p.value`, and `conf.low`, `conf.high` if requested.
 #'   The column `identified` marks the coefficients that the budget identifies. For these
-#'   coefficients `statistic` (`estimate` divided by `std.error`), `p.value` and limits belong to one
-#'   Wald test, which is also the test of `summary()` and of `anova()` for one column: `p.value` is
+#'   coefficients `statistic` (`estimate` divided by `std.error`), `p.value` and limits belong to
+#'   one Wald test, which is also the test of `summary()` and of `anova()` for one column: `p.value` is
 #'   below .05 if and only if the 95 % interval excludes 0. For a slope that is not identified
 #'   `statistic` is `NA`. Its limits and `p.value` are from the test of Anderson and Rubin if the
 #'   slopes that this test does not reject form a bounded interval; otherwise `p.value` is `NA`, and
@@ -78,8 +78,8 @@ lm_estimates <- function(fit) {
 #'
 #' Without medians the slopes are unknown, since the frames of the rounds are then noise and their
 #' apparent precision is misleading.
-#' @return A data frame with one row per coefficient: `low`, `high`, and `p`, the p-value for a slope
-#'   of 0; `NA` if limits are unavailable or not needed.
+#' @return A data frame with one row per coefficient: `low`, `high`, and `p`, the p-value for a
+#'   slope of 0; `NA` if limits are unavailable or not needed.
 #' @noRd
 uncontradicted <- function(fit, level = 0.95) {
   out <- data.frame(low = NA_real_, high = NA_real_, p = rep(NA_real_, length(fit$coefficients)))

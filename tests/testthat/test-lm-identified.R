@@ -4,8 +4,8 @@ seeded_moments <- function(formula, data, bounds, ...) {
   suppressWarnings(dp_lm(formula, data, bounds = bounds, control = dp_control(rng = "R"), ...))
 }
 
-# Slopes: .1 for age, .8 for school, 0 for all other columns. `lost` determines the slope that is not
-# identified: a constant column, a level of .5 %, or nearly collinear columns.
+# Slopes: .1 for age, .8 for school, 0 for all other columns. `lost` determines the slope that is
+# not identified: a constant column, a level of .5 %, or nearly collinear columns.
 wages_of <- function(lost, n = 4000) {
   d <- data.frame(
     age = round(stats::runif(n, 18, 80)), school = stats::rpois(n, 11), x = stats::rnorm(n),
