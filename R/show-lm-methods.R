@@ -36,8 +36,8 @@
 #'   privacy noise alone), `statistic`, `p.value`, and `conf.low`, `conf.high` if requested.
 #'   The column `identified` marks the coefficients that the budget identifies. For these
 #'   coefficients `statistic` (`estimate` divided by `std.error`), `p.value` and limits belong to
-#'   one Wald test, which is also the test of `summary()` and of `anova()` for one column: `p.value` is
-#'   below .05 if and only if the 95 % interval excludes 0. For a slope that is not identified
+#'   one Wald test, which is also the test of `summary()` and of `anova()` for one column: `p.value`
+#'   is below .05 if and only if the 95 % interval excludes 0. For a slope that is not identified
 #'   `statistic` is `NA`. Its limits and `p.value` are from the test of Anderson and Rubin if the
 #'   slopes that this test does not reject form a bounded interval; otherwise `p.value` is `NA`, and
 #'   limits contain all slopes that the standard deviation of the outcome allows. Standard errors
