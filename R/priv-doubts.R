@@ -20,7 +20,7 @@ doubt_words <- function(numbers, few = FALSE) {
       "with a missing value or an unlisted level, or outside the subset, has weight zero."
     ))
   }
-  alone <- numbers$alone %||% rep(FALSE, nrow(numbers))
+  alone <- numbers$alone %||% rep(FALSE, NROW(numbers))
   natural <- mapply(is_natural_end, numbers$lower, numbers$upper, numbers$end, alone)
   at <- numbers$end != 0 & !natural
   ends <- ifelse(numbers$end < 0, numbers$lower, numbers$upper)
