@@ -6,8 +6,10 @@
 #' nothing.
 #'
 #' @section Methods:
-#' * `"gram"` (default for linear models with up to 50 columns): running sums of all products, and
-#'   ridge regression computed from these sums, without tuning and with standard errors.
+#' * `"gram"` (default for linear models with up to 50 columns): running sums of all products.
+#'   Predictions use ridge regression computed from these sums, without tuning; `coef()` and
+#'   `tidy()` give least squares from the same sums, with standard errors as soon as the noise no
+#'   longer hides the curvature of the regressors (proofs/streams.md, section 6).
 #' * `"ftal"` (default for other models): follow the approximate leader. Clipped gradients at
 #'   released coefficients are added to running sums, from which the minimiser of quadratic lower
 #'   bounds is computed. Expected regret after T steps grows as log(T)^2 for losses with curvature
@@ -63,7 +65,8 @@
 #'   the smallest number of steps between two entries of one person. You declare these numbers; they
 #'   are not checked.
 #' @param radius (`number` or `NULL`)\cr the largest norm of a row of regressors that are scaled to
-#'   \[-1, 1\]; longer rows are clipped. The noise grows with the square of the radius. `NULL`: the
+#'   \[-1, 1\]; longer rows are clipped, which biases coefficients away from zero; standard errors
+#'   contain an allowance. The noise grows with the square of the radius. `NULL`: the
 #'   square root of the sum of 1 for the intercept, 1 per factor, and `0.65 + 0.35 k` for k numeric
 #'   regressors.
 #' @param ball (`number` or `NULL`)\cr the largest norm of the scaled coefficients. `NULL`:
@@ -79,7 +82,8 @@
 #' @param control (`dp_control`)\cr only `rng` is used.
 #' @return An object of class `dp_online` with reference semantics, which contains RELEASED values
 #'   and PUBLIC facts. The secret state is in memory that `saveRDS()` does not save. `$released`
-#'   contains the numbers of steps and rows, the estimate, covariances and the path of estimates;
+#'   contains the numbers of steps and rows, the coefficients for predictions, their path, and for
+#'   `"gram"` the moments; [coef()] and [tidy()] give the estimates;
 #'   `$privacy` contains the guarantee.
 #' @section Errors: `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_budget`.
 #' @seealso [update.dp_stream()], [checkpoint()], [dp_stream_sum()].

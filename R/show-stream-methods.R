@@ -17,12 +17,17 @@
 #'   of the outcome's bounds. The prediction is this middle as long as noise alone could have
 #'   produced the coefficients. In `bench/online.R` the regret is at most 1.05 times the regret of
 #'   always predicting this middle.
-#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums.
+#' * `coef()`: coefficients in the units of the variables (`dp_online`), or the running sums. For
+#'   `"gram"` these are least-squares coefficients without shrinkage, so `predict()` does not equal
+#'   their linear predictor. As long as the noise hides the curvature of the regressors,
+#'   `coef()` returns the shrunk coefficients, and there are no standard errors: `tidy()` contains
+#'   `NA`, `vcov()` and `confint()` raise an error with the reason, and the print states the reason.
 #' * `vcov()`, `confint()`, `nobs()`, `glance()`, `formula()`: see [dp_estimates]. Standard errors
 #'   of running sums are for privacy noise alone.
 #' * `tidy()` of `dp_online`: a data frame with `term`, `estimate`, `std.error` (for sampling and
 #'   privacy; `NA` for `"ftal"` and `"ftrl"`, which release no residual variance), `privacy.se`,
-#'   `statistic` and `p.value`.
+#'   `statistic` and `p.value`. The standard errors of `"gram"` contain the noise in both kinds of
+#'   moments to second order, and an allowance for rows that were clipped to `radius`.
 #' * `tidy()` of running sums: a data frame with one row per stored step and term, and columns
 #'   `step`, `rows`, `term`, `estimate` and `privacy.se`. The stored steps are the first 500 steps,
 #'   then one step for each increase of the number of steps by 1 %, and the last step.
@@ -35,14 +40,24 @@ NULL
 online_estimates <- function(fit) {
   units <- unscaling(fit$columns)
   names <- fit$columns$names
+  # The other methods release no covariance of sampling errors.
+  found <- if (holds_moments(fit)) {
+    stream_slopes(fit$released, fit$learner, fit$columns$intercept)
+  } else {
+    list(estimate = fit$released$estimate, privacy = fit$released$noise)
+  }
   part <- function(covariance) {
     if (length(covariance)) named_square(units$map %*% covariance %*% t(units$map), names)
   }
   new_estimates(
-    stats::setNames(drop(units$map %*% fit$released$estimate) + units$shift, names),
-    covariance = list(total = part(fit$released$total), privacy = part(fit$released$noise)),
+    stats::setNames(drop(units$map %*% found$estimate) + units$shift, names),
+    covariance = list(total = part(found$total), privacy = part(found$privacy)),
     text = fit$columns$text, nobs = fit$released$rows, facts = stream_facts(fit),
-    lacks = list(advice = "Method {.val gram} releases the moments that a covariance needs.")
+    lacks = list(reason = found$reason, advice = if (is.null(found$reason)) {
+      "Method {.val gram} releases the moments that a covariance needs."
+    } else {
+      "More rows, a larger {.arg epsilon} or narrower {.arg bounds} resolve the curvature."
+    })
   )
 }
 
@@ -190,10 +205,20 @@ stream_lines <- function(stream, values = TRUE) {
       paste0("  ", formatC(names(shown), width = -max(nchar(names(shown)))), "  ",
         formatC(shown, digits = 5L, format = "g"), stream_errors(stream, length(shown))),
       if (length(all) > 20L) paste("  and", length(all) - 20L, "more: see coef()"),
-      share_words(stream), ""
+      hidden_words(stream), share_words(stream), ""
     ),
     if (values) privacy_lines(stream) else privacy_summary(stream)
   )
+}
+
+#' The reason for missing standard errors, for a stream that has steps
+#' @noRd
+hidden_words <- function(stream) {
+  if (!inherits(stream, "dp_online") || stream$released$steps == 0) {
+    return(NULL)
+  }
+  reason <- online_estimates(stream)$lacks$reason
+  if (!is.null(reason)) strwrap(paste("no standard errors:", reason), 90L, prefix = "  ")
 }
 
 #' A note that predictions use modified coefficients
@@ -204,7 +229,13 @@ share_words <- function(stream) {
     return(NULL)
   }
   if (share == 0) {
-    return("  all coefficients may be noise, so predictions are the middle of the outcome's bounds")
+    # The note must not contradict the tests of single coefficients.
+    p <- if (holds_moments(stream)) error_table(online_estimates(stream))$p.value
+    return(paste0("  ", if (any(p < 0.05, na.rm = TRUE)) {
+      "all coefficients together are too uncertain for predictions"
+    } else {
+      "all coefficients may be noise"
+    }, ", so predictions are the middle of the outcome's bounds"))
   }
   paste0("  predictions go ", format(100 * share, digits = 2L),
     " % of the way from the middle of the outcome's bounds to the model's values")
@@ -286,7 +317,8 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
 #' Plot a stream
 #'
 #' Plots the released path of the coefficients, in the units of the variables, or of the running
-#' sums with a confidence band.
+#' sums with a confidence band. For method `"gram"` the path shows the shrunk coefficients, which
+#' serve predictions, and its last point is `coef()`.
 #' @param x,object (`dp_stream`)\cr a stream.
 #' @param level (`number`, in (0, 1))\cr coverage of the band at each step, for privacy noise alone.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
@@ -305,15 +337,16 @@ stream_path <- function(stream, level) {
   }
   released <- stream$released
   terms <- stream$columns$names
-  # The path contains the solutions of some steps; the current solution is the last one.
+  # The path contains the shrunk solutions of some steps; its end is `coef()`.
   before <- released$trace[, 1L] < released$steps
   step <- c(released$trace[before, 1L], if (released$steps > 0) released$steps)
-  scaled <- rbind(
-    released$trace[before, -(1:3), drop = FALSE], if (released$steps > 0) released$estimate
-  )
+  scaled <- released$trace[before, -(1:3), drop = FALSE]
   # The units are the units of the variables, as in `coef()`.
   units <- unscaling(stream$columns)
-  estimate <- sweep(scaled %*% t(units$map), 2L, units$shift, `+`)
+  estimate <- rbind(
+    sweep(scaled %*% t(units$map), 2L, units$shift, `+`),
+    if (released$steps > 0) unname(online_estimates(stream)$estimate)
+  )
   data.frame(
     step = rep(step, length(terms)), term = rep(terms, each = length(step)),
     estimate = as.vector(estimate)

@@ -283,11 +283,16 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
   const dpsc::learner& core = *stream.core;
   const Eigen::MatrixXd table =
       trace_table(core.trace(), static_cast<Eigen::Index>(core.facts().columns + 3));
-  return Rcpp::List::create(
+  Rcpp::List out = Rcpp::List::create(
       Rcpp::Named("steps") = static_cast<double>(core.steps()), Rcpp::Named("rows") = core.rows(),
       Rcpp::Named("estimate") = core.estimate(), Rcpp::Named("noise") = core.noise_covariance(),
       Rcpp::Named("total") = core.total_covariance(), Rcpp::Named("share") = core.share(),
       Rcpp::Named("trace") = table);
+  if (core.facts().method == "gram") {
+    out["moments"] = core.moments();
+    out["moment_sd"] = core.moment_sd();
+  }
+  return out;
 }
 
 // Released running moments of a gram stream, and the noise of a diagonal entry.
