@@ -1,6 +1,6 @@
 # From a cell to a number or a level, by one rule for every verb and source. The value of a cell
 # depends on the cell, on the public class of its column and on public bounds. No cell causes an
-# error.
+# error. R/ppl-cells-blocks.R contains the rule for blocks, whose columns have no fixed class.
 #
 # Numbers stay unchanged; TRUE and FALSE are 1 and 0; `text_numbers()` reads text. An unreadable
 # cell is missing. With bounds, a number beyond them, infinite or not, becomes the nearest bound.
@@ -82,24 +82,6 @@ digits_of <- function(x, days) {
   out
 }
 
-#' Cells of a block as text that does not depend on the class that a reader gives to their column
-#'
-#' If readers guess classes, one person's cell can turn the numbers of a block into text, but
-#' `"1.0"`, `"01"` and 1 must remain one value. So a cell that can be read as a number becomes the
-#' text of this number.
-#' @noRd
-block_text <- function(x) {
-  if (cell_kind(x) == "date") {
-    return(cell_text(x))
-  }
-  numbers <- cell_numbers(x)
-  of_text <- cell_kind(x) %in% c("text", "factor")
-  out <- if (of_text) cell_text(x) else rep(NA_character_, length(x))
-  known <- which(!is.na(numbers))
-  out[known] <- exact_text(numbers[known])
-  out
-}
-
 #' Numbers as text, different for different numbers
 #' @noRd
 exact_text <- function(x) {
@@ -118,39 +100,6 @@ is_text <- function(x) typeof(x) == "character"
 #' @noRd
 same_cells <- function(x, y) {
   if (is_text(x) && is_text(y)) readable(x) == readable(y) else cell_numbers(x) == cell_numbers(y)
-}
-
-#' Comparisons of cells for row-wise code
-#' @param same (`function`)\cr a function of two cells: are the cells equal?
-#' @noRd
-comparisons <- function(same) {
-  list(
-    "==" = function(x, y) same(x, y), "!=" = function(x, y) !same(x, y),
-    # The values are written out in the formula (see `plain_code()`).
-    "%in%" = function(x, ...) {
-      Reduce(`|`, lapply(list(...), function(value) same(x, value) %in% TRUE))
-    }
-  )
-}
-
-#' Position of each cell's value among the public levels, or `NA`
-#'
-#' Text matches the level with the same bytes. Numbers and flags match the level that can be read as
-#' the same number. Text also does if the levels are numbers, or TRUE and FALSE.
-#' @param levels (`character`). PUBLIC.
-#' @param codes (`flag`)\cr whether the levels were given as numbers.
-#' @param blocks (`flag`)\cr whether a reader may have guessed the class of the column, block by
-#'   block.
-#' @noRd
-cell_levels <- function(x, levels, codes = FALSE, blocks = FALSE) {
-  if (blocks) {
-    return(match(block_text(x), block_text(levels), incomparables = NA))
-  }
-  text <- cell_kind(x) %in% c("text", "factor", "date")
-  if (text && !codes && !setequal(levels, c("FALSE", "TRUE"))) {
-    return(match(cell_text(x), levels))
-  }
-  match(cell_numbers(x), text_numbers(levels), incomparables = NA)
 }
 
 #' Text as numbers: decimal digits with a point and an exponent, "Inf", or a word for a flag
@@ -373,20 +322,6 @@ check_levels_fit <- function(levels, type, name) {
   }
 }
 
-#' Refuse levels that are one number in two spellings, if a reader may turn levels into numbers
-#' @section Errors: `dpsc_error_bounds`, from the levels alone.
-#' @noRd
-check_spellings <- function(levels, name) {
-  twice <- levels[duplicated(block_text(levels %||% character()))]
-  if (length(twice)) {
-    abort(c(
-      "In blocks and streams, two levels must not be spellings of the same number.",
-      x = "{.val {twice}} {?is/are} in {.arg bounds} of {.code {name}} in another spelling, too.",
-      i = "Recode the levels as text such as {.val a01}, which no reader takes for a number."
-    ), "bounds")
-  }
-}
-
 is_number_text <- function(text) {
   value <- suppressWarnings(as.double(text))
   !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
@@ -396,53 +331,4 @@ is_number_text <- function(text) {
 #' @noRd
 index_column <- function(data, name) {
   if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)
-}
-
-#' The formula's variables as plain vectors, converted cell by cell by the bounds
-#' @noRd
-plain_values <- function(columns, data, clip, needed) {
-  missing <- setdiff(needed, names(data))
-  if (length(missing)) {
-    abort("The rows contain no column {.code {missing}}.", "data")
-  }
-  out <- lapply(stats::setNames(nm = needed), function(name) {
-    x <- .subset2(data, name)
-    bound <- columns$given[[name]]
-    check_cell_kind(x, name, !is.null(bound) && is.null(bound$levels))
-    if (is.null(bound)) {
-      return(plain_column(x))
-    }
-    if (is.null(bound$levels)) {
-      x <- cell_numbers(x)
-      return(if (clip) within_bounds(x, bound$lower, bound$upper) else x)
-    }
-    held <- cell_levels(x, bound$levels, isTRUE(bound$codes), isTRUE(columns$blocks))
-    if (identical(bound$levels, c("FALSE", "TRUE"))) {
-      held == 2L
-    } else if (isTRUE(bound$codes)) {
-      as.double(bound$levels)[held]
-    } else {
-      bound$levels[held]
-    }
-  })
-  out
-}
-
-#' Refuse a column of a class that contains neither numbers nor text
-#' @param ranged (`flag`)\cr whether the column must contain numbers.
-#' @noRd
-check_cell_kind <- function(x, name, ranged) {
-  kind <- cell_kind(x)
-  if (kind == "other") {
-    abort(paste(
-      "Column {.code {name}} must be a vector of numbers, logical values, text or dates, or a",
-      "factor."
-    ), "data")
-  }
-  if (kind == "date" && ranged) {
-    abort(c(
-      "Column {.code {name}} is not numeric, but {.arg bounds} gives it a range.",
-      i = "A date is not a number. Use a column of numbers, such as days since a public date."
-    ), "data")
-  }
 }

@@ -15,16 +15,31 @@
 #'   by `cat()` is not suppressed. Call the function yourself to see its messages.
 #'
 #'   If blocks are data frames, set the classes of their columns, for example by
-#'   `read.csv(colClasses = )`. If a reader guesses classes, one cell can turn all numbers of a
-#'   block into text. Therefore a number in a block has the same meaning, as a level, an identifier
-#'   or a constant, in every class and spelling (1, `"1.0"`, `"01"`), and two levels that are
-#'   spellings of the same number are refused. Hexadecimal numbers and numbers of more than 15
-#'   digits still need fixed classes.
+#'   `read.csv(colClasses = )`.
 #'
-#' If, after the charge, a block cannot be read again or has changed, a `dpsc_error_reader` occurs:
-#' the charge remains, and nothing is released. The error message contains only the number of the
-#' block. The guarantee does not cover this error, since a reader that fails because of one donor's
-#' row reveals this fact. Read from a file or a snapshot that does not change.
+#'   If, after the charge, a block cannot be read again or has changed, a `dpsc_error_reader`
+#'   occurs: the charge remains, and nothing is released. The error message contains only the number
+#'   of the block. The guarantee does not cover this error, since a reader that fails because of one
+#'   donor's row reveals this fact. Read from a file or a snapshot that does not change.
+#'
+#' @section Cells of blocks: If a reader guesses classes, one cell can turn a whole column of a
+#'   block into text. Therefore the cells of every block (of chunks, of a batch of a stream, and of
+#'   a data frame in [dp_sources()] or [dp_workers()]) are read one by one, by a rule that depends
+#'   neither on the class of the column nor on other cells:
+#'   * Blank text, `"NA"`, `NaN`, and complex numbers with an imaginary part are missing.
+#'   * TRUE and FALSE, also as `"T"` or `"true"`, are 1 and 0. Text is a number in every spelling
+#'     that R reads: 1, `"1.0"`, `"01"` and `"0x1"` are one value, as a cell, a constant, a level or
+#'     an identifier.
+#'   * A date or a time, as a class or in the ISO format (`"2020-01-31"`, `"2020-01-31 12:00"`), is
+#'     the number of days since 1970-01-01 in UTC, with a fraction for the time. A time of day is a
+#'     share of a day. A date can be compared with `as.Date("2020-06-01")` or `"2020-06-01"`.
+#'   * All other text remains text, which `==`, `!=`, `%in%`, `ifelse()` and `is.na()` use, and
+#'     which is missing as a number.
+#'
+#'   Entries of `bounds` then clip the number, or choose the level. Two levels that are spellings of
+#'   the same number are refused, and so are levels that are blank, `"NA"` or `"NaN"`. Numbers of
+#'   more than 15 digits, and numbers or dates in formats that only some readers know (`"1,234"`,
+#'   `"31.01.2020"`), still need fixed classes.
 #'
 #' @param blocks (`list` of `matrix` or `data.frame`, or `function`)\cr blocks of donors, each a
 #'   matrix in outcome units with one row per donor and one column per period. For [dp_lm()],

@@ -44,8 +44,8 @@ check_classes_fit <- function(columns, data) {
 
 #' Columns whose class may differ between blocks, because a reader guesses it
 #'
-#' In such columns a number and its text are one level, in any spelling. Otherwise one person's
-#' malformed cell, which turns a block's column into text, would change the levels of other rows.
+#' Such columns are read by the rule of [block_cells()]. Otherwise one person's malformed cell,
+#' which turns a block's column into text, would change the values of other rows.
 #' @section Errors: as from [check_spellings()].
 #' @noRd
 columns_in_blocks <- function(columns) {
@@ -73,7 +73,7 @@ variable_values <- function(variable, plain, rows, blocks) {
   }
   code <- variable$expression
   value <- if (is.symbol(code)) {
-    plain[[as.character(code)]]
+    plain_cells(plain[[as.character(code)]])
   } else {
     value_by_row(code, plain, blocks)
   }
@@ -109,7 +109,7 @@ chosen_rows <- function(columns, data, choice, clip) {
 #' Case weights divided by the largest weight, one number per row
 #' @noRd
 row_weights <- function(weights, data, max_weight, blocks = FALSE) {
-  weights <- with_dates(weights, data)
+  weights <- with_dates(weights, data, blocks)
   check_rowwise(weights)
   unknown <- setdiff(all.vars(weights), names(data))
   if (length(unknown) || !length(all.vars(weights))) {
@@ -118,7 +118,7 @@ row_weights <- function(weights, data, max_weight, blocks = FALSE) {
       x = if (length(unknown)) "The rows contain no column {.code {unknown}}."
     ), "argument")
   }
-  value <- value_by_row(weights, columns_of_code(weights, data), blocks)
+  value <- value_by_row(weights, columns_of_code(weights, data, blocks), blocks)
   if (length(value) != nrow(data)) {
     abort("{.arg weights} must give one number per row.", "argument")
   }
@@ -138,9 +138,9 @@ leave_out <- function(table, subset, data, blocks = FALSE) {
       x = if (length(unknown)) "The rows contain no column {.code {unknown}}."
     ), "argument")
   }
-  subset <- with_dates(subset, data)
+  subset <- with_dates(subset, data, blocks)
   check_rowwise(subset)
-  keep <- value_by_row(subset, columns_of_code(subset, data), blocks)
+  keep <- value_by_row(subset, columns_of_code(subset, data, blocks), blocks)
   if (length(keep) != nrow(table)) {
     abort("{.arg subset} must give TRUE or FALSE for each row.", "argument")
   }

@@ -27,7 +27,8 @@
 #' take rows in memory only, with or without `person`. Regressions and descriptions also take
 #' [dp_table()] and [dp_files()] with rows read in R, and [dp_chunks()], where the rows of a person
 #' may be in several chunks. In chunks an identifier counts as a number if it can be read as a
-#' number, in any spelling, and otherwise as text; it must not be a time. In SQLite a number and its
+#' number, in any spelling, or as a date or time, and otherwise as text; a blank identifier is
+#' missing ([dp_chunks()] contains the whole rule). In SQLite a number and its
 #' text identify the same person. For [dp_lm()] a database can compute the sums by person
 #' (`compute = "database"`, at most 30 columns). Methods without a proof for several rows per
 #' person, workers and [dp_sources()] refuse a column of identifiers before the charge. The proof is
@@ -106,33 +107,41 @@ identifiers_of <- function(data, who, text = FALSE) {
     abort("The rows contain no column {.code {who$column}}.", "data")
   }
   cells <- .subset2(data, who$column)
-  kind <- cell_kind(cells)
-  if (kind == "other") {
+  known <- if (text) !is.null(block_cells(cells[0L])) else cell_kind(cells) != "other"
+  if (!known) {
     abort(paste(
       "Column {.code {who$column}} must be a vector of numbers, logical values, text or dates, or",
       "a factor."
     ), "data")
   }
-  if (text && inherits(cells, "POSIXct")) {
-    # Another block may contain the same times as text, in any format, and one person would become
-    # two.
-    abort(
-      "Column {.code {who$column}} must not contain date-times if {.arg data} comes in chunks.",
-      "data"
-    )
+  if (text) {
+    return(identifiers_in_blocks(cells))
   }
   cells <- if (inherits(cells, "integer64")) {
     # As doubles, different identifiers of 17 digits would become one person.
     text_64(cells)
-  } else if (kind %in% c("text", "factor") || text && kind == "date") {
+  } else if (cell_kind(cells) %in% c("text", "factor")) {
     cell_text(cells)
-  } else if (text) {
-    exact_text(cell_numbers(cells))
   } else {
     cell_numbers(cells)
   }
   cells[is.na(cells)] <- NA
   cells
+}
+
+#' Identifiers of a block as text, by the rule for its cells, with all digits of whole numbers
+#' @noRd
+identifiers_in_blocks <- function(cells) {
+  if (inherits(cells, "integer64")) {
+    return(text_64(cells))
+  }
+  out <- block_text(cells)
+  if (cell_kind(cells) %in% c("text", "factor")) {
+    own <- cell_text(cells)
+    digits <- which(!is.na(out) & !is.na(text_numbers(own)))
+    out[digits] <- own[digits]
+  }
+  out
 }
 
 # Bounds of rounding errors use this number of rows instead of the private number.

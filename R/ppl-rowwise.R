@@ -1,15 +1,30 @@
 # Row-by-row code on people: the functions that it may call, and its evaluation. A change of one
 # person must change only the row of that person.
 
+#' Comparisons of cells for row-wise code
+#' @param same (`function`)\cr a function of two cells: are the cells equal?
+#' @noRd
+comparisons <- function(same) {
+  list(
+    "==" = function(x, y) same(x, y), "!=" = function(x, y) !same(x, y),
+    # The values are written out in the formula (see `plain_code()`).
+    "%in%" = function(x, ...) {
+      Reduce(`|`, lapply(list(...), function(value) same(x, value) %in% TRUE))
+    }
+  )
+}
+
 # Elementwise functions: each value of the result depends only on the same element of the arguments,
 # if every argument has length 1 or one value per row. Numeric arguments first become doubles, text
 # by `cell_numbers()`, so that neither the class of a column nor text in one cell changes other
 # rows. Excluded although they look similar: cumsum() and the like, `&&` and `||` (the first value
 # decides), `[`, `:`.
-rowwise_functions <- local({
+#' @param numbers (`function`)\cr cells as doubles.
+#' @noRd
+make_rowwise <- function(numbers) {
   of_doubles <- function(f) {
     force(f)
-    function(...) do.call(f, lapply(list(...), cell_numbers))
+    function(...) do.call(f, lapply(list(...), numbers))
   }
   of_base <- c(
     "+", "-", "*", "/", "^", "%%", "%/%", "<", "<=", ">", ">=", "!", "&", "|", "xor",
@@ -28,21 +43,25 @@ rowwise_functions <- local({
   functions$pnorm <- of_doubles(function(q, mean = 0, sd = 1) stats::pnorm(q, mean, sd))
   functions$qnorm <- of_doubles(function(p, mean = 0, sd = 1) stats::qnorm(p, mean, sd))
   functions[["("]] <- functions$I <- function(x) x
-  functions$is.na <- function(x) is.na(if (is_text(x)) x else cell_numbers(x))
-  functions$as.numeric <- functions$as.double <- function(x) cell_numbers(x)
-  functions$as.integer <- function(x) trunc(cell_numbers(x))
-  functions$as.logical <- function(x) as.logical(cell_numbers(x))
-  functions$as.character <- function(x) cell_text(x)
-  functions <- c(functions, comparisons(same_cells))
+  functions$as.numeric <- functions$as.double <- function(x) numbers(x)
+  functions$as.integer <- function(x) trunc(numbers(x))
+  functions$as.logical <- function(x) as.logical(numbers(x))
   # A logical argument such as na.rm would be read from the first row, not row by row.
   functions$pmin <- function(..., na.rm = FALSE) {
     if (!is_single(na.rm)) stop("not one flag")
-    do.call(pmin, c(lapply(list(...), cell_numbers), na.rm = na.rm))
+    do.call(pmin, c(lapply(list(...), numbers), na.rm = na.rm))
   }
   functions$pmax <- function(..., na.rm = FALSE) {
     if (!is_single(na.rm)) stop("not one flag")
-    do.call(pmax, c(lapply(list(...), cell_numbers), na.rm = na.rm))
+    do.call(pmax, c(lapply(list(...), numbers), na.rm = na.rm))
   }
+  functions
+}
+
+rowwise_functions <- local({
+  functions <- c(make_rowwise(cell_numbers), comparisons(same_cells))
+  functions$is.na <- function(x) is.na(if (is_text(x)) x else cell_numbers(x))
+  functions$as.character <- function(x) cell_text(x)
   # With a test of length 1, base R's function would give all rows the value of the first row.
   # Moreover, the type of its result depends on the tests of all rows.
   functions$ifelse <- function(test, yes, no) {
@@ -60,10 +79,12 @@ rowwise_functions <- local({
   functions
 })
 
-# The class of a column may differ between blocks.
-rowwise_in_blocks <- local({
-  own <- comparisons(function(x, y) block_text(x) == block_text(y))
-  c(rowwise_functions[setdiff(names(rowwise_functions), names(own))], own)
+# In blocks the type of a value depends on no class: columns are cells (see `block_cells()`).
+delayedAssign("rowwise_in_blocks", {
+  c(make_rowwise(block_numbers), comparisons(block_same), list(
+    is.na = function(x) block_missing(x), as.character = function(x) block_cells(x),
+    ifelse = function(test, yes, no) block_chosen(test, yes, no)
+  ))
 })
 
 # Functions that accept strings. All other functions would read a quoted constant as a number.
@@ -155,19 +176,24 @@ takes_no_text <- function(code) {
 value_by_row <- function(code, columns, blocks = FALSE) {
   functions <- if (blocks) rowwise_in_blocks else rowwise_functions
   scope <- list2env(columns, parent = list2env(functions, parent = emptyenv()))
-  tryCatch(suppressWarnings(eval(plain_code(code), scope)), error = function(e) NULL)
+  tryCatch(
+    suppressWarnings(plain_cells(eval(plain_code(code, blocks), scope))),
+    error = function(e) NULL
+  )
 }
 
-#' Columns used in code, as doubles, with factors as text
+#' Columns used in code, as doubles, with factors as text, or in blocks as cells
 #' @param data (`data.frame`, PRIVATE).
+#' @param blocks (`flag`)\cr as in [value_by_row()].
 #' @section Errors: `dpsc_error_data`, from names and classes alone.
 #' @noRd
-columns_of_code <- function(code, data) {
+columns_of_code <- function(code, data, blocks = FALSE) {
   names <- all.vars(code)
   missing <- setdiff(names, names(data))
   if (length(missing)) abort("The rows contain no column {.code {missing}}.", "data")
   lapply(stats::setNames(nm = names), function(name) {
-    plain_column(.subset2(data, name)) %||% abort(paste(
+    x <- .subset2(data, name)
+    (if (blocks) block_cells(x) else plain_column(x)) %||% abort(paste(
       "Column {.code {name}} must be a vector of numbers, logical values, text or dates, or a",
       "factor."
     ), "data")
@@ -177,25 +203,38 @@ columns_of_code <- function(code, data) {
 #' Code with numbers in place of strings that are compared with a column of dates, since the cells
 #' of such a column are numbers
 #' @param data (`data.frame`)\cr only its columns' classes are used.
+#' @param blocks (`flag`)\cr as in [value_by_row()]: no class is used, and a date in the ISO format
+#'   is a number in every comparison, since such a cell is a number.
 #' @noRd
-with_dates <- function(code, data) {
+with_dates <- function(code, data, blocks = FALSE) {
   if (!is.call(code)) {
     return(code)
   }
   parts <- as.list(code)
   given <- parts[-1L]
   dates <- Filter(function(x) {
-    is.symbol(x) && !identical(x, quote(expr = )) && # nolint
+    !blocks && is.symbol(x) && !identical(x, quote(expr = )) && # nolint
       cell_kind(.subset2(data, as.character(x))) == "date"
   }, given)
   compared <- is.symbol(code[[1L]]) &&
     as.character(code[[1L]]) %in% c("==", "!=", "<", "<=", ">", ">=")
-  if (compared && length(given) == 2L && length(dates) == 1L) {
+  if (compared && blocks) parts[-1L] <- lapply(given, date_constant)
+  if (compared && !blocks && length(given) == 2L && length(dates) == 1L) {
     column <- .subset2(data, as.character(dates[[1L]]))
     given <- lapply(given, function(x) if (is.character(x)) date_number(x, column) else x)
     return(as.call(c(parts[[1L]], given)))
   }
-  code_of_parts(parts, with_dates, data)
+  code_of_parts(parts, with_dates, data, blocks)
+}
+
+#' A string with an ISO date as days; other constants and code unchanged
+#' @noRd
+date_constant <- function(code) {
+  if (!is.character(code) || !grepl(paste0("^", iso_day, "$"), code)) {
+    return(code)
+  }
+  days <- days_of_text(code)
+  if (is.na(days)) code else days
 }
 
 date_number <- function(text, column) {
@@ -243,9 +282,10 @@ is_of_table <- function(code) {
 
 #' Code with the constants of `%in%` written out and constant dates as numbers
 #' @noRd
-plain_code <- function(code) {
+plain_code <- function(code, blocks = FALSE) {
   if (is_constant_date(code)) {
-    return(as.double(eval(code, baseenv())))
+    value <- eval(code, baseenv())
+    return(if (blocks) block_numbers(value) else as.double(value))
   }
   if (!is.call(code)) {
     return(code)
@@ -258,7 +298,7 @@ plain_code <- function(code) {
       parts[3L]
     })
   }
-  code_of_parts(parts, plain_code)
+  code_of_parts(parts, plain_code, blocks)
 }
 
 #' A constant, or several constants in `c()`
@@ -405,43 +445,3 @@ find_value <- function(name, environment) {
     error = function(e) NULL
   )
 }
-
-#' Data preparations that preserve the guarantee
-#'
-#' A private fit starts from the given rows. **One person in, one row out**: a person's prepared row
-#' may depend on that person's own data and on public facts, and on nobody else's data. Otherwise
-#' one person affects everybody's row, and the guarantee no longer protects people. No result would
-#' show this fault.
-#'
-#' @section Permitted preparations:
-#'   * scale: `log(y)`, `y / 1000`, values per head by published numbers of inhabitants;
-#'   * outliers: known limits, such as `pmin(y, 500)` (values are clipped to `bounds` in any case);
-#'   * gaps: the person's own last value, or the middle of the bounds;
-#'   * trend and season: differences or averages of the person's own values;
-#'   * donors: a list that was made before the study, from public facts;
-#'   * bounds: the scale of the instrument, the law, earlier publications;
-#'   * periods: the calendar.
-#'
-#' @section Forbidden preparations:
-#'   * scale: `scale(y)`, `y / max(y)`, ranks, an index with the donors' mean as 100;
-#'   * outliers: winsorising at quantiles of the sample;
-#'   * gaps: the month's mean, or imputation from other people;
-#'   * trend and season: subtracting the donors' mean of each month;
-#'   * donors: omitting people with gaps, extreme values or a poor fit before the treatment;
-#'   * bounds: `range(y)`, quantiles, a look at the histogram;
-#'   * periods: the periods in which everybody has a value.
-#'
-#' Row-by-row preparations can be part of the formula, as in `log(pmin(y, 190)) ~ treated`;
-#' functions that use several rows are refused in a formula. A column of `data` is accepted
-#' unchecked, since its origin cannot be checked. For examples see `vignette("preparing-data")`, if
-#' vignettes are installed.
-#'
-#' @section Gaps: With `na = "interpolate"` the gaps of every row are filled separately: by linear
-#'   interpolation between the row's own values, by the row's first value at its start and its last
-#'   value at its end, and by the middle of the bounds if the row has no value before the treatment.
-#'   A person's rows outside the `roster` are omitted; if a person has several rows in one period,
-#'   only the first row counts. No number, message or warning reveals the places of gaps. Rows of
-#'   people who leave early stay constant, which biases the effect towards its value at the time of
-#'   leaving. No interval allows for this bias.
-#' @name preparing_data
-NULL

@@ -204,6 +204,7 @@ treated_cells <- function(table, declared, hide) {
 #' R converts text. If an engine permits any type in a column, every cell is read separately as a
 #' number, as text, or as one of the public levels.
 #' @param choice (`list`)\cr the conditions on rows, which use columns unchanged.
+#' @return A list: `sql`, and `type`, the type of the column in R: `"number"`, `"text"` or `"own"`.
 #' @noRd
 streamed_column <- function(name, row, choice) {
   column <- row$short[[name]]
@@ -213,19 +214,23 @@ streamed_column <- function(name, row, choice) {
   loose <- row$dialect$loose
   of_text <- type %in% c("text", "cell") ||
     (as_is && type == "any" && any(vapply(choice, is_compared_with_text, NA, name = name)))
+  coded <- !of_text && loose && !as_is && !is.null(levels) && !type %in% c("flag", "other")
   out <- if (of_text && loose) {
     # R would read text only up to its first zero byte.
     paste0("CASE WHEN typeof(", column, ") = 'text' AND instr(", column, ", char(0)) = 0 THEN ",
       column, " END")
   } else if (of_text || type %in% c("flag", "other")) {
     column
-  } else if (loose && !as_is && !is.null(levels)) {
+  } else if (coded) {
     holds <- vapply(levels, holds_level, "", name = name, row = row)
     paste0("CASE ", paste0("WHEN ", holds, " THEN ", row$quote(levels), collapse = " "), " END")
   } else {
     number_column(name, row)
   }
-  if (identical(out, column)) column else paste(out, "AS", column)
+  list(
+    sql = if (identical(out, column)) column else paste(out, "AS", column),
+    type = if (of_text || coded) "text" else if (type %in% c("flag", "other")) "own" else "number"
+  )
 }
 
 #' Does code compare this column with a string?

@@ -63,7 +63,7 @@ stream_people <- function(table, columns, choice, private) {
     "SELECT ROW_NUMBER() OVER (ORDER BY ", quoted(table$con, names(cells)[[1L]]), ") AS dpsc_r, ",
     paste(cells, collapse = ", "), " FROM ", table$from
   )
-  stream_copied(table, select, "dpsc_r", function(name) {
+  stream_copied(table, cells, select, "dpsc_r", function(name) {
     sql_numbers(table$con, paste("SELECT COUNT(*) AS n FROM", name))[[1L]]
   }, function(rows) chosen_rows(columns, rows, choice, private))
 }

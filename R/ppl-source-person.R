@@ -52,7 +52,8 @@ chunks_by_person <- function(columns, data, choice, clip, most = 2^25) {
 #' @noRd
 identifier_kind <- function(block, who) {
   cells <- .subset2(block, who$column)
-  if (is.double(cells) && !inherits(cells, "integer64")) "double" else "exact"
+  rounded <- is.double(cells) && !inherits(cells, c("integer64", "Date", "POSIXct", "hms"))
+  if (rounded) "double" else "exact"
 }
 
 #' Identifiers with one spelling per number
@@ -90,7 +91,7 @@ stream_persons <- function(table, columns, choice, private) {
     ") AS dpsc_r, ", paste(cells, collapse = ", "), " FROM ", table$from, " WHERE ",
     quoted(con, columns$person$column), " IS NOT NULL"
   )
-  stream_copied(table, select, "dpsc_p", function(name) {
+  stream_copied(table, cells, select, "dpsc_p", function(name) {
     found <- sql_numbers(con, paste("SELECT COUNT(DISTINCT dpsc_p) AS n, COUNT(*) AS m FROM", name))
     check_person_rows(found[[2L]])
     found[[1L]]
@@ -104,10 +105,11 @@ stream_persons <- function(table, columns, choice, private) {
 #' @param key (`string`)\cr the column that defines blocks: `dpsc_r`, a row's own number, or
 #'   `dpsc_p`, the number of its person.
 #' @param count (`function`)\cr a function of the table's name: the number of distinct keys.
+#' @param cells (`character`)\cr from [streamed_cells()].
 #' @param block_of (`function`)\cr a function that is applied to rows as they are read.
 #' @return `dp_chunks` with `n`, the number of keys. PRIVATE, except `n`.
 #' @noRd
-stream_copied <- function(table, select, key, count, block_of) {
+stream_copied <- function(table, cells, select, key, count, block_of) {
   con <- table$con
   name <- fresh_name(table$dialect)
   run_sql(con, table$dialect$make(name, select), what = "Preparing the rows")
@@ -124,7 +126,7 @@ stream_copied <- function(table, select, key, count, block_of) {
       sql_whole(last), " ORDER BY ", paste(unique(c(key, "dpsc_r")), collapse = ", ")
     ), TRUE, charged, "Reading the rows")
     if (length(unique(rows[[key]])) != last - first) abort_changed(charged)
-    block_of(rows)
+    block_of(of_streamed_types(rows, cells))
   }, close)
   # Errors in columns are found before the charge.
   rows$reader(1L, FALSE)
@@ -138,7 +140,23 @@ streamed_cells <- function(table, columns, choice) {
   needed <- needed_columns(table, columns, choice)
   row <- cell_row(table, needed, given = columns$given)
   check_typed_levels(columns$given, row$types, table$dialect)
-  vapply(stats::setNames(nm = needed), streamed_column, "",
+  made <- lapply(stats::setNames(nm = needed), streamed_column,
     row = row, choice = choice[c("subset", "weights")]
   )
+  structure(vapply(made, `[[`, "", "sql"), types = vapply(made, `[[`, "", "type"))
+}
+
+#' A block's columns by the types in the query
+#'
+#' A driver may give a column without any value another type, so that one person's cell would decide
+#' how the formula reads the column.
+#' @noRd
+of_streamed_types <- function(rows, cells) {
+  types <- attr(cells, "types")
+  for (name in names(types)) {
+    rows[[name]] <- switch(types[[name]],
+      text = cell_text(rows[[name]]), number = cell_numbers(rows[[name]]), rows[[name]]
+    )
+  }
+  rows
 }

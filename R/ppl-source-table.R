@@ -80,7 +80,9 @@
 #' The type of a database's column is the type that its table declares. Only R reads text as
 #' numbers, so a column of text with numeric bounds needs `compute = "here"`, and the outcome of a
 #' panel must be declared as a number. SQLite stores any value in any column; text in a column of
-#' numbers counts as missing.
+#' numbers counts as missing. A column without any value has its declared type, too. The rows of
+#' data frames in [dp_sources()] and of workers are blocks, whose cells are read one by one (section
+#' *Cells of blocks* of [dp_chunks()]).
 #'
 #' CSV files must have commas, double quotes and a header, and UTF-8 encoding with or without a
 #' byte-order mark; nothing is guessed from rows. A line feed always ends a line, and every line

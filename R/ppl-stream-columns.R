@@ -217,8 +217,8 @@ table_of_rows <- function(columns, data, outcome = TRUE, batch = TRUE) {
 #' @param batch (`flag`)\cr may the rows be a batch of a stream?
 #' @noRd
 values_of <- function(column, data, batch = TRUE) {
-  code <- with_dates(column$expression, data)
-  own <- columns_of_code(code, data)
+  code <- with_dates(column$expression, data, batch)
+  own <- columns_of_code(code, data, batch)
   # A reader may guess the classes of a batch's columns.
   value <- own_column(column, data, batch) %||% value_by_row(code, own, blocks = batch)
   if (is.null(value) || length(value) != nrow(data)) {
@@ -228,7 +228,7 @@ values_of <- function(column, data, batch = TRUE) {
     ), "data")
   }
   if (is.null(column$levels)) {
-    return(cell_numbers(value))
+    return(if (batch) block_numbers(value) else cell_numbers(value))
   }
   cell_levels(value, column$levels, blocks = batch)
 }
