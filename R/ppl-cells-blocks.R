@@ -111,9 +111,18 @@ days_of_text <- function(x) {
 }
 
 #' Numbers of a block's cells, or of numbers
+#' @param dates (`flag`)\cr are dates and times numbers? In a column with a range they are missing.
 #' @noRd
-block_numbers <- function(x) {
-  if (is.double(x) && is.null(attributes(x))) x else block_cells(x)$number
+block_numbers <- function(x, dates = TRUE) {
+  if (is.double(x) && is.null(attributes(x))) {
+    return(x)
+  }
+  out <- block_cells(x)$number
+  if (!dates) {
+    if (cell_kind(x) == "date" || inherits(x, "hms")) out[] <- NA
+    if (cell_kind(x) %in% c("text", "factor")) out[!is.na(days_of_text(cell_text(x)))] <- NA
+  }
+  out
 }
 
 #' A block's cells as text, one text per value
@@ -241,7 +250,7 @@ plain_values <- function(columns, data, clip, needed) {
       return(if (blocks) block_cells(x) else plain_column(x))
     }
     if (is.null(bound$levels)) {
-      x <- if (blocks) block_numbers(x) else cell_numbers(x)
+      x <- if (blocks) block_numbers(x, dates = FALSE) else cell_numbers(x)
       return(if (clip) within_bounds(x, bound$lower, bound$upper) else x)
     }
     held <- cell_levels(x, bound$levels, isTRUE(bound$codes), blocks)

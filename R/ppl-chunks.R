@@ -36,7 +36,8 @@
 #'   * All other text remains text, which `==`, `!=`, `%in%`, `ifelse()` and `is.na()` use, and
 #'     which is missing as a number.
 #'
-#'   Entries of `bounds` then clip the number, or choose the level. Two levels that are spellings of
+#'   Entries of `bounds` then clip the number, or choose the level. In a column with a range, dates
+#'   are missing. Two levels that are spellings of
 #'   the same number are refused, and so are levels that are blank, `"NA"` or `"NaN"`. Numbers of
 #'   more than 15 digits, and numbers or dates in formats that only some readers know (`"1,234"`,
 #'   `"31.01.2020"`), still need fixed classes.

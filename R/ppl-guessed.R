@@ -13,7 +13,8 @@
 guessed_columns <- function(data, ranged = character()) {
   rows <- .row_names_info(data, 2L)
   kinds <- vapply(seq_along(data), function(j) cell_kind(.subset2(data, j)), "")
-  other <- kinds == "other" | (kinds == "date" & names(data) %in% ranged)
+  read <- vapply(seq_along(data), function(j) !is.null(block_cells(.subset2(data, j)[0L])), NA)
+  other <- (kinds == "other" & !read) | (kinds == "date" & names(data) %in% ranged)
   if (!any(other)) {
     return(data)
   }
@@ -34,5 +35,5 @@ guessed_cells <- function(x, rows) {
 #' Cells of a batch as numbers, `NA` for a cell without a number
 #' @noRd
 guessed_numbers <- function(x) {
-  if (cell_kind(x) %in% c("other", "date")) rep(NA_real_, NROW(x)) else cell_numbers(x)
+  if (is.null(block_cells(x[0L]))) rep(NA_real_, NROW(x)) else block_numbers(x, dates = FALSE)
 }
