@@ -266,9 +266,11 @@ lm_course course_of(const lm_plan& plan, double radius, double most, double shif
   }
   // At no budget does the noise of slopes exceed this level.
   const double level = reach_gain * plan.strength;
-  const lm_size narrow = settle(plan, all, least, most, spare_noise, [&](const lm_size& size) {
+  lm_size narrow = settle(plan, all, least, most, spare_noise, [&](const lm_size& size) {
     return magnified_size(plan, size) <= level;
   });
+  // Without this limit, the clips that skewness asks for would fall where the last rounds turn wide.
+  narrow.reach = std::min(narrow.reach, most_reach);
   // The third round's clip is apart from narrow ones, so that skewness shows. Among wide rounds it
   // counts by its noise.
   const double apart = wide_step * std::min(most_reach, narrow.reach);
