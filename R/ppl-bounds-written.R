@@ -310,7 +310,7 @@ check_in_data <- function(names, data) {
   if (length(absent)) abort(c(
     "{.arg data} must contain all variables of the formula.",
     x = "{.code {absent}} {?is not a column/are not columns} of {.arg data}."
-  ), "data")
+  ), c("data", "bounds"))
 }
 
 #' Refuse `bounds` that lack some of a formula's variables

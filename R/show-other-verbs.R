@@ -35,8 +35,8 @@
 #'   * `terms()`: the terms of the formula.
 #'   * `model.matrix()`: the model matrix of the public rows in `data`.
 #'   * `logLik()`, `AIC()`, `BIC()`, `step()`, `deviance()`, `hatvalues()`, `simulate()`,
-#'     `model.frame()`, `sandwich::estfun()`, `residuals()` and `fitted()`: an error, since the results would be
-#'     values of single people, or sums of such values that were not released.
+#'     `model.frame()`, `sandwich::estfun()`, `residuals()` and `fitted()`: an error, since the
+#'     results would be values of single people, or sums of such values that were not released.
 #' @section Errors: `dpsc_error_argument`.
 #' @name dp_other_verbs
 NULL

@@ -266,11 +266,9 @@ lm_course course_of(const lm_plan& plan, double radius, double most, double shif
   }
   // At no budget does the noise of slopes exceed this level.
   const double level = reach_gain * plan.strength;
-  lm_size narrow = settle(plan, all, least, most, spare_noise, [&](const lm_size& size) {
+  const lm_size narrow = settle(plan, all, least, most, spare_noise, [&](const lm_size& size) {
     return magnified_size(plan, size) <= level;
   });
-  // Without this limit, the clips that skewness asks for would fall where the last rounds turn wide.
-  narrow.reach = std::min(narrow.reach, most_reach);
   // The third round's clip is apart from narrow ones, so that skewness shows. Among wide rounds it
   // counts by its noise.
   const double apart = wide_step * std::min(most_reach, narrow.reach);
@@ -297,7 +295,9 @@ lm_course course_of(const lm_plan& plan, double radius, double most, double shif
   // A clip c leaves about shift/c^2 of bias, for noise of 2 c wide/strength.
   const double gain = std::min(wide_most, std::cbrt(shift * plan.strength / wide));
   lm_size wider{std::max(wide, calm.radius), std::max(out.tried.reach, gain)};
-  wider.reach = std::max({out.wide.reach, apart, std::min(most, wider.reach)});
+  // Clips that skewness asks for do not fall where the last rounds turn wide.
+  const double former = std::min(wide_most, wide_step * narrow.reach);
+  wider.reach = std::max({out.wide.reach, former, std::min(most, wider.reach)});
   wider = grown(plan, late, wider, most, free_noise);
   // Evidence of a bias, relative to the usual one.
   const double usual = usual_level(std::min(most_reach, narrow.reach));
