@@ -80,7 +80,9 @@ logLik.dp_regression <- refusing("logLik", "The log-likelihood and its parts")
 
 #' @rdname dp_other_verbs
 #' @export
-extractAIC.dp_regression <- refusing("step", "The log-likelihood and its parts")
+extractAIC.dp_regression <- function(fit, scale, k, ...) {
+  refusing("step", "The log-likelihood and its parts")(fit)
+}
 
 #' @rdname dp_other_verbs
 #' @importFrom stats AIC

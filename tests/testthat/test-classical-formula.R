@@ -74,7 +74,7 @@ test_that("the augmented estimator, placebos and the balance table use predictor
   base <- slow_simplex(both, c(x1, z1))
   step <- solve(crossprod(both) + diag(0.3, 8), c(x1, z1) - drop(base %*% both))
   expect_equal(unname(fit$weights), unname(base + drop(both %*% step)), tolerance = 1e-4)
-  expect_error(conformal(fit), "before treatment", class = "dpsc_error_argument")
+  expect_error(conformal(fit), "depend on the date of the treatment", class = "dpsc_error_argument")
   space <- placebo_space(fit)
   swapped <- list(donors = given$donors[-3, ], target = given$donors[3, ])
   hand <- fit_classical(panel$wide[c(1:2, 4:8), ], panel$wide[3, ], 6, "augmented",

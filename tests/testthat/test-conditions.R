@@ -140,7 +140,7 @@ bad_inputs <- rlang::exprs(
   residuals(fit),
   tidy(synth, conf.level = 3),
   plot(synth, type = "none"),
-  update(sums, "one"),
+  update(sums, list("one", 2)),
   update(synth, 1:3),
   pdp(1),
   gaussian_sigma(-1, 1e-6),
@@ -207,7 +207,7 @@ test_that("an error names the called function and, with a ledger, states that no
 
 test_that("an error inside update() names update()", {
   scope <- conditions_scope()
-  for (expr in rlang::exprs(update(sums, "one"), update(synth, 1:3), update(fit, y ~ g))) {
+  for (expr in rlang::exprs(update(sums, NULL), update(synth, 1:3), update(fit, y ~ g))) {
     error <- error_of(eval(expr, scope))
     expect_identical(conditionCall(error), quote(update()), label = deparse(expr))
   }

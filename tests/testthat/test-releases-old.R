@@ -31,7 +31,11 @@ test_that("releases by version 0.2.0 are read, printed and fitted, with unchange
     now <- pins_of(path)
     then <- old_pins[old_pins$file == file, ]
     # Some guarantees are now known to be invalid (test-advisories.R).
-    kept <- then$number != "holds"
+    # Version 0.2.0 had standard errors of streams without the bias of their ridge. They are missing
+    # where noise hides the curvature.
+    streamed <- grepl("^online", file) & then$number == "errors"
+    expect_true(all(now$value[streamed] == 0 | now$value[streamed] >= then$value[streamed]))
+    kept <- then$number != "holds" & !streamed
     now <- now[kept, ]
     then <- then[kept, ]
     expect_identical(now$number, then$number, label = file)

@@ -70,7 +70,7 @@ constexpr int rounds = 5, rounds_pure = 3;  // delta > 0, delta = 0
 // Radii over sqrt(p), and clips over the residual's standard deviation: as large as the noise
 // permits.
 constexpr double first_radius = 1.25, widest_radius = 5.0, radius_gain = 0.1;
-constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.25;
+constexpr double first_reach = 1.5, least_reach = 1.1, most_reach = 3.0, reach_gain = 0.24;
 // The first round's smallest radius over sqrt(p) and smallest clip, which it has if the noise of
 // its covariance is large: a radius whose edge exceeds `first_edge` is shortened. Then the least
 // radius and clip of later rounds are smaller, too.
