@@ -20,7 +20,8 @@
 #' formula such as `. ~ . - x`, or the names or numbers of terms to omit. By default all terms are
 #' omitted.
 #'
-#' @param object,model,formula,x (`dp_lm` or `dp_glm`)\cr a fit.
+#' @param object,model,formula,x,fit (`dp_lm` or `dp_glm`)\cr a fit.
+#' @param scale,k unused.
 #' @param ... unused, or arguments of the generic.
 #' @return The values of the generics:
 #'   * `parameters::parameters()`: a table with `Parameter`, `Coefficient`, `SE`, and the confidence
