@@ -249,7 +249,10 @@ test_that("conformal intervals exist if the level permits; otherwise the print g
   fit <- simplex_panel_fit()
   result <- conformal(fit)
   expect_identical(nrow(result$intervals), 0L)
-  expect_match(result$note[[1L]], "95 % for a single period needs 19 periods before the treatment", fixed = TRUE)
+  expect_match(result$note[[1L]],
+    "95 % for a single period needs 19 periods before the treatment",
+    fixed = TRUE
+  )
   expect_match(result$note[[2L]], "92.3 % for a single period", fixed = TRUE)
   expect_identical(nrow(result$test), 1L)
   expect_output(print(result), "needs 19 periods")

@@ -131,7 +131,9 @@ test_that("placebos, placebo dates and conformal tests are refitted with the cov
     expect_s3_class(conformal(fit, level = 0.8), "dp_conformal")
     # A mean over some periods changes with the order of the periods.
     windowed <- do.call(fit_formula, c(list(y ~ on | over(age, 2:3), data, estimator), settings))
-    expect_error(conformal(windowed), "depend on the date of the treatment", class = "dpsc_error_argument")
+    expect_error(conformal(windowed), "depend on the date of the treatment",
+      class = "dpsc_error_argument"
+    )
   }
 })
 
@@ -160,7 +162,9 @@ test_that("simplex estimators, their placebos and conformal tests use predictors
     )
     # A mean over the periods before the treatment depends on the set of these periods.
     changing <- do.call(fit_formula, c(list(y ~ on | price, data, estimator), settings))
-    expect_error(conformal(changing), "depend on the date of the treatment", class = "dpsc_error_argument")
+    expect_error(conformal(changing), "depend on the date of the treatment",
+      class = "dpsc_error_argument"
+    )
   }
   heavy <- fit_formula(y ~ on | age + price, data, "simplex", v = c(age = 100, price = 0))
   expect_equal(summary(heavy)$balance$V, c(100, 0))
