@@ -465,6 +465,10 @@ stream_released_cpp <- function(pointer) {
     .Call(`_dpsc_stream_released_cpp`, pointer)
 }
 
+stream_slopes_cpp <- function(moments, sd, n, radius, intercept) {
+    .Call(`_dpsc_stream_slopes_cpp`, moments, sd, n, radius, intercept)
+}
+
 stream_moments_cpp <- function(pointer) {
     .Call(`_dpsc_stream_moments_cpp`, pointer)
 }

@@ -95,9 +95,11 @@ description_doubts <- function(x) {
     middle <- own[quartiles, 1L]
     # Rounding moves a quantile from its bound by a cell of the grid.
     near <- function(bound) all(abs(middle - bound) <= 1e-4 * width)
-    end <- if (near(atom$lower) && own[2L, 5L] < atom$lower + 0.15 * width) {
+    # A large standard deviation shows values away from the bound, as with a ceiling.
+    flat <- isTRUE(own[3L, 1L] < 0.12 * width)
+    end <- if (flat && near(atom$lower) && own[2L, 5L] < atom$lower + 0.15 * width) {
       -1
-    } else if (near(atom$upper) && own[2L, 4L] > atom$upper - 0.15 * width) {
+    } else if (flat && near(atom$upper) && own[2L, 4L] > atom$upper - 0.15 * width) {
       1
     } else {
       0

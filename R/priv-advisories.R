@@ -57,6 +57,14 @@ advisories <- function() {
       ),
       until = "0.2.0", shows = "nothing: a file does not record the classes of columns",
       found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+    ),
+    blocks = list(
+      fault = paste(
+        "in chunks, streams, SQLite tables and CSV files one person's cell could change other",
+        "people's values if a formula or subset used a column without bounds of its own"
+      ),
+      until = "0.2.0", shows = "nothing: a file does not record the source of its rows",
+      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
     )
   )
 }

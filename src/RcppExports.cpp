@@ -1424,6 +1424,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// stream_slopes_cpp
+Rcpp::List stream_slopes_cpp(const Eigen::MatrixXd& moments, double sd, double n, double radius, bool intercept);
+RcppExport SEXP _dpsc_stream_slopes_cpp(SEXP momentsSEXP, SEXP sdSEXP, SEXP nSEXP, SEXP radiusSEXP, SEXP interceptSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type radius(radiusSEXP);
+    Rcpp::traits::input_parameter< bool >::type intercept(interceptSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_slopes_cpp(moments, sd, n, radius, intercept));
+    return rcpp_result_gen;
+END_RCPP
+}
 // stream_moments_cpp
 Rcpp::List stream_moments_cpp(SEXP pointer);
 RcppExport SEXP _dpsc_stream_moments_cpp(SEXP pointerSEXP) {
@@ -1757,6 +1771,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_state_id_cpp", (DL_FUNC) &_dpsc_state_id_cpp, 0},
     {"_dpsc_stream_advance_cpp", (DL_FUNC) &_dpsc_stream_advance_cpp, 5},
     {"_dpsc_stream_released_cpp", (DL_FUNC) &_dpsc_stream_released_cpp, 1},
+    {"_dpsc_stream_slopes_cpp", (DL_FUNC) &_dpsc_stream_slopes_cpp, 5},
     {"_dpsc_stream_moments_cpp", (DL_FUNC) &_dpsc_stream_moments_cpp, 1},
     {"_dpsc_stream_save_cpp", (DL_FUNC) &_dpsc_stream_save_cpp, 7},
     {"_dpsc_stream_peek_cpp", (DL_FUNC) &_dpsc_stream_peek_cpp, 1},

@@ -7,3 +7,4 @@
 #include <dpsc/estimate/moments_model.cpp>
 #include <dpsc/estimate/predict_columns.cpp>
 #include <dpsc/estimate/row_prediction.cpp>
+#include <dpsc/estimate/stream_slopes.cpp>

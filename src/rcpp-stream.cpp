@@ -3,6 +3,7 @@
 #include <RcppEigen.h>
 
 #include <csignal>
+#include <dpsc/estimate/stream_slopes.hpp>
 #include <dpsc/stream/files.hpp>
 #include <dpsc/stream/iterates.hpp>
 #include <dpsc/stream/learner.hpp>
@@ -277,8 +278,7 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
         Rcpp::Named("rows") = static_cast<double>(core.steps()),
         Rcpp::Named("estimate") = core.theta(),
         Rcpp::Named("noise") = Eigen::MatrixXd(Eigen::MatrixXd::Identity(p, p) * sd * sd),
-        Rcpp::Named("total") = Eigen::MatrixXd(), Rcpp::Named("share") = 1.0,
-        Rcpp::Named("trace") = trace_table(stream.trace, p + 3));
+        Rcpp::Named("share") = 1.0, Rcpp::Named("trace") = trace_table(stream.trace, p + 3));
   }
   const dpsc::learner& core = *stream.core;
   const Eigen::MatrixXd table =
@@ -286,13 +286,25 @@ Rcpp::List stream_released_cpp(SEXP pointer) {
   Rcpp::List out = Rcpp::List::create(
       Rcpp::Named("steps") = static_cast<double>(core.steps()), Rcpp::Named("rows") = core.rows(),
       Rcpp::Named("estimate") = core.estimate(), Rcpp::Named("noise") = core.noise_covariance(),
-      Rcpp::Named("total") = core.total_covariance(), Rcpp::Named("share") = core.share(),
-      Rcpp::Named("trace") = table);
+      Rcpp::Named("share") = core.share(), Rcpp::Named("trace") = table);
   if (core.facts().method == "gram") {
     out["moments"] = core.moments();
     out["moment_sd"] = core.moment_sd();
   }
   return out;
+}
+
+// Least squares from the released moments of a gram stream, see dpsc/estimate/stream_slopes.hpp.
+// `curvature`: "known", "few rows", "collinear" or "hidden".
+// [[Rcpp::export(rng = false)]]
+Rcpp::List stream_slopes_cpp(const Eigen::MatrixXd& moments, double sd, double n, double radius,
+                             bool intercept) {
+  static const char* const words[] = {"known", "few rows", "collinear", "hidden"};
+  const dpsc::stream_slopes found = dpsc::solve_stream({moments, sd, n, radius, intercept});
+  return Rcpp::List::create(Rcpp::Named("curvature") = words[static_cast<int>(found.curvature)],
+                            Rcpp::Named("estimate") = found.estimate,
+                            Rcpp::Named("privacy") = found.privacy,
+                            Rcpp::Named("total") = found.total);
 }
 
 // Released running moments of a gram stream, and the noise of a diagonal entry.

@@ -34,6 +34,7 @@
 #include "pinned_tests.hpp"
 #include "rank_tests.hpp"
 #include "size_tests.hpp"
+#include "slope_tests.hpp"
 
 namespace {
 
@@ -707,6 +708,8 @@ int main(int argc, char** argv) {
       {"capped L1 solver", [&] { test_capped(properties); }},
       {"supports", test_supports},
       {"ranks", [&] { test_ranks(50 * properties); }},
+      {"shortened rows of streams", [&] { test_shortened_rows(5 * properties); }},
+      {"slopes of streams", [&] { test_stream_slopes(properties); }},
       {"sizes of rounds", [&] { test_sizes(5 * properties); }},
       {"expected errors of regressions", [&] { test_expected_errors(properties / 4); }},
       {"errors under clips", test_clipped_errors},

@@ -187,6 +187,13 @@ test_that("dp_describe() doubts bounds in wrong units by its released numbers, a
     "bound 10", class = "dpsc_warning_bounds"
   )
   expect_output(print(found), "units of the")
+  # A ceiling: the standard deviation shows that a fifth of the values are away from the bound.
+  data$attended <- ifelse(stats::runif(4000) < 0.8, 100, stats::runif(4000, 0, 100))
+  expect_no_warning(
+    dp_describe(~attended, data, epsilon = 2, bounds = list(attended = c(0, 100)),
+      control = control),
+    class = "dpsc_warning_bounds"
+  )
 })
 
 test_that("two releases of version 0.2.0 that have fewer fields can be printed", {

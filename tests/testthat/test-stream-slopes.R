@@ -49,11 +49,6 @@ test_that("standard errors allow for rows that are clipped to the radius", {
     slopes_of(data.frame(y = drop(cbind(1, x) %*% truth) + stats::rnorm(2000), x), 20, bounds)
   })
   expect_gt(min(found$covered), 0.9)
-  # If no row can be clipped, there is no allowance, whatever rows are missing.
-  learner <- list(radius = sqrt(3))
-  released <- list(rows = 100, moment_sd = 0)
-  expect_identical(shortened_curvature(diag(50, 3), released, learner, TRUE), diag(0, 3))
-  expect_gt(shortened_curvature(diag(50, 3), released, list(radius = 1.5), TRUE)[2L, 2L], 0)
 })
 
 test_that("covariances of a stream's slopes equal simulated covariances to second order", {

@@ -104,8 +104,6 @@ class learner {
     }
     return out;
   }
-  /// The same covariance with the sampling error; empty if this error is not known.
-  const Eigen::MatrixXd& total_covariance() const { return total_; }
 
   /// Released running sums of a gram stream, per unit of the scaled rows.
   Eigen::MatrixXd moments() const {
@@ -128,7 +126,7 @@ class learner {
     out.put(theta_);
     out.put(past_);
     out.put(privacy_);
-    out.put(total_);
+    out.put(Eigen::MatrixXd());  // version 0.2.0 wrote another covariance here
     out.put(rows_);
     out.put(next_solve_);
     out.put(next_trace_);
@@ -140,7 +138,8 @@ class learner {
     in.get(theta_);
     in.get(past_);
     in.get(privacy_);
-    in.get(total_);
+    Eigen::MatrixXd unused;
+    in.get(unused);
     in.get(rows_);
     in.get(next_solve_);
     in.get(next_trace_);
@@ -293,24 +292,18 @@ class learner {
                                               facts_.damping, facts_.ball);
     theta_ = found.theta;
     share_ = found.share;
-    gram_variances(all, found.vectors, found.values, sd);
+    gram_variances(found.vectors, found.values, sd);
   }
 
   // theta = A^{-1} (h + n) with A = G + N + ridge: to first order the noise moves it by
   // A^{-1} (n - N theta), whose covariance is v ((1 + |theta|^2) I + theta theta'), v = sd^2 / 2.
-  void gram_variances(const Eigen::MatrixXd& all, const Eigen::MatrixXd& vectors,
-                      const Eigen::ArrayXd& values, double sd) {
-    const Eigen::Index p = facts_.columns;
+  void gram_variances(const Eigen::MatrixXd& vectors, const Eigen::ArrayXd& values, double sd) {
     const Eigen::MatrixXd inverse =
         vectors * values.inverse().matrix().asDiagonal() * vectors.transpose();
     const double v = sd * sd / 2.0;
     const Eigen::VectorXd direct = inverse * theta_;
-    const double residual = all(p, p) - 2.0 * theta_.dot(all.col(p).head(p)) +
-                            theta_.dot(all.topLeftCorner(p, p) * theta_);
-    const double sigma2 = std::max(residual, 0.0) / std::max(rows_ - static_cast<double>(p), 1.0);
     privacy_ =
         v * ((1.0 + theta_.squaredNorm()) * (inverse * inverse) + direct * direct.transpose());
-    total_ = privacy_ + sigma2 * inverse;
   }
 
   /// Keeps every step at first, then one step each time their number has grown by 1 %: O(log T)
@@ -383,7 +376,7 @@ class learner {
   learner_facts facts_;
   running_sums sums_;
   Eigen::VectorXd theta_, past_, estimate_, row_;
-  Eigen::MatrixXd privacy_, total_;
+  Eigen::MatrixXd privacy_;
   Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1> whole_;
   std::vector<std::int64_t> entry_;
   double share_ = 1.0, zoom_ = 1.0, room_ = 1.0, rows_ = 0.0, next_solve_ = 1.0, next_trace_ = 1.0;
