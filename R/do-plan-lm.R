@@ -9,7 +9,7 @@
 #' The planned ratio compares the error of [dp_lm()] with the error of [stats::lm()] for the same
 #' people. A ratio of 1.5 means a standard error that is 1.5 times as large. The ratios hardly
 #' depend on the outcome, the slopes, or the width of the bounds. In simulations (`bench/plan-lm.R`)
-#' the planned error was .84 to 1.23 times the observed error in 29 of 30 designs whose moments are
+#' the planned error was .85 to 1.25 times the observed error in 29 of 30 designs whose moments are
 #' resolved. In the remaining design (300 people, two columns, `epsilon = 1`) it was two thirds of
 #' the observed error.
 #'
