@@ -296,7 +296,18 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
         ), "band", band_labels(level, ", each step by itself", both = FALSE)
       )
     }) +
-    ggplot2::geom_line(colour = if (online) band_colour else "black", linewidth = 0.5) +
+    (if (online && holds_moments(object)) {
+      # The line is shrunk to its end, so that the last estimate is not a jump of the path.
+      line <- data
+      now <- line$step == object$released$steps
+      line$estimate[now] <- unscaled(object, object$released$estimate)
+      list(
+        ggplot2::geom_line(data = line, colour = band_colour, linewidth = 0.5),
+        ggplot2::geom_point(data = data[now, ], colour = band_colour, size = 1.5)
+      )
+    } else {
+      ggplot2::geom_line(colour = if (online) band_colour else "black", linewidth = 0.5)
+    }) +
     ggplot2::facet_wrap(~term,
       scales = "free_y", ncol = across, labeller = strip_labeller(across)
     ) +
@@ -317,8 +328,8 @@ autoplot.dp_stream <- function(object, level = 0.95, labels = NULL, ...) door("p
 #' Plot a stream
 #'
 #' Plots the released path of the coefficients, in the units of the variables, or of the running
-#' sums with a confidence band. For method `"gram"` the path shows the shrunk coefficients, which
-#' serve predictions, and its last point is `coef()`.
+#' sums with a confidence band. For method `"gram"` the line shows the shrunk coefficients, which
+#' serve predictions, and the point at its end shows `coef()`.
 #' @param x,object (`dp_stream`)\cr a stream.
 #' @param level (`number`, in (0, 1))\cr coverage of the band at each step, for privacy noise alone.
 #' @param labels (`character` or `NULL`)\cr names for readers, see [plot.dp_synth()].
@@ -340,15 +351,20 @@ stream_path <- function(stream, level) {
   # The path contains the shrunk solutions of some steps; its end is `coef()`.
   before <- released$trace[, 1L] < released$steps
   step <- c(released$trace[before, 1L], if (released$steps > 0) released$steps)
-  scaled <- released$trace[before, -(1:3), drop = FALSE]
-  # The units are the units of the variables, as in `coef()`.
-  units <- unscaling(stream$columns)
   estimate <- rbind(
-    sweep(scaled %*% t(units$map), 2L, units$shift, `+`),
+    unscaled(stream, released$trace[before, -(1:3), drop = FALSE]),
     if (released$steps > 0) unname(online_estimates(stream)$estimate)
   )
   data.frame(
     step = rep(step, length(terms)), term = rep(terms, each = length(step)),
     estimate = as.vector(estimate)
   )
+}
+
+#' Coefficients of scaled variables, one row per solution, in the units of the variables
+#' @noRd
+unscaled <- function(stream, scaled) {
+  units <- unscaling(stream$columns)
+  if (!is.matrix(scaled)) scaled <- t(scaled)
+  sweep(scaled %*% t(units$map), 2L, units$shift, `+`)
 }
