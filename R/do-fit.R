@@ -28,9 +28,9 @@
 #' only the kind of gap, not the donor, the period or the number of gaps.
 #'
 #' Under a finite `epsilon` the outcome must be computed row by row: from columns of `data` and
-#' single numbers, by arithmetic, comparisons and functions such as `log()`, `round()`, `pmin()` or
-#' `ifelse()`, as defined in base R. Other expressions, such as `scale(y)` or `y / max(y)`, let one
-#' donor change other rows and are refused.
+#' constants, by arithmetic, comparisons and functions such as `log()`, `round()`, `pmin()` or
+#' `ifelse()`, as defined in base R. Other functions are refused, since a function such as `scale()`
+#' or `max()` would let one donor change other rows.
 #'
 #' The theorems named in prints are proved in `system.file("proofs", package = "dpsc")`.
 #'

@@ -163,12 +163,12 @@
 #' optimiser stops at a small gradient; the bound on this gradient, rounding included, is part of
 #' the proof. Exact noise on a public grid covers the remaining error. With `delta = 0` the noise is
 #' exact except with a probability below `exp(-60)`, and the printed fit states that the noise is
-#' not exact. If the minimiser is not found, the fit is returned and charged, with `NA` for
-#' coefficients that are not identified. The guarantee covers neither this event nor the failures
+#' not exact. If the minimiser is not found, the fit is returned and charged, every coefficient is
+#' `NA`, and none counts as identified. The guarantee covers neither this event nor the failures
 #' listed under Errors. The event did not occur in 1,500 fits to uninformative data within bounds up
-#' to a million times too wide, nor in 20,000 penalised problems designed to be hard (`tests/core`
-#' in the source package). Methods that need no `delta` guarantee `delta = 0`, whichever value is
-#' given.
+#' to a million times too wide, nor in 20,000 problems with penalties or limits that were designed
+#' to be hard (`tests/core` in the source package runs 800 such problems). Methods that need no
+#' `delta` guarantee `delta = 0`, whichever value is given.
 #' @section Errors:
 #' `dpsc_error_argument`, `dpsc_error_bounds`, `dpsc_error_data`, `dpsc_error_budget`. All these
 #' errors occur before any budget is spent, and depend on public facts only: formula, bounds, sizes,

@@ -13,9 +13,9 @@
 #'   half of all pairs of people are tied. The default is then `"pursuit"` (`"screening"` if
 #'   regression steps have much noise), provided that medians and scales are found.
 #' * `"pursuit"`: selects one variable at a time by clipped correlations and orthogonal regression
-#'   steps, which distinguish between variables that can replace each other. This method is the
-#'   default if regression steps have little noise (20 candidates, 20,000 people and `size = 2`:
-#'   epsilon at least 2).
+#'   steps, which distinguish between variables that can replace each other. For a numeric outcome
+#'   this method is the default only if the noise of its steps is negligible (20 candidates, 20,000
+#'   people and `size = 2`: epsilon at least 2).
 #' * `"gram"`: releases noisy moments of all variables once. The selection, selections of other
 #'   sizes and the fit then have no further cost.
 #' * `"screening"`: selects variables by their correlations in one step; for uncorrelated variables.

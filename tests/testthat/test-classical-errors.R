@@ -33,7 +33,7 @@ test_that("placebo standard errors are the standard deviations of the donors' pl
   expect_error(confint(fit), "placebo_errors", class = "dpsc_error_argument")
 })
 
-test_that("placebos for several treated units are groups of equally many donors", {
+test_that("for three treated units placebo standard errors come from groups of three donors", {
   panel <- model_panel(n = 12)
   fit <- dp_synth(panel$donors[-(1:2), ],
     target = rbind(panel$donors[1:2, ], panel$target), T0 = 9, epsilon = Inf, estimator = "sdid"

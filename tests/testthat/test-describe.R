@@ -72,7 +72,7 @@ test_that("95 % limits of dp_describe() cover means, SDs and quantiles in at lea
   expect_gte(min(rowMeans(inside)), 0.93 - 2 * sqrt(0.93 * 0.07 / runs))
 })
 
-test_that("between neighbours losses of quantiles change by at most the amounts in the proof", {
+test_that("moving or removing one row changes losses of quantiles within the proved bounds", {
   losses <- place_losses_cpp
   withr::local_seed(5)
   for (run in 1:200) {

@@ -26,7 +26,7 @@ rows_read <- function(con, subset = NULL) {
   gather_rows(rows)
 }
 
-test_that("a database cell of another type changes only its own row", {
+test_that("an unexpected value in one SQLite cell changes only the row of that cell", {
   skip_if_not_installed("RSQLite")
   turn <- 0L
   for (cell in c("1e300", "7", "x'41'", "NULL", "'zqx'", "9223372036854775807")) {

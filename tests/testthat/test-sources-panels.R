@@ -147,7 +147,7 @@ test_that("gaps in tables are filled as in memory, whether rows or sums are read
   expect_identical(sort(DBI::dbListTables(con)), c("sales", "tame"))
 })
 
-test_that("gaps filled by a database equal the rows of interpolate_rows(), value by value", {
+test_that("SQLite fills gaps with exactly the values of interpolate_rows()", {
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   periods <- 9L
