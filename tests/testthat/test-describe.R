@@ -174,7 +174,7 @@ test_that("if public grid values repeat, the privacy loss of a choice is within 
   expect_gt(worst(function(counts) 1 + (counts > 3)), 2 * exponent)
 })
 
-test_that("each grid interval is represented by a round number; copies add at most 20 %", {
+test_that("round numbers replace grid points and keep the order; copies add at most 20 %", {
   for (grid in list(c(0, 120, 65536, 0), c(-50, 150, 65536, 3), c(3, 1e5, 65536, 9),
     c(-2e-3, 1e-3, 65536, 4), c(0, 1200, 1200, 0))) {
     points <- round_points_cpp(grid[[1]], grid[[2]], grid[[3]], as.integer(grid[[4]]))
@@ -190,7 +190,7 @@ test_that("each grid interval is represented by a round number; copies add at mo
   expect_identical(ages$step[[1001]], 0)
 })
 
-test_that("with numeric bounds 95 % of quantiles of whole numbers are whole; limits cover 90 %", {
+test_that("under numeric bounds 95 % of quantiles of integers are whole, with coverage at least .9", {
   draw <- function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18)
   truth <- withr::with_seed(1, stats::quantile(draw(1e6), c(0.25, 0.5, 0.75), type = 1))
   covered <- vapply(1:40, function(seed) {
@@ -204,7 +204,7 @@ test_that("with numeric bounds 95 % of quantiles of whole numbers are whole; lim
   expect_gte(mean(covered[4:6, ]), 0.95)
 })
 
-test_that("limits of the mean of a column with a power-law tail cover at least 90 %", {
+test_that("limits of the mean under a power-law tail have coverage of at least 90 %", {
   draw <- function(n) pmin(10 / sqrt(stats::runif(n)), 5000)
   # The expectation of a value that is cut at the bound is 2 a - a^2 / bound.
   truth <- 20 - 100 / 5000
@@ -240,7 +240,7 @@ test_that("replacing a row changes the sums of dp_describe() by at most their se
   expect_gt(max(rowSums(abs(parts(0.25)))), 2.28)
 })
 
-test_that("no tested pair of neighbours has a loss above the budget of dp_describe()", {
+test_that("a replay audit of dp_describe() finds no violation for the tested pairs of neighbours", {
   base <- describe_people(400)
   change <- function(...) {
     there <- base
@@ -372,7 +372,7 @@ test_that("the print of a description is a table and marks results that are not 
   expect_s3_class(ggplot2::autoplot(described(data, by = ~arm)), "ggplot")
 })
 
-test_that("limits of standard deviations cover at least 90 % under heavy tails", {
+test_that("limits of standard deviations under heavy tails have coverage of at least 90 %", {
   # The t distribution with 2.5 degrees of freedom has no fourth moment. The standard deviation
   # refers to these bounds.
   bounds <- list(x = c(-500, 1500))
@@ -396,7 +396,7 @@ test_that("the print explains why several counts of one group differ", {
   expect_no_match(text(formula = ~age), "counts of the same people can differ")
 })
 
-test_that("a variable's released count is at most its group's size, and its limits cover 93 %", {
+test_that("a variable's count is at most its group's released size; its limits have coverage .93", {
   runs <- if (is_audit()) 200 else 25
   inside <- vapply(seq_len(runs), function(run) {
     withr::local_seed(run)

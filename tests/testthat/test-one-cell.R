@@ -50,7 +50,7 @@ test_that("an unexpected value in one SQLite cell changes only the row of that c
   }
 })
 
-test_that("in a numeric column of a database text is missing; in a text column numbers are text", {
+test_that("text in a numeric SQLite column is missing; a number matches the level with its text", {
   skip_if_not_installed("RSQLite")
   con <- sqlite_of(data.frame(y = as.numeric(1:4)), "people")
   DBI::dbExecute(con, "CREATE TABLE mixed (y REAL, g, h INTEGER)")
@@ -169,7 +169,7 @@ test_that("strings that R cannot convert cause no condition in dp_lm(), dp_selec
   }
 })
 
-test_that("missing values of a type stop a stream exactly if a value of this type does", {
+test_that("neither cells of an unexpected type nor columns without a value stop a stream", {
   online <- function(bounds) dp_online(y ~ g, 1, horizon = 50, batch = TRUE, bounds = bounds)
   levels <- list(y = c(0, 1), g = c("a", "b"))
   range <- list(y = c(0, 1), g = c(0, 1))

@@ -80,7 +80,7 @@ test_that("units can be numbers, dates or strings, and are sorted in radix order
   expect_identical(rownames(read_panel(y ~ treated, data, index)$target), "2020-01-07")
 })
 
-test_that("tibbles and data.tables are accepted and are not changed", {
+test_that("tibbles and data.tables are accepted, and data.tables are not changed", {
   p <- toy_panel(k = 2)
   skip_if_not_installed("tibble")
   expect_toy_panel(tibble::as_tibble(p$data), p)
@@ -161,7 +161,7 @@ test_that("without privacy a formula's variables are sought in the data, then in
   expect_identical(read_panel(without, p$data, index)$donors, p$donors)
 })
 
-test_that("the panel contains no formula, environment, row name or attribute of the data", {
+test_that("the panel contains no donor's identifier and no row name, attribute or inlined column", {
   p <- toy_panel()
   data <- p$data
   rownames(data) <- paste0("CANARY", seq_len(nrow(data)))

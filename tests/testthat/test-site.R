@@ -80,7 +80,7 @@ test_that("the home page contains entries for three kinds of readers, and linked
 
 typed_words <- function() utils::read.csv(test_path("fixtures", "typed-words.csv"))
 
-test_that("common search words are listed as concepts of the help page that covers them", {
+test_that("common search words are concepts, aliases or titles of the help pages on them", {
   words <- typed_words()
   expect_gt(nrow(words), 25)
   for (i in seq_len(nrow(words))) {
