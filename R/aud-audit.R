@@ -31,7 +31,7 @@
 #'   release of this package as described by [audit_mechanism()]. With `mode = "replay"` the
 #'   function takes a second argument, a function `add_noise(value, scale, sensitivity, law)` which
 #'   must draw all noise. `law` is `"gaussian"` (then `scale` is the standard deviation),
-#'   `"laplace"` or `"gamma_norm"`.
+#'   `"laplace"` or `"gamma_norm"` (a random direction, and a norm with a gamma distribution).
 #' @param data,neighbour (`any`)\cr two neighbouring panels in the form of `mechanism`'s argument.
 #'   For a release that [audit_mechanism()] describes by its method, the panels are matrices with
 #'   one row per donor and one column per period, and `neighbour` arises by replacing one row of

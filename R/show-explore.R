@@ -212,7 +212,7 @@ explore_budget <- function(release) {
   cost <- if (zcdp) steps$rho else steps$epsilon
   account <- steps$account %||% rep("donors", nrow(steps))
   out <- data.frame(
-    step = steps$step, noise = gsub("_", " ", steps$law), cost = cost,
+    step = steps$step, noise = law_words(steps$law), cost = cost,
     share = paste(round(100 * cost / stats::ave(cost, account, FUN = sum)), "%"),
     check.names = FALSE
   )

@@ -196,9 +196,14 @@ step_lines <- function(x) {
   name <- if (is.null(steps$outcome)) steps$step else paste0(steps$outcome, ": ", steps$step)
   paste0(
     "  ", formatC(name, width = -max(nchar(name))), "  ",
-    formatC(gsub("_", " ", steps$law), width = -max(nchar(steps$law))), "  ", step_costs(steps)
+    formatC(law_words(steps$law), width = -max(nchar(law_words(steps$law)))), "  ",
+    step_costs(steps)
   )
 }
+
+#' Names of distributions of noise in prints
+#' @noRd
+law_words <- function(law) gsub("_", " ", sub("gamma_norm", "gamma-distributed norm", law))
 
 step_costs <- function(steps) {
   cost <- rep("", nrow(steps))
