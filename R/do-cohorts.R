@@ -106,7 +106,7 @@
 #'   `simulate()` stop with the advice to use the fit of one cohort.
 #' @section Errors: `dpsc_error_panel` for a unit whose treatment ends, a cohort with fewer than two
 #'   periods before its adoption, or a panel in which every unit is treated; `dpsc_error_argument`
-#'   for methods that accept only one date. All errors occur before any budget is spent.
+#'   for methods that accept only one date. These errors occur before any budget is spent.
 #' @references Callaway, B. and Sant'Anna, P. (2021). Difference-in-Differences with Multiple Time
 #'   Periods. Journal of Econometrics 225. Borusyak, K., Jaravel, X. and Spiess, J. (2024).
 #'   Revisiting Event-Study Designs. Review of Economic Studies 91. Ben-Michael, E., Feller, A. and

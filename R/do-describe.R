@@ -5,9 +5,9 @@
 #'
 #' Releases counts, shares of levels, means, standard deviations and quantiles of columns, for all
 #' people or by public groups, as in the first table of a paper. One charge covers the whole table.
-#' Every number has a standard error and confidence limits, which cover sampling error and noise
-#' together. Neighbouring data sets arise by replacing one person's row. The number of rows,
-#' `formula`, `by` and `bounds` are public.
+#' Every number has a standard error and confidence limits, which cover the noise and, except for
+#' numbers of people, the sampling error. Neighbouring data sets arise by replacing one person's
+#' row. The number of rows, `formula`, `by` and `bounds` are public.
 #'
 #' For a numeric variable the quantiles are drawn first, by the exponential mechanism on a grid
 #' between the bounds. If the plan uses no delta, up to 20 quantiles are drawn at once, with their

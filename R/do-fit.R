@@ -42,10 +42,10 @@
 #' `dpsc_error_roster` and `dpsc_error_index`. The last class means that `index` is probably in the
 #' wrong order: units are numbers, periods are numbers or strings, and there are fewer donors than
 #' periods. If the order is right, convert the units to strings. Errors are raised before budget is
-#' spent or noise is drawn, except when a reader of [dp_chunks()] fails later. No error quotes a
-#' donor's value or name. A call is also refused if bounds miss most of the target's pre-treatment
-#' values, if `epsilon` is out of range, or if the noise on a mean square exceeds 2.5 times its
-#' largest possible value.
+#' spent or noise is drawn, except when a reader of [dp_chunks()], a database engine or a worker
+#' fails later. No error quotes a donor's value or name. A call is also refused if bounds miss most
+#' of the target's pre-treatment values, if `epsilon` is out of range, or if the noise on a mean
+#' square exceeds 2.5 times its largest possible value.
 #'
 #' `dpsc_warning_calendar`: an otherwise regular calendar lacks some periods for everybody.
 #' `dpsc_warning_bounds`: the target leaves the bounds before the treatment, or the released numbers

@@ -85,7 +85,7 @@
 #'   contains no new period, skips a period or does not begin with the fit's periods, if the number
 #'   of people or the target's past differs, if rows are not read in R, if a period was drawn
 #'   before, or if no announced period is left. `dpsc_error_covariate` if covariates differ. Other
-#'   errors about the input are as in [dp_synth()]. All errors occur before anything is drawn.
+#'   errors about the input are as in [dp_synth()]. These errors occur before anything is drawn.
 #' @seealso [dp_synth()], [write_release()]; [update.dp_synth()] for changes by `update()` that cost
 #' nothing.
 #' @examples

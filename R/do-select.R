@@ -1,9 +1,10 @@
 #' Select variables privately, then regress on them
 #'
-#' `dp_select()` privately selects the few variables that predict an outcome, and estimates their
-#' slopes, from a table with one row per person. Most of the budget is spent on the selection of the
-#' variables (the support), and the remainder on a linear regression on the selected variables.
-#' Neighbouring data sets arise by replacing one person's row; the number of rows is public.
+#' `dp_select()` privately selects the few variables that predict an outcome (the *support*), and
+#' estimates their slopes, from a table with one row per person. Most methods spend the larger part
+#' of the budget on the selection, and the remainder on a linear regression on the selected
+#' variables. Neighbouring data sets arise by replacing one person's row; the number of rows is
+#' public.
 #'
 #' @section Methods:
 #' * `"ranks"` (default): selects one variable at a time by the exponential mechanism on Kendall's
