@@ -394,7 +394,7 @@ test_that("effects() and predict() of a cohort fit give lists; six functions ask
   }
 })
 
-test_that("fits of several dates with other features, penalty, estimator or delta are accurate", {
+test_that("cohort fits with other features, penalty, estimator or delta are near noiseless fits", {
   panel <- cohort_panel(900)
   settings <- list(
     list(control = dp_control(rng = "R", features = Inf)),

@@ -190,7 +190,7 @@ test_that("round numbers replace grid points and keep the order; copies add at m
   expect_identical(ages$step[[1001]], 0)
 })
 
-test_that("under numeric bounds 95 % of quantiles of integers are whole, with coverage at least .9", {
+test_that("under numeric bounds 95 % of quantiles of integers are whole; coverage is at least .9", {
   draw <- function(n) round(stats::rbeta(n, 2, 2.5) * 72 + 18)
   truth <- withr::with_seed(1, stats::quantile(draw(1e6), c(0.25, 0.5, 0.75), type = 1))
   covered <- vapply(1:40, function(seed) {

@@ -372,7 +372,7 @@ test_that("an error states that data are a repeated cross-section, not a panel",
   }
 })
 
-test_that("the error for an unknown argument names the help page of the function", {
+test_that("the error for an unknown argument of dp_synth() names its help page", {
   p <- toy_panel(20, 5, 2)
   expect_error(dp_synth(p$donors, target = p$target, T0 = 5, epsilom = 1),
     "`?dp_synth` lists the arguments", fixed = TRUE, class = "dpsc_error_argument")

@@ -85,7 +85,7 @@ test_that("an interrupt during the noise of any method leaves a charge but no re
   }
 })
 
-test_that("pressing Ctrl-C between two passes leaves a charge but no release", {
+test_that("pressing Ctrl-C while chunks are read leaves a charge but no release", {
   # Plants faults 55.
   skip_on_os("windows")
   donors <- fault_panel()$donors
