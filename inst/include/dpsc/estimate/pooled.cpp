@@ -306,7 +306,7 @@ double usual_level(const lm_pool& pool, const lm_solution& solution) {
 }
 
 double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift) {
-  if (!pool.tries()) return usual_level(pool, solution);
+  if (!pool.tries()) return std::pow(unseen_distance, 2) * usual_level(pool, solution);
   if (extrapolates(pool, shift)) return 0.0;
   const double size2 = shift.value * shift.value, noise2 = shift.sd * shift.sd;
   const double usual = usual_level(pool, solution), real = usual / (usual + noise2);
@@ -318,7 +318,7 @@ slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_so
   const Eigen::Index p = pool.p();
   slope_bias out{Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)};
   if (!pool.tries()) {
-    out.doubt = usual_slopes(pool, solution) *
+    out.doubt = std::pow(unseen_distance, 2) * usual_slopes(pool, solution) *
                 ldlt(solution.covariance).solve(Eigen::MatrixXd::Identity(p, p));
     return out;
   }

@@ -53,6 +53,10 @@ constexpr double least_real = 1.0, corrects_from = 8.0, corrects_most = 1.5;
 constexpr double usual_shortened = 0.09, usual_radius = 0.03, usual_slope = 0.012;
 constexpr double usual_intercept = 0.045, usual_clip = 1.5, usual_power = 1.5;
 
+/// Usual distances that intervals allow for where no wide round shows a distance: the data of two
+/// in three tasks have a smaller one.
+constexpr double unseen_distance = 1.5;
+
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
 

@@ -319,7 +319,7 @@ double planned_allowance(const lm_plan& plan, double radius) {
   const lm_size& size = course.stays ? course.wide : course.narrow;
   const double usual =
       plan.n * usual_slopes(size.radius, size.reach, static_cast<double>(plan.columns), 0.0);
-  if (!course.tries) return usual;
+  if (!course.tries) return std::pow(unseen_distance, 2) * usual;
   const auto noise_of = [&](const lm_size& of, double rounds) {
     return std::pow(plan.slope_noise * of.radius * of.reach, 2) / rounds;
   };
