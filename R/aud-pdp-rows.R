@@ -26,8 +26,9 @@
 #'   from the change of the minimiser, by a Newton step with a bound on its remainder.
 #' * For [dp_glm()] with method `"objective"` without a penalty, for every family, the loss is the
 #'   Renyi bound for this row's weighted length and, for counts, this row's outcome. One matrix
-#'   factorisation suffices for all people. The weights make nearly all rows equally long, so the
-#'   bounds of most people are nearly equal, and only `realised` differs.
+#'   factorisation suffices for all people. With few people the weights make nearly all rows
+#'   equally long (see [dp_glm()], Estimand). The bounds of most people are then nearly equal, and
+#'   only `realised` differs.
 #'
 #' @param x (`dp_lm`, `dp_paper` or `dp_glm`)\cr a private fit.
 #' @param data (`data.frame`, PRIVATE)\cr the rows to which `x` was fitted, in any order.

@@ -1,7 +1,7 @@
 # The methods that read a record of estimates, each written once, and the classes with such a
 # record.
 
-#' Methods for every private fit
+#' Methods for regressions, selections, aggregates and streams
 #'
 #' These methods are for results of [dp_lm()], [dp_glm()], [dp_select()], [dp_aggregate()] and
 #' [dp_online()], and for the running sums of [dp_stream_sum()] and [dp_stream_count()]. The methods
