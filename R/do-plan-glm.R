@@ -20,6 +20,7 @@
 #'   - 1 columns.
 #' @param numbers (`count`)\cr the number of numeric regressors (as opposed to factors); by default
 #'   `p`.
+#' @param ... unused.
 #' @return A data frame with one row per pair of `n` and `epsilon`. PUBLIC. Its further columns are
 #'   `longer` (the ratio of standard errors with privacy to standard errors without it; `Inf` if the
 #'   budget is too small for a release), `identified` (whether slopes will be identified) and
@@ -31,7 +32,8 @@
 #' dp_plan_glm(n = c(1000, 10000, 1e5), epsilon = 1, p = 5)
 #' @export
 dp_plan_glm <- function(formula, bounds, n, epsilon = 1, delta = 1e-6, share = 0.5, p = NULL,
-                        numbers = p) door("dp_plan_glm", {
+                        numbers = p, ...) door("dp_plan_glm", {
+  check_no_dots(...)
   if (!missing(formula)) {
     check_plan_formula(formula)
     check_every_bound(formula, if (!missing(bounds)) bounds)

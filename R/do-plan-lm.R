@@ -51,7 +51,8 @@
 #' dp_plan_lm(log(wage) ~ age + region, bounds, epsilon = 1, ratio = 1.2)
 #' @export
 dp_plan_lm <- function(formula, bounds, n = NULL, epsilon = NULL, delta = 1e-6, ratio = NULL,
-                       vcov = c("const", "HC"), share = 0.5) door("dp_plan_lm", {
+                       vcov = c("const", "HC"), share = 0.5, ...) door("dp_plan_lm", {
+  check_no_dots(...)
   check_every_bound(formula, if (!missing(bounds)) bounds)
   vcov <- check_choice(vcov, c("const", "HC"))
   columns <- lm_columns(formula, bounds)

@@ -45,7 +45,9 @@
 #' dp_plan_online(y ~ V1 + V2 + V3, bounds, horizon = 5000, epsilon = 1)
 #' @export
 dp_plan_select <- function(formula, bounds, n, size, epsilon, delta = 1e-6, signal = NULL,
-                           refit = TRUE, share = 0.8, radius = NULL) door("dp_plan_select", {
+                           refit = TRUE, share = 0.8, radius = NULL,
+                           ...) door("dp_plan_select", {
+  check_no_dots(...)
   check_every_bound(formula, if (!missing(bounds)) bounds)
   check_given(missing(n), "n", "the number of people")
   check_given(missing(size), "size", "the largest number of variables to select")
@@ -103,7 +105,9 @@ selection_hurdle <- function(method, facts, budget, radius) {
 #' @export
 dp_plan_online <- function(formula, bounds, horizon, epsilon, delta = 1e-6,
                            family = c("gaussian", "binomial"), radius = NULL, ball = NULL,
-                           psi = NULL, width = 3, r.squared = 0.5) door("dp_plan_online", {
+                           psi = NULL, width = 3, r.squared = 0.5,
+                           ...) door("dp_plan_online", {
+  check_no_dots(...)
   check_every_bound(formula, if (!missing(bounds)) bounds)
   check_given(missing(horizon), "horizon", "the largest number of steps of the stream")
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")

@@ -80,6 +80,7 @@
 #' @param ledger (`dp_ledger` or `NULL`)\cr charged once for the whole horizon, when the stream is
 #'   created.
 #' @param control (`dp_control`)\cr only `rng` is used.
+#' @param ... unused.
 #' @return An object of class `dp_online` with reference semantics, which contains RELEASED values
 #'   and PUBLIC facts. The secret state is in memory that `saveRDS()` does not save. `$released`
 #'   contains the numbers of steps and rows, the coefficients for predictions, their path, and for
@@ -115,7 +116,9 @@ dp_online <- function(formula, epsilon, delta = 1e-6, horizon, bounds,
                       family = c("gaussian", "binomial"), method = NULL, noise = NULL,
                       batch = FALSE, participation = c(times = 1, apart = 1), radius = NULL,
                       ball = NULL, psi = NULL, calibration = c("tight", "published"),
-                      ledger = NULL, control = dp_control()) door("dp_online", pays = TRUE, {
+                      ledger = NULL, control = dp_control(),
+                      ...) door("dp_online", pays = TRUE, {
+  check_no_dots(...)
   check_given(missing(epsilon), "epsilon", "the privacy loss you accept")
   check_given(missing(horizon), "horizon", "the largest number of steps, or Inf")
   check_every_bound(formula, if (!missing(bounds)) bounds)

@@ -37,7 +37,8 @@
 #' @export
 dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, batch = FALSE,
                           participation = c(times = 1, apart = 1), ledger = NULL,
-                          control = dp_control()) door("dp_stream_sum", pays = TRUE, {
+                          control = dp_control(), ...) door("dp_stream_sum", pays = TRUE, {
+  check_no_dots(...)
   check_given(missing(bounds), "bounds", "public limits of the values")
   if (!is.list(bounds)) bounds <- list(sum = bounds)
   check_bounds_list(bounds)
@@ -58,7 +59,8 @@ dp_stream_sum <- function(bounds, epsilon, delta = 1e-6, horizon, noise = NULL, 
 #' @export
 dp_stream_count <- function(epsilon, delta = 1e-6, horizon, categories = NULL, noise = NULL,
                             batch = FALSE, participation = c(times = 1, apart = 1), ledger = NULL,
-                            control = dp_control()) door("dp_stream_count", pays = TRUE, {
+                            control = dp_control(), ...) door("dp_stream_count", pays = TRUE, {
+  check_no_dots(...)
   if (!is.null(categories) && (!is.character(categories) || length(categories) < 2L ||
         anyNA(categories) || anyDuplicated(categories))) {
     abort("{.arg categories} must be at least two different names.", "argument")

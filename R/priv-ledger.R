@@ -87,7 +87,8 @@
 #' ledger
 #' @export
 dp_ledger <- function(epsilon, delta = 0, resume = NULL, path = NULL, con = NULL,
-                      table = "dpsc_ledger", data = "", study = "") door("dp_ledger", {
+                      table = "dpsc_ledger", data = "", study = "", ...) door("dp_ledger", {
+  check_no_dots(...)
   if (!is.null(resume)) {
     return(resume_ledger(resume, missing(epsilon) && missing(delta)))
   }

@@ -133,6 +133,27 @@ test_that("every export that takes people's data refuses unknown arguments witho
   expect_false(is.null(canary_found(condition, p$secrets)))
 })
 
+test_that("plans, streams and ledgers, which take no data, do not repeat data given to them", {
+  skip_if_not_installed("jsonlite")
+  p <- canary_panel()
+  limits <- list(y = p$bounds, x = p$bounds)
+  budget <- list(epsilon = 1, delta = 1e-6)
+  given <- list(
+    dp_ledger = budget, dp_stream_count = c(budget, horizon = 9),
+    dp_stream_sum = c(list(p$bounds), budget, horizon = 9),
+    dp_online = c(list(y ~ x), budget, horizon = 9, list(bounds = limits)),
+    dp_plan_glm = list(y ~ x, limits, n = 500),
+    dp_plan_lm = list(y ~ x, limits, n = 500, epsilon = 1),
+    dp_plan_online = list(y ~ x, limits, horizon = 9, epsilon = 1),
+    dp_plan_select = list(y ~ x, limits, n = 500, size = 1, epsilon = 1)
+  )
+  for (name in names(given)) {
+    said <- refused_with(name, given[[name]], list(people = p$data), p, name)
+    expect_match(said, "people", fixed = TRUE, label = name)
+    refused_with(get(name), given[[name]], list(p$data, p$data), p, name)
+  }
+})
+
 test_that("methods that take people's data refuse unknown arguments without their data", {
   skip_if_not_installed("jsonlite")
   p <- canary_panel()
