@@ -305,8 +305,9 @@ double usual_level(const lm_pool& pool, const lm_solution& solution) {
   return solution.residual * usual_level(pool.last().clip / std::sqrt(solution.residual));
 }
 
-double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift) {
-  if (!pool.tries()) return std::pow(unseen_distance, 2) * usual_level(pool, solution);
+double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift,
+                   double rows) {
+  if (!pool.tries()) return pool.unseen(rows) * usual_level(pool, solution);
   if (extrapolates(pool, shift)) return 0.0;
   const double size2 = shift.value * shift.value, noise2 = shift.sd * shift.sd;
   const double usual = usual_level(pool, solution), real = usual / (usual + noise2);
@@ -318,7 +319,7 @@ slope_bias clipping_bias(const lm_pool& pool, const lm_units& units, const lm_so
   const Eigen::Index p = pool.p();
   slope_bias out{Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)};
   if (!pool.tries()) {
-    out.doubt = std::pow(unseen_distance, 2) * usual_slopes(pool, solution) *
+    out.doubt = pool.unseen(rows) * usual_slopes(pool, solution) *
                 ldlt(solution.covariance).solve(Eigen::MatrixXd::Identity(p, p));
     return out;
   }
@@ -422,7 +423,7 @@ void add_intercept(const lm_pool& pool, const lm_units& units, const lm_solution
   centre /= weight;
   double own = privacy_inflation / weight + excess * solution.residual / n;
   const lm_shift shift = pool.tries() ? shift_by_clip(pool, solution, n) : lm_shift();
-  own += level_doubt(pool, solution, shift);
+  own += level_doubt(pool, solution, shift, n);
   if (pool.tries()) {
     if (extrapolates(pool, shift)) {
       const lm_tail tail = tail_of(pool, units, b);

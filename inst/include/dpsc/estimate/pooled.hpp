@@ -53,9 +53,17 @@ constexpr double least_real = 1.0, corrects_from = 8.0, corrects_most = 1.5;
 constexpr double usual_shortened = 0.09, usual_radius = 0.03, usual_slope = 0.012;
 constexpr double usual_intercept = 0.045, usual_clip = 1.5, usual_power = 1.5;
 
-/// Usual distances that intervals allow for where no wide round shows a distance: the data of two
-/// in three tasks have a smaller one.
-constexpr double unseen_distance = 1.5;
+/// Usual distances that intervals allow for where noise would hide the distance in any wide round:
+/// two in three tasks have a smaller one. Noise hides it if a round with a radius of 2 sqrt(p) and
+/// a clip of 2 deviations has `unseen_noise` sampling errors of noise.
+constexpr double unseen_distances = 1.5, unseen_noise = 1.8;
+
+/// The square of the number of usual distances. `slope_noise`: of a round, in sampling errors, per
+/// unit of radius and relative clip.
+inline double unseen_square(double slope_noise, double p) {
+  return slope_noise * 4.0 * std::sqrt(p) > unseen_noise ? unseen_distances * unseen_distances
+                                                         : 1.0;
+}
 
 /// Factor for the higher-order part of privacy variances (measured: bench/lm.R).
 constexpr double privacy_inflation = 1.2;
@@ -81,6 +89,11 @@ struct lm_pool {
   bool stays_wide() const {
     return tries() && rounds.size() > tried_round + 1 &&
            last().clip > least_step * rounds[tried_round - 1].clip;
+  }
+  /// See unseen_square().
+  double unseen(double n) const {
+    const double noise = last().sd_cross * std::sqrt(n) / (last().radius * last().clip);
+    return unseen_square(noise, static_cast<double>(p()));
   }
   /// Is there a round with a much wider clip than the one before?
   bool tries() const {
@@ -229,7 +242,8 @@ double usual_level(const lm_pool& pool, const lm_solution& solution);
 double usual_level(double reach);
 
 /// The square of the bias that narrow clips may leave in the level, standardised response.
-double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift);
+double level_doubt(const lm_pool& pool, const lm_solution& solution, const lm_shift& shift,
+                   double rows);
 
 /// Bias of slopes in the last frame, if errors are skew and differ between rows: a multiple of
 /// their change by a wider clip, as far as it, or the level's change, is credible.

@@ -317,9 +317,9 @@ double skewness_of(const lm_pool& pool, const lm_solution& solution, double rows
 double planned_allowance(const lm_plan& plan, double radius) {
   const lm_course course = course_of(plan, radius, std::numeric_limits<double>::infinity(), 0.0);
   const lm_size& size = course.stays ? course.wide : course.narrow;
-  const double usual =
-      plan.n * usual_slopes(size.radius, size.reach, static_cast<double>(plan.columns), 0.0);
-  if (!course.tries) return std::pow(unseen_distance, 2) * usual;
+  const double p = static_cast<double>(plan.columns);
+  const double usual = plan.n * usual_slopes(size.radius, size.reach, p, 0.0);
+  if (!course.tries) return unseen_square(plan.slope_noise, p) * usual;
   const auto noise_of = [&](const lm_size& of, double rounds) {
     return std::pow(plan.slope_noise * of.radius * of.reach, 2) / rounds;
   };
