@@ -14,10 +14,11 @@
 #'
 #' @section Methods:
 #' * `"winsorised"`: first releases the median of the answers and the median distance from this
-#'   median, both by the exponential mechanism on a grid of 262,144 cells, each with a quarter of
-#'   the statistic's share of the budget. It then clips the answers to within six standard
-#'   deviations of the median (estimated from the median distance), and releases their mean with
-#'   discrete Laplace or Gaussian noise. Several statistics have equal shares of the budget. Limits
+#'   median, both by the exponential mechanism on a grid, each with a quarter of the statistic's
+#'   share of the budget. The number of cells follows from this share and from the number of blocks:
+#'   if all answers are equal, a draw finds their cell with probability .96 or more (at most 262,144
+#'   cells). It then clips the answers to within six standard deviations of the median (estimated
+#'   from the median distance), and releases their mean with discrete Laplace or Gaussian noise. Several statistics have equal shares of the budget. Limits
 #'   that are ten times too wide increase the error only slightly, and skewed answers cause little
 #'   bias. This method needs about 96 / epsilon blocks per statistic; with fewer blocks, and if you
 #'   give neither `method` nor `spread`, the function uses `"median"` without `spread`.
@@ -260,9 +261,9 @@ least_block <- 30
 
 #' Number of blocks beyond the outermost released quantile, in units of the noise on ranks
 #'
-#' For a value v, a cell beyond all answers has weight exp(-v) relative to a cell at the quantile;
-#' there are 262,144 cells. In simulations with limits of 20 to 1,000 standard deviations, intervals
-#' reach their nominal coverage if v is at least 6.
+#' For a value v, a cell beyond all answers has weight exp(-v) relative to a cell at the quantile.
+#' Method `"winsorised"` has the number of cells that keeps a remote cell rare, so at least 6 is
+#' needed for 12 cells; `"median"` has 262,144 cells.
 #' @noRd
 clearance <- function(core, exponent, blocks) {
   exponent * blocks * min(core$percents) / 100
@@ -279,7 +280,7 @@ default_blocks <- function(core) {
 #' @noRd
 aggregate_plan <- function(facts, budget) {
   if (!budget$private) {
-    return(list(cost = NULL, ranks = 0, identified = TRUE))
+    return(list(cost = NULL, ranks = 0, identified = TRUE, cells = 18))
   }
   plan <- planned(aggregate_plan_cpp(facts$core), "this statistic")
   spent <- if (plan$gaussian) sqrt(sum(plan$steps$mu^2)) else sum(plan$steps$epsilon)
@@ -342,7 +343,7 @@ new_aggregate <- function(released, facts, plan, promise) {
     std.error = none, privacy.se = none, nobs = facts$n, method = facts$method,
     plan = c(
       facts[c("blocks", "lower", "upper", "fallback", "spread", "correct")], facts["person"],
-      plan[c("ranks", "identified")],
+      plan[c("ranks", "identified", "cells")],
       list(large = floor(facts$n / facts$blocks) >= least_block, delta = facts$core$delta)
     ),
     release = released, privacy = promise
@@ -394,7 +395,7 @@ at_fallback <- function(x) {
   if (is.null(x$quantiles)) {
     return(character())
   }
-  cell <- (x$plan$upper - x$plan$lower) / 2^18
+  cell <- (x$plan$upper - x$plan$lower) / 2^x$plan$cells
   located <- mechanism_table$dp_aggregate[[x$method]]$located
   middle <- if (located) x$quantiles[, "median"] else x$estimate
   wide <- if (located) {
@@ -407,8 +408,7 @@ at_fallback <- function(x) {
 
 #' Statistics whose released deviation over blocks is impossible within the limits
 #'
-#' If most blocks have the same answer, the draws find this answer among the many cells only by
-#' chance.
+#' The draw of the median or of the spread then found a remote cell.
 #' @noRd
 lost_spread <- function(x) {
   located <- mechanism_table$dp_aggregate[[x$method]]$located

@@ -31,7 +31,8 @@ Rcpp::List aggregate_plan_cpp(const Rcpp::List& facts) {
   const dpsc::aggregate_plan plan = dpsc::plan_aggregate(as_aggregate_facts(facts));
   return Rcpp::List::create(_["steps"] = as_steps(plan.records), _["gaussian"] = plan.gaussian,
                             _["total"] = plan.total, _["exponent"] = plan.exponent,
-                            _["scale"] = plan.scale, _["grid"] = plan.grid_bits);
+                            _["scale"] = plan.scale, _["grid"] = plan.grid_bits,
+                            _["cells"] = plan.cell_bits);
 }
 
 // Order of n people and `seeds` integers below 2^31, from random bits alone.

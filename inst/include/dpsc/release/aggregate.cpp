@@ -84,6 +84,11 @@ aggregate_plan plan_located(const aggregate_facts& facts) {
   plan.total = budget.total();
   plan.exponent = budget.exponent(located_choice_share * each) / 2.0;
   if (exponent_units(plan.exponent / 100.0, aggregate_shift) == 0) throw budget_too_small();
+  // If all answers are equal, each other cell has the weight exp(-h) relative to their cell.
+  const double h = plan.exponent * static_cast<double>(facts.blocks) / 2.0;
+  plan.cell_bits = static_cast<int>(
+      std::clamp(std::floor(std::log2(located_wrong) + h / std::log(2.0)),
+                 static_cast<double>(located_least_bits), static_cast<double>(located_most_bits)));
   for (const std::string& name : facts.names) {
     for (const char* part : {"median of ", "spread of "}) {
       step_record record = budget.choice_record(part + name, 2.0 * plan.exponent);
@@ -139,13 +144,14 @@ std::vector<std::int64_t> cell_counts(const Eigen::Ref<const Eigen::VectorXd>& a
 }
 
 double drawn_quantile(const Eigen::Ref<const Eigen::VectorXd>& values, int percent,
-                      const aggregate_plan& plan, const std::string& label, noise& draws) {
+                      const aggregate_plan& plan, const std::string& label, noise& draws,
+                      double place) {
   private_choice choice;
-  choice.losses = quantile_losses(cell_counts(values, aggregate_cell_bits), percent);
+  choice.losses = quantile_losses(cell_counts(values, plan.cell_bits), percent);
   choice.units = exponent_units(plan.exponent / 100.0, aggregate_shift);
   choice.shift = aggregate_shift;
   const auto cell = static_cast<double>(draws.choose(label, choice));
-  return std::ldexp(cell + 0.5, -aggregate_cell_bits);
+  return std::ldexp(cell + place, -plan.cell_bits);
 }
 
 Eigen::MatrixXd run_located(const aggregate_plan& plan,
@@ -157,8 +163,9 @@ Eigen::MatrixXd run_located(const aggregate_plan& plan,
     const step_record* records = plan.records.data() + 3 * j;
     const double median = drawn_quantile(answers.col(j), 50, plan, records[0].label, draws);
     const Eigen::VectorXd away = (answers.col(j).array() - median).abs();
+    // The end of its cell, since a spread that is too small would understate errors.
     const double spread =
-        drawn_quantile(away, 50, plan, records[1].label, draws) / normal_upper_quartile;
+        drawn_quantile(away, 50, plan, records[1].label, draws, 1.0) / normal_upper_quartile;
     const double window = std::min(1.0, located_window * spread);
     double sum = 0.0;
     for (Eigen::Index i = 0; i < answers.rows(); ++i) {

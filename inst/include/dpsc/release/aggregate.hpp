@@ -33,15 +33,19 @@ struct aggregate_plan {
   double exponent = 0.0;  // quantiles: the cost of one rank
   double scale = 0.0;     // mean: variance or Laplace scale in grid steps
   int grid_bits = 0;      // mean: 2^bits steps from lower to upper
+  int cell_bits = 18;     // quantiles: 2^bits cells
 };
 
-constexpr int aggregate_cell_bits = 18;
 constexpr int aggregate_shift = 40;
 
 // A located mean: shares of the budget, and the half-width of its window in standard deviations.
 constexpr double located_choice_share = 0.25;
 constexpr double located_mean_share = 0.5;
 constexpr double located_window = 6.0;
+// The probability of a remote cell for the located median and spread: the number of cells is as
+// large as this permits if all answers are equal.
+constexpr double located_wrong = 0.04;
+constexpr int located_least_bits = 3, located_most_bits = 18;
 // Half of a normal distribution lies within this number of standard deviations.
 constexpr double normal_upper_quartile = 0.67448975019608171;
 
@@ -71,9 +75,10 @@ aggregate_plan plan_aggregate(const aggregate_facts& facts);
 /// The number of a column's answers in each of 2^bits equal cells of [0, 1].
 std::vector<std::int64_t> cell_counts(const Eigen::Ref<const Eigen::VectorXd>& answers, int bits);
 
-/// A private quantile of values in [0, 1]: the middle of the drawn cell.
+/// A private quantile of values in [0, 1]: a place in the drawn cell, in its middle or at its end.
 double drawn_quantile(const Eigen::Ref<const Eigen::VectorXd>& values, int percent,
-                      const aggregate_plan& plan, const std::string& label, noise& draws);
+                      const aggregate_plan& plan, const std::string& label, noise& draws,
+                      double place = 0.5);
 
 /// Statistics x (mean, median, scale as a normal standard deviation), in units of the limits'
 /// width. RELEASED.
