@@ -26,14 +26,18 @@
 #'
 #' @section Families:
 #' * `"binomial"` (logit): the outcome is a number with bounds `c(0, 1)`, a logical, or one of two
-#'   levels, the second of which is the event.
+#'   levels, the second of which is the event. A number may also be a share between 0 and 1, as in
+#'   fractional logit models (Papke and Wooldridge, 1996). Standard errors are computed from the
+#'   variance p (1 - p) of 0/1 outcomes, which is an upper limit for shares.
 #' * `"poisson"` (log): the outcome is a count with bounds `c(0, most)`. A cap is found privately
 #'   with 2 % of the budget. Counts and fitted means near the cap are reduced by a function that
 #'   leaves means below half of the cap unchanged. With `intervals` another twentieth of the budget
 #'   is spent on the sum of squared scores, so that standard errors include a quasi-likelihood
 #'   dispersion of at least one.
 #' * `"gaussian"`: log-cosh loss, which is approximately quadratic for residuals within one standard
-#'   deviation of the outcome and linear for larger residuals. For least squares use [dp_lm()].
+#'   deviation of the outcome and linear for larger residuals. With skewed errors the coefficients
+#'   differ from those of `lm()`, and intervals do not contain the latter. For least squares use
+#'   [dp_lm()]. With `epsilon = Inf` the fit is least squares.
 #'
 #' @section Estimand:
 #' If the model is correct, the weights of rows change only the efficiency. If the model is not
@@ -177,6 +181,9 @@
 #' @references
 #' Kifer, D., Smith, A. and Thakurta, A. (2012). Private Convex Empirical Risk Minimization and
 #' High-dimensional Regression. COLT.
+#'
+#' Papke, L. E. and Wooldridge, J. M. (1996). Econometric Methods for Fractional Response Variables.
+#' Journal of Applied Econometrics 11, 619-632.
 #'
 #' Redberg, R., Koskela, A. and Wang, Y.-X. (2023). Improving the Privacy and Practicality of
 #' Objective Perturbation for Differentially Private Linear Learners. NeurIPS.
@@ -367,7 +374,6 @@ raw_glm <- function(table, columns, family) {
 #' Weighted maximum likelihood estimates. NOT PRIVATE.
 #' @noRd
 glm_of_rows <- function(x, y, family, weights = NULL, offset = NULL) {
-  if (family == "binomial") y <- as.double(y >= 0.5)
   suppressWarnings(stats::glm.fit(
     x, y, weights = weights %||% rep(1, length(y)), offset = offset, family = family_law(family)
   ))

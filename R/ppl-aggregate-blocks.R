@@ -154,10 +154,11 @@ plain_answer <- function(answer, size) {
   }
 }
 
-# A statistic may affect the next block or the caller through the generator's state, options, output
-# and messages.
+# A statistic may affect the next block or the caller through the generator's state, options, output,
+# messages and plots.
 hold_state <- function() {
   list(
+    devices = grDevices::dev.list(), device = grDevices::dev.cur(),
     seed = get0(".Random.seed", globalenv(), inherits = FALSE), kind = RNGkind(),
     options = options(), sinks = sink.number(), messages = sink.number(type = "message"),
     silence = file(nullfile(), "w")
@@ -171,10 +172,19 @@ between_blocks <- function(state) {
   added <- setdiff(names(options()), names(state$options))
   options(c(state$options, stats::setNames(vector("list", length(added)), added)))
   options(error = NULL)
+  close_new_devices(state)
+  # Plots of a block go to a device without a file.
+  grDevices::pdf(NULL)
+}
+
+close_new_devices <- function(state) {
+  for (device in setdiff(grDevices::dev.list(), state$devices)) grDevices::dev.off(device)
 }
 
 restore_state <- function(state) {
   between_blocks(state)
+  close_new_devices(state)
+  if (state$device > 1L) grDevices::dev.set(state$device)
   sink()
   sink(if (state$messages == 2L) NULL else getConnection(state$messages), type = "message")
   close(state$silence)

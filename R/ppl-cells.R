@@ -326,9 +326,3 @@ is_number_text <- function(text) {
   value <- suppressWarnings(as.double(text))
   !is.na(value) & (as.character(value) == text | sprintf("%.0f", value) == text)
 }
-
-#' One index column, which a pdata.frame may store only in an attribute
-#' @noRd
-index_column <- function(data, name) {
-  if (name %in% names(data)) .subset2(data, name) else .subset2(attr(data, "index"), name)
-}

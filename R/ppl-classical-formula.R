@@ -116,8 +116,8 @@ split_predictor_rows <- function(all, panel, fixed) {
 #'   (text), `n_units`, `n_times`.
 #' @noRd
 panel_rows <- function(data, index, panel) {
-  units <- code_index(index_column(data, index[[1L]]), index[[1L]])
-  times <- code_index(index_column(data, index[[2L]]), index[[2L]])
+  units <- code_index(.subset2(data, index[[1L]]), index[[1L]])
+  times <- code_index(.subset2(data, index[[2L]]), index[[2L]])
   labels <- c(panel$donor_names, rownames(panel$target))
   periods <- period_text(panel$times)
   unit <- match(unit_labels(units$values), labels)[units$code]

@@ -177,12 +177,12 @@ chosen_cells <- function(data, names, rows) {
 #' A column of units or periods, of the roster's type
 #' @noRd
 data_column <- function(data, name, declared) {
-  x <- roster_column(index_column(data, name))
+  x <- roster_column(.subset2(data, name))
   if (is.null(x) || is.character(x) != is.character(declared) ||
         !identical(class(x)[is.object(x)], class(declared)[is.object(declared)])) {
     abort(c(
       "Units and periods must have the same class in the roster as in {.arg data}.",
-      x = "{.code {name}} is of class {class(index_column(data, name))[[1L]]}.",
+      x = "{.code {name}} is of class {class(.subset2(data, name))[[1L]]}.",
       i = "Give {.fn dp_roster} values of the same class."
     ), "roster")
   }

@@ -37,8 +37,8 @@ panel_from_formula.default <- function(formula, people, request) {
   formula <- check_panel_formula(formula)
   index <- check_index(people$index, data)
   keep_names <- check_flag(request$keep_names, "keep_names")
-  units <- code_index(index_column(data, index[[1L]]), index[[1L]])
-  times <- code_index(index_column(data, index[[2L]]), index[[2L]])
+  units <- code_index(.subset2(data, index[[1L]]), index[[1L]])
+  times <- code_index(.subset2(data, index[[2L]]), index[[2L]])
   variables <- evaluate_formula(formula, data, n_rows, index, request$private)
 
   check_units_recur(units, times)
@@ -158,7 +158,15 @@ check_index <- function(index, data) {
       x = "Both are {.code {index[[1L]]}}.", i = mend
     ), "panel")
   }
-  unknown <- index[!index %in% c(names(data), names(attr(data, "index")))]
+  unknown <- setdiff(index, names(data))
+  # The rows of an attribute need not be the rows of the data after filter() or arrange().
+  if (length(unknown) > 0L && all(unknown %in% names(attr(data, "index")))) {
+    abort(c(
+      "{.arg index} must name two columns of {.arg data}: unit and time.",
+      x = "{.code {unknown}} {?is/are} only in the attribute {.code index} of {.arg data}.",
+      i = "Create the panel by {.code plm::pdata.frame(..., drop.index = FALSE)}."
+    ), "panel")
+  }
   if (length(unknown) > 0L) {
     abort(c(
       "{.arg index} must name two columns of {.arg data}: unit and time.",

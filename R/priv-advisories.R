@@ -65,6 +65,14 @@ advisories <- function() {
       ),
       until = "0.2.0", shows = "nothing: a file does not record the source of its rows",
       found = function(facts) if (isFALSE(facts$long)) FALSE else NA
+    ),
+    index = list(
+      fault = paste(
+        "the units and periods of a plm::pdata.frame could come from an attribute whose rows were",
+        "not the rows of the data"
+      ),
+      until = "0.2.0", shows = "nothing: a file does not record the class of the data",
+      found = function(facts) if (isFALSE(facts$long)) FALSE else NA
     )
   )
 }

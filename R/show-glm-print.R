@@ -88,7 +88,7 @@ glm_notes <- function(x) {
     if (x$privacy$private && !is.null(x$covariance) && length(x$public$facts$wishes)) paste(
       "Standard errors refer to the population's ridge fit, not to slopes without a ridge."
     ),
-    copied_rows(x), capped_counts(x),
+    copied_rows(x), capped_counts(x), robust_slopes(x),
     if (x$privacy$private && is.null(x$covariance)) {
       paste0("No standard errors: ", glm_no_errors(x)$reason, ".")
     },
@@ -96,6 +96,17 @@ glm_notes <- function(x) {
     wide_glm(x), regression_doubts(x),
     if (x$privacy$private) weak_budget_of_rows(x$privacy$epsilon)
   )
+}
+
+#' A robust fit has other slopes than lm() where errors are skewed or means are not linear
+#' @noRd
+robust_slopes <- function(x) {
+  if (x$privacy$private && endsWith(family_words(x), "(log-cosh)")) {
+    paste(
+      "The coefficients are those of a robust regression, and differ from the coefficients of lm()",
+      "if the errors are skewed. For the coefficients of lm() use dp_lm()."
+    )
+  }
 }
 
 #' Is there a numeric regressor, which needs a median?
@@ -108,6 +119,8 @@ has_numbers <- function(columns) {
 #' Name of a fit, from its method or its family
 #' @noRd
 family_words <- function(x) {
+  # Without privacy the fit is that of glm().
+  if (x$family == "gaussian" && !x$privacy$private) return("Linear regression (least squares)")
   own <- mechanism_table$dp_glm[[x$method]]$words
   if (x$family %in% names(own)) own[[x$family]] else glm_families[[x$family]]$words
 }

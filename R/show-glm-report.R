@@ -11,6 +11,7 @@ report.dp_glm <- function(x, format = c("text", "markdown", "latex"), level = 0.
 
 glm_sentences <- function(x, level) {
   kind <- switch(x$family, binomial = "log odds", poisson = "log rate", gaussian = "mean")
+  if (!is.null(robust_slopes(x))) kind <- "centre (log-cosh loss)"
   table <- generics::tidy(x, conf.int = !is.null(x$covariance), conf.level = level)
   if (!is.null(x$covariance)) table$errors <- error_sources(x$privacy$private)
   coefficient_sentences(table, paste("the", kind), level)
@@ -53,7 +54,7 @@ glm_methods_words <- function(x) {
         )
       )
     },
-    capped_counts(x), wide_glm(x), regression_doubts(x)
+    capped_counts(x), robust_slopes(x), wide_glm(x), regression_doubts(x)
   )
 }
 

@@ -189,7 +189,7 @@ exact_pair <- function(d, family, span) {
   }
   outcome <- function(k) {
     switch(family,
-      binomial = sample(0:1, k, TRUE),
+      binomial = sample(c(0, 1, stats::runif(1)), k, TRUE),
       poisson = sample(c(0, span, span * stats::runif(1)), k, TRUE),
       gaussian = stats::rnorm(k, sd = 3 * span)
     )

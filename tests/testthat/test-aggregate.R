@@ -412,6 +412,52 @@ test_that("half blocks remove a variance's bias; if the statistic fails on them,
   )
 })
 
+test_that("a statistic that plots writes no rows to a file or an open device", {
+  # Plants faults 95.
+  folder <- withr::local_tempdir()
+  withr::local_dir(folder)
+  open <- function() list(grDevices::dev.list(), grDevices::dev.cur())
+  before <- open()
+  people <- data.frame(age = stats::rnorm(900, 40, 10))
+  of <- function(statistic) {
+    seeded_aggregate(people, statistic, lower = 0, upper = 100, epsilon = 20,
+      example = people[1:30, , drop = FALSE])
+  }
+  found <- of(function(rows) graphics::boxplot(rows$age)$stats[[3L]])
+  expect_equal(found$estimate[[1L]], 40, tolerance = 0.1)
+  suppressWarnings(of(function(rows) {
+    graphics::hist(rows$age)
+    if (nrow(rows) < 60) stop("a plot is open")
+    1
+  }) |> try(silent = TRUE))
+  expect_identical(open(), before)
+  expect_identical(list.files(folder), character())
+  # A device of the user stays the current one, and receives nothing.
+  file <- file.path(folder, "own.pdf")
+  grDevices::pdf(file)
+  own <- grDevices::dev.cur()
+  of(function(rows) graphics::boxplot(rows$age)$stats[[3L]])
+  expect_identical(grDevices::dev.cur(), own)
+  grDevices::dev.off()
+  expect_false(any(grepl("/Type /Page\\b(?!s)", readLines(file, warn = FALSE), perl = TRUE)))
+})
+
+test_that("equal answers are found, and answers far narrower than the limits, too", {
+  far <- function(value, k) {
+    vapply(seq_len(k), function(i) {
+      found <- suppressWarnings(seeded_aggregate(data.frame(x = 1:3990), function(rows) value(),
+        seed = i, lower = 0, upper = 100, epsilon = 1))
+      c(abs(found$estimate[[1L]] - 25.3), found$quantiles[, "spread"])
+    }, numeric(2L))
+  }
+  for (value in list(function() 25.3, function() stats::rnorm(1L, 25.3, 0.9))) {
+    found <- far(value, 60L)
+    # A draw finds a remote cell with probability .04 at most.
+    expect_lte(sum(found[2L, ] > 10), 10)
+    expect_lt(stats::median(found[1L, ]), 1)
+  }
+})
+
 test_that("a statistic that always fails causes a warning, and results take the example's names", {
   expect_warning(
     lost <- seeded_aggregate(data.frame(x = 1:12000), function(rows) stop("no"), lower = 0,

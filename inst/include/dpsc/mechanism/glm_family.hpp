@@ -65,7 +65,7 @@ struct glm_family {
   double outcome(double y) const {
     switch (kind) {
       case glm_kind::binomial:
-        return y >= 0.5 ? 1.0 : 0.0;
+        return std::min(1.0, std::max(0.0, y));
       case glm_kind::poisson:
         return std::min(span, std::max(0.0, y));
       default:

@@ -52,7 +52,7 @@ struct paper_loss {
   double loose(double n) const { return 0x1.0p-52 * (2.0 * block + n / block); }
   double outcome(double y) const {
     if (family.kind == glm_kind::gaussian) return y;
-    if (family.kind == glm_kind::binomial) return y > 0.0 ? 1.0 : 0.0;
+    if (family.kind == glm_kind::binomial) return family.outcome((y + 1.0) / 2.0);
     return family.outcome(lower + (y + 1.0) / 2.0 * (upper - lower));
   }
 };
