@@ -439,7 +439,8 @@ test_that("a statistic that plots writes no rows to a file or an open device", {
   of(function(rows) graphics::boxplot(rows$age)$stats[[3L]])
   expect_identical(grDevices::dev.cur(), own)
   grDevices::dev.off()
-  expect_false(any(grepl("/Type /Page\\b(?!s)", readLines(file, warn = FALSE), perl = TRUE)))
+  expect_false(any(grepl("/Type /Page\\b(?!s)", readLines(file, warn = FALSE),
+    perl = TRUE, useBytes = TRUE)))
 })
 
 test_that("equal answers are found, and answers far narrower than the limits, too", {
