@@ -41,16 +41,16 @@
 #' visible, standard errors include an allowance for the usual distance from the fit of `lm()` due
 #' to nonlinear means and skewed errors. In regressions on data of real people the distance along
 #' the worst whitened direction is about .03 standard deviations of the residuals. Where noise would
-#' hide such a distance, the allowance is 1.5 times the usual one. It is not an upper bound. In CPS wages at epsilon = .5, 95 % of the intervals contain the slope of
-#' `lm()`. In 172 of 189 settings (21 regressions on samples from real data, 1,000 to 20,000 people,
-#' epsilon .5 to 4) the intervals contain at least 88 % of the coefficients of `lm()` for the whole
-#' data. In 20 further regressions, mostly on small tables, coverage is lower: 77 to 85 % on average
-#' with 5,000 or 20,000 people and an epsilon of .5 or 1 (91 to 93 % by `lm()` itself), and 93 to
-#' 97 % at epsilon 4. Coverage is lower if means are far from linear, if tails are heavy (as for
-#' numbers of visits), or if a few values of a regressor are far from all other values. Such values
-#' determine the slope of `lm()` and have less weight in `dp_lm()`: use the logarithm of the
-#' regressor. One more regression, with population density as regressor, has coverage below 88 % in
-#' 7 of 9 settings.
+#' hide such a distance, the allowance is 1.5 times the usual one. It is not an upper bound. In CPS
+#' wages at epsilon = .5, 95 % of the intervals contain the slope of `lm()`. In 172 of 189 settings
+#' (21 regressions on samples from real data, 1,000 to 20,000 people, epsilon .5 to 4) the intervals
+#' contain at least 88 % of the coefficients of `lm()` for the whole data. In 20 further
+#' regressions, mostly on small tables, coverage is lower: 77 to 85 % on average with 5,000 or
+#' 20,000 people and an epsilon of .5 or 1 (91 to 93 % by `lm()` itself), and 93 to 97 % at epsilon
+#' 4. Coverage is lower if means are far from linear, if tails are heavy (as for numbers of visits),
+#' or if a few values of a regressor are far from all other values. Such values determine the slope
+#' of `lm()` and have less weight in `dp_lm()`: use the logarithm of the regressor. One more
+#' regression, with population density as regressor, has coverage below 88 % in 7 of 9 settings.
 #'
 #' The effect of clipping cannot be estimated where noise hides the tails, as with rare gross
 #' outliers, to which the fit is robust and `lm()` is not. With 1 % of outliers at a distance of 15
