@@ -228,6 +228,14 @@ check_size_of_range <- function(range, name) {
       i = "Convert the variable to other units."
     ), "bounds")
   }
+  if (diff(range) < 2^-32 * max(abs(range))) {
+    abort(c(
+      "The bounds of {.code {name}} are too close together for their size.",
+      x = "The bounds are {format(range[[1L]], digits = 15)} and
+        {format(range[[2L]], digits = 15)}.",
+      i = "Subtract a public constant from the variable."
+    ), "bounds")
+  }
   range
 }
 

@@ -12,6 +12,11 @@
 #' @noRd
 new_columns <- function(formula, bounds, family) {
   bounds <- bounds_of_regression(formula, bounds)
+  # Levels and ranges as everywhere: a column of people in place of its levels is refused.
+  bounds <- Map(
+    function(x, name) if (is_flag_pair(x)) c(FALSE, TRUE) else plain_bound(lm_bound(x, name)),
+    bounds, names(bounds)
+  )
   terms <- expand_terms(formula, bounds)
   labels <- attr(terms, "term.labels")
   if (length(attr(terms, "offset"))) {
@@ -56,15 +61,8 @@ new_column <- function(expression, bounds, intercept) {
   found <- find_bounds(expression, bounds)
   name <- written(expression)
   if (is.call(expression)) expression <- clipped_code(expression, bounds)
-  if (is.character(found) || is.factor(found)) {
-    levels <- unique(as.character(found))
-    if (length(levels) < 2L || anyNA(levels)) {
-      abort(
-        "{.arg bounds} must give at least two different levels of {.code {name}}, none missing.",
-        "bounds"
-      )
-    }
-    return(list(name = name, expression = expression, levels = levels))
+  if (is.character(found)) {
+    return(list(name = name, expression = expression, levels = found))
   }
   range <- check_range(found, name)
   c(list(name = name, expression = expression), scale_of(range, intercept))
@@ -157,8 +155,8 @@ new_outcome <- function(expression, bounds, family, intercept) {
   found <- bounds[[name]] %||% c(0, 1)
   expression <- code
   out <- list(name = name, expression = expression, lower = 0, upper = 1, centre = 0, half = 1)
-  if (is.character(found) || is.factor(found)) {
-    out$levels <- unique(as.character(found))
+  if (is.character(found)) {
+    out$levels <- found
     if (length(out$levels) != 2L) {
       abort(
         "{.arg bounds} must give two levels of {.code {name}}, first failure and then success.",

@@ -177,3 +177,44 @@ test_that("a misplaced bar, or a treatment computed from a covariate, is refused
   )
   expect_identical(nrow(as.data.frame(ledger)), 0L)
 })
+
+test_that("a column of people in the place of its levels is refused, or only levels are kept", {
+  n <- 60
+  d <- data.frame(y = (1:n) / n, x = (1:n) / n, h = rep(c("ll", "kk"), n / 2))
+  d$b <- d$x > 0.5
+  limits <- function(h) list(y = c(0, 1), x = c(0, 1), h = h)
+  calls <- list(
+    dp_lm = function(h) dp_lm(y ~ x + h, d, 50, bounds = limits(h)),
+    dp_glm = function(h) {
+      dp_glm(b ~ x + h, d, epsilon = 50, bounds = c(limits(h)[-1L], list(b = c(FALSE, TRUE))))
+    },
+    dp_select = function(h) dp_select(y ~ x + h, d, 50, size = 1, bounds = limits(h)),
+    dp_online = function(h) dp_online(y ~ x + h, 50, horizon = n, bounds = limits(h)),
+    dp_describe = function(h) dp_describe(~h, d, epsilon = 50, bounds = list(h = h))
+  )
+  for (name in names(calls)) {
+    expect_error(calls[[name]](d$h), "repeated", class = "dpsc_error_bounds", label = name)
+    fit <- suppressWarnings(try(calls[[name]](factor(d$h)), silent = TRUE))
+    if (inherits(fit, "try-error")) next
+    # No vector of any part has one entry per person.
+    long <- function(x) {
+      if (is.environment(x)) x <- as.list(x)
+      if (is.list(x)) return(any(vapply(unclass(x), long, NA)))
+      length(x) == n
+    }
+    expect_false(long(fit), label = name)
+  }
+})
+
+test_that("bounds that are too close together for their size are refused before the charge", {
+  narrow <- c(1, 1 + 2^-40)
+  d <- data.frame(x = rep(1, 500), y = (1:500) / 500)
+  ledger <- dp_ledger(2)
+  expect_error(
+    dp_describe(~x, d, epsilon = 1, delta = 0, bounds = list(x = narrow), ledger = ledger),
+    "too close together", class = "dpsc_error_bounds"
+  )
+  expect_error(dp_lm(y ~ x, d, 1, bounds = list(y = c(0, 1), x = narrow), ledger = ledger),
+    "too close together", class = "dpsc_error_bounds")
+  expect_identical(nrow(ledger$history), 0L)
+})
