@@ -198,7 +198,7 @@ test_that("a column of people in the place of its levels is refused, or only lev
     if (inherits(fit, "try-error")) next
     # No vector of any part has one entry per person.
     long <- function(x) {
-      if (is.environment(x)) x <- as.list(x)
+      if (is.environment(x)) x <- mget(ls(x), x)
       if (is.list(x)) return(any(vapply(unclass(x), long, NA)))
       length(x) == n
     }

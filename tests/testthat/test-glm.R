@@ -693,3 +693,28 @@ test_that("the default noise of dp_glm() is declared exact, and the noise for de
   expect_false(fit(delta = 0)$privacy$exact)
   expect_output(print(fit(delta = 0)), "not exact")
 })
+
+test_that("a binomial outcome may be a share, and gaussian fits say which regression they are", {
+  withr::local_seed(8)
+  data <- data.frame(x = stats::rnorm(4000, 50, 10))
+  data$share <- stats::plogis(-1 + (data$x - 50) / 20 + stats::rnorm(4000, sd = 0.3))
+  bounds <- list(share = c(0, 1), x = c(0, 100))
+  wanted <- stats::coef(stats::glm(share ~ x, stats::quasibinomial(), data))
+  raw <- dp_glm(share ~ x, data, epsilon = Inf, bounds = bounds)
+  expect_equal(stats::coef(raw), wanted, tolerance = 1e-8)
+  # Rounded to 0 or 1 the slope would be five times as large. Method "output" has a ridge.
+  error <- c(objective = 0.1, output = 0.3)
+  for (method in names(error)) {
+    fit <- seeded_glm(share ~ x, data, "quasibinomial", epsilon = 200, bounds = bounds,
+      method = method)
+    expect_lt(abs(stats::coef(fit)[["x"]] / wanted[["x"]] - 1), error[[method]], label = method)
+  }
+  data$cost <- data$x + stats::rexp(4000, 0.1)
+  limits <- list(cost = c(0, 200), x = c(0, 100))
+  robust <- seeded_glm(cost ~ x, data, "gaussian", epsilon = 5, bounds = limits)
+  expect_output(print(robust), "robust\\s+regression.*use\\s+dp_lm")
+  expect_match(paste(format(report(robust)), collapse = " "), "centre \\(log-cosh loss\\)")
+  plain <- dp_glm(cost ~ x, data, "gaussian", epsilon = Inf, bounds = limits)
+  expect_output(print(plain), "least squares")
+  expect_equal(stats::coef(plain), stats::coef(stats::lm(cost ~ x, data)), tolerance = 1e-8)
+})
