@@ -1,5 +1,5 @@
-# Communication with the engine that stores rows. The engine's messages may contain values, so they
-# are shown only if it failed before it read any row.
+# Communication with the engine that stores rows. The engine's messages may contain values, so only
+# errors about names, rights and syntax are shown (R/ppl-source-engine-words.R).
 
 #' Let drivers draw random numbers, for names and similar uses, without changing R's generator
 #'
@@ -19,7 +19,7 @@ keep_seed <- function(expr) {
 #' @noRd
 quietly <- function(code) keep_seed(suppressMessages(suppressWarnings(code)))
 
-#' Run a query or a statement; the engine's error is shown if planning itself fails
+#' Run a query or a statement; an error about its names, rights or syntax is shown
 #' @param fetch (`flag`)\cr whether the query returns rows.
 #' @return A data frame, or the number of rows touched.
 #' @section Errors: `dpsc_error_engine`, also a `dpsc_error_panel`.
@@ -31,11 +31,13 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
     error = function(e) NULL
   )
   if (is.null(out)) {
-    words <- if (!charged) planning_words(con, text)
+    closed <- is_closed(con)
+    words <- if (!charged && !closed) planning_words(con, text)
     abort(c(
       "{what} failed in the database that contains the rows.",
+      x = if (closed) "The connection is closed.",
       x = if (!is.null(words)) "The database's error, before any row was read: {words}",
-      i = if (is.null(words)) {
+      i = if (is.null(words) && !closed) {
         paste(
           "Check that the connection is open. The database's error is not shown, since it may",
           "contain data."
@@ -45,29 +47,6 @@ run_sql <- function(con, text, fetch = FALSE, charged = FALSE, what = "A stateme
     ), c("engine", "panel"))
   }
   if (fetch) plain_frame(out) else out
-}
-
-#' An engine's error for a statement that it cannot plan, or `NULL`
-#'
-#' EXPLAIN reads no row, so its errors are about names, rights and syntax. Statements contain no
-#' person's values. If an engine reads files for planning, only errors about names are shown.
-#' @noRd
-planning_words <- function(con, text) {
-  dialect <- dialect_of(con)
-  if (is.null(dialect$planning) || !grepl("^(SELECT|CREATE TEMPORARY TABLE) ", text)) {
-    return(NULL)
-  }
-  words <- tryCatch(
-    {
-      quietly(DBI::dbGetQuery(con, paste("EXPLAIN", text)))
-      NULL
-    },
-    error = conditionMessage
-  )
-  if (is.null(words) || !grepl(dialect$planning, words)) {
-    return(NULL)
-  }
-  substr(strsplit(trimws(words), "\n", fixed = TRUE)[[1L]][[1L]], 1L, 300L)
 }
 
 #' Columns of 64-bit integers, converted to doubles
@@ -147,6 +126,10 @@ quiet_sql <- function(con, statements) {
   for (text in statements) {
     tryCatch(quietly(DBI::dbExecute(con, text)), error = function(e) NULL)
   }
+}
+
+is_closed <- function(con) {
+  isFALSE(tryCatch(quietly(DBI::dbIsValid(con)), error = function(e) NULL))
 }
 
 close_quietly <- function(con) {

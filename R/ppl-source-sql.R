@@ -28,8 +28,7 @@
 #'   * `tested` (`flag`): has this package been tested on the engine?
 #'   * `type` (`function` or `NULL`): the name of the type of a column in a table, if R does not
 #'     distinguish `endless` (unlimited decimal digits) from doubles.
-#'   * `planning` (`string` or `NULL`): the errors of EXPLAIN, which reads no row, that may be
-#'     shown.
+#'   * `planning` (`flag`): does EXPLAIN plan a statement without returning rows?
 #'   * `exact` (`function`): converts a column of this type to a double, or to infinity beyond the
 #'     doubles.
 #' @noRd
@@ -42,7 +41,7 @@ new_dialect <- function(name, ...) {
     make = function(name, query) paste0("CREATE TEMPORARY TABLE ", name, " AS ", query),
     number = function(x) sql_cast(x, real), index = FALSE,
     modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE, before = character(),
-    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL, planning = NULL
+    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL, planning = FALSE
   ), given)
 }
 
@@ -55,7 +54,7 @@ sql_dialects <- function() {
       # A column may contain values of any type, and a cast converts them to numbers.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
-      }, loose = TRUE, tested = TRUE, planning = ""
+      }, loose = TRUE, tested = TRUE, planning = TRUE
     ),
     postgres = new_dialect("postgres",
       fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),
@@ -65,7 +64,7 @@ sql_dialects <- function() {
       },
       # In this engine a cast is an error if the number is too large for a double, or so small that
       # it rounds to zero. NaN is above all numbers and equal to -NaN.
-      planning = "", endless = "numeric", exact = function(x) {
+      planning = TRUE, endless = "numeric", exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,
           " THEN ",
@@ -74,11 +73,7 @@ sql_dialects <- function() {
           " ELSE ", real(x), " END)")
       }
     ),
-    # This engine reads files during planning, so errors other than these kinds may contain lines of
-    # the files.
-    duckdb = new_dialect("duckdb",
-      real = "DOUBLE", tested = TRUE, planning = "(Catalog|Parser|Permission) Error"
-    ),
+    duckdb = new_dialect("duckdb", real = "DOUBLE", tested = TRUE, planning = TRUE),
     spark = new_dialect("spark",
       real = "DOUBLE", small = "INT",
       make = function(name, query) paste0("CACHE TABLE ", name, " AS ", query)
@@ -102,11 +97,23 @@ sql_dialects <- function() {
 delayedAssign("sql_dialect_table", sql_dialects())
 
 #' The dialect of a connection, by its class
+#' @section Errors: `dpsc_error_argument` for a driver that does not keep DBI's promises.
 #' @noRd
 dialect_of <- function(con) {
+  # This driver prints the server's errors and notices, and makes permanent tables for temporary
+  # ones.
+  if (inherits(con, "PostgreSQLConnection")) {
+    abort(c(
+      paste(
+        "Connections of package {.pkg RPostgreSQL} are refused, since this package prints errors",
+        "of the server, which may contain data, and makes temporary tables permanent."
+      ),
+      i = "Connect with {.code DBI::dbConnect(RPostgres::Postgres(), ...)}."
+    ), "argument")
+  }
   classes <- c(
-    SQLiteConnection = "sqlite", PqConnection = "postgres", PostgreSQLConnection = "postgres",
-    duckdb_connection = "duckdb", `Spark SQL` = "spark", BigQueryConnection = "bigquery",
+    SQLiteConnection = "sqlite", PqConnection = "postgres", duckdb_connection = "duckdb",
+    `Spark SQL` = "spark", BigQueryConnection = "bigquery",
     Snowflake = "snowflake", `Microsoft SQL Server` = "mssql"
   )
   found <- intersect(names(classes), class(con))

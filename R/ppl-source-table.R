@@ -98,9 +98,11 @@
 #' @section Requirements on the engine: The temporary table is a snapshot. Every pass must find the
 #' same rows, so the number of rows (and a checksum, for blocks) is compared in every pass. Faults
 #' of the rows are found before the budget is charged, and reported without naming anyone. An
-#' engine's own error is shown if the engine fails before it reads a row, as for a misspelt name or
-#' a missing right (SQLite, Postgres, DuckDB). Other errors of an engine are replaced, since their
-#' text may contain people's values.
+#' engine's own error is shown only if it concerns names, rights or syntax, and without names that
+#' are not in the statement (SQLite, Postgres, DuckDB). Other errors of an engine are hidden, since
+#' their text may contain people's values; planners run functions of views, so this also holds
+#' before any row is read. Connections of package RPostgreSQL, which prints the server's errors, are
+#' refused.
 #'
 #' The rights to read the table and to make temporary tables are sufficient. SQL statements contain
 #' public bounds and released numbers, never a person's values, so they may appear in the engine's
@@ -196,8 +198,9 @@ dp_table <- function(con, table, index = NULL, outcome = NULL, compute = c("here
       i = "Rename these columns in a view or a query."
     ), "argument")
   }
-  # Text that begins with a parenthesis is a query.
-  out$query <- grepl("^[(]", from)
+  # A parenthesis outside quoted names belongs to a query or to a function that returns rows.
+  is_text <- grepl("^[(]", from) || inherits(table, "SQL")
+  out$query <- is_text && grepl("[(]", gsub("\"[^\"]*\"", "", from))
   out
 })
 

@@ -474,3 +474,33 @@ test_that("hostile cells of CSV and Parquet move their own rows in DuckDB", {
     }
   }))
 })
+
+test_that("no error of Postgres' planner shows a person's cell, while errors about names are shown", {
+  con <- engines()$postgres
+  skip_if(is.null(con), "no Postgres")
+  run <- function(...) DBI::dbExecute(con, paste0(...))
+  run("DROP TABLE IF EXISTS costs CASCADE")
+  run("CREATE TABLE costs (id TEXT, cost TEXT, age DOUBLE PRECISION, y DOUBLE PRECISION)")
+  run("INSERT INTO costs SELECT 'P'||i, (i*10)::text, i, i/500.0 FROM generate_series(1,500) i")
+  # The planner runs this function to estimate the number of rows.
+  for (kind in c("float8", "regclass::oid::bigint::float8")) {
+    run("CREATE OR REPLACE FUNCTION top_cost() RETURNS DOUBLE PRECISION STABLE LANGUAGE sql AS",
+      " 'SELECT max(cost::", kind, ") FROM costs'")
+    run("CREATE OR REPLACE VIEW adults AS SELECT age, y FROM costs WHERE age < top_cost()")
+    run("UPDATE costs SET cost = 'HIV positive, 1200 EUR' WHERE id = 'P7'")
+    error <- expect_error(dp_table(con, "adults"), class = "dpsc_error_engine")
+    expect_no_match(conditionMessage(error), "HIV|1200|P7")
+  }
+  said <- function(table) {
+    conditionMessage(expect_error(dp_table(con, table), class = "dpsc_error_engine"))
+  }
+  expect_match(said("nobody"), "relation \"nobody\" does not exist")
+  expect_match(said(DBI::SQL("SELECT ag FROM costs")), "column \"ag\" does not exist")
+  expect_match(said(DBI::SQL("SELECT FROM WHERE")), "syntax error at or near \"WHERE\"")
+  run("DROP ROLE IF EXISTS nobody_here")
+  run("CREATE ROLE nobody_here")
+  run("SET ROLE nobody_here")
+  words <- said("costs")
+  run("RESET ROLE")
+  expect_match(words, "permission denied for table")
+})

@@ -37,6 +37,62 @@ test_that("a database error that rows cause is hidden, since its text may contai
   expect_true("sales" %in% DBI::dbListTables(con))
 })
 
+test_that("only errors of a database about names, rights and syntax are shown, at most in part", {
+  # Plants faults 100.
+  text <- "SELECT why, s.age FROM \"sale\" s"
+  known <- c(
+    "no such table: sale", "no such column: why", "near \"FROM\": syntax error",
+    "Failed to prepare query : ERROR:  relation \"sale\" does not exist\nLINE 1: SELECT",
+    "ERROR:  column s.age does not exist", "ERROR:  syntax error at or near \"FROM\"",
+    "Failed to fetch row : ERROR:  permission denied for table sale",
+    "ERROR:  operator does not exist: text > integer",
+    "Catalog Error: Table with name sale does not exist!"
+  )
+  for (words in known) expect_match(words, known_error(words, text), fixed = TRUE)
+  # Planners run functions of views, so these words quote a person's cell.
+  cell <- "HIV positive, 1200 EUR"
+  hidden <- paste0(c(
+    "Failed to fetch row : ERROR:  invalid input syntax for type double precision: \"",
+    "ERROR:  \"", "ERROR:  duplicate row \"", "Invalid Input Error: CSV line \"",
+    "IO Error: near \"why\" no such table: \""
+  ), cell, "\"")
+  for (words in hidden) expect_null(known_error(words, text))
+  parts <- paste(c(
+    "ERROR:  relation \"%s\" does not exist", "ERROR:  column reference \"%s\" is ambiguous",
+    "no such table: %s", "ERROR:  syntax error at or near \"%s\"", "near \"%s\": syntax error",
+    "ERROR:  permission denied for table %s"
+  ))
+  for (words in sprintf(parts, cell)) {
+    expect_no_match(known_error(words, text), "HIV")
+    expect_match(known_error(words, text), "not exist|ambiguous|no such|syntax|denied")
+  }
+  expect_null(known_error("ERROR:  operator does not exist: hiv > positive", text))
+  expect_null(known_error("no such table: \xff", text))
+})
+
+test_that("connections of RPostgreSQL are refused by name, before anything is sent to the server", {
+  # Plants faults 101.
+  skip_if_not_installed("DBI")
+  home <- environment()
+  methods::setClass("PostgreSQLConnection", contains = methods::getClass("DBIConnection",
+    where = asNamespace("DBI")), where = home)
+  con <- methods::new(methods::getClass("PostgreSQLConnection", where = home))
+  error <- expect_error(dp_table(con, "people"), class = "dpsc_error_argument")
+  expect_match(conditionMessage(error), "RPostgreSQL.*RPostgres::Postgres")
+})
+
+test_that("a function that returns rows is a query, whose number of rows is public", {
+  con <- sqlite_of(data.frame(a = 1:3), "people")
+  DBI::dbWriteTable(con, "f(2)", data.frame(a = 1:3))
+  said <- function(table) isTRUE(dp_table(con, table)$query)
+  expect_true(said(DBI::SQL("pragma_table_info('people')")))
+  expect_true(said(DBI::SQL("(SELECT a FROM people)")))
+  expect_true(said(DBI::SQL("SELECT a FROM people")))
+  expect_false(said("f(2)"))
+  expect_false(said(DBI::SQL("\"f(2)\"")))
+  expect_false(said(DBI::Id(table = "people")))
+})
+
 test_that("a lazy tbl of a database is accepted as data like its table", {
   skip_if_not_installed("dbplyr")
   skip_if_not_installed("dplyr")
