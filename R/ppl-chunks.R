@@ -102,7 +102,8 @@ read_block <- function(chunks, i) {
   tick_waiting()
   # For an engine the package's code, not the user's, reads the rows.
   if (is.function(chunks$reader)) {
-    return(chunks$reader(i, isTRUE(chunks$charged)))
+    charged <- isTRUE(chunks$charged)
+    return(classed(chunks$reader(i, charged), charged))
   }
   block <- tryCatch(
     suppressMessages(suppressWarnings(chunks$read(i))), error = function(e) NULL

@@ -81,6 +81,19 @@ abort_sums <- function(charged) {
   ), c("engine", "panel"))
 }
 
+#' Run a source's answer; an error without a class may contain data, and is replaced
+#' @noRd
+classed <- function(code, charged) {
+  tryCatch(code, error = function(e) {
+    if (inherits(e, "dpsc_error")) stop(e)
+    abort(c(
+      "A source of rows did not answer a question as expected.",
+      i = "The error is not shown, since it may contain data. Check the source's connections.",
+      i = if (charged) charge_stays
+    ), c("engine", "panel"))
+  })
+}
+
 abort_changed <- function(charged) {
   abort(c(
     "The rows changed between two passes over the data.",

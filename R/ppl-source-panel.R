@@ -298,29 +298,43 @@ source_design <- function(treated, times, n, columns, request) {
 #' @noRd
 #' @exportS3Method
 panel_from_donors.dp_chunks <- function(donors, target, T0, times = NULL, hide = FALSE) {
-  n <- 0
   # Weights are one more column.
   more <- sum(donors$weighted)
+  design <- NULL
+  # The first block determines the periods.
+  donors <- check_blocks(donors, first = function(columns) {
+    design <<- design_public(target, T0, times, columns - more, hide)
+  })
+  n <- count_rows(donors)
+  check_donor_count(n, "Rows of the blocks are donors, and columns are periods.")
+  new_panel_design(donors, design, "chunks", n)
+}
+
+#' Check every block of donors, and store its size and checksum
+#'
+#' This is the first pass over chunks, in this process and in workers. [read_block()] compares later
+#' passes with it.
+#' @param first (`function`)\cr a function of the number of columns, called for the first block.
+#' @return The chunks with `sizes` and `checksums`. PRIVATE.
+#' @noRd
+check_blocks <- function(donors, first = NULL) {
   sizes <- checksums <- vector("list", donors$count)
   for (i in seq_len(donors$count)) {
     block <- read_block(donors, i)
     check_donor_matrix(block)
     if (i == 1L) {
-      # The first block determines the sizes and the periods.
-      design <- design_public(target, T0, times, ncol(block) - more, hide)
-    } else if (ncol(block) - more != ncol(design$target)) {
+      if (!is.null(first)) first(ncol(block))
+    } else if (ncol(block) != sizes[[1L]][[2L]]) {
       abort(c(
         "All blocks of donors must have the same periods.",
-        x = "Block {i} has {ncol(block)} column{?s}; block 1 has {ncol(design$target) + more}."
+        x = "Block {i} has {ncol(block)} column{?s}; block 1 has {sizes[[1L]][[2L]]}."
       ), "panel")
     }
     check_donors_finite(block, "donors")
-    n <- n + nrow(block)
     sizes[[i]] <- dim(block)
     checksums[[i]] <- checksum_cpp(block)
   }
-  check_donor_count(n, "Rows of the blocks are donors, and columns are periods.")
   donors$sizes <- sizes
   donors$checksums <- checksums
-  new_panel_design(donors, design, "chunks", n)
+  donors
 }

@@ -44,7 +44,7 @@ open_all <- function(parts, open, ..., then) {
 
 count_rows <- function(rows) {
   if (is.matrix(rows)) return(as.double(nrow(rows)))
-  as.double(rows$n %||% sum(vapply(rows$sizes, `[[`, 0L, 1L)))
+  as.double(rows$n %||% sum(vapply(rows$sizes, function(size) as.double(size[[1L]]), 0)))
 }
 
 # Parts -------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ check_calibration <- function(source, calibrated) {
 #' @noRd
 answer_question <- function(donors, question) {
   charged <- isTRUE(donors$charged)
-  sums <- donors$ask(question, charged)
+  sums <- classed(donors$ask(question, charged), charged)
   # A row was lost or added between two passes.
   if (!identical(sums$rows, donors$n)) abort_changed(charged)
   sums
@@ -123,6 +123,7 @@ sample_rows <- function(donors, places) {
       i = if (isTRUE(donors$charged)) charge_stays
     ), c("engine", "panel"))
   }
-  blocks <- donors$sample(places, isTRUE(donors$charged))
+  charged <- isTRUE(donors$charged)
+  blocks <- classed(donors$sample(places, charged), charged)
   list(blocks = if (is.list(blocks)) blocks else list(blocks), rows = donors$n)
 }

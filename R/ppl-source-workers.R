@@ -11,7 +11,8 @@
 #' [dp_release()], [dp_synth()] and [dp_lm()] stop with an error, since every process that adds
 #' noise to the same sums would make another release that no ledger records. A worker serves one
 #' release at a time. With MPI (`parallel::makeCluster(type = "MPI")`) rank 0 should be the
-#' coordinator: only rank 0 receives the sums.
+#' coordinator: only rank 0 receives the sums. After an interrupt of any call on a cluster of
+#' sockets, later calls are refused: make a new cluster.
 #'
 #' Sums leave a worker *without noise*: the operators of the cluster and the connections between its
 #' machines must be trusted.
@@ -81,15 +82,12 @@ ask_workers <- function(workers, task, tasks, charged = FALSE) {
     left <- which(vapply(answers, is.null, NA))
     if (!length(left)) break
     given <- if (task == "open") tasks[rep_len(left, count)] else rep(list(tasks), count)
+    call <- worker_token()
     found <- tryCatch(
-      keep_seed(send_tasks(workers$cluster, given, task, workers$opening)),
+      keep_seed(send_tasks(workers$cluster, given, task, workers$opening, call)),
       error = function(e) NULL
     )
-    if (is.null(found) || !all(vapply(found, inherits, NA, "dpsc_answer"))) {
-      abort_workers(
-        "A worker did not answer.", "Check that dpsc is installed in the workers' library.", charged
-      )
-    }
+    check_answers(found, call, charged)
     errors <- Filter(function(x) !is.null(x$error), found)
     if (length(errors)) {
       abort(c(
@@ -108,8 +106,34 @@ ask_workers <- function(workers, task, tasks, charged = FALSE) {
   lapply(answers, `[[`, "value")
 }
 
-send_tasks <- function(cluster, given, task, opening) {
-  parallel::clusterApply(cluster, given, worker_task, task = task, opening = opening)
+send_tasks <- function(cluster, given, task, opening, call) {
+  parallel::clusterApply(cluster, given, worker_task, task = task, opening = opening, call = call)
+}
+
+#' Refuse answers to other calls
+#'
+#' After an interrupt of any call on a cluster of sockets, its answers are still in the sockets, and
+#' each later call would read the answers to the call before.
+#' @param call (`string`)\cr the token of this call, which every answer must contain.
+#' @noRd
+check_answers <- function(found, call, charged) {
+  is_answer <- vapply(found, inherits, NA, "dpsc_answer")
+  calls <- lapply(found[is_answer], `[[`, "call")
+  if (all(is_answer) && length(found) && all(vapply(calls, identical, NA, call))) {
+    return(invisible())
+  }
+  if (any(is_answer)) {
+    abort_workers(
+      "The workers answered an earlier call, which was interrupted.",
+      "Make a new cluster, and call {.fn dp_workers} again.", charged
+    )
+  }
+  abort_workers(
+    "A worker did not answer.", paste(
+      "Check that dpsc is installed in the workers' library. If a call on the cluster was",
+      "interrupted or a worker has stopped, make a new cluster."
+    ), charged
+  )
 }
 
 abort_workers <- function(fault, mend, charged) {
@@ -119,8 +143,9 @@ abort_workers <- function(fault, mend, charged) {
 #' Do a task in a worker; a package error is passed on, any other error is replaced
 #' @param given (`list`)\cr for opening: `open` and `i`; otherwise the arguments of all workers.
 #' @param opening (`string`)\cr the identity of the [dp_workers()].
+#' @param call (`string`)\cr the identity of the coordinator's call, which the answer repeats.
 #' @noRd
-worker_task <- function(given, task, opening) {
+worker_task <- function(given, task, opening, call) {
   steps <- list(
     facts = worker_look, prepare = worker_prepare, people = worker_people, ask = worker_ask,
     sample = worker_sample, close = worker_close
@@ -145,6 +170,7 @@ worker_task <- function(given, task, opening) {
     error = function(e) list(error = "The worker's error is not shown, since it may contain data.")
   )
   answer$index <- worker_state$index
+  answer$call <- call
   structure(answer, class = "dpsc_answer")
 }
 
@@ -153,6 +179,7 @@ worker_task <- function(given, task, opening) {
 worker_open <- function(open, i, opening) {
   worker_state$holds <- TRUE
   worker_state$token <- worker_state$rows <- worker_state$opening <- worker_state$index <- NULL
+  worker_state$checked <- NULL
   source <- open(i)
   fits <- inherits(source, c("dp_table", "dp_chunks")) || is_plain_table(source) ||
     is.data.frame(source)
@@ -162,7 +189,7 @@ worker_open <- function(open, i, opening) {
       x = "It returned {describe(source)}."
     ), "argument")
   }
-  worker_state$source <- source
+  worker_state$source <- if (is.matrix(source)) without_grid(source) else source
   worker_state$index <- i
   worker_state$opening <- opening
 }
@@ -175,18 +202,20 @@ worker_look <- function(columns) {
   if (!is.null(columns)) {
     abort("With a formula, workers must open tables or files.", "argument")
   }
-  blocks <- if (is.matrix(source)) list(source) else read_all(source)
-  for (block in blocks) {
-    check_donor_matrix(block)
-    check_donors_finite(block, "donors")
+  if (is.data.frame(source)) {
+    abort("With {.arg target}, workers must open tables, files, chunks or matrices.", "argument")
   }
-  list(
-    periods = seq_len(ncol(blocks[[1L]])), unit = "unit", time = "time",
-    n = sum(vapply(blocks, nrow, 1L))
-  )
+  if (is.matrix(source)) {
+    check_donor_matrix(source)
+    check_donors_finite(source, "donors")
+    size <- dim(source)
+  } else {
+    # Later passes compare the blocks with this one.
+    worker_state$checked <- check_blocks(source)
+    size <- c(count_rows(worker_state$checked), worker_state$checked$sizes[[1L]][[2L]])
+  }
+  list(periods = seq_len(size[[2L]]), unit = "unit", time = "time", n = size[[1L]])
 }
-
-read_all <- function(chunks) lapply(seq_len(chunks$count), function(i) read_block(chunks, i))
 
 worker_begin <- function(token) {
   if (!is.null(worker_state$token) && !identical(worker_state$token, token)) {
@@ -207,10 +236,16 @@ worker_people <- function(token, columns, choice) {
 worker_prepare <- function(token, design, grid, calibrated) {
   worker_begin(token)
   source <- worker_state$source
-  rows <- if (inherits(source, "dp_table")) open_part(source, design, grid, FALSE) else source
+  rows <- if (inherits(source, "dp_table")) {
+    open_part(source, design, grid, FALSE)
+  } else if (is.matrix(source)) {
+    source
+  } else {
+    worker_state$checked %||% check_blocks(source)
+  }
   worker_state$rows <- rows
   if (calibrated && inherits(rows, "dp_asked")) rows$ready()
-  if (is.matrix(rows)) nrow(rows) else rows$n %||% sum(vapply(read_all(rows), nrow, 1L))
+  count_rows(rows)
 }
 
 check_token <- function(token) {

@@ -96,9 +96,9 @@ test_that("no worker's rows are counted twice, whichever process sums the rows",
   calls <- 0L
   # The tasks go to their workers in turn, crosswise, or both to one worker.
   orders <- list(1:2, 2:1, c(1L, 1L), c(2L, 2L))
-  with_internal("send_tasks", function(cluster, given, task, opening) {
+  with_internal("send_tasks", function(cluster, ...) {
     calls <<- calls + 1L
-    own(cluster[orders[[1L + calls %% 4L]]], given, task, opening)
+    own(cluster[orders[[1L + calls %% 4L]]], ...)
   }, {
     w <- local_workers(open)
     for (k in 1:3) expect_identical(release(w$source), reference)
@@ -200,4 +200,88 @@ test_that("a failing worker reveals nothing about its rows, and the charge remai
   expect_error(local_workers(function(i) stop("secret")), class = "dpsc_error_worker")
   expect_error(local_workers(function(i) "a table"), class = "dpsc_error_argument")
   expect_error(dp_workers(3, identity), class = "dpsc_error_argument")
+})
+
+test_that("a worker's chunks that change between two reads, or contain gaps, stop a release", {
+  # Plants faults 104.
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  p <- long_panel(200, 5, 2)
+  donors <- donors_of(p$data)
+  # In each read the first row differs; with `late` the second block only has a gap.
+  open <- function(i) {
+    reads <- 0L
+    dpsc::dp_chunks(function(block) {
+      reads <<- reads + 1L
+      out <- half
+      if (late) {
+        if (block == 2L) out[3L, 2L] <- NA
+      } else {
+        out[1L, ] <- reads %% 3L - 1
+      }
+      out
+    }, count = 2)
+  }
+  for (late in c(FALSE, TRUE)) {
+    environment(open) <- list2env(list(half = donors[1:100, ], late = late), parent = globalenv())
+    w <- local_workers(open, count = 1L)
+    ledger <- dp_ledger(3, 1e-6)
+    error <- tryCatch(
+      dp_release(w$source, p$target, 5, epsilon = 1, bounds = c(-1, 1), ledger = ledger),
+      error = identity
+    )
+    expect_s3_class(error, c("dpsc_error_panel", "dpsc_error_worker"), exact = FALSE)
+    expect_match(conditionMessage(error), if (late) "missing|finite" else "changed between two")
+    expect_identical(inherits(error, "dpsc_error_reader"), !late)
+    # As for chunks in this process, the second pass comes after the charge.
+    expect_identical(nrow(as.data.frame(ledger)), as.integer(!late))
+  }
+})
+
+test_that("after an interrupted call on a cluster, its stale answers are refused before a charge", {
+  # Plants faults 105.
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  withr::local_seed(2)
+  rows <- data.frame(x = stats::runif(800))
+  rows$y <- rows$x
+  w <- local_workers(opener(list(rows[1:400, ], rows[401:800, ])), calibrate = FALSE)
+  ledger <- dp_ledger(100, 1e-6)
+  fit <- function() {
+    dp_lm(y ~ x, w$source, epsilon = 0.5, bounds = list(x = c(0, 1), y = c(0, 1)),
+      ledger = ledger)
+  }
+  # The answers that an interrupted call leaves in the sockets.
+  leave <- function(...) parallel:::sendCall(w$cluster[[1L]], ...)
+  leave(identity, list(1))
+  for (k in 1:3) expect_error(fit(), class = "dpsc_error_worker")
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+  # These stale answers are answers to another call of this package.
+  w <- local_workers(opener(list(rows[1:400, ], rows[401:800, ])), calibrate = FALSE)
+  leave(dpsc:::worker_task, list(
+    list(), task = "open", opening = w$source$opening, call = "earlier"
+  ))
+  for (k in 1:3) {
+    expect_error(fit(), "earlier call, which was interrupted", class = "dpsc_error_worker")
+  }
+  expect_identical(nrow(as.data.frame(ledger)), 0L)
+})
+
+test_that("an unclassed failure of a source after the charge is classed and hides its text", {
+  skip_on_cran()
+  skip_if_not_installed("parallel")
+  withr::local_seed(2)
+  rows <- data.frame(x = stats::runif(800))
+  rows$y <- rows$x
+  w <- local_workers(opener(list(rows[1:400, ], rows[401:800, ])), calibrate = FALSE)
+  ledger <- dp_ledger(100, 1e-6)
+  error <- with_internal("add_sums", function(...) stop("secret"), tryCatch(
+    dp_lm(y ~ x, w$source, epsilon = 0.5, bounds = list(x = c(0, 1), y = c(0, 1)),
+      ledger = ledger),
+    error = identity
+  ))
+  expect_s3_class(error, "dpsc_error_engine")
+  expect_match(conditionMessage(error), "stays spent")
+  expect_no_match(conditionMessage(error), "secret")
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
