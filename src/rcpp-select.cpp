@@ -88,8 +88,9 @@ Rcpp::List select_locate_cpp(SEXP table, const Rcpp::LogicalVector& numbers, dou
   const auto source = as_source(table);
   const dpsc::lm_design design = table_design(numbers);
   const std::vector<std::string> names(design.located().size(), "a column");
-  const dpsc::location_plan plan =
+  dpsc::location_plan plan =
       dpsc::plan_location(exponent, static_cast<double>(Rf_nrows(table)), names);
+  plan.scale_price = dpsc::few_values_price;
   return with_noise(rng, [&](dpsc::noise& draws) {
     const dpsc::lm_location found =
         dpsc::release_location(*source, design, plan, draws, interrupter());

@@ -161,8 +161,10 @@ lm_location release_location(const row_source& source, const lm_design& design,
   for (std::size_t v = 0; v < which.size(); ++v) {
     const std::size_t k = choose_cell(scales, v, bits, plan.exponent,
                                       plan.records[which.size() + v].label, draws, price, most);
-    // At the finest radius half of the people share one value, so the bounds are the better scale.
-    out.scale[static_cast<Eigen::Index>(which[v])] = k == 0 ? 0.5 : plan.radii[k] / normal_mad;
+    // At the finest radius, or within the median's cell, half of the people may share one value, so
+    // the bounds are the better scale.
+    const bool one_value = k == 0 || plan.radii[k] <= 0.6 * question.width / one;
+    out.scale[static_cast<Eigen::Index>(which[v])] = one_value ? 0.5 : plan.radii[k] / normal_mad;
   }
   return out;
 }

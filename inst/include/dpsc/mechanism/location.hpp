@@ -37,6 +37,9 @@ struct location_plan {
   std::vector<step_record> records;  // median and scale of every located variable
 };
 
+/// That price where columns of few values are usual, of n per step.
+constexpr double few_values_price = 0.02;
+
 constexpr int location_shift = 20;
 
 /// If n exponent / 2 is smaller, draws do not find the median's cell.

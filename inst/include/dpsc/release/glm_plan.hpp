@@ -113,7 +113,6 @@ struct glm_plan {
 namespace glm_constants {
 constexpr double location = 0.03, location_most = 0.08;
 constexpr double whitening = 0.10, whitening_many = 0.16;  // up to five columns, and beyond
-constexpr double scale_price = 0.02;                       // of n, per step to a smaller scale
 constexpr int fine_location = 8;                           // log2 of a location's cells
 constexpr double radii_part = 0.2;                         // of whitening
 // Noise of a standardised covariance (whitening_noise()) above which one round is better than two,
@@ -211,7 +210,7 @@ inline void add_location(const glm_facts& facts, const total_budget& budget, glm
   const double enough = location * (gaussian ? ratio * ratio : ratio);
   out.shares.location = std::min(location_most, std::max(location, enough));
   out.location = plan_location(budget, out.shares.location / draws, facts.n, names);
-  out.location.scale_price = scale_price;
+  out.location.scale_price = few_values_price;
   // Coarse cells miss variables much narrower than their bounds: then moments alone are better.
   if (gaussian && out.location.cell_bits < fine_location) out.location = location_plan{};
   if (!out.location.made) out.shares.location = 0.0;
