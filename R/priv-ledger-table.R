@@ -20,13 +20,14 @@ charge_fields <- c("ledger", "first", "number", "hash", "time", "data", "study")
 open_ledger <- function(given) {
   need_package("DBI", "A ledger outside R")
   need_package("openssl", "A ledger outside R")
-  if (is.null(given$con)) need_package("RSQLite", "A ledger in a file")
+  if (is.null(given$con)) need_package("RSQLite", "A ledger in a file") else check_con(given$con)
   self <- new.env(parent = emptyenv())
   self$outside <- TRUE
   self$path <- if (!is.null(given$path)) {
     normalizePath(check_string(given$path, "path"), mustWork = FALSE)
   }
   self$con <- given$con
+  self$process <- Sys.getpid()
   self$table <- check_string(given$table, "table")
   self$data <- check_string(given$data, "data", empty = TRUE)
   self$study <- check_string(given$study, "study", empty = TRUE)
@@ -36,12 +37,26 @@ open_ledger <- function(given) {
     make_ledger_table(con, ledger, given)
     ledger_rows(con, ledger)[1L, ]
   })
-  # If the file is deleted later, it is not created again.
+  # If the file is deleted later, it is not created again. Only a file that exists has a path that
+  # does not depend on the working directory.
   self$creates <- FALSE
+  if (!is.null(self$path)) self$path <- normalizePath(self$path)
   self$epsilon <- total$epsilon
   self$delta <- total$delta
   check_same_total(given, total)
   ledger
+}
+
+#' Refuse connections without tested transactions, such as pools, which may use a different
+#' connection for each statement
+#' @noRd
+check_con <- function(con) {
+  if (!dialect_of(con)$name %in% c("sqlite", "postgres")) {
+    abort(c(
+      "{.arg con} must be a connection of {.pkg RSQLite} or {.pkg RPostgres}.",
+      x = "It is {describe(con)}."
+    ), "argument")
+  }
 }
 
 is_outside <- function(ledger) isTRUE(ledger$outside)
@@ -79,11 +94,23 @@ in_ledger <- function(ledger, run, writes = TRUE) {
     if (!isTRUE(ledger$creates) && !file.exists(ledger$path)) stop_no_ledger()
     con <- connect_ledger(ledger$path)
     on.exit(close_quietly(con))
+  } else if (!identical(ledger$process, Sys.getpid())) {
+    abort(c(
+      "The ledger's connection was opened in another process, which may use it at the same time.",
+      i = "Open a connection here, and create the ledger again by {.code dp_ledger(con = )}."
+    ), "budget")
   }
-  if (writes) begin_ledger(con, ledger) else ledger_sql(con, "BEGIN")
+  begin <- if (inherits(con, "SQLiteConnection")) begin_sqlite else begin_postgres
+  restore <- begin(con, ledger, writes)
   done <- FALSE
   # A transaction that is not committed has no effect.
-  on.exit(if (!done) quiet_sql(con, "ROLLBACK"), add = TRUE, after = FALSE)
+  on.exit(
+    {
+      if (!done) quiet_sql(con, "ROLLBACK")
+      quiet_sql(con, restore)
+    },
+    add = TRUE, after = FALSE
+  )
   value <- run(con)
   ledger_sql(con, "COMMIT")
   done <- TRUE
@@ -116,7 +143,6 @@ connect_ledger <- function(path) {
     ), "source")
   })
   ledger_sql(con, "PRAGMA busy_timeout = 60000", fetch = TRUE)
-  ledger_sql(con, "PRAGMA synchronous = FULL")
   con
 }
 
@@ -127,16 +153,57 @@ stop_no_ledger <- function() {
   ), "budget")
 }
 
-begin_ledger <- function(con, ledger) {
-  if (inherits(con, "SQLiteConnection")) {
-    ledger_sql(con, "BEGIN IMMEDIATE")
-    return(invisible())
+#' Begin a transaction whose commit is on the disk; an error if the user has begun one
+#' @return Statements that restore the connection after the transaction.
+#' @noRd
+begin_sqlite <- function(con, ledger, writes) {
+  if (!writes) {
+    ledger_sql(con, "BEGIN")
+    return(character())
+  }
+  # In package RSQLite the default is 0: a commit does not wait for the disk. Within a transaction
+  # of the user this statement is an error.
+  before <- ledger_sql(con, "PRAGMA synchronous", fetch = TRUE)[[1L]]
+  ledger_sql(con, paste("PRAGMA synchronous =", max(2, before)))
+  restore <- paste("PRAGMA synchronous =", before)
+  done <- FALSE
+  on.exit(if (!done) quiet_sql(con, restore))
+  ledger_sql(con, "BEGIN IMMEDIATE")
+  done <- TRUE
+  restore
+}
+
+#' @noRd
+begin_postgres <- function(con, ledger, writes) {
+  # Within a transaction of the user, BEGIN only gives a notice, and COMMIT would end this
+  # transaction. `now()` is the time at which a transaction began, here that of one statement.
+  micro <- function(time) paste0("CAST(EXTRACT(EPOCH FROM ", time, ") * 1000000 AS BIGINT)")
+  before <- ledger_sql(con, paste0(
+    "SELECT CAST(", micro("statement_timestamp()"), " AS TEXT) AS at"
+  ), fetch = TRUE)$at
+  own <- ledger_sql(con, paste0(
+    "SELECT CASE WHEN ", micro("now()"), " >= ", before, " THEN 1 ELSE 0 END AS own"
+  ), fetch = TRUE)$own
+  if (own != 1) {
+    abort(c(
+      "The ledger cannot be used within a transaction of its connection.",
+      i = "Commit this transaction, or give the ledger a separate connection."
+    ), "budget")
   }
   ledger_sql(con, "BEGIN")
-  # One lock per name: its holder may write even before the table exists.
-  ledger_sql(con, paste0(
-    "SELECT pg_advisory_xact_lock(", strtoi(substr(sha(ledger$table), 1L, 7L), 16L), ")"
-  ), fetch = TRUE)
+  if (writes) {
+    done <- FALSE
+    on.exit(if (!done) quiet_sql(con, "ROLLBACK"))
+    ledger_sql(con, "SET LOCAL synchronous_commit = on")
+    # A trigger of the table runs before the row is read back, not at the commit.
+    ledger_sql(con, "SET CONSTRAINTS ALL IMMEDIATE")
+    # One lock per name: its holder may write even before the table exists.
+    ledger_sql(con, paste0(
+      "SELECT pg_advisory_xact_lock(", strtoi(substr(sha(ledger$table), 1L, 7L), 16L), ")"
+    ), fetch = TRUE)
+    done <- TRUE
+  }
+  character()
 }
 
 sha <- function(text) as.character(openssl::sha256(enc2utf8(text)))
@@ -169,19 +236,49 @@ new_charge_row <- function(ledger, cost, label, number, earlier) {
   row
 }
 
+#' Hash of a row, of the bytes of its text in UTF-8, which do not depend on the locale
+#' @noRd
 hash_of_charge <- function(row) {
-  fields <- setdiff(ledger_fields, "hash")
-  text <- vapply(row[fields], function(x) format(x, scientific = FALSE, trim = TRUE), "")
+  hash_of_fields(row, function(x) {
+    if (is.character(x)) enc2utf8(x) else format(x, scientific = FALSE, trim = TRUE)
+  })
+}
+
+hash_of_fields <- function(row, as_text) {
+  text <- vapply(row[setdiff(ledger_fields, "hash")], as_text, "")
   # The text contains the lengths, so that no two rows have the same text.
   sha(paste0(nchar(text, "bytes"), ":", text, collapse = ""))
 }
 
+#' Is this the hash of a row?
+#'
+#' Earlier development versions hashed formatted text, which differs between locales for letters
+#' beyond ASCII. Such a hash is accepted in the locale in which it was computed.
+#' @noRd
+is_hash_of <- function(hash, row) {
+  identical(hash, hash_of_charge(row)) || identical(hash, hash_of_fields(row, function(x) {
+    format(x, scientific = FALSE, trim = TRUE)
+  }))
+}
+
+#' Write a row, and read it back within the transaction
+#'
+#' A rule, a trigger or a policy of the table, or an encoding of the database, may drop or change
+#' the row without an error.
+#' @noRd
 write_charge <- function(con, ledger, row) {
   literal <- function(x) if (is.numeric(x)) format(x) else as.character(DBI::dbQuoteString(con, x))
   ledger_sql(con, paste0(
     "INSERT INTO ", quoted(con, ledger$table), " (", paste(ledger_fields, collapse = ", "),
     ") VALUES (", paste(vapply(row[ledger_fields], literal, ""), collapse = ", "), ")"
   ))
+  last <- as.list(raw_ledger_rows(con, ledger, " DESC LIMIT 1"))
+  if (!identical(last$hash, row$hash) || !identical(last$hash, hash_of_charge(last))) {
+    abort(c(
+      "The ledger's table did not keep the row that was written.",
+      i = "Remove rules, triggers and policies from the table, or create a new ledger."
+    ), "budget")
+  }
 }
 
 #' Append a row after the last row
@@ -205,10 +302,10 @@ with_parsed_costs <- function(rows) {
   rows
 }
 
-raw_ledger_rows <- function(con, ledger) {
+raw_ledger_rows <- function(con, ledger, order = "") {
   rows <- ledger_sql(con, paste0(
     "SELECT ", paste(ledger_fields, collapse = ", "), " FROM ", quoted(con, ledger$table),
-    " ORDER BY number"
+    " ORDER BY number", order
   ), fetch = TRUE)
   rows$number <- as.numeric(rows$number)
   rows
@@ -269,7 +366,7 @@ broken_rows <- function(rows) {
     row <- as.list(rows[i, ])
     earlier <- if (i == 1L) "" else rows$hash[[i - 1L]]
     row$number == i - 1 && identical(row$earlier, earlier) &&
-      identical(row$hash, hash_of_charge(row))
+      is_hash_of(row$hash, row)
   }, NA)
   rows$number[!kept]
 }

@@ -48,8 +48,10 @@
 #' @param resume (`dp_ledger`)\cr a copy to continue, with its total and history, instead of
 #'   `epsilon` and `delta`.
 #' @param path (`string`)\cr a SQLite file, created if it does not exist.
-#' @param con,table (`DBIConnection`, `string`)\cr a connection to SQLite or Postgres, and the name
-#'   of a table, created if it does not exist. For an existing ledger omit `epsilon` and `delta`.
+#' @param con,table (`DBIConnection`, `string`)\cr a connection to SQLite (package RSQLite) or
+#'   Postgres (package RPostgres), and the name of a table, created if it does not exist. For an
+#'   existing ledger omit `epsilon` and `delta`. A ledger cannot be used within a transaction of
+#'   `con`, or in a fork of the process that opened `con`.
 #' @param data,study (`string`)\cr names of the data and of the study, which are recorded with the
 #'   charges through this object.
 #' @param x (`dp_ledger`)\cr a ledger.

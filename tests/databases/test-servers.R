@@ -170,3 +170,66 @@ test_that("a session that is killed leaves a ledger in Postgres that reads and h
     expect_gte(nrow(as.data.frame(ledger)), made + 1)
   }
 })
+
+test_that("a table in Postgres that drops a charge, now or at the commit, is refused", {
+  con <- connect_postgres()
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbExecute(con, paste(
+    "CREATE OR REPLACE FUNCTION dropped() RETURNS TRIGGER LANGUAGE plpgsql AS",
+    "'BEGIN DELETE FROM dropping WHERE number > 0; RETURN NULL; END'"
+  ))
+  faults <- c(
+    "CREATE RULE r AS ON INSERT TO dropping DO INSTEAD NOTHING",
+    paste(
+      "CREATE CONSTRAINT TRIGGER t AFTER INSERT ON dropping DEFERRABLE INITIALLY DEFERRED",
+      "FOR EACH ROW EXECUTE FUNCTION dropped()"
+    )
+  )
+  for (fault in faults) {
+    DBI::dbExecute(con, "DROP TABLE IF EXISTS dropping")
+    ledger <- dp_ledger(4, 1e-6, con = con, table = "dropping")
+    DBI::dbExecute(con, fault)
+    expect_error(
+      spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = 0.1), "test", list(holds = TRUE)),
+      "did not keep the row", class = "dpsc_error_budget"
+    )
+    expect_identical(nrow(as.data.frame(ledger)), 0L)
+  }
+})
+
+test_that("a ledger in Postgres is refused in the user's transaction, and waits for the disk", {
+  con <- connect_postgres()
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbExecute(con, "DROP TABLE IF EXISTS waits")
+  DBI::dbExecute(con, "DROP TABLE IF EXISTS mine")
+  DBI::dbExecute(con, "SET synchronous_commit = off")
+  ledger <- dp_ledger(4, 1e-6, con = con, table = "waits")
+  pay <- function() {
+    spend(ledger, new_cost("gdp", epsilon = NA_real_, mu = 0.1), "test", list(holds = TRUE))
+  }
+  setting <- function() DBI::dbGetQuery(con, "SHOW synchronous_commit")[[1L]]
+  own <- write_charge
+  seen <- NULL
+  with_internal("write_charge", function(...) {
+    seen <<- setting()
+    own(...)
+  }, pay())
+  expect_identical(seen, "on")
+  expect_identical(setting(), "off")
+  for (begin in c("BEGIN", "BEGIN ISOLATION LEVEL SERIALIZABLE")) {
+    DBI::dbExecute(con, begin)
+    DBI::dbExecute(con, "CREATE TABLE mine (x INTEGER)")
+    expect_error(pay(), "within a transaction", class = "dpsc_error_budget")
+    expect_error(as.data.frame(ledger), "within a transaction", class = "dpsc_error_budget")
+    # The user's transaction is neither committed nor rolled back.
+    DBI::dbExecute(con, "INSERT INTO mine VALUES (1)")
+    DBI::dbExecute(con, "ROLLBACK")
+    expect_false(DBI::dbExistsTable(con, "mine"))
+  }
+  DBI::dbExecute(con, "BEGIN")
+  expect_error(DBI::dbExecute(con, "SELECT 1 / 0"))
+  expect_error(pay(), class = "dpsc_error_budget")
+  DBI::dbExecute(con, "ROLLBACK")
+  pay()
+  expect_identical(nrow(as.data.frame(ledger)), 2L)
+})

@@ -75,6 +75,126 @@ test_that("a ledger in a database table can pay, but not within a transaction of
   expect_identical(nrow(as.data.frame(ledger)), 1L)
 })
 
+test_that("a table that ignores or changes a charge is refused before the draw", {
+  # Plants faults 106.
+  swallow <- c(
+    before = "BEFORE INSERT ON dpsc_ledger BEGIN SELECT RAISE(IGNORE); END",
+    after = "AFTER INSERT ON dpsc_ledger BEGIN DELETE FROM dpsc_ledger WHERE number > 0; END",
+    cheap = paste(
+      "AFTER INSERT ON dpsc_ledger BEGIN UPDATE dpsc_ledger SET mu = '0x1p-30'",
+      "WHERE number > 0; END"
+    )
+  )
+  for (name in names(swallow)) {
+    con <- DBI::dbConnect(RSQLite::SQLite(), ledger_file())
+    ledger <- dp_ledger(1.7, 1e-6, con = con)
+    DBI::dbExecute(con, paste("CREATE TRIGGER t", swallow[[name]]))
+    fit <- NULL
+    error <- tryCatch(fit <- suppressWarnings(paid(ledger)), error = identity)
+    expect_s3_class(error, "dpsc_error_budget")
+    expect_match(conditionMessage(error), "did not keep the row")
+    expect_match(conditionMessage(error), "nothing was spent")
+    expect_null(fit, label = name)
+    expect_identical(nrow(as.data.frame(ledger)), 0L)
+    DBI::dbExecute(con, "DROP TRIGGER t")
+    charged(ledger)
+    expect_identical(nrow(as.data.frame(ledger)), 1L)
+    DBI::dbDisconnect(con)
+  }
+})
+
+test_that("a charge by a connection of the user waits for the disk, as a charge in a file does", {
+  # Plants faults 107.
+  con <- DBI::dbConnect(RSQLite::SQLite(), ledger_file())
+  withr::defer(DBI::dbDisconnect(con))
+  setting <- function(con) DBI::dbGetQuery(con, "PRAGMA synchronous")[[1L]]
+  expect_identical(setting(con), 0L)
+  ledger <- dp_ledger(5, 1e-6, con = con)
+  own <- write_charge
+  seen <- integer()
+  watched <- function(con, ...) {
+    seen <<- c(seen, setting(con))
+    own(con, ...)
+  }
+  with_internal("write_charge", watched, {
+    charged(ledger)
+    charged(dp_ledger(5, 1e-6, path = ledger_file()))
+    # A stricter setting stays.
+    DBI::dbExecute(con, "PRAGMA synchronous = 3")
+    charged(ledger)
+  })
+  expect_identical(seen, c(2L, 2L, 2L, 3L))
+  expect_identical(setting(con), 3L)
+  # The user's setting returns, also after a refusal.
+  DBI::dbExecute(con, "PRAGMA synchronous = 0")
+  expect_error(charged(ledger, 100), class = "dpsc_error_budget")
+  expect_identical(setting(con), 0L)
+})
+
+test_that("a ledger with a connection of another process is refused", {
+  # Plants faults 108.
+  skip_on_os("windows")
+  con <- DBI::dbConnect(RSQLite::SQLite(), ledger_file())
+  withr::defer(DBI::dbDisconnect(con))
+  ledger <- dp_ledger(5, 1e-6, con = con)
+  error <- parallel::mccollect(parallel::mcparallel(
+    tryCatch(charged(ledger), error = identity)
+  ))[[1L]]
+  expect_s3_class(error, "dpsc_error_budget")
+  expect_match(conditionMessage(error), "another process")
+  charged(ledger)
+  expect_identical(nrow(as.data.frame(ledger)), 1L)
+  expect_error(dp_ledger(5, con = "file"), "RPostgres", class = "dpsc_error_argument")
+})
+
+test_that("a ledger at a relative path stays the same file after a change of the folder", {
+  folder <- withr::local_tempdir()
+  other <- withr::local_tempdir()
+  withr::local_dir(folder)
+  ledger <- dp_ledger(1, 1e-6, path = "budget.sqlite")
+  again <- dp_ledger(path = "budget.sqlite")
+  charged(ledger)
+  setwd(other)
+  # Another ledger of this name must not pay.
+  elsewhere <- dp_ledger(9, 1e-6, path = "budget.sqlite")
+  for (one in list(ledger, again)) charged(one)
+  expect_identical(nrow(as.data.frame(again)), 3L)
+  expect_identical(nrow(as.data.frame(elsewhere)), 0L)
+})
+
+test_that("a ledger with letters beyond ASCII is intact in every locale, also an older one", {
+  file <- ledger_file()
+  study <- enc2utf8("Z\u00fcrich \u65e5")
+  ledger <- dp_ledger(5, 1e-6, path = file, study = study)
+  charged(ledger)
+  older <- ledger_file()
+  # The rule of earlier development versions.
+  formatted <- function(row) {
+    fields <- setdiff(ledger_fields, "hash")
+    text <- vapply(row[fields], function(x) format(x, scientific = FALSE, trim = TRUE), "")
+    sha(paste0(nchar(text, "bytes"), ":", text, collapse = ""))
+  }
+  ledgers <- c(file, older)
+  withr::with_locale(c(LC_CTYPE = "C"), {
+    with_internal("hash_of_charge", formatted, {
+      charged(dp_ledger(5, 1e-6, path = older, study = study))
+    })
+    for (path in ledgers) {
+      own <- dp_ledger(path = path, study = study)
+      expect_length(verify_ledger(own)$broken, 0)
+      charged(own)
+      expect_identical(as.data.frame(own)$study, rep(study, 2))
+    }
+  })
+  expect_length(verify_ledger(ledger)$broken, 0)
+  charged(ledger)
+  # In the new rows the letters count.
+  con <- DBI::dbConnect(RSQLite::SQLite(), file)
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbExecute(con, "UPDATE dpsc_ledger SET study = 'Z<U+00FC>rich <U+65E5>' WHERE number = 2")
+  expect_identical(verify_ledger(ledger)$broken, 2)
+})
+
 test_that("edited, deleted and reordered rows of a ledger are detected and stop payment", {
   tampered <- list(
     edit = "UPDATE dpsc_ledger SET mu = '0x1p-30' WHERE number = 2",
