@@ -16,12 +16,13 @@
 #' * `"winsorised"`: first releases the median of the answers and the median distance from this
 #'   median, both by the exponential mechanism on a grid, each with a quarter of the statistic's
 #'   share of the budget. The number of cells follows from this share and from the number of blocks:
-#'   if all answers are equal, a draw finds their cell with probability .96 or more (at most 262,144
+#'   if all answers are equal, a draw finds their cell with probability .98 or more (at most 262,144
 #'   cells). It then clips the answers to within six standard deviations of the median (estimated
-#'   from the median distance), and releases their mean with discrete Laplace or Gaussian noise. Several statistics have equal shares of the budget. Limits
-#'   that are ten times too wide increase the error only slightly, and skewed answers cause little
-#'   bias. This method needs about 96 / epsilon blocks per statistic; with fewer blocks, and if you
-#'   give neither `method` nor `spread`, the function uses `"median"` without `spread`.
+#'   from the median distance), and releases their mean with discrete Laplace or Gaussian noise.
+#'   Several statistics have equal shares of the budget. Limits that are ten times too wide increase
+#'   the error only slightly, and skewed answers cause little bias. This method needs about 96 /
+#'   epsilon blocks per statistic; with fewer blocks, and if you give neither `method` nor `spread`,
+#'   the function uses `"median"` without `spread`.
 #' * `"median"`: releases the median over blocks, for each statistic separately, by the exponential
 #'   mechanism on 262,144 cells between `lower` and `upper`. Limits that are ten times too wide
 #'   increase the error only slightly.
@@ -52,7 +53,7 @@
 #' @param statistic (`function`)\cr a function that takes the rows of a block's people and returns
 #'   `length(lower)` numbers.
 #' @param blocks (`count` or `NULL`, PUBLIC)\cr number of blocks. `NULL`: at least 30 blocks, and
-#'   enough blocks for little noise (for one statistic about 160 / epsilon by `"winsorised"`, 240 /
+#'   enough blocks for little noise (for one statistic about 192 / epsilon by `"winsorised"`, 240 /
 #'   epsilon by `"median"` with `spread`, 50 / epsilon by `"mean"`), but no more than one block per
 #'   30 people, and at least two blocks.
 #' @param lower,upper (`numeric`, PUBLIC)\cr limits of each statistic, in its units; answers are
@@ -273,7 +274,8 @@ default_blocks <- function(core) {
   if (core$mean) {
     return(ceiling(50 * length(core$names) / core$epsilon))
   }
-  ceiling(10 / clearance(core, planned(aggregate_plan_cpp(core), "this statistic")$exponent, 1))
+  plan <- planned(aggregate_plan_cpp(core), "this statistic")
+  ceiling((if (core$located) 12 else 10) / clearance(core, plan$exponent, 1))
 }
 
 #' Budget of an aggregate, and its noise in ranks
@@ -387,61 +389,6 @@ aggregate_errors <- function(released, values, width, facts, plan) {
     quantiles = cbind("25%" = values[, 2L], "75%" = values[, 3L]), privacy.se = privacy,
     std.error = sqrt((1.25 * one)^2 / facts$blocks + privacy^2)
   )
-}
-
-#' Do the released numbers alone show that the statistic failed on most blocks?
-#' @noRd
-at_fallback <- function(x) {
-  if (is.null(x$quantiles)) {
-    return(character())
-  }
-  cell <- (x$plan$upper - x$plan$lower) / 2^x$plan$cells
-  located <- mechanism_table$dp_aggregate[[x$method]]$located
-  middle <- if (located) x$quantiles[, "median"] else x$estimate
-  wide <- if (located) {
-    x$quantiles[, "spread"]
-  } else {
-    x$quantiles[, 2L] - x$quantiles[, 1L]
-  }
-  names(x$estimate)[abs(middle - x$plan$fallback) <= cell & wide <= 2 * cell]
-}
-
-#' Statistics whose released deviation over blocks is impossible within the limits
-#'
-#' The draw of the median or of the spread then found a remote cell.
-#' @noRd
-lost_spread <- function(x) {
-  located <- mechanism_table$dp_aggregate[[x$method]]$located
-  # For an unidentified statistic the print shows the reason instead.
-  if (is.null(x$quantiles) || !located || !x$plan$identified) {
-    return(character())
-  }
-  names(x$estimate)[x$quantiles[, "spread"] > (x$plan$upper - x$plan$lower) / 2]
-}
-
-lost_spread_words <- paste(
-  "the released standard deviation over blocks is impossible within the limits. Perhaps most",
-  "blocks give the same answer, such as the fallback of a statistic that fails."
-)
-
-warn_of_fallback <- function(x) {
-  failed <- at_fallback(x)
-  lost <- lost_spread(x)
-  if (length(lost)) {
-    rlang::warn(cli::format_message(c(
-      paste("For {.val {lost}},", lost_spread_words),
-      i = "Try the statistic on simulated rows ({.arg example}). The budget is spent."
-    )), class = "dpsc_warning_fallback")
-  }
-  if (length(failed)) {
-    rlang::warn(cli::format_message(c(
-      "On most blocks, {.val {failed}} {?equals/equal} {.arg fallback}.",
-      i = paste(
-        "The statistic may fail on blocks. Try it on simulated rows ({.arg example}). The budget",
-        "is spent."
-      )
-    )), class = "dpsc_warning_fallback")
-  }
 }
 
 #' Was the standard deviation over blocks released?

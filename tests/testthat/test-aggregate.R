@@ -453,7 +453,7 @@ test_that("equal answers are found, and answers far narrower than the limits, to
   }
   for (value in list(function() 25.3, function() stats::rnorm(1L, 25.3, 0.9))) {
     found <- far(value, 60L)
-    # A draw finds a remote cell with probability .04 at most.
+    # A draw finds a remote cell with probability .02 at most.
     expect_lte(sum(found[2L, ] > 10), 10)
     expect_lt(stats::median(found[1L, ]), 1)
   }

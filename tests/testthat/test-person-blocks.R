@@ -25,7 +25,7 @@ blocks_aggregate <- function(data, statistic = function(x) mean(x$a), ...) {
   force(data)
   withr::local_seed(5)
   dp_aggregate(data, statistic,
-    epsilon = 4, lower = -1, upper = 1, control = dp_control(rng = "R"), ...
+    epsilon = 4, lower = -1, upper = 1, fallback = 1, control = dp_control(rng = "R"), ...
   )
 }
 

@@ -44,7 +44,7 @@ constexpr double located_mean_share = 0.5;
 constexpr double located_window = 6.0;
 // The probability of a remote cell for the located median and spread: the number of cells is as
 // large as this permits if all answers are equal.
-constexpr double located_wrong = 0.04;
+constexpr double located_wrong = 0.02;
 constexpr int located_least_bits = 3, located_most_bits = 18;
 // Half of a normal distribution lies within this number of standard deviations.
 constexpr double normal_upper_quartile = 0.67448975019608171;
