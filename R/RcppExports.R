@@ -57,6 +57,10 @@ aggregate_order_cpp <- function(n, seeds, rng) {
     .Call(`_dpsc_aggregate_order_cpp`, n, seeds, rng)
 }
 
+apart_cpp <- function(call) {
+    .Call(`_dpsc_apart_cpp`, call)
+}
+
 aggregate_release_cpp <- function(rows, facts, rng) {
     .Call(`_dpsc_aggregate_release_cpp`, rows, facts, rng)
 }

@@ -131,15 +131,14 @@ take_rows <- function(data, rows) {
 #' @noRd
 quiet_answer <- function(statistic, part, size) {
   stopped <- FALSE
-  # A condition that is not an error, such as "abort", may pass every handler up to the top level.
-  answer <- withRestarts(
+  # Conditions of any class, and the restart "abort", stay within the call.
+  answer <- apart_cpp(as.call(list(function() {
     tryCatch(
       suppressMessages(suppressWarnings(plain_answer(statistic(part), size))),
       error = function(e) NULL,
       interrupt = function(e) stopped <<- TRUE
-    ),
-    abort = function() NULL
-  )
+    )
+  })))
   if (stopped) rlang::interrupt()
   answer %||% rep(NA_real_, size)
 }
@@ -154,11 +153,11 @@ plain_answer <- function(answer, size) {
   }
 }
 
-# A statistic may affect the next block or the caller through the generator's state, options, output,
-# messages and plots.
+# A statistic may affect the next block or the caller through the generator's state, options,
+# output, messages, plots and the search path.
 hold_state <- function() {
   list(
-    devices = grDevices::dev.list(), device = grDevices::dev.cur(),
+    devices = grDevices::dev.list(), device = grDevices::dev.cur(), search = search(),
     seed = get0(".Random.seed", globalenv(), inherits = FALSE), kind = RNGkind(),
     options = options(), sinks = sink.number(), messages = sink.number(type = "message"),
     silence = file(nullfile(), "w")
@@ -173,6 +172,9 @@ between_blocks <- function(state) {
   options(c(state$options, stats::setNames(vector("list", length(added)), added)))
   options(error = NULL)
   close_new_devices(state)
+  for (name in grep("^package:", setdiff(search(), state$search), invert = TRUE, value = TRUE)) {
+    detach(name, character.only = TRUE)
+  }
   # Plots of a block go to a device without a file.
   grDevices::pdf(NULL)
 }

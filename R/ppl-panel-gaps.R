@@ -121,8 +121,8 @@ panel_of_roster <- function(formula, people, request) {
 #' Build a panel with gaps from long data and a roster
 #'
 #' The presence of a cell affects only the row of its unit. Rows of units or periods outside the
-#' roster are omitted; if a unit has several rows in a period, the first counts; missing and
-#' non-finite values are gaps. The indicator of the formula is not read.
+#' roster are omitted; if a donor, or a protected treated unit, has several rows in a period, the
+#' first counts; missing and non-finite values are gaps. The indicator of the formula is not read.
 #' @param people (`list`)\cr see [panel_people()]; `bounds` (`numeric(2)`, `matrix` or `NULL`) limit
 #'   the outcome.
 #' @return As [panel_from_formula()].
@@ -142,7 +142,13 @@ panel_of_roster.default <- function(formula, people, request) {
   unit <- place(index[[1L]], roster$unit)
   time <- place(index[[2L]], roster$periods)
   known <- which(!is.na(unit) & !is.na(time))
-  known <- known[!duplicated(unit[known] + length(roster$unit) * as.double(time[known]))]
+  repeated <- duplicated(unit[known] + length(roster$unit) * as.double(time[known]))
+  own <- known[repeated & !is.na(roster$from)[unit[known]]]
+  if (!request$hide && length(own)) {
+    request$ask()
+    abort_several_rows("A unit", roster$periods[time[own[[1L]]]], index[[1L]])
+  }
+  known <- known[!repeated]
   periods <- length(roster$periods)
   rows <- matrix(NA_real_, length(roster$unit), periods)
   rows[cbind(unit[known], time[known])] <- outcome[known]

@@ -193,6 +193,19 @@ check_units_recur <- function(units, times) {
   }
 }
 
+#' Refuse several rows of a treated unit whose data are public: another unit may have its name
+#' @param unit (`string`)\cr the unit, in words.
+#' @section Errors: `dpsc_error_panel`.
+#' @noRd
+abort_several_rows <- function(unit, period, name) {
+  period <- period_text(period)
+  abort(c(
+    "{.arg data} must have one row for each unit and period.",
+    x = "{unit}, which is treated, has several rows in period {period}.",
+    i = "Check that {.code {name}} identifies the units."
+  ), "panel")
+}
+
 #' Each row's cell in the unit x period matrix
 #' @param units,times (`list`)\cr from [code_index()].
 #' @param treated (`integer`)\cr codes of the treated units, which errors may distinguish from
@@ -222,13 +235,9 @@ match_cells <- function(units, times, treated, quiet = FALSE, ask = function() N
   label <- function(code) if (quiet) "A unit" else unit_labels(units$values[code])
   if (length(twice) > 0L) {
     ask()
-    unit <- label(units$code[twice[[1L]]])
-    period <- period_text(times$values[times$code[twice[[1L]]]])
-    abort(c(
-      "{.arg data} must have one row for each unit and period.",
-      x = "{unit}, which is treated, has several rows in period {period}.",
-      i = "Check that {.code {units$name}} identifies the units."
-    ), "panel")
+    abort_several_rows(
+      label(units$code[twice[[1L]]]), times$values[times$code[twice[[1L]]]], units$name
+    )
   }
   short <- treated[tabulate(match(units$code[own], treated), length(treated)) < n_times]
   if (length(short) > 0L) {

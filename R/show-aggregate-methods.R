@@ -106,7 +106,7 @@ fallback_line <- function(x) {
     return(paste0("For ", paste(lost, collapse = ", "), ", ", lost_spread_words))
   }
   if (length(failed)) {
-    paste0("The released numbers are those of a statistic that equals the fallback on most blocks (",
-      paste(failed, collapse = ", "), "): the statistic may have failed.")
+    paste0("The released numbers are those of a statistic that equals the fallback on most ",
+      "blocks (", paste(failed, collapse = ", "), "): the statistic may have failed.")
   }
 }

@@ -163,6 +163,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// apart_cpp
+SEXP apart_cpp(SEXP call);
+RcppExport SEXP _dpsc_apart_cpp(SEXP callSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type call(callSEXP);
+    rcpp_result_gen = Rcpp::wrap(apart_cpp(call));
+    return rcpp_result_gen;
+END_RCPP
+}
 // aggregate_release_cpp
 Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows, const Rcpp::List& facts, SEXP rng);
 RcppExport SEXP _dpsc_aggregate_release_cpp(SEXP rowsSEXP, SEXP factsSEXP, SEXP rngSEXP) {
@@ -1669,6 +1679,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_dpsc_laplace_gram_sensitivity_cpp", (DL_FUNC) &_dpsc_laplace_gram_sensitivity_cpp, 3},
     {"_dpsc_aggregate_plan_cpp", (DL_FUNC) &_dpsc_aggregate_plan_cpp, 1},
     {"_dpsc_aggregate_order_cpp", (DL_FUNC) &_dpsc_aggregate_order_cpp, 3},
+    {"_dpsc_apart_cpp", (DL_FUNC) &_dpsc_apart_cpp, 1},
     {"_dpsc_aggregate_release_cpp", (DL_FUNC) &_dpsc_aggregate_release_cpp, 3},
     {"_dpsc_sdid_fit_cpp", (DL_FUNC) &_dpsc_sdid_fit_cpp, 5},
     {"_dpsc_difference_deviation_cpp", (DL_FUNC) &_dpsc_difference_deviation_cpp, 2},

@@ -49,6 +49,15 @@ Rcpp::List aggregate_order_cpp(double n, int seeds, SEXP rng) {
   });
 }
 
+// The value of a call without arguments, or NULL if it fails. No handler and no restart of a caller
+// sees its conditions.
+// [[Rcpp::export(rng = false)]]
+SEXP apart_cpp(SEXP call) {
+  int failed = 0;
+  Rcpp::Shield<SEXP> out(R_tryEvalSilent(call, R_GlobalEnv, &failed));
+  return failed ? R_NilValue : static_cast<SEXP>(out);
+}
+
 // Answers of blocks in [0, 1]: the returned values have noise.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd aggregate_release_cpp(const Eigen::Map<Eigen::MatrixXd>& rows,

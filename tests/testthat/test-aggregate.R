@@ -443,6 +443,32 @@ test_that("a statistic that plots writes no rows to a file or an open device", {
     perl = TRUE, useBytes = TRUE)))
 })
 
+test_that("no condition of a statistic leaves its block, and no attached rows stay", {
+  people <- data.frame(x = stats::runif(400))
+  seen <- character()
+  of <- function(statistic) {
+    tryCatch(
+      withCallingHandlers(
+        suppressWarnings(
+          seeded_aggregate(people, statistic, lower = 0, upper = 1, epsilon = 9)
+        ),
+        condition = function(c) seen <<- c(seen, conditionMessage(c))
+      ),
+      info = function(c) "left", condition = function(c) "left"
+    )
+  }
+  before <- search()
+  told <- of(function(rows) {
+    rlang::signal(paste("value", rows$x[[1L]]), "info")
+    attach(rows, name = "people")
+    mean(rows$x)
+  })
+  expect_s3_class(told, "dp_aggregate")
+  expect_false(any(grepl("value", seen)))
+  expect_identical(search(), before)
+  expect_s3_class(of(function(rows) invokeRestart("abort")), "dp_aggregate")
+})
+
 test_that("equal answers are found, and answers far narrower than the limits, too", {
   far <- function(value, k) {
     vapply(seq_len(k), function(i) {

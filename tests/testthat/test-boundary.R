@@ -59,6 +59,8 @@ unprotected <- list(
   row_sums_cpp = c("core_sums", "worker_ask"), people_sums_cpp = c("core_people", "worker_ask"),
   # The cells of a file while they are copied into an engine on this machine.
   csv_cells_cpp = "copy_csv",
+  # A block's answer returns to the R code that computes the answers of all blocks.
+  apart_cpp = "quiet_answer",
   # All probes of tests are listed below.
   probe_cpp = NULL,
   # These functions serve fits without privacy, epsilon = Inf.
