@@ -58,12 +58,11 @@ sql_filled <- function(from, time, outcome, periods, map, roster, dialect, more 
     " THEN 1 ELSE 0 END AS never"
   )
   known <- sql_level(c("r", paste0("y", k), around, none, kept), people, "b", dialect)
-  apart <- vapply(k, sql_too_far, "", dialect)
   steps <- sql_level(c(
     "r", "never", paste0("y", k), paste0("b", k), paste0("d", k),
     paste0(sql_cast(paste0(k, " - i", k), dialect$real), " / ",
       sql_cast(paste0("j", k, " - i", k), dialect$real), " AS h", k),
-    paste0("CASE WHEN ", apart, " THEN NULL ELSE d", k, " - b", k, " END AS g", k), kept
+    paste0(vapply(k, sql_difference, "", dialect), " AS g", k), kept
   ), known, "c", dialect)
   values <- vapply(k, sql_between, "", roster$middle, dialect)
   filled <- sql_level(c("r", paste0(values, " AS v", k), kept), steps, "d", dialect)
@@ -98,15 +97,21 @@ first_known <- function(places, place, name, t, dialect) {
   )
 }
 
-#' Does the difference of two neighbours overflow?
+#' The difference of two neighbours, or NULL if it overflows
+#'
+#' Neighbours below 2^970, half a step of the largest double, cannot make a difference overflow.
+#' Halves of larger numbers are exact, and their difference is rounded like the difference.
 #' @noRd
-sql_too_far <- function(t, dialect) {
+sql_difference <- function(t, dialect) {
   b <- paste0("b", t)
   d <- paste0("d", t)
-  largest <- sql_real(.Machine$double.xmax, dialect)
+  large <- sql_real(2^970, dialect)
+  half <- sql_real(.Machine$double.xmax / 2, dialect)
+  two <- sql_real(2, dialect)
   paste0(
-    "(", b, " < 0 AND ", d, " > 0 AND ", d, " > ", largest, " + ", b, ") OR (", b, " > 0 AND ", d,
-    " < 0 AND ", d, " < ", b, " - ", largest, ")"
+    "CASE WHEN ABS(", b, ") > ", large, " AND ABS(", d, ") > ", large, " THEN CASE WHEN ABS(", d,
+    " / ", two, " - ", b, " / ", two, ") > ", half, " THEN NULL ELSE ", d, " - ", b, " END ELSE ",
+    d, " - ", b, " END"
   )
 }
 

@@ -148,6 +148,7 @@ test_that("gaps in tables are filled as in memory, whether rows or sums are read
 })
 
 test_that("SQLite fills gaps with exactly the values of interpolate_rows()", {
+  # Plants faults 103.
   skip_if_not_installed("RSQLite")
   withr::local_seed(4)
   periods <- 9L
@@ -155,6 +156,9 @@ test_that("SQLite fills gaps with exactly the values of interpolate_rows()", {
   rows[stats::runif(length(rows)) < 0.45] <- NA
   rows[1, ] <- c(1.7e308, NA, -1.7e308, NA, 1e308, NA, NA, 5e-324, NA)
   rows[2, ] <- NA
+  # The largest doubles beside the smallest, and differences next to the largest double.
+  rows[3, ] <- c(-.Machine$double.xmax, NA, 5e-324, NA, .Machine$double.xmax, NA, NA, 2^969, NA)
+  rows[4, ] <- c(-3 * 2^970, NA, .Machine$double.xmax - 2^971, NA, -2^970, NA, NA, 2^1023, NA)
   long <- data.frame(
     unit = rep(seq_len(60), periods), week = rep(seq_len(periods), each = 60), y = c(rows)
   )
