@@ -26,9 +26,11 @@ panel_of_roster.dp_source <- function(formula, people, request) {
   if (length(periods) > 300L) abort_periods(length(periods))
   middle <- row_middle(people$bounds, length(periods), request$private)
   check_covariate_fields(table, names(covariates))
-  own <- roster_rows(
-    table, columns$outcome, roster$unit[treatment$units], covariates, request$hide
-  )
+  treated_rows <- function(table) {
+    roster_rows(table, columns$outcome, roster$unit[treatment$units], covariates, request$hide)
+  }
+  own <- treated_rows(table)
+  table <- with_seen(table, function(table) ordered_rows(treated_rows(table)), ordered_rows(own))
   own <- own[own$time %in% periods, , drop = FALSE]
   unit <- match(own$unit, roster$unit[treatment$units])
   time <- match(own$time, periods)

@@ -15,8 +15,9 @@ panel_from_formula.dp_source <- function(formula, people, request) {
   columns <- c(formula_columns(formula), list(
     covariates = names(people$covariates), hide = request$hide, declared = people$covariates
   ))
-  parts <- long_parts(people$data)
-  facts <- lapply(parts, part_facts, columns = columns)
+  found <- lapply(long_parts(people$data), seen_facts, columns = columns)
+  parts <- lapply(found, `[[`, "part")
+  facts <- lapply(found, `[[`, "facts")
   times <- common_periods(facts)
   treated <- do.call(rbind, lapply(facts, `[[`, "treated"))
   n <- sum(vapply(facts, `[[`, 0, "n"))
@@ -52,7 +53,9 @@ panel_from_donors.dp_source <- function(donors, target, T0, times = NULL, hide =
     ), "argument")
   }
   long <- vapply(parts, inherits, NA, c("dp_table", "dp_workers"))
-  facts <- lapply(parts[long], part_facts, columns = NULL)
+  seen <- lapply(parts[long], seen_facts, columns = NULL)
+  parts[long] <- lapply(seen, `[[`, "part")
+  facts <- lapply(seen, `[[`, "facts")
   n_times <- if (any(long)) length(common_periods(facts)$values)
   found <- if (any(long)) common_periods(facts)
   n <- sum(vapply(facts, `[[`, 0, "n"))

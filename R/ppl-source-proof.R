@@ -117,5 +117,8 @@ of_made_up <- function(table, rows, ask) {
   }
   on.exit(quiet_sql(con, paste("DROP TABLE", quoted(con, name))))
   table[c("from", "fields")] <- list(paste(quoted(con, name), "s"), names(rows))
+  # Nobody else can write to these rows.
+  table$seen <- NULL
+  table$dialect$snapshot <- "alone"
   ask(table)
 }

@@ -111,5 +111,18 @@ sql_literals <- function(con, values) {
   if (is.numeric(values) && !is.object(values)) {
     return(vapply(values, sql_whole, ""))
   }
-  as.character(DBI::dbQuoteLiteral(con, values))
+  instant <- if (inherits(values, "POSIXct")) dialect_of(con)$instant
+  if (is.null(instant)) as.character(DBI::dbQuoteLiteral(con, values)) else instant(con, values)
+}
+
+#' Dates with times as literals without a type, in the time zone of the driver and with its offset
+#'
+#' Postgres reads such a literal by the type of the column: the offset counts if the type has a time
+#' zone, and the local time otherwise, which the driver has read in its own time zone.
+#' @noRd
+postgres_instants <- function(con, values) {
+  zone <- attr(con, "timezone", exact = TRUE) %||% "UTC"
+  # Half a microsecond more is cut to the nearest microsecond.
+  text <- paste0("'", format(values + 5e-7, "%Y-%m-%d %H:%M:%OS6%z", tz = zone), "'")
+  ifelse(is.finite(values), text, as.character(DBI::dbQuoteLiteral(con, values)))
 }

@@ -28,6 +28,11 @@
 #'   * `tested` (`flag`): has this package been tested on the engine?
 #'   * `type` (`function` or `NULL`): the name of the type of a column in a table, if R does not
 #'     distinguish `endless` (unlimited decimal digits) from doubles.
+#'   * `snapshot` (`string`): how several statements read one state of a table: `"begin"`, in a
+#'     transaction; `"level"`, in a transaction of a higher isolation level; `"alone"`, no other
+#'     process can write; `"none"`.
+#'   * `instant` (`function` or `NULL`): literals of dates with times, if literals of the driver
+#'     depend on the session's time zone.
 #'   * `planning` (`flag`): does EXPLAIN plan a statement without returning rows?
 #'   * `exact` (`function`): converts a column of this type to a double, or to infinity beyond the
 #'     doubles.
@@ -41,7 +46,8 @@ new_dialect <- function(name, ...) {
     make = function(name, query) paste0("CREATE TEMPORARY TABLE ", name, " AS ", query),
     number = function(x) sql_cast(x, real), index = FALSE,
     modulo = function(a, b) paste0("(", a, ") % ", b), loose = FALSE, before = character(),
-    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL, planning = FALSE
+    after = character(), tested = FALSE, type = NULL, endless = NULL, exact = NULL,
+    planning = FALSE, snapshot = "none", instant = NULL
   ), given)
 }
 
@@ -54,7 +60,7 @@ sql_dialects <- function() {
       # A column may contain values of any type, and a cast converts them to numbers.
       number = function(x) {
         paste0("CASE WHEN typeof(", x, ") IN ('integer', 'real') THEN CAST(", x, " AS REAL) END")
-      }, loose = TRUE, tested = TRUE, planning = TRUE
+      }, loose = TRUE, tested = TRUE, planning = TRUE, snapshot = "begin"
     ),
     postgres = new_dialect("postgres",
       fence = " OFFSET 0", order = function(x) paste0("CAST(", x, " AS TEXT) COLLATE \"C\""),
@@ -64,7 +70,8 @@ sql_dialects <- function() {
       },
       # In this engine a cast is an error if the number is too large for a double, or so small that
       # it rounds to zero. NaN is above all numbers and equal to -NaN.
-      planning = TRUE, endless = "numeric", exact = function(x) {
+      planning = TRUE, snapshot = "level", instant = postgres_instants,
+      endless = "numeric", exact = function(x) {
         real <- function(value) sql_cast(value, "DOUBLE PRECISION")
         paste0("(CASE WHEN ", x, " > 1.7976931348623157e308 THEN CASE WHEN -", x, " < ", x,
           " THEN ",
@@ -73,7 +80,9 @@ sql_dialects <- function() {
           " ELSE ", real(x), " END)")
       }
     ),
-    duckdb = new_dialect("duckdb", real = "DOUBLE", tested = TRUE, planning = TRUE),
+    duckdb = new_dialect("duckdb",
+      real = "DOUBLE", tested = TRUE, planning = TRUE, snapshot = "alone"
+    ),
     spark = new_dialect("spark",
       real = "DOUBLE", small = "INT",
       make = function(name, query) paste0("CACHE TABLE ", name, " AS ", query)

@@ -95,7 +95,10 @@
 #' are read as text. Periods are read as numbers if all periods are whole numbers, or if the periods
 #' of a [dp_roster()] are numbers.
 #'
-#' @section Requirements on the engine: The temporary table is a snapshot. Every pass must find the
+#' @section Requirements on the engine: The temporary table is a snapshot: of a table that changes
+#' while a panel is read, one state is used, or the call stops before the charge (`groups > 1`
+#' therefore needs Postgres, SQLite or DuckDB; Parquet files must not change). On Postgres the call
+#' must not be inside a transaction, unless its level is REPEATABLE READ. Every pass must find the
 #' same rows, so the number of rows (and a checksum, for blocks) is compared in every pass. Faults
 #' of the rows are found before the budget is charged, and reported without naming anyone. An
 #' engine's own error is shown only if it concerns names, rights or syntax, and without names that

@@ -25,6 +25,7 @@ grid_of <- function(bounds, covariates = 0L, T0 = NULL) {
 make_wide <- function(table, design, grid, covariates = NULL) {
   con <- table$con
   dialect <- table$dialect
+  given <- table
   table <- with_outcome(table, design$outcome %||% table$outcome)
   name <- fresh_name(dialect)
   periods <- period_literals(table, design$periods)
@@ -32,7 +33,7 @@ make_wide <- function(table, design, grid, covariates = NULL) {
   roster <- paste0(name, "_units")
   close <- function() {
     quiet_sql(con, c(
-      paste("DROP TABLE", c(
+      paste("DROP TABLE IF EXISTS", c(
         name, paste0(name, "_cuts"), if (!is.null(design$roster)) quoted(con, roster)
       )),
       dialect$after
@@ -46,16 +47,18 @@ make_wide <- function(table, design, grid, covariates = NULL) {
       table, design$covariates, periods, !is.null(design$roster), !is.null(grid)
     ))
   }
-  if (is.null(design$roster)) {
-    fill_wide(table, design, grid, periods, name)
-  } else {
-    fill_from_roster(table, design, grid, periods, name, roster)
-  }
-  if (dialect$index) {
-    run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"))
-  }
   columns <- length(periods) + NROW(design$covariates$columns)
-  n <- check_wide(con, name, length(periods), columns)
+  n <- in_snapshot(given, function() {
+    if (is.null(design$roster)) {
+      fill_wide(table, design, grid, periods, name)
+    } else {
+      fill_from_roster(table, design, grid, periods, name, roster)
+    }
+    if (dialect$index) {
+      run_sql(con, paste0("CREATE UNIQUE INDEX ", name, "_r ON ", name, " (r)"))
+    }
+    check_wide(con, name, length(periods), columns)
+  })
   done <- TRUE
   list(
     con = con, name = name, n = n, periods = columns, dialect = dialect, grid = grid,

@@ -197,7 +197,9 @@ worker_open <- function(open, i, opening) {
 worker_look <- function(columns) {
   source <- worker_state$source
   if (inherits(source, "dp_table")) {
-    return(part_facts(source, columns))
+    found <- seen_facts(source, columns)
+    worker_state$source <- found$part
+    return(found$facts)
   }
   if (!is.null(columns)) {
     abort("With a formula, workers must open tables or files.", "argument")

@@ -284,6 +284,8 @@ test_that("engines fill gaps as interpolate_rows() does, cell by cell", {
   rows[stats::runif(540) < 0.45] <- NA
   rows[1, ] <- c(1.7e308, NA, -1.7e308, NA, 1e308, NA, NA, 5e-324, NA)
   rows[2, ] <- c(5e-324, NA, -5e-324, NA, 1e-310, NA, 5e-324, NA, NA)
+  rows[3, ] <- c(-.Machine$double.xmax, NA, 5e-324, NA, .Machine$double.xmax, NA, NA, 2^969, NA)
+  rows[4, ] <- c(-3 * 2^970, NA, .Machine$double.xmax - 2^971, NA, -2^970, NA, NA, 2^1023, NA)
   long <- data.frame(unit = rep(1:60, 9), week = rep(1:9, each = 60), y = c(rows))
   for (con in engines()) {
     fill(con, "gaps60", long[sample(540), ])
@@ -475,7 +477,7 @@ test_that("hostile cells of CSV and Parquet move their own rows in DuckDB", {
   }))
 })
 
-test_that("no error of Postgres' planner shows a person's cell, while errors about names are shown", {
+test_that("no error of the planner of Postgres shows a cell, while errors about names are shown", {
   con <- engines()$postgres
   skip_if(is.null(con), "no Postgres")
   run <- function(...) DBI::dbExecute(con, paste0(...))
@@ -503,4 +505,83 @@ test_that("no error of Postgres' planner shows a person's cell, while errors abo
   words <- said("costs")
   run("RESET ROLE")
   expect_match(words, "permission denied for table")
+})
+
+test_that("in Postgres a release reads one state of a table, also in the user's transaction", {
+  con <- engines()$postgres
+  skip_if(is.null(con), "no Postgres")
+  other <- connect_postgres()
+  withr::defer(DBI::dbDisconnect(other))
+  p <- long_panel(160, 4, 2, extreme = FALSE)
+  p$data$on[p$data$unit %in% sort(unique(p$data$unit))[1:40] & p$data$week > 2004L] <- 1L
+  units <- setdiff(sort(unique(p$data$unit), method = "radix"), treated_of(p$data))
+  fill(con, "live", p$data)
+  rename <- function(from, to) {
+    DBI::dbExecute(other, "UPDATE live SET unit = $1 WHERE unit = $2", list(to, from))
+  }
+  table <- in_sqlite(con, name = "live", groups = 3, calibrate = TRUE)
+  everyone <- function(data) seeded(data, protect = "everyone", epsilon = 6)
+  reference <- everyone(p$data)
+  own <- keep_rows
+  moved <- FALSE
+  release <- with_internal("keep_rows", function(table, name, query, first) {
+    out <- own(table, name, query, first)
+    if (first && !moved) {
+      rename(units[[3L]], "zz")
+      rename(units[[100L]], units[[3L]])
+      moved <<- TRUE
+    }
+    out
+  }, everyone(table))
+  expect_true(moved)
+  expect_identical(release, reference)
+  rename(units[[3L]], units[[100L]])
+  rename("zz", units[[3L]])
+  # Protected treated people and donors change places after the first reading.
+  own <- open_all
+  error <- with_internal("open_all", function(...) {
+    rename(treated_of(p$data)[[1L]], "swap")
+    rename(units[[7L]], treated_of(p$data)[[1L]])
+    rename("swap", units[[7L]])
+    own(...)
+  }, tryCatch(everyone(table), error = identity))
+  expect_s3_class(error, "dpsc_error_engine")
+  expect_match(conditionMessage(error), "The table changed while it was read")
+  fill(con, "live", p$data)
+  # Transactions of the user.
+  DBI::dbExecute(con, "BEGIN")
+  error <- expect_error(everyone(table), class = "dpsc_error_argument")
+  expect_match(conditionMessage(error), "REPEATABLE READ")
+  DBI::dbExecute(con, "ROLLBACK")
+  DBI::dbExecute(con, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+  DBI::dbExecute(con, "UPDATE live SET y = y / 2")
+  expect_identical(everyone(table), everyone(transform(p$data, y = y / 2)))
+  DBI::dbExecute(con, "ROLLBACK")
+  expect_identical(everyone(table), reference)
+  left <- DBI::dbGetQuery(con, "SELECT relname FROM pg_class WHERE relname LIKE 'dpsc_%'")
+  expect_identical(nrow(left), 0L)
+})
+
+test_that("periods with times are found in any time zone of the session and of the driver", {
+  skip_if(is.null(engines()$postgres), "no Postgres")
+  p <- long_panel(200, 4, 2)
+  p$data$week <- as.POSIXct("2020-07-01 22:30:00", tz = "UTC") + 43200.25 * (p$data$week - 2001L)
+  reference <- seeded(p$data)
+  for (zone in c("UTC", "Europe/Berlin")) {
+    con <- DBI::dbConnect(RPostgres::Postgres(),
+      host = Sys.getenv("DPSC_POSTGRES"), user = "postgres", dbname = "postgres", timezone = zone
+    )
+    for (type in c("timestamptz", "timestamp")) {
+      fill(con, "times", p$data)
+      DBI::dbExecute(con, paste("ALTER TABLE times ALTER week TYPE", type))
+      for (session in c(zone, "America/New_York")) {
+        DBI::dbExecute(con, paste0("SET TIME ZONE '", session, "'"))
+        release <- seeded(in_sqlite(con, name = "times"))
+        expect_identical(release$statistics, reference$statistics,
+          label = paste(zone, type, session))
+      }
+      DBI::dbExecute(con, paste0("SET TIME ZONE '", zone, "'"))
+    }
+    DBI::dbDisconnect(con)
+  }
 })

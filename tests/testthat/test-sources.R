@@ -538,3 +538,87 @@ test_that("tables give the releases of data frames with several dates or protect
   }
   expect_identical(release(in_sqlite(con, outcome = "y")), release(donors))
 })
+
+# Two connections to one file, of which the second can write while the first reads.
+two_connections <- function(data, env = parent.frame()) {
+  skip_if_not_installed("DBI")
+  skip_if_not_installed("RSQLite")
+  path <- withr::local_tempfile(fileext = ".sqlite", .local_envir = env)
+  both <- lapply(1:2, function(i) DBI::dbConnect(RSQLite::SQLite(), path))
+  withr::defer(for (con in both) DBI::dbDisconnect(con), envir = env)
+  DBI::dbGetQuery(both[[1L]], "PRAGMA journal_mode = WAL")
+  DBI::dbWriteTable(both[[1L]], "sales", data)
+  both
+}
+
+test_that("a release reads one state of a table, or stops because the table changed", {
+  # Plants faults 102.
+  p <- long_panel(120, 4, 2)
+  p$data$week <- p$data$week - 2000L
+  units <- setdiff(sort(unique(p$data$unit)), treated_of(p$data))
+  roster <- dp_roster(
+    c(units, "zz", treated_of(p$data)), c(rep(NA, length(units) + 1L), 5L), 1:6
+  )
+  calls <- list(
+    plain = function(data) seeded(data, protect = "donors"),
+    gaps = function(data) seeded(data, na = "interpolate", roster = roster)
+  )
+  for (kind in names(calls)) {
+    reference <- calls[[kind]](p$data)
+    both <- two_connections(p$data)
+    rename <- function(from, to) {
+      DBI::dbExecute(both[[2L]], "UPDATE sales SET unit = ? WHERE unit = ?", list(to, from))
+    }
+    table <- in_sqlite(both[[1L]], groups = 3)
+    # Between two groups one person's identifier moves to the last group, another's to the first.
+    own <- keep_rows
+    moved <- FALSE
+    release <- with_internal("keep_rows", function(table, name, query, first) {
+      out <- own(table, name, query, first)
+      if (first && !moved) {
+        rename(units[[3L]], "zz")
+        rename(units[[100L]], units[[3L]])
+        moved <<- TRUE
+      }
+      out
+    }, calls[[kind]](table))
+    expect_true(moved)
+    expect_identical(release, reference, label = kind)
+    rename(units[[3L]], units[[100L]])
+    rename("zz", units[[3L]])
+    # Between the facts and the donors' rows the treated unit and a donor change places.
+    own <- open_all
+    ledger <- dp_ledger(5, 1e-6)
+    error <- with_internal("open_all", function(...) {
+      rename(treated_of(p$data), "swap")
+      rename(units[[7L]], treated_of(p$data))
+      rename("swap", units[[7L]])
+      own(...)
+    }, tryCatch(calls[[kind]](table), error = identity))
+    expect_s3_class(error, "dpsc_error_engine")
+    expect_match(conditionMessage(error), "The table changed while it was read", label = kind)
+    expect_no_match(conditionMessage(error), paste(units, collapse = "|"))
+    left <- "SELECT name FROM sqlite_temp_master WHERE type = 'table'"
+    expect_identical(DBI::dbGetQuery(both[[1L]], left)$name, character())
+    # The connection is not in a transaction.
+    expect_no_error(DBI::dbBegin(both[[1L]]))
+    DBI::dbRollback(both[[1L]])
+  }
+})
+
+test_that("a panel is read in the user's transaction; groups need an engine with transactions", {
+  p <- long_panel(60, 4, 2)
+  con <- sqlite_of(p$data)
+  DBI::dbBegin(con)
+  DBI::dbExecute(con, "UPDATE sales SET y = y / 2")
+  halved <- seeded(transform(p$data, y = y / 2))
+  expect_identical(seeded(in_sqlite(con, groups = 2)), halved)
+  DBI::dbRollback(con)
+  expect_identical(seeded(in_sqlite(con)), seeded(p$data))
+  table <- in_sqlite(con, groups = 2)
+  table$dialect$snapshot <- "none"
+  error <- expect_error(seeded(table), class = "dpsc_error_argument")
+  expect_match(conditionMessage(error), "groups")
+  table$groups <- 1
+  expect_identical(seeded(table), seeded(p$data))
+})
