@@ -5,7 +5,11 @@
 objective_glm <- function() {
   new_mechanism("dp_glm",
     title = "objective perturbation in whitened coordinates", needs = "blocks", person = "blocks",
-    weighs = "Rows far from the middle have smaller weights, which depend on regressors alone. ",
+    weighs = paste(
+      "Rows far from the middle have smaller weights, which depend on regressors alone. If the",
+      "model is not exact, coefficients can differ from those of glm() by several standard errors",
+      "(?dp_glm, section \"Estimand\"). "
+    ),
     references = c("kst", "rkw"),
     loss = function(fit, table, delta, others = NULL) {
       read <- function(x) if (!is.null(x)) glm_rows_cpp(x, fit$public$facts, fit$release)

@@ -72,8 +72,8 @@ description_lines <- function(x, clusters = TRUE) {
   title <- paste0(if (!x$privacy$private) "Raw description of " else "Description of ",
     count_words(x$nobs), if (is_by_person(x$privacy)) " people" else " rows",
     if (x$privacy$private) ", with 95 % limits (sampling and privacy together)")
-  c(title, "", paste0("  ", table_text(table)), counts_note(x, table), unseen_note(x, clusters),
-    doubt_lines(description_doubts(x)))
+  c(title, "", paste0("  ", table_text(table)), counts_note(x, table), grid_note(x),
+    unseen_note(x, clusters), doubt_lines(description_doubts(x)))
 }
 
 #' Reason for wide limits of means and standard deviations
@@ -98,6 +98,19 @@ unseen_note <- function(x, clusters) {
     paste0("Limits of mean and sd assume that no cluster of people lies far from all others. ",
       "Noise may hide such people: ", hidden, ".")
   }, 84L, prefix = "  "))
+}
+
+#' Reason for coarse quantiles: the tail that has the fewest people determines the number of cells
+#' @noRd
+grid_note <- function(x) {
+  # 2^10 cells: bounds twenty times as wide as the values still resolve them.
+  if (x$privacy$private && any(x$facts$whole == 0) && x$plan$cells %in% 1:9) {
+    c("", strwrap(paste0(
+      "Quantiles are drawn among ", 2^x$plan$cells, " intervals between the bounds, since the ",
+      "budget per quantile is small. Fewer `quantiles`, values nearer to the median, narrower ",
+      "bounds, more people or a larger epsilon make the intervals narrower."
+    ), 84L, prefix = "  "))
+  }
 }
 
 #' Reason for different counts of one group

@@ -33,7 +33,8 @@
 #' * `tidy()`: a data frame with one row per estimate and columns `term`, `estimate`, `std.error`
 #'   (for sampling and privacy), `privacy.se` (for privacy alone), `statistic` and `p.value` (not
 #'   for [dp_aggregate()]), and `conf.low`, `conf.high` if requested. Standard errors, tests and
-#'   limits are `NA` if no estimate is identified or no standard errors were released. For
+#'   limits are `NA` if no estimate is identified or no standard errors were released; for
+#'   [dp_aggregate()] without standard errors `conf.int = TRUE` causes an error with the reason. For
 #'   [dp_lm()], [dp_glm()] and [dp_aggregate()] there is also a column `identified`, for
 #'   [dp_select()] a column `rank`. For running sums see [dp_stream-methods].
 #' * `glance()`: one row with the number of people or rows, the budget, `private` (whether the
