@@ -81,6 +81,19 @@ abort_sums <- function(charged) {
   ), c("engine", "panel"))
 }
 
+#' Refuse a table whose connection another process opened, and may use at the same time
+#' @section Errors: `dpsc_error_engine`.
+#' @noRd
+check_own_process <- function(table) {
+  if (!identical(table$state$process, Sys.getpid())) {
+    abort(c(
+      "The connection of the table or the files was opened in another process.",
+      x = "A fork, or a copy from a file, cannot use a connection of another process.",
+      i = "Open the connection in this process, and call {.fn dp_table} or {.fn dp_files} again."
+    ), c("engine", "panel"))
+  }
+}
+
 #' Run a source's answer; an error without a class may contain data, and is replaced
 #' @noRd
 classed <- function(code, charged) {

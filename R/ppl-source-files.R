@@ -95,6 +95,7 @@ copied_csv <- function(paths, con, wanted = character()) {
       {
         for (path in paths) {
           at$path <- path
+          check_compressed(path)
           names <- copy_csv(path, copy$write, names, wanted)
         }
         TRUE
@@ -112,6 +113,56 @@ copied_csv <- function(paths, con, wanted = character()) {
     ), "argument")
   }
   csv_from(con, names)
+}
+
+#' Refuse a compressed file that is cut off, whose rows R would read up to this place
+#'
+#' R reads several gzip files in sequence as one file, and gives no word if one of them ends early
+#' (or if a file of bzip2 does). Therefore a mark is appended, compressed, to a copy of the file:
+#' only if the whole file is intact does the mark come out at the end.
+#' @section Errors: `dpsc_error_argument`.
+#' @noRd
+check_compressed <- function(path) {
+  begins <- function(bytes) identical(readBin(path, "raw", length(bytes)), as.raw(bytes))
+  file <- basename(path)
+  # Beginnings of files by which `gzfile()` recognises bzip2, xz and lzma.
+  others <- list(
+    c(0x42, 0x5a, 0x68), c(0xfd, 0x37, 0x7a, 0x58, 0x5a), c(0xff, 0x4c, 0x5a, 0x4d, 0x41),
+    c(0x5d, 0x00, 0x00, 0x80, 0x00)
+  )
+  if (any(vapply(others, begins, NA))) {
+    abort(c(
+      "{.file {file}} is compressed by {.code bzip2} or {.code xz}.",
+      i = "Only files of {.code gzip} are read. Decompress the file."
+    ), "argument")
+  }
+  if (begins(c(0x1f, 0x8b)) && !tryCatch(ends_with_mark(path), error = function(e) FALSE)) {
+    abort(c(
+      "{.file {file}} is cut off or damaged: its compressed rows do not reach the end of the file.",
+      i = "Copy or write the file again."
+    ), "argument")
+  }
+}
+
+ends_with_mark <- function(path) {
+  mark <- charToRaw("\ndpsc: the end of the file\n")
+  copy <- tempfile()
+  last <- tempfile()
+  on.exit(unlink(c(copy, last)))
+  file <- gzfile(last, "wb")
+  writeBin(mark, file)
+  close(file)
+  stopifnot(file.copy(path, copy), file.append(copy, last))
+  file <- gzfile(copy, "rb")
+  on.exit(close(file), add = TRUE, after = FALSE)
+  end <- raw()
+  # A wrong check sum within the file is a warning.
+  suppressWarnings(repeat {
+    bytes <- readBin(file, "raw", csv_bytes)
+    if (!length(bytes)) break
+    end <- utils::tail(c(utils::tail(end, length(mark)), bytes), length(mark))
+  })
+  identical(end, mark)
 }
 
 # Number of bytes per read.

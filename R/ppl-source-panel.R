@@ -143,6 +143,7 @@ part_facts <- function(part, columns) UseMethod("part_facts")
 #' @noRd
 #' @exportS3Method
 part_facts.dp_table <- function(part, columns) {
+  check_own_process(part)
   table <- part
   con <- table$con
   outcome <- columns$outcome %||% table$outcome

@@ -44,6 +44,7 @@ open_rows.data.frame <- function(part, columns, choice, private) {
 #' @noRd
 #' @exportS3Method
 open_rows.dp_table <- function(part, columns, choice, private) {
+  check_own_process(part)
   if (part$compute == "here") {
     stream <- if (is.null(columns$person$column)) stream_people else stream_persons
     return(stream(part, columns, choice, private))

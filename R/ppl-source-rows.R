@@ -64,6 +64,7 @@ open_part.default <- function(part, design, grid, calibrated) part
 #' @noRd
 #' @exportS3Method
 open_part.dp_table <- function(part, design, grid, calibrated) {
+  check_own_process(part)
   here <- part$compute == "here"
   if (is.null(grid)) refuse_source(part, "blocks", "{.code epsilon = Inf}")
   if (!here) {

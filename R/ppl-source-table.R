@@ -148,7 +148,7 @@
 #'   group after the other into one row per person, so that an engine with little memory need not
 #'   use its disk. The table is read once for each group.
 #' @param files (`character`)\cr paths of CSV files (also `.csv.gz`) or of Parquet files; `*`
-#'   matches any text.
+#'   matches any text. A compressed file that is cut off is refused.
 #' @param memory (`string` or `NULL`)\cr memory limit for duckdb, such as `"1GB"`; unused if duckdb
 #'   is not installed.
 #' @param sources (`list`)\cr values of `dp_table()`, `dp_files()` and [dp_workers()]; matrices and
@@ -156,7 +156,7 @@
 #' @param x (`dp_source`)\cr a source.
 #' @param ... unused.
 #' @return An object of class `dp_source`, which can read donors: PRIVATE. The object contains the
-#'   connection, and can be used only in this session.
+#'   connection, and can be used only in this session, not in its forks.
 #' @section Errors: `dpsc_error_argument` if an argument is not a table; `dpsc_error_package` for a
 #'   missing package. The fitting functions raise `dpsc_error_panel` for rows that are not a panel,
 #'   and `dpsc_error_engine` for an engine that fails or computes differently.
@@ -235,6 +235,7 @@ new_table <- function(con, from, index, outcome, compute, calibrate, block, grou
     abort("{.arg outcome} must name one column.", "argument")
   }
   state <- new.env(parent = emptyenv())
+  state$process <- Sys.getpid()
   out <- structure(list(
     con = con, from = from, index = as.vector(index), outcome = outcome, compute = compute,
     calibrate = check_flag(calibrate), block = check_count(block, 1),

@@ -216,3 +216,57 @@ test_that("dates that SQLite stores as numbers or text are read as dates", {
   expect_s3_class(plot_periods(c("2023-99-99", "2023-01-01")), "factor")
   expect_s3_class(plot_periods(c("a", "b")), "factor")
 })
+
+test_that("a compressed CSV file that is cut off at any byte is refused, not read in part", {
+  # Plants faults 109.
+  folder <- withr::local_tempdir()
+  path <- file.path(folder, "people.csv.gz")
+  withr::local_seed(1)
+  lines <- c("id,week,y", paste(rep(1:300, each = 4), 1:4, stats::runif(1200), sep = ","))
+  file <- gzfile(path, "w")
+  writeLines(lines, file)
+  close(file)
+  whole <- readBin(path, "raw", 1e6)
+  count <- function(bytes) {
+    writeBin(bytes, path)
+    table <- dp_files(path, c("id", "week"), "y")
+    DBI::dbGetQuery(table$con, "SELECT COUNT(*) AS n FROM rows")$n
+  }
+  expect_equal(count(whole), 1200)
+  # Some writers compress blocks separately.
+  expect_equal(count(c(whole, whole)), 2401)
+  n <- length(whole)
+  damaged <- replace(whole, n %/% 2, xor(whole[[n %/% 2]], as.raw(1)))
+  cuts <- lapply(c(n - 1, n - 8, n - 9, n - 20, n %/% 2, n %/% 9, 15, 3), function(k) whole[1:k])
+  for (bytes in c(cuts, list(damaged, c(whole, whole[1:(n %/% 2)])))) {
+    expect_error(count(bytes), "cut off or damaged", class = "dpsc_error_argument")
+  }
+  file <- bzfile(path, "w")
+  writeLines(lines, file)
+  close(file)
+  expect_error(dp_files(path), "bzip2", class = "dpsc_error_argument")
+  # A file without compression may have any name.
+  writeLines(lines, path)
+  expect_s3_class(dp_files(path), "dp_files")
+})
+
+test_that("a table or files with a connection of another process are refused before a charge", {
+  skip_on_os("windows")
+  withr::local_seed(1)
+  people <- data.frame(x = stats::runif(400))
+  people$y <- people$x
+  con <- sqlite_of(people)
+  path <- withr::local_tempfile(fileext = ".csv")
+  utils::write.csv(people, path, row.names = FALSE)
+  for (table in list(dp_table(con, "sales"), dp_files(path))) {
+    fit <- function() {
+      dp_lm(y ~ x, table, epsilon = 1, bounds = list(x = c(0, 1), y = c(0, 1)))
+    }
+    error <- parallel::mccollect(parallel::mcparallel(
+      tryCatch(fit(), error = identity)
+    ))[[1L]]
+    expect_s3_class(error, "dpsc_error_engine")
+    expect_match(conditionMessage(error), "another process.*nothing was spent")
+    expect_s3_class(fit(), "dp_lm")
+  }
+})
