@@ -461,3 +461,19 @@ test_that("dp_lm() identifies more than 70 % of five slopes from 500 people at e
   expect_gt(mean(fits[2, ]), 0.7)
   expect_gt(mean(fits[3, ]), 0.9)
 })
+
+test_that("a 0/1 number keeps its slope where medians are found in few cells", {
+  # With a scale near zero the slope was -9 to 30 for .3.
+  slopes <- vapply(1:10, function(i) {
+    withr::local_seed(i)
+    n <- 900
+    d <- data.frame(x = stats::rnorm(n), g = stats::rbinom(n, 1, 0.2))
+    d$v <- d$x + 0.3 * d$g + stats::rnorm(n)
+    fit <- suppressWarnings(dp_lm(v ~ x + g, d,
+      epsilon = 1, bounds = list(x = c(-10, 10), g = c(0, 1), v = c(-20, 20)),
+      control = dp_control(rng = "R")
+    ))
+    stats::coef(fit)[["g"]]
+  }, 0)
+  expect_lt(max(abs(slopes - 0.3)), 2)
+})

@@ -641,3 +641,17 @@ test_that("a selection with medians and scales is read back unchanged from its f
   write_release(found, path)
   expect_identical(read_release(path), found)
 })
+
+test_that("slopes of numbers with few values are never those of a copy without variation", {
+  slopes <- vapply(1:12, function(i) {
+    withr::local_seed(i)
+    d <- data.frame(g = sample(1:5, 10000, TRUE, c(.05, .1, .2, .35, .3)), x = stats::rnorm(10000))
+    d$y <- 0.5 * d$g - 0.5 * d$x + stats::rnorm(10000)
+    found <- dp_select(y ~ g + x, d, epsilon = 2, size = 2, method = "ranks",
+      bounds = list(y = c(-20, 40), g = c(1, 5), x = c(-10, 10)), control = dp_control(rng = "R"))
+    table <- tidy(found)
+    table$estimate[match("g", table$term)]
+  }, 0)
+  expect_lt(max(abs(slopes - 0.5), na.rm = TRUE), 0.25)
+  expect_gt(sum(!is.na(slopes)), 9)
+})

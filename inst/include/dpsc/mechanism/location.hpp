@@ -49,6 +49,11 @@ constexpr double least_location = 9.7;
 /// cells.
 constexpr double wrong_cell = 1e-3, wrong_of_few = 0.03, few_bits = 6.0;
 
+/// The smallest radius of a variable with bounds 0 and 1, in halves of their width: eight scales
+/// contain both bounds. From `sure_bits` on wrong draws are rare.
+constexpr double narrow_of_unit = 0.17;
+constexpr int sure_bits = 10;
+
 /// Target value of n exponent / 2.
 constexpr double wanted_location = 12.0;
 
